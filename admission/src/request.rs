@@ -1,0 +1,88 @@
+//! What a plugin sees of a write, and how it refuses one.
+
+use std::collections::BTreeMap;
+
+use meta::{FieldError, GroupResource, Status};
+use serde_json::Value;
+
+/// Who asks, as authentication found out.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct UserInfo {
+    /// The user name.
+    pub name: String,
+    /// The uid, mostly empty.
+    pub uid: String,
+    /// The groups.
+    pub groups: Vec<String>,
+    /// Extra attributes.
+    pub extra: BTreeMap<String, Vec<String>>,
+}
+
+impl UserInfo {
+    /// Whether the user is in `group`.
+    #[must_use]
+    pub fn is_in(&self, group: &str) -> bool {
+        self.groups.iter().any(|have| have == group)
+    }
+}
+
+/// The admission operations.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Operation {
+    /// A create.
+    Create,
+    /// An update or patch.
+    Update,
+    /// A delete.
+    Delete,
+    /// A connect to a subresource.
+    Connect,
+}
+
+/// One write under review.
+#[derive(Clone, Debug)]
+pub struct Request<'a> {
+    /// Which operation.
+    pub operation: Operation,
+    /// The resource written to.
+    pub resource: GroupResource,
+    /// The object's kind.
+    pub kind: &'a str,
+    /// The subresource, or the empty string.
+    pub subresource: &'a str,
+    /// The namespace, or the empty string.
+    pub namespace: &'a str,
+    /// The name (empty on a create with generateName).
+    pub name: &'a str,
+    /// Who writes.
+    pub user: &'a UserInfo,
+    /// The object as it is stored, on update and delete.
+    pub old: Option<&'a Value>,
+    /// Whether nothing will be stored.
+    pub dry_run: bool,
+}
+
+/// A refusal. The chain turns it into a `Status` that names the plugin's reasons.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Denied {
+    /// Fields are wrong: 422 with these causes.
+    Invalid(Vec<FieldError>),
+    /// The write is not allowed: 403 with this text.
+    Forbidden(String),
+    /// Any other answer, ready made.
+    Status(Box<Status>),
+}
+
+impl Denied {
+    /// The `Status` the client sees.
+    #[must_use]
+    pub fn into_status(self, request: &Request<'_>) -> Status {
+        match self {
+            Self::Invalid(errors) => {
+                Status::invalid(request.resource.group, request.kind, request.name, &errors)
+            }
+            Self::Forbidden(text) => Status::forbidden(request.resource, request.name, &text),
+            Self::Status(status) => *status,
+        }
+    }
+}

@@ -1,0 +1,81 @@
+//! Who may do what: the question ([`Attributes`]) and the three-valued answer ([`Access`]).
+
+use admission::UserInfo;
+use async_trait::async_trait;
+
+/// What a request wants to do: the attributes of a SubjectAccessReview.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Attributes {
+    /// Who.
+    pub user: UserInfo,
+    /// `get`, `list`, `watch`, `create`, `update`, `patch`, `delete`, `deletecollection`; for paths the HTTP method in lower case.
+    pub verb: String,
+    /// Whether a resource is asked for; otherwise only `path` counts.
+    pub is_resource: bool,
+    /// The API group.
+    pub group: String,
+    /// The API version.
+    pub version: String,
+    /// The plural resource.
+    pub resource: String,
+    /// The subresource, or the empty string.
+    pub subresource: String,
+    /// The namespace, or the empty string.
+    pub namespace: String,
+    /// The object's name, or the empty string.
+    pub name: String,
+    /// The URL path.
+    pub path: String,
+}
+
+impl Attributes {
+    /// The text kube-apiserver puts after "is forbidden: ".
+    #[must_use]
+    pub fn refusal(&self) -> String {
+        let user = &self.user.name;
+        if !self.is_resource {
+            return format!("User \"{user}\" cannot {} path \"{}\"", self.verb, self.path);
+        }
+        let resource = if self.subresource.is_empty() {
+            self.resource.clone()
+        } else {
+            format!("{}/{}", self.resource, self.subresource)
+        };
+        let place = if self.namespace.is_empty() {
+            "at the cluster scope".to_owned()
+        } else {
+            format!("in the namespace \"{}\"", self.namespace)
+        };
+        let group = &self.group;
+        format!("User \"{user}\" cannot {} resource \"{resource}\" in API group \"{group}\" {place}", self.verb)
+    }
+}
+
+/// An authorizer's answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Access {
+    /// Allowed, with the reason.
+    Allow(String),
+    /// Refused, whatever others say, with the reason.
+    Deny(String),
+    /// Not mine to say, with the reason.
+    NoOpinion(String),
+}
+
+impl Access {
+    /// Whether it is an [`Access::Allow`].
+    #[must_use]
+    pub fn is_allowed(&self) -> bool {
+        matches!(self, Self::Allow(_))
+    }
+}
+
+/// Decides whether a request may go on.
+#[async_trait]
+pub trait Authorizer: Send + Sync + 'static {
+    /// Judges one request.
+    ///
+    /// # Errors
+    /// When the question could not be answered at all: the request fails with 500, never open.
+    async fn authorize(&self, attributes: &Attributes) -> Result<Access, String>;
+}

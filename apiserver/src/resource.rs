@@ -1,0 +1,116 @@
+//! What a program hands the server: groups of resources, each a kind and the place its objects come from.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use meta::{Kind, Object, Schema, Status};
+use serde_json::Value;
+use storage::{Source, Store};
+
+use crate::call::{Call, ListQuery, Reply};
+
+/// One resource of one group, in all its versions.
+#[derive(Clone)]
+pub struct Resource {
+    /// Names, schema, rules and columns. Its `verbs` are what is served.
+    pub kind: Arc<dyn Kind>,
+    /// Where objects come from.
+    pub backing: Backing,
+    /// Subresources beside `status`, which every kind with `status: true` has by itself when it is stored.
+    pub subresources: Vec<Subresource>,
+}
+
+/// Where a resource's objects come from.
+#[derive(Clone)]
+pub enum Backing {
+    /// A store of ours: every verb.
+    Stored(Arc<dyn Store>),
+    /// A source somebody else fills: get, list and watch.
+    Projected(Arc<dyn Source>),
+    /// Made at each request: whatever [`Computed`] implements.
+    Computed(Arc<dyn Computed>),
+}
+
+/// A resource made at each request. Verbs not in the kind's list are never called.
+#[async_trait]
+pub trait Computed: Send + Sync + 'static {
+    /// One object.
+    ///
+    /// # Errors
+    /// The `Status` the client gets.
+    async fn get(&self, _call: &Call) -> Result<Arc<Object>, Status> {
+        Err(Status::method_not_allowed())
+    }
+
+    /// All objects in `call.namespace` (or everywhere), in name order.
+    ///
+    /// # Errors
+    /// The `Status` the client gets.
+    async fn list(&self, _call: &Call, _query: &ListQuery) -> Result<Vec<Arc<Object>>, Status> {
+        Err(Status::method_not_allowed())
+    }
+
+    /// Answers a posted object (a review, a binding). The body has passed the kind's schema and validation.
+    ///
+    /// # Errors
+    /// The `Status` the client gets.
+    async fn create(&self, _call: &Call, _object: Value) -> Result<Reply, Status> {
+        Err(Status::method_not_allowed())
+    }
+}
+
+/// A subresource beside `status`.
+#[derive(Clone)]
+pub struct Subresource {
+    /// `binding`.
+    pub name: &'static str,
+    /// The group, version and kind of its bodies. An empty group and version mean those of the resource.
+    pub group: &'static str,
+    /// See `group`.
+    pub version: &'static str,
+    /// The kind of its bodies.
+    pub kind: &'static str,
+    /// The verbs: `get`, `create`, `update`, `patch`.
+    pub verbs: &'static [&'static str],
+    /// The schema of its bodies, for OpenAPI and validation; `None` where it is the resource's own.
+    pub schema: Option<Arc<Schema>>,
+    /// Who answers.
+    pub handler: Arc<dyn SubresourceHandler>,
+}
+
+/// Answers a subresource. `patch` is done by the server: get, patch, update.
+#[async_trait]
+pub trait SubresourceHandler: Send + Sync + 'static {
+    /// Reads it.
+    ///
+    /// # Errors
+    /// The `Status` the client gets.
+    async fn get(&self, _call: &Call) -> Result<Reply, Status> {
+        Err(Status::method_not_allowed())
+    }
+
+    /// Answers a posted body.
+    ///
+    /// # Errors
+    /// The `Status` the client gets.
+    async fn create(&self, _call: &Call, _body: Value) -> Result<Reply, Status> {
+        Err(Status::method_not_allowed())
+    }
+
+    /// Answers a put (or patched) body.
+    ///
+    /// # Errors
+    /// The `Status` the client gets.
+    async fn update(&self, _call: &Call, _body: Value) -> Result<Reply, Status> {
+        Err(Status::method_not_allowed())
+    }
+}
+
+/// One API group as served: its resources; versions and their order come from the kinds.
+#[derive(Clone)]
+pub struct Group {
+    /// The group's name, empty for core.
+    pub name: &'static str,
+    /// Its resources.
+    pub resources: Vec<Resource>,
+}

@@ -1,0 +1,187 @@
+//! A decision: data only, no text that is not a token.
+
+use std::any::Any;
+use std::sync::Arc;
+
+use meta::{FieldError, Key, Revision, Timestamp};
+use scheduling::{Ix, Solved};
+use serde_json::Value;
+
+/// How a decision ended (CONTRACT.md section 2).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// All that was wanted is placed.
+    Scheduled,
+    /// Some of it is.
+    Partial,
+    /// Nothing is.
+    Unschedulable,
+    /// A new target will be made.
+    Provision,
+    /// Something is bound and nothing would be written.
+    Unchanged,
+    /// The request or the configuration cannot be understood.
+    Invalid,
+    /// The system leaves this object alone.
+    Ignored,
+    /// The object is being deleted: what is let go.
+    Released,
+}
+
+impl Outcome {
+    /// The token.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Scheduled => "Scheduled",
+            Self::Partial => "Partial",
+            Self::Unschedulable => "Unschedulable",
+            Self::Provision => "Provision",
+            Self::Unchanged => "Unchanged",
+            Self::Invalid => "Invalid",
+            Self::Ignored => "Ignored",
+            Self::Released => "Released",
+        }
+    }
+}
+
+/// What happens to one cluster of a binding.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Action {
+    /// It is bound anew.
+    Bind,
+    /// It stays bound.
+    Keep,
+    /// It is let go.
+    Unbind,
+    /// It is made.
+    Create,
+    /// An earlier binding comes back.
+    Restore,
+}
+
+impl Action {
+    /// The token.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Bind => "Bind",
+            Self::Keep => "Keep",
+            Self::Unbind => "Unbind",
+            Self::Create => "Create",
+            Self::Restore => "Restore",
+        }
+    }
+}
+
+/// One cluster's change; states as the system names them, empty where it names none.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BindingChange {
+    /// What happens.
+    pub action: Action,
+    /// To which cluster.
+    pub cluster_name: Arc<str>,
+    /// The state before.
+    pub from: &'static str,
+    /// The state after.
+    pub to: &'static str,
+}
+
+/// Where a demand is bound before the decision.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Current {
+    /// The cluster, which may no longer be a candidate.
+    pub cluster_name: Arc<str>,
+    /// The state, as the system names it; empty where it names none.
+    pub state: &'static str,
+}
+
+/// A decision on one demand.
+#[derive(Debug)]
+pub struct Decision {
+    /// The demand.
+    pub demand: Key,
+    /// The revision of the demand that was decided: a guard of the writes.
+    pub demand_revision: Revision,
+    /// How it ended.
+    pub outcome: Outcome,
+    /// `Picked`, `Kept`, `Created`, or a token of CONTRACT.md section 3.
+    pub reason: &'static str,
+    /// The pipeline's result; empty for decisions that never ran it.
+    pub solved: Solved,
+    /// The names of the scorers, by [`scheduling::ScoreColumn::plugin`].
+    pub scorers: Vec<Arc<str>>,
+    /// Clusters named by the request that are no candidates, with plugin, token and detail code (Fleet's PickFixed).
+    pub unknown: Vec<(Arc<str>, &'static str, &'static str)>,
+    /// Where it is bound now.
+    pub current: Vec<Current>,
+    /// What happens to each cluster.
+    pub changes: Vec<BindingChange>,
+    /// The targets whose capacity was counted: fence names, each guarding the writes.
+    pub fences: Vec<Arc<str>>,
+    /// When time alone may change this decision.
+    pub due_at: Option<Timestamp>,
+    /// The instant it was decided for.
+    pub now: Timestamp,
+    /// What the dialect's views and writes need beyond this.
+    pub detail: Box<dyn Any + Send + Sync>,
+}
+
+impl Decision {
+    /// The dialect's own part.
+    #[must_use]
+    pub fn detail<T: 'static>(&self) -> Option<&T> {
+        self.detail.downcast_ref()
+    }
+
+    /// The rank of `candidate`, 1-based; `None` for the infeasible.
+    #[must_use]
+    pub fn rank_of(&self, candidate: Ix) -> Option<usize> {
+        self.solved.ranked.iter().position(|&ranked| ranked == candidate).map(|place| place + 1)
+    }
+}
+
+/// A choice of targets that cannot be bound: one cause per target, with its reasons.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Refused {
+    /// The errors, at `spec.targets[i]`.
+    pub errors: Vec<FieldError>,
+}
+
+/// What a write does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WriteVerb {
+    /// Create the object.
+    Create,
+    /// Replace the object (through the subresource, where one is named).
+    Update,
+    /// Delete the object.
+    Delete,
+}
+
+impl WriteVerb {
+    /// The verb as the report writes it.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Create => "create",
+            Self::Update => "update",
+            Self::Delete => "delete",
+        }
+    }
+}
+
+/// One write a binding makes: a whole object, made by editing the raw stored one, so that unknown fields survive.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Write {
+    /// What to do.
+    pub verb: WriteVerb,
+    /// Which object.
+    pub key: Key,
+    /// The subresource, or the empty string.
+    pub subresource: &'static str,
+    /// The object as it will be (as it was, for a delete), without a resourceVersion.
+    pub object: Value,
+    /// The revision the edited object had; `None` for creates and for objects an earlier write of the list makes.
+    pub base: Option<Revision>,
+}

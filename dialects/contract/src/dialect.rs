@@ -1,0 +1,169 @@
+//! The traits [`Dialect`] and [`Inventory`].
+
+use std::sync::Arc;
+
+use admission::Plugin;
+use meta::{Change, FieldError, GroupResource, Key, Kind, Object, Timestamp};
+use scheduling::{Ix, Reason};
+
+use crate::decision::{Decision, Refused, Write};
+use crate::view::{DemandView, TargetView, Unusable};
+
+/// A kind of object that wants a place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DemandKind {
+    /// The resource of the placeable object.
+    pub resource: GroupResource,
+    /// Its kind.
+    pub kind: &'static str,
+    /// The version it is written in.
+    pub version: &'static str,
+    /// Whether it is namespaced (`decisions`) or not (`clusterdecisions`).
+    pub namespaced: bool,
+}
+
+/// One multi-cluster system: its kinds, its rules, its way to decide.
+pub trait Dialect: Send + Sync + 'static {
+    /// `ocm`, `gardener`, …: the last part of every virtual name.
+    fn name(&self) -> &'static str;
+
+    /// The kinds served when the dialect is owned.
+    fn kinds(&self) -> Vec<Arc<dyn Kind>>;
+
+    /// Every resource [`Inventory::fold`] wants to see, those of [`Dialect::kinds`] included where it reads them, and
+    /// [`crate::config::RESOURCE`] for its configuration.
+    fn reads(&self) -> Vec<GroupResource>;
+
+    /// The kinds that want a place.
+    fn demands(&self) -> &'static [DemandKind];
+
+    /// The resource of the cluster-like objects.
+    fn target(&self) -> GroupResource;
+
+    /// The user name bindings are written as (CONTRACT.md section 5).
+    fn actor(&self) -> &'static str {
+        "berth:scheduler"
+    }
+
+    /// An empty inventory, with default configuration.
+    fn inventory(&self) -> Arc<dyn Inventory>;
+
+    /// The admission rules beyond the kinds' own validation.
+    fn admission(&self) -> Vec<Arc<dyn Plugin>> {
+        Vec::new()
+    }
+
+    /// Judges the dialect's part of a SchedulerConfiguration (`spec.<dialect>`, given with `path`), all errors at once.
+    fn validate_config(&self, _spec: &serde_json::Value, _path: &str) -> Vec<FieldError> {
+        Vec::new()
+    }
+}
+
+/// Which demands a change may have made due again.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Affected {
+    /// None.
+    #[default]
+    None,
+    /// These.
+    Some(Vec<Key>),
+    /// All of the dialect.
+    All,
+}
+
+/// What a folded change means for others.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Due {
+    /// The demands to decide again. Changes the dialect's own writes make must not appear here.
+    pub decide: Affected,
+    /// The demands whose *view* ([`Inventory::demand`]) may have changed, decided again or not.
+    pub demands: Affected,
+    /// The targets (by cluster name) whose view may have changed; `None` is all of them.
+    pub targets: Option<Vec<Arc<str>>>,
+}
+
+impl Due {
+    /// Nothing to do.
+    #[must_use]
+    pub fn nothing() -> Self {
+        Self { targets: Some(Vec::new()), ..Self::default() }
+    }
+}
+
+/// The circumstances of one decision.
+#[derive(Clone, Copy, Debug)]
+pub struct Ask<'a> {
+    /// The demand to decide; it must be in the inventory.
+    pub demand: &'a Key,
+    /// The instant of the decision.
+    pub now: Timestamp,
+    /// The seed of random strategies.
+    pub seed: u64,
+    /// The cluster names the caller wants; `None` lets the scheduler pick.
+    pub chosen: Option<&'a [String]>,
+}
+
+/// Everything a dialect knows of the world, and its decisions on it.
+///
+/// Inventories are shared as `Arc<dyn Inventory>` snapshots and copied on write: [`Inventory::fork`] must be cheap
+/// (share columns and records, copy pointers).
+pub trait Inventory: Send + Sync + 'static {
+    /// A cheap copy that can change on its own.
+    fn fork(&self) -> Arc<dyn Inventory>;
+
+    /// Takes in one change. An object that does not fit its kind is left out and listed by [`Inventory::unusable`].
+    fn fold(&mut self, change: &Change) -> Due;
+
+    /// The objects that could not be read, with the reason.
+    fn unusable(&self) -> Vec<Unusable>;
+
+    /// How many targets there are; candidates are `0..count`, in name order.
+    fn count(&self) -> Ix;
+
+    /// The cluster name of a candidate, as the system itself names it.
+    fn cluster_name(&self, candidate: Ix) -> Arc<str>;
+
+    /// The candidate with this cluster name.
+    fn candidate(&self, cluster_name: &str) -> Option<Ix>;
+
+    /// The name of the Target object without its dialect: `<name>`, or `<namespace>.<name>` of namespaced ones.
+    fn target_name(&self, candidate: Ix) -> String {
+        self.cluster_name(candidate).replace('/', ".")
+    }
+
+    /// What there is to say of a target.
+    fn target(&self, candidate: Ix, now: Timestamp) -> TargetView;
+
+    /// The demands, in key order.
+    fn demands(&self) -> Vec<Key>;
+
+    /// The stored object of a demand.
+    fn object(&self, demand: &Key) -> Option<Arc<Object>>;
+
+    /// Where a demand is bound now, read from the objects alone (nothing is decided).
+    fn demand(&self, demand: &Key, now: Timestamp) -> Option<DemandView>;
+
+    /// Decides. `None` when the demand is not in the inventory.
+    ///
+    /// # Errors
+    /// Only with [`Ask::chosen`]: the targets that are unknown, infeasible or too many, each with its reasons.
+    fn decide(&self, ask: &Ask<'_>) -> Option<Result<Decision, Refused>>;
+
+    /// The names of the filters, by [`scheduling::Rejection::plugin`].
+    fn filters(&self) -> &'static [&'static str];
+
+    /// The token and the sentence of a refusal in `decision`.
+    fn reason(&self, decision: &Decision, candidate: Ix, plugin: u16, reason: Reason) -> (&'static str, String);
+
+    /// The token and sentence for a candidate that is feasible but not picked.
+    fn not_picked(&self, decision: &Decision, candidate: Ix) -> (&'static str, String);
+
+    /// The one-line summary of a decision: `2 of 5 seeds feasible; picked eu-1`.
+    fn message(&self, decision: &Decision) -> String;
+
+    /// The conditions as the system itself would report them, as JSON condition objects.
+    fn conditions(&self, decision: &Decision) -> Vec<serde_json::Value>;
+
+    /// Exactly what binding would write, in order: every prefix is a valid state, and deciding again finishes it.
+    fn writes(&self, decision: &Decision) -> Vec<Write>;
+}

@@ -1,0 +1,16 @@
+//! What a dialect is: the one contract every scheduling system implements, and the report everyone reads.
+//!
+//! A dialect is pure. It says which kinds it serves, folds changes of objects into an [`Inventory`], and decides on a
+//! snapshot of it: `(inventory, demand, now, seed) -> Decision`. Text is made only in the view ([`report`]). Nothing
+//! here knows storage, HTTP or a clock. Start reading at [`dialect`].
+
+pub mod config;
+pub mod decision;
+pub mod dialect;
+pub mod report;
+pub mod view;
+
+pub use decision::{Action, BindingChange, Current, Decision, Outcome, Refused, Write, WriteVerb};
+pub use dialect::{Affected, Ask, DemandKind, Dialect, Due, Inventory};
+pub use report::Report;
+pub use view::{DemandView, Phase, Placed, Quantities, TargetView, Taint, Unusable};

@@ -1,0 +1,327 @@
+//! The Scheduling report (CONTRACT.md section 2): one builder for all dialects, a view of a [`Decision`].
+
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::decision::Decision;
+use crate::dialect::Inventory;
+
+/// `status` of a Scheduling.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Report {
+    /// How it ended.
+    pub outcome: &'static str,
+    /// The token.
+    pub reason: String,
+    /// The one-line summary.
+    pub message: String,
+    /// The `now` that was used.
+    pub evaluated_at: String,
+    /// The revision of the inventory.
+    pub inventory_revision: String,
+    /// The resulting set, in rank order.
+    pub picked: Vec<Pick>,
+    /// Where it is bound.
+    pub current: Vec<CurrentEntry>,
+    /// What changes.
+    pub changes: Vec<ChangeEntry>,
+    /// Every target considered, in rank order, then by name.
+    pub candidates: Vec<Candidate>,
+    /// As the system itself would report them.
+    pub conditions: Vec<Value>,
+    /// What binding would write, in order.
+    pub writes: Vec<WriteEntry>,
+}
+
+/// `status.picked[]`.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Pick {
+    /// The system's own name of the cluster.
+    pub cluster_name: String,
+    /// The name of the Target object.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub target: String,
+    /// 1-based.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rank: Option<usize>,
+    /// The weighted total, where the system has one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub score: Option<i64>,
+    /// Each scorer's part.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub scores: Vec<Score>,
+    /// `Picked`, `Kept` or `Created`.
+    pub reason: String,
+}
+
+/// One scorer's part of a score.
+#[derive(Clone, Debug, Serialize)]
+pub struct Score {
+    /// The scorer, as the system names it.
+    pub plugin: String,
+    /// The value; absent where the scorer has none for this cluster.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub value: Option<i64>,
+    /// The weight.
+    pub weight: i64,
+    /// Value times weight.
+    pub weighted: i64,
+}
+
+/// `status.current[]`.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct CurrentEntry {
+    /// The system's own name of the cluster.
+    pub cluster_name: String,
+    /// The name of the Target object, while there is one.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub target: String,
+    /// The state, as the system names it.
+    #[serde(skip_serializing_if = "str::is_empty")]
+    pub state: &'static str,
+}
+
+/// `status.changes[]`.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ChangeEntry {
+    /// Bind, Keep, Unbind, Create or Restore.
+    pub action: &'static str,
+    /// The system's own name of the cluster.
+    pub cluster_name: String,
+    /// The state before.
+    #[serde(skip_serializing_if = "str::is_empty")]
+    pub from: &'static str,
+    /// The state after.
+    #[serde(skip_serializing_if = "str::is_empty")]
+    pub to: &'static str,
+}
+
+/// `status.candidates[]`.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Candidate {
+    /// The system's own name of the cluster.
+    pub cluster_name: String,
+    /// The name of the Target object.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub target: String,
+    /// Whether no filter refuses it now.
+    pub feasible: bool,
+    /// Whether it is in the resulting set.
+    pub picked: bool,
+    /// 1-based, absent for the infeasible.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rank: Option<usize>,
+    /// The weighted total, where the system has one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub score: Option<i64>,
+    /// Each scorer's part.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub scores: Vec<Score>,
+    /// Every plugin that refuses it; or, feasible and not picked, the reason for that.
+    pub rejections: Vec<RejectionEntry>,
+}
+
+/// `status.candidates[].rejections[]`.
+#[derive(Clone, Debug, Serialize)]
+pub struct RejectionEntry {
+    /// The plugin.
+    pub plugin: String,
+    /// The token.
+    pub reason: String,
+    /// The sentence.
+    pub message: String,
+}
+
+/// `status.writes[]`.
+#[derive(Clone, Debug, Serialize)]
+pub struct WriteEntry {
+    /// create, update or delete.
+    pub verb: &'static str,
+    /// The subresource, where one is written through.
+    #[serde(skip_serializing_if = "str::is_empty")]
+    pub subresource: &'static str,
+    /// The object.
+    pub object: Value,
+}
+
+/// The report of `decision`, made on `inventory` (at `revision`) by the dialect named `dialect`.
+#[must_use]
+pub fn report(dialect: &str, inventory: &dyn Inventory, revision: u64, decision: &Decision) -> Report {
+    let view = View { dialect, inventory, decision, ranks: ranks(inventory, decision) };
+    Report {
+        outcome: decision.outcome.as_str(),
+        reason: decision.reason.to_owned(),
+        message: inventory.message(decision),
+        evaluated_at: meta::time::rfc3339(decision.now),
+        inventory_revision: revision.to_string(),
+        picked: view.picked(),
+        current: view.current(),
+        changes: view.changes(),
+        candidates: view.candidates(),
+        conditions: inventory.conditions(decision),
+        writes: inventory
+            .writes(decision)
+            .into_iter()
+            .map(|write| WriteEntry {
+                verb: write.verb.as_str(),
+                subresource: write.subresource,
+                object: write.object,
+            })
+            .collect(),
+    }
+}
+
+/// The rank of every candidate, 0 for none: one pass instead of a search per candidate.
+fn ranks(inventory: &dyn Inventory, decision: &Decision) -> Vec<usize> {
+    let mut ranks = vec![0; inventory.count() as usize];
+    for (place, &candidate) in (1..).zip(&decision.solved.ranked) {
+        ranks[candidate as usize] = place;
+    }
+    ranks
+}
+
+struct View<'a> {
+    dialect: &'a str,
+    inventory: &'a dyn Inventory,
+    decision: &'a Decision,
+    ranks: Vec<usize>,
+}
+
+impl View<'_> {
+    fn target(&self, candidate: u32) -> String {
+        format!("{}.{}", self.inventory.target_name(candidate), self.dialect)
+    }
+
+    fn target_of(&self, cluster_name: &str) -> String {
+        self.inventory.candidate(cluster_name).map(|candidate| self.target(candidate)).unwrap_or_default()
+    }
+
+    fn rank(&self, candidate: u32) -> Option<usize> {
+        Some(self.ranks[candidate as usize]).filter(|&rank| rank > 0)
+    }
+
+    fn scores(&self, candidate: u32) -> Vec<Score> {
+        let Some(row) = self.decision.solved.row_of(candidate) else { return Vec::new() };
+        let columns = self.decision.solved.scores.iter();
+        columns
+            .map(|column| Score {
+                plugin: self.decision.scorers[usize::from(column.plugin)].to_string(),
+                value: column.values[row],
+                weight: column.weight,
+                weighted: column.values[row].unwrap_or(0).saturating_mul(column.weight),
+            })
+            .collect()
+    }
+
+    fn picked(&self) -> Vec<Pick> {
+        let held = |name: &str| self.decision.current.iter().any(|current| *current.cluster_name == *name);
+        let picks = self.decision.solved.picked.iter();
+        let mut list: Vec<Pick> = picks
+            .map(|&candidate| {
+                let cluster_name = self.inventory.cluster_name(candidate).to_string();
+                Pick {
+                    reason: if held(&cluster_name) { "Kept" } else { "Picked" }.to_owned(),
+                    cluster_name,
+                    target: self.target(candidate),
+                    rank: self.rank(candidate),
+                    score: self.decision.solved.total_of(candidate),
+                    scores: self.scores(candidate),
+                }
+            })
+            .collect();
+        let made = self.decision.changes.iter().filter(|change| change.action == crate::Action::Create);
+        list.extend(made.map(|change| Pick {
+            cluster_name: change.cluster_name.to_string(),
+            target: self.target_of(&change.cluster_name),
+            rank: None,
+            score: None,
+            scores: Vec::new(),
+            reason: "Created".to_owned(),
+        }));
+        list
+    }
+
+    fn current(&self) -> Vec<CurrentEntry> {
+        let entries = self.decision.current.iter();
+        entries
+            .map(|current| CurrentEntry {
+                cluster_name: current.cluster_name.to_string(),
+                target: self.target_of(&current.cluster_name),
+                state: current.state,
+            })
+            .collect()
+    }
+
+    fn changes(&self) -> Vec<ChangeEntry> {
+        let changes = self.decision.changes.iter();
+        changes
+            .map(|change| ChangeEntry {
+                action: change.action.as_str(),
+                cluster_name: change.cluster_name.to_string(),
+                from: change.from,
+                to: change.to,
+            })
+            .collect()
+    }
+
+    fn candidates(&self) -> Vec<Candidate> {
+        let count = self.inventory.count();
+        let mut picked = vec![false; count as usize];
+        for &candidate in &self.decision.solved.picked {
+            picked[candidate as usize] = true;
+        }
+        let considered = !self.decision.solved.feasible.is_empty() || !self.decision.solved.rejections.is_empty();
+        let rest = (0..if considered { count } else { 0 }).filter(|&candidate| self.rank(candidate).is_none());
+        let order = self.decision.solved.ranked.iter().copied().chain(rest);
+        let mut list: Vec<Candidate> =
+            order.map(|candidate| self.candidate(candidate, picked[candidate as usize])).collect();
+        list.extend(self.decision.unknown.iter().map(|(name, plugin, reason)| Candidate {
+            cluster_name: name.to_string(),
+            target: String::new(),
+            feasible: false,
+            picked: false,
+            rank: None,
+            score: None,
+            scores: Vec::new(),
+            rejections: vec![RejectionEntry {
+                plugin: (*plugin).to_owned(),
+                reason: (*reason).to_owned(),
+                message: format!("there is no cluster \"{name}\""),
+            }],
+        }));
+        list
+    }
+
+    fn candidate(&self, candidate: u32, picked: bool) -> Candidate {
+        let refusals = self.decision.solved.rejections_of(candidate);
+        let feasible = refusals.is_empty();
+        let mut rejections: Vec<RejectionEntry> = refusals
+            .iter()
+            .map(|rejection| {
+                let (reason, message) =
+                    self.inventory.reason(self.decision, candidate, rejection.plugin, rejection.reason);
+                let plugin = self.inventory.filters()[usize::from(rejection.plugin)].to_owned();
+                RejectionEntry { plugin, reason: reason.to_owned(), message }
+            })
+            .collect();
+        if feasible && !picked {
+            let (reason, message) = self.inventory.not_picked(self.decision, candidate);
+            rejections.push(RejectionEntry { plugin: String::new(), reason: reason.to_owned(), message });
+        }
+        Candidate {
+            cluster_name: self.inventory.cluster_name(candidate).to_string(),
+            target: self.target(candidate),
+            feasible,
+            picked,
+            rank: self.rank(candidate),
+            score: self.decision.solved.total_of(candidate),
+            scores: self.scores(candidate),
+            rejections,
+        }
+    }
+}

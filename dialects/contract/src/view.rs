@@ -1,0 +1,126 @@
+//! What a dialect says of targets and demands, for the virtual kinds and for `simulate`.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use meta::{Key, Object, Timestamp};
+
+/// A taint of a target, as any of the systems writes it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Taint {
+    /// The key.
+    pub key: String,
+    /// The value, mostly empty.
+    pub value: String,
+    /// The effect, empty where the system has none.
+    pub effect: String,
+}
+
+/// Used and allowed amounts of one countable thing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Quantities {
+    /// What is counted, as the system names it: `shoots`, `tenancy`, `decisions`.
+    pub name: &'static str,
+    /// How many are used.
+    pub used: i64,
+    /// How many are allowed; `None` is unlimited.
+    pub limit: Option<i64>,
+}
+
+/// One target.
+#[derive(Clone, Debug)]
+pub struct TargetView {
+    /// The object the target is.
+    pub object: Arc<Object>,
+    /// The system's own name of the cluster.
+    pub cluster_name: Arc<str>,
+    /// Whether it can be used at all: status of the Ready condition (`True`, `False`, `Unknown`).
+    pub ready: &'static str,
+    /// The reason token of the Ready condition, CamelCase.
+    pub ready_reason: &'static str,
+    /// The sentence of the Ready condition.
+    pub ready_message: String,
+    /// Whether new demands are kept away (cordoned, invisible, leaving).
+    pub cordoned: bool,
+    /// The taints.
+    pub taints: Vec<Taint>,
+    /// Capacity, each with what is used of it.
+    pub capacity: Vec<Quantities>,
+    /// The region, where the system has one.
+    pub region: String,
+    /// The infrastructure provider, where the system has one.
+    pub provider: String,
+    /// The labels scheduling sees.
+    pub labels: BTreeMap<String, String>,
+    /// When time alone changes this view.
+    pub due_at: Option<Timestamp>,
+}
+
+/// The phase of a demand (CONTRACT.md section 1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Phase {
+    /// Not bound, not known to be unschedulable.
+    Pending,
+    /// Bound in full.
+    Bound,
+    /// Bound in part.
+    Partial,
+    /// Not bound, and the scheduler would find no place.
+    Unschedulable,
+    /// Being deleted, still bound.
+    Releasing,
+    /// Left alone by its system.
+    Ignored,
+}
+
+impl Phase {
+    /// The token.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Pending => "Pending",
+            Self::Bound => "Bound",
+            Self::Partial => "Partial",
+            Self::Unschedulable => "Unschedulable",
+            Self::Releasing => "Releasing",
+            Self::Ignored => "Ignored",
+        }
+    }
+}
+
+/// One cluster a demand is bound to.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Placed {
+    /// The system's own name of the cluster.
+    pub cluster_name: Arc<str>,
+    /// The reason stored with the decision, mostly empty.
+    pub reason: String,
+    /// The score stored with the decision, where there is one.
+    pub score: Option<i64>,
+    /// The state, as the system names it; empty where it names none.
+    pub state: String,
+}
+
+/// Where a demand stands, read from the objects alone.
+#[derive(Clone, Debug)]
+pub struct DemandView {
+    /// The placeable object.
+    pub object: Arc<Object>,
+    /// Its kind.
+    pub kind: &'static str,
+    /// The phase; `Pending` for an unbound demand (whoever shows it decides whether it is `Unschedulable`).
+    pub phase: Phase,
+    /// Where it is bound, by cluster name.
+    pub placed: Vec<Placed>,
+    /// How many places it asks for, where the request says a number.
+    pub wanted: Option<i64>,
+}
+
+/// An object left out of the inventory because it could not be read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unusable {
+    /// Which object.
+    pub key: Key,
+    /// What is wrong with it.
+    pub problem: String,
+}

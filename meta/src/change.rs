@@ -1,0 +1,41 @@
+//! What happened to one object, and when.
+
+use std::fmt;
+use std::sync::Arc;
+
+use crate::name::Key;
+use crate::object::Object;
+
+/// A store's revision: a single sequence across all kinds that only grows. It is the `resourceVersion` of objects.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Revision(pub u64);
+
+impl fmt::Display for Revision {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// One change of one object. `old` is what was there before, `new` what is there now; a delete has no `new`.
+///
+/// At least one of the two is always present. For a delete, `old` carries the *deletion's* revision, as the
+/// `DELETED` watch event must.
+#[derive(Clone, Debug)]
+pub struct Change {
+    /// The revision of this change.
+    pub revision: Revision,
+    /// Which object.
+    pub key: Key,
+    /// The object before the change.
+    pub old: Option<Arc<Object>>,
+    /// The object after the change.
+    pub new: Option<Arc<Object>>,
+}
+
+impl Change {
+    /// The change that makes `object` appear: how lists, reviews and files are folded into an inventory.
+    #[must_use]
+    pub fn added(key: Key, object: Arc<Object>) -> Self {
+        Self { revision: object.revision(), key, old: None, new: Some(object) }
+    }
+}

@@ -1,0 +1,243 @@
+//! What a kind says about itself. Everything generic (verbs, discovery, OpenAPI, Table, validation) is driven by it.
+
+use serde_json::Value;
+
+use crate::field::FieldError;
+use crate::name::{self, GroupResource};
+use crate::object::Object;
+use crate::schema::Schema;
+use crate::time::Timestamp;
+
+/// Where a kind's objects live.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scope {
+    /// In namespaces.
+    Namespaced,
+    /// In none.
+    Cluster,
+}
+
+/// Names and switches of a kind. The verbs listed are the routes, the discovery document and the tests.
+#[derive(Clone, Debug)]
+pub struct KindInfo {
+    /// The API group, empty for core.
+    pub group: &'static str,
+    /// The served versions, preferred one first. They differ in `apiVersion` only, unless the kind converts.
+    pub versions: &'static [&'static str],
+    /// The version objects are stored in.
+    pub storage_version: &'static str,
+    /// `Placement`.
+    pub kind: &'static str,
+    /// `placements`.
+    pub plural: &'static str,
+    /// `placement`.
+    pub singular: &'static str,
+    /// `kubectl get <short name>`.
+    pub short_names: &'static [&'static str],
+    /// `kubectl get <category>`, such as `all`.
+    pub categories: &'static [&'static str],
+    /// Namespaced or not.
+    pub scope: Scope,
+    /// The verbs served on the resource itself.
+    pub verbs: &'static [&'static str],
+    /// Whether `status` is a subresource of its own; then the main resource ignores status changes, and
+    /// `metadata.generation` counts changes outside metadata and status.
+    pub status: bool,
+    /// Whether an update without resourceVersion overwrites whatever is there (as for Kubernetes' own kinds and CRDs
+    /// it does not: 422 "must be specified for an update").
+    pub unconditional_update: bool,
+    /// Whether strategic merge patches are taken (Kubernetes' own kinds only); others answer 415.
+    pub strategic: bool,
+}
+
+/// All verbs of an ordinary stored kind.
+pub const ALL_VERBS: &[&str] =
+    &["create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"];
+
+impl KindInfo {
+    /// The resource, across versions.
+    #[must_use]
+    pub const fn resource(&self) -> GroupResource {
+        GroupResource::new(self.group, self.plural)
+    }
+
+    /// `group/version`, or the version alone in the core group.
+    #[must_use]
+    pub fn api_version(&self, version: &str) -> String {
+        if self.group.is_empty() { version.to_owned() } else { format!("{}/{version}", self.group) }
+    }
+
+    /// Whether objects have a namespace.
+    #[must_use]
+    pub fn namespaced(&self) -> bool {
+        self.scope == Scope::Namespaced
+    }
+}
+
+/// What kind of write `prepare` and `validate` see.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Operation {
+    /// A create.
+    Create,
+    /// An update of the resource itself (PUT or any PATCH).
+    Update,
+    /// An update of one subresource, such as `status` or `binding`.
+    Subresource(&'static str),
+}
+
+/// A write on its way in: the object as it was, who writes and when.
+#[derive(Clone, Copy, Debug)]
+pub struct Write<'a> {
+    /// Which operation.
+    pub operation: Operation,
+    /// The stored object, on updates.
+    pub old: Option<&'a Value>,
+    /// The instant of the request.
+    pub now: Timestamp,
+}
+
+/// One printer column.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Column {
+    /// The heading, as `kubectl` capitalizes it.
+    pub name: &'static str,
+    /// `string`, `integer`, `boolean`, `date`.
+    pub r#type: &'static str,
+    /// `name` marks the column that names the object; otherwise mostly empty.
+    pub format: &'static str,
+    /// What the column shows.
+    pub description: &'static str,
+    /// 0 is always shown, 1 only with `-o wide`.
+    pub priority: i32,
+}
+
+impl Column {
+    /// A text column.
+    #[must_use]
+    pub const fn text(name: &'static str, description: &'static str) -> Self {
+        Self { name, r#type: "string", format: "", description, priority: 0 }
+    }
+
+    /// The NAME column, first in every table.
+    pub const NAME: Self = Self {
+        name: "Name",
+        r#type: "string",
+        format: "name",
+        description: "The name of the object, unique within its namespace or, without one, its resource",
+        priority: 0,
+    };
+
+    /// The AGE column.
+    pub const AGE: Self = Self {
+        name: "Age",
+        r#type: "string",
+        format: "",
+        description: "The time since the object was created",
+        priority: 0,
+    };
+
+    /// The same column, of integers.
+    #[must_use]
+    pub const fn integer(mut self) -> Self {
+        self.r#type = "integer";
+        self
+    }
+
+    /// The same column, shown only with `-o wide`.
+    #[must_use]
+    pub const fn wide(mut self) -> Self {
+        self.priority = 1;
+        self
+    }
+}
+
+/// One cell. Cells are cached with the object, so what depends on the time of reading stays symbolic.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Cell {
+    /// A value, shown as it is.
+    Value(Value),
+    /// The age of an instant, computed at each read; `None` shows `<unknown>`.
+    Age(Option<Timestamp>),
+}
+
+impl From<&str> for Cell {
+    fn from(text: &str) -> Self {
+        Self::Value(text.into())
+    }
+}
+
+impl From<String> for Cell {
+    fn from(text: String) -> Self {
+        Self::Value(text.into())
+    }
+}
+
+impl From<i64> for Cell {
+    fn from(number: i64) -> Self {
+        Self::Value(number.into())
+    }
+}
+
+/// A field that `--field-selector` can name beside `metadata.name` and `metadata.namespace`.
+#[derive(Clone, Copy, Debug)]
+pub struct SelectableField {
+    /// The path as the user writes it: `spec.seedName`.
+    pub path: &'static str,
+    /// Reads the field; a missing one is the empty string.
+    pub read: fn(&Value) -> String,
+}
+
+/// A kind: names, schema, defaults, rules and columns. Implementations are stateless and hold no clock.
+pub trait Kind: Send + Sync + 'static {
+    /// Names and switches.
+    fn info(&self) -> &KindInfo;
+
+    /// The structural schema of `version`. Built once; the same reference each time.
+    fn schema(&self, version: &str) -> &Schema;
+
+    /// Fills in and resets what the schema's defaults cannot: runs after schema defaulting, before validation.
+    fn prepare(&self, _write: &Write<'_>, _new: &mut Value) {}
+
+    /// Rules beyond the schema: cross-field checks and immutability. All errors, not the first.
+    fn validate(&self, _write: &Write<'_>, _new: &Value) -> Vec<FieldError> {
+        Vec::new()
+    }
+
+    /// Whether `name` may name an object of this kind. The default asks for an RFC 1123 subdomain.
+    ///
+    /// # Errors
+    /// What is wrong with the name, in Kubernetes' words.
+    fn validate_name(&self, name: &str) -> Result<(), String> {
+        name::dns_subdomain(name)
+    }
+
+    /// The printer columns, NAME first.
+    fn columns(&self) -> &[Column];
+
+    /// One table row, as long as [`Kind::columns`].
+    fn row(&self, object: &Object) -> Vec<Cell>;
+
+    /// The selectable fields beside `metadata.name` and `metadata.namespace`.
+    fn selectable(&self) -> &'static [SelectableField] {
+        &[]
+    }
+
+    /// The resource whose records hold this kind's objects: another one where two APIs show the same objects (Event).
+    fn stored_in(&self) -> GroupResource {
+        self.info().resource()
+    }
+
+    /// Turns an object as served in `version` into what is stored, where more than `apiVersion` differs.
+    fn to_stored(&self, _version: &str, _value: &mut Value) {}
+
+    /// The object as served in `version`, where more than `apiVersion` differs from the stored one.
+    fn to_served(&self, _version: &str, _object: &Object) -> Option<Value> {
+        None
+    }
+}
+
+/// The row every kind without columns of its own shows.
+#[must_use]
+pub fn name_and_age(object: &Object) -> Vec<Cell> {
+    vec![object.meta().name.as_str().into(), Cell::Age(object.meta().creation_timestamp)]
+}

@@ -1,0 +1,27 @@
+//! The wire vocabulary of Kubernetes as Berth speaks it: object metadata, group-version-kind, selectors,
+//! quantities, `Status`, `Table`, patches, field errors, structural schemas and the trait [`Kind`].
+//!
+//! This crate does no I/O, holds no clock and knows no kind. Start reading at [`object`] (what a stored object is)
+//! and [`kind`] (what a kind must say about itself).
+
+pub mod change;
+pub mod field;
+pub mod kind;
+pub mod name;
+pub mod object;
+pub mod quantity;
+pub mod schema;
+pub mod selector;
+pub mod status;
+pub mod strategic;
+pub mod table;
+pub mod time;
+
+pub use change::{Change, Revision};
+pub use field::FieldError;
+pub use kind::{Cell, Column, Kind, KindInfo, Scope};
+pub use name::{GroupResource, Key};
+pub use object::{Draft, Meta, Object};
+pub use schema::Schema;
+pub use status::Status;
+pub use time::{Clock, Timestamp};

@@ -1,0 +1,178 @@
+//! Names: which resource, which object, and which names Kubernetes accepts.
+
+use std::collections::BTreeSet;
+use std::fmt;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+/// A resource by group and plural name, across its versions: `placements.cluster.open-cluster-management.io`.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct GroupResource {
+    /// The API group; empty for the core group.
+    pub group: &'static str,
+    /// The plural, lower-case name.
+    pub resource: &'static str,
+}
+
+impl GroupResource {
+    /// A resource known at compile time.
+    #[must_use]
+    pub const fn new(group: &'static str, resource: &'static str) -> Self {
+        Self { group, resource }
+    }
+
+    /// A resource named at run time (a stored key, a flag). Each distinct name is kept for the life of the process,
+    /// so this must never be fed from unchecked requests.
+    #[must_use]
+    pub fn intern(group: &str, resource: &str) -> Self {
+        Self { group: intern(group), resource: intern(resource) }
+    }
+}
+
+fn intern(text: &str) -> &'static str {
+    static NAMES: OnceLock<Mutex<BTreeSet<&'static str>>> = OnceLock::new();
+    let mut names = NAMES.get_or_init(Mutex::default).lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(known) = names.get(text) {
+        return known;
+    }
+    let kept: &'static str = Box::leak(text.to_owned().into_boxed_str());
+    names.insert(kept);
+    kept
+}
+
+impl fmt::Display for GroupResource {
+    /// `plural.group`, or `plural` alone in the core group, as error messages name it.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.resource)?;
+        if !self.group.is_empty() {
+            write!(f, ".{}", self.group)?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Debug for GroupResource {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+/// One object of one resource. `namespace` is empty for cluster-scoped objects.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Key {
+    /// The resource.
+    pub resource: GroupResource,
+    /// The namespace, or the empty string.
+    pub namespace: Arc<str>,
+    /// The name.
+    pub name: Arc<str>,
+}
+
+impl Key {
+    /// The key of `namespace`/`name` (an empty namespace for cluster-scoped objects).
+    #[must_use]
+    pub fn new(resource: GroupResource, namespace: &str, name: &str) -> Self {
+        Self { resource, namespace: namespace.into(), name: name.into() }
+    }
+}
+
+impl fmt::Display for Key {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.namespace.is_empty() {
+            write!(f, "{}/{}", self.resource, self.name)
+        } else {
+            write!(f, "{}/{}/{}", self.resource, self.namespace, self.name)
+        }
+    }
+}
+
+impl fmt::Debug for Key {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+fn is_alphanumeric(byte: u8) -> bool {
+    byte.is_ascii_lowercase() || byte.is_ascii_digit()
+}
+
+/// RFC 1123 label: at most 63 of `a-z0-9-`, alphanumeric at both ends. The error is worded as Kubernetes words it.
+pub fn dns_label(name: &str) -> Result<(), String> {
+    if name.len() > 63 {
+        return Err("must be no more than 63 characters".to_owned());
+    }
+    if label_shape(name) {
+        return Ok(());
+    }
+    Err("a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start \
+         and end with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation is \
+         '[a-z0-9]([-a-z0-9]*[a-z0-9])?')"
+        .to_owned())
+}
+
+fn label_shape(name: &str) -> bool {
+    let bytes = name.as_bytes();
+    match (bytes.first(), bytes.last()) {
+        (Some(&first), Some(&last)) => {
+            is_alphanumeric(first)
+                && is_alphanumeric(last)
+                && bytes.iter().all(|&byte| is_alphanumeric(byte) || byte == b'-')
+        }
+        _ => false,
+    }
+}
+
+/// RFC 1123 subdomain: at most 253 characters, labels (of any length) joined by dots.
+pub fn dns_subdomain(name: &str) -> Result<(), String> {
+    if name.len() > 253 {
+        return Err("must be no more than 253 characters".to_owned());
+    }
+    if !name.is_empty() && name.split('.').all(label_shape) {
+        return Ok(());
+    }
+    Err("a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must \
+         start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is \
+         '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')"
+        .to_owned())
+}
+
+/// What every name must be to stand in a URL path: not `.` or `..`, and without `/` or `%`.
+pub fn path_segment(name: &str) -> Result<(), String> {
+    if name == "." || name == ".." {
+        return Err(format!("may not be '{name}'"));
+    }
+    for bad in ['/', '%'] {
+        if name.contains(bad) {
+            return Err(format!("may not contain '{bad}'"));
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn subdomains_are_judged_as_kubernetes_does() {
+        for good in ["a", "a-b", "a.b", "0", "eu-1.example.com"] {
+            assert!(dns_subdomain(good).is_ok(), "{good}");
+        }
+        for bad in ["", "-a", "a-", "A", "a_b", "a..b", ".a", "a b"] {
+            assert!(dns_subdomain(bad).is_err(), "{bad}");
+        }
+        assert!(dns_subdomain(&"a".repeat(254)).is_err());
+    }
+
+    #[test]
+    fn path_segments_refuse_what_breaks_urls() {
+        assert!(path_segment("system:node.x").is_ok());
+        for bad in [".", "..", "a/b", "a%b"] {
+            assert!(path_segment(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn interned_resources_equal_static_ones() {
+        assert_eq!(GroupResource::intern("apps", "deployments"), GroupResource::new("apps", "deployments"));
+    }
+}

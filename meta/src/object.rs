@@ -1,0 +1,412 @@
+//! A stored object: the bytes as served, its revision, and the parts of its metadata that everyone asks for.
+//!
+//! Objects are written once as canonical JSON (sorted keys, no spaces) and served by copying slices: a get is the
+//! bytes, a list is a join of bytes, PartialObjectMetadata is the remembered metadata span. The request task makes a
+//! [`Draft`]; the committer only [splices](Draft::at) the revision in.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::sync::{Arc, OnceLock};
+
+use bytes::Bytes;
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+use crate::change::Revision;
+use crate::kind::{Cell, Kind};
+use crate::time::Timestamp;
+
+/// The parts of `metadata` that are read without parsing the object again.
+#[derive(Clone, Debug, Default, Deserialize, PartialEq)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Meta {
+    /// `metadata.name`.
+    pub name: String,
+    /// `metadata.namespace`, empty for cluster-scoped objects.
+    pub namespace: String,
+    /// `metadata.uid`.
+    pub uid: String,
+    /// `metadata.generation`, 0 where the kind has none.
+    pub generation: i64,
+    /// `metadata.labels`.
+    pub labels: BTreeMap<String, String>,
+    /// `metadata.annotations`.
+    pub annotations: BTreeMap<String, String>,
+    /// `metadata.creationTimestamp`.
+    pub creation_timestamp: Option<Timestamp>,
+    /// `metadata.deletionTimestamp`: set while finalizers hold a deleted object back.
+    pub deletion_timestamp: Option<Timestamp>,
+    /// `metadata.finalizers`.
+    pub finalizers: Vec<String>,
+    /// `metadata.ownerReferences`.
+    pub owner_references: Vec<OwnerReference>,
+}
+
+/// `metadata.ownerReferences[]`.
+#[derive(Clone, Debug, Default, Deserialize, PartialEq)]
+#[serde(rename_all = "camelCase", default)]
+pub struct OwnerReference {
+    /// The owner's apiVersion.
+    pub api_version: String,
+    /// The owner's kind.
+    pub kind: String,
+    /// The owner's name.
+    pub name: String,
+    /// The owner's uid.
+    pub uid: String,
+    /// Whether the owner is the managing controller.
+    pub controller: Option<bool>,
+    /// Whether a foreground deletion of the owner waits for this object.
+    pub block_owner_deletion: Option<bool>,
+}
+
+/// Why a JSON value cannot be an object.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{path}: {problem}")]
+pub struct Malformed {
+    /// The offending field.
+    pub path: String,
+    /// What is wrong with it.
+    pub problem: String,
+}
+
+fn malformed(path: &str, problem: impl Into<String>) -> Malformed {
+    Malformed { path: path.to_owned(), problem: problem.into() }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Spans {
+    /// The text of `apiVersion`, without its quotes.
+    api_version: Range<usize>,
+    /// The value of `metadata`, braces included.
+    metadata: Range<usize>,
+    /// The digits of `metadata.resourceVersion`.
+    revision: Range<usize>,
+}
+
+/// An object serialized but not yet given its revision.
+#[derive(Clone, Debug)]
+pub struct Draft {
+    /// The bytes, with no digits in `resourceVersion`.
+    bytes: Vec<u8>,
+    spans: Spans,
+    meta: Arc<Meta>,
+}
+
+impl Draft {
+    /// Serializes `value` canonically. Any `metadata.resourceVersion` in it is ignored.
+    ///
+    /// # Errors
+    /// When `value` is no JSON object, has no `apiVersion`, `kind` or `metadata.name`, or has metadata of wrong types.
+    pub fn new(value: &Value) -> Result<Self, Malformed> {
+        let root = value.as_object().ok_or_else(|| malformed("", "must be an object"))?;
+        let api_version = text(root, "apiVersion")?;
+        text(root, "kind")?;
+        let metadata = root
+            .get("metadata")
+            .and_then(Value::as_object)
+            .ok_or_else(|| malformed("metadata", "must be an object"))?;
+        let meta = Meta::deserialize(&root["metadata"]).map_err(|error| malformed("metadata", error.to_string()))?;
+        if meta.name.is_empty() {
+            return Err(malformed("metadata.name", "name is required"));
+        }
+        let mut writer = Writer { bytes: Vec::with_capacity(1024), spans: None };
+        writer.object(root, api_version, metadata);
+        let spans = writer.spans.ok_or_else(|| malformed("metadata", "must be an object"))?;
+        Ok(Self { bytes: writer.bytes, spans, meta: Arc::new(meta) })
+    }
+
+    /// The metadata as it will be stored.
+    #[must_use]
+    pub fn meta(&self) -> &Meta {
+        &self.meta
+    }
+
+    /// The size of the serialized object, revision left out, in bytes.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.bytes.len()
+    }
+
+    /// Never: a draft has at least its metadata.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.bytes.is_empty()
+    }
+
+    /// Whether storing this draft over `object` would change nothing but the revision.
+    #[must_use]
+    pub fn same_as(&self, object: &Object) -> bool {
+        let split = self.spans.revision.start;
+        let digits = object.spans.revision.clone();
+        split == digits.start
+            && self.bytes[..split] == object.bytes[..split]
+            && self.bytes[split..] == object.bytes[digits.end..]
+    }
+
+    /// The object at `revision`: one copy of the bytes with the digits spliced in.
+    #[must_use]
+    pub fn at(&self, revision: Revision) -> Object {
+        let digits = revision.to_string();
+        let start = self.spans.revision.start;
+        let mut bytes = Vec::with_capacity(self.bytes.len() + digits.len());
+        bytes.extend_from_slice(&self.bytes[..start]);
+        bytes.extend_from_slice(digits.as_bytes());
+        bytes.extend_from_slice(&self.bytes[start..]);
+        let shift = |at: usize| if at > start { at + digits.len() } else { at };
+        let moved = |range: &Range<usize>| shift(range.start)..shift(range.end);
+        let spans = Spans {
+            api_version: moved(&self.spans.api_version),
+            metadata: moved(&self.spans.metadata),
+            revision: start..start + digits.len(),
+        };
+        Object { bytes: bytes.into(), revision, spans, meta: Arc::clone(&self.meta), value: OnceLock::new(), cells: OnceLock::new() }
+    }
+}
+
+fn text<'a>(root: &'a Map<String, Value>, name: &str) -> Result<&'a str, Malformed> {
+    match root.get(name) {
+        Some(Value::String(text)) if !text.is_empty() => Ok(text),
+        _ => Err(malformed(name, format!("{name} is required"))),
+    }
+}
+
+/// Writes the two top levels by hand, to learn the spans; serde_json writes the rest.
+struct Writer {
+    bytes: Vec<u8>,
+    spans: Option<Spans>,
+}
+
+impl Writer {
+    fn object(&mut self, root: &Map<String, Value>, api_version: &str, metadata: &Map<String, Value>) {
+        let mut api_span = 0..0;
+        let mut meta_span = 0..0;
+        let mut revision = 0;
+        self.bytes.push(b'{');
+        for (index, (name, value)) in root.iter().enumerate() {
+            self.name(index, name);
+            let start = self.bytes.len();
+            if name == "metadata" {
+                revision = self.metadata(metadata);
+                meta_span = start..self.bytes.len();
+            } else {
+                self.value(value);
+                if name == "apiVersion" {
+                    // An apiVersion that JSON must escape is refused by every kind; the span is then unused.
+                    api_span = start + 1..start + 1 + api_version.len();
+                }
+            }
+        }
+        self.bytes.push(b'}');
+        self.spans = Some(Spans { api_version: api_span, metadata: meta_span, revision: revision..revision });
+    }
+
+    /// Writes metadata with an empty `resourceVersion` at its sorted place; returns where its digits go.
+    fn metadata(&mut self, metadata: &Map<String, Value>) -> usize {
+        const REVISION: &str = "resourceVersion";
+        let mut place = None;
+        let mut count = 0;
+        self.bytes.push(b'{');
+        for (name, value) in metadata.iter().filter(|(name, _)| *name != REVISION) {
+            if place.is_none() && name.as_str() > REVISION {
+                place = Some(self.revision(count));
+                count += 1;
+            }
+            self.name(count, name);
+            self.value(value);
+            count += 1;
+        }
+        let place = place.unwrap_or_else(|| self.revision(count));
+        self.bytes.push(b'}');
+        place
+    }
+
+    fn revision(&mut self, index: usize) -> usize {
+        self.name(index, "resourceVersion");
+        self.bytes.extend_from_slice(b"\"\"");
+        self.bytes.len() - 1
+    }
+
+    fn name(&mut self, index: usize, name: &str) {
+        if index > 0 {
+            self.bytes.push(b',');
+        }
+        serde_json::to_writer(&mut self.bytes, name).expect("writing a string to memory cannot fail");
+        self.bytes.push(b':');
+    }
+
+    fn value(&mut self, value: &Value) {
+        serde_json::to_writer(&mut self.bytes, value).expect("writing a JSON value to memory cannot fail");
+    }
+}
+
+/// An object at a revision, as served.
+#[derive(Debug)]
+pub struct Object {
+    bytes: Bytes,
+    revision: Revision,
+    spans: Spans,
+    meta: Arc<Meta>,
+    value: OnceLock<Arc<Value>>,
+    cells: OnceLock<Box<[Cell]>>,
+}
+
+impl Object {
+    /// The object in `value` at `revision`: for objects that come from elsewhere than our own drafts.
+    ///
+    /// # Errors
+    /// As [`Draft::new`].
+    pub fn new(value: &Value, revision: Revision) -> Result<Self, Malformed> {
+        Draft::new(value).map(|draft| draft.at(revision))
+    }
+
+    /// The canonical JSON, `resourceVersion` included: what a get answers.
+    #[must_use]
+    pub fn bytes(&self) -> &Bytes {
+        &self.bytes
+    }
+
+    /// The revision this object was written at.
+    #[must_use]
+    pub fn revision(&self) -> Revision {
+        self.revision
+    }
+
+    /// The parts of the metadata that are kept parsed.
+    #[must_use]
+    pub fn meta(&self) -> &Meta {
+        &self.meta
+    }
+
+    /// The JSON of `metadata`, braces included: the body of a PartialObjectMetadata.
+    #[must_use]
+    pub fn metadata_bytes(&self) -> Bytes {
+        self.bytes.slice(self.spans.metadata.clone())
+    }
+
+    /// The stored `apiVersion`.
+    #[must_use]
+    pub fn api_version(&self) -> &str {
+        std::str::from_utf8(&self.bytes[self.spans.api_version.clone()]).unwrap_or_default()
+    }
+
+    /// The bytes around the text of `apiVersion`: how another served version with the same fields is written.
+    #[must_use]
+    pub fn around_api_version(&self) -> (Bytes, Bytes) {
+        let span = self.spans.api_version.clone();
+        (self.bytes.slice(..span.start), self.bytes.slice(span.end..))
+    }
+
+    /// The parsed object, shared: parsed at the first call and kept as long as the object.
+    #[must_use]
+    pub fn value(&self) -> &Arc<Value> {
+        self.value.get_or_init(|| Arc::new(self.parse()))
+    }
+
+    /// The table cells of this object, which is of `kind`: made at the first call and kept.
+    #[must_use]
+    pub fn cells(&self, kind: &dyn Kind) -> &[Cell] {
+        self.cells.get_or_init(|| kind.row(self).into())
+    }
+
+    /// The parsed object, fresh: for callers that will change it.
+    #[must_use]
+    pub fn parse(&self) -> Value {
+        serde_json::from_slice(&self.bytes).expect("stored bytes are JSON that we wrote")
+    }
+
+    /// A typed, read-only view. Unknown fields are skipped.
+    ///
+    /// # Errors
+    /// When a field has another type than `T` says.
+    pub fn view<'a, T: Deserialize<'a>>(&'a self) -> Result<T, serde_json::Error> {
+        serde_json::from_slice(&self.bytes)
+    }
+
+    /// The draft this object was made of, for giving the same content another revision (a `DELETED` event).
+    #[must_use]
+    pub fn draft(&self) -> Draft {
+        let digits = self.spans.revision.clone();
+        let mut bytes = Vec::with_capacity(self.bytes.len());
+        bytes.extend_from_slice(&self.bytes[..digits.start]);
+        bytes.extend_from_slice(&self.bytes[digits.end..]);
+        let shift = |at: usize| if at > digits.start { at - digits.len() } else { at };
+        let moved = |range: &Range<usize>| shift(range.start)..shift(range.end);
+        let spans = Spans {
+            api_version: moved(&self.spans.api_version),
+            metadata: moved(&self.spans.metadata),
+            revision: digits.start..digits.start,
+        };
+        Draft { bytes, spans, meta: Arc::clone(&self.meta) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn sample() -> Value {
+        json!({
+            "apiVersion": "v1", "kind": "ConfigMap", "data": {"b": "2", "a": "1"},
+            "metadata": {"name": "x", "namespace": "ns", "uid": "u", "labels": {"app": "web"}, "resourceVersion": "9"},
+        })
+    }
+
+    #[test]
+    fn bytes_are_canonical_with_the_revision_spliced_in() {
+        let object = Object::new(&sample(), Revision(42)).unwrap();
+        assert_eq!(
+            std::str::from_utf8(object.bytes()).unwrap(),
+            r#"{"apiVersion":"v1","data":{"a":"1","b":"2"},"kind":"ConfigMap","metadata":{"labels":{"app":"web"},"name":"x","namespace":"ns","resourceVersion":"42","uid":"u"}}"#
+        );
+        assert_eq!(object.api_version(), "v1");
+        assert_eq!(
+            &object.metadata_bytes()[..],
+            br#"{"labels":{"app":"web"},"name":"x","namespace":"ns","resourceVersion":"42","uid":"u"}"#
+        );
+        let (before, after) = object.around_api_version();
+        assert_eq!(&before[..], br#"{"apiVersion":""#);
+        assert!(after.starts_with(br#"","data""#));
+    }
+
+    #[test]
+    fn revision_stands_last_when_nothing_sorts_after_it() {
+        let value = json!({"apiVersion": "v1", "kind": "A", "metadata": {"name": "x"}});
+        let object = Object::new(&value, Revision(7)).unwrap();
+        assert_eq!(&object.metadata_bytes()[..], br#"{"name":"x","resourceVersion":"7"}"#);
+    }
+
+    #[test]
+    fn same_content_is_seen_without_parsing() {
+        let object = Object::new(&sample(), Revision(42)).unwrap();
+        assert!(Draft::new(&object.parse()).unwrap().same_as(&object));
+        assert!(object.draft().same_as(&object));
+        let mut other = object.parse();
+        other["data"]["a"] = json!("3");
+        assert!(!Draft::new(&other).unwrap().same_as(&object));
+    }
+
+    #[test]
+    fn redrafting_moves_only_the_revision() {
+        let object = Object::new(&sample(), Revision(42)).unwrap();
+        let again = object.draft().at(Revision(1_000_000));
+        assert_eq!(again.parse()["metadata"]["resourceVersion"], "1000000");
+        assert_eq!(again.metadata_bytes(), Object::new(&sample(), Revision(1_000_000)).unwrap().metadata_bytes());
+        assert_eq!(again.bytes(), Object::new(&sample(), Revision(1_000_000)).unwrap().bytes());
+    }
+
+    #[test]
+    fn what_is_no_object_says_where() {
+        for (value, path) in [
+            (json!([]), ""),
+            (json!({"kind": "A", "metadata": {"name": "x"}}), "apiVersion"),
+            (json!({"apiVersion": "v1", "kind": "A"}), "metadata"),
+            (json!({"apiVersion": "v1", "kind": "A", "metadata": {}}), "metadata.name"),
+            (json!({"apiVersion": "v1", "kind": "A", "metadata": {"name": "x", "labels": {"a": 1}}}), "metadata"),
+        ] {
+            assert_eq!(Draft::new(&value).unwrap_err().path, path);
+        }
+    }
+}

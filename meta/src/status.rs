@@ -1,0 +1,282 @@
+//! `Status`: the only form in which a client sees an error.
+
+use serde::{Deserialize, Serialize};
+
+use crate::field::{self, FieldError};
+use crate::name::GroupResource;
+
+/// A `metav1.Status`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Status {
+    /// Always `Status`.
+    pub kind: String,
+    /// Always `v1`.
+    pub api_version: String,
+    /// List metadata; always empty here.
+    #[serde(default)]
+    pub metadata: serde_json::Map<String, serde_json::Value>,
+    /// `Success` or `Failure`.
+    #[serde(default)]
+    pub status: String,
+    /// The sentence for a person.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub message: String,
+    /// The token for a program, such as `NotFound`.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub reason: String,
+    /// Which object, and the causes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub details: Option<Details>,
+    /// The HTTP status code.
+    #[serde(default)]
+    pub code: u16,
+}
+
+/// `status.details`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Details {
+    /// The name of the object.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub name: String,
+    /// The API group.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub group: String,
+    /// The kind or resource.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub kind: String,
+    /// The uid of the object.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub uid: String,
+    /// One entry per thing that is wrong.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub causes: Vec<Cause>,
+    /// Seconds to wait before trying again; sent as `Retry-After` too.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub retry_after_seconds: u32,
+}
+
+/// `status.details.causes[]`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Cause {
+    /// The token.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub reason: String,
+    /// The sentence.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub message: String,
+    /// The field.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub field: String,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature serde asks for")]
+fn is_zero(number: &u32) -> bool {
+    *number == 0
+}
+
+impl Status {
+    /// A failure with `code`, `reason` and `message` and no details.
+    pub fn failure(code: u16, reason: &str, message: impl Into<String>) -> Self {
+        Self {
+            kind: "Status".to_owned(),
+            api_version: "v1".to_owned(),
+            metadata: serde_json::Map::new(),
+            status: "Failure".to_owned(),
+            message: message.into(),
+            reason: reason.to_owned(),
+            details: None,
+            code,
+        }
+    }
+
+    /// A success with `details`, as a delete answers.
+    #[must_use]
+    pub fn success(details: Option<Details>) -> Self {
+        Self { status: "Success".to_owned(), details, code: 200, ..Self::failure(200, "", "") }
+    }
+
+    fn about(mut self, resource: GroupResource, name: &str) -> Self {
+        let details = self.details.get_or_insert_default();
+        details.group = resource.group.to_owned();
+        details.kind = resource.resource.to_owned();
+        details.name = name.to_owned();
+        self
+    }
+
+    /// The same failure with a cause added.
+    #[must_use]
+    pub fn with_cause(mut self, reason: &str, message: impl Into<String>, field: &str) -> Self {
+        let cause = Cause { reason: reason.to_owned(), message: message.into(), field: field.to_owned() };
+        self.details.get_or_insert_default().causes.push(cause);
+        self
+    }
+
+    /// The same failure, to be tried again after `seconds`.
+    #[must_use]
+    pub fn retry_after(mut self, seconds: u32) -> Self {
+        self.details.get_or_insert_default().retry_after_seconds = seconds;
+        self
+    }
+
+    /// 400: the request cannot be understood.
+    pub fn bad_request(message: impl Into<String>) -> Self {
+        Self::failure(400, "BadRequest", message)
+    }
+
+    /// 401: nobody we know.
+    #[must_use]
+    pub fn unauthorized() -> Self {
+        Self::failure(401, "Unauthorized", "Unauthorized")
+    }
+
+    /// 403: `text` follows "is forbidden: ".
+    #[must_use]
+    pub fn forbidden(resource: GroupResource, name: &str, text: &str) -> Self {
+        let message = if name.is_empty() {
+            format!("{resource} is forbidden: {text}")
+        } else {
+            format!("{resource} \"{name}\" is forbidden: {text}")
+        };
+        Self::failure(403, "Forbidden", message).about(resource, name)
+    }
+
+    /// 404: no such object.
+    #[must_use]
+    pub fn not_found(resource: GroupResource, name: &str) -> Self {
+        Self::failure(404, "NotFound", format!("{resource} \"{name}\" not found")).about(resource, name)
+    }
+
+    /// 404: no such path.
+    #[must_use]
+    pub fn no_such_path() -> Self {
+        Self::failure(404, "NotFound", "the server could not find the requested resource")
+    }
+
+    /// 405: the resource does not take this verb.
+    #[must_use]
+    pub fn method_not_allowed() -> Self {
+        Self::failure(405, "MethodNotAllowed", "the server does not allow this method on the requested resource")
+    }
+
+    /// 406: none of the accepted media types can be served.
+    #[must_use]
+    pub fn not_acceptable(accepted: &[&str]) -> Self {
+        let message = format!("only the following media types are accepted: {}", accepted.join(", "));
+        Self::failure(406, "NotAcceptable", message)
+    }
+
+    /// 409: there is one already.
+    #[must_use]
+    pub fn already_exists(resource: GroupResource, name: &str) -> Self {
+        Self::failure(409, "AlreadyExists", format!("{resource} \"{name}\" already exists")).about(resource, name)
+    }
+
+    /// 409: the object moved under the write.
+    #[must_use]
+    pub fn conflict(resource: GroupResource, name: &str, text: &str) -> Self {
+        let message = format!("Operation cannot be fulfilled on {resource} \"{name}\": {text}");
+        Self::failure(409, "Conflict", message).about(resource, name)
+    }
+
+    /// 410: the revision asked for is no longer kept.
+    pub fn expired(message: impl Into<String>) -> Self {
+        Self::failure(410, "Expired", message)
+    }
+
+    /// 413: the body is over `limit` bytes.
+    #[must_use]
+    pub fn too_large(limit: usize) -> Self {
+        Self::failure(413, "RequestEntityTooLarge", format!("Request entity too large: limit is {limit}"))
+    }
+
+    /// 415: the body's media type is not taken here.
+    #[must_use]
+    pub fn unsupported_media_type(accepted: &[&str]) -> Self {
+        let list = accepted.join(", ");
+        let message =
+            format!("the body of the request was in an unknown format - accepted media types include: {list}");
+        Self::failure(415, "UnsupportedMediaType", message)
+    }
+
+    /// 422: the object of `kind` (in `group`) breaks its rules; one cause per error.
+    #[must_use]
+    pub fn invalid(group: &str, kind: &str, name: &str, errors: &[FieldError]) -> Self {
+        let qualified = if group.is_empty() { kind.to_owned() } else { format!("{kind}.{group}") };
+        let message = format!("{qualified} \"{name}\" is invalid: {}", field::aggregate(errors));
+        let mut status = Self::failure(422, "Invalid", message);
+        let causes = errors
+            .iter()
+            .map(|error| Cause {
+                reason: error.kind.reason().to_owned(),
+                message: error.message(),
+                field: error.path.clone(),
+            })
+            .collect();
+        status.details = Some(Details {
+            name: name.to_owned(),
+            group: group.to_owned(),
+            kind: kind.to_owned(),
+            causes,
+            ..Details::default()
+        });
+        status
+    }
+
+    /// 429: too busy; tried again after `seconds`.
+    pub fn too_many_requests(message: impl Into<String>, seconds: u32) -> Self {
+        Self::failure(429, "TooManyRequests", message).retry_after(seconds)
+    }
+
+    /// 500: our fault. The cause is logged, never sent.
+    pub fn internal(message: impl Into<String>) -> Self {
+        Self::failure(500, "InternalError", format!("Internal error occurred: {}", message.into()))
+    }
+
+    /// 503: not now; tried again after `seconds`.
+    pub fn unavailable(message: impl Into<String>, seconds: u32) -> Self {
+        Self::failure(503, "ServiceUnavailable", message).retry_after(seconds)
+    }
+
+    /// 504: the time allotted has run out.
+    pub fn timeout(message: impl Into<String>) -> Self {
+        Self::failure(504, "Timeout", message)
+    }
+
+    /// `details.retryAfterSeconds`, where there is one.
+    #[must_use]
+    pub fn retry_after_seconds(&self) -> Option<u32> {
+        self.details.as_ref().map(|details| details.retry_after_seconds).filter(|&seconds| seconds > 0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PLACEMENTS: GroupResource = GroupResource::new("cluster.open-cluster-management.io", "placements");
+
+    #[test]
+    fn messages_read_as_kubectl_users_know_them() {
+        assert_eq!(
+            Status::not_found(PLACEMENTS, "p").message,
+            "placements.cluster.open-cluster-management.io \"p\" not found"
+        );
+        let errors = [FieldError::required("spec.x", "")];
+        let invalid = Status::invalid("g", "Foo", "n", &errors);
+        assert_eq!(invalid.message, "Foo.g \"n\" is invalid: spec.x: Required value");
+        let cause = &invalid.details.unwrap().causes[0];
+        assert_eq!((cause.reason.as_str(), cause.field.as_str()), ("FieldValueRequired", "spec.x"));
+    }
+
+    #[test]
+    fn a_failure_serializes_with_empty_metadata() {
+        let text = serde_json::to_string(&Status::unauthorized()).unwrap();
+        assert_eq!(
+            text,
+            r#"{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure","message":"Unauthorized","reason":"Unauthorized","code":401}"#
+        );
+    }
+}

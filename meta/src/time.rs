@@ -1,0 +1,50 @@
+//! Time as Kubernetes writes it. Berth never reads a clock here: callers pass `now`.
+
+pub use jiff::Timestamp;
+
+/// Where `now` comes from. The program has one system clock; tests have a fixed or a stepped one.
+pub trait Clock: Send + Sync + 'static {
+    /// The current instant.
+    fn now(&self) -> Timestamp;
+}
+
+/// A clock that always says the same instant.
+#[derive(Clone, Copy, Debug)]
+pub struct FixedClock(pub Timestamp);
+
+impl Clock for FixedClock {
+    fn now(&self) -> Timestamp {
+        self.0
+    }
+}
+
+/// `metav1.Time`: RFC 3339 in UTC, whole seconds (`2021-10-28T08:31:39Z`).
+#[must_use]
+pub fn rfc3339(at: Timestamp) -> String {
+    at.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
+}
+
+/// `metav1.MicroTime`: RFC 3339 in UTC with six digits of a second.
+#[must_use]
+pub fn rfc3339_micro(at: Timestamp) -> String {
+    at.strftime("%Y-%m-%dT%H:%M:%S.%6fZ").to_string()
+}
+
+/// Reads an RFC 3339 instant; `None` when the text is none.
+#[must_use]
+pub fn parse(text: &str) -> Option<Timestamp> {
+    text.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whole_seconds_are_written_in_utc() {
+        let at = parse("2021-10-28T10:31:39.5+02:00").unwrap();
+        assert_eq!(rfc3339(at), "2021-10-28T08:31:39Z");
+        assert_eq!(rfc3339_micro(at), "2021-10-28T08:31:39.500000Z");
+        assert!(parse("yesterday").is_none());
+    }
+}

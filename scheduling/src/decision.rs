@@ -1,0 +1,64 @@
+//! What came out of a pipeline run: every rejection, every score, the order and the pick.
+
+use crate::pipeline::{Ix, Reason};
+
+/// One plugin's refusal of one candidate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Rejection {
+    /// The candidate.
+    pub candidate: Ix,
+    /// The index of the filter in the dialect's pipeline order.
+    pub plugin: u16,
+    /// Why.
+    pub reason: Reason,
+}
+
+/// The values one scorer gave, aligned with [`Solved::feasible`].
+#[derive(Clone, Debug, PartialEq)]
+pub struct ScoreColumn {
+    /// The index of the scorer in the decision's list.
+    pub plugin: u16,
+    /// The weight the values are multiplied with.
+    pub weight: i64,
+    /// One value per feasible candidate, in fleet order; `None` where the scorer has no entry (worth 0).
+    pub values: Vec<Option<i64>>,
+}
+
+/// The outcome of a run over one fleet.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Solved {
+    /// Every refusal of every plugin, by candidate, then by plugin.
+    pub rejections: Vec<Rejection>,
+    /// The feasible candidates, in fleet order.
+    pub feasible: Vec<Ix>,
+    /// The scores, aligned with `feasible`.
+    pub scores: Vec<ScoreColumn>,
+    /// The weighted totals, aligned with `feasible`; empty where the system does not add scores.
+    pub totals: Vec<i64>,
+    /// The feasible candidates, best first.
+    pub ranked: Vec<Ix>,
+    /// The resulting set, kept ones included, in rank order.
+    pub picked: Vec<Ix>,
+}
+
+impl Solved {
+    /// The refusals of `candidate`, in pipeline order.
+    #[must_use]
+    pub fn rejections_of(&self, candidate: Ix) -> &[Rejection] {
+        let start = self.rejections.partition_point(|rejection| rejection.candidate < candidate);
+        let end = self.rejections.partition_point(|rejection| rejection.candidate <= candidate);
+        &self.rejections[start..end]
+    }
+
+    /// The position of `candidate` in the columns, when it is feasible.
+    #[must_use]
+    pub fn row_of(&self, candidate: Ix) -> Option<usize> {
+        self.feasible.binary_search(&candidate).ok()
+    }
+
+    /// The weighted total of `candidate`, where the system has one.
+    #[must_use]
+    pub fn total_of(&self, candidate: Ix) -> Option<i64> {
+        self.row_of(candidate).and_then(|row| self.totals.get(row)).copied()
+    }
+}

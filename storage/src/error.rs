@@ -1,0 +1,70 @@
+//! What can go wrong in a store: codes, keys and revisions, no prose for users and no HTTP.
+
+use meta::{Key, Revision};
+
+/// An error of a list, a watch or an apply.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum StoreError {
+    /// The object to read, update or delete is not there.
+    #[error("{key} not found")]
+    NotFound {
+        /// Which object.
+        key: Key,
+    },
+    /// The object to create is there already.
+    #[error("{key} already exists")]
+    AlreadyExists {
+        /// Which object.
+        key: Key,
+    },
+    /// The object (or a guard) is at another revision than expected.
+    #[error("{key} is at revision {have:?}, not {want:?}")]
+    Conflict {
+        /// Which object.
+        key: Key,
+        /// The revision it is at; `None` when it is not there.
+        have: Option<Revision>,
+        /// The revision that was expected; `None` when it was expected to be absent.
+        want: Option<Revision>,
+    },
+    /// A fence was passed by another write after the revision the decision was made at.
+    #[error("fence {name} was passed at {at}, after {not_after}")]
+    Fenced {
+        /// The fence.
+        name: String,
+        /// When it was last passed.
+        at: Revision,
+        /// The revision it was expected not to be passed after.
+        not_after: Revision,
+    },
+    /// The revision asked for is older than what is kept.
+    #[error("revision {asked} is too old, the oldest is {oldest}")]
+    Expired {
+        /// The revision asked for.
+        asked: Revision,
+        /// The oldest revision still known.
+        oldest: Revision,
+    },
+    /// The revision asked for is ahead of the store and did not come in time.
+    #[error("revision {asked} is ahead of {current}")]
+    TooNew {
+        /// The revision asked for.
+        asked: Revision,
+        /// The store's revision.
+        current: Revision,
+    },
+    /// A stored record is not what was written.
+    #[error("{file}: record {key}: {problem}")]
+    Corrupt {
+        /// The database file.
+        file: String,
+        /// The record.
+        key: String,
+        /// What does not match.
+        problem: String,
+    },
+    /// The store cannot answer now (starting, closed, disk full). The write did not happen.
+    #[error("store unavailable: {0}")]
+    Unavailable(String),
+}

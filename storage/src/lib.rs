@@ -1,0 +1,16 @@
+//! Where objects live: the traits [`Source`], [`Writer`] and [`Store`], the backends, and the watch cache they share.
+//!
+//! A [`Source`] can be listed and watched; a [`Writer`] takes guarded [`Step`]s; a [`Store`] is both, with one
+//! increasing [`Revision`] across all kinds. This crate knows no kind and no HTTP. Every backend passes
+//! the one conformance suite in `conformance`.
+
+pub mod collection;
+pub mod error;
+pub mod source;
+pub mod step;
+
+pub use collection::{Collection, Name};
+pub use error::StoreError;
+pub use meta::{Change, Draft, GroupResource, Key, Object, Revision};
+pub use source::{At, Event, Scope, Source, Store, Watch, Writer};
+pub use step::{Applied, Expect, Guard, Step, Verb};
