@@ -1,0 +1,22 @@
+.DEFAULT_GOAL := help
+.PHONY: help demo test lint ci bench-scheduling
+
+help: ## list the targets
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 20
+
+demo: ## serve standalone with the examples loaded, decided and explained
+	cargo run --release -- demo
+
+test: ## every test: unit, scenario, storage, requests, and black-box with kubectl
+	cargo test --workspace
+
+lint: ## format check and lints
+	cargo fmt --all --check
+	cargo clippy --workspace --all-targets -- -D warnings
+
+ci: ## what must pass before a change lands
+	bash .ci/run
+
+bench-scheduling: ## time of one decision by fleet size, for each dialect
+	cargo run --release -p dialect-ocm --example bench
+	cargo run --release -p dialect-gardener --example bench
