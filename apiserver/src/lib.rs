@@ -6,8 +6,13 @@
 
 pub mod auth;
 pub mod call;
+pub mod context;
+pub mod request_info;
+pub mod respond;
 pub mod resource;
 
 pub use auth::{Access, Attributes, Authorizer};
 pub use call::{Call, ListQuery, Reply, Rows, Warnings};
+pub use context::{Api, Authorized, RequestCx};
+pub use request_info::{Query, RequestInfo};
 pub use resource::{Backing, Computed, Group, Resource, Subresource, SubresourceHandler};

@@ -1,0 +1,103 @@
+//! What the request pipeline hands to the API behind it.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use admission::UserInfo;
+use async_trait::async_trait;
+use axum::body::Body;
+use bytes::Bytes;
+use http::{HeaderMap, Method, Response};
+use meta::Timestamp;
+
+use crate::auth::Authorizer;
+use crate::call::Warnings;
+use crate::request_info::RequestInfo;
+
+/// One request with everything the pipeline found out about it.
+#[derive(Clone)]
+pub struct RequestCx {
+    /// What is asked for.
+    pub info: RequestInfo,
+    /// Who asks, after impersonation.
+    pub user: UserInfo,
+    /// The HTTP method.
+    pub method: Method,
+    /// The headers, without those that carried credentials or identity.
+    pub headers: HeaderMap,
+    /// The whole body, within the body limit; empty for reads.
+    pub body: Bytes,
+    /// The instant the request arrived.
+    pub now: Timestamp,
+    /// For rights beyond the one already checked.
+    pub authorizer: Arc<dyn Authorizer>,
+    /// Texts for the client. The pipeline sends them as `Warning: 299` headers.
+    pub warnings: Warnings,
+    /// Annotations of the request's audit event.
+    pub annotations: Annotations,
+}
+
+/// A request that was authorized. Only the pipeline makes one, so dispatching an unauthorized request does not compile.
+pub struct Authorized(RequestCx);
+
+impl Authorized {
+    pub(crate) fn new(request: RequestCx) -> Self {
+        Self(request)
+    }
+
+    /// The request.
+    #[must_use]
+    pub fn into_inner(self) -> RequestCx {
+        self.0
+    }
+}
+
+impl std::ops::Deref for Authorized {
+    type Target = RequestCx;
+
+    fn deref(&self) -> &RequestCx {
+        &self.0
+    }
+}
+
+/// The names a resource request is counted under in metrics.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Route {
+    /// The API group.
+    pub group: &'static str,
+    /// The API version.
+    pub version: &'static str,
+    /// The plural resource.
+    pub resource: &'static str,
+    /// The subresource, or the empty string.
+    pub subresource: &'static str,
+}
+
+/// The API behind the pipeline: everything below `/api/<version>/` and `/apis/<group>/<version>/`.
+#[async_trait]
+pub trait Api: Send + Sync + 'static {
+    /// The served resource a request names, by names that live as long as the program; `None` when it is not served.
+    /// Metrics are labelled only by what this returns, so made-up paths add no series.
+    fn route(&self, info: &RequestInfo) -> Option<Route>;
+
+    /// Answers one request, errors included (as a [`meta::Status`] body, see [`crate::respond::status`]).
+    async fn dispatch(&self, request: Authorized) -> Response<Body>;
+}
+
+/// Audit annotations, by key (`authorization.k8s.io/decision`). The first value of a key stays, as in kube-apiserver.
+#[derive(Clone, Debug, Default)]
+pub struct Annotations(Arc<Mutex<BTreeMap<String, String>>>);
+
+impl Annotations {
+    /// Adds one, unless the key has a value.
+    pub fn add(&self, key: impl Into<String>, value: impl Into<String>) {
+        let mut map = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        map.entry(key.into()).or_insert_with(|| value.into());
+    }
+
+    /// All of them so far.
+    #[must_use]
+    pub fn all(&self) -> BTreeMap<String, String> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}

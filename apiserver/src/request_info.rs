@@ -1,0 +1,223 @@
+//! What a request asks for, read off its method, path and query alone, before anything else is known.
+//!
+//! Authentication, authorization, limits, metrics and dispatch all look at the same [`RequestInfo`], so that what was
+//! authorized is what is done. It follows kube-apiserver's reading of paths (facts/apiserver.md section 2).
+
+mod query;
+
+use http::{Method, Uri};
+use meta::Status;
+use meta::selector::FieldSelector;
+
+pub use query::Query;
+
+/// Subresources of a namespace itself; anything else below `/namespaces/<name>/` is a resource in it.
+const NAMESPACE_SUBRESOURCES: [&str; 2] = ["status", "finalize"];
+
+/// What one request asks for.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RequestInfo {
+    /// Whether a resource is asked for, rather than a path such as `/healthz` or a discovery document.
+    pub is_resource: bool,
+    /// The decoded URL path.
+    pub path: String,
+    /// For resources `get`, `list`, `watch`, `create`, `update`, `patch`, `delete`, `deletecollection`, `proxy`, or
+    /// empty for a method no verb stands for; for paths the HTTP method in lower case.
+    pub verb: &'static str,
+    /// `api` (the core group) or `apis`; empty for paths.
+    pub prefix: &'static str,
+    /// The API group; empty for the core group.
+    pub group: String,
+    /// The API version.
+    pub version: String,
+    /// The namespace, or the empty string.
+    pub namespace: String,
+    /// The plural resource.
+    pub resource: String,
+    /// The subresource, or the empty string.
+    pub subresource: String,
+    /// The object's name, or the empty string. For list, watch and deletecollection it is the one name that the field
+    /// selector asks for, so that rules on resource names hold for them too; see [`RequestInfo::named_in_path`].
+    pub name: String,
+    /// Whether the name stands in the path, rather than in a field selector.
+    pub named_in_path: bool,
+    /// What follows the subresource in the path, without a leading slash (`proxy/<rest>`).
+    pub rest: String,
+    /// The decoded query.
+    pub query: Query,
+}
+
+impl RequestInfo {
+    /// Reads a request's method and target.
+    ///
+    /// # Errors
+    /// 400 when the path is not properly percent-encoded UTF-8, or a `/watch/` or `/proxy/` path ends there.
+    pub fn parse(method: &Method, uri: &Uri) -> Result<Self, Status> {
+        let path = decode_path(uri.path())?;
+        let query = Query::parse(uri.query().unwrap_or_default());
+        let mut info = Self {
+            verb: method_name(method),
+            query,
+            ..Self::default()
+        };
+        let resource_path = info.read_path(&path, method);
+        info.path = path;
+        resource_path?;
+        Ok(info)
+    }
+
+    /// Whether the request stays open by design: no timeout, no in-flight limit, audited at its start.
+    #[must_use]
+    pub fn is_long_running(&self) -> bool {
+        self.is_resource && (self.verb == "watch" || self.verb == "proxy" || self.subresource == "proxy")
+    }
+
+    /// Whether nothing can change by it.
+    #[must_use]
+    pub fn is_read_only(&self) -> bool {
+        matches!(self.verb, "get" | "list" | "watch" | "head" | "options")
+    }
+
+    fn read_path(&mut self, path: &str, method: &Method) -> Result<(), Status> {
+        let trimmed = path.trim_matches('/');
+        let mut parts: Vec<&str> = trimmed.split('/').collect();
+        let grouped = match parts[0] {
+            "api" => false,
+            "apis" => true,
+            _ => return Ok(()),
+        };
+        // `/api/v1` and `/apis/g/v` are discovery documents; only what is below them is a resource.
+        if parts.len() < 3 + usize::from(grouped) {
+            return Ok(());
+        }
+        self.is_resource = true;
+        self.prefix = if grouped { "apis" } else { "api" };
+        if grouped {
+            self.group = parts[1].to_owned();
+        }
+        self.version = parts[1 + usize::from(grouped)].to_owned();
+        parts.drain(..2 + usize::from(grouped));
+        self.read_verb(&mut parts, method)?;
+        self.read_resource(&parts);
+        self.settle_collections();
+        Ok(())
+    }
+
+    /// The verb of the method, or of the two prefixes (`/api/v1/watch/pods`) that stand for one.
+    fn read_verb(&mut self, parts: &mut Vec<&str>, method: &Method) -> Result<(), Status> {
+        let prefix = match parts[0] {
+            "watch" => Some("watch"),
+            "proxy" => Some("proxy"),
+            _ => None,
+        };
+        match prefix {
+            Some(_) if parts.len() < 2 => Err(Status::bad_request(
+                "unable to determine kind and namespace from the URL path",
+            )),
+            Some(verb) => {
+                self.verb = verb;
+                parts.remove(0);
+                Ok(())
+            }
+            None => {
+                self.verb = resource_verb(method);
+                Ok(())
+            }
+        }
+    }
+
+    fn read_resource(&mut self, parts: &[&str]) {
+        let mut parts = parts;
+        if parts[0] == "namespaces" && parts.len() > 1 {
+            parts[1].clone_into(&mut self.namespace);
+            if parts.len() > 2 && !NAMESPACE_SUBRESOURCES.contains(&parts[2]) {
+                parts = &parts[2..];
+            }
+        }
+        parts[0].clone_into(&mut self.resource);
+        if let Some(name) = parts.get(1) {
+            (*name).clone_into(&mut self.name);
+            self.named_in_path = !name.is_empty();
+        }
+        if self.verb == "proxy" {
+            self.rest = parts.get(2..).unwrap_or_default().join("/");
+        } else if let Some(subresource) = parts.get(2) {
+            (*subresource).clone_into(&mut self.subresource);
+            self.rest = parts[3..].join("/");
+        }
+    }
+
+    /// Without a name, a get is a list or a watch, and a delete is a deletecollection.
+    fn settle_collections(&mut self) {
+        if !self.name.is_empty() {
+            return;
+        }
+        self.verb = match self.verb {
+            "get" if self.query.flag("watch") => "watch",
+            "get" => "list",
+            "delete" => "deletecollection",
+            other => other,
+        };
+        if matches!(self.verb, "list" | "watch" | "deletecollection")
+            && let Some(name) = self.selected_name()
+        {
+            self.name = name;
+        }
+    }
+
+    /// The name a field selector pins down. One that does not parse pins nothing; its 400 comes from the handler.
+    fn selected_name(&self) -> Option<String> {
+        let selector = FieldSelector::parse(self.query.first("fieldSelector")?).ok()?;
+        let (_, _, name) = selector
+            .terms
+            .into_iter()
+            .find(|(path, equal, _)| *equal && path == "metadata.name")?;
+        (!name.is_empty() && meta::name::path_segment(&name).is_ok()).then_some(name)
+    }
+}
+
+fn decode_path(raw: &str) -> Result<String, Status> {
+    if !raw.contains('%') {
+        return Ok(raw.to_owned());
+    }
+    let malformed = raw.split('%').skip(1).any(|rest| {
+        let digits = rest.as_bytes();
+        digits.len() < 2 || !digits[..2].iter().all(u8::is_ascii_hexdigit)
+    });
+    let decoded = percent_encoding::percent_decode_str(raw).decode_utf8();
+    match decoded {
+        Ok(path) if !malformed => Ok(path.into_owned()),
+        _ => Err(Status::bad_request(format!(
+            "the URL path {raw:?} is not percent-encoded UTF-8"
+        ))),
+    }
+}
+
+fn resource_verb(method: &Method) -> &'static str {
+    match *method {
+        Method::POST => "create",
+        Method::GET | Method::HEAD => "get",
+        Method::PUT => "update",
+        Method::PATCH => "patch",
+        Method::DELETE => "delete",
+        _ => "",
+    }
+}
+
+fn method_name(method: &Method) -> &'static str {
+    match *method {
+        Method::GET => "get",
+        Method::HEAD => "head",
+        Method::POST => "post",
+        Method::PUT => "put",
+        Method::PATCH => "patch",
+        Method::DELETE => "delete",
+        Method::OPTIONS => "options",
+        Method::CONNECT => "connect",
+        Method::TRACE => "trace",
+        _ => "",
+    }
+}
+
+#[cfg(test)]
+mod tests;
