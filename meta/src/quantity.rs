@@ -1,27 +1,330 @@
 //! Kubernetes quantities (`500m`, `2Gi`, `1e3`), as exact integers of nano-units.
 
+use std::fmt;
+
 /// A quantity in nano-units (10^-9): `1` is `1_000_000_000`, `500m` is `500_000_000`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Quantity(pub i128);
 
+const NANO: i128 = 1_000_000_000;
+
+const WRONG_FORM: &str =
+    "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'";
+const WRONG_SUFFIX: &str = "unable to parse quantity's suffix";
+
+/// A sign, digits with their point taken out, and what the point and the suffix multiply them by.
+struct Parts {
+    negative: bool,
+    /// Decimal digits (0 to 9), most significant first.
+    digits: Vec<u8>,
+    /// The power of ten the digits stand for.
+    ten: i64,
+    /// The power of two the suffix stands for.
+    two: u32,
+}
+
 impl Quantity {
-    /// Parses a quantity as Kubernetes does; more than nine decimals are rounded up.
+    /// Parses a quantity as Kubernetes does; more than nine decimals are rounded up (away from zero), and what does
+    /// not fit is the largest value there is.
     ///
     /// # Errors
     /// A sentence that names the accepted form.
-    pub fn parse(_text: &str) -> Result<Self, String> {
-        todo!()
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let mut parts = split(text)?;
+        if parts.two > 0 {
+            multiply(&mut parts.digits, 1 << parts.two);
+        }
+        let nanos = shift(&parts.digits, parts.ten.saturating_add(9));
+        Ok(Self(if parts.negative { -nanos } else { nanos }))
     }
 
     /// The nearest double, in whole units.
     #[must_use]
+    #[expect(
+        clippy::cast_precision_loss,
+        reason = "the nearest double is what is asked for"
+    )]
     pub fn as_f64(self) -> f64 {
-        todo!()
+        if self.0 % NANO == 0 {
+            return (self.0 / NANO) as f64;
+        }
+        if self.0.unsigned_abs() < 1 << f64::MANTISSA_DIGITS {
+            return self.0 as f64 / NANO as f64;
+        }
+        // Dividing now would round twice; reading the decimal form rounds once.
+        let sign = if self.0 < 0 { "-" } else { "" };
+        let (whole, rest) = (
+            self.0.unsigned_abs() / 1_000_000_000,
+            self.0.unsigned_abs() % 1_000_000_000,
+        );
+        format!("{sign}{whole}.{rest:09}").parse().unwrap_or(f64::MAX)
     }
 
-    /// Whole units, rounded up, as `Quantity.Value()` does; saturating.
+    /// Whole units, rounded up (away from zero), as `Quantity.Value()` does; saturating.
     #[must_use]
     pub fn units(self) -> i64 {
-        todo!()
+        let away = i128::from(self.0 % NANO != 0) * self.0.signum();
+        let units = self.0 / NANO + away;
+        i64::try_from(units).unwrap_or(if units < 0 { i64::MIN } else { i64::MAX })
+    }
+}
+
+impl fmt::Display for Quantity {
+    /// The canonical decimal form: the largest suffix that leaves no fraction (`1500m`, `2G`).
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        const SUFFIXES: [&str; 10] = ["n", "u", "m", "", "k", "M", "G", "T", "P", "E"];
+        if self.0 == 0 {
+            return f.write_str("0");
+        }
+        let (mut number, mut index) = (self.0, 0);
+        while number % 1000 == 0 && index + 1 < SUFFIXES.len() {
+            number /= 1000;
+            index += 1;
+        }
+        write!(f, "{number}{}", SUFFIXES[index])
+    }
+}
+
+fn split(text: &str) -> Result<Parts, String> {
+    let (negative, unsigned) = match text.as_bytes().first() {
+        Some(b'-') => (true, &text[1..]),
+        Some(b'+') => (false, &text[1..]),
+        _ => (false, text),
+    };
+    let end = unsigned
+        .bytes()
+        .position(|byte| !byte.is_ascii_digit() && byte != b'.')
+        .unwrap_or(unsigned.len());
+    let (number, suffix) = unsigned.split_at(end);
+    let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
+    if fraction.contains('.') || (whole.is_empty() && fraction.is_empty()) {
+        return Err(WRONG_FORM.to_owned());
+    }
+    let digits = whole
+        .bytes()
+        .chain(fraction.bytes())
+        .map(|byte| byte - b'0')
+        .skip_while(|&digit| digit == 0);
+    let (ten, two) = multiplier(suffix)?;
+    let decimals = i64::try_from(fraction.len()).unwrap_or(i64::MAX);
+    Ok(Parts {
+        negative,
+        digits: digits.collect(),
+        ten: ten.saturating_sub(decimals),
+        two,
+    })
+}
+
+/// The powers of ten and of two that `suffix` stands for.
+fn multiplier(suffix: &str) -> Result<(i64, u32), String> {
+    let known = match suffix {
+        "" => (0, 0),
+        "n" => (-9, 0),
+        "u" => (-6, 0),
+        "m" => (-3, 0),
+        "k" => (3, 0),
+        "M" => (6, 0),
+        "G" => (9, 0),
+        "T" => (12, 0),
+        "P" => (15, 0),
+        "E" => (18, 0),
+        "Ki" => (0, 10),
+        "Mi" => (0, 20),
+        "Gi" => (0, 30),
+        "Ti" => (0, 40),
+        "Pi" => (0, 50),
+        "Ei" => (0, 60),
+        other => return exponent(other).map(|ten| (ten, 0)),
+    };
+    Ok(known)
+}
+
+fn exponent(suffix: &str) -> Result<i64, String> {
+    let letters = suffix.trim_start_matches(|c| "eEinumkKMGTP".contains(c));
+    let number = letters.strip_prefix(['+', '-']).unwrap_or(letters);
+    if !number.bytes().all(|byte| byte.is_ascii_digit()) {
+        return Err(WRONG_FORM.to_owned());
+    }
+    let power = suffix
+        .strip_prefix(['e', 'E'])
+        .and_then(|power| power.parse().ok());
+    power.ok_or_else(|| WRONG_SUFFIX.to_owned())
+}
+
+/// Multiplies a decimal number in place.
+fn multiply(digits: &mut Vec<u8>, by: u64) {
+    let mut carry = 0_u128;
+    for digit in digits.iter_mut().rev() {
+        let product = u128::from(*digit) * u128::from(by) + carry;
+        *digit = (product % 10) as u8;
+        carry = product / 10;
+    }
+    let mut front = Vec::new();
+    while carry > 0 {
+        front.push((carry % 10) as u8);
+        carry /= 10;
+    }
+    front.reverse();
+    digits.splice(0..0, front);
+}
+
+/// `digits` times ten to the `power`, rounded up to an integer, saturating.
+fn shift(digits: &[u8], power: i64) -> i128 {
+    let dropped = usize::try_from(power.saturating_neg())
+        .unwrap_or(0)
+        .min(digits.len());
+    let (kept, lost) = digits.split_at(digits.len() - dropped);
+    let append = |number: i128, digit: i128| {
+        number
+            .checked_mul(10)
+            .and_then(|number| number.checked_add(digit))
+    };
+    let mut number = 0_i128;
+    for &digit in kept {
+        match append(number, i128::from(digit)) {
+            Some(next) => number = next,
+            None => return i128::MAX,
+        }
+    }
+    let up = i128::from(lost.iter().any(|&digit| digit != 0));
+    number = number.saturating_add(up);
+    for _ in 0..power.max(0) {
+        match append(number, 0) {
+            Some(0) => return 0,
+            Some(next) => number = next,
+            None => return i128::MAX,
+        }
+    }
+    number
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn every_suffix_is_exact() {
+        let cases: [(&str, i128); 33] = [
+            ("0", 0),
+            ("1", NANO),
+            ("+1", NANO),
+            ("-1", -NANO),
+            ("1n", 1),
+            ("1u", 1_000),
+            ("500m", NANO / 2),
+            ("0.5", NANO / 2),
+            (".5", NANO / 2),
+            ("5.", 5 * NANO),
+            ("007", 7 * NANO),
+            ("1k", 1_000 * NANO),
+            ("1M", 1_000_000 * NANO),
+            ("1G", NANO * NANO),
+            ("1T", 1_000 * NANO * NANO),
+            ("1P", 1_000_000 * NANO * NANO),
+            ("1E", NANO * NANO * NANO),
+            ("1Ki", 1024 * NANO),
+            ("1.5Ki", 1536 * NANO),
+            ("1Mi", (1 << 20) * NANO),
+            ("2Gi", (2 << 30) * NANO),
+            ("1Ti", (1 << 40) * NANO),
+            ("1Pi", (1 << 50) * NANO),
+            ("1Ei", (1 << 60) * NANO),
+            ("1e3", 1_000 * NANO),
+            ("1E3", 1_000 * NANO),
+            ("12e-1", 1_200_000_000),
+            ("1e+2", 100 * NANO),
+            ("0.0000000001", 1),
+            ("-0.0000000001", -1),
+            ("1.0000000001", NANO + 1),
+            ("0.1n", 1),
+            ("0e9223372036854775807", 0),
+        ];
+        for (text, nanos) in cases {
+            assert_eq!(Quantity::parse(text), Ok(Quantity(nanos)), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_does_not_fit_saturates() {
+        assert_eq!(Quantity::parse("1e999999999999"), Ok(Quantity(i128::MAX)));
+        assert_eq!(Quantity::parse("-1e99"), Ok(Quantity(-i128::MAX)));
+        assert_eq!(Quantity::parse("1e-999999999999"), Ok(Quantity(1)));
+        assert_eq!(Quantity::parse(&"9".repeat(400)), Ok(Quantity(i128::MAX)));
+        assert_eq!(Quantity(i128::MAX).units(), i64::MAX);
+        assert_eq!(Quantity(-i128::MAX).units(), i64::MIN);
+    }
+
+    #[test]
+    fn malformed_quantities_are_refused() {
+        for bad in [
+            "", ".", "+", "-", "Ki", "1.2.3", "1 Gi", " 1", "1x", "1Gi1", "ten", "1e", "1ee3", "1kk", "--1",
+            "1e1.5", "½",
+        ] {
+            assert!(Quantity::parse(bad).is_err(), "{bad}");
+        }
+        assert_eq!(Quantity::parse("1x").unwrap_err(), WRONG_FORM);
+        assert_eq!(Quantity::parse("1kk").unwrap_err(), WRONG_SUFFIX);
+    }
+
+    #[test]
+    fn units_are_rounded_away_from_zero() {
+        for (text, units) in [
+            ("1500m", 2),
+            ("-1500m", -2),
+            ("1n", 1),
+            ("3", 3),
+            ("2Gi", 2 << 30),
+        ] {
+            assert_eq!(Quantity::parse(text).unwrap().units(), units, "{text}");
+        }
+    }
+
+    #[test]
+    fn doubles_are_the_nearest() {
+        for text in [
+            "0.1",
+            "1500m",
+            "123456789.123456789",
+            "-0.3",
+            "16Gi",
+            "9007199254740993",
+        ] {
+            let quantity = Quantity::parse(text).unwrap();
+            let expected: f64 = match text {
+                "1500m" => 1.5,
+                "16Gi" => 17_179_869_184.0,
+                plain => plain.parse().unwrap(),
+            };
+            assert!((quantity.as_f64() - expected).abs() == 0.0, "{text}");
+        }
+    }
+
+    #[test]
+    fn the_canonical_form_has_the_largest_suffix_without_a_fraction() {
+        for (text, written) in [
+            ("0", "0"),
+            ("1000", "1k"),
+            ("1.5", "1500m"),
+            ("2e9", "2G"),
+            ("1Ki", "1024"),
+            ("-0.001", "-1m"),
+        ] {
+            assert_eq!(Quantity::parse(text).unwrap().to_string(), written);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn the_canonical_form_parses_to_the_same(nanos in any::<i64>()) {
+            let quantity = Quantity(i128::from(nanos) * 1_000);
+            prop_assert_eq!(Quantity::parse(&quantity.to_string()), Ok(quantity));
+        }
+
+        #[test]
+        fn random_text_never_panics(text in "[-+.0-9eEinumkKMGTP]{0,30}") {
+            drop(Quantity::parse(&text).map(|quantity| (quantity.as_f64(), quantity.units())));
+        }
     }
 }

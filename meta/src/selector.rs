@@ -1,11 +1,19 @@
 //! Label and field selectors: the string form of requests and the object form of specs.
 
+mod field_selector;
+mod label;
+mod parser;
+#[cfg(test)]
+mod tests;
+
 use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::field::FieldError;
+
+pub use label::{validate_label_key, validate_label_value, validate_labels};
 
 /// `metav1.LabelSelector`. An empty selector matches everything; requirements are ANDed.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -67,21 +75,83 @@ pub enum Operator {
     LessThan,
 }
 
+impl Operator {
+    /// The operator of the object form named `name`: `In`, `NotIn`, `Exists` or `DoesNotExist`.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        match name {
+            "In" => Some(Self::In),
+            "NotIn" => Some(Self::NotIn),
+            "Exists" => Some(Self::Exists),
+            "DoesNotExist" => Some(Self::DoesNotExist),
+            _ => None,
+        }
+    }
+}
+
+impl Requirement {
+    /// Whether a label of this key with `value` (`None`: no such label) satisfies the requirement.
+    #[must_use]
+    pub fn matches(&self, value: Option<&str>) -> bool {
+        let listed = |value: &str| {
+            self.values
+                .binary_search_by(|known| known.as_str().cmp(value))
+                .is_ok()
+        };
+        match self.operator {
+            Operator::In => value.is_some_and(listed),
+            Operator::NotIn => !value.is_some_and(listed),
+            Operator::Exists => value.is_some(),
+            Operator::DoesNotExist => value.is_none(),
+            Operator::GreaterThan => self.compares(value, |have, bound| have > bound),
+            Operator::LessThan => self.compares(value, |have, bound| have < bound),
+        }
+    }
+
+    fn compares(&self, value: Option<&str>, holds: impl Fn(i64, i64) -> bool) -> bool {
+        let bound = self.values.first().and_then(|bound| bound.parse().ok());
+        match (value.and_then(|value| value.parse().ok()), bound) {
+            (Some(have), Some(bound)) => holds(have, bound),
+            _ => false,
+        }
+    }
+}
+
 impl Selector {
-    /// Parses the string form (`a=b,c!=d,e in (f,g),!h,i`), as `kubectl -l` sends it.
+    /// Parses the string form (`a=b,c!=d,e in (f,g),!h,i`), as `kubectl -l` sends it. Requirements come out sorted
+    /// by key.
     ///
     /// # Errors
     /// A sentence in the words of Kubernetes' parser.
-    pub fn parse(_text: &str) -> Result<Self, String> {
-        todo!()
+    pub fn parse(text: &str) -> Result<Self, String> {
+        parser::parse(text)
     }
 
     /// Compiles the object form. `path` is the field it stands in.
     ///
     /// # Errors
     /// Every bad key, operator and value.
-    pub fn compile(_selector: &LabelSelector, _path: &str) -> Result<Self, Vec<FieldError>> {
-        todo!()
+    pub fn compile(selector: &LabelSelector, path: &str) -> Result<Self, Vec<FieldError>> {
+        let mut errors = validate_labels(&selector.match_labels, &format!("{path}.matchLabels"));
+        let mut requirements: Vec<Requirement> = selector
+            .match_labels
+            .iter()
+            .map(|(key, value)| Requirement {
+                key: key.clone(),
+                operator: Operator::In,
+                values: vec![value.clone()],
+            })
+            .collect();
+        for (index, expression) in selector.match_expressions.iter().enumerate() {
+            let path = format!("{path}.matchExpressions[{index}]");
+            requirements.extend(expression.compile(&path, &mut errors));
+        }
+        requirements.sort_by(|a, b| a.key.cmp(&b.key));
+        if errors.is_empty() {
+            Ok(Self { requirements })
+        } else {
+            Err(errors)
+        }
     }
 
     /// Whether nothing is asked for.
@@ -92,20 +162,98 @@ impl Selector {
 
     /// Whether `labels` satisfies every requirement.
     #[must_use]
-    pub fn matches(&self, _labels: &BTreeMap<String, String>) -> bool {
-        todo!()
+    pub fn matches(&self, labels: &BTreeMap<String, String>) -> bool {
+        self.matches_with(|key| labels.get(key).map(String::as_str))
     }
 
     /// As [`Selector::matches`], with the labels behind a look-up.
-    pub fn matches_with<'a>(&self, _lookup: impl Fn(&str) -> Option<&'a str>) -> bool {
-        todo!()
+    pub fn matches_with<'a>(&self, lookup: impl Fn(&str) -> Option<&'a str>) -> bool {
+        self.requirements
+            .iter()
+            .all(|requirement| requirement.matches(lookup(&requirement.key)))
+    }
+}
+
+impl LabelSelectorRequirement {
+    /// The requirement, or `None` with its errors added to `errors`.
+    fn compile(&self, path: &str, errors: &mut Vec<FieldError>) -> Option<Requirement> {
+        let before = errors.len();
+        let operator = Operator::named(&self.operator);
+        match operator {
+            Some(Operator::In | Operator::NotIn) if self.values.is_empty() => {
+                let detail = "must be specified when `operator` is 'In' or 'NotIn'";
+                errors.push(FieldError::required(format!("{path}.values"), detail));
+            }
+            Some(Operator::Exists | Operator::DoesNotExist) if !self.values.is_empty() => {
+                let detail = "may not be specified when `operator` is 'Exists' or 'DoesNotExist'";
+                errors.push(FieldError::forbidden(format!("{path}.values"), detail));
+            }
+            Some(_) => {}
+            None => {
+                let detail = "not a valid selector operator";
+                errors.push(FieldError::invalid(
+                    format!("{path}.operator"),
+                    self.operator.as_str(),
+                    detail,
+                ));
+            }
+        }
+        if let Err(problem) = validate_label_key(&self.key) {
+            errors.push(FieldError::invalid(
+                format!("{path}.key"),
+                self.key.as_str(),
+                problem,
+            ));
+        }
+        for (index, value) in self.values.iter().enumerate() {
+            if let Err(problem) = validate_label_value(value) {
+                errors.push(FieldError::invalid(
+                    format!("{path}.values[{index}]"),
+                    value.as_str(),
+                    problem,
+                ));
+            }
+        }
+        if errors.len() > before {
+            return None;
+        }
+        let mut values = self.values.clone();
+        values.sort_unstable();
+        values.dedup();
+        operator.map(|operator| Requirement {
+            key: self.key.clone(),
+            operator,
+            values,
+        })
     }
 }
 
 impl std::fmt::Display for Selector {
     /// The string form, as Kubernetes writes it (`a in (b,c),d=e,!f`).
-    fn fmt(&self, _f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        todo!()
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        for (index, requirement) in self.requirements.iter().enumerate() {
+            if index > 0 {
+                f.write_str(",")?;
+            }
+            requirement.fmt(f)?;
+        }
+        Ok(())
+    }
+}
+
+impl std::fmt::Display for Requirement {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let key = &self.key;
+        match (self.operator, self.values.as_slice()) {
+            (Operator::Exists, _) => f.write_str(key),
+            (Operator::DoesNotExist, _) => write!(f, "!{key}"),
+            (Operator::In, [value]) => write!(f, "{key}={value}"),
+            (Operator::NotIn, [value]) => write!(f, "{key}!={value}"),
+            (Operator::In, values) => write!(f, "{key} in ({})", values.join(",")),
+            (Operator::NotIn, values) => write!(f, "{key} notin ({})", values.join(",")),
+            (Operator::GreaterThan, values) => write!(f, "{key}>{}", values.concat()),
+            (Operator::LessThan, values) => write!(f, "{key}<{}", values.concat()),
+        }
     }
 }
 
@@ -121,7 +269,14 @@ impl FieldSelector {
     ///
     /// # Errors
     /// A sentence in the words of Kubernetes' parser.
-    pub fn parse(_text: &str) -> Result<Self, String> {
-        todo!()
+    pub fn parse(text: &str) -> Result<Self, String> {
+        field_selector::parse(text)
+    }
+
+    /// Whether every term holds for the fields behind `read`.
+    pub fn matches_with<'a>(&self, read: impl Fn(&str) -> std::borrow::Cow<'a, str>) -> bool {
+        self.terms
+            .iter()
+            .all(|(path, equal, value)| (read(path) == value.as_str()) == *equal)
     }
 }

@@ -1,0 +1,76 @@
+//! The string form of field selectors, with their escapes.
+
+use super::FieldSelector;
+
+/// Parses `a=b,c!=d`; empty terms are skipped.
+pub(super) fn parse(text: &str) -> Result<FieldSelector, String> {
+    let mut terms = Vec::new();
+    for term in split(text) {
+        if term.is_empty() {
+            continue;
+        }
+        let (path, equal, value) =
+            operator(term).ok_or_else(|| format!("invalid selector: '{text}'; can't understand '{term}'"))?;
+        terms.push((path.to_owned(), equal, unescape(value)?));
+    }
+    Ok(FieldSelector { terms })
+}
+
+/// The terms between unescaped commas.
+fn split(text: &str) -> Vec<&str> {
+    let mut terms = Vec::new();
+    let (mut start, mut escaped) = (0, false);
+    for (at, byte) in text.bytes().enumerate() {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' => escaped = true,
+            b',' => {
+                terms.push(&text[start..at]);
+                start = at + 1;
+            }
+            _ => {}
+        }
+    }
+    terms.push(&text[start..]);
+    terms
+}
+
+/// The path, whether equality is asked for, and the still escaped value, split at the first operator.
+fn operator(term: &str) -> Option<(&str, bool, &str)> {
+    let at = term.find(['=', '!'].as_slice())?;
+    let (path, rest) = term.split_at(at);
+    if let Some(value) = rest.strip_prefix("!=") {
+        return Some((path, false, value));
+    }
+    if let Some(value) = rest.strip_prefix("==").or_else(|| rest.strip_prefix('=')) {
+        return Some((path, true, value));
+    }
+    // A lone `!` is part of the path.
+    let (inner, equal, value) = operator(&rest[1..])?;
+    Some((&term[..at + 1 + inner.len()], equal, value))
+}
+
+fn unescape(value: &str) -> Result<String, String> {
+    let mut text = String::with_capacity(value.len());
+    let mut characters = value.chars();
+    while let Some(character) = characters.next() {
+        match character {
+            '\\' => match characters.next() {
+                Some(plain @ ('\\' | ',' | '=')) => text.push(plain),
+                other => {
+                    let sequence: String = other.into_iter().collect();
+                    return Err(format!(
+                        "invalid field selector: invalid escape sequence: \\{sequence}"
+                    ));
+                }
+            },
+            ',' | '=' => {
+                return Err(format!(
+                    "invalid field selector: unescaped character in value: {character}"
+                ));
+            }
+            plain => text.push(plain),
+        }
+    }
+    Ok(text)
+}

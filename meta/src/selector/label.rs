@@ -1,0 +1,157 @@
+//! Which label keys and values Kubernetes accepts, in its words.
+
+use std::collections::BTreeMap;
+
+use crate::field::FieldError;
+use crate::name;
+
+const NAME_RULE: &str = "must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an \
+                         alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for \
+                         validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')";
+
+const VALUE_RULE: &str = "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or \
+                          '.', and must start and end with an alphanumeric character (e.g. 'MyValue',  or \
+                          'my_value',  or '12345', regex used for validation is \
+                          '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')";
+
+/// The longest label value and the longest name part of a key, in bytes.
+const LONGEST: usize = 63;
+
+fn has_name_shape(text: &str) -> bool {
+    let bytes = text.as_bytes();
+    let ends = [bytes.first(), bytes.last()];
+    ends.into_iter()
+        .all(|end| end.is_some_and(u8::is_ascii_alphanumeric))
+        && bytes
+            .iter()
+            .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.'))
+}
+
+/// Whether `key` is a qualified name: a name of at most 63 bytes, behind an optional DNS subdomain and `/`. Label
+/// and annotation keys and finalizers follow this rule.
+///
+/// # Errors
+/// Everything that is wrong, joined by `; `.
+pub fn validate_label_key(key: &str) -> Result<(), String> {
+    let mut problems = Vec::new();
+    let mut parts = key.split('/');
+    let (first, second) = (parts.next().unwrap_or_default(), parts.next());
+    if parts.next().is_some() {
+        return Err(format!(
+            "a qualified name {NAME_RULE} with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')"
+        ));
+    }
+    let part = match second {
+        None => first,
+        Some(part) => {
+            if first.is_empty() {
+                problems.push("prefix part must be non-empty".to_owned());
+            } else if let Err(problem) = name::dns_subdomain(first) {
+                problems.push(format!("prefix part {problem}"));
+            }
+            part
+        }
+    };
+    if part.is_empty() {
+        problems.push("name part must be non-empty".to_owned());
+    } else if part.len() > LONGEST {
+        problems.push(format!("name part must be no more than {LONGEST} characters"));
+    }
+    if !has_name_shape(part) {
+        problems.push(format!("name part {NAME_RULE}"));
+    }
+    joined(&problems)
+}
+
+/// Whether `value` may be a label's value: empty, or at most 63 bytes of the characters names have.
+///
+/// # Errors
+/// Everything that is wrong, joined by `; `.
+pub fn validate_label_value(value: &str) -> Result<(), String> {
+    let mut problems = Vec::new();
+    if value.len() > LONGEST {
+        problems.push(format!("must be no more than {LONGEST} characters"));
+    }
+    if !value.is_empty() && !has_name_shape(value) {
+        problems.push(VALUE_RULE.to_owned());
+    }
+    joined(&problems)
+}
+
+fn joined(problems: &[String]) -> Result<(), String> {
+    if problems.is_empty() {
+        Ok(())
+    } else {
+        Err(problems.join("; "))
+    }
+}
+
+/// Checks every key and value of a label map standing at `path` (`metadata.labels`, `spec.selector.matchLabels`).
+#[must_use]
+pub fn validate_labels(labels: &BTreeMap<String, String>, path: &str) -> Vec<FieldError> {
+    let mut errors = Vec::new();
+    for (key, value) in labels {
+        if let Err(problem) = validate_label_key(key) {
+            errors.push(FieldError::invalid(path, key.as_str(), problem));
+        }
+        if let Err(problem) = validate_label_value(value) {
+            errors.push(FieldError::invalid(path, value.as_str(), problem));
+        }
+    }
+    errors
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn qualified_names_are_label_keys() {
+        let long = "a".repeat(63);
+        for good in ["a", "A_b.c-d", "example.com/a", "kubernetes.io/os", "1", &long] {
+            assert!(validate_label_key(good).is_ok(), "{good}");
+        }
+        let longer = "a".repeat(64);
+        for bad in [
+            "",
+            "/a",
+            "a/",
+            "a/b/c",
+            "-a",
+            "a-",
+            "a b",
+            "Example.com/a",
+            "ü",
+            &longer,
+        ] {
+            assert!(validate_label_key(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn label_values_may_be_empty_but_not_long_or_odd() {
+        let long = "a".repeat(63);
+        for good in ["", "a", "A_b.c-d", &long] {
+            assert!(validate_label_value(good).is_ok(), "{good}");
+        }
+        let longer = "a".repeat(64);
+        for bad in ["a b", "-", "a/", "ü", &longer] {
+            assert!(validate_label_value(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn every_bad_label_of_a_map_is_reported() {
+        let labels = BTreeMap::from([
+            ("a b".to_owned(), "-".to_owned()),
+            ("ok".to_owned(), "ok".to_owned()),
+        ]);
+        let errors = validate_labels(&labels, "metadata.labels");
+        assert_eq!(errors.len(), 2);
+        assert!(
+            errors[0]
+                .to_string()
+                .starts_with("metadata.labels: Invalid value: \"a b\": name part must consist")
+        );
+    }
+}

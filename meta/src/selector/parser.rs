@@ -1,0 +1,229 @@
+//! The string form of label selectors: a lexer and a parser for `a=b,c!=d,e in (f,g),!h,i>1`.
+//!
+//! The grammar and the error words are those clients know from kube-apiserver. Keywords (`in`, `notin`) are names
+//! wherever a key or a value may stand.
+
+use super::label::{validate_label_key, validate_label_value};
+use super::{Operator, Requirement, Selector};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Token<'a> {
+    Name(&'a str),
+    Symbol(&'static str),
+    /// An operator nobody knows, such as `=!`.
+    Unknown(&'a str),
+    End,
+}
+
+impl<'a> Token<'a> {
+    fn text(self) -> &'a str {
+        match self {
+            Self::Name(text) | Self::Unknown(text) => text,
+            Self::Symbol(text) => text,
+            Self::End => "",
+        }
+    }
+}
+
+const SYMBOLS: [&str; 8] = ["==", "!=", "=", "!", "(", ")", ",", ">"];
+
+fn is_special(byte: u8) -> bool {
+    matches!(byte, b'=' | b'!' | b'(' | b')' | b',' | b'>' | b'<')
+}
+
+fn is_space(byte: u8) -> bool {
+    matches!(byte, b' ' | b'\t' | b'\r' | b'\n')
+}
+
+/// Splits `text` into tokens. A run of special characters is read greedily, longest known symbol first.
+struct Lexer<'a> {
+    rest: &'a str,
+}
+
+impl<'a> Lexer<'a> {
+    fn next(&mut self) -> Token<'a> {
+        self.rest = self
+            .rest
+            .trim_start_matches(|c: char| c.is_ascii() && is_space(c as u8));
+        let Some(&first) = self.rest.as_bytes().first() else {
+            return Token::End;
+        };
+        if !is_special(first) {
+            let end = self
+                .rest
+                .bytes()
+                .position(|byte| is_special(byte) || is_space(byte));
+            return Token::Name(self.take(end.unwrap_or(self.rest.len())));
+        }
+        for symbol in SYMBOLS.into_iter().chain(["<"]) {
+            if self.rest.starts_with(symbol) {
+                self.take(symbol.len());
+                return Token::Symbol(symbol);
+            }
+        }
+        Token::Unknown(self.take(1))
+    }
+
+    fn take(&mut self, length: usize) -> &'a str {
+        let (taken, rest) = self.rest.split_at(length);
+        self.rest = rest;
+        taken
+    }
+}
+
+struct Parser<'a> {
+    lexer: Lexer<'a>,
+    ahead: Token<'a>,
+}
+
+/// Parses the whole `text`.
+pub(super) fn parse(text: &str) -> Result<Selector, String> {
+    let mut lexer = Lexer { rest: text };
+    let ahead = lexer.next();
+    let mut parser = Parser { lexer, ahead };
+    let mut requirements = parser.requirements()?;
+    requirements.sort_by(|a, b| a.key.cmp(&b.key));
+    Ok(Selector { requirements })
+}
+
+impl<'a> Parser<'a> {
+    fn consume(&mut self) -> Token<'a> {
+        let next = self.lexer.next();
+        std::mem::replace(&mut self.ahead, next)
+    }
+
+    fn requirements(&mut self) -> Result<Vec<Requirement>, String> {
+        let mut list = Vec::new();
+        match self.ahead {
+            Token::End => return Ok(list),
+            Token::Name(_) | Token::Symbol("!") => {}
+            other => {
+                return Err(format!(
+                    "found '{}', expected: !, identifier, or 'end of string'",
+                    other.text()
+                ));
+            }
+        }
+        loop {
+            let requirement = self
+                .requirement()
+                .map_err(|error| format!("unable to parse requirement: {error}"))?;
+            list.push(requirement);
+            match self.consume() {
+                Token::End => return Ok(list),
+                Token::Symbol(",") => {}
+                other => {
+                    return Err(format!(
+                        "found '{}', expected: ',' or 'end of string'",
+                        other.text()
+                    ));
+                }
+            }
+            if !matches!(self.ahead, Token::Name(_) | Token::Symbol("!")) {
+                return Err(format!(
+                    "found '{}', expected: identifier after ','",
+                    self.ahead.text()
+                ));
+            }
+        }
+    }
+
+    fn requirement(&mut self) -> Result<Requirement, String> {
+        let absent = self.ahead == Token::Symbol("!");
+        if absent {
+            self.consume();
+        }
+        let key = match self.consume() {
+            Token::Name(key) => key,
+            other => return Err(format!("found '{}', expected: identifier", other.text())),
+        };
+        // The missing path is how kube-apiserver prints a key's error; clients match on it.
+        validate_label_key(key).map_err(|problem| format!("<nil>: Invalid value: {key:?}: {problem}"))?;
+        if absent {
+            return requirement(key, Operator::DoesNotExist, Vec::new());
+        }
+        if matches!(self.ahead, Token::End | Token::Symbol(",")) {
+            return requirement(key, Operator::Exists, Vec::new());
+        }
+        match self.consume() {
+            Token::Name("in") => requirement(key, Operator::In, self.values()?),
+            Token::Name("notin") => requirement(key, Operator::NotIn, self.values()?),
+            Token::Symbol("=" | "==") => requirement(key, Operator::In, self.exact_value()?),
+            Token::Symbol("!=") => requirement(key, Operator::NotIn, self.exact_value()?),
+            Token::Symbol(">") => requirement(key, Operator::GreaterThan, self.exact_value()?),
+            Token::Symbol("<") => requirement(key, Operator::LessThan, self.exact_value()?),
+            other => Err(format!(
+                "found '{}', expected: in, notin, =, ==, !=, gt, lt",
+                other.text()
+            )),
+        }
+    }
+
+    fn exact_value(&mut self) -> Result<Vec<String>, String> {
+        if matches!(self.ahead, Token::End | Token::Symbol(",")) {
+            return Ok(vec![String::new()]);
+        }
+        match self.consume() {
+            Token::Name(value) => Ok(vec![value.to_owned()]),
+            other => Err(format!("found '{}', expected: identifier", other.text())),
+        }
+    }
+
+    /// `(a,b)`; an empty place between commas or next to a parenthesis is the empty value.
+    fn values(&mut self) -> Result<Vec<String>, String> {
+        match self.consume() {
+            Token::Symbol("(") => {}
+            other => return Err(format!("found '{}' expected: '('", other.text())),
+        }
+        let mut values = Vec::new();
+        if self.ahead == Token::Symbol(")") {
+            self.consume();
+            return Ok(values);
+        }
+        loop {
+            match self.ahead {
+                Token::Name(value) => {
+                    self.consume();
+                    values.push(value.to_owned());
+                }
+                Token::Symbol("," | ")") => values.push(String::new()),
+                other => {
+                    return Err(format!(
+                        "found '{}', expected: ',', ')' or identifier",
+                        other.text()
+                    ));
+                }
+            }
+            match self.consume() {
+                Token::Symbol(",") => {}
+                Token::Symbol(")") => return Ok(values),
+                other => return Err(format!("found '{}', expected: ',' or ')'", other.text())),
+            }
+        }
+    }
+}
+
+/// Checks the values against the operator and puts them in order.
+fn requirement(key: &str, operator: Operator, mut values: Vec<String>) -> Result<Requirement, String> {
+    if matches!(operator, Operator::In | Operator::NotIn) && values.is_empty() {
+        return Err(
+            "values: Invalid value: []: for 'in', 'notin' operators, values set can't be empty".to_owned(),
+        );
+    }
+    values.sort_unstable();
+    values.dedup();
+    for (index, value) in values.iter().enumerate() {
+        if matches!(operator, Operator::GreaterThan | Operator::LessThan) && value.parse::<i64>().is_err() {
+            return Err(format!(
+                "values[{index}]: Invalid value: {value:?}: for 'Gt', 'Lt' operators, the value must be an integer"
+            ));
+        }
+        validate_label_value(value)
+            .map_err(|problem| format!("values[{index}][{key}]: Invalid value: {value:?}: {problem}"))?;
+    }
+    Ok(Requirement {
+        key: key.to_owned(),
+        operator,
+        values,
+    })
+}
