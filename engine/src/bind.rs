@@ -1,0 +1,212 @@
+//! Binding: decide on a fresh snapshot, commit with guards, and decide again when the world moved meanwhile.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use dialect_contract::{Action, Decision, Outcome, Refused, Write};
+use meta::{Key, Object, Revision, Status};
+use storage::Guard;
+
+use crate::engine::{Behind, Engine, Slot};
+use crate::snapshot::Snapshot;
+
+/// How often a binding is decided again on a fresh snapshot before the caller is told 409 (DESIGN.md section 3).
+pub const ATTEMPTS: usize = 8;
+
+/// The writes of one decision, with everything that must still be true when they are committed.
+#[derive(Clone, Debug)]
+pub struct Commit {
+    /// The user they are written as.
+    pub actor: &'static str,
+    /// The writes, in order.
+    pub writes: Vec<Write>,
+    /// What must be true besides the writes' own bases. They guard the list as a whole.
+    pub guards: Vec<Guard>,
+    /// Whether to check everything and store nothing.
+    pub dry_run: bool,
+}
+
+/// Why writes were not committed.
+#[derive(Clone, Debug, PartialEq)]
+pub enum CommitError {
+    /// Something they were decided on has changed: deciding again may help.
+    Moved(Status),
+    /// They are refused, whatever is decided: the answer for the client.
+    Refused(Status),
+}
+
+/// Commits writes: the server's registry, with validation and admission, in the program.
+#[async_trait]
+pub trait Committer: Send + Sync + 'static {
+    /// Commits all of `commit` and gives the objects as they are now.
+    ///
+    /// # Errors
+    /// [`CommitError::Moved`] when a base or guard does not hold, else [`CommitError::Refused`].
+    async fn commit(&self, commit: Commit) -> Result<Vec<Arc<Object>>, CommitError>;
+}
+
+/// What to do with a decision that places nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unplaced {
+    /// Refuse it, unless it lets something go: for callers who asked for a binding.
+    Refuse,
+    /// Commit its writes (such as status conditions) like any other's: for controllers.
+    Commit,
+}
+
+/// One wish for a binding.
+#[derive(Clone, Copy, Debug)]
+pub struct Bind<'a> {
+    /// The dialect's name.
+    pub dialect: &'a str,
+    /// The demand.
+    pub demand: &'a Key,
+    /// The cluster names to bind to; `None` lets the scheduler pick.
+    pub chosen: Option<&'a [String]>,
+    /// Whether to store nothing.
+    pub dry_run: bool,
+    /// What to do when nothing would be placed.
+    pub unplaced: Unplaced,
+}
+
+/// A binding that was made, or was there already (then nothing is `written`).
+#[derive(Debug)]
+pub struct Bound {
+    /// The world it was decided on.
+    pub snapshot: Snapshot,
+    /// The decision.
+    pub decision: Decision,
+    /// The objects written, as they are now.
+    pub written: Vec<Arc<Object>>,
+}
+
+/// Why there is no binding.
+#[derive(Debug, thiserror::Error)]
+pub enum BindError {
+    /// There is no such demand.
+    #[error("{0} not found")]
+    NotFound(Key),
+    /// The chosen targets cannot be bound.
+    #[error("the chosen targets cannot be bound")]
+    Refused(Refused),
+    /// The scheduler finds no place; nothing was written.
+    #[error("nothing can be bound")]
+    Unplaced(Box<Bound>),
+    /// The world moved under every attempt; the last one's answer.
+    #[error("the objects kept changing: {}", .0.message)]
+    Moved(Box<Status>),
+    /// The writes were refused.
+    #[error("{}", .0.message)]
+    Rejected(Box<Status>),
+    /// The engine does not answer in time.
+    #[error(transparent)]
+    Behind(#[from] Behind),
+}
+
+impl Engine {
+    /// Binds `bind.demand`. Binding what is bound already writes nothing.
+    ///
+    /// # Errors
+    /// See [`BindError`].
+    pub async fn bind(&self, committer: &dyn Committer, bind: Bind<'_>) -> Result<Bound, BindError> {
+        let slot = self
+            .slot(bind.dialect)
+            .ok_or_else(|| BindError::NotFound(bind.demand.clone()))?;
+        let mut turn = None;
+        for attempt in 1.. {
+            self.caught_up(self.source.revision()).await?;
+            match self.attempt(slot, committer, bind).await? {
+                Ok(bound) => return Ok(bound),
+                Err(status) if attempt == ATTEMPTS => return Err(BindError::Moved(Box::new(status))),
+                Err(status) => {
+                    tracing::debug!(demand = %bind.demand, attempt, cause = status.message, "binding again");
+                    if turn.is_none() {
+                        turn = Some(slot.turn.lock().await);
+                    }
+                }
+            }
+        }
+        unreachable!("the loop returns at its last attempt")
+    }
+
+    /// One attempt; the inner error says that the world moved.
+    async fn attempt(
+        &self,
+        slot: &Slot,
+        committer: &dyn Committer,
+        bind: Bind<'_>,
+    ) -> Result<Result<Bound, Status>, BindError> {
+        let snapshot = slot.snapshot();
+        let decision = snapshot
+            .decide(bind.demand, bind.chosen, self.clock.now())
+            .ok_or_else(|| BindError::NotFound(bind.demand.clone()))?
+            .map_err(BindError::Refused)?;
+        let mut bound = Bound {
+            snapshot,
+            decision,
+            written: Vec::new(),
+        };
+        if bind.unplaced == Unplaced::Refuse && places_nothing(&bound.decision) {
+            return Err(BindError::Unplaced(Box::new(bound)));
+        }
+        let commit = commit(&bound, slot.dialect.actor(), bind.dry_run);
+        if commit.writes.is_empty() {
+            return Ok(Ok(bound));
+        }
+        match committer.commit(commit).await {
+            Ok(written) => bound.written = written,
+            Err(CommitError::Moved(status)) => return Ok(Err(status)),
+            Err(CommitError::Refused(status)) => return Err(BindError::Rejected(Box::new(status))),
+        }
+        if !bind.dry_run {
+            let last = bound
+                .written
+                .iter()
+                .map(|object| object.revision())
+                .max()
+                .unwrap_or_default();
+            self.caught_up(last).await?;
+        }
+        Ok(Ok(bound))
+    }
+}
+
+/// Whether a decision neither places nor lets go of anything.
+fn places_nothing(decision: &Decision) -> bool {
+    let lets_go = decision
+        .changes
+        .iter()
+        .any(|change| change.action == Action::Unbind);
+    let outcome = decision.outcome;
+    matches!(
+        outcome,
+        Outcome::Unschedulable | Outcome::Invalid | Outcome::Ignored
+    ) && !lets_go
+}
+
+/// The writes of a decision with their guards: the demand as it was decided, and a fence per counted capacity.
+fn commit(bound: &Bound, actor: &'static str, dry_run: bool) -> Commit {
+    let Bound {
+        snapshot, decision, ..
+    } = bound;
+    let writes = snapshot.inventory.writes(decision);
+    let mut guards = Vec::new();
+    // A demand that is written is guarded by its own base.
+    if !writes.iter().any(|write| write.key == decision.demand) {
+        guards.push(Guard::Unchanged {
+            key: decision.demand.clone(),
+            revision: decision.demand_revision,
+        });
+    }
+    let not_after: Revision = snapshot.revision;
+    guards.extend(decision.fences.iter().map(|name| Guard::Fence {
+        name: Arc::clone(name),
+        not_after,
+    }));
+    Commit {
+        actor,
+        writes,
+        guards,
+        dry_run,
+    }
+}

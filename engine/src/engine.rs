@@ -1,0 +1,189 @@
+//! The [`Engine`]: one inventory per dialect, kept current by a feeder task, and snapshots of them.
+
+use std::collections::BTreeSet;
+use std::sync::{Arc, Weak};
+use std::time::Duration;
+
+use dialect_contract::{Dialect, Inventory};
+use meta::{Clock, GroupResource, Revision};
+use parking_lot::Mutex;
+use storage::Source;
+use tokio::sync::{Notify, watch};
+use tokio::task::JoinHandle;
+
+use crate::dirty::{Dirty, Subscription};
+use crate::snapshot::Snapshot;
+
+/// How long a read waits for the feeder. A feeder that is alive needs microseconds.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// The engine has not taken in a revision in time: it is starting, or its source does not answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the scheduling inventory has not caught up with revision {wanted} (it is at {have})")]
+pub struct Behind {
+    /// The revision waited for.
+    pub wanted: Revision,
+    /// The revision taken in; 0 before the first load.
+    pub have: Revision,
+}
+
+/// One dialect and what it knows.
+pub(crate) struct Slot {
+    pub(crate) dialect: Arc<dyn Dialect>,
+    pub(crate) reads: BTreeSet<GroupResource>,
+    pub(crate) state: Mutex<State>,
+    /// Taken by bindings that lost a race, so that they try again one after the other and not all at once.
+    pub(crate) turn: tokio::sync::Mutex<()>,
+}
+
+pub(crate) struct State {
+    pub(crate) inventory: Arc<dyn Inventory>,
+    pub(crate) revision: Revision,
+}
+
+/// Follows a source and decides on it. Shared as `Arc<Engine>`; [`Engine::spawn`] starts the feeder.
+pub struct Engine {
+    pub(crate) slots: Vec<Slot>,
+    pub(crate) source: Arc<dyn Source>,
+    pub(crate) clock: Arc<dyn Clock>,
+    /// Up to where every change is in; `None` before the first load.
+    pub(crate) folded: watch::Sender<Option<Revision>>,
+    /// Asks the feeder to look whether its watch has moved past changes that are none of its business.
+    pub(crate) nudge: Notify,
+    subscribers: Mutex<Vec<Weak<Subscription>>>,
+}
+
+impl Engine {
+    /// An engine over `source` for `dialects`; it knows nothing until [`Engine::spawn`]ed.
+    #[must_use]
+    pub fn new(dialects: Vec<Arc<dyn Dialect>>, source: Arc<dyn Source>, clock: Arc<dyn Clock>) -> Arc<Self> {
+        let slots = dialects.into_iter().map(|dialect| Slot {
+            reads: dialect.reads().into_iter().collect(),
+            state: Mutex::new(State {
+                inventory: dialect.inventory(),
+                revision: Revision::default(),
+            }),
+            turn: tokio::sync::Mutex::default(),
+            dialect,
+        });
+        Arc::new(Self {
+            slots: slots.collect(),
+            source,
+            clock,
+            folded: watch::Sender::new(None),
+            nudge: Notify::new(),
+            subscribers: Mutex::default(),
+        })
+    }
+
+    /// Starts the feeder. It runs until the handle is aborted or the engine's last other owner is gone with it.
+    pub fn spawn(self: &Arc<Self>) -> JoinHandle<()> {
+        tokio::spawn(Arc::clone(self).feed())
+    }
+
+    /// The dialects, in the order given.
+    pub fn dialects(&self) -> impl Iterator<Item = &Arc<dyn Dialect>> {
+        self.slots.iter().map(|slot| &slot.dialect)
+    }
+
+    /// The place changes come from.
+    #[must_use]
+    pub fn source(&self) -> &Arc<dyn Source> {
+        &self.source
+    }
+
+    /// The clock.
+    #[must_use]
+    pub fn clock(&self) -> &Arc<dyn Clock> {
+        &self.clock
+    }
+
+    /// Whether the first load is done: until then there is nothing to decide on.
+    #[must_use]
+    pub fn is_loaded(&self) -> bool {
+        self.folded.borrow().is_some()
+    }
+
+    pub(crate) fn slot(&self, dialect: &str) -> Option<&Slot> {
+        self.slots.iter().find(|slot| slot.dialect.name() == dialect)
+    }
+
+    /// The world of the dialect named `dialect`, as it is now; `None` when there is no such dialect.
+    #[must_use]
+    pub fn snapshot(&self, dialect: &str) -> Option<Snapshot> {
+        self.slot(dialect).map(Slot::snapshot)
+    }
+
+    /// Waits until every change up to `revision` is in, so that a read after a write sees the write.
+    ///
+    /// # Errors
+    /// When that takes longer than ten seconds.
+    pub async fn caught_up(&self, revision: Revision) -> Result<(), Behind> {
+        let mut folded = self.folded.subscribe();
+        let is_there = |have: &Option<Revision>| have.is_some_and(|have| have >= revision);
+        if is_there(&folded.borrow()) {
+            return Ok(());
+        }
+        self.nudge.notify_one();
+        match tokio::time::timeout(PATIENCE, folded.wait_for(is_there)).await {
+            Ok(Ok(_)) => Ok(()),
+            _ => Err(Behind {
+                wanted: revision,
+                have: self.folded.borrow().unwrap_or_default(),
+            }),
+        }
+    }
+
+    /// A snapshot that holds every write acknowledged before this call; `None` when there is no such dialect.
+    ///
+    /// # Errors
+    /// As [`Engine::caught_up`].
+    pub async fn fresh(&self, dialect: &str) -> Result<Option<Snapshot>, Behind> {
+        self.caught_up(self.source.revision()).await?;
+        Ok(self.snapshot(dialect))
+    }
+
+    /// A consumer of marks. It begins with everything stale.
+    #[must_use]
+    pub fn subscribe(&self) -> Arc<Subscription> {
+        let subscription = Arc::new(Subscription::default());
+        let mut subscribers = self.subscribers.lock();
+        // Under the lock, so that no fold falls between the first mark and the registration.
+        if let Some(through) = *self.folded.borrow() {
+            subscription.mark(through, self.everything());
+        }
+        subscribers.push(Arc::downgrade(&subscription));
+        subscription
+    }
+
+    pub(crate) fn everything(&self) -> Vec<(&'static str, Dirty)> {
+        self.slots
+            .iter()
+            .map(|slot| (slot.dialect.name(), Dirty::everything()))
+            .collect()
+    }
+
+    /// Tells everyone that the inventories hold every change up to `through`, and what that made stale.
+    pub(crate) fn publish(&self, through: Revision, dirty: &[(&'static str, Dirty)]) {
+        let mut subscribers = self.subscribers.lock();
+        subscribers.retain(|subscriber| match subscriber.upgrade() {
+            Some(subscription) => {
+                subscription.mark(through, dirty.iter().cloned());
+                true
+            }
+            None => false,
+        });
+        self.folded.send_replace(Some(through));
+    }
+}
+
+impl Slot {
+    pub(crate) fn snapshot(&self) -> Snapshot {
+        let state = self.state.lock();
+        Snapshot {
+            dialect: Arc::clone(&self.dialect),
+            inventory: Arc::clone(&state.inventory),
+            revision: state.revision,
+        }
+    }
+}

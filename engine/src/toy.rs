@@ -1,0 +1,284 @@
+//! A toy dialect for the engine's own tests: toys go into the emptiest box that has room.
+
+use std::any::Any;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use dialect_contract::{
+    Action, Affected, Ask, BindingChange, Current, Decision, DemandKind, DemandView, Dialect, Due, Inventory,
+    Outcome, Phase, Placed, Refused, TargetView, Unusable, Write, WriteVerb,
+};
+use meta::{Change, FieldError, GroupResource, Key, Kind, Object, Timestamp};
+use scheduling::{Ix, Reason, Rejection, Solved};
+use serde_json::{Value, json};
+
+pub(crate) const TOYS: GroupResource = GroupResource::new("toys.example", "toys");
+pub(crate) const BOXES: GroupResource = GroupResource::new("toys.example", "boxes");
+
+pub(crate) struct Toys;
+
+impl Dialect for Toys {
+    fn name(&self) -> &'static str {
+        "toy"
+    }
+    fn kinds(&self) -> Vec<Arc<dyn Kind>> {
+        Vec::new()
+    }
+    fn reads(&self) -> Vec<GroupResource> {
+        vec![TOYS, BOXES]
+    }
+    fn demands(&self) -> &'static [DemandKind] {
+        &[DemandKind {
+            resource: TOYS,
+            kind: "Toy",
+            version: "v1",
+            namespaced: true,
+        }]
+    }
+    fn target(&self) -> GroupResource {
+        BOXES
+    }
+    fn inventory(&self) -> Arc<dyn Inventory> {
+        Arc::new(Shelf::default())
+    }
+}
+
+#[derive(Clone, Default)]
+pub(crate) struct Shelf {
+    toys: BTreeMap<Key, Arc<Object>>,
+    boxes: BTreeMap<Arc<str>, Arc<Object>>,
+}
+
+fn bound(toy: &Object) -> Option<Arc<str>> {
+    toy.value()["spec"]["box"].as_str().map(Arc::from)
+}
+
+impl Shelf {
+    fn used(&self, name: &str) -> i64 {
+        self.toys
+            .values()
+            .filter(|toy| bound(toy).as_deref() == Some(name))
+            .count() as i64
+    }
+
+    fn room(&self, candidate: Ix) -> bool {
+        let (name, shelf) = self.boxes.iter().nth(candidate as usize).expect("a known box");
+        self.used(name) < shelf.value()["spec"]["capacity"].as_i64().unwrap_or(0)
+    }
+
+    fn pick(&self, ask: &Ask<'_>, solved: &mut Solved) -> Result<(), Refused> {
+        for candidate in 0..self.count() {
+            if self.room(candidate) {
+                solved.feasible.push(candidate);
+            } else {
+                solved.rejections.push(Rejection {
+                    candidate,
+                    plugin: 0,
+                    reason: Reason { code: 0, detail: 0 },
+                });
+            }
+        }
+        solved.ranked = solved.feasible.clone();
+        solved
+            .ranked
+            .sort_by_key(|&candidate| (self.used(&self.cluster_name(candidate)), candidate));
+        match ask.chosen {
+            None => solved.picked.extend(solved.ranked.first()),
+            Some(names) => {
+                let known = names.iter().filter_map(|name| self.candidate(name));
+                solved.picked = known
+                    .filter(|candidate| solved.feasible.contains(candidate))
+                    .collect();
+                if solved.picked.len() < names.len() {
+                    let error = FieldError::invalid("spec.targets[0]", names[0].as_str(), "unknown or full");
+                    return Err(Refused { errors: vec![error] });
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Inventory for Shelf {
+    fn fork(&self) -> Arc<dyn Inventory> {
+        Arc::new(self.clone())
+    }
+    fn fold(&mut self, change: &Change) -> Due {
+        if change.key.resource == TOYS {
+            match &change.new {
+                Some(toy) => self.toys.insert(change.key.clone(), Arc::clone(toy)),
+                None => self.toys.remove(&change.key),
+            };
+            let affected = Affected::Some(vec![change.key.clone()]);
+            return Due {
+                decide: affected.clone(),
+                demands: affected,
+                targets: None,
+            };
+        }
+        match &change.new {
+            Some(shelf) => self.boxes.insert(Arc::clone(&change.key.name), Arc::clone(shelf)),
+            None => self.boxes.remove(&change.key.name),
+        };
+        Due {
+            decide: Affected::All,
+            demands: Affected::None,
+            targets: Some(vec![Arc::clone(&change.key.name)]),
+        }
+    }
+    fn unusable(&self) -> Vec<Unusable> {
+        Vec::new()
+    }
+    fn count(&self) -> Ix {
+        self.boxes.len() as Ix
+    }
+    fn cluster_name(&self, candidate: Ix) -> Arc<str> {
+        self.boxes
+            .keys()
+            .nth(candidate as usize)
+            .cloned()
+            .expect("a known box")
+    }
+    fn candidate(&self, cluster_name: &str) -> Option<Ix> {
+        self.boxes
+            .keys()
+            .position(|name| **name == *cluster_name)
+            .map(|place| place as Ix)
+    }
+    fn target(&self, candidate: Ix, _now: Timestamp) -> TargetView {
+        let name = self.cluster_name(candidate);
+        TargetView {
+            object: Arc::clone(&self.boxes[&name]),
+            cluster_name: name,
+            ready: "True",
+            ready_reason: "Open",
+            ready_message: String::new(),
+            cordoned: false,
+            taints: Vec::new(),
+            capacity: Vec::new(),
+            region: String::new(),
+            provider: String::new(),
+            labels: BTreeMap::new(),
+            due_at: None,
+        }
+    }
+    fn demands(&self) -> Vec<Key> {
+        self.toys.keys().cloned().collect()
+    }
+    fn object(&self, demand: &Key) -> Option<Arc<Object>> {
+        self.toys.get(demand).cloned()
+    }
+    fn demand(&self, demand: &Key, _now: Timestamp) -> Option<DemandView> {
+        let object = self.object(demand)?;
+        let placed: Vec<Placed> = bound(&object)
+            .map(|cluster_name| Placed {
+                cluster_name,
+                ..Placed::default()
+            })
+            .into_iter()
+            .collect();
+        let phase = if placed.is_empty() {
+            Phase::Pending
+        } else {
+            Phase::Bound
+        };
+        Some(DemandView {
+            object,
+            kind: "Toy",
+            phase,
+            placed,
+            wanted: Some(1),
+        })
+    }
+    fn decide(&self, ask: &Ask<'_>) -> Option<Result<Decision, Refused>> {
+        let toy = self.object(ask.demand)?;
+        let mut solved = Solved::default();
+        let mut changes = Vec::new();
+        let current: Vec<Current> = bound(&toy)
+            .map(|cluster_name| Current {
+                cluster_name,
+                state: "",
+            })
+            .into_iter()
+            .collect();
+        let mut outcome = Outcome::Unchanged;
+        if current.is_empty() {
+            if let Err(refused) = self.pick(ask, &mut solved) {
+                return Some(Err(refused));
+            }
+            outcome = if solved.picked.is_empty() {
+                Outcome::Unschedulable
+            } else {
+                Outcome::Scheduled
+            };
+            changes.extend(solved.picked.iter().map(|&candidate| BindingChange {
+                action: Action::Bind,
+                cluster_name: self.cluster_name(candidate),
+                from: "",
+                to: "",
+            }));
+        }
+        let fences = changes
+            .iter()
+            .map(|change| format!("toy/boxes/{}", change.cluster_name).into())
+            .collect();
+        Some(Ok(Decision {
+            demand: ask.demand.clone(),
+            demand_revision: toy.revision(),
+            outcome,
+            reason: "Picked",
+            solved,
+            scorers: Vec::new(),
+            unknown: Vec::new(),
+            current,
+            changes,
+            fences,
+            due_at: None,
+            now: ask.now,
+            detail: Box::new(()) as Box<dyn Any + Send + Sync>,
+        }))
+    }
+    fn filters(&self) -> &'static [&'static str] {
+        &["Room"]
+    }
+    fn reason(&self, _: &Decision, _: Ix, _: u16, _: Reason) -> (&'static str, String) {
+        ("Full", "the box is full".to_owned())
+    }
+    fn not_picked(&self, _: &Decision, _: Ix) -> (&'static str, String) {
+        ("Fuller", "another box is emptier".to_owned())
+    }
+    fn message(&self, decision: &Decision) -> String {
+        format!(
+            "{} of {} boxes have room",
+            decision.solved.feasible.len(),
+            self.count()
+        )
+    }
+    fn conditions(&self, _: &Decision) -> Vec<Value> {
+        Vec::new()
+    }
+    fn writes(&self, decision: &Decision) -> Vec<Write> {
+        let Some(change) = decision.changes.first() else {
+            return Vec::new();
+        };
+        let toy = &self.toys[&decision.demand];
+        let mut object = toy.parse();
+        object["spec"]["box"] = json!(*change.cluster_name);
+        vec![Write {
+            verb: WriteVerb::Update,
+            key: decision.demand.clone(),
+            subresource: "",
+            object,
+            base: Some(toy.revision()),
+        }]
+    }
+}
+
+/// A toy (or, with `spec.capacity`, a box) as JSON.
+pub(crate) fn object(kind: &str, namespace: &str, name: &str, spec: Value) -> Value {
+    let mut metadata = json!({"name": name, "uid": format!("uid-{name}")});
+    if !namespace.is_empty() {
+        metadata["namespace"] = namespace.into();
+    }
+    json!({"apiVersion": "toys.example/v1", "kind": kind, "metadata": metadata, "spec": spec})
+}

@@ -1,0 +1,291 @@
+//! Worlds made up by hand: objects in, snapshot out. Reviews overlay the live world or bring their own, `simulate`
+//! reads files; both decide on the result exactly as the live engine does.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use dialect_contract::{Dialect, Write, WriteVerb, config};
+use meta::kind::{self, Operation};
+use meta::object::Malformed;
+use meta::{Change, FieldError, GroupResource, Key, Kind, Object, Revision, Timestamp, name};
+use serde_json::{Value, json};
+use storage::Collection;
+
+use crate::feeder::writable;
+use crate::snapshot::Snapshot;
+
+/// The kinds objects in files and reviews may be of.
+#[derive(Clone, Default)]
+pub struct Catalog {
+    kinds: BTreeMap<(&'static str, &'static str), Arc<dyn Kind>>,
+}
+
+impl Catalog {
+    /// The catalog of `kinds`; of two with one name the later one counts.
+    #[must_use]
+    pub fn new(kinds: impl IntoIterator<Item = Arc<dyn Kind>>) -> Self {
+        let kinds = kinds
+            .into_iter()
+            .map(|kind| ((kind.info().group, kind.info().kind), kind));
+        Self {
+            kinds: kinds.collect(),
+        }
+    }
+
+    /// The kind named `kind` in the group and version of `api_version`, with its version.
+    #[must_use]
+    pub fn find(&self, api_version: &str, kind: &str) -> Option<(&Arc<dyn Kind>, &'static str)> {
+        let (group, version) = api_version.rsplit_once('/').unwrap_or(("", api_version));
+        let found = self
+            .kinds
+            .iter()
+            .find(|((g, k), _)| *g == group && *k == kind)
+            .map(|(_, found)| found)?;
+        let version = found.info().versions.iter().find(|served| **served == version)?;
+        Some((found, version))
+    }
+
+    /// Reads one object as it would be stored: defaulted, normalized and validated by its kind. A namespaced object
+    /// without a namespace is in `default`. Status is kept, since files and reviews describe a state, not a request.
+    ///
+    /// # Errors
+    /// Everything wrong with it, with paths that begin with `path` (the object's own paths when it is empty).
+    pub fn read(
+        &self,
+        mut value: Value,
+        path: &str,
+        now: Timestamp,
+    ) -> Result<(Key, Arc<Object>), Vec<FieldError>> {
+        let at = |field: &str| join(path, field);
+        let (kind, version) = self.kind_of(&value, path)?;
+        let info = kind.info();
+        if !value.get("metadata").is_some_and(Value::is_object) {
+            return Err(vec![FieldError::required(
+                at("metadata"),
+                "an object with at least a name is required",
+            )]);
+        }
+        place(&mut value, info, path)?;
+        kind.to_stored(version, &mut value);
+        value["apiVersion"] = info.api_version(info.storage_version).into();
+        let schema = kind.schema(info.storage_version);
+        schema.default(&mut value);
+        let mut errors = schema.validate(&value);
+        if errors.is_empty() {
+            // As an update of itself: rules for new objects would reset what the state says (taint times, status).
+            let old = value.clone();
+            let write = kind::Write {
+                operation: Operation::Update,
+                old: Some(&old),
+                now,
+            };
+            kind.prepare(&write, &mut value);
+            errors = kind.validate(&write, &value);
+            let name = value["metadata"]["name"].as_str().unwrap_or_default();
+            if let Err(problem) = kind.validate_name(name) {
+                errors.push(FieldError::invalid("metadata.name", name, problem));
+            }
+        }
+        if !errors.is_empty() {
+            return Err(errors
+                .into_iter()
+                .map(|error| FieldError {
+                    path: at(&error.path),
+                    ..error
+                })
+                .collect());
+        }
+        let object = Object::new(&value, Revision::default()).map_err(|Malformed { path, problem }| {
+            vec![FieldError::invalid(at(&path), Value::Null, problem)]
+        })?;
+        let meta = object.meta();
+        Ok((
+            Key::new(kind.stored_in(), &meta.namespace, &meta.name),
+            Arc::new(object),
+        ))
+    }
+
+    fn kind_of(&self, value: &Value, path: &str) -> Result<(&Arc<dyn Kind>, &'static str), Vec<FieldError>> {
+        let text = |field: &str| match value.get(field) {
+            Some(Value::String(text)) if !text.is_empty() => Ok(text.as_str()),
+            _ => Err(FieldError::required(
+                join(path, field),
+                "an object needs apiVersion and kind",
+            )),
+        };
+        let (api_version, kind) = match (text("apiVersion"), text("kind")) {
+            (Ok(api_version), Ok(kind)) => (api_version, kind),
+            (first, second) => return Err([first.err(), second.err()].into_iter().flatten().collect()),
+        };
+        self.find(api_version, kind).ok_or_else(|| {
+            let shown = format!("{api_version} {kind}");
+            let known: Vec<String> = self.known().collect();
+            let known: Vec<&str> = known.iter().map(String::as_str).collect();
+            vec![FieldError::not_supported(join(path, "kind"), shown, &known)]
+        })
+    }
+
+    /// Every kind as `group/version Kind`.
+    fn known(&self) -> impl Iterator<Item = String> {
+        self.kinds.values().flat_map(|kind| {
+            let info = kind.info();
+            info.versions
+                .iter()
+                .map(|version| format!("{} {}", info.api_version(version), info.kind))
+        })
+    }
+}
+
+/// `field` below `path`; either may be empty.
+fn join(path: &str, field: &str) -> String {
+    match (path, field) {
+        ("", field) => field.to_owned(),
+        (path, "") => path.to_owned(),
+        (path, field) => format!("{path}.{field}"),
+    }
+}
+
+/// Gives a namespaced object its namespace and refuses one on a cluster-scoped object.
+fn place(value: &mut Value, info: &kind::KindInfo, path: &str) -> Result<(), Vec<FieldError>> {
+    let namespace = value["metadata"]["namespace"].as_str().unwrap_or_default();
+    if info.namespaced() {
+        if namespace.is_empty() {
+            value["metadata"]["namespace"] = "default".into();
+        } else if let Err(problem) = name::dns_label(namespace) {
+            return Err(vec![FieldError::invalid(
+                join(path, "metadata.namespace"),
+                namespace,
+                problem,
+            )]);
+        }
+    } else if !namespace.is_empty() {
+        let detail = format!("a {} has no namespace", info.kind);
+        return Err(vec![FieldError::forbidden(
+            join(path, "metadata.namespace"),
+            detail,
+        )]);
+    }
+    Ok(())
+}
+
+/// A world that can be changed without anyone noticing.
+pub struct World {
+    snapshot: Snapshot,
+    /// What the snapshot was made of, to tell what an object replaces.
+    base: BTreeMap<GroupResource, Collection>,
+    objects: BTreeMap<Key, Option<Arc<Object>>>,
+}
+
+impl World {
+    /// An empty world of `dialect`, with default configuration.
+    #[must_use]
+    pub fn empty(dialect: Arc<dyn Dialect>) -> Self {
+        let inventory = dialect.inventory();
+        Self::over(
+            Snapshot {
+                dialect,
+                inventory,
+                revision: Revision::default(),
+            },
+            BTreeMap::new(),
+        )
+    }
+
+    /// A world on top of `snapshot`; `base` holds what the snapshot was made of, by resource.
+    #[must_use]
+    pub fn over(snapshot: Snapshot, base: BTreeMap<GroupResource, Collection>) -> Self {
+        Self {
+            snapshot,
+            base,
+            objects: BTreeMap::new(),
+        }
+    }
+
+    /// The world as it is now, to decide on.
+    #[must_use]
+    pub fn snapshot(&self) -> &Snapshot {
+        &self.snapshot
+    }
+
+    /// Whether the dialect looks at objects of `resource`.
+    #[must_use]
+    pub fn reads(&self, resource: GroupResource) -> bool {
+        self.snapshot.dialect.reads().contains(&resource)
+    }
+
+    /// The object as this world has it.
+    #[must_use]
+    pub fn get(&self, key: &Key) -> Option<&Arc<Object>> {
+        match self.objects.get(key) {
+            Some(own) => own.as_ref(),
+            None => self.base.get(&key.resource)?.get(&key.namespace, &key.name),
+        }
+    }
+
+    /// Puts `object` in, in place of whatever was at `key`.
+    ///
+    /// # Errors
+    /// Why the dialect cannot read it.
+    pub fn put(&mut self, key: &Key, object: Arc<Object>) -> Result<(), String> {
+        self.change(key, Some(object));
+        let unusable = self.snapshot.inventory.unusable();
+        match unusable.into_iter().find(|unusable| unusable.key == *key) {
+            Some(unusable) => Err(unusable.problem),
+            None => Ok(()),
+        }
+    }
+
+    fn change(&mut self, key: &Key, new: Option<Arc<Object>>) {
+        let old = self.get(key).cloned();
+        if old.is_none() && new.is_none() {
+            return;
+        }
+        let change = Change {
+            revision: self.snapshot.revision,
+            key: key.clone(),
+            old,
+            new: new.clone(),
+        };
+        writable(&mut self.snapshot.inventory).fold(&change);
+        self.objects.insert(key.clone(), new);
+    }
+
+    /// Puts the dialect's configuration in (`spec.<dialect>` of a SchedulerConfiguration).
+    ///
+    /// # Errors
+    /// Everything wrong with it, with paths that begin with `path`.
+    pub fn configure(&mut self, spec: &Value, path: &str) -> Result<(), Vec<FieldError>> {
+        let name = self.snapshot.dialect.name();
+        let errors = self.snapshot.dialect.validate_config(spec, path);
+        if !errors.is_empty() {
+            return Err(errors);
+        }
+        let object = json!({
+            "apiVersion": format!("{}/{}", config::GROUP, config::VERSION),
+            "kind": config::KIND,
+            "metadata": {"name": name},
+            "spec": {name: spec},
+        });
+        let object = Object::new(&object, Revision::default())
+            .map_err(|malformed| vec![FieldError::invalid(path, spec.clone(), malformed.to_string())])?;
+        self.put(&config::key(name), Arc::new(object))
+            .map_err(|problem| vec![FieldError::invalid(path, spec.clone(), problem)])
+    }
+
+    /// Makes the writes of a decision happen in this world.
+    ///
+    /// # Errors
+    /// When a written object is none; a fault of the dialect.
+    pub fn apply(&mut self, writes: &[Write]) -> Result<(), Malformed> {
+        for write in writes {
+            let new = match write.verb {
+                WriteVerb::Delete => None,
+                WriteVerb::Create | WriteVerb::Update => {
+                    Some(Arc::new(Object::new(&write.object, self.snapshot.revision)?))
+                }
+            };
+            self.change(&write.key, new);
+        }
+        Ok(())
+    }
+}
