@@ -1,1 +1,308 @@
-//! tests.
+//! The harness of the black-box tests: a real `berth serve` on a free port, the real `kubectl`, deadlines instead of
+//! pauses. Everything a test starts ends with it.
+
+pub mod raw;
+
+use std::io::{BufRead, BufReader, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::OnceLock;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+/// How long anything may take before a test fails, unless it says otherwise.
+pub const DEADLINE: Duration = Duration::from_secs(30);
+
+/// The `berth` program of this build, built once.
+#[must_use]
+pub fn berth() -> &'static Path {
+    static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
+    PROGRAM.get_or_init(|| {
+        let test = std::env::current_exe().expect("a test knows its own path");
+        let profile = test.parent().and_then(Path::parent).expect("tests live in <target>/<profile>/deps");
+        let target = profile.parent().expect("the profile is below the target folder");
+        let mut build = Command::new(env!("CARGO"));
+        build.args(["build", "--quiet", "--package", "berth", "--bin", "berth", "--target-dir"]).arg(target);
+        if profile.ends_with("release") {
+            build.arg("--release");
+        }
+        let status = build.current_dir(env!("CARGO_MANIFEST_DIR")).status().expect("cargo runs");
+        assert!(status.success(), "building berth failed");
+        profile.join("berth")
+    })
+}
+
+/// A standalone server in a folder of its own.
+pub struct Server {
+    child: Child,
+    folder: tempfile::TempDir,
+    data: PathBuf,
+    url: String,
+}
+
+impl Server {
+    /// Starts a server on a free port and waits until it serves.
+    #[must_use]
+    pub fn start() -> Self {
+        Self::start_with(&[])
+    }
+
+    /// Starts a server with more arguments.
+    #[must_use]
+    pub fn start_with(arguments: &[&str]) -> Self {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let data = folder.path().join("data");
+        let (child, url) = spawn(&data, arguments);
+        Self { child, folder, data, url }
+    }
+
+    /// Starts the server again on the same data, after [`Server::crash`].
+    pub fn restart(&mut self) {
+        let (child, url) = spawn(&self.data, &[]);
+        self.child = child;
+        self.url = url;
+    }
+
+    /// Kills the server without warning.
+    pub fn crash(&mut self) {
+        self.child.kill().expect("the server runs");
+        self.child.wait().expect("the server ends");
+    }
+
+    /// `https://127.0.0.1:<port>`.
+    #[must_use]
+    pub fn url(&self) -> &str {
+        &self.url
+    }
+
+    /// The data folder.
+    #[must_use]
+    pub fn data_dir(&self) -> &Path {
+        &self.data
+    }
+
+    /// The process id.
+    #[must_use]
+    pub fn id(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Waits for the server to end by itself and gives its exit code.
+    pub fn wait(&mut self) -> Option<i32> {
+        eventually("the server to end", || self.child.try_wait().expect("the server is ours").map(|status| status.code()))
+    }
+
+    /// The admin's kubeconfig.
+    #[must_use]
+    pub fn kubeconfig(&self) -> PathBuf {
+        self.data.join("admin.kubeconfig")
+    }
+
+    /// A kubeconfig for another user.
+    #[must_use]
+    pub fn kubeconfig_for(&self, user: &str, groups: &[&str]) -> PathBuf {
+        let path = self.folder.path().join(format!("{user}.kubeconfig"));
+        let mut command = Command::new(berth());
+        command.args(["kubeconfig", "--user", user, "--data-dir"]).arg(&self.data).arg("-o").arg(&path);
+        for group in groups {
+            command.args(["--group", group]);
+        }
+        let output = command.output().expect("berth runs");
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        path
+    }
+
+    /// A path in the test's own folder.
+    #[must_use]
+    pub fn file(&self, name: &str, text: &str) -> PathBuf {
+        let path = self.folder.path().join(name);
+        std::fs::write(&path, text).expect("the test's folder is writable");
+        path
+    }
+
+    /// `kubectl` with `arguments` (split at spaces), as admin.
+    #[must_use]
+    pub fn kubectl(&self, arguments: &str) -> Kubectl {
+        let split: Vec<&str> = arguments.split_whitespace().collect();
+        self.kubectl_args(&split)
+    }
+
+    /// `kubectl` with `arguments`, as admin.
+    #[must_use]
+    pub fn kubectl_args(&self, arguments: &[&str]) -> Kubectl {
+        self.kubectl_as(&self.kubeconfig(), arguments)
+    }
+
+    /// `kubectl` with another kubeconfig.
+    #[must_use]
+    pub fn kubectl_as(&self, kubeconfig: &Path, arguments: &[&str]) -> Kubectl {
+        let mut command = Command::new("kubectl");
+        command
+            .arg("--kubeconfig")
+            .arg(kubeconfig)
+            .args(arguments)
+            .env("KUBECACHEDIR", self.folder.path().join("cache"))
+            .env("HOME", self.folder.path())
+            .env_remove("KUBECONFIG")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        Kubectl { command, shown: arguments.join(" "), input: None }
+    }
+
+    /// Writes the objects of `path` with their status, as `berth load` does.
+    pub fn load(&self, path: &Path) {
+        let output = Command::new(berth())
+            .args(["load", "--kubeconfig"])
+            .arg(self.kubeconfig())
+            .arg("-f")
+            .arg(path)
+            .output()
+            .expect("berth runs");
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        // Both fail only when the server has ended already, which is what is wanted here.
+        drop(self.child.kill());
+        drop(self.child.wait());
+    }
+}
+
+fn spawn(data: &Path, arguments: &[&str]) -> (Child, String) {
+    let mut child = Command::new(berth())
+        .args(["serve", "--secure-port", "0", "--data-dir"])
+        .arg(data)
+        .args(arguments)
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("berth starts");
+    let mut lines = BufReader::new(child.stdout.take().expect("the output is piped")).lines();
+    let url = loop {
+        match lines.next() {
+            Some(Ok(line)) => {
+                if let Some(url) = line.split_whitespace().find(|word| word.starts_with("https://")) {
+                    break url.to_owned();
+                }
+            }
+            other => {
+                drop(child.kill());
+                panic!("berth ended before it served: {other:?}, {:?}", child.wait());
+            }
+        }
+    };
+    // Whatever is printed later must not fill the pipe.
+    std::thread::spawn(move || lines.for_each(drop));
+    (child, url)
+}
+
+/// A `kubectl` call.
+pub struct Kubectl {
+    command: Command,
+    shown: String,
+    input: Option<String>,
+}
+
+/// What a `kubectl` call printed.
+#[derive(Clone, Debug)]
+pub struct Output {
+    /// The arguments, for messages.
+    pub shown: String,
+    /// Whether it ended with 0.
+    pub success: bool,
+    /// Standard output.
+    pub out: String,
+    /// Standard error.
+    pub err: String,
+}
+
+impl Kubectl {
+    /// Gives `text` on standard input.
+    #[must_use]
+    pub fn input(mut self, text: impl Into<String>) -> Self {
+        self.input = Some(text.into());
+        self
+    }
+
+    /// Sets an environment variable.
+    #[must_use]
+    pub fn env(mut self, name: &str, value: &str) -> Self {
+        self.command.env(name, value);
+        self
+    }
+
+    /// Starts it without waiting, for watches.
+    #[must_use]
+    pub fn spawn(mut self) -> Child {
+        self.command.spawn().expect("kubectl runs")
+    }
+
+    /// Runs it to its end, which must come within the deadline.
+    #[must_use]
+    pub fn run(mut self) -> Output {
+        let mut child = self.command.spawn().expect("kubectl is installed");
+        let mut stdin = child.stdin.take().expect("the input is piped");
+        if let Some(text) = self.input {
+            stdin.write_all(text.as_bytes()).expect("kubectl reads its input");
+        }
+        drop(stdin);
+        let id = child.id();
+        let (sender, done) = std::sync::mpsc::channel();
+        let waiting = std::thread::spawn(move || {
+            let output = child.wait_with_output();
+            // The receiver is gone only when the deadline has failed the test.
+            drop(sender.send(()));
+            output
+        });
+        if done.recv_timeout(DEADLINE).is_err() {
+            drop(Command::new("kill").args(["-9", &id.to_string()]).status());
+            panic!("kubectl {} did not end in {DEADLINE:?}", self.shown);
+        }
+        let output = waiting.join().expect("the thread does not panic").expect("kubectl can be waited for");
+        Output {
+            shown: self.shown,
+            success: output.status.success(),
+            out: String::from_utf8_lossy(&output.stdout).into_owned(),
+            err: String::from_utf8_lossy(&output.stderr).into_owned(),
+        }
+    }
+
+    /// Runs it; it must succeed. Gives its output.
+    #[must_use]
+    pub fn ok(self) -> String {
+        let output = self.run();
+        assert!(output.success, "kubectl {} failed:\n{}{}", output.shown, output.out, output.err);
+        output.out
+    }
+
+    /// Runs it; it must succeed and print JSON.
+    #[must_use]
+    pub fn json(self) -> Value {
+        let text = self.ok();
+        serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error}: {text}"))
+    }
+
+    /// Runs it; it must fail. Gives what it printed as error.
+    #[must_use]
+    pub fn fails(self) -> String {
+        let output = self.run();
+        assert!(!output.success, "kubectl {} should have failed:\n{}", output.shown, output.out);
+        output.err
+    }
+}
+
+/// Asks until there is an answer; fails the test after the deadline.
+pub fn eventually<T>(what: &str, mut ask: impl FnMut() -> Option<T>) -> T {
+    let start = Instant::now();
+    loop {
+        if let Some(answer) = ask() {
+            return answer;
+        }
+        assert!(start.elapsed() < DEADLINE, "waited {DEADLINE:?} for {what}");
+        std::thread::park_timeout(Duration::from_millis(20));
+    }
+}

@@ -1,0 +1,84 @@
+//! Raw requests as the admin: any method, path, headers and body; the answer as it came.
+
+use std::path::Path;
+
+use http::{HeaderMap, Method, Request};
+use kube::Client;
+use kube::client::Body;
+use kube::config::{KubeConfigOptions, Kubeconfig};
+use serde_json::Value;
+
+/// A client with the identity of a kubeconfig.
+///
+/// # Panics
+/// When the file makes no client.
+pub async fn client(kubeconfig: &Path) -> Client {
+    let file = Kubeconfig::read_from(kubeconfig).expect("the kubeconfig can be read");
+    let config = kube::Config::from_custom_kubeconfig(file, &KubeConfigOptions::default())
+        .await
+        .expect("the kubeconfig makes a configuration");
+    Client::try_from(config).expect("the configuration makes a client")
+}
+
+/// An answer, whatever its code.
+#[derive(Clone, Debug)]
+pub struct Answer {
+    /// The HTTP status code.
+    pub code: u16,
+    /// The headers.
+    pub headers: HeaderMap,
+    /// The body.
+    pub body: Vec<u8>,
+}
+
+impl Answer {
+    /// The body as JSON.
+    ///
+    /// # Panics
+    /// When it is none.
+    #[must_use]
+    pub fn json(&self) -> Value {
+        serde_json::from_slice(&self.body)
+            .unwrap_or_else(|error| panic!("{error}: {}", String::from_utf8_lossy(&self.body)))
+    }
+
+    /// The body's lines, each as JSON: a watch.
+    #[must_use]
+    pub fn lines(&self) -> Vec<Value> {
+        let text = String::from_utf8_lossy(&self.body);
+        text.lines().map(|line| serde_json::from_str(line).expect("each line is an event")).collect()
+    }
+
+    /// A header, or the empty string.
+    #[must_use]
+    pub fn header(&self, name: &str) -> &str {
+        self.headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default()
+    }
+}
+
+/// Sends one request and reads the whole answer.
+///
+/// # Panics
+/// When no answer comes.
+pub async fn send(client: &Client, method: Method, path: &str, headers: &[(&str, &str)], body: &[u8]) -> Answer {
+    let mut request = Request::builder().method(method.clone()).uri(path);
+    for (name, value) in headers {
+        request = request.header(*name, *value);
+    }
+    let request = request.body(Body::from(body.to_vec())).expect("the test's request is well formed");
+    let response = client.send(request).await.unwrap_or_else(|error| panic!("{method} {path}: {error}"));
+    let (parts, body) = response.into_parts();
+    let body = body.collect_bytes().await.unwrap_or_else(|error| panic!("{method} {path}: {error}"));
+    Answer { code: parts.status.as_u16(), headers: parts.headers, body: body.to_vec() }
+}
+
+/// Reads `path`.
+pub async fn get(client: &Client, path: &str) -> Answer {
+    send(client, Method::GET, path, &[], b"").await
+}
+
+/// Sends `value` as JSON.
+pub async fn write(client: &Client, method: Method, path: &str, value: &Value) -> Answer {
+    let body = serde_json::to_vec(value).expect("a JSON value can be written");
+    send(client, method, path, &[("content-type", "application/json")], &body).await
+}
