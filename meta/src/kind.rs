@@ -51,8 +51,16 @@ pub struct KindInfo {
 }
 
 /// All verbs of an ordinary stored kind.
-pub const ALL_VERBS: &[&str] =
-    &["create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"];
+pub const ALL_VERBS: &[&str] = &[
+    "create",
+    "delete",
+    "deletecollection",
+    "get",
+    "list",
+    "patch",
+    "update",
+    "watch",
+];
 
 impl KindInfo {
     /// The resource, across versions.
@@ -64,7 +72,11 @@ impl KindInfo {
     /// `group/version`, or the version alone in the core group.
     #[must_use]
     pub fn api_version(&self, version: &str) -> String {
-        if self.group.is_empty() { version.to_owned() } else { format!("{}/{version}", self.group) }
+        if self.group.is_empty() {
+            version.to_owned()
+        } else {
+            format!("{}/{version}", self.group)
+        }
     }
 
     /// Whether objects have a namespace.
@@ -115,7 +127,13 @@ impl Column {
     /// A text column.
     #[must_use]
     pub const fn text(name: &'static str, description: &'static str) -> Self {
-        Self { name, r#type: "string", format: "", description, priority: 0 }
+        Self {
+            name,
+            r#type: "string",
+            format: "",
+            description,
+            priority: 0,
+        }
     }
 
     /// The NAME column, first in every table.
@@ -230,6 +248,13 @@ pub trait Kind: Send + Sync + 'static {
     /// Turns an object as served in `version` into what is stored, where more than `apiVersion` differs.
     fn to_stored(&self, _version: &str, _value: &mut Value) {}
 
+    /// Whether something beside `metadata.finalizers` holds back the removal of `object`, which is being deleted (a
+    /// Namespace's `spec.finalizers`). Called when it is deleted and at each later update without finalizers, until it
+    /// says no; may mark the object (`status.phase: Terminating`).
+    fn holds_deletion(&self, _object: &mut Value, _now: Timestamp) -> bool {
+        false
+    }
+
     /// The object as served in `version`, where more than `apiVersion` differs from the stored one.
     fn to_served(&self, _version: &str, _object: &Object) -> Option<Value> {
         None
@@ -239,5 +264,8 @@ pub trait Kind: Send + Sync + 'static {
 /// The row every kind without columns of its own shows.
 #[must_use]
 pub fn name_and_age(object: &Object) -> Vec<Cell> {
-    vec![object.meta().name.as_str().into(), Cell::Age(object.meta().creation_timestamp)]
+    vec![
+        object.meta().name.as_str().into(),
+        Cell::Age(object.meta().creation_timestamp),
+    ]
 }
