@@ -20,14 +20,30 @@ pub fn berth() -> &'static Path {
     static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
     PROGRAM.get_or_init(|| {
         let test = std::env::current_exe().expect("a test knows its own path");
-        let profile = test.parent().and_then(Path::parent).expect("tests live in <target>/<profile>/deps");
+        let profile = test
+            .parent()
+            .and_then(Path::parent)
+            .expect("tests live in <target>/<profile>/deps");
         let target = profile.parent().expect("the profile is below the target folder");
         let mut build = Command::new(env!("CARGO"));
-        build.args(["build", "--quiet", "--package", "berth", "--bin", "berth", "--target-dir"]).arg(target);
+        build
+            .args([
+                "build",
+                "--quiet",
+                "--package",
+                "berth",
+                "--bin",
+                "berth",
+                "--target-dir",
+            ])
+            .arg(target);
         if profile.ends_with("release") {
             build.arg("--release");
         }
-        let status = build.current_dir(env!("CARGO_MANIFEST_DIR")).status().expect("cargo runs");
+        let status = build
+            .current_dir(env!("CARGO_MANIFEST_DIR"))
+            .status()
+            .expect("cargo runs");
         assert!(status.success(), "building berth failed");
         profile.join("berth")
     })
@@ -54,7 +70,12 @@ impl Server {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let data = folder.path().join("data");
         let (child, url) = spawn(&data, arguments);
-        Self { child, folder, data, url }
+        Self {
+            child,
+            folder,
+            data,
+            url,
+        }
     }
 
     /// Starts the server again on the same data, after [`Server::crash`].
@@ -90,7 +111,12 @@ impl Server {
 
     /// Waits for the server to end by itself and gives its exit code.
     pub fn wait(&mut self) -> Option<i32> {
-        eventually("the server to end", || self.child.try_wait().expect("the server is ours").map(|status| status.code()))
+        eventually("the server to end", || {
+            self.child
+                .try_wait()
+                .expect("the server is ours")
+                .map(|status| status.code())
+        })
     }
 
     /// The admin's kubeconfig.
@@ -104,12 +130,20 @@ impl Server {
     pub fn kubeconfig_for(&self, user: &str, groups: &[&str]) -> PathBuf {
         let path = self.folder.path().join(format!("{user}.kubeconfig"));
         let mut command = Command::new(berth());
-        command.args(["kubeconfig", "--user", user, "--data-dir"]).arg(&self.data).arg("-o").arg(&path);
+        command
+            .args(["kubeconfig", "--user", user, "--data-dir"])
+            .arg(&self.data)
+            .arg("-o")
+            .arg(&path);
         for group in groups {
             command.args(["--group", group]);
         }
         let output = command.output().expect("berth runs");
-        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        assert!(
+            output.status.success(),
+            "{}",
+            String::from_utf8_lossy(&output.stderr)
+        );
         path
     }
 
@@ -148,7 +182,11 @@ impl Server {
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
-        Kubectl { command, shown: arguments.join(" "), input: None }
+        Kubectl {
+            command,
+            shown: arguments.join(" "),
+            input: None,
+        }
     }
 
     /// Writes the objects of `path` with their status, as `berth load` does.
@@ -160,7 +198,11 @@ impl Server {
             .arg(path)
             .output()
             .expect("berth runs");
-        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        assert!(
+            output.status.success(),
+            "{}",
+            String::from_utf8_lossy(&output.stderr)
+        );
     }
 }
 
@@ -242,7 +284,6 @@ impl Kubectl {
     }
 
     /// Runs it to its end, which must come within the deadline.
-    #[must_use]
     pub fn run(mut self) -> Output {
         let mut child = self.command.spawn().expect("kubectl is installed");
         let mut stdin = child.stdin.take().expect("the input is piped");
@@ -255,14 +296,17 @@ impl Kubectl {
         let waiting = std::thread::spawn(move || {
             let output = child.wait_with_output();
             // The receiver is gone only when the deadline has failed the test.
-            drop(sender.send(()));
+            sender.send(()).ok();
             output
         });
         if done.recv_timeout(DEADLINE).is_err() {
             drop(Command::new("kill").args(["-9", &id.to_string()]).status());
             panic!("kubectl {} did not end in {DEADLINE:?}", self.shown);
         }
-        let output = waiting.join().expect("the thread does not panic").expect("kubectl can be waited for");
+        let output = waiting
+            .join()
+            .expect("the thread does not panic")
+            .expect("kubectl can be waited for");
         Output {
             shown: self.shown,
             success: output.status.success(),
@@ -272,25 +316,30 @@ impl Kubectl {
     }
 
     /// Runs it; it must succeed. Gives its output.
-    #[must_use]
     pub fn ok(self) -> String {
         let output = self.run();
-        assert!(output.success, "kubectl {} failed:\n{}{}", output.shown, output.out, output.err);
+        assert!(
+            output.success,
+            "kubectl {} failed:\n{}{}",
+            output.shown, output.out, output.err
+        );
         output.out
     }
 
     /// Runs it; it must succeed and print JSON.
-    #[must_use]
     pub fn json(self) -> Value {
         let text = self.ok();
         serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error}: {text}"))
     }
 
     /// Runs it; it must fail. Gives what it printed as error.
-    #[must_use]
     pub fn fails(self) -> String {
         let output = self.run();
-        assert!(!output.success, "kubectl {} should have failed:\n{}", output.shown, output.out);
+        assert!(
+            !output.success,
+            "kubectl {} should have failed:\n{}",
+            output.shown, output.out
+        );
         output.err
     }
 }

@@ -46,13 +46,18 @@ impl Answer {
     #[must_use]
     pub fn lines(&self) -> Vec<Value> {
         let text = String::from_utf8_lossy(&self.body);
-        text.lines().map(|line| serde_json::from_str(line).expect("each line is an event")).collect()
+        text.lines()
+            .map(|line| serde_json::from_str(line).expect("each line is an event"))
+            .collect()
     }
 
     /// A header, or the empty string.
     #[must_use]
     pub fn header(&self, name: &str) -> &str {
-        self.headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default()
+        self.headers
+            .get(name)
+            .and_then(|value| value.to_str().ok())
+            .unwrap_or_default()
     }
 }
 
@@ -60,16 +65,34 @@ impl Answer {
 ///
 /// # Panics
 /// When no answer comes.
-pub async fn send(client: &Client, method: Method, path: &str, headers: &[(&str, &str)], body: &[u8]) -> Answer {
+pub async fn send(
+    client: &Client,
+    method: Method,
+    path: &str,
+    headers: &[(&str, &str)],
+    body: &[u8],
+) -> Answer {
     let mut request = Request::builder().method(method.clone()).uri(path);
     for (name, value) in headers {
         request = request.header(*name, *value);
     }
-    let request = request.body(Body::from(body.to_vec())).expect("the test's request is well formed");
-    let response = client.send(request).await.unwrap_or_else(|error| panic!("{method} {path}: {error}"));
+    let request = request
+        .body(Body::from(body.to_vec()))
+        .expect("the test's request is well formed");
+    let response = client
+        .send(request)
+        .await
+        .unwrap_or_else(|error| panic!("{method} {path}: {error}"));
     let (parts, body) = response.into_parts();
-    let body = body.collect_bytes().await.unwrap_or_else(|error| panic!("{method} {path}: {error}"));
-    Answer { code: parts.status.as_u16(), headers: parts.headers, body: body.to_vec() }
+    let body = body
+        .collect_bytes()
+        .await
+        .unwrap_or_else(|error| panic!("{method} {path}: {error}"));
+    Answer {
+        code: parts.status.as_u16(),
+        headers: parts.headers,
+        body: body.to_vec(),
+    }
 }
 
 /// Reads `path`.
@@ -80,5 +103,12 @@ pub async fn get(client: &Client, path: &str) -> Answer {
 /// Sends `value` as JSON.
 pub async fn write(client: &Client, method: Method, path: &str, value: &Value) -> Answer {
     let body = serde_json::to_vec(value).expect("a JSON value can be written");
-    send(client, method, path, &[("content-type", "application/json")], &body).await
+    send(
+        client,
+        method,
+        path,
+        &[("content-type", "application/json")],
+        &body,
+    )
+    .await
 }

@@ -5,7 +5,8 @@ use serde_json::{Value, json};
 use tests::{Server, raw};
 
 const OCM: &str = "/apis/cluster.open-cluster-management.io/v1beta1/namespaces/default/placements";
-const SCORES: &str = "/apis/cluster.open-cluster-management.io/v1alpha1/namespaces/default/addonplacementscores";
+const SCORES: &str =
+    "/apis/cluster.open-cluster-management.io/v1alpha1/namespaces/default/addonplacementscores";
 const SEEDS: &str = "/apis/core.gardener.cloud/v1beta1/seeds";
 const MAPS: &str = "/api/v1/namespaces/default/configmaps";
 
@@ -23,27 +24,110 @@ async fn each_mistake_is_told_with_its_field_and_stores_nothing() {
     let client = raw::client(&server.kubeconfig()).await;
     let strict = format!("{OCM}?fieldValidation=Strict");
     let cases: Vec<(&str, &str, Value, u16, &str)> = vec![
-        ("numberOfClusters below 0", OCM, placement(json!({"numberOfClusters": -1})), 422, "spec.numberOfClusters"),
-        ("weight 11", OCM, placement(prioritizer(11)), 422, "spec.prioritizerPolicy.configurations[0].weight"),
-        ("a word for a number", OCM, placement(json!({"numberOfClusters": "three"})), 422, "spec.numberOfClusters"),
-        ("an unknown field", &strict, placement(json!({"numberOfCluster": 3})), 400, "unknown field \"spec.numberOfCluster\""),
-        ("a bad selector", OCM, placement(json!({"predicates": [{"requiredClusterSelector": {"labelSelector": {"matchExpressions": [{"key": "a b", "operator": "In", "values": ["x"]}]}}}]})), 422, "spec.predicates[0]"),
-        ("a bad CEL expression", OCM, placement(json!({"predicates": [{"requiredClusterSelector": {"celSelector": {"celExpressions": ["managedCluster."]}}}]})), 422, "celExpressions[0]"),
-        ("a name out of charset", MAPS, json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "A_b"}}), 422, "metadata.name"),
-        ("another kind", MAPS, json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "a"}}), 400, "Secret"),
-        ("another namespace", MAPS, json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a", "namespace": "b"}}), 400, "does not match the namespace"),
-        ("a revision on create", MAPS, json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a", "resourceVersion": "1"}}), 400, "resourceVersion should not be set"),
-        ("a CIDR that is none", SEEDS, json!({"apiVersion": "core.gardener.cloud/v1beta1", "kind": "Seed", "metadata": {"name": "s"}, "spec": {"provider": {"type": "aws", "region": "eu"}, "networks": {"pods": "10.0.0.0/33", "services": "10.1.0.0/16"}}}), 422, "spec.networks.pods"),
-        ("an unknown strategy", "/apis/config.berth.dev/v1alpha1/schedulerconfigurations", json!({"apiVersion": "config.berth.dev/v1alpha1", "kind": "SchedulerConfiguration", "metadata": {"name": "gardener"}, "spec": {"gardener": {"schedulers": {"shoot": {"candidateDeterminationStrategy": "Nearest"}}}}}), 422, "candidateDeterminationStrategy"),
+        (
+            "numberOfClusters below 0",
+            OCM,
+            placement(json!({"numberOfClusters": -1})),
+            422,
+            "spec.numberOfClusters",
+        ),
+        (
+            "weight 11",
+            OCM,
+            placement(prioritizer(11)),
+            422,
+            "spec.prioritizerPolicy.configurations[0].weight",
+        ),
+        (
+            "a word for a number",
+            OCM,
+            placement(json!({"numberOfClusters": "three"})),
+            422,
+            "spec.numberOfClusters",
+        ),
+        (
+            "an unknown field",
+            &strict,
+            placement(json!({"numberOfCluster": 3})),
+            400,
+            "unknown field \"spec.numberOfCluster\"",
+        ),
+        (
+            "a bad selector",
+            OCM,
+            placement(
+                json!({"predicates": [{"requiredClusterSelector": {"labelSelector": {"matchExpressions": [{"key": "a b", "operator": "In", "values": ["x"]}]}}}]}),
+            ),
+            422,
+            "spec.predicates[0]",
+        ),
+        (
+            "a bad CEL expression",
+            OCM,
+            placement(
+                json!({"predicates": [{"requiredClusterSelector": {"celSelector": {"celExpressions": ["managedCluster."]}}}]}),
+            ),
+            422,
+            "celExpressions[0]",
+        ),
+        (
+            "a name out of charset",
+            MAPS,
+            json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "A_b"}}),
+            422,
+            "metadata.name",
+        ),
+        (
+            "another kind",
+            MAPS,
+            json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "a"}}),
+            400,
+            "Secret",
+        ),
+        (
+            "another namespace",
+            MAPS,
+            json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a", "namespace": "b"}}),
+            400,
+            "does not match the namespace",
+        ),
+        (
+            "a revision on create",
+            MAPS,
+            json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a", "resourceVersion": "1"}}),
+            400,
+            "resourceVersion should not be set",
+        ),
+        (
+            "a CIDR that is none",
+            SEEDS,
+            json!({"apiVersion": "core.gardener.cloud/v1beta1", "kind": "Seed", "metadata": {"name": "s"}, "spec": {"provider": {"type": "aws", "region": "eu"}, "networks": {"pods": "10.0.0.0/33", "services": "10.1.0.0/16"}}}),
+            422,
+            "spec.networks.pods",
+        ),
+        (
+            "an unknown strategy",
+            "/apis/config.berth.dev/v1alpha1/schedulerconfigurations",
+            json!({"apiVersion": "config.berth.dev/v1alpha1", "kind": "SchedulerConfiguration", "metadata": {"name": "gardener"}, "spec": {"gardener": {"schedulers": {"shoot": {"candidateDeterminationStrategy": "Nearest"}}}}}),
+            422,
+            "candidateDeterminationStrategy",
+        ),
     ];
     for (what, path, body, code, names) in cases {
         let answer = raw::write(&client, Method::POST, path, &body).await;
         let status = answer.json();
         assert_eq!(answer.code, code, "{what}: {status}");
         assert_eq!(status["kind"], "Status", "{what}: {status}");
-        assert!(status["message"].as_str().unwrap().contains(names), "{what}: {status}");
+        assert!(
+            status["message"].as_str().unwrap().contains(names),
+            "{what}: {status}"
+        );
         let list = raw::get(&client, path.split('?').next().unwrap()).await.json();
-        let stored = list["items"].as_array().unwrap().iter().filter(|item| item["metadata"]["name"] != "kube-root-ca.crt");
+        let stored = list["items"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .filter(|item| item["metadata"]["name"] != "kube-root-ca.crt");
         assert_eq!(stored.count(), 0, "{what}: something was stored");
     }
 }
@@ -57,11 +141,19 @@ async fn a_score_out_of_range_and_a_stale_revision_are_refused_on_update() {
     stored["status"] = json!({"scores": [{"name": "cpu", "value": 101}]});
     let answer = raw::write(&client, Method::PUT, &format!("{SCORES}/default/status"), &stored).await;
     assert_eq!(answer.code, 422);
-    assert!(answer.json()["message"].as_str().unwrap().contains("status.scores[0].value"));
+    assert!(
+        answer.json()["message"]
+            .as_str()
+            .unwrap()
+            .contains("status.scores[0].value")
+    );
     stored["metadata"]["resourceVersion"] = "1".into();
     stored["status"] = json!({"scores": [{"name": "cpu", "value": 99}]});
     let answer = raw::write(&client, Method::PUT, &format!("{SCORES}/default/status"), &stored).await;
-    assert_eq!((answer.code, answer.json()["reason"].as_str()), (409, Some("Conflict")));
+    assert_eq!(
+        (answer.code, answer.json()["reason"].as_str()),
+        (409, Some("Conflict"))
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -78,7 +170,12 @@ async fn bodies_that_are_no_object_are_told_so() {
         ("application/json", &vec![b' '; 4 << 20], 413),
     ] {
         let answer = raw::send(&client, Method::POST, MAPS, &[("content-type", kind)], body).await;
-        assert_eq!(answer.code, code, "{kind}: {}", String::from_utf8_lossy(&answer.body));
+        assert_eq!(
+            answer.code,
+            code,
+            "{kind}: {}",
+            String::from_utf8_lossy(&answer.body)
+        );
         assert_eq!(answer.json()["kind"], "Status");
     }
 }
@@ -90,9 +187,33 @@ async fn random_and_mutated_requests_never_make_the_server_fail() {
     let client = raw::client(&server.kubeconfig()).await;
     let mut random = scheduling::Random::new(20_211_028);
     let good = serde_json::to_vec(&placement(prioritizer(3))).unwrap();
-    let kinds = ["application/json", "application/yaml", "application/merge-patch+json", "application/json-patch+json", "application/vnd.kubernetes.protobuf"];
-    let methods = [Method::POST, Method::PUT, Method::PATCH, Method::DELETE, Method::GET];
-    let queries = ["", "?limit=x", "?limit=-1", "?continue=%ff", "?resourceVersion=abc", "?labelSelector=a%20b", "?fieldSelector==", "?dryRun=Some", "?timeout=banana", "?watch=1&timeoutSeconds=0&resourceVersion=99999999999999999999", "?fieldValidation=Maybe"];
+    let kinds = [
+        "application/json",
+        "application/yaml",
+        "application/merge-patch+json",
+        "application/json-patch+json",
+        "application/vnd.kubernetes.protobuf",
+    ];
+    let methods = [
+        Method::POST,
+        Method::PUT,
+        Method::PATCH,
+        Method::DELETE,
+        Method::GET,
+    ];
+    let queries = [
+        "",
+        "?limit=x",
+        "?limit=-1",
+        "?continue=%ff",
+        "?resourceVersion=abc",
+        "?labelSelector=a%20b",
+        "?fieldSelector==",
+        "?dryRun=Some",
+        "?timeout=banana",
+        "?watch=1&timeoutSeconds=0&resourceVersion=99999999999999999999",
+        "?fieldValidation=Maybe",
+    ];
     for round in 0..400 {
         let mut body = good.clone();
         if round % 4 == 0 {
@@ -110,9 +231,25 @@ async fn random_and_mutated_requests_never_make_the_server_fail() {
         let method = methods[random.below(5) as usize].clone();
         let kind = kinds[random.below(5) as usize];
         let query = queries[random.below(queries.len() as u64) as usize];
-        let path = if method == Method::POST { OCM.to_owned() } else { format!("{OCM}/p") };
-        let answer = raw::send(&client, method.clone(), &format!("{path}{query}"), &[("content-type", kind)], &body).await;
-        assert!(answer.code < 500, "{method} {path}{query} {kind}: {} {}", answer.code, String::from_utf8_lossy(&answer.body));
+        let path = if method == Method::POST {
+            OCM.to_owned()
+        } else {
+            format!("{OCM}/p")
+        };
+        let answer = raw::send(
+            &client,
+            method.clone(),
+            &format!("{path}{query}"),
+            &[("content-type", kind)],
+            &body,
+        )
+        .await;
+        assert!(
+            answer.code < 500,
+            "{method} {path}{query} {kind}: {} {}",
+            answer.code,
+            String::from_utf8_lossy(&answer.body)
+        );
     }
     assert_eq!(raw::get(&client, "/readyz").await.code, 200);
 }

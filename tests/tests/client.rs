@@ -14,7 +14,9 @@ fn map(name: &str) -> ConfigMap {
 }
 
 async fn within<T>(what: &str, future: impl Future<Output = T>) -> T {
-    tokio::time::timeout(DEADLINE, future).await.unwrap_or_else(|_| panic!("waited {DEADLINE:?} for {what}"))
+    tokio::time::timeout(DEADLINE, future)
+        .await
+        .unwrap_or_else(|_| panic!("waited {DEADLINE:?} for {what}"))
 }
 
 async fn until(what: &str, mut holds: impl FnMut() -> bool) {
@@ -41,15 +43,38 @@ async fn a_reflector_syncs_by_list_and_by_streaming_list() {
     for config in [watcher::Config::default(), streaming()] {
         let (store, writer) = reflector::store();
         let task = tokio::spawn(
-            reflector(writer, watcher(maps.clone(), config)).applied_objects().for_each(|_| std::future::ready(())),
+            reflector(writer, watcher(maps.clone(), config))
+                .applied_objects()
+                .for_each(|_| std::future::ready(())),
         );
-        within("the reflector to sync", store.wait_until_ready()).await.unwrap();
-        assert!(store.state().iter().any(|map| map.metadata.name.as_deref() == Some("first")));
+        within("the reflector to sync", store.wait_until_ready())
+            .await
+            .unwrap();
+        assert!(
+            store
+                .state()
+                .iter()
+                .any(|map| map.metadata.name.as_deref() == Some("first"))
+        );
         let name = format!("later-{}", store.len());
         maps.create(&PostParams::default(), &map(&name)).await.unwrap();
-        until("the new object", || store.state().iter().any(|map| map.metadata.name.as_ref() == Some(&name))).await;
-        maps.delete(&name, &kube::api::DeleteParams::default()).await.unwrap();
-        until("the delete", || store.state().iter().all(|map| map.metadata.name.as_ref() != Some(&name))).await;
+        until("the new object", || {
+            store
+                .state()
+                .iter()
+                .any(|map| map.metadata.name.as_ref() == Some(&name))
+        })
+        .await;
+        maps.delete(&name, &kube::api::DeleteParams::default())
+            .await
+            .unwrap();
+        until("the delete", || {
+            store
+                .state()
+                .iter()
+                .all(|map| map.metadata.name.as_ref() != Some(&name))
+        })
+        .await;
         task.abort();
     }
 }
@@ -72,21 +97,31 @@ async fn a_metadata_watcher_follows_virtual_decisions() {
     let (store, writer) = reflector::store_shared_dyn(&resource);
     let stream = reflector(writer, watcher(decisions, streaming())).applied_objects();
     let task = tokio::spawn(stream.for_each(|_| std::future::ready(())));
-    within("the decisions to sync", store.wait_until_ready()).await.unwrap();
+    within("the decisions to sync", store.wait_until_ready())
+        .await
+        .unwrap();
     assert_eq!(store.len(), 1);
     let maps: Api<PartialObjectMeta<ConfigMap>> = Api::all(client.clone());
     let (meta_store, meta_writer) = reflector::store();
     let meta = tokio::spawn(
-        reflector(meta_writer, kube::runtime::metadata_watcher(Api::<ConfigMap>::all(client), streaming()))
-            .applied_objects()
-            .for_each(|_| std::future::ready(())),
+        reflector(
+            meta_writer,
+            kube::runtime::metadata_watcher(Api::<ConfigMap>::all(client), streaming()),
+        )
+        .applied_objects()
+        .for_each(|_| std::future::ready(())),
     );
     drop(maps);
-    within("the metadata to sync", meta_store.wait_until_ready()).await.unwrap();
+    within("the metadata to sync", meta_store.wait_until_ready())
+        .await
+        .unwrap();
     let binding = "apiVersion: scheduling.berth.dev/v1alpha1\nkind: Binding\nmetadata: {name: web.gardener, namespace: garden-dev}\n";
-    let _ = server.kubectl("create -f -").input(binding).ok();
+    server.kubectl("create -f -").input(binding).ok();
     until("the decision to be bound", || {
-        store.state().iter().any(|decision| decision.data["status"]["phase"] == "Bound")
+        store
+            .state()
+            .iter()
+            .any(|decision| decision.data["status"]["phase"] == "Bound")
     })
     .await;
     task.abort();

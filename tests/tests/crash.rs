@@ -10,7 +10,11 @@ use tests::{Server, raw};
 const MAPS: &str = "/api/v1/namespaces/default/configmaps";
 
 fn revision(value: &serde_json::Value) -> u64 {
-    value["metadata"]["resourceVersion"].as_str().unwrap().parse().unwrap()
+    value["metadata"]["resourceVersion"]
+        .as_str()
+        .unwrap()
+        .parse()
+        .unwrap()
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -46,7 +50,12 @@ async fn acknowledged_writes_survive_kill_9_and_revisions_never_go_back() {
             .collect();
         drop(sender);
         for _ in 0..200 {
-            acknowledged.push(acknowledgements.recv().await.expect("the server acknowledges writes"));
+            acknowledged.push(
+                acknowledgements
+                    .recv()
+                    .await
+                    .expect("the server acknowledges writes"),
+            );
         }
         server.crash();
         stop.store(true, Ordering::Relaxed);
@@ -73,7 +82,11 @@ async fn check(server: &Server, acknowledged: &[(String, u64)]) {
         .map(|item| (item["metadata"]["name"].as_str().unwrap(), revision(item)))
         .collect();
     for (name, revision) in acknowledged {
-        assert_eq!(stored.get(name.as_str()), Some(revision), "{name} was acknowledged");
+        assert_eq!(
+            stored.get(name.as_str()),
+            Some(revision),
+            "{name} was acknowledged"
+        );
     }
     let next = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"generateName": "next-"}});
     let created = raw::write(&client, Method::POST, MAPS, &next).await;

@@ -7,16 +7,32 @@ use tests::{Server, eventually};
 #[test]
 fn namespaces_and_config_maps_are_created_read_and_deleted() {
     let server = Server::start();
-    assert_eq!(server.kubectl("create namespace app").ok(), "namespace/app created\n");
-    let created = server.kubectl("-n app create configmap settings --from-literal=color=blue").ok();
+    assert_eq!(
+        server.kubectl("create namespace app").ok(),
+        "namespace/app created\n"
+    );
+    let created = server
+        .kubectl("-n app create configmap settings --from-literal=color=blue")
+        .ok();
     assert_eq!(created, "configmap/settings created\n");
     let table = server.kubectl("-n app get configmaps").ok();
-    assert!(table.contains("NAME") && table.contains("DATA") && table.contains("settings"), "{table}");
+    assert!(
+        table.contains("NAME") && table.contains("DATA") && table.contains("settings"),
+        "{table}"
+    );
     let map = server.kubectl("-n app get cm settings -o json").json();
     assert_eq!(map["data"]["color"], "blue");
     assert!(server.kubectl("get ns").ok().contains("Active"));
-    assert!(server.kubectl("-n app describe configmap settings").ok().contains("blue"));
-    assert_eq!(server.kubectl("delete namespace app").ok(), "namespace \"app\" deleted\n");
+    assert!(
+        server
+            .kubectl("-n app describe configmap settings")
+            .ok()
+            .contains("blue")
+    );
+    assert_eq!(
+        server.kubectl("delete namespace app").ok(),
+        "namespace \"app\" deleted\n"
+    );
     assert!(server.kubectl("-n app get configmaps").ok().is_empty());
     assert!(server.kubectl("get namespace app").fails().contains("(NotFound)"));
 }
@@ -24,7 +40,12 @@ fn namespaces_and_config_maps_are_created_read_and_deleted() {
 #[test]
 fn the_default_namespace_cannot_be_deleted_and_missing_ones_are_named() {
     let server = Server::start();
-    assert!(server.kubectl("delete namespace default").fails().contains("forbidden"));
+    assert!(
+        server
+            .kubectl("delete namespace default")
+            .fails()
+            .contains("forbidden")
+    );
     let refused = server.kubectl("-n nowhere create configmap a").fails();
     assert!(refused.contains("namespaces \"nowhere\" not found"), "{refused}");
 }
@@ -33,16 +54,27 @@ fn the_default_namespace_cannot_be_deleted_and_missing_ones_are_named() {
 fn applying_twice_changes_nothing_and_a_third_time_what_was_edited() {
     let server = Server::start();
     let manifest = |color: &str| {
-        format!("apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: a, namespace: default}}\ndata: {{color: {color}}}\n")
+        format!(
+            "apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: a, namespace: default}}\ndata: {{color: {color}}}\n"
+        )
     };
     let apply = |text: String| server.kubectl("apply -f -").input(text).ok();
     assert_eq!(apply(manifest("blue")), "configmap/a created\n");
-    let revision = || server.kubectl("get cm a -o jsonpath={.metadata.resourceVersion}").ok();
+    let revision = || {
+        server
+            .kubectl("get cm a -o jsonpath={.metadata.resourceVersion}")
+            .ok()
+    };
     let before = revision();
     assert_eq!(apply(manifest("blue")), "configmap/a unchanged\n");
     assert_eq!(revision(), before);
     let diff = server.kubectl("diff -f -").input(manifest("red")).run();
-    assert!(!diff.success && diff.out.contains("+  color: red"), "{}{}", diff.out, diff.err);
+    assert!(
+        !diff.success && diff.out.contains("+  color: red"),
+        "{}{}",
+        diff.out,
+        diff.err
+    );
     assert_eq!(apply(manifest("red")), "configmap/a configured\n");
     let dry = server.kubectl("create configmap b --dry-run=server -o name").ok();
     assert_eq!(dry, "configmap/b\n");
@@ -52,45 +84,109 @@ fn applying_twice_changes_nothing_and_a_third_time_what_was_edited() {
 #[test]
 fn labels_annotations_patches_and_edits_change_one_object() {
     let server = Server::start();
-    let _ = server.kubectl("create configmap a --from-literal=x=1").ok();
-    assert_eq!(server.kubectl("label cm a team=red").ok(), "configmap/a labeled\n");
-    assert_eq!(server.kubectl("annotate cm a note=hi").ok(), "configmap/a annotated\n");
-    assert!(server.kubectl("get cm -l team=red -o name").ok().contains("configmap/a"));
+    server.kubectl("create configmap a --from-literal=x=1").ok();
+    assert_eq!(
+        server.kubectl("label cm a team=red").ok(),
+        "configmap/a labeled\n"
+    );
+    assert_eq!(
+        server.kubectl("annotate cm a note=hi").ok(),
+        "configmap/a annotated\n"
+    );
+    assert!(
+        server
+            .kubectl("get cm -l team=red -o name")
+            .ok()
+            .contains("configmap/a")
+    );
     assert_eq!(server.kubectl("get cm -l team!=red,team -o name").ok(), "");
-    let _ = server.kubectl_args(&["patch", "cm", "a", "--type=json", "-p", r#"[{"op":"add","path":"/data/y","value":"2"}]"#]).ok();
-    let _ = server.kubectl_args(&["patch", "cm", "a", "--type=merge", "-p", r#"{"data":{"x":null}}"#]).ok();
-    let _ = server.kubectl_args(&["patch", "cm", "a", "-p", r#"{"data":{"z":"3"}}"#]).ok();
+    server
+        .kubectl_args(&[
+            "patch",
+            "cm",
+            "a",
+            "--type=json",
+            "-p",
+            r#"[{"op":"add","path":"/data/y","value":"2"}]"#,
+        ])
+        .ok();
+    server
+        .kubectl_args(&["patch", "cm", "a", "--type=merge", "-p", r#"{"data":{"x":null}}"#])
+        .ok();
+    server
+        .kubectl_args(&["patch", "cm", "a", "-p", r#"{"data":{"z":"3"}}"#])
+        .ok();
     let map = server.kubectl("get cm a -o json").json();
     assert_eq!(map["data"], serde_json::json!({"y": "2", "z": "3"}));
-    let edited = server.kubectl("edit cm a").env("KUBE_EDITOR", "sed -i s/hi/ho/").ok();
+    let edited = server
+        .kubectl("edit cm a")
+        .env("KUBE_EDITOR", "sed -i s/hi/ho/")
+        .ok();
     assert_eq!(edited, "configmap/a edited\n");
-    assert_eq!(server.kubectl("get cm a -o jsonpath={.metadata.annotations.note}").ok(), "ho");
-    assert_eq!(server.kubectl("get cm --field-selector metadata.name=a -o name").ok(), "configmap/a\n");
-    assert!(server.kubectl("get cm --field-selector spec.nope=1").fails().contains("field label not supported"));
+    assert_eq!(
+        server
+            .kubectl("get cm a -o jsonpath={.metadata.annotations.note}")
+            .ok(),
+        "ho"
+    );
+    assert_eq!(
+        server
+            .kubectl("get cm --field-selector metadata.name=a -o name")
+            .ok(),
+        "configmap/a\n"
+    );
+    assert!(
+        server
+            .kubectl("get cm --field-selector spec.nope=1")
+            .fails()
+            .contains("field label not supported")
+    );
 }
 
 #[test]
 fn finalizers_hold_a_delete_back_until_they_go() {
     let server = Server::start();
     let text = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: default, finalizers: [example.com/hold]}\n";
-    let _ = server.kubectl("create -f -").input(text).ok();
-    let _ = server.kubectl("delete cm a --wait=false").ok();
-    assert!(!server.kubectl("get cm a -o jsonpath={.metadata.deletionTimestamp}").ok().is_empty());
-    let _ = server.kubectl_args(&["patch", "cm", "a", "--type=merge", "-p", r#"{"metadata":{"finalizers":null}}"#]).ok();
+    server.kubectl("create -f -").input(text).ok();
+    server.kubectl("delete cm a --wait=false").ok();
+    assert!(
+        !server
+            .kubectl("get cm a -o jsonpath={.metadata.deletionTimestamp}")
+            .ok()
+            .is_empty()
+    );
+    server
+        .kubectl_args(&[
+            "patch",
+            "cm",
+            "a",
+            "--type=merge",
+            "-p",
+            r#"{"metadata":{"finalizers":null}}"#,
+        ])
+        .ok();
     assert!(server.kubectl("get cm a").fails().contains("NotFound"));
 }
 
 #[test]
 fn children_go_with_their_owner_unless_orphaned() {
     let server = Server::start();
-    for (owner, child, cascade) in [("a", "a1", "background"), ("b", "b1", "foreground"), ("c", "c1", "orphan")] {
-        let _ = server.kubectl_args(&["create", "configmap", owner]).ok();
-        let uid = server.kubectl(&format!("get cm {owner} -o jsonpath={{.metadata.uid}}")).ok();
+    for (owner, child, cascade) in [
+        ("a", "a1", "background"),
+        ("b", "b1", "foreground"),
+        ("c", "c1", "orphan"),
+    ] {
+        server.kubectl_args(&["create", "configmap", owner]).ok();
+        let uid = server
+            .kubectl(&format!("get cm {owner} -o jsonpath={{.metadata.uid}}"))
+            .ok();
         let text = format!(
             "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: {child}\n  namespace: default\n  ownerReferences:\n  - {{apiVersion: v1, kind: ConfigMap, name: {owner}, uid: {uid}, blockOwnerDeletion: true}}\n"
         );
-        let _ = server.kubectl("create -f -").input(text).ok();
-        let _ = server.kubectl(&format!("delete cm {owner} --cascade={cascade}")).ok();
+        server.kubectl("create -f -").input(text).ok();
+        server
+            .kubectl(&format!("delete cm {owner} --cascade={cascade}"))
+            .ok();
         if cascade == "orphan" {
             let owners = eventually("the child to be let go", || {
                 let child = server.kubectl("get cm c1 -o json").json();
@@ -98,7 +194,14 @@ fn children_go_with_their_owner_unless_orphaned() {
             });
             assert_eq!(owners, ());
         } else {
-            eventually("the child to go", || server.kubectl(&format!("get cm {child}")).run().err.contains("NotFound").then_some(()));
+            eventually("the child to go", || {
+                server
+                    .kubectl(&format!("get cm {child}"))
+                    .run()
+                    .err
+                    .contains("NotFound")
+                    .then_some(())
+            });
         }
     }
 }
@@ -106,14 +209,19 @@ fn children_go_with_their_owner_unless_orphaned() {
 #[test]
 fn a_watch_prints_each_change_once_below_one_heading() {
     let server = Server::start();
-    let _ = server.kubectl("create configmap a").ok();
+    server.kubectl("create configmap a").ok();
     let mut watch = server.kubectl("get cm -w").spawn();
-    let mut lines = BufReader::new(watch.stdout.take().unwrap()).lines().map(Result::unwrap);
+    let mut lines = BufReader::new(watch.stdout.take().unwrap())
+        .lines()
+        .map(Result::unwrap);
     assert!(lines.next().unwrap().starts_with("NAME"));
     assert!(lines.next().unwrap().starts_with("a "));
-    let _ = server.kubectl("create configmap b --from-literal=x=1").ok();
+    server.kubectl("create configmap b --from-literal=x=1").ok();
     let line = lines.next().unwrap();
-    assert!(line.starts_with("b ") && line.split_whitespace().nth(1) == Some("1"), "{line}");
+    assert!(
+        line.starts_with("b ") && line.split_whitespace().nth(1) == Some("1"),
+        "{line}"
+    );
     watch.kill().unwrap();
     watch.wait().unwrap();
 }
@@ -122,17 +230,45 @@ fn a_watch_prints_each_change_once_below_one_heading() {
 fn discovery_explains_itself() {
     let server = Server::start();
     let resources = server.kubectl("api-resources").ok();
-    for line in ["configmaps", "placements", "shoots", "decisions", "targets", "schedulingreviews", "roles"] {
+    for line in [
+        "configmaps",
+        "placements",
+        "shoots",
+        "decisions",
+        "targets",
+        "schedulingreviews",
+        "roles",
+    ] {
         assert!(resources.contains(line), "{line} is missing:\n{resources}");
     }
-    let ours = server.kubectl("api-resources --api-group=scheduling.berth.dev -o wide").ok();
+    let ours = server
+        .kubectl("api-resources --api-group=scheduling.berth.dev -o wide")
+        .ok();
     assert!(ours.contains("btg") && ours.contains("bdec"), "{ours}");
-    assert!(server.kubectl("api-versions").ok().contains("cluster.open-cluster-management.io/v1beta1"));
+    assert!(
+        server
+            .kubectl("api-versions")
+            .ok()
+            .contains("cluster.open-cluster-management.io/v1beta1")
+    );
     assert!(server.kubectl("version -o json").json()["serverVersion"]["gitVersion"].is_string());
     let explained = server.kubectl("explain placements.spec.prioritizerPolicy").ok();
-    assert!(explained.contains("configurations") && explained.contains("DESCRIPTION"), "{explained}");
-    assert!(server.kubectl("explain shoots.spec --recursive").ok().contains("seedSelector"));
-    assert!(server.kubectl("explain placements.spec.nope").fails().contains("does not exist"));
+    assert!(
+        explained.contains("configurations") && explained.contains("DESCRIPTION"),
+        "{explained}"
+    );
+    assert!(
+        server
+            .kubectl("explain shoots.spec --recursive")
+            .ok()
+            .contains("seedSelector")
+    );
+    assert!(
+        server
+            .kubectl("explain placements.spec.nope")
+            .fails()
+            .contains("does not exist")
+    );
 }
 
 #[test]
@@ -146,16 +282,48 @@ fn rights_are_those_of_roles_and_bindings() {
         refused.contains("configmaps is forbidden: User \"ann\" cannot list resource \"configmaps\" in API group \"\" in the namespace \"default\""),
         "{refused}"
     );
-    let _ = server.kubectl("create role reader --verb=get,list --resource=configmaps").ok();
-    let _ = server.kubectl("create rolebinding ann --role=reader --user=ann").ok();
+    server
+        .kubectl("create role reader --verb=get,list --resource=configmaps")
+        .ok();
+    server
+        .kubectl("create rolebinding ann --role=reader --user=ann")
+        .ok();
     assert_eq!(can(&["auth", "can-i", "list", "configmaps"]), "yes");
     assert_eq!(can(&["auth", "can-i", "create", "configmaps"]), "no");
     assert!(server.kubectl_as(&viewer, &["get", "configmaps"]).run().success);
-    assert_eq!(can(&["auth", "can-i", "create", "decisions", "--subresource=binding"]), "no");
-    let _ = server.kubectl("create clusterrole bind --verb=create --resource=decisions.scheduling.berth.dev/binding").ok();
-    let _ = server.kubectl("create clusterrolebinding bind --clusterrole=bind --group=viewers").ok();
-    assert_eq!(can(&["auth", "can-i", "create", "decisions.scheduling.berth.dev", "--subresource=binding"]), "yes");
+    assert_eq!(
+        can(&["auth", "can-i", "create", "decisions", "--subresource=binding"]),
+        "no"
+    );
+    server
+        .kubectl("create clusterrole bind --verb=create --resource=decisions.scheduling.berth.dev/binding")
+        .ok();
+    server
+        .kubectl("create clusterrolebinding bind --clusterrole=bind --group=viewers")
+        .ok();
+    assert_eq!(
+        can(&[
+            "auth",
+            "can-i",
+            "create",
+            "decisions.scheduling.berth.dev",
+            "--subresource=binding"
+        ]),
+        "yes"
+    );
     assert!(can(&["auth", "whoami"]).contains("ann"));
-    assert!(server.kubectl("auth can-i --list --as=ann").ok().contains("configmaps"));
-    assert_eq!(server.kubectl("auth can-i get configmaps --as=bob").run().out.trim(), "no");
+    assert!(
+        server
+            .kubectl("auth can-i --list --as=ann")
+            .ok()
+            .contains("configmaps")
+    );
+    assert_eq!(
+        server
+            .kubectl("auth can-i get configmaps --as=bob")
+            .run()
+            .out
+            .trim(),
+        "no"
+    );
 }

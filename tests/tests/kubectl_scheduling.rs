@@ -6,7 +6,9 @@ use std::path::{Path, PathBuf};
 use tests::Server;
 
 fn example(path: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples").join(path)
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../examples")
+        .join(path)
 }
 
 fn gardener() -> Server {
@@ -21,28 +23,67 @@ fn gardener() -> Server {
 fn targets_and_decisions_are_listed_in_their_own_columns() {
     let server = gardener();
     let targets = server.kubectl("get targets").ok();
-    assert!(targets.contains("aws-eu1.gardener") && targets.contains("gcp-eu1.gardener"), "{targets}");
-    assert!(server.kubectl("get btg aws-eu1.gardener -o wide").ok().contains("eu-west-1"));
+    assert!(
+        targets.contains("aws-eu1.gardener") && targets.contains("gcp-eu1.gardener"),
+        "{targets}"
+    );
+    assert!(
+        server
+            .kubectl("get btg aws-eu1.gardener -o wide")
+            .ok()
+            .contains("eu-west-1")
+    );
     let decisions = server.kubectl("get decisions -A").ok();
-    assert!(decisions.contains("web.gardener") && decisions.contains("running-1.gardener"), "{decisions}");
-    let decision = server.kubectl("-n garden-dev get decision web.gardener -o json").json();
+    assert!(
+        decisions.contains("web.gardener") && decisions.contains("running-1.gardener"),
+        "{decisions}"
+    );
+    let decision = server
+        .kubectl("-n garden-dev get decision web.gardener -o json")
+        .json();
     assert_eq!(decision["status"]["phase"], "Pending");
-    let running = server.kubectl("-n garden-dev get decision running-1.gardener -o json").json();
+    let running = server
+        .kubectl("-n garden-dev get decision running-1.gardener -o json")
+        .json();
     assert_eq!(running["status"]["phase"], "Bound");
     assert_eq!(running["status"]["decisions"][0]["clusterName"], "aws-eu1");
-    assert!(server.kubectl("-n garden-dev describe decision web.gardener").ok().contains("Pending"));
+    assert!(
+        server
+            .kubectl("-n garden-dev describe decision web.gardener")
+            .ok()
+            .contains("Pending")
+    );
 }
 
 #[test]
 fn every_candidate_is_explained() {
     let server = gardener();
-    let table = server.kubectl("-n garden-dev get decision web.gardener --subresource=scheduling").ok();
-    for (seed, why) in [("aws-eu2", "yes"), ("aws-eu1", "Utilization"), ("aws-us1", "NotSameRegion"), ("aws-guarded", "Untolerated"), ("gcp-eu1", "NotReady")] {
-        let line = table.lines().find(|line| line.contains(seed)).unwrap_or_else(|| panic!("{seed}:\n{table}"));
-        assert!(line.to_lowercase().contains(&why.to_lowercase()) || why == "yes", "{line}");
+    let table = server
+        .kubectl("-n garden-dev get decision web.gardener --subresource=scheduling")
+        .ok();
+    for (seed, why) in [
+        ("aws-eu2", "yes"),
+        ("aws-eu1", "Utilization"),
+        ("aws-us1", "NotSameRegion"),
+        ("aws-guarded", "Untolerated"),
+        ("gcp-eu1", "NotReady"),
+    ] {
+        let line = table
+            .lines()
+            .find(|line| line.contains(seed))
+            .unwrap_or_else(|| panic!("{seed}:\n{table}"));
+        assert!(
+            line.to_lowercase().contains(&why.to_lowercase()) || why == "yes",
+            "{line}"
+        );
     }
-    let candidates = server.kubectl("-n garden-dev get candidates --field-selector decision=web.gardener").ok();
-    assert!(candidates.contains("NotReady") && candidates.contains("aws-eu2"), "{candidates}");
+    let candidates = server
+        .kubectl("-n garden-dev get candidates --field-selector decision=web.gardener")
+        .ok();
+    assert!(
+        candidates.contains("NotReady") && candidates.contains("aws-eu2"),
+        "{candidates}"
+    );
     let report = server.kubectl("get --raw /apis/scheduling.berth.dev/v1alpha1/namespaces/garden-dev/decisions/web.gardener/scheduling").json();
     assert_eq!(report["kind"], "Scheduling");
     assert_eq!(report["status"]["outcome"], "Scheduled");
@@ -54,17 +95,33 @@ fn every_candidate_is_explained() {
 fn a_binding_places_and_the_decision_says_so() {
     let server = gardener();
     let mut watch = server.kubectl("-n garden-dev get decisions -w").spawn();
-    let mut lines = BufReader::new(watch.stdout.take().unwrap()).lines().map(Result::unwrap);
-    let _ = lines.next();
+    let mut lines = BufReader::new(watch.stdout.take().unwrap())
+        .lines()
+        .map(Result::unwrap);
+    lines.next();
     let binding = "apiVersion: scheduling.berth.dev/v1alpha1\nkind: Binding\nmetadata: {name: web.gardener, namespace: garden-dev}\n";
     let dry = server.kubectl("create -f - --dry-run=server").input(binding).ok();
     assert!(dry.contains("dry run"), "{dry}");
-    assert_eq!(server.kubectl("-n garden-dev get shoot web -o jsonpath={.spec.seedName}").ok(), "");
+    assert_eq!(
+        server
+            .kubectl("-n garden-dev get shoot web -o jsonpath={.spec.seedName}")
+            .ok(),
+        ""
+    );
     let created = server.kubectl("create -f -").input(binding).ok();
     assert_eq!(created, "binding.scheduling.berth.dev/web.gardener created\n");
-    let _ = server.kubectl("-n garden-dev wait --for=condition=Bound decision/web.gardener --timeout=10s").ok();
-    assert_eq!(server.kubectl("-n garden-dev get shoot web -o jsonpath={.spec.seedName}").ok(), "aws-eu2");
-    let line = lines.find(|line| line.starts_with("web.gardener") && line.contains("Bound")).unwrap();
+    server
+        .kubectl("-n garden-dev wait --for=condition=Bound decision/web.gardener --timeout=10s")
+        .ok();
+    assert_eq!(
+        server
+            .kubectl("-n garden-dev get shoot web -o jsonpath={.spec.seedName}")
+            .ok(),
+        "aws-eu2"
+    );
+    let line = lines
+        .find(|line| line.starts_with("web.gardener") && line.contains("Bound"))
+        .unwrap();
     assert!(line.contains("aws-eu2"), "{line}");
     watch.kill().unwrap();
     watch.wait().unwrap();
@@ -76,30 +133,87 @@ fn a_binding_places_and_the_decision_says_so() {
 fn a_chosen_target_is_taken_or_refused_with_its_reasons() {
     let server = gardener();
     let binding = |target: &str| {
-        format!("apiVersion: scheduling.berth.dev/v1alpha1\nkind: Binding\nmetadata: {{name: web.gardener, namespace: garden-dev}}\nspec: {{targets: [{target}]}}\n")
+        format!(
+            "apiVersion: scheduling.berth.dev/v1alpha1\nkind: Binding\nmetadata: {{name: web.gardener, namespace: garden-dev}}\nspec: {{targets: [{target}]}}\n"
+        )
     };
-    let refused = server.kubectl("create -f -").input(binding("gcp-eu1.gardener")).fails();
-    assert!(refused.contains("invalid") && refused.contains("NotReady") && refused.contains("spec.targets[0]"), "{refused}");
-    let unknown = server.kubectl("create -f -").input(binding("nowhere.gardener")).fails();
-    assert!(unknown.contains("spec.targets[0]") && unknown.contains("nowhere"), "{unknown}");
-    assert_eq!(server.kubectl("-n garden-dev get shoot web -o jsonpath={.spec.seedName}").ok(), "");
-    let _ = server.kubectl("create -f -").input(binding("aws-eu1.gardener")).ok();
-    assert_eq!(server.kubectl("-n garden-dev get shoot web -o jsonpath={.spec.seedName}").ok(), "aws-eu1");
+    let refused = server
+        .kubectl("create -f -")
+        .input(binding("gcp-eu1.gardener"))
+        .fails();
+    assert!(
+        refused.contains("invalid") && refused.contains("NotReady") && refused.contains("spec.targets[0]"),
+        "{refused}"
+    );
+    let unknown = server
+        .kubectl("create -f -")
+        .input(binding("nowhere.gardener"))
+        .fails();
+    assert!(
+        unknown.contains("spec.targets[0]") && unknown.contains("nowhere"),
+        "{unknown}"
+    );
+    assert_eq!(
+        server
+            .kubectl("-n garden-dev get shoot web -o jsonpath={.spec.seedName}")
+            .ok(),
+        ""
+    );
+    server
+        .kubectl("create -f -")
+        .input(binding("aws-eu1.gardener"))
+        .ok();
+    assert_eq!(
+        server
+            .kubectl("-n garden-dev get shoot web -o jsonpath={.spec.seedName}")
+            .ok(),
+        "aws-eu1"
+    );
 }
 
 #[test]
 fn shoots_are_bound_in_gardeners_own_form() {
     let server = gardener();
-    let plain = server.kubectl_args(&["-n", "garden-dev", "patch", "shoot", "web", "--type=merge", "-p", r#"{"spec":{"seedName":"aws-eu1"}}"#]).fails();
+    let plain = server
+        .kubectl_args(&[
+            "-n",
+            "garden-dev",
+            "patch",
+            "shoot",
+            "web",
+            "--type=merge",
+            "-p",
+            r#"{"spec":{"seedName":"aws-eu1"}}"#,
+        ])
+        .fails();
     assert!(plain.contains("binding"), "{plain}");
-    let _ = server.kubectl_args(&["-n", "garden-dev", "patch", "shoot", "web", "--subresource=binding", "--type=merge", "-p", r#"{"spec":{"seedName":"aws-eu1"}}"#]).run();
+    server
+        .kubectl_args(&[
+            "-n",
+            "garden-dev",
+            "patch",
+            "shoot",
+            "web",
+            "--subresource=binding",
+            "--type=merge",
+            "-p",
+            r#"{"spec":{"seedName":"aws-eu1"}}"#,
+        ])
+        .run();
     let raw = "/apis/core.gardener.cloud/v1beta1/namespaces/garden-dev/shoots/web/binding";
     let mut shoot = server.kubectl(&format!("get --raw {raw}")).json();
     shoot["spec"]["seedName"] = "aws-eu1".into();
     let file = server.file("shoot.json", &shoot.to_string());
-    let put = server.kubectl_args(&["replace", "--raw", raw, "-f", &file.display().to_string()]).run();
+    let put = server
+        .kubectl_args(&["replace", "--raw", raw, "-f", &file.display().to_string()])
+        .run();
     assert!(put.success, "{}", put.err);
-    assert_eq!(server.kubectl("-n garden-dev get shoot web -o jsonpath={.spec.seedName}").ok(), "aws-eu1");
+    assert_eq!(
+        server
+            .kubectl("-n garden-dev get shoot web -o jsonpath={.spec.seedName}")
+            .ok(),
+        "aws-eu1"
+    );
     let row = server.kubectl("-n garden-dev get shoot web").ok();
     assert!(row.contains("aws") && row.contains("eu-west-1"), "{row}");
 }
@@ -128,7 +242,12 @@ spec:
     let answer = server.kubectl("create -o json -f -").input(review).json();
     assert_eq!(answer["status"]["outcome"], "Scheduled", "{answer}");
     assert_eq!(answer["status"]["picked"][0]["clusterName"], "aws-eu2");
-    assert!(server.kubectl("-n garden-dev get shoot idea").fails().contains("NotFound"));
+    assert!(
+        server
+            .kubectl("-n garden-dev get shoot idea")
+            .fails()
+            .contains("NotFound")
+    );
     let yaml = server.kubectl("create -o yaml -f -").input(review).ok();
     assert!(yaml.contains("outcome: Scheduled"), "{yaml}");
 }
@@ -142,10 +261,18 @@ fn the_configuration_changes_live_and_bad_ones_are_refused_with_every_error() {
         report["status"]["outcome"].as_str().unwrap().to_owned()
     };
     assert_eq!(outcome(), "Unschedulable");
-    assert_eq!(server.kubectl("-n garden-dev get decision edge.gardener -o jsonpath={.status.phase}").ok(), "Unschedulable");
+    assert_eq!(
+        server
+            .kubectl("-n garden-dev get decision edge.gardener -o jsonpath={.status.phase}")
+            .ok(),
+        "Unschedulable"
+    );
     let bad = "apiVersion: config.berth.dev/v1alpha1\nkind: SchedulerConfiguration\nmetadata: {name: gardener}\nspec: {gardener: {schedulers: {shoot: {candidateDeterminationStrategy: Nearest, retrySyncPeriod: -1s}}}}\n";
     let refused = server.kubectl("apply -f -").input(bad).fails();
-    assert!(refused.contains("candidateDeterminationStrategy") && refused.contains("retrySyncPeriod"), "{refused}");
+    assert!(
+        refused.contains("candidateDeterminationStrategy") && refused.contains("retrySyncPeriod"),
+        "{refused}"
+    );
     server.load(&example("gardener/minimal-distance-configuration.yaml"));
     assert_eq!(outcome(), "Scheduled");
 }

@@ -23,12 +23,17 @@ fn fleet(clusters: &[&str]) -> Server {
         ));
     }
     let applied = server.kubectl("apply -f -").input(text).ok();
-    assert!(applied.contains("managedclusterset.cluster.open-cluster-management.io/all created"), "{applied}");
+    assert!(
+        applied.contains("managedclusterset.cluster.open-cluster-management.io/all created"),
+        "{applied}"
+    );
     server
 }
 
 fn score(server: &Server, cluster: &str, name: &str, value: i32, valid_until: Option<&str>) {
-    let until = valid_until.map(|at| format!("  validUntil: \"{at}\"\n")).unwrap_or_default();
+    let until = valid_until
+        .map(|at| format!("  validUntil: \"{at}\"\n"))
+        .unwrap_or_default();
     let text = format!(
         "apiVersion: cluster.open-cluster-management.io/v1alpha1\nkind: AddOnPlacementScore\nmetadata: {{name: default, namespace: {cluster}}}\nstatus:\n{until}  scores:\n  - {{name: {name}, value: {value}}}\n"
     );
@@ -38,16 +43,25 @@ fn score(server: &Server, cluster: &str, name: &str, value: i32, valid_until: Op
 /// Binds `ns1/placement` and gives the clusters of its PlacementDecisions.
 fn bind(server: &Server) -> Vec<String> {
     let binding = "apiVersion: scheduling.berth.dev/v1alpha1\nkind: Binding\nmetadata: {name: placement.ocm, namespace: ns1}\n";
-    let _ = server.kubectl("create -f -").input(binding).ok();
+    server.kubectl("create -f -").input(binding).ok();
     decided(server)
 }
 
 fn decided(server: &Server) -> Vec<String> {
-    let list = server.kubectl("-n ns1 get placementdecisions -l cluster.open-cluster-management.io/placement=placement -o json").json();
+    let list = server
+        .kubectl(
+            "-n ns1 get placementdecisions -l cluster.open-cluster-management.io/placement=placement -o json",
+        )
+        .json();
     let items = list["items"].as_array().unwrap().clone();
     items
         .iter()
-        .flat_map(|item| item["status"]["decisions"].as_array().cloned().unwrap_or_default())
+        .flat_map(|item| {
+            item["status"]["decisions"]
+                .as_array()
+                .cloned()
+                .unwrap_or_default()
+        })
         .map(|decision| decision["clusterName"].as_str().unwrap().to_owned())
         .collect()
 }
@@ -55,15 +69,34 @@ fn decided(server: &Server) -> Vec<String> {
 #[test]
 fn story_1_data_pushed_from_each_cluster_selects_clusters() {
     let server = fleet(&["cluster1", "cluster2", "cluster3", "cluster4"]);
-    for (cluster, value) in [("cluster1", 10), ("cluster2", 80), ("cluster3", 60), ("cluster4", 70)] {
+    for (cluster, value) in [
+        ("cluster1", 10),
+        ("cluster2", 80),
+        ("cluster3", 60),
+        ("cluster4", 70),
+    ] {
         score(&server, cluster, "cpuratio", value, None);
     }
-    let _ = server.kubectl_args(&["apply", "-f", &seed("placement-steady.yaml").display().to_string()]).ok();
+    server
+        .kubectl_args(&[
+            "apply",
+            "-f",
+            &seed("placement-steady.yaml").display().to_string(),
+        ])
+        .ok();
     assert_eq!(bind(&server), ["cluster2", "cluster3", "cluster4"]);
     let placement = server.kubectl("-n ns1 get placement placement -o json").json();
     assert_eq!(placement["status"]["numberOfSelectedClusters"], 3);
-    assert_eq!(placement["status"]["conditions"][0]["reason"], "AllDecisionsScheduled");
-    assert!(server.kubectl("-n ns1 get placements").ok().contains("AllDecisionsScheduled"));
+    assert_eq!(
+        placement["status"]["conditions"][0]["reason"],
+        "AllDecisionsScheduled"
+    );
+    assert!(
+        server
+            .kubectl("-n ns1 get placements")
+            .ok()
+            .contains("AllDecisionsScheduled")
+    );
     // A better score on another cluster does not outweigh Steady at weight 3.
     score(&server, "cluster1", "cpuratio", 100, None);
     assert_eq!(bind(&server), ["cluster2", "cluster3", "cluster4"]);
@@ -73,13 +106,22 @@ fn story_1_data_pushed_from_each_cluster_selects_clusters() {
 fn story_2_metrics_on_the_hub_select_the_best_and_the_worst() {
     let server = fleet(&["cluster1", "cluster2", "cluster3", "cluster4", "cluster5"]);
     server.load(&seed("score-cluster1.yaml"));
-    for (cluster, value) in [("cluster2", -5), ("cluster3", 60), ("cluster4", 70), ("cluster5", 12)] {
+    for (cluster, value) in [
+        ("cluster2", -5),
+        ("cluster3", 60),
+        ("cluster4", 70),
+        ("cluster5", 12),
+    ] {
         score(&server, cluster, "cpuratio", value, None);
     }
-    let _ = server.kubectl_args(&["apply", "-f", &seed("placement-most.yaml").display().to_string()]).ok();
+    server
+        .kubectl_args(&["apply", "-f", &seed("placement-most.yaml").display().to_string()])
+        .ok();
     // The seed's score for cluster1 (88) is from 2021 and has expired: it counts 0.
     assert_eq!(bind(&server), ["cluster3", "cluster4", "cluster5"]);
-    let _ = server.kubectl_args(&["apply", "-f", &seed("placement-least.yaml").display().to_string()]).ok();
+    server
+        .kubectl_args(&["apply", "-f", &seed("placement-least.yaml").display().to_string()])
+        .ok();
     assert_eq!(bind(&server), ["cluster2"]);
 }
 
@@ -88,12 +130,29 @@ fn story_3_a_tainted_primary_hands_over_to_the_backup_and_back() {
     let server = fleet(&["primary", "backup"]);
     server.load(&seed("score-primary.yaml"));
     server.load(&seed("score-backup.yaml"));
-    let _ = server.kubectl_args(&["apply", "-f", &seed("placement-recovery.yaml").display().to_string()]).ok();
+    server
+        .kubectl_args(&[
+            "apply",
+            "-f",
+            &seed("placement-recovery.yaml").display().to_string(),
+        ])
+        .ok();
     assert_eq!(bind(&server), ["primary"]);
     let taint = r#"{"spec":{"taints":[{"key":"cluster.open-cluster-management.io/unavailable","effect":"NoSelect"}]}}"#;
-    let _ = server.kubectl_args(&["patch", "managedcluster", "primary", "--type=merge", "-p", taint]).ok();
+    server
+        .kubectl_args(&["patch", "managedcluster", "primary", "--type=merge", "-p", taint])
+        .ok();
     assert_eq!(bind(&server), ["backup"]);
-    let _ = server.kubectl_args(&["patch", "managedcluster", "primary", "--type=merge", "-p", r#"{"spec":{"taints":null}}"#]).ok();
+    server
+        .kubectl_args(&[
+            "patch",
+            "managedcluster",
+            "primary",
+            "--type=merge",
+            "-p",
+            r#"{"spec":{"taints":null}}"#,
+        ])
+        .ok();
     assert_eq!(bind(&server), ["primary"]);
 }
 
@@ -102,17 +161,27 @@ fn story_4_scores_of_a_third_party_select_among_the_clusters_that_have_them() {
     let server = fleet(&["cluster1", "cluster2", "cluster3", "cluster4"]);
     score(&server, "cluster2", "cpuratio", 40, Some("2999-01-01T00:00:00Z"));
     score(&server, "cluster3", "cpuratio", -1, None);
-    let _ = server.kubectl_args(&["apply", "-f", &seed("placement-most.yaml").display().to_string()]).ok();
+    server
+        .kubectl_args(&["apply", "-f", &seed("placement-most.yaml").display().to_string()])
+        .ok();
     // No score counts 0: above -1, and ties go by name.
     assert_eq!(bind(&server), ["cluster1", "cluster2", "cluster4"]);
-    let _ = server.kubectl("-n ns1 delete placement placement").ok();
-    tests::eventually("the decisions to go with their placement", || decided(&server).is_empty().then_some(()));
+    server.kubectl("-n ns1 delete placement placement").ok();
+    tests::eventually("the decisions to go with their placement", || {
+        decided(&server).is_empty().then_some(())
+    });
 }
 
 #[test]
 fn the_seeds_template_with_a_wrong_field_is_refused() {
     let server = fleet(&["cluster1"]);
     let text = std::fs::read_to_string(seed("score-template-invalid.yaml")).unwrap();
-    let refused = server.kubectl("apply -f -").input(text.replace("{managed cluster namespace}", "cluster1")).fails();
-    assert!(refused.contains("unknown field \"status.scores[1].prioritizer\""), "{refused}");
+    let refused = server
+        .kubectl("apply -f -")
+        .input(text.replace("{managed cluster namespace}", "cluster1"))
+        .fails();
+    assert!(
+        refused.contains("unknown field \"status.scores[1].prioritizer\""),
+        "{refused}"
+    );
 }
