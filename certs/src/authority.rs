@@ -1,0 +1,270 @@
+//! A certificate authority of our own, and what it issues.
+
+use std::net::IpAddr;
+use std::path::Path;
+use std::time::Duration;
+
+use jiff::SignedDuration;
+use meta::Timestamp;
+use rcgen::{
+    BasicConstraints, CertificateParams, DistinguishedName, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer,
+    KeyPair, KeyUsagePurpose, SanType, SerialNumber,
+};
+use rustls_pki_types::{CertificateDer, DnsName};
+
+use crate::der;
+use crate::error::CertsError;
+use crate::files::{self, Access};
+use crate::pem;
+
+/// How long a CA lives.
+pub const CA_LIFE: SignedDuration = SignedDuration::from_hours(10 * 365 * 24);
+/// How long an issued certificate lives.
+pub const LEAF_LIFE: SignedDuration = SignedDuration::from_hours(365 * 24);
+/// Certificates begin a little before they are issued, for clients whose clock is behind.
+const BACKDATE: SignedDuration = SignedDuration::from_mins(5);
+
+/// An issued certificate with its key.
+#[derive(Clone)]
+pub struct Issued {
+    /// The certificate, PEM.
+    pub certificate: String,
+    /// The key, PEM (PKCS #8).
+    pub key: String,
+}
+
+impl std::fmt::Debug for Issued {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Issued")
+            .field("certificate", &self.certificate)
+            .field("key", &"[withheld]")
+            .finish()
+    }
+}
+
+/// A CA: its certificate and its key.
+pub struct Authority {
+    pem: String,
+    der: CertificateDer<'static>,
+    issuer: Issuer<'static, KeyPair>,
+}
+
+impl std::fmt::Debug for Authority {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Authority")
+            .field("issuer", &self.issuer)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Authority {
+    /// The CA of `<folder>/<stem>.crt` and `<stem>.key` (ECDSA P-256), made when neither is there.
+    ///
+    /// The key is written before the certificate, so a key alone is a start that was cut short: it gets its
+    /// certificate now. That is safe even when the certificate was lost otherwise, since the new one has the same
+    /// name and key and so vouches for everything the old one did.
+    ///
+    /// # Errors
+    /// When files cannot be read or written, the certificate stands without its key, the two do not belong together,
+    /// or the CA has expired. Nothing is overwritten then.
+    pub fn open(folder: &Path, stem: &str, common_name: &str, now: Timestamp) -> Result<Self, CertsError> {
+        let certificate_path = folder.join(format!("{stem}.crt"));
+        let key_path = folder.join(format!("{stem}.key"));
+        let certificate = files::read_if_there(&certificate_path)?;
+        let key = match (files::read_if_there(&key_path)?, &certificate) {
+            (Some(key), _) => read_key(&key, &key_path)?,
+            (None, Some(_)) => {
+                return Err(CertsError::KeyMissing {
+                    certificate: certificate_path,
+                    key: key_path,
+                });
+            }
+            (None, None) => {
+                let key = generate(common_name)?;
+                files::write(&key_path, key.serialize_pem().as_bytes(), Access::Owner)?;
+                key
+            }
+        };
+        let certificate = if let Some(certificate) = certificate {
+            certificate
+        } else {
+            let text = self_signed(common_name, &key, now)?;
+            files::write(&certificate_path, text.as_bytes(), Access::Everyone)?;
+            text.into_bytes()
+        };
+        Self::load((&certificate, &certificate_path), (key, &key_path), now)
+    }
+
+    fn load(certificate: (&[u8], &Path), key: (KeyPair, &Path), now: Timestamp) -> Result<Self, CertsError> {
+        let (content, path) = certificate;
+        let der = pem::certificates(content, path)?.swap_remove(0);
+        let (_, parsed) = x509_parser::parse_x509_certificate(&der)
+            .map_err(|problem| CertsError::malformed(path, format!("is no certificate: {problem}")))?;
+        if !parsed.is_ca() {
+            return Err(CertsError::malformed(path, "is not the certificate of a CA"));
+        }
+        if parsed.public_key().raw != rcgen::PublicKeyData::subject_public_key_info(&key.0) {
+            return Err(CertsError::Mismatch {
+                certificate: path.to_owned(),
+                key: key.1.to_owned(),
+            });
+        }
+        let (_, not_after) = pem::validity(&der).map_err(|problem| CertsError::malformed(path, problem))?;
+        if not_after <= now {
+            return Err(CertsError::Expired {
+                path: path.to_owned(),
+                not_after,
+            });
+        }
+        let issuer = Issuer::from_ca_cert_der(&der, key.0)
+            .map_err(|problem| CertsError::malformed(path, problem.to_string()))?;
+        let text = String::from_utf8(content.to_vec())
+            .map_err(|_| CertsError::malformed(path, "is not PEM text"))?;
+        Ok(Self {
+            pem: text,
+            der,
+            issuer,
+        })
+    }
+
+    /// The CA's certificate, PEM.
+    #[must_use]
+    pub fn certificate_pem(&self) -> &str {
+        &self.pem
+    }
+
+    /// The CA's certificate, DER.
+    #[must_use]
+    pub fn certificate_der(&self) -> &CertificateDer<'static> {
+        &self.der
+    }
+
+    /// A serving certificate for host names and IP addresses, valid for [`LEAF_LIFE`].
+    ///
+    /// # Errors
+    /// When one of `names` is neither.
+    pub fn issue_server(&self, names: &[String], now: Timestamp) -> Result<Issued, CertsError> {
+        let mut params = leaf("berth", now)?;
+        params.subject_alt_names = names
+            .iter()
+            .map(|name| alternative_name(name))
+            .collect::<Result<_, _>>()?;
+        params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
+        let key = generate("berth")?;
+        let certificate = params.signed_by(&key, &self.issuer).map_err(issuing("berth"))?;
+        Ok(Issued {
+            certificate: certificate.pem(),
+            key: key.serialize_pem(),
+        })
+    }
+
+    /// A client certificate that makes its holder `user` (common name) in `groups` (organizations), valid for
+    /// [`LEAF_LIFE`].
+    ///
+    /// # Errors
+    /// When the certificate cannot be made.
+    pub fn issue_client(&self, user: &str, groups: &[String], now: Timestamp) -> Result<Issued, CertsError> {
+        let mut params = leaf(user, now)?;
+        params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ClientAuth];
+        let key = generate(user)?;
+        let certificate = params.signed_by(&key, &self.issuer).map_err(issuing(user))?;
+        let named = der::with_subject(certificate.der(), &der::subject(user, groups), self.issuer.key())
+            .map_err(|problem| issue_problem(user, problem))?;
+        Ok(Issued {
+            certificate: pem::encode_certificate(&named),
+            key: key.serialize_pem(),
+        })
+    }
+}
+
+fn issuing(subject: &str) -> impl FnOnce(rcgen::Error) -> CertsError + '_ {
+    move |problem| CertsError::Issue {
+        subject: subject.to_owned(),
+        problem: problem.to_string(),
+    }
+}
+
+fn generate(subject: &str) -> Result<KeyPair, CertsError> {
+    KeyPair::generate().map_err(issuing(subject))
+}
+
+fn read_key(content: &[u8], path: &Path) -> Result<KeyPair, CertsError> {
+    let key = pem::private_key(content, path)?;
+    KeyPair::try_from(key.secret_der())
+        .map_err(|problem| CertsError::malformed(path, format!("is no PKCS #8 private key: {problem}")))
+}
+
+fn self_signed(common_name: &str, key: &KeyPair, now: Timestamp) -> Result<String, CertsError> {
+    let mut params = named(common_name);
+    set_life(&mut params, now, CA_LIFE).map_err(|problem| issue_problem(common_name, problem))?;
+    params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    params.key_usages = vec![
+        KeyUsagePurpose::KeyCertSign,
+        KeyUsagePurpose::CrlSign,
+        KeyUsagePurpose::DigitalSignature,
+    ];
+    // By default the serial number is made of the key, which may get a second certificate.
+    params.serial_number = Some(SerialNumber::from_slice(
+        &now.as_microsecond().unsigned_abs().to_be_bytes(),
+    ));
+    params
+        .self_signed(key)
+        .map(|certificate| certificate.pem())
+        .map_err(issuing(common_name))
+}
+
+fn issue_problem(subject: &str, problem: String) -> CertsError {
+    CertsError::Issue {
+        subject: subject.to_owned(),
+        problem,
+    }
+}
+
+fn named(common_name: &str) -> CertificateParams {
+    let mut params = CertificateParams::default();
+    let mut subject = DistinguishedName::new();
+    subject.push(DnType::CommonName, common_name);
+    params.distinguished_name = subject;
+    params
+}
+
+fn leaf(common_name: &str, now: Timestamp) -> Result<CertificateParams, CertsError> {
+    let mut params = named(common_name);
+    set_life(&mut params, now, LEAF_LIFE).map_err(|problem| issue_problem(common_name, problem))?;
+    params.key_usages = vec![KeyUsagePurpose::DigitalSignature];
+    params.use_authority_key_identifier_extension = true;
+    Ok(params)
+}
+
+fn set_life(params: &mut CertificateParams, now: Timestamp, life: SignedDuration) -> Result<(), String> {
+    let out_of_range = |problem: jiff::Error| problem.to_string();
+    let from = now.checked_sub(BACKDATE).map_err(out_of_range)?;
+    let until = now.checked_add(life).map_err(out_of_range)?;
+    let since_1970 = |instant: Timestamp| {
+        u64::try_from(instant.as_second()).map_err(|_| "the clock stands before 1970".to_owned())
+    };
+    let epoch = rcgen::date_time_ymd(1970, 1, 1);
+    params.not_before = epoch + Duration::from_secs(since_1970(from)?);
+    params.not_after = epoch + Duration::from_secs(since_1970(until)?);
+    Ok(())
+}
+
+fn alternative_name(name: &str) -> Result<SanType, CertsError> {
+    if let Ok(address) = name.parse::<IpAddr>() {
+        return Ok(SanType::IpAddress(address));
+    }
+    let bad = |problem: String| CertsError::BadName {
+        name: name.to_owned(),
+        problem,
+    };
+    let host = name.strip_prefix("*.").unwrap_or(name);
+    DnsName::try_from(host).map_err(|problem| bad(problem.to_string()))?;
+    let name = name
+        .to_owned()
+        .try_into()
+        .map_err(|problem: rcgen::Error| bad(problem.to_string()))?;
+    Ok(SanType::DnsName(name))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,69 @@
+//! The folder a standalone server keeps its certificates in.
+
+use std::path::{Path, PathBuf};
+
+use meta::Timestamp;
+use rustls::crypto::CryptoProvider;
+
+use crate::authority::{Authority, Issued};
+use crate::error::CertsError;
+use crate::files;
+
+/// The authorities of one server, opened or made.
+#[derive(Debug)]
+pub struct Folder {
+    path: PathBuf,
+    ca: Authority,
+    front_proxy: Authority,
+}
+
+impl Folder {
+    /// Opens `path`, making the folder and the authorities where there are none: `ca.{crt,key}` for serving and client
+    /// certificates, `front-proxy-ca.{crt,key}` for those who may name users in request headers.
+    ///
+    /// # Errors
+    /// As [`Authority::open`].
+    pub fn open(path: impl Into<PathBuf>, now: Timestamp) -> Result<Self, CertsError> {
+        let path = path.into();
+        files::make_folder(&path)?;
+        let ca = Authority::open(&path, "ca", "berth-ca", now)?;
+        let front_proxy = Authority::open(&path, "front-proxy-ca", "berth-front-proxy-ca", now)?;
+        Ok(Self {
+            path,
+            ca,
+            front_proxy,
+        })
+    }
+
+    /// Where it is.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The CA of serving and client certificates.
+    #[must_use]
+    pub fn ca(&self) -> &Authority {
+        &self.ca
+    }
+
+    /// The CA of front proxies.
+    #[must_use]
+    pub fn front_proxy(&self) -> &Authority {
+        &self.front_proxy
+    }
+
+    /// As [`Authority::issue_client`] of the CA.
+    ///
+    /// # Errors
+    /// When the certificate cannot be made.
+    pub fn issue_client(&self, user: &str, groups: &[String], now: Timestamp) -> Result<Issued, CertsError> {
+        self.ca.issue_client(user, groups, now)
+    }
+
+    /// The cryptography every certificate here is made for.
+    #[must_use]
+    pub fn provider() -> CryptoProvider {
+        rustls::crypto::ring::default_provider()
+    }
+}

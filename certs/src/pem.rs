@@ -1,0 +1,112 @@
+//! Reading certificates and keys from PEM.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use base64::Engine as _;
+use meta::Timestamp;
+use rustls::crypto::CryptoProvider;
+use rustls::sign::CertifiedKey;
+use rustls_pki_types::pem::PemObject as _;
+use rustls_pki_types::{CertificateDer, PrivateKeyDer};
+
+use crate::error::CertsError;
+use crate::files;
+
+/// Every certificate in `content`, in order; `path` is for messages.
+///
+/// # Errors
+/// When the PEM is damaged or holds no certificate.
+pub fn certificates(content: &[u8], path: &Path) -> Result<Vec<CertificateDer<'static>>, CertsError> {
+    let list: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(content).collect();
+    match list {
+        Ok(list) if list.is_empty() => Err(CertsError::malformed(path, "holds no PEM block CERTIFICATE")),
+        Ok(list) => Ok(list),
+        Err(problem) => Err(CertsError::malformed(path, format!("is not PEM: {problem}"))),
+    }
+}
+
+/// The first private key in `content` (PKCS #8, PKCS #1 or SEC 1); `path` is for messages.
+///
+/// # Errors
+/// When the PEM is damaged or holds no private key.
+pub fn private_key(content: &[u8], path: &Path) -> Result<PrivateKeyDer<'static>, CertsError> {
+    PrivateKeyDer::from_pem_slice(content).map_err(|problem| match problem {
+        rustls_pki_types::pem::Error::NoItemsFound => CertsError::malformed(
+            path,
+            "holds no PEM block PRIVATE KEY, RSA PRIVATE KEY or EC PRIVATE KEY",
+        ),
+        problem => CertsError::malformed(path, format!("is not PEM: {problem}")),
+    })
+}
+
+/// The CA certificates of a bundle file, each fit to be a trust anchor.
+///
+/// # Errors
+/// When the file cannot be read, holds no certificate, or one of them cannot be a trust anchor.
+pub fn ca_bundle(path: &Path) -> Result<Vec<CertificateDer<'static>>, CertsError> {
+    let list = certificates(&files::read(path)?, path)?;
+    for (index, certificate) in list.iter().enumerate() {
+        webpki::anchor_from_trusted_cert(certificate).map_err(|problem| {
+            CertsError::malformed(
+                path,
+                format!("certificate {} cannot be a CA: {problem}", index + 1),
+            )
+        })?;
+    }
+    Ok(list)
+}
+
+/// A chain with its key, checked to belong together; the paths are for messages.
+///
+/// # Errors
+/// When either is damaged, or they do not belong together.
+pub fn certified_key(
+    certificate: (&[u8], &Path),
+    key: (&[u8], &Path),
+    provider: &CryptoProvider,
+) -> Result<Arc<CertifiedKey>, CertsError> {
+    let chain = certificates(certificate.0, certificate.1)?;
+    let private = private_key(key.0, key.1)?;
+    CertifiedKey::from_der(chain, private, provider)
+        .map(Arc::new)
+        .map_err(|problem| match problem {
+            rustls::Error::InconsistentKeys(_) => CertsError::Mismatch {
+                certificate: certificate.1.to_owned(),
+                key: key.1.to_owned(),
+            },
+            problem => CertsError::malformed(key.1, problem.to_string()),
+        })
+}
+
+/// From when until when a certificate holds.
+///
+/// # Errors
+/// When it is no X.509 certificate.
+pub fn validity(certificate: &CertificateDer<'_>) -> Result<(Timestamp, Timestamp), String> {
+    let (_, parsed) = x509_parser::parse_x509_certificate(certificate)
+        .map_err(|problem| format!("is no certificate: {problem}"))?;
+    let instant = |time: x509_parser::time::ASN1Time| {
+        Timestamp::from_second(time.timestamp()).map_err(|problem| problem.to_string())
+    };
+    Ok((
+        instant(parsed.validity().not_before)?,
+        instant(parsed.validity().not_after)?,
+    ))
+}
+
+/// A certificate as PEM.
+pub(crate) fn encode_certificate(der: &[u8]) -> String {
+    const LINE: usize = 64;
+    let mut text = String::from("-----BEGIN CERTIFICATE-----\n");
+    let encoded = base64::engine::general_purpose::STANDARD.encode(der);
+    let mut rest = encoded.as_str();
+    while !rest.is_empty() {
+        let (line, others) = rest.split_at(rest.len().min(LINE));
+        text.push_str(line);
+        text.push('\n');
+        rest = others;
+    }
+    text.push_str("-----END CERTIFICATE-----\n");
+    text
+}

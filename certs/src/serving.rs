@@ -1,0 +1,272 @@
+//! The certificate new connections get: renewed before it expires, or reloaded when its files change, while serving.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use arc_swap::ArcSwap;
+use meta::{Clock, Timestamp};
+use rustls::server::{ClientHello, ResolvesServerCert};
+use rustls::sign::CertifiedKey;
+use rustls_pki_types::{CertificateDer, UnixTime};
+
+use crate::error::CertsError;
+use crate::files::{self, Access};
+use crate::folder::Folder;
+use crate::pem;
+
+/// How often [`ServingCertificate::keep_fresh`] looks: the files are two small ones, and a clock that was set is
+/// noticed as soon.
+const LOOK_EVERY: Duration = Duration::from_secs(60);
+
+/// A serving certificate that stays fresh. Connections that are open keep the one they began with.
+pub struct ServingCertificate {
+    current: ArcSwap<Current>,
+    origin: Origin,
+    clock: Arc<dyn Clock>,
+}
+
+struct Current {
+    key: Arc<CertifiedKey>,
+    /// What the files held.
+    certificate: Vec<u8>,
+    private: Vec<u8>,
+    not_before: Timestamp,
+    not_after: Timestamp,
+}
+
+enum Origin {
+    /// Issued by the folder's CA for these names, kept in `serving.{crt,key}`.
+    Issued { folder: Arc<Folder>, names: Vec<String> },
+    /// Somebody else's files.
+    Files { certificate: PathBuf, key: PathBuf },
+}
+
+impl std::fmt::Debug for ServingCertificate {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("ServingCertificate")
+            .field("not_after", &self.not_after())
+            .finish_non_exhaustive()
+    }
+}
+
+impl ServingCertificate {
+    /// A certificate of the folder's CA for localhost, 127.0.0.1, ::1 and `names` (host names and IP addresses). The
+    /// one in the folder is reused while it is whole, of this CA, for these names and younger than two thirds of its
+    /// life; otherwise a new one takes its place.
+    ///
+    /// # Errors
+    /// When one of `names` is no name, or the files cannot be read or written.
+    pub fn issued(
+        folder: Arc<Folder>,
+        names: &[String],
+        clock: Arc<dyn Clock>,
+    ) -> Result<Arc<Self>, CertsError> {
+        let mut all: Vec<String> = ["localhost", "127.0.0.1", "::1"].map(str::to_owned).into();
+        for name in names {
+            if !all.contains(name) {
+                all.push(name.clone());
+            }
+        }
+        let now = clock.now();
+        let current = match reusable(&folder, &all, now)? {
+            Some(current) => current,
+            None => issue(&folder, &all, now)?,
+        };
+        let origin = Origin::Issued { folder, names: all };
+        Ok(Arc::new(Self {
+            current: ArcSwap::from_pointee(current),
+            origin,
+            clock,
+        }))
+    }
+
+    /// The certificate (chain) and key of two PEM files.
+    ///
+    /// # Errors
+    /// When they cannot be read or do not belong together.
+    pub fn from_files(
+        certificate: PathBuf,
+        key: PathBuf,
+        clock: Arc<dyn Clock>,
+    ) -> Result<Arc<Self>, CertsError> {
+        let current = load(&certificate, &key)?;
+        let origin = Origin::Files { certificate, key };
+        Ok(Arc::new(Self {
+            current: ArcSwap::from_pointee(current),
+            origin,
+            clock,
+        }))
+    }
+
+    /// When the certificate in use expires.
+    #[must_use]
+    pub fn not_after(&self) -> Timestamp {
+        self.current.load().not_after
+    }
+
+    /// The certificate in use.
+    #[must_use]
+    pub fn certificate(&self) -> CertificateDer<'static> {
+        self.current.load().key.cert[0].clone()
+    }
+
+    /// Looks once: issues a new certificate at two thirds of its life, or takes up files that changed, and says
+    /// whether there is a new one. Reads and writes files, so it blocks.
+    ///
+    /// # Errors
+    /// Why the new one cannot be used; the old one stays in use.
+    pub fn refresh(&self) -> Result<bool, CertsError> {
+        let next = match &self.origin {
+            Origin::Issued { folder, names } => {
+                let now = self.clock.now();
+                if !self.current.load().is_due(now) {
+                    return Ok(false);
+                }
+                issue(folder, names, now)?
+            }
+            Origin::Files { certificate, key } => {
+                let current = self.current.load();
+                let content = (files::read(certificate)?, files::read(key)?);
+                if content.0 == current.certificate && content.1 == current.private {
+                    return Ok(false);
+                }
+                Current::new((content.0, certificate), (content.1, key))?
+            }
+        };
+        self.current.store(Arc::new(next));
+        Ok(true)
+    }
+
+    /// Looks every minute until the task is dropped. Files that do not fit together (half of a rotation) leave the old
+    /// certificate in use, with one log line per kind of problem.
+    pub async fn keep_fresh(self: Arc<Self>) {
+        let mut last_problem = None;
+        loop {
+            tokio::time::sleep(LOOK_EVERY).await;
+            let this = Arc::clone(&self);
+            let outcome = tokio::task::spawn_blocking(move || this.refresh()).await;
+            let problem = match outcome {
+                Ok(Ok(false)) => None,
+                Ok(Ok(true)) => {
+                    tracing::info!(not_after = %self.not_after(), "serving certificate replaced");
+                    None
+                }
+                Ok(Err(problem)) => Some(problem.to_string()),
+                Err(problem) => Some(problem.to_string()),
+            };
+            if let Some(problem) = &problem
+                && last_problem.as_ref() != Some(problem)
+            {
+                tracing::error!(%problem, "serving certificate not refreshed, the old one stays in use");
+            }
+            last_problem = problem;
+        }
+    }
+}
+
+impl ResolvesServerCert for ServingCertificate {
+    fn resolve(&self, _: ClientHello<'_>) -> Option<Arc<CertifiedKey>> {
+        Some(Arc::clone(&self.current.load().key))
+    }
+}
+
+impl Current {
+    fn new(certificate: (Vec<u8>, &Path), private: (Vec<u8>, &Path)) -> Result<Self, CertsError> {
+        let key = pem::certified_key(
+            (&certificate.0, certificate.1),
+            (&private.0, private.1),
+            &Folder::provider(),
+        )?;
+        let (not_before, not_after) =
+            pem::validity(&key.cert[0]).map_err(|problem| CertsError::malformed(certificate.1, problem))?;
+        Ok(Self {
+            key,
+            certificate: certificate.0,
+            private: private.0,
+            not_before,
+            not_after,
+        })
+    }
+
+    /// Whether two thirds of its life are over.
+    fn is_due(&self, now: Timestamp) -> bool {
+        let life = self.not_after.duration_since(self.not_before);
+        now.duration_since(self.not_before) >= life * 2 / 3
+    }
+}
+
+fn load(certificate: &Path, key: &Path) -> Result<Current, CertsError> {
+    Current::new((files::read(certificate)?, certificate), (files::read(key)?, key))
+}
+
+fn paths(folder: &Folder) -> (PathBuf, PathBuf) {
+    (
+        folder.path().join("serving.crt"),
+        folder.path().join("serving.key"),
+    )
+}
+
+/// The folder's serving certificate, unless it must be replaced.
+fn reusable(folder: &Folder, names: &[String], now: Timestamp) -> Result<Option<Current>, CertsError> {
+    let (certificate, key) = paths(folder);
+    let (Some(content), Some(private)) = (files::read_if_there(&certificate)?, files::read_if_there(&key)?)
+    else {
+        return Ok(None);
+    };
+    match Current::new((content, &certificate), (private, &key)) {
+        Ok(current) if current.is_due(now) || !serves(&current, folder, names, now) => Ok(None),
+        Ok(current) => Ok(Some(current)),
+        // Half a write, or somebody's edit: nobody but us depends on this pair, so a new one is the remedy.
+        Err(problem) => {
+            tracing::warn!(%problem, "the serving certificate is replaced");
+            Ok(None)
+        }
+    }
+}
+
+/// Whether the certificate is of this CA and for all of `names`.
+fn serves(current: &Current, folder: &Folder, names: &[String], now: Timestamp) -> bool {
+    let Ok(anchor) = webpki::anchor_from_trusted_cert(folder.ca().certificate_der()) else {
+        return false;
+    };
+    let Ok(end_entity) = webpki::EndEntityCert::try_from(&current.key.cert[0]) else {
+        return false;
+    };
+    let Ok(seconds) = u64::try_from(now.as_second()) else {
+        return false;
+    };
+    let issued_here = end_entity.verify_for_usage(
+        webpki::ALL_VERIFICATION_ALGS,
+        std::slice::from_ref(&anchor),
+        &[],
+        UnixTime::since_unix_epoch(Duration::from_secs(seconds)),
+        webpki::KeyUsage::server_auth(),
+        None,
+        None,
+    );
+    if issued_here.is_err() {
+        return false;
+    }
+    names.iter().all(
+        |name| match rustls_pki_types::ServerName::try_from(name.as_str()) {
+            Ok(name) => end_entity.verify_is_valid_for_subject_name(&name).is_ok(),
+            // A wildcard is no name to connect to, so it is looked for among the names as they are written.
+            Err(_) => end_entity.valid_dns_names().any(|have| have == name),
+        },
+    )
+}
+
+fn issue(folder: &Folder, names: &[String], now: Timestamp) -> Result<Current, CertsError> {
+    let issued = folder.ca().issue_server(names, now)?;
+    let (certificate, key) = paths(folder);
+    files::write(&key, issued.key.as_bytes(), Access::Owner)?;
+    files::write(&certificate, issued.certificate.as_bytes(), Access::Everyone)?;
+    Current::new(
+        (issued.certificate.into_bytes(), &certificate),
+        (issued.key.into_bytes(), &key),
+    )
+}
+
+#[cfg(test)]
+mod tests;

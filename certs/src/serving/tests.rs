@@ -1,0 +1,188 @@
+use std::fs;
+
+use jiff::SignedDuration;
+use parking_lot::Mutex;
+
+use super::*;
+use crate::authority::LEAF_LIFE;
+
+struct Stepped(Mutex<Timestamp>);
+
+impl Stepped {
+    fn new() -> Arc<Self> {
+        Arc::new(Self(Mutex::new("2026-11-21T12:00:00Z".parse().unwrap())))
+    }
+
+    fn step(&self, by: SignedDuration) {
+        let mut now = self.0.lock();
+        *now += by;
+    }
+}
+
+impl Clock for Stepped {
+    fn now(&self) -> Timestamp {
+        *self.0.lock()
+    }
+}
+
+fn names(list: &[&str]) -> Vec<String> {
+    list.iter().map(|&name| name.to_owned()).collect()
+}
+
+fn issued(folder: &Path, clock: &Arc<Stepped>, list: &[&str]) -> Arc<ServingCertificate> {
+    let folder = Arc::new(Folder::open(folder, clock.now()).unwrap());
+    ServingCertificate::issued(folder, &names(list), Arc::clone(clock) as Arc<dyn Clock>).unwrap()
+}
+
+#[test]
+fn a_restart_uses_the_same_certificate() {
+    let (folder, clock) = (tempfile::tempdir().unwrap(), Stepped::new());
+    let first = issued(folder.path(), &clock, &["berth.example.com"]).certificate();
+    clock.step(SignedDuration::from_hours(24));
+    assert_eq!(
+        issued(folder.path(), &clock, &["berth.example.com"]).certificate(),
+        first
+    );
+    assert_eq!(
+        issued(folder.path(), &clock, &[]).certificate(),
+        first,
+        "it is for more names than asked for"
+    );
+}
+
+#[test]
+fn other_names_another_authority_and_damage_each_make_a_new_one() {
+    let (folder, clock) = (tempfile::tempdir().unwrap(), Stepped::new());
+    let first = issued(folder.path(), &clock, &[]).certificate();
+    let second = issued(folder.path(), &clock, &["10.1.2.3", "*.example.com"]).certificate();
+    assert_ne!(first, second);
+    assert_eq!(
+        issued(folder.path(), &clock, &["10.1.2.3", "*.example.com"]).certificate(),
+        second
+    );
+
+    fs::write(folder.path().join("serving.key"), "half a k").unwrap();
+    let third = issued(folder.path(), &clock, &[]).certificate();
+    assert_ne!(second, third);
+
+    for file in ["ca.crt", "ca.key"] {
+        fs::remove_file(folder.path().join(file)).unwrap();
+    }
+    assert_ne!(issued(folder.path(), &clock, &[]).certificate(), third);
+}
+
+#[test]
+fn it_is_renewed_at_two_thirds_of_its_life_without_a_restart() {
+    let (folder, clock) = (tempfile::tempdir().unwrap(), Stepped::new());
+    let serving = issued(folder.path(), &clock, &[]);
+    let first = (serving.certificate(), serving.not_after());
+    clock.step(LEAF_LIFE * 2 / 3 - SignedDuration::from_hours(1));
+    assert!(!serving.refresh().unwrap());
+    assert_eq!(serving.certificate(), first.0);
+    clock.step(SignedDuration::from_hours(1));
+    assert!(serving.refresh().unwrap());
+    assert_ne!(serving.certificate(), first.0);
+    assert!(serving.not_after() > first.1);
+    assert!(!serving.refresh().unwrap());
+    assert_eq!(
+        issued(folder.path(), &clock, &[]).certificate(),
+        serving.certificate(),
+        "and kept for the next start"
+    );
+}
+
+#[test]
+fn an_expired_one_is_replaced_at_start() {
+    let (folder, clock) = (tempfile::tempdir().unwrap(), Stepped::new());
+    let first = issued(folder.path(), &clock, &[]).certificate();
+    clock.step(LEAF_LIFE * 2);
+    assert_ne!(issued(folder.path(), &clock, &[]).certificate(), first);
+}
+
+/// Two pairs of somebody else's, and the files one of them is given in.
+struct Given {
+    folder: tempfile::TempDir,
+    clock: Arc<Stepped>,
+    pairs: Vec<crate::Issued>,
+}
+
+impl Given {
+    fn new() -> Self {
+        let (folder, clock) = (tempfile::tempdir().unwrap(), Stepped::new());
+        let made = Folder::open(folder.path().join("ca"), clock.now()).unwrap();
+        let pair = |_| {
+            made.ca()
+                .issue_server(&names(&["localhost"]), clock.now())
+                .unwrap()
+        };
+        let pairs = (0..2).map(pair).collect();
+        let given = Self { folder, clock, pairs };
+        given.put_certificate(0);
+        given.put_key(0);
+        given
+    }
+
+    fn put_certificate(&self, pair: usize) {
+        fs::write(self.folder.path().join("tls.crt"), &self.pairs[pair].certificate).unwrap();
+    }
+
+    fn put_key(&self, pair: usize) {
+        fs::write(self.folder.path().join("tls.key"), &self.pairs[pair].key).unwrap();
+    }
+
+    fn open(&self) -> Result<Arc<ServingCertificate>, CertsError> {
+        let path = |name| self.folder.path().join(name);
+        ServingCertificate::from_files(
+            path("tls.crt"),
+            path("tls.key"),
+            Arc::clone(&self.clock) as Arc<dyn Clock>,
+        )
+    }
+}
+
+#[test]
+fn given_files_are_reloaded_only_as_a_pair_that_fits() {
+    let given = Given::new();
+    let serving = given.open().unwrap();
+    let first = serving.certificate();
+    assert!(!serving.refresh().unwrap());
+
+    given.put_certificate(1);
+    let problem = serving.refresh().unwrap_err();
+    assert!(matches!(problem, CertsError::Mismatch { .. }), "{problem}");
+    assert_eq!(serving.certificate(), first);
+
+    given.put_key(1);
+    assert!(serving.refresh().unwrap());
+    assert_ne!(serving.certificate(), first);
+
+    fs::remove_file(given.folder.path().join("tls.key")).unwrap();
+    let problem = serving.refresh().unwrap_err().to_string();
+    assert!(problem.contains("tls.key"), "{problem}");
+}
+
+#[test]
+fn given_files_that_do_not_fit_refuse_to_start() {
+    let given = Given::new();
+    given.put_key(1);
+    assert!(matches!(given.open().unwrap_err(), CertsError::Mismatch { .. }));
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_background_task_takes_up_new_files() {
+    let given = Given::new();
+    let serving = given.open().unwrap();
+    let first = serving.certificate();
+    let task = tokio::spawn(Arc::clone(&serving).keep_fresh());
+    given.put_certificate(1);
+    given.put_key(1);
+    let deadline = tokio::time::Instant::now() + 3 * LOOK_EVERY;
+    while serving.certificate() == first {
+        assert!(
+            tokio::time::Instant::now() < deadline,
+            "not taken up within three looks"
+        );
+        tokio::time::sleep(LOOK_EVERY / 4).await;
+    }
+    task.abort();
+}
