@@ -94,24 +94,21 @@ async fn a_metadata_watcher_follows_virtual_decisions() {
         plural: "decisions".to_owned(),
     };
     let decisions: Api<DynamicObject> = Api::all_with(client.clone(), &resource);
-    let (store, writer) = reflector::store_shared_dyn(&resource);
+    let writer = reflector::store::Writer::new(resource.clone());
+    let store = writer.as_reader();
     let stream = reflector(writer, watcher(decisions, streaming())).applied_objects();
     let task = tokio::spawn(stream.for_each(|_| std::future::ready(())));
     within("the decisions to sync", store.wait_until_ready())
         .await
         .unwrap();
     assert_eq!(store.len(), 1);
-    let maps: Api<PartialObjectMeta<ConfigMap>> = Api::all(client.clone());
+    let maps: Api<PartialObjectMeta<ConfigMap>> = Api::all(client);
     let (meta_store, meta_writer) = reflector::store();
     let meta = tokio::spawn(
-        reflector(
-            meta_writer,
-            kube::runtime::metadata_watcher(Api::<ConfigMap>::all(client), streaming()),
-        )
-        .applied_objects()
-        .for_each(|_| std::future::ready(())),
+        reflector(meta_writer, watcher(maps, streaming()))
+            .applied_objects()
+            .for_each(|_| std::future::ready(())),
     );
-    drop(maps);
     within("the metadata to sync", meta_store.wait_until_ready())
         .await
         .unwrap();
