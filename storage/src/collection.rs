@@ -19,7 +19,10 @@ impl Name {
     /// The place of `namespace`/`name`.
     #[must_use]
     pub fn new(namespace: &str, name: &str) -> Self {
-        Self { namespace: namespace.into(), name: name.into() }
+        Self {
+            namespace: namespace.into(),
+            name: name.into(),
+        }
     }
 }
 

@@ -54,17 +54,28 @@ pub enum StoreError {
         /// The store's revision.
         current: Revision,
     },
-    /// A stored record is not what was written.
-    #[error("{file}: record {key}: {problem}")]
+    /// The step contradicts itself: a fault of the caller, never of the user.
+    #[error("{key}: {problem}")]
+    Misuse {
+        /// Which object.
+        key: Key,
+        /// What does not fit.
+        problem: String,
+    },
+    /// A stored record is not what was written, or the file cannot be read as a database. Nothing was changed.
+    #[error(
+        "{file}: {key}: {problem}; the file is damaged: restore it from a backup, or move it away to start empty"
+    )]
     Corrupt {
         /// The database file.
         file: String,
-        /// The record.
+        /// The record (`record <resource>/<namespace>/<name>`), or the part of the file.
         key: String,
         /// What does not match.
         problem: String,
     },
-    /// The store cannot answer now (starting, closed, disk full). The write did not happen.
+    /// The store cannot answer now (starting, closed, disk full). The write was not made visible to anyone; when the
+    /// disk failed in the middle of it, it may still be found there after a restart.
     #[error("store unavailable: {0}")]
     Unavailable(String),
 }

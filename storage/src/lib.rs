@@ -4,13 +4,24 @@
 //! increasing [`Revision`] across all kinds. This crate knows no kind and no HTTP. Every backend passes
 //! the one conformance suite in `conformance`.
 
+mod cache;
 pub mod collection;
+pub mod conformance;
+pub mod embedded;
 pub mod error;
+mod fences;
+pub mod history;
+pub mod memory;
+mod picture;
 pub mod source;
+mod stage;
 pub mod step;
 
 pub use collection::{Collection, Name};
+pub use embedded::EmbeddedStore;
 pub use error::StoreError;
+pub use history::Limits;
+pub use memory::MemoryStore;
 pub use meta::{Change, Draft, GroupResource, Key, Object, Revision};
 pub use source::{At, Event, Scope, Source, Store, Watch, Writer};
 pub use step::{Applied, Expect, Guard, Step, Verb};

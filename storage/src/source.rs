@@ -47,7 +47,10 @@ impl Event {
     /// An event with no frame yet.
     #[must_use]
     pub fn new(change: Change) -> Self {
-        Self { change, frame: OnceLock::new() }
+        Self {
+            change,
+            frame: OnceLock::new(),
+        }
     }
 }
 

@@ -1,0 +1,153 @@
+//! The watch cache: the published [`Picture`], those who wait for the next one, and lists held for paging.
+//!
+//! Readers and watchers load the picture without a lock. A writer publishes with one pointer swap and then wakes
+//! whoever watches what changed; it never waits for them, and they pull at their own pace. One that falls behind the
+//! kept history gets `Expired`.
+
+pub(crate) mod holds;
+pub(crate) mod wake;
+pub(crate) mod watcher;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use arc_swap::ArcSwap;
+use meta::{GroupResource, Revision};
+
+use crate::collection::Collection;
+use crate::error::StoreError;
+use crate::picture::Picture;
+use crate::source::{At, Scope, Watch};
+use holds::Holds;
+use wake::Wake;
+use watcher::Watcher;
+
+/// How long a list waits for a revision that is still to come.
+const FUTURE_WAIT: Duration = Duration::from_secs(3);
+
+/// The readers' side of a store.
+pub(crate) struct Cache {
+    picture: Arc<ArcSwap<Picture>>,
+    wake: Wake,
+    holds: Holds,
+}
+
+impl Cache {
+    /// A cache that shows `picture`.
+    pub(crate) fn new(picture: Picture) -> Self {
+        let wake = Wake::new(picture.revision());
+        Self {
+            picture: Arc::new(ArcSwap::from_pointee(picture)),
+            wake,
+            holds: Holds::default(),
+        }
+    }
+
+    /// What is shown now.
+    pub(crate) fn picture(&self) -> Arc<Picture> {
+        self.picture.load_full()
+    }
+
+    /// Shows `picture` from now on. Whoever waits is woken by [`Cache::wake`], after the writer has its answer.
+    pub(crate) fn publish(&self, picture: Picture) {
+        self.holds.sweep(&picture);
+        self.picture.store(Arc::new(picture));
+    }
+
+    /// Wakes everyone who waits for a change of one of `resources`.
+    pub(crate) fn wake(&self, resources: impl IntoIterator<Item = GroupResource>) {
+        self.wake.wake(resources, self.revision());
+    }
+
+    /// The newest revision shown.
+    pub(crate) fn revision(&self) -> Revision {
+        self.picture.load().revision()
+    }
+
+    /// The objects of `resource` now.
+    pub(crate) fn collection(&self, resource: GroupResource) -> Collection {
+        self.picture.load().collection(resource)
+    }
+
+    /// See [`crate::Source::list`]. Everything acknowledged is published, so `Latest` is what is shown now.
+    pub(crate) async fn list(&self, resource: GroupResource, at: At) -> Result<Collection, StoreError> {
+        match at {
+            At::Latest | At::Any => Ok(self.collection(resource)),
+            At::NotOlderThan(revision) => {
+                self.wait_for(revision).await?;
+                Ok(self.collection(resource))
+            }
+            At::Exact(revision) => self.exact(resource, revision),
+        }
+    }
+
+    /// See [`crate::Source::watch`].
+    pub(crate) fn watch(&self, scope: Scope, after: Revision) -> Result<Box<dyn Watch>, StoreError> {
+        let scope = watcher::normal(scope);
+        // Subscribed before the picture is read: a change in between wakes the watcher once too often, not too rarely.
+        let woken = self.wake.subscribe(&scope);
+        let picture = self.picture();
+        if after > picture.revision() {
+            return Err(StoreError::TooNew {
+                asked: after,
+                current: picture.revision(),
+            });
+        }
+        let floor = picture.floor_of(&scope);
+        if after < floor {
+            return Err(StoreError::Expired {
+                asked: after,
+                oldest: floor,
+            });
+        }
+        Ok(Box::new(Watcher::new(
+            Arc::clone(&self.picture),
+            scope,
+            after,
+            woken,
+        )))
+    }
+
+    /// See [`crate::Store::hold`].
+    pub(crate) fn hold(&self, resource: GroupResource, collection: &Collection) {
+        self.holds.hold(&self.picture.load(), resource, collection);
+    }
+
+    async fn wait_for(&self, revision: Revision) -> Result<(), StoreError> {
+        if self.revision() >= revision {
+            return Ok(());
+        }
+        let mut woken = self.wake.subscribe(&Scope::All);
+        let seen = tokio::time::timeout(FUTURE_WAIT, woken.wait_for(|at| *at >= revision)).await;
+        match seen {
+            Ok(Ok(_)) => Ok(()),
+            Ok(Err(_closed)) => Err(closed()),
+            Err(_elapsed) => Err(StoreError::TooNew {
+                asked: revision,
+                current: self.revision(),
+            }),
+        }
+    }
+
+    fn exact(&self, resource: GroupResource, revision: Revision) -> Result<Collection, StoreError> {
+        let picture = self.picture();
+        if revision > picture.revision() {
+            return Err(StoreError::TooNew {
+                asked: revision,
+                current: picture.revision(),
+            });
+        }
+        self.holds
+            .find(&picture, resource, revision)
+            .or_else(|| picture.collection_at(resource, revision))
+            .ok_or_else(|| StoreError::Expired {
+                asked: revision,
+                oldest: picture.floor(resource),
+            })
+    }
+}
+
+/// The error of everyone still waiting when the store goes away.
+pub(crate) fn closed() -> StoreError {
+    StoreError::Unavailable("the store was closed".to_owned())
+}

@@ -1,0 +1,134 @@
+//! Lists kept readable at their revision, so that the pages of one list agree.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::time::Duration;
+
+use meta::{GroupResource, Revision};
+use parking_lot::Mutex;
+use tokio::time::Instant;
+
+use crate::collection::Collection;
+use crate::picture::{Picture, Shelf};
+
+/// How long a list stays readable.
+const HELD_FOR: Duration = Duration::from_mins(5);
+/// How many bytes of objects that nothing else needs any more may be kept for held lists.
+const HELD_BYTES: u64 = 64 << 20;
+/// How many lists may be held: their trees' own nodes are not counted in bytes.
+const HELD_LISTS: usize = 1024;
+
+struct Held {
+    resource: GroupResource,
+    collection: Collection,
+    since: Instant,
+    /// The resource's superseded bytes when the list was taken in.
+    superseded: u64,
+    /// What the list kept alive already then.
+    burden: u64,
+}
+
+impl Held {
+    /// What this list alone keeps alive: at most what was replaced or deleted since.
+    fn bytes(&self, picture: &Picture) -> u64 {
+        let now = picture.shelf(self.resource).map_or(0, Shelf::superseded);
+        self.burden + now.saturating_sub(self.superseded)
+    }
+}
+
+/// The held lists, oldest first.
+#[derive(Default)]
+pub(crate) struct Holds {
+    held: Mutex<VecDeque<Held>>,
+}
+
+impl Holds {
+    /// Holds `collection`, unless it is held already: paging on does not prolong it.
+    pub(crate) fn hold(&self, picture: &Picture, resource: GroupResource, collection: &Collection) {
+        let revision = collection.revision;
+        let burden = burden(picture, resource, collection);
+        let mut held = self.held.lock();
+        if held
+            .iter()
+            .any(|held| held.resource == resource && held.collection.revision == revision)
+        {
+            return;
+        }
+        held.push_back(Held {
+            resource,
+            collection: collection.clone(),
+            since: Instant::now(),
+            superseded: picture.shelf(resource).map_or(0, Shelf::superseded),
+            burden,
+        });
+        let dropped = overdue(&mut held, picture);
+        drop(held);
+        // Freed only now: dropping a large list takes a while.
+        drop(dropped);
+    }
+
+    /// The held list of `resource` at `revision`.
+    pub(crate) fn find(
+        &self,
+        picture: &Picture,
+        resource: GroupResource,
+        revision: Revision,
+    ) -> Option<Collection> {
+        self.sweep(picture);
+        let held = self.held.lock();
+        let found = held
+            .iter()
+            .find(|held| held.resource == resource && held.collection.revision == revision);
+        found.map(|held| held.collection.clone())
+    }
+
+    /// Lets go of what is over time or over budget.
+    pub(crate) fn sweep(&self, picture: &Picture) {
+        let dropped = {
+            let mut held = self.held.lock();
+            if held.is_empty() {
+                return;
+            }
+            overdue(&mut held, picture)
+        };
+        drop(dropped);
+    }
+}
+
+/// Takes out the lists that are over time, and the oldest while all together are over budget.
+fn overdue(held: &mut VecDeque<Held>, picture: &Picture) -> Vec<Held> {
+    let now = Instant::now();
+    let mut dropped = Vec::new();
+    while let Some(oldest) = held.front() {
+        let late = now.duration_since(oldest.since) >= HELD_FOR;
+        if !late && held.len() <= HELD_LISTS && total(held, picture) <= HELD_BYTES {
+            break;
+        }
+        dropped.extend(held.pop_front());
+    }
+    dropped
+}
+
+/// What all lists together keep alive. Lists of one resource share most of it, so only the heaviest counts.
+fn total(held: &VecDeque<Held>, picture: &Picture) -> u64 {
+    let mut heaviest: BTreeMap<GroupResource, u64> = BTreeMap::new();
+    for held in held {
+        let bytes = heaviest.entry(held.resource).or_default();
+        *bytes = held.bytes(picture).max(*bytes);
+    }
+    heaviest.values().sum()
+}
+
+/// What `collection` keeps alive that `picture` no longer shows. A current list, the usual case, is told at once.
+fn burden(picture: &Picture, resource: GroupResource, collection: &Collection) -> u64 {
+    let current = picture.collection(resource);
+    if current.items.ptr_eq(&collection.items) {
+        return 0;
+    }
+    let gone = collection.items.iter().filter(|&(name, object)| {
+        current
+            .items
+            .get(name)
+            .is_none_or(|now| now.revision() != object.revision())
+    });
+    gone.map(|(_, object)| object.bytes().len() as u64).sum()
+}

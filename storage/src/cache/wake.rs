@@ -1,0 +1,65 @@
+//! Waking those who wait for changes: per resource, so that a write of one does not wake the watchers of another.
+
+use std::collections::HashMap;
+
+use meta::{GroupResource, Revision};
+use parking_lot::Mutex;
+use tokio::sync::watch;
+
+use crate::source::Scope;
+
+/// The bells. Each carries the newest revision; ringing costs nothing but waking whoever waits.
+pub(crate) struct Wake {
+    any: watch::Sender<Revision>,
+    each: Mutex<HashMap<GroupResource, watch::Sender<Revision>>>,
+}
+
+impl Wake {
+    /// Bells nobody has rung since `revision`.
+    pub(crate) fn new(revision: Revision) -> Self {
+        Self {
+            any: watch::Sender::new(revision),
+            each: Mutex::default(),
+        }
+    }
+
+    /// A bell that rings at every change of `scope`, and perhaps more often.
+    pub(crate) fn subscribe(&self, scope: &Scope) -> watch::Receiver<Revision> {
+        match scope {
+            Scope::One(resource) => {
+                let mut each = self.each.lock();
+                let revision = *self.any.borrow();
+                each.entry(*resource)
+                    .or_insert_with(|| watch::Sender::new(revision))
+                    .subscribe()
+            }
+            Scope::Many(_) | Scope::All => self.any.subscribe(),
+        }
+    }
+
+    /// Rings for `resources`, which changed up to `revision`.
+    pub(crate) fn wake(&self, resources: impl IntoIterator<Item = GroupResource>, revision: Revision) {
+        // Senders are cloned out (they are shared pointers), so that a subscriber never waits for a long ring.
+        let bells: Vec<_> = {
+            let each = self.each.lock();
+            resources
+                .into_iter()
+                .filter_map(|resource| each.get(&resource).cloned())
+                .collect()
+        };
+        for bell in bells {
+            ring(&bell, revision);
+        }
+        ring(&self.any, revision);
+    }
+}
+
+/// Never backwards: two writers may ring in another order than they published, and whoever waits for a revision must
+/// not miss it. A ring left out was covered by one made after the same publication.
+fn ring(bell: &watch::Sender<Revision>, revision: Revision) {
+    bell.send_if_modified(|at| {
+        let newer = revision > *at;
+        *at = revision.max(*at);
+        newer
+    });
+}

@@ -1,0 +1,131 @@
+//! A store in one file, for one process: redb underneath, everything in memory above it.
+//!
+//! One committer thread takes whatever lists of steps are queued, checks them against the picture in memory, writes
+//! what they change as one redb transaction, waits for the disk, publishes the next picture and only then answers. So
+//! every acknowledged write survives `kill -9`, and under load many writes share one fsync, without any timer.
+//!
+//! The file holds only the present. History, held lists and fences are in memory: after a restart a watch from an
+//! earlier revision is `Expired`, and the revision goes on where it was.
+
+mod committer;
+mod disk;
+mod header;
+mod load;
+mod record;
+
+use std::path::Path;
+use std::sync::mpsc::{self, Sender};
+use std::sync::{Arc, OnceLock};
+use std::thread::JoinHandle;
+
+use async_trait::async_trait;
+use meta::{GroupResource, Revision};
+use tokio::sync::oneshot;
+
+use crate::cache::{self, Cache};
+use crate::collection::Collection;
+use crate::error::StoreError;
+use crate::history::Limits;
+use crate::source::{At, Scope, Source, Store, Watch, Writer};
+use crate::step::{Applied, Step};
+use committer::{Committer, Request};
+use disk::Opened;
+
+/// Objects in a redb file. Dropping the store finishes what is queued and closes the file.
+pub struct EmbeddedStore {
+    cache: Arc<Cache>,
+    /// Why nothing can be written any more, once that is so.
+    failed: Arc<OnceLock<String>>,
+    queue: Option<Sender<Request>>,
+    committer: Option<JoinHandle<()>>,
+}
+
+impl EmbeddedStore {
+    /// Opens the database `file`, or makes it (readable by its owner only), checks all of it and loads it. Blocks:
+    /// call it where blocking is fine.
+    ///
+    /// # Errors
+    /// `Corrupt`, naming file and record, when anything in the file is not what was written; `Unavailable` when the
+    /// file cannot be read or another process holds it.
+    pub fn open(file: &Path, limits: Limits) -> Result<Self, StoreError> {
+        Self::start(disk::open(file)?, limits)
+    }
+
+    fn start(Opened { disk, picture }: Opened, limits: Limits) -> Result<Self, StoreError> {
+        let name = disk.file().to_owned();
+        let cache = Arc::new(Cache::new(picture));
+        let failed = Arc::new(OnceLock::new());
+        let (queue, requests) = mpsc::channel();
+        let committer = Committer::new(Arc::clone(&cache), disk, limits, Arc::clone(&failed));
+        let committer = std::thread::Builder::new()
+            .name("berth-commit".to_owned())
+            .spawn(move || committer.run(&requests))
+            .map_err(|error| {
+                StoreError::Unavailable(format!("{name}: cannot start the committer: {error}"))
+            })?;
+        Ok(Self {
+            cache,
+            failed,
+            queue: Some(queue),
+            committer: Some(committer),
+        })
+    }
+}
+
+impl Drop for EmbeddedStore {
+    fn drop(&mut self) {
+        // Without its queue the committer finishes what it has and ends.
+        drop(self.queue.take());
+        if let Some(committer) = self.committer.take()
+            && committer.join().is_err()
+        {
+            tracing::error!("the committer of the embedded store panicked");
+        }
+    }
+}
+
+#[async_trait]
+impl Source for EmbeddedStore {
+    async fn list(&self, resource: GroupResource, at: At) -> Result<Collection, StoreError> {
+        self.cache.list(resource, at).await
+    }
+
+    fn cached(&self, resource: GroupResource) -> Collection {
+        self.cache.collection(resource)
+    }
+
+    fn watch(&self, scope: Scope, after: Revision) -> Result<Box<dyn Watch>, StoreError> {
+        self.cache.watch(scope, after)
+    }
+
+    fn revision(&self) -> Revision {
+        self.cache.revision()
+    }
+}
+
+#[async_trait]
+impl Writer for EmbeddedStore {
+    /// Once queued, the steps are applied even when the caller stops waiting.
+    async fn apply(&self, steps: Vec<Step>) -> Result<Vec<Applied>, StoreError> {
+        if steps.is_empty() {
+            return Ok(Vec::new());
+        }
+        let (reply, answer) = oneshot::channel();
+        let queue = self.queue.as_ref().ok_or_else(cache::closed)?;
+        queue
+            .send(Request { steps, reply })
+            .map_err(|_closed| cache::closed())?;
+        answer.await.map_err(|_closed| cache::closed())?
+    }
+}
+
+impl Store for EmbeddedStore {
+    fn hold(&self, resource: GroupResource, collection: &Collection) {
+        self.cache.hold(resource, collection);
+    }
+
+    fn ready(&self) -> Result<(), String> {
+        self.failed.get().map_or(Ok(()), |why| Err(why.clone()))
+    }
+}
+

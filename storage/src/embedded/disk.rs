@@ -1,0 +1,273 @@
+//! The redb file: opening, checking, writing.
+//!
+//! `quick_repair` commits in two phases, so after a crash the newest commit is known to be whole and redb never falls
+//! back to an older one. Opening verifies redb's own checksums of every page (a damaged page is then an error and no
+//! panic, and damaged free space cannot swallow later writes) and after that every record of ours.
+
+use std::fs::{File, OpenOptions};
+use std::io::{ErrorKind, Read};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
+
+use meta::Revision;
+use redb::{Builder, Database, DatabaseError, ReadableDatabase, TableDefinition};
+
+use crate::embedded::{header, load, record};
+use crate::error::StoreError;
+use crate::picture::Picture;
+use crate::stage::Staged;
+use record::Totals;
+
+/// Key and record of every object; see [`record`].
+pub(crate) const RECORDS: TableDefinition<'static, &[u8], &[u8]> = TableDefinition::new("records");
+/// The totals, under [`TOTALS_KEY`].
+pub(crate) const TOTALS: TableDefinition<'static, &str, &[u8]> = TableDefinition::new("totals");
+/// The one key of [`TOTALS`].
+pub(crate) const TOTALS_KEY: &str = "totals";
+/// The revision of an empty store: 0 is no valid resourceVersion.
+const FIRST: Revision = Revision(1);
+/// redb's page cache. Objects are served from memory of our own; this is for the pages that commits go through.
+const PAGE_CACHE: usize = 64 << 20;
+
+/// An open database file.
+pub(crate) struct Disk {
+    database: Database,
+    file: String,
+    totals: Totals,
+}
+
+/// A database file with everything that was in it.
+pub(crate) struct Opened {
+    /// The file.
+    pub(crate) disk: Disk,
+    /// What was in it.
+    pub(crate) picture: Picture,
+}
+
+/// Opens `path`, or makes it, and loads all of it.
+pub(crate) fn open(path: &Path) -> Result<Opened, StoreError> {
+    let file = path.display().to_string();
+    prepare(path).map_err(|error| unreadable(&file, &error))?;
+    check_header(path, &file)?;
+    open_with(&file, |builder| builder.create(path))
+}
+
+/// Opens the database that `open` gives, known as `file` in errors.
+pub(crate) fn open_with(
+    file: &str,
+    open: impl FnOnce(&mut Builder) -> Result<Database, DatabaseError>,
+) -> Result<Opened, StoreError> {
+    guarded(file, || {
+        let mut builder = Builder::new();
+        builder
+            .set_cache_size(PAGE_CACHE)
+            .set_check_integrity_on_open(true);
+        let database = open(&mut builder).map_err(|error| broken(file, error))?;
+        initialize(file, &database)?;
+        let (totals, picture) = load::load(file, &database)?;
+        Ok(Opened {
+            disk: Disk {
+                database,
+                file: file.to_owned(),
+                totals,
+            },
+            picture,
+        })
+    })
+}
+
+impl Disk {
+    /// The file's name, for messages.
+    pub(crate) fn file(&self) -> &str {
+        &self.file
+    }
+
+    /// Writes `changes`, in order, as one transaction that ends at `revision`. When this returns `Ok` it is on disk.
+    ///
+    /// # Errors
+    /// `Unavailable` or `Corrupt`; what the file holds is then uncertain, though never half of `changes`.
+    pub(crate) fn write(&mut self, changes: &[Staged], revision: Revision) -> Result<(), StoreError> {
+        let totals = guarded(&self.file, || {
+            let mut transaction = self
+                .database
+                .begin_write()
+                .map_err(|error| broken(&self.file, error))?;
+            transaction.set_quick_repair(true);
+            let totals = self.fill(&transaction, changes, revision)?;
+            transaction.commit().map_err(|error| broken(&self.file, error))?;
+            Ok(totals)
+        })?;
+        self.totals = totals;
+        Ok(())
+    }
+
+    fn fill(
+        &self,
+        transaction: &redb::WriteTransaction,
+        changes: &[Staged],
+        revision: Revision,
+    ) -> Result<Totals, StoreError> {
+        let fail = |error: redb::Error| broken(&self.file, error);
+        let mut totals = Totals {
+            revision,
+            ..self.totals
+        };
+        let mut records = transaction
+            .open_table(RECORDS)
+            .map_err(|error| fail(error.into()))?;
+        let mut buffer = Vec::new();
+        for (change, _) in changes {
+            let key = record::encode_key(&change.key);
+            let replaced = match &change.new {
+                Some(object) => {
+                    totals.crcs ^= record::encode(&mut buffer, &key, object.revision(), object.bytes());
+                    totals.count += 1;
+                    records.insert(key.as_slice(), buffer.as_slice())
+                }
+                None => records.remove(key.as_slice()),
+            };
+            // The CRC that goes is the stored one: were it computed anew, a difference could never be noticed.
+            let replaced = replaced.map_err(|error| fail(error.into()))?;
+            let gone = replaced.map(|old| record::decode(old.value()).map(|record| record.crc));
+            match (gone, change.old.is_some()) {
+                (None, false) => {}
+                (Some(Some(crc)), true) => {
+                    totals.crcs ^= crc;
+                    totals.count -= 1;
+                }
+                _ => {
+                    return Err(corrupt(
+                        &self.file,
+                        record::show_key(&key),
+                        "differs from the one in memory",
+                    ));
+                }
+            }
+        }
+        drop(records);
+        let mut table = transaction
+            .open_table(TOTALS)
+            .map_err(|error| fail(error.into()))?;
+        table
+            .insert(TOTALS_KEY, totals.encode().as_slice())
+            .map_err(|error| fail(error.into()))?;
+        Ok(totals)
+    }
+}
+
+/// Makes the file before redb does: with access for its owner only (it holds Secrets), and with its directory entry on
+/// disk, so that no power cut takes away a file full of acknowledged writes.
+fn prepare(path: &Path) -> std::io::Result<()> {
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    match options.open(path) {
+        Ok(_) => {
+            let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+            File::open(folder.unwrap_or(Path::new(".")))?.sync_all()
+        }
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(()),
+        Err(error) => Err(error),
+    }
+}
+
+fn check_header(path: &Path, file: &str) -> Result<(), StoreError> {
+    let mut bytes = [0; header::LENGTH];
+    let read = File::open(path).and_then(|mut open| open.read_exact(&mut bytes));
+    match read {
+        Ok(()) => match header::problem(&bytes) {
+            Some(problem) => Err(corrupt(file, "header".to_owned(), problem)),
+            None => Ok(()),
+        },
+        // A new file, or one too short for redb, which says so.
+        Err(error) if error.kind() == ErrorKind::UnexpectedEof => Ok(()),
+        Err(error) => Err(unreadable(file, &error)),
+    }
+}
+
+/// Puts the tables into a new file. A file with one of them but not the other fails in the load.
+fn initialize(file: &str, database: &Database) -> Result<(), StoreError> {
+    let fail = |error: redb::Error| broken(file, error);
+    let read = database.begin_read().map_err(|error| fail(error.into()))?;
+    let tables = read.list_tables().map_err(|error| fail(error.into()))?.count();
+    drop(read);
+    if tables > 0 {
+        return Ok(());
+    }
+    let mut transaction = database.begin_write().map_err(|error| fail(error.into()))?;
+    transaction.set_quick_repair(true);
+    let totals = Totals {
+        revision: FIRST,
+        count: 0,
+        crcs: 0,
+    };
+    transaction
+        .open_table(RECORDS)
+        .map_err(|error| fail(error.into()))?;
+    let mut table = transaction
+        .open_table(TOTALS)
+        .map_err(|error| fail(error.into()))?;
+    table
+        .insert(TOTALS_KEY, totals.encode().as_slice())
+        .map_err(|error| fail(error.into()))?;
+    drop(table);
+    transaction.commit().map_err(|error| fail(error.into()))
+}
+
+/// Runs `work` on the file. redb may panic on pages that are not what it wrote; at this boundary, and nowhere above
+/// it, such a panic becomes an error. What `work` touched is not used again after one.
+fn guarded<T>(file: &str, work: impl FnOnce() -> Result<T, StoreError>) -> Result<T, StoreError> {
+    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| {
+        let text = panic.downcast_ref::<String>().map(String::as_str);
+        let text = text
+            .or_else(|| panic.downcast_ref::<&str>().copied())
+            .unwrap_or("no reason given");
+        Err(corrupt(
+            file,
+            "pages".to_owned(),
+            format!("the database failed on them: {text}"),
+        ))
+    })
+}
+
+/// The error for a record or part of `file` that is not what was written.
+pub(crate) fn corrupt(file: &str, key: String, problem: impl Into<String>) -> StoreError {
+    StoreError::Corrupt {
+        file: file.to_owned(),
+        key,
+        problem: problem.into(),
+    }
+}
+
+/// redb's error as ours.
+pub(crate) fn broken(file: &str, error: impl Into<redb::Error>) -> StoreError {
+    match error.into() {
+        redb::Error::DatabaseAlreadyOpen => StoreError::Unavailable(format!(
+            "{file} is in use: stop the other process, or name another data directory"
+        )),
+        redb::Error::Io(error) if damaged(&error) => corrupt(file, "pages".to_owned(), error.to_string()),
+        redb::Error::Io(error) => unreadable(file, &error),
+        redb::Error::PreviousIo => StoreError::Unavailable(format!("{file}: an earlier write failed")),
+        error @ (redb::Error::Corrupted(_)
+        | redb::Error::UpgradeRequired(_)
+        | redb::Error::RepairAborted
+        | redb::Error::TableTypeMismatch { .. }
+        | redb::Error::TableIsMultimap(_)
+        | redb::Error::TypeDefinitionChanged { .. }
+        | redb::Error::TableDoesNotExist(_)) => corrupt(file, "pages".to_owned(), error.to_string()),
+        error => StoreError::Unavailable(format!("{file}: {error}")),
+    }
+}
+
+/// Errors of reading where nothing is, as a page number gone wrong makes them.
+fn damaged(error: &std::io::Error) -> bool {
+    matches!(
+        error.kind(),
+        ErrorKind::UnexpectedEof | ErrorKind::InvalidData | ErrorKind::InvalidInput
+    )
+}
+
+fn unreadable(file: &str, error: &std::io::Error) -> StoreError {
+    StoreError::Unavailable(format!("{file}: {error}"))
+}

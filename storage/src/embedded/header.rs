@@ -1,0 +1,36 @@
+//! The one damage of a redb file that redb itself cannot notice: a flip of the bit that says which of two commits is
+//! the newest. Both are valid, so following it would silently undo the last commit.
+//!
+//! Layout (redb's file format 3): a 64-byte header whose byte 9 holds flags (1: the second slot is the newest; 2: not
+//! closed cleanly), then two slots of 128 bytes with the transaction number at byte 104 of each.
+
+const FLAGS: usize = 9;
+const SECOND_IS_NEWEST: u8 = 1;
+const UNCLEAN: u8 = 2;
+const SLOTS: [usize; 2] = [64, 64 + 128];
+const TRANSACTION: usize = 104;
+/// The bytes this looks at.
+pub(crate) const LENGTH: usize = 64 + 2 * 128;
+
+/// What is wrong with the first bytes of a database file, if anything is that redb would not notice.
+///
+/// After a crash the other slot may rightly be newer: a commit is on disk a moment before it is made the newest, and
+/// nobody has been told of it. So only cleanly closed files can be judged.
+pub(crate) fn problem(header: &[u8; LENGTH]) -> Option<String> {
+    let flags = header[FLAGS];
+    if flags & UNCLEAN != 0 {
+        return None;
+    }
+    let newest = usize::from(flags & SECOND_IS_NEWEST);
+    let (named, other) = (
+        transaction(header, SLOTS[newest])?,
+        transaction(header, SLOTS[1 - newest])?,
+    );
+    (other > named).then(|| format!("names commit {named} as the newest, but holds commit {other}"))
+}
+
+fn transaction(header: &[u8; LENGTH], slot: usize) -> Option<u64> {
+    header[slot + TRANSACTION..]
+        .first_chunk::<8>()
+        .map(|bytes| u64::from_le_bytes(*bytes))
+}

@@ -1,0 +1,204 @@
+//! How objects and totals are written as bytes, with what is needed to notice any change of them.
+//!
+//! redb does not check what it reads on an ordinary run, so every record carries a CRC32 over key, revision and value,
+//! and one record of totals carries the number of records and the XOR of all their CRCs: a damaged record fails its
+//! own check, a lost or doubled one fails the totals.
+
+use meta::{GroupResource, Key, Revision};
+
+/// Bytes before an object's JSON: CRC32 and revision, little endian.
+const HEAD: usize = 12;
+/// The layout written here; another one is refused.
+const VERSION: u32 = 1;
+/// Bytes of the totals: version, revision, count, XOR of CRCs, own CRC32.
+const TOTALS: usize = 28;
+
+/// What the whole file adds up to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Totals {
+    /// The last revision given out.
+    pub(crate) revision: Revision,
+    /// How many records there are.
+    pub(crate) count: u64,
+    /// The XOR of all their CRCs.
+    pub(crate) crcs: u32,
+}
+
+/// A record as read.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Record<'a> {
+    /// The CRC32 stored in it.
+    pub(crate) crc: u32,
+    /// The revision the object was written at.
+    pub(crate) revision: Revision,
+    /// The object's canonical JSON.
+    pub(crate) json: &'a [u8],
+}
+
+/// The database key of `key`: group, resource, namespace and name, parted by zero bytes, so in list order.
+pub(crate) fn encode_key(key: &Key) -> Vec<u8> {
+    let parts = [
+        key.resource.group,
+        key.resource.resource,
+        &key.namespace,
+        &key.name,
+    ];
+    parts.map(str::as_bytes).join(&0)
+}
+
+/// The key in a database key; `None` when it is none.
+pub(crate) fn decode_key(bytes: &[u8]) -> Option<(&str, &str, &str, &str)> {
+    let mut parts = std::str::from_utf8(bytes).ok()?.splitn(4, '\0');
+    Some((parts.next()?, parts.next()?, parts.next()?, parts.next()?))
+}
+
+/// A database key for people, whatever is in it.
+pub(crate) fn show_key(bytes: &[u8]) -> String {
+    match decode_key(bytes) {
+        Some((group, resource, namespace, name)) => {
+            format!(
+                "record {}",
+                Key::new(GroupResource::intern(group, resource), namespace, name)
+            )
+        }
+        None => format!("record {}", bytes.escape_ascii()),
+    }
+}
+
+/// The CRC32 over everything a record means.
+fn checksum(key: &[u8], revision: Revision, json: &[u8]) -> u32 {
+    let mut hasher = crc32fast::Hasher::new();
+    hasher.update(&(key.len() as u64).to_le_bytes());
+    hasher.update(key);
+    hasher.update(&revision.0.to_le_bytes());
+    hasher.update(json);
+    hasher.finalize()
+}
+
+/// Writes the record of `json` at `key` into `buffer`, which is emptied first; gives its CRC.
+pub(crate) fn encode(buffer: &mut Vec<u8>, key: &[u8], revision: Revision, json: &[u8]) -> u32 {
+    let crc = checksum(key, revision, json);
+    buffer.clear();
+    buffer.extend_from_slice(&crc.to_le_bytes());
+    buffer.extend_from_slice(&revision.0.to_le_bytes());
+    buffer.extend_from_slice(json);
+    crc
+}
+
+/// Reads a record without checking it; `None` when it is too short.
+pub(crate) fn decode(bytes: &[u8]) -> Option<Record<'_>> {
+    let (head, json) = bytes.split_at_checked(HEAD)?;
+    let (crc, revision) = head.split_first_chunk::<4>()?;
+    let revision = Revision(u64::from_le_bytes(revision.try_into().ok()?));
+    Some(Record {
+        crc: u32::from_le_bytes(*crc),
+        revision,
+        json,
+    })
+}
+
+impl Record<'_> {
+    /// Whether the record at `key` is what was written.
+    pub(crate) fn intact(&self, key: &[u8]) -> bool {
+        checksum(key, self.revision, self.json) == self.crc
+    }
+}
+
+impl Totals {
+    /// The bytes of these totals.
+    pub(crate) fn encode(self) -> [u8; TOTALS] {
+        let mut bytes = [0; TOTALS];
+        bytes[..4].copy_from_slice(&VERSION.to_le_bytes());
+        bytes[4..12].copy_from_slice(&self.revision.0.to_le_bytes());
+        bytes[12..20].copy_from_slice(&self.count.to_le_bytes());
+        bytes[20..24].copy_from_slice(&self.crcs.to_le_bytes());
+        let crc = crc32fast::hash(&bytes[..24]);
+        bytes[24..].copy_from_slice(&crc.to_le_bytes());
+        bytes
+    }
+
+    /// Reads totals.
+    ///
+    /// # Errors
+    /// What is wrong with them.
+    pub(crate) fn decode(bytes: &[u8]) -> Result<Self, String> {
+        let fixed: &[u8; TOTALS] = bytes
+            .try_into()
+            .map_err(|_| format!("is {} bytes long, not {TOTALS}", bytes.len()))?;
+        let word = |at: usize| u32::from_le_bytes([fixed[at], fixed[at + 1], fixed[at + 2], fixed[at + 3]]);
+        let long = |at: usize| u64::from(word(at)) | u64::from(word(at + 4)) << 32;
+        if crc32fast::hash(&fixed[..24]) != word(24) {
+            return Err("its checksum does not match".to_owned());
+        }
+        if word(0) != VERSION {
+            return Err(format!(
+                "is of layout {}, this program reads layout {VERSION}",
+                word(0)
+            ));
+        }
+        Ok(Self {
+            revision: Revision(long(4)),
+            count: long(12),
+            crcs: word(20),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SEEDS: GroupResource = GroupResource::new("core.gardener.cloud", "seeds");
+
+    #[test]
+    fn a_record_notices_every_single_bit_flip_in_key_or_value() {
+        let key = encode_key(&Key::new(SEEDS, "", "eu-1"));
+        let mut bytes = Vec::new();
+        encode(&mut bytes, &key, Revision(7), b"{\"a\":1}");
+        assert!(decode(&bytes).unwrap().intact(&key));
+        for bit in 0..bytes.len() * 8 {
+            let mut flipped = bytes.clone();
+            flipped[bit / 8] ^= 1 << (bit % 8);
+            assert!(!decode(&flipped).unwrap().intact(&key), "bit {bit}");
+        }
+        let mut other = key.clone();
+        other[3] ^= 1;
+        assert!(!decode(&bytes).unwrap().intact(&other));
+        assert!(decode(&bytes[..11]).is_none());
+    }
+
+    #[test]
+    fn keys_come_back_and_sort_by_namespace_then_name() {
+        let key = Key::new(SEEDS, "ns", "a");
+        assert_eq!(
+            decode_key(&encode_key(&key)),
+            Some(("core.gardener.cloud", "seeds", "ns", "a"))
+        );
+        assert_eq!(
+            show_key(&encode_key(&key)),
+            "record seeds.core.gardener.cloud/ns/a"
+        );
+        assert!(encode_key(&Key::new(SEEDS, "ns", "z")) < encode_key(&Key::new(SEEDS, "ns-b", "a")));
+        assert!(decode_key(b"nonsense").is_none());
+    }
+
+    #[test]
+    fn totals_come_back_or_say_what_is_wrong() {
+        let totals = Totals {
+            revision: Revision(u64::MAX - 1),
+            count: 3,
+            crcs: 0xdead_beef,
+        };
+        let bytes = totals.encode();
+        assert_eq!(Totals::decode(&bytes), Ok(totals));
+        for bit in 0..bytes.len() * 8 {
+            let mut flipped = bytes;
+            flipped[bit / 8] ^= 1 << (bit % 8);
+            assert!(Totals::decode(&flipped).is_err(), "bit {bit}");
+        }
+        assert_eq!(
+            Totals::decode(&bytes[1..]),
+            Err("is 27 bytes long, not 28".to_owned())
+        );
+    }
+}

@@ -1,0 +1,96 @@
+//! A store in memory: for tests, for `simulate`, and as the target of projections (virtual kinds).
+
+use async_trait::async_trait;
+use meta::{GroupResource, Revision};
+use parking_lot::Mutex;
+
+use crate::cache::Cache;
+use crate::collection::Collection;
+use crate::error::StoreError;
+use crate::fences::Fences;
+use crate::history::Limits;
+use crate::picture::Picture;
+use crate::source::{At, Scope, Source, Store, Watch, Writer};
+use crate::stage::Stage;
+use crate::step::{Applied, Step};
+
+/// Objects in memory. Lists of steps are applied one after the other, each all or nothing.
+pub struct MemoryStore {
+    cache: Cache,
+    limits: Limits,
+    /// Held by whoever is writing; never across an await.
+    writing: Mutex<Fences>,
+}
+
+impl Default for MemoryStore {
+    /// An empty store at revision 1 (0 is no valid resourceVersion) with the default history.
+    fn default() -> Self {
+        Self::new(Revision(1), Limits::default())
+    }
+}
+
+impl MemoryStore {
+    /// An empty store whose first write gets the revision after `start`; nothing is known of what came before, so
+    /// that a watch from an earlier revision is `Expired`. `start` must be above 0 where it is shown to clients.
+    #[must_use]
+    pub fn new(start: Revision, limits: Limits) -> Self {
+        Self {
+            cache: Cache::new(Picture::new(start)),
+            limits,
+            writing: Mutex::new(Fences::new(start)),
+        }
+    }
+
+    /// Applies one list of steps at once, for callers that are not async; the same as [`Writer::apply`].
+    ///
+    /// # Errors
+    /// The first step's error; then nothing has changed.
+    pub fn commit(&self, steps: &[Step]) -> Result<Vec<Applied>, StoreError> {
+        let mut fences = self.writing.lock();
+        let mut stage = Stage::new(&self.cache.picture());
+        let applied = stage.list(&fences, steps)?;
+        if !stage.is_empty() {
+            let touched = stage.touched();
+            self.cache.publish(stage.finish(&mut fences, &self.limits));
+            drop(fences);
+            self.cache.wake(touched);
+        }
+        Ok(applied)
+    }
+}
+
+#[async_trait]
+impl Source for MemoryStore {
+    async fn list(&self, resource: GroupResource, at: At) -> Result<Collection, StoreError> {
+        self.cache.list(resource, at).await
+    }
+
+    fn cached(&self, resource: GroupResource) -> Collection {
+        self.cache.collection(resource)
+    }
+
+    fn watch(&self, scope: Scope, after: Revision) -> Result<Box<dyn Watch>, StoreError> {
+        self.cache.watch(scope, after)
+    }
+
+    fn revision(&self) -> Revision {
+        self.cache.revision()
+    }
+}
+
+#[async_trait]
+impl Writer for MemoryStore {
+    async fn apply(&self, steps: Vec<Step>) -> Result<Vec<Applied>, StoreError> {
+        self.commit(&steps)
+    }
+}
+
+impl Store for MemoryStore {
+    fn hold(&self, resource: GroupResource, collection: &Collection) {
+        self.cache.hold(resource, collection);
+    }
+
+    fn ready(&self) -> Result<(), String> {
+        Ok(())
+    }
+}

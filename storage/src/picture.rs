@@ -1,0 +1,260 @@
+//! Everything a store holds in memory at one revision: the objects of each resource and their known history.
+//!
+//! A picture is immutable once published. The next one is made from a clone (persistent maps: only what changes is
+//! copied), so readers and watchers never take a lock and always see objects, history and revision that agree.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use imbl::OrdMap;
+use meta::{Change, GroupResource, Key, Object, Revision};
+
+use crate::collection::{Collection, Name};
+use crate::error::StoreError;
+use crate::history::{Entry, History, Limits};
+use crate::source::{Event, Scope};
+
+/// Undoing more changes than this to answer a list at a past revision is not cheap any more (about 2 ms).
+const UNDO_LIMIT: usize = 1024;
+
+/// The objects of one resource and what is known of its past.
+#[derive(Clone, Debug)]
+pub(crate) struct Shelf {
+    items: OrdMap<Name, Arc<Object>>,
+    history: History,
+    superseded: u64,
+}
+
+impl Shelf {
+    fn new(start: Revision) -> Self {
+        Self {
+            items: OrdMap::new(),
+            history: History::new(start),
+            superseded: 0,
+        }
+    }
+
+    /// The bytes of all objects ever replaced or deleted here; differences of it say what a held list keeps alive.
+    pub(crate) fn superseded(&self) -> u64 {
+        self.superseded
+    }
+
+    /// The objects as they were at `revision`; `None` when that is unknown or costly to find out.
+    fn items_at(&self, revision: Revision) -> Option<OrdMap<Name, Arc<Object>>> {
+        if revision < self.history.floor() || self.history.count_after(revision) > UNDO_LIMIT {
+            return None;
+        }
+        let mut items = self.items.clone();
+        for entry in self.history.after(revision).rev() {
+            let name = name_of(&entry.event.change.key);
+            match &entry.before {
+                Some(before) => items.insert(name, Arc::clone(before)),
+                None => items.remove(&name),
+            };
+        }
+        Some(items)
+    }
+}
+
+/// The place of `key` in its collection; shares the key's text.
+pub(crate) fn name_of(key: &Key) -> Name {
+    Name {
+        namespace: Arc::clone(&key.namespace),
+        name: Arc::clone(&key.name),
+    }
+}
+
+/// The state of a store at one revision.
+#[derive(Clone, Debug)]
+pub(crate) struct Picture {
+    revision: Revision,
+    start: Revision,
+    shelves: OrdMap<GroupResource, Arc<Shelf>>,
+    history_bytes: usize,
+}
+
+impl Picture {
+    /// An empty store whose next revision follows `start`; nothing is known of what came before.
+    pub(crate) fn new(start: Revision) -> Self {
+        Self {
+            revision: start,
+            start,
+            shelves: OrdMap::new(),
+            history_bytes: 0,
+        }
+    }
+
+    /// The newest revision.
+    pub(crate) fn revision(&self) -> Revision {
+        self.revision
+    }
+
+    /// Every resource with its shelf.
+    pub(crate) fn shelf(&self, resource: GroupResource) -> Option<&Shelf> {
+        self.shelves.get(&resource).map(Arc::as_ref)
+    }
+
+    /// One object.
+    pub(crate) fn get(&self, key: &Key) -> Option<&Arc<Object>> {
+        self.shelves.get(&key.resource)?.items.get(&name_of(key))
+    }
+
+    /// All objects of `resource`.
+    pub(crate) fn collection(&self, resource: GroupResource) -> Collection {
+        let items = self
+            .shelf(resource)
+            .map_or_else(OrdMap::new, |shelf| shelf.items.clone());
+        Collection {
+            revision: self.revision,
+            items,
+        }
+    }
+
+    /// All objects of `resource` as they were at `revision`, when that can be told cheaply.
+    pub(crate) fn collection_at(&self, resource: GroupResource, revision: Revision) -> Option<Collection> {
+        if revision < self.start || revision > self.revision {
+            return None;
+        }
+        let items = match self.shelf(resource) {
+            Some(shelf) => shelf.items_at(revision)?,
+            None => OrdMap::new(),
+        };
+        Some(Collection { revision, items })
+    }
+
+    /// Every change of `resource` after this revision is known.
+    pub(crate) fn floor(&self, resource: GroupResource) -> Revision {
+        self.shelf(resource)
+            .map_or(self.start, |shelf| shelf.history.floor())
+    }
+
+    /// Puts `object` at `key`, or removes what is there; gives what was there. The history is not touched:
+    /// [`Picture::record`] follows when the change is durable.
+    pub(crate) fn set(&mut self, key: &Key, object: Option<Arc<Object>>) -> Option<Arc<Object>> {
+        let shelf = self.shelf_mut(key.resource);
+        let before = match object {
+            Some(object) => shelf.items.insert(name_of(key), object),
+            None => shelf.items.remove(&name_of(key)),
+        };
+        shelf.superseded += before.as_ref().map_or(0, |object| object.bytes().len() as u64);
+        before
+    }
+
+    /// Fills in the objects of a resource in one go, while a store is being loaded.
+    pub(crate) fn load(&mut self, resource: GroupResource, items: OrdMap<Name, Arc<Object>>) {
+        self.shelf_mut(resource).items = items;
+    }
+
+    /// Moves to the revision of the last of `changes` and remembers them, as far as `limits` allow.
+    pub(crate) fn record(&mut self, changes: Vec<(Change, Option<Arc<Object>>)>, limits: &Limits) {
+        let mut touched = BTreeSet::new();
+        for (change, before) in changes {
+            let resource = change.key.resource;
+            self.revision = change.revision;
+            let entry = Entry {
+                event: Arc::new(Event::new(change)),
+                before,
+            };
+            self.history_bytes += self.shelf_mut(resource).history.push(entry);
+            touched.insert(resource);
+        }
+        for resource in touched {
+            while self.shelf_mut(resource).history.over(limits) {
+                self.forget_oldest_of(resource);
+            }
+        }
+        while self.history_bytes > limits.total_bytes {
+            let oldest = self
+                .shelves
+                .iter()
+                .filter_map(|(resource, shelf)| Some((shelf.history.oldest()?, *resource)))
+                .min();
+            match oldest {
+                Some((_, resource)) => self.forget_oldest_of(resource),
+                None => break,
+            }
+        }
+    }
+
+    /// At most `max` changes of `scope` after `cursor`, in revision order.
+    ///
+    /// # Errors
+    /// `Expired` when some of them are no longer known.
+    pub(crate) fn events(
+        &self,
+        scope: &Scope,
+        cursor: Revision,
+        max: usize,
+    ) -> Result<Vec<Arc<Event>>, StoreError> {
+        let shelves = self.shelves_of(scope);
+        if let Some(oldest) = shelves
+            .iter()
+            .map(|shelf| shelf.history.floor())
+            .filter(|floor| *floor > cursor)
+            .max()
+        {
+            return Err(StoreError::Expired {
+                asked: cursor,
+                oldest,
+            });
+        }
+        let mut events: Vec<_> = shelves
+            .iter()
+            .filter(|shelf| shelf.history.moved_after(cursor))
+            .flat_map(|shelf| {
+                shelf
+                    .history
+                    .after(cursor)
+                    .take(max)
+                    .map(|entry| Arc::clone(&entry.event))
+            })
+            .collect();
+        if shelves.len() > 1 {
+            events.sort_unstable_by_key(|event| event.change.revision);
+            events.truncate(max);
+        }
+        Ok(events)
+    }
+
+    /// Whether `scope` has changes after `cursor`, known or forgotten.
+    pub(crate) fn pending(&self, scope: &Scope, cursor: Revision) -> bool {
+        self.shelves_of(scope)
+            .iter()
+            .any(|shelf| shelf.history.moved_after(cursor) || shelf.history.floor() > cursor)
+    }
+
+    /// The oldest revision a watch of `scope` can start after.
+    pub(crate) fn floor_of(&self, scope: &Scope) -> Revision {
+        self.shelves_of(scope)
+            .iter()
+            .map(|shelf| shelf.history.floor())
+            .max()
+            .unwrap_or_default()
+            .max(self.start)
+    }
+
+    fn shelves_of(&self, scope: &Scope) -> Vec<&Shelf> {
+        match scope {
+            Scope::One(resource) => self.shelf(*resource).into_iter().collect(),
+            Scope::Many(resources) => resources
+                .iter()
+                .filter_map(|resource| self.shelf(*resource))
+                .collect(),
+            Scope::All => self.shelves.values().map(Arc::as_ref).collect(),
+        }
+    }
+
+    fn shelf_mut(&mut self, resource: GroupResource) -> &mut Shelf {
+        let start = self.start;
+        Arc::make_mut(
+            self.shelves
+                .entry(resource)
+                .or_insert_with(|| Arc::new(Shelf::new(start))),
+        )
+    }
+
+    fn forget_oldest_of(&mut self, resource: GroupResource) {
+        let freed = self.shelf_mut(resource).history.forget_oldest();
+        self.history_bytes -= freed.unwrap_or_default();
+    }
+}

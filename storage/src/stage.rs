@@ -1,0 +1,242 @@
+//! Checking lists of steps against a picture and working out the next one, before anything is durable.
+
+use std::collections::{BTreeSet, HashMap};
+use std::sync::Arc;
+
+use meta::{Change, Draft, GroupResource, Key, Object, Revision};
+
+use crate::error::StoreError;
+use crate::fences::{self, Fences};
+use crate::history::Limits;
+use crate::picture::Picture;
+use crate::step::{Applied, Expect, Guard, Step, Verb};
+
+/// One change on its way to the disk: the change, and the object before it at its own revision.
+pub(crate) type Staged = (Change, Option<Arc<Object>>);
+
+/// A batch in the making. Each list of steps sees the ones before it; a refused list leaves no trace.
+pub(crate) struct Stage {
+    picture: Picture,
+    revision: Revision,
+    changes: Vec<Staged>,
+    passed: HashMap<Arc<str>, Revision>,
+}
+
+impl Stage {
+    /// An empty batch on top of `base`.
+    pub(crate) fn new(base: &Picture) -> Self {
+        Self {
+            picture: base.clone(),
+            revision: base.revision(),
+            changes: Vec::new(),
+            passed: HashMap::new(),
+        }
+    }
+
+    /// Whether nothing would be written.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.changes.is_empty()
+    }
+
+    /// The changes in order.
+    pub(crate) fn changes(&self) -> &[Staged] {
+        &self.changes
+    }
+
+    /// The resources this batch changes.
+    pub(crate) fn touched(&self) -> BTreeSet<GroupResource> {
+        self.changes
+            .iter()
+            .map(|(change, _)| change.key.resource)
+            .collect()
+    }
+
+    /// The revision after this batch.
+    pub(crate) fn revision(&self) -> Revision {
+        self.revision
+    }
+
+    /// Applies one list of steps, all or nothing.
+    ///
+    /// # Errors
+    /// The first step's error; the batch is then as it was.
+    pub(crate) fn list(&mut self, fences: &Fences, steps: &[Step]) -> Result<Vec<Applied>, StoreError> {
+        // A single step is checked before it changes anything, so only longer lists need a way back.
+        let before = (steps.len() > 1).then(|| self.picture.clone());
+        let (revision, count) = (self.revision, self.changes.len());
+        let mut passing = Vec::new();
+        let result: Result<Vec<_>, _> = steps
+            .iter()
+            .map(|step| self.step(fences, step, &mut passing))
+            .collect();
+        match result {
+            Ok(applied) => {
+                self.passed.extend(passing);
+                Ok(applied)
+            }
+            Err(error) => {
+                if let Some(before) = before {
+                    self.picture = before;
+                }
+                self.revision = revision;
+                self.changes.truncate(count);
+                Err(error)
+            }
+        }
+    }
+
+    /// The picture after this batch, its history kept within `limits`; the passed fences go into `fences`.
+    pub(crate) fn finish(mut self, fences: &mut Fences, limits: &Limits) -> Picture {
+        for (name, revision) in self.passed {
+            fences.pass(name, revision);
+        }
+        self.picture.record(self.changes, limits);
+        self.picture
+    }
+
+    fn step(
+        &mut self,
+        fences: &Fences,
+        step: &Step,
+        passing: &mut Vec<(Arc<str>, Revision)>,
+    ) -> Result<Applied, StoreError> {
+        let current = self.picture.get(&step.key).cloned();
+        let current = expected(step, current)?;
+        let draft = drafted(step)?;
+        self.check_guards(fences, step)?;
+        if let (Some(draft), Some(current)) = (draft, &current)
+            && draft.same_as(current)
+        {
+            return Ok(Applied {
+                object: Arc::clone(current),
+                changed: false,
+            });
+        }
+        self.revision = Revision(self.revision.0 + 1);
+        let fences = step.guards.iter().filter_map(|guard| match guard {
+            Guard::Fence { name, .. } => Some((Arc::clone(name), self.revision)),
+            Guard::Unchanged { .. } => None,
+        });
+        passing.extend(fences);
+        self.write(step, draft, current)
+    }
+
+    fn write(
+        &mut self,
+        step: &Step,
+        draft: Option<&Draft>,
+        before: Option<Arc<Object>>,
+    ) -> Result<Applied, StoreError> {
+        let revision = self.revision;
+        let (old, new) = match (draft, &before) {
+            (Some(draft), _) => (before.clone(), Some(Arc::new(draft.at(revision)))),
+            (None, Some(last)) => (Some(Arc::new(last.draft().at(revision))), None),
+            (None, None) => {
+                return Err(StoreError::NotFound {
+                    key: step.key.clone(),
+                });
+            }
+        };
+        let object = new.as_ref().or(old.as_ref()).map(Arc::clone);
+        let object = object.ok_or_else(|| StoreError::NotFound {
+            key: step.key.clone(),
+        })?;
+        self.picture.set(&step.key, new.clone());
+        let change = Change {
+            revision,
+            key: step.key.clone(),
+            old,
+            new,
+        };
+        self.changes.push((change, before));
+        Ok(Applied {
+            object,
+            changed: true,
+        })
+    }
+
+    /// Guards see the earlier steps of the same list; fences do not, since a list does not stand in its own way.
+    fn check_guards(&self, fences: &Fences, step: &Step) -> Result<(), StoreError> {
+        for guard in &step.guards {
+            match guard {
+                Guard::Unchanged { key, revision } => {
+                    let have = self.picture.get(key).map(|object| object.revision());
+                    if have != Some(*revision) {
+                        return Err(StoreError::Conflict {
+                            key: key.clone(),
+                            have,
+                            want: Some(*revision),
+                        });
+                    }
+                }
+                Guard::Fence { name, not_after } => {
+                    let at = self
+                        .passed
+                        .get(name)
+                        .copied()
+                        .unwrap_or_else(|| fences.last(name));
+                    fences::check(name, at, *not_after)?;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The step's own object as it is, when that is what the step expects.
+fn expected(step: &Step, current: Option<Arc<Object>>) -> Result<Option<Arc<Object>>, StoreError> {
+    let key = || step.key.clone();
+    if step.verb == Verb::Create {
+        return match current {
+            Some(_) => Err(StoreError::AlreadyExists { key: key() }),
+            None => Ok(None),
+        };
+    }
+    let Some(object) = current else {
+        return Err(StoreError::NotFound { key: key() });
+    };
+    let have = object.revision();
+    match step.expect {
+        Expect::Present => Ok(Some(object)),
+        Expect::At(want) if want == have => Ok(Some(object)),
+        Expect::At(want) => Err(StoreError::Conflict {
+            key: key(),
+            have: Some(have),
+            want: Some(want),
+        }),
+        Expect::Absent => Err(StoreError::Conflict {
+            key: key(),
+            have: Some(have),
+            want: None,
+        }),
+    }
+}
+
+/// The step's new object, when the step has one that belongs at its key; `None` for a delete.
+fn drafted(step: &Step) -> Result<Option<&Draft>, StoreError> {
+    let misuse = |problem: String| {
+        Err(StoreError::Misuse {
+            key: step.key.clone(),
+            problem,
+        })
+    };
+    match (step.verb, &step.object) {
+        (Verb::Delete, _) => Ok(None),
+        (_, None) => misuse(format!("a step that does {:?} needs an object", step.verb)),
+        (_, Some(draft)) => match misplaced(&step.key, draft) {
+            Some(problem) => misuse(problem),
+            None => Ok(Some(draft)),
+        },
+    }
+}
+
+fn misplaced(key: &Key, draft: &Draft) -> Option<String> {
+    let meta = draft.meta();
+    if *meta.name != *key.name {
+        return Some(format!("the object's metadata.name is {:?}", meta.name));
+    }
+    if *meta.namespace != *key.namespace {
+        return Some(format!("the object's metadata.namespace is {:?}", meta.namespace));
+    }
+    None
+}
