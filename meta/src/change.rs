@@ -36,6 +36,11 @@ impl Change {
     /// The change that makes `object` appear: how lists, reviews and files are folded into an inventory.
     #[must_use]
     pub fn added(key: Key, object: Arc<Object>) -> Self {
-        Self { revision: object.revision(), key, old: None, new: Some(object) }
+        Self {
+            revision: object.revision(),
+            key,
+            old: None,
+            new: Some(object),
+        }
     }
 }

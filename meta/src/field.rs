@@ -72,8 +72,18 @@ pub struct FieldError {
 }
 
 impl FieldError {
-    fn new(kind: FieldErrorKind, path: impl Into<String>, value: Option<Value>, detail: impl Into<String>) -> Self {
-        Self { kind, path: path.into(), value, detail: detail.into() }
+    fn new(
+        kind: FieldErrorKind,
+        path: impl Into<String>,
+        value: Option<Value>,
+        detail: impl Into<String>,
+    ) -> Self {
+        Self {
+            kind,
+            path: path.into(),
+            value,
+            detail: detail.into(),
+        }
     }
 
     /// A missing value.
@@ -110,12 +120,22 @@ impl FieldError {
 
     /// A text over `max` bytes.
     pub fn too_long(path: impl Into<String>, max: usize) -> Self {
-        Self::new(FieldErrorKind::TooLong, path, None, format!("may not be more than {max} bytes"))
+        Self::new(
+            FieldErrorKind::TooLong,
+            path,
+            None,
+            format!("may not be more than {max} bytes"),
+        )
     }
 
     /// A list over `max` entries.
     pub fn too_many(path: impl Into<String>, have: usize, max: usize) -> Self {
-        Self::new(FieldErrorKind::TooMany, path, Some(have.into()), format!("must have at most {max} items"))
+        Self::new(
+            FieldErrorKind::TooMany,
+            path,
+            Some(have.into()),
+            format!("must have at most {max} items"),
+        )
     }
 
     /// What the value names does not exist.
@@ -179,13 +199,22 @@ mod tests {
     fn errors_read_as_kubernetes_writes_them() {
         let cases = [
             (FieldError::required("spec.x", ""), "spec.x: Required value"),
-            (FieldError::invalid("spec.x", 11, "must be at most 10"), "spec.x: Invalid value: 11: must be at most 10"),
+            (
+                FieldError::invalid("spec.x", 11, "must be at most 10"),
+                "spec.x: Invalid value: 11: must be at most 10",
+            ),
             (
                 FieldError::not_supported("spec.mode", "Most", &["Additive", "Exact"]),
                 "spec.mode: Unsupported value: \"Most\": supported values: \"Additive\", \"Exact\"",
             ),
-            (FieldError::duplicate("spec.l[1]", "a"), "spec.l[1]: Duplicate value: \"a\""),
-            (FieldError::forbidden("spec.x", "is immutable"), "spec.x: Forbidden: is immutable"),
+            (
+                FieldError::duplicate("spec.l[1]", "a"),
+                "spec.l[1]: Duplicate value: \"a\"",
+            ),
+            (
+                FieldError::forbidden("spec.x", "is immutable"),
+                "spec.x: Forbidden: is immutable",
+            ),
         ];
         for (error, text) in cases {
             assert_eq!(error.to_string(), text);

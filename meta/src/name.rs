@@ -24,13 +24,19 @@ impl GroupResource {
     /// so this must never be fed from unchecked requests.
     #[must_use]
     pub fn intern(group: &str, resource: &str) -> Self {
-        Self { group: intern(group), resource: intern(resource) }
+        Self {
+            group: intern(group),
+            resource: intern(resource),
+        }
     }
 }
 
 fn intern(text: &str) -> &'static str {
     static NAMES: OnceLock<Mutex<BTreeSet<&'static str>>> = OnceLock::new();
-    let mut names = NAMES.get_or_init(Mutex::default).lock().unwrap_or_else(PoisonError::into_inner);
+    let mut names = NAMES
+        .get_or_init(Mutex::default)
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner);
     if let Some(known) = names.get(text) {
         return known;
     }
@@ -71,7 +77,11 @@ impl Key {
     /// The key of `namespace`/`name` (an empty namespace for cluster-scoped objects).
     #[must_use]
     pub fn new(resource: GroupResource, namespace: &str, name: &str) -> Self {
-        Self { resource, namespace: namespace.into(), name: name.into() }
+        Self {
+            resource,
+            namespace: namespace.into(),
+            name: name.into(),
+        }
     }
 }
 
@@ -173,6 +183,9 @@ mod tests {
 
     #[test]
     fn interned_resources_equal_static_ones() {
-        assert_eq!(GroupResource::intern("apps", "deployments"), GroupResource::new("apps", "deployments"));
+        assert_eq!(
+            GroupResource::intern("apps", "deployments"),
+            GroupResource::new("apps", "deployments")
+        );
     }
 }

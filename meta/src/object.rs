@@ -71,7 +71,10 @@ pub struct Malformed {
 }
 
 fn malformed(path: &str, problem: impl Into<String>) -> Malformed {
-    Malformed { path: path.to_owned(), problem: problem.into() }
+    Malformed {
+        path: path.to_owned(),
+        problem: problem.into(),
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -99,21 +102,33 @@ impl Draft {
     /// # Errors
     /// When `value` is no JSON object, has no `apiVersion`, `kind` or `metadata.name`, or has metadata of wrong types.
     pub fn new(value: &Value) -> Result<Self, Malformed> {
-        let root = value.as_object().ok_or_else(|| malformed("", "must be an object"))?;
+        let root = value
+            .as_object()
+            .ok_or_else(|| malformed("", "must be an object"))?;
         let api_version = text(root, "apiVersion")?;
         text(root, "kind")?;
         let metadata = root
             .get("metadata")
             .and_then(Value::as_object)
             .ok_or_else(|| malformed("metadata", "must be an object"))?;
-        let meta = Meta::deserialize(&root["metadata"]).map_err(|error| malformed("metadata", error.to_string()))?;
+        let meta =
+            Meta::deserialize(&root["metadata"]).map_err(|error| malformed("metadata", error.to_string()))?;
         if meta.name.is_empty() {
             return Err(malformed("metadata.name", "name is required"));
         }
-        let mut writer = Writer { bytes: Vec::with_capacity(1024), spans: None };
+        let mut writer = Writer {
+            bytes: Vec::with_capacity(1024),
+            spans: None,
+        };
         writer.object(root, api_version, metadata);
-        let spans = writer.spans.ok_or_else(|| malformed("metadata", "must be an object"))?;
-        Ok(Self { bytes: writer.bytes, spans, meta: Arc::new(meta) })
+        let spans = writer
+            .spans
+            .ok_or_else(|| malformed("metadata", "must be an object"))?;
+        Ok(Self {
+            bytes: writer.bytes,
+            spans,
+            meta: Arc::new(meta),
+        })
     }
 
     /// The metadata as it will be stored.
@@ -160,7 +175,14 @@ impl Draft {
             metadata: moved(&self.spans.metadata),
             revision: start..start + digits.len(),
         };
-        Object { bytes: bytes.into(), revision, spans, meta: Arc::clone(&self.meta), value: OnceLock::new(), cells: OnceLock::new() }
+        Object {
+            bytes: bytes.into(),
+            revision,
+            spans,
+            meta: Arc::clone(&self.meta),
+            value: OnceLock::new(),
+            cells: OnceLock::new(),
+        }
     }
 }
 
@@ -198,7 +220,11 @@ impl Writer {
             }
         }
         self.bytes.push(b'}');
-        self.spans = Some(Spans { api_version: api_span, metadata: meta_span, revision: revision..revision });
+        self.spans = Some(Spans {
+            api_version: api_span,
+            metadata: meta_span,
+            revision: revision..revision,
+        });
     }
 
     /// Writes metadata with an empty `resourceVersion` at its sorted place; returns where its digits go.
@@ -337,7 +363,11 @@ impl Object {
             metadata: moved(&self.spans.metadata),
             revision: digits.start..digits.start,
         };
-        Draft { bytes, spans, meta: Arc::clone(&self.meta) }
+        Draft {
+            bytes,
+            spans,
+            meta: Arc::clone(&self.meta),
+        }
     }
 }
 
@@ -375,7 +405,10 @@ mod tests {
     fn revision_stands_last_when_nothing_sorts_after_it() {
         let value = json!({"apiVersion": "v1", "kind": "A", "metadata": {"name": "x"}});
         let object = Object::new(&value, Revision(7)).unwrap();
-        assert_eq!(&object.metadata_bytes()[..], br#"{"name":"x","resourceVersion":"7"}"#);
+        assert_eq!(
+            &object.metadata_bytes()[..],
+            br#"{"name":"x","resourceVersion":"7"}"#
+        );
     }
 
     #[test]
@@ -393,8 +426,16 @@ mod tests {
         let object = Object::new(&sample(), Revision(42)).unwrap();
         let again = object.draft().at(Revision(1_000_000));
         assert_eq!(again.parse()["metadata"]["resourceVersion"], "1000000");
-        assert_eq!(again.metadata_bytes(), Object::new(&sample(), Revision(1_000_000)).unwrap().metadata_bytes());
-        assert_eq!(again.bytes(), Object::new(&sample(), Revision(1_000_000)).unwrap().bytes());
+        assert_eq!(
+            again.metadata_bytes(),
+            Object::new(&sample(), Revision(1_000_000))
+                .unwrap()
+                .metadata_bytes()
+        );
+        assert_eq!(
+            again.bytes(),
+            Object::new(&sample(), Revision(1_000_000)).unwrap().bytes()
+        );
     }
 
     #[test]
@@ -403,8 +444,14 @@ mod tests {
             (json!([]), ""),
             (json!({"kind": "A", "metadata": {"name": "x"}}), "apiVersion"),
             (json!({"apiVersion": "v1", "kind": "A"}), "metadata"),
-            (json!({"apiVersion": "v1", "kind": "A", "metadata": {}}), "metadata.name"),
-            (json!({"apiVersion": "v1", "kind": "A", "metadata": {"name": "x", "labels": {"a": 1}}}), "metadata"),
+            (
+                json!({"apiVersion": "v1", "kind": "A", "metadata": {}}),
+                "metadata.name",
+            ),
+            (
+                json!({"apiVersion": "v1", "kind": "A", "metadata": {"name": "x", "labels": {"a": 1}}}),
+                "metadata",
+            ),
         ] {
             assert_eq!(Draft::new(&value).unwrap_err().path, path);
         }

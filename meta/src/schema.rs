@@ -1,16 +1,33 @@
 //! Structural schemas: what fields an object has, their defaults and rules, in the dialect Kubernetes uses for CRDs.
 //!
 //! A schema is made from a Rust type (doc comments become descriptions) and used four ways: defaulting, validation,
-//! finding unknown fields, and OpenAPI.
+//! finding unknown fields, and OpenAPI. It is compiled once into a tree of nodes; a request walks that tree and
+//! allocates nothing unless something is wrong.
 
-use serde_json::Value;
+mod defaults;
+mod node;
+pub mod object_meta;
+mod path;
+mod structural;
+#[cfg(test)]
+mod tests;
+pub mod types;
+mod unknown;
+mod validate;
+
+use std::sync::Arc;
+
+use serde_json::{Map, Value, json};
 
 use crate::field::FieldError;
+pub(crate) use node::Node;
+use path::Path;
 
 /// A compiled structural schema of one version of one kind.
 #[derive(Clone, Debug)]
 pub struct Schema {
-    root: Value,
+    root: Arc<Value>,
+    node: Arc<Node>,
 }
 
 impl Schema {
@@ -20,26 +37,52 @@ impl Schema {
     /// are given as `#[schemars(extend("x-kubernetes-preserve-unknown-fields" = true))]` and alike
     /// (`x-kubernetes-int-or-string`, `x-kubernetes-list-type`, `x-kubernetes-list-map-keys`). Only `default`s given by
     /// `#[schemars(extend("default" = ..))]` are applied on write.
+    ///
+    /// schemars writes serde's own defaults under the same key. On an `Option` every `default` but `null` is applied;
+    /// on other fields one that is empty (`""`, `0`, `false`, `[]`) or an object counts as serde's and is dropped,
+    /// and where one is meant, say `extend("x-default" = ..)`. Other serde defaults (a text, a number) are applied.
+    ///
+    /// # Panics
+    /// When a `pattern` in `T` is no regular expression: a mistake in the program.
     #[must_use]
     pub fn of<T: schemars::JsonSchema>() -> Self {
-        todo!()
+        Self::from_value(structural::of::<T>())
     }
 
-    /// Fills in the defaults, as a CRD's structural defaulting does: only below objects that are present.
-    pub fn default(&self, _value: &mut Value) {
-        todo!()
+    /// The schema written by hand in `root`, already structural: an object schema with `properties`. `apiVersion`,
+    /// `kind` and `metadata` are added to it.
+    ///
+    /// # Panics
+    /// When a `pattern` is no regular expression: a mistake in the program.
+    #[must_use]
+    pub fn from_value(root: Value) -> Self {
+        let root = with_identity(root);
+        Self {
+            node: Arc::new(Node::compile(&root)),
+            root: Arc::new(root),
+        }
+    }
+
+    /// Fills in the defaults, as a CRD's structural defaulting does: only below objects that are present. A `null` in
+    /// a field that is not nullable is taken out first, and so counts as absent.
+    pub fn default(&self, value: &mut Value) {
+        defaults::apply(&self.node, value);
     }
 
     /// Every violation, in document order.
     #[must_use]
-    pub fn validate(&self, _value: &Value) -> Vec<FieldError> {
-        todo!()
+    pub fn validate(&self, value: &Value) -> Vec<FieldError> {
+        let mut errors = Vec::new();
+        validate::check(&self.node, value, &Path::Root, &mut errors);
+        errors
     }
 
     /// The paths (`spec.x[0].y`) of fields the schema does not know.
     #[must_use]
-    pub fn unknown_fields(&self, _value: &Value) -> Vec<String> {
-        todo!()
+    pub fn unknown_fields(&self, value: &Value) -> Vec<String> {
+        let mut paths = Vec::new();
+        unknown::find(&self.node, value, &Path::Root, &mut paths);
+        paths
     }
 
     /// The schema as an OpenAPI v3 schema object, `apiVersion`, `kind` included and `metadata` as a `$ref` to ObjectMeta.
@@ -47,4 +90,36 @@ impl Schema {
     pub fn openapi(&self) -> &Value {
         &self.root
     }
+
+    pub(crate) fn node(&self) -> &Node {
+        &self.node
+    }
+}
+
+/// Adds the three fields every object has.
+fn with_identity(mut root: Value) -> Value {
+    if !root.is_object() {
+        root = json!({});
+    }
+    root["type"] = "object".into();
+    let fields = ["apiVersion", "kind", "metadata"];
+    if let Some(required) = root.get_mut("required").and_then(Value::as_array_mut) {
+        required.retain(|name| !name.as_str().is_some_and(|name| fields.contains(&name)));
+    }
+    if !root.get("properties").is_some_and(Value::is_object) {
+        root["properties"] = Value::Object(Map::new());
+    }
+    root["properties"]["apiVersion"] = json!({
+        "description": "The API group and version this object is written in, such as `apps/v1`, or `v1` alone in the core group.",
+        "type": "string",
+    });
+    root["properties"]["kind"] = json!({
+        "description": "The kind of this object, in CamelCase. It cannot change.",
+        "type": "string",
+    });
+    root["properties"]["metadata"] = json!({
+        "description": "What every object carries: name, namespace, labels, annotations, owners.",
+        "$ref": object_meta::REFERENCE,
+    });
+    root
 }

@@ -95,7 +95,12 @@ impl Status {
     /// A success with `details`, as a delete answers.
     #[must_use]
     pub fn success(details: Option<Details>) -> Self {
-        Self { status: "Success".to_owned(), details, code: 200, ..Self::failure(200, "", "") }
+        Self {
+            status: "Success".to_owned(),
+            details,
+            code: 200,
+            ..Self::failure(200, "", "")
+        }
     }
 
     fn about(mut self, resource: GroupResource, name: &str) -> Self {
@@ -109,7 +114,11 @@ impl Status {
     /// The same failure with a cause added.
     #[must_use]
     pub fn with_cause(mut self, reason: &str, message: impl Into<String>, field: &str) -> Self {
-        let cause = Cause { reason: reason.to_owned(), message: message.into(), field: field.to_owned() };
+        let cause = Cause {
+            reason: reason.to_owned(),
+            message: message.into(),
+            field: field.to_owned(),
+        };
         self.details.get_or_insert_default().causes.push(cause);
         self
     }
@@ -152,26 +161,42 @@ impl Status {
     /// 404: no such path.
     #[must_use]
     pub fn no_such_path() -> Self {
-        Self::failure(404, "NotFound", "the server could not find the requested resource")
+        Self::failure(
+            404,
+            "NotFound",
+            "the server could not find the requested resource",
+        )
     }
 
     /// 405: the resource does not take this verb.
     #[must_use]
     pub fn method_not_allowed() -> Self {
-        Self::failure(405, "MethodNotAllowed", "the server does not allow this method on the requested resource")
+        Self::failure(
+            405,
+            "MethodNotAllowed",
+            "the server does not allow this method on the requested resource",
+        )
     }
 
     /// 406: none of the accepted media types can be served.
     #[must_use]
     pub fn not_acceptable(accepted: &[&str]) -> Self {
-        let message = format!("only the following media types are accepted: {}", accepted.join(", "));
+        let message = format!(
+            "only the following media types are accepted: {}",
+            accepted.join(", ")
+        );
         Self::failure(406, "NotAcceptable", message)
     }
 
     /// 409: there is one already.
     #[must_use]
     pub fn already_exists(resource: GroupResource, name: &str) -> Self {
-        Self::failure(409, "AlreadyExists", format!("{resource} \"{name}\" already exists")).about(resource, name)
+        Self::failure(
+            409,
+            "AlreadyExists",
+            format!("{resource} \"{name}\" already exists"),
+        )
+        .about(resource, name)
     }
 
     /// 409: the object moved under the write.
@@ -189,22 +214,31 @@ impl Status {
     /// 413: the body is over `limit` bytes.
     #[must_use]
     pub fn too_large(limit: usize) -> Self {
-        Self::failure(413, "RequestEntityTooLarge", format!("Request entity too large: limit is {limit}"))
+        Self::failure(
+            413,
+            "RequestEntityTooLarge",
+            format!("Request entity too large: limit is {limit}"),
+        )
     }
 
     /// 415: the body's media type is not taken here.
     #[must_use]
     pub fn unsupported_media_type(accepted: &[&str]) -> Self {
         let list = accepted.join(", ");
-        let message =
-            format!("the body of the request was in an unknown format - accepted media types include: {list}");
+        let message = format!(
+            "the body of the request was in an unknown format - accepted media types include: {list}"
+        );
         Self::failure(415, "UnsupportedMediaType", message)
     }
 
     /// 422: the object of `kind` (in `group`) breaks its rules; one cause per error.
     #[must_use]
     pub fn invalid(group: &str, kind: &str, name: &str, errors: &[FieldError]) -> Self {
-        let qualified = if group.is_empty() { kind.to_owned() } else { format!("{kind}.{group}") };
+        let qualified = if group.is_empty() {
+            kind.to_owned()
+        } else {
+            format!("{kind}.{group}")
+        };
         let message = format!("{qualified} \"{name}\" is invalid: {}", field::aggregate(errors));
         let mut status = Self::failure(422, "Invalid", message);
         let causes = errors
@@ -232,7 +266,11 @@ impl Status {
 
     /// 500: our fault. The cause is logged, never sent.
     pub fn internal(message: impl Into<String>) -> Self {
-        Self::failure(500, "InternalError", format!("Internal error occurred: {}", message.into()))
+        Self::failure(
+            500,
+            "InternalError",
+            format!("Internal error occurred: {}", message.into()),
+        )
     }
 
     /// 503: not now; tried again after `seconds`.
@@ -248,7 +286,10 @@ impl Status {
     /// `details.retryAfterSeconds`, where there is one.
     #[must_use]
     pub fn retry_after_seconds(&self) -> Option<u32> {
-        self.details.as_ref().map(|details| details.retry_after_seconds).filter(|&seconds| seconds > 0)
+        self.details
+            .as_ref()
+            .map(|details| details.retry_after_seconds)
+            .filter(|&seconds| seconds > 0)
     }
 }
 
@@ -268,7 +309,10 @@ mod tests {
         let invalid = Status::invalid("g", "Foo", "n", &errors);
         assert_eq!(invalid.message, "Foo.g \"n\" is invalid: spec.x: Required value");
         let cause = &invalid.details.unwrap().causes[0];
-        assert_eq!((cause.reason.as_str(), cause.field.as_str()), ("FieldValueRequired", "spec.x"));
+        assert_eq!(
+            (cause.reason.as_str(), cause.field.as_str()),
+            ("FieldValueRequired", "spec.x")
+        );
     }
 
     #[test]

@@ -1,16 +1,165 @@
 //! Strategic merge patch, for Kubernetes' own kinds, driven by the schema's `x-kubernetes-patch-strategy` and
 //! `x-kubernetes-patch-merge-key` extensions.
 
-use serde_json::Value;
+mod directive;
+mod list;
+#[cfg(test)]
+mod tests;
 
-use crate::schema::Schema;
+use serde_json::{Map, Value};
+
+use crate::schema::{Node, Schema};
+use directive::{DELETE_FROM, Directive, ORDER, RETAIN};
 
 /// Applies the strategic merge `patch` to `target`: maps merge, lists replace unless the schema gives a merge key, and
 /// the directives `$patch: replace|delete|merge`, `$retainKeys`, `$deleteFromPrimitiveList` and `$setElementOrder`
 /// are honoured.
 ///
 /// # Errors
-/// A sentence that says which directive or element is wrong and where.
-pub fn apply(_schema: &Schema, _target: &mut Value, _patch: &Value) -> Result<(), String> {
-    todo!()
+/// A sentence that says which directive or element is wrong and where. `target` is then half patched: throw it away.
+pub fn apply(schema: &Schema, target: &mut Value, patch: &Value) -> Result<(), String> {
+    match (target, patch) {
+        (Value::Object(target), Value::Object(patch)) => merge_map(Some(schema.node()), target, patch, ""),
+        (_, Value::Object(_)) => Err("a strategic merge patch applies to an object only".to_owned()),
+        _ => Err("a strategic merge patch must be a JSON object".to_owned()),
+    }
+}
+
+/// How a field takes a patch.
+#[derive(Clone, Copy, Default)]
+struct Strategy<'a> {
+    merge: bool,
+    replace: bool,
+    merge_key: Option<&'a str>,
+}
+
+impl<'a> Strategy<'a> {
+    fn of(node: Option<&'a Node>) -> Self {
+        let named = |name| {
+            let strategy = node.and_then(|node| node.patch_strategy.as_deref());
+            strategy.is_some_and(|strategy| strategy.split(',').any(|part| part.trim() == name))
+        };
+        Self {
+            merge: named("merge"),
+            replace: named("replace"),
+            merge_key: node.and_then(|node| node.patch_merge_key.as_deref()),
+        }
+    }
+}
+
+fn join(path: &str, name: &str) -> String {
+    if path.is_empty() {
+        name.to_owned()
+    } else {
+        format!("{path}.{name}")
+    }
+}
+
+type Fields = Map<String, Value>;
+
+fn merge_map(node: Option<&Node>, target: &mut Fields, patch: &Fields, path: &str) -> Result<(), String> {
+    match Directive::of(patch, path)? {
+        Some(Directive::Replace) => {
+            *target = patch
+                .iter()
+                .filter(|(name, _)| *name != directive::PATCH)
+                .map(cloned)
+                .collect();
+            return Ok(());
+        }
+        Some(Directive::Delete) => {
+            target.clear();
+            return Ok(());
+        }
+        Some(Directive::Merge) | None => {}
+    }
+    if let Some(keys) = patch.get(RETAIN) {
+        directive::retain_keys(target, patch, keys, path)?;
+    }
+    for (name, list) in patch {
+        if let Some(field) = name.strip_prefix(DELETE_FROM) {
+            directive::delete_from(target, field, list, &join(path, name))?;
+        }
+    }
+    for (name, value) in patch.iter().filter(|(name, _)| !directive::is_one(name)) {
+        merge_field(
+            node.and_then(|node| node.field(name)),
+            target,
+            patch,
+            name,
+            value,
+            path,
+        )?;
+    }
+    // An order may be given for a list that is otherwise not patched.
+    for (name, order) in patch {
+        let Some(field) = name.strip_prefix(ORDER) else {
+            continue;
+        };
+        if let (false, Some(Value::Array(have))) = (patch.contains_key(field), target.get_mut(field)) {
+            let strategy = Strategy::of(node.and_then(|node| node.field(field)));
+            let before = have.clone();
+            list::sort(
+                have,
+                &before,
+                list::order(order, &join(path, name))?,
+                strategy.merge_key,
+            );
+        }
+    }
+    Ok(())
+}
+
+fn cloned((name, value): (&String, &Value)) -> (String, Value) {
+    (name.clone(), value.clone())
+}
+
+fn merge_field(
+    node: Option<&Node>,
+    target: &mut Fields,
+    patch: &Fields,
+    name: &str,
+    value: &Value,
+    path: &str,
+) -> Result<(), String> {
+    let path = join(path, name);
+    let strategy = Strategy::of(node);
+    match value {
+        Value::Null => {
+            target.remove(name);
+        }
+        Value::Object(_) if strategy.replace => {
+            target.insert(name.to_owned(), value.clone());
+        }
+        Value::Object(fields) => {
+            let deletes = Directive::of(fields, &path)? == Some(Directive::Delete);
+            if deletes && !target.contains_key(name) {
+                return Ok(());
+            }
+            let have = target.entry(name).or_insert_with(|| Value::Object(Map::new()));
+            if !have.is_object() {
+                *have = Value::Object(Map::new());
+            }
+            if let Value::Object(have) = have {
+                merge_map(node, have, fields, &path)?;
+            }
+        }
+        Value::Array(elements) => {
+            let order = match patch.get(&format!("{ORDER}{name}")) {
+                Some(order) => Some(list::order(order, &path)?),
+                None => None,
+            };
+            let items = node.and_then(|node| node.items.as_deref());
+            let have = match target.remove(name) {
+                Some(Value::Array(have)) => have,
+                _ => Vec::new(),
+            };
+            let merged = list::merge(items, strategy, have, elements, order, &path)?;
+            target.insert(name.to_owned(), Value::Array(merged));
+        }
+        scalar => {
+            target.insert(name.to_owned(), scalar.clone());
+        }
+    }
+    Ok(())
 }

@@ -1,0 +1,221 @@
+//! The compiled form of a schema: what a walk needs at each field, with regular expressions ready.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, LazyLock};
+
+use regex::Regex;
+use serde_json::{Map, Value};
+
+use super::object_meta;
+
+/// The JSON type a field takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Type {
+    Object,
+    Array,
+    String,
+    Integer,
+    Number,
+    Boolean,
+    /// `x-kubernetes-int-or-string`.
+    IntOrString,
+    /// Anything at all.
+    Any,
+}
+
+/// What a list is to a merge and which duplicates it refuses.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum ListType {
+    Atomic,
+    Set,
+    /// Elements are told apart by these fields.
+    Map(Vec<String>),
+}
+
+/// A bound of a number.
+#[derive(Clone, Debug)]
+pub(crate) struct Bound {
+    pub(crate) limit: serde_json::Number,
+    pub(crate) exclusive: bool,
+}
+
+/// A regular expression with the text it was made of.
+#[derive(Clone, Debug)]
+pub(crate) struct Pattern {
+    pub(crate) text: String,
+    pub(crate) regex: Regex,
+}
+
+/// Least and greatest size of a text (in characters), a list or a map.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Size {
+    pub(crate) least: Option<u64>,
+    pub(crate) most: Option<u64>,
+}
+
+/// One field, list element or map value.
+#[derive(Clone, Debug)]
+pub(crate) struct Node {
+    pub(crate) kind: Type,
+    pub(crate) nullable: bool,
+    pub(crate) default: Option<Value>,
+    pub(crate) choices: Option<Vec<Value>>,
+    pub(crate) properties: BTreeMap<String, Arc<Self>>,
+    pub(crate) required: Vec<String>,
+    /// The values of a map.
+    pub(crate) additional: Option<Arc<Self>>,
+    /// Whether fields the schema does not name are kept and not reported.
+    pub(crate) preserve: bool,
+    pub(crate) items: Option<Arc<Self>>,
+    pub(crate) list: ListType,
+    pub(crate) pattern: Option<Pattern>,
+    pub(crate) length: Size,
+    pub(crate) count: Size,
+    pub(crate) entries: Size,
+    pub(crate) minimum: Option<Bound>,
+    pub(crate) maximum: Option<Bound>,
+    pub(crate) multiple_of: Option<f64>,
+    pub(crate) format: Option<String>,
+    pub(crate) patch_strategy: Option<String>,
+    pub(crate) patch_merge_key: Option<String>,
+}
+
+static OBJECT_META: LazyLock<Arc<Node>> =
+    LazyLock::new(|| Arc::new(Node::compile(object_meta::definition())));
+
+impl Node {
+    /// Compiles a structural schema.
+    ///
+    /// # Panics
+    /// When a pattern is no regular expression.
+    pub(crate) fn compile(schema: &Value) -> Self {
+        let empty = Map::new();
+        let schema = schema.as_object().unwrap_or(&empty);
+        Self {
+            kind: kind(schema),
+            nullable: flag(schema, "nullable"),
+            default: schema.get("default").cloned(),
+            choices: schema.get("enum").and_then(Value::as_array).cloned(),
+            properties: properties(schema),
+            required: strings(schema, "required"),
+            additional: child(schema, "additionalProperties"),
+            preserve: flag(schema, "x-kubernetes-preserve-unknown-fields")
+                || schema.get("additionalProperties").and_then(Value::as_bool) == Some(true),
+            items: child(schema, "items"),
+            list: list_type(schema),
+            pattern: text(schema, "pattern").map(pattern),
+            length: size(schema, "minLength", "maxLength"),
+            count: size(schema, "minItems", "maxItems"),
+            entries: size(schema, "minProperties", "maxProperties"),
+            minimum: bound(schema, "minimum", "exclusiveMinimum"),
+            maximum: bound(schema, "maximum", "exclusiveMaximum"),
+            multiple_of: schema.get("multipleOf").and_then(Value::as_f64),
+            format: text(schema, "format").map(str::to_owned),
+            patch_strategy: text(schema, "x-kubernetes-patch-strategy").map(str::to_owned),
+            patch_merge_key: text(schema, "x-kubernetes-patch-merge-key").map(str::to_owned),
+        }
+    }
+
+    /// Whether a `null` here counts as if the field were absent.
+    pub(crate) fn null_is_absent(&self) -> bool {
+        !self.nullable && self.kind != Type::Any
+    }
+
+    /// The node of the field or map entry `name`.
+    pub(crate) fn field(&self, name: &str) -> Option<&Self> {
+        self.properties
+            .get(name)
+            .or(self.additional.as_ref())
+            .map(|node| &**node)
+    }
+}
+
+fn child(schema: &Map<String, Value>, name: &str) -> Option<Arc<Node>> {
+    let child = schema.get(name).filter(|child| child.is_object())?;
+    Some(reference(child).unwrap_or_else(|| Arc::new(Node::compile(child))))
+}
+
+fn properties(schema: &Map<String, Value>) -> BTreeMap<String, Arc<Node>> {
+    let Some(fields) = schema.get("properties").and_then(Value::as_object) else {
+        return BTreeMap::new();
+    };
+    fields
+        .iter()
+        .map(|(name, field)| {
+            (
+                name.clone(),
+                reference(field).unwrap_or_else(|| Arc::new(Node::compile(field))),
+            )
+        })
+        .collect()
+}
+
+/// The one definition a schema may refer to.
+fn reference(schema: &Value) -> Option<Arc<Node>> {
+    let refers = schema.get("$ref").and_then(Value::as_str) == Some(object_meta::REFERENCE);
+    refers.then(|| Arc::clone(&OBJECT_META))
+}
+
+fn kind(schema: &Map<String, Value>) -> Type {
+    if flag(schema, "x-kubernetes-int-or-string") {
+        return Type::IntOrString;
+    }
+    match text(schema, "type") {
+        Some("object") => Type::Object,
+        Some("array") => Type::Array,
+        Some("string") => Type::String,
+        Some("integer") => Type::Integer,
+        Some("number") => Type::Number,
+        Some("boolean") => Type::Boolean,
+        _ => Type::Any,
+    }
+}
+
+fn list_type(schema: &Map<String, Value>) -> ListType {
+    match text(schema, "x-kubernetes-list-type") {
+        Some("set") => ListType::Set,
+        Some("map") => ListType::Map(strings(schema, "x-kubernetes-list-map-keys")),
+        _ => ListType::Atomic,
+    }
+}
+
+fn pattern(text: &str) -> Pattern {
+    let regex = Regex::new(text).unwrap_or_else(|error| panic!("a schema has the pattern '{text}': {error}"));
+    Pattern {
+        text: text.to_owned(),
+        regex,
+    }
+}
+
+fn bound(schema: &Map<String, Value>, name: &str, exclusive: &str) -> Option<Bound> {
+    let limit = schema.get(name)?.as_number()?.clone();
+    Some(Bound {
+        limit,
+        exclusive: flag(schema, exclusive),
+    })
+}
+
+fn size(schema: &Map<String, Value>, least: &str, most: &str) -> Size {
+    let number = |name| schema.get(name).and_then(Value::as_u64);
+    Size {
+        least: number(least),
+        most: number(most),
+    }
+}
+
+fn flag(schema: &Map<String, Value>, name: &str) -> bool {
+    schema.get(name).and_then(Value::as_bool) == Some(true)
+}
+
+fn text<'a>(schema: &'a Map<String, Value>, name: &str) -> Option<&'a str> {
+    schema.get(name).and_then(Value::as_str)
+}
+
+fn strings(schema: &Map<String, Value>, name: &str) -> Vec<String> {
+    let list = schema.get(name).and_then(Value::as_array);
+    list.into_iter()
+        .flatten()
+        .filter_map(Value::as_str)
+        .map(str::to_owned)
+        .collect()
+}

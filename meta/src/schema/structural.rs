@@ -1,0 +1,313 @@
+//! From what schemars says of a Rust type to a structural OpenAPI v3 schema: no references, no unions, no `null` types.
+
+use schemars::JsonSchema;
+use schemars::generate::SchemaSettings;
+use serde_json::{Map, Value, json};
+
+const PRESERVE: &str = "x-kubernetes-preserve-unknown-fields";
+const INT_OR_STRING: &str = "x-kubernetes-int-or-string";
+
+/// The structural schema of `T`, descriptions from its doc comments.
+pub(super) fn of<T: JsonSchema>() -> Value {
+    let settings = SchemaSettings::draft2020_12().with(|settings| {
+        settings.meta_schema = None;
+        settings.inline_subschemas = true;
+    });
+    convert(settings.into_generator().into_root_schema_for::<T>().to_value())
+}
+
+/// Keywords that mean the same in both worlds.
+const KEPT: [&str; 12] = [
+    "description",
+    "pattern",
+    "minLength",
+    "maxLength",
+    "minItems",
+    "maxItems",
+    "minProperties",
+    "maxProperties",
+    "minimum",
+    "maximum",
+    "multipleOf",
+    "nullable",
+];
+
+fn convert(schema: Value) -> Value {
+    let Value::Object(mut from) = schema else {
+        return anything();
+    };
+    let option = allows_null(&from);
+    let mut to = unions(&mut from);
+    for name in KEPT {
+        if let Some(value) = from.remove(name) {
+            to.insert(name.to_owned(), value);
+        }
+    }
+    types(&mut from, &mut to);
+    choices(&mut from, &mut to);
+    format(&mut from, &mut to);
+    exclusive_bounds(&mut from, &mut to);
+    children(&mut from, &mut to);
+    default(&mut from, &mut to, option);
+    if from.get("uniqueItems") == Some(&Value::Bool(true)) {
+        to.insert("x-kubernetes-list-type".to_owned(), "set".into());
+    }
+    to.extend(
+        from.into_iter()
+            .filter(|(name, _)| name.starts_with("x-kubernetes-")),
+    );
+    if to.get(INT_OR_STRING) == Some(&Value::Bool(true)) {
+        to.remove("type");
+        to.remove("format");
+    } else if !to.contains_key("type") {
+        to.insert(PRESERVE.to_owned(), true.into());
+    }
+    Value::Object(to)
+}
+
+fn anything() -> Value {
+    json!({PRESERVE: true})
+}
+
+/// Takes `anyOf`, `oneOf` and `allOf` out of `from` and gives the one schema that covers them.
+fn unions(from: &mut Map<String, Value>) -> Map<String, Value> {
+    let mut to = Map::new();
+    for name in ["anyOf", "oneOf"] {
+        let Some(Value::Array(list)) = from.remove(name) else {
+            continue;
+        };
+        let list = list
+            .into_iter()
+            .filter(|schema| schema.get("type") != Some(&json!("null")));
+        merge_all(&mut to, alternatives(list.map(convert).collect()));
+    }
+    if let Some(Value::Array(list)) = from.remove("allOf") {
+        for schema in list {
+            if let Value::Object(part) = convert(schema) {
+                merge_all(&mut to, part);
+            }
+        }
+    }
+    to
+}
+
+/// Adds `part` to `to`; `properties` and `required` are joined.
+fn merge_all(to: &mut Map<String, Value>, part: Map<String, Value>) {
+    for (name, value) in part {
+        match (name.as_str(), to.get_mut(&name), value) {
+            ("properties", Some(Value::Object(have)), Value::Object(more)) => have.extend(more),
+            ("required", Some(Value::Array(have)), Value::Array(more)) => have.extend(more),
+            (_, _, value) => {
+                to.insert(name, value);
+            }
+        }
+    }
+}
+
+/// One schema for a choice between several: the choice itself is checked by the kind's own rules.
+fn alternatives(list: Vec<Value>) -> Map<String, Value> {
+    if list.len() == 1 {
+        return list
+            .into_iter()
+            .next()
+            .and_then(|only| only.as_object().cloned())
+            .unwrap_or_default();
+    }
+    let all = |kind: &str| list.iter().all(|schema| schema["type"] == kind);
+    let any = |kind: &str| list.iter().any(|schema| schema["type"] == kind);
+    let merged = if all("string") {
+        any_text(&list)
+    } else if all("object") {
+        any_object(list)
+    } else if any("integer") && any("string") && list.len() == 2 {
+        json!({INT_OR_STRING: true})
+    } else {
+        anything()
+    };
+    merged.as_object().cloned().unwrap_or_default()
+}
+
+/// The union of enumerations, each value's documentation in the description; any text when one is open.
+fn any_text(list: &[Value]) -> Value {
+    let mut schema = json!({"type": "string"});
+    if list.iter().all(|schema| schema["enum"].is_array()) {
+        let values = list
+            .iter()
+            .flat_map(|schema| schema["enum"].as_array().into_iter().flatten().cloned());
+        schema["enum"] = values.collect();
+    }
+    let documented: Vec<String> = list
+        .iter()
+        .filter_map(|schema| {
+            Some(format!(
+                "{}: {}",
+                schema["enum"][0].as_str()?,
+                schema["description"].as_str()?
+            ))
+        })
+        .collect();
+    if !documented.is_empty() {
+        schema["description"] = documented.join("\n").into();
+    }
+    schema
+}
+
+/// All fields of all variants; required is only what every variant requires.
+fn any_object(list: Vec<Value>) -> Value {
+    let required: Vec<Value> = list[0]["required"].as_array().cloned().unwrap_or_default();
+    let everywhere = |name: &Value| {
+        list.iter().all(|schema| {
+            schema["required"]
+                .as_array()
+                .is_some_and(|required| required.contains(name))
+        })
+    };
+    let required: Vec<Value> = required.into_iter().filter(|name| everywhere(name)).collect();
+    let open = list.iter().any(|schema| schema[PRESERVE] == true);
+    let mut properties = Map::new();
+    for schema in list {
+        let Some(fields) = schema["properties"].as_object() else {
+            continue;
+        };
+        for (name, field) in fields {
+            match properties.get_mut(name) {
+                None => {
+                    properties.insert(name.clone(), field.clone());
+                }
+                Some(have) if have == field => {}
+                Some(have) => *have = alternatives(vec![have.take(), field.clone()]).into(),
+            }
+        }
+    }
+    let mut schema = json!({"type": "object", "properties": properties});
+    if !required.is_empty() {
+        schema["required"] = required.into();
+    }
+    if open {
+        schema[PRESERVE] = true.into();
+    }
+    schema
+}
+
+fn types(from: &mut Map<String, Value>, to: &mut Map<String, Value>) {
+    let names: Vec<String> = match from.remove("type") {
+        Some(Value::String(name)) => vec![name],
+        Some(Value::Array(list)) => list.iter().filter_map(Value::as_str).map(str::to_owned).collect(),
+        _ => Vec::new(),
+    };
+    let names: Vec<&str> = names
+        .iter()
+        .map(String::as_str)
+        .filter(|&name| name != "null")
+        .collect();
+    match names.as_slice() {
+        [] if from.contains_key("properties") => {
+            to.insert("type".to_owned(), "object".into());
+        }
+        [only] => {
+            to.insert("type".to_owned(), (*only).into());
+        }
+        ["integer", "string"] | ["string", "integer"] => {
+            to.insert(INT_OR_STRING.to_owned(), true.into());
+        }
+        _ => {}
+    }
+}
+
+fn choices(from: &mut Map<String, Value>, to: &mut Map<String, Value>) {
+    if let Some(value) = from.remove("const") {
+        if value.is_string() {
+            to.insert("type".to_owned(), "string".into());
+        }
+        to.insert("enum".to_owned(), vec![value].into());
+    }
+    if let Some(Value::Array(mut values)) = from.remove("enum") {
+        values.retain(|value| !value.is_null());
+        to.insert("enum".to_owned(), values.into());
+    }
+}
+
+/// OpenAPI knows int32 and int64; the other widths have a minimum and a maximum beside them.
+fn format(from: &mut Map<String, Value>, to: &mut Map<String, Value>) {
+    let Some(Value::String(format)) = from.remove("format") else {
+        return;
+    };
+    let format = match format.as_str() {
+        "int8" | "int16" | "uint8" | "uint16" => "int32",
+        "int" | "int128" | "uint" | "uint32" | "uint64" | "uint128" => "int64",
+        other => other,
+    };
+    to.insert("format".to_owned(), format.into());
+}
+
+/// JSON Schema's `exclusiveMinimum: 1` is OpenAPI 3.0's `minimum: 1, exclusiveMinimum: true`.
+fn exclusive_bounds(from: &mut Map<String, Value>, to: &mut Map<String, Value>) {
+    for (exclusive, plain) in [("exclusiveMinimum", "minimum"), ("exclusiveMaximum", "maximum")] {
+        if let Some(limit) = from.remove(exclusive) {
+            to.insert(plain.to_owned(), limit);
+            to.insert(exclusive.to_owned(), true.into());
+        }
+    }
+}
+
+fn children(from: &mut Map<String, Value>, to: &mut Map<String, Value>) {
+    if let Some(Value::Object(fields)) = from.remove("properties") {
+        let fields: Map<String, Value> = fields
+            .into_iter()
+            .map(|(name, field)| (name, convert(field)))
+            .collect();
+        merge_all(
+            to,
+            Map::from_iter([("properties".to_owned(), Value::Object(fields))]),
+        );
+    }
+    if let Some(required @ Value::Array(_)) = from.remove("required") {
+        merge_all(to, Map::from_iter([("required".to_owned(), required)]));
+    }
+    if let Some(items) = from.remove("items") {
+        to.insert("items".to_owned(), convert(items));
+    }
+    match from.remove("additionalProperties") {
+        Some(Value::Bool(true)) => {
+            to.insert(PRESERVE.to_owned(), true.into());
+        }
+        Some(values @ Value::Object(_)) => {
+            to.insert("additionalProperties".to_owned(), convert(values));
+        }
+        // Unknown fields are reported by fieldValidation, never refused by the schema.
+        _ => {}
+    }
+}
+
+/// Whether schemars saw an `Option`.
+fn allows_null(from: &Map<String, Value>) -> bool {
+    let null = Value::from("null");
+    let in_type = from
+        .get("type")
+        .and_then(Value::as_array)
+        .is_some_and(|names| names.contains(&null));
+    let in_union = from.get("anyOf").and_then(Value::as_array);
+    in_type || in_union.is_some_and(|list| list.iter().any(|schema| schema.get("type") == Some(&null)))
+}
+
+/// See `Schema::of` for which defaults are meant. An `Option`'s own default is `null`, so any other one is meant.
+fn default(from: &mut Map<String, Value>, to: &mut Map<String, Value>, option: bool) {
+    let meant = from.remove("x-default");
+    let other = from
+        .remove("default")
+        .filter(|value| !value.is_null() && (option || !is_serdes(value)));
+    if let Some(value) = meant.or(other) {
+        to.insert("default".to_owned(), value);
+    }
+}
+
+/// Whether a `default` looks like one that schemars read off serde: empty, or a whole object.
+fn is_serdes(value: &Value) -> bool {
+    match value {
+        Value::Null | Value::Object(_) => true,
+        Value::Bool(flag) => !flag,
+        Value::Number(number) => number.as_f64() == Some(0.0),
+        Value::String(text) => text.is_empty(),
+        Value::Array(list) => list.is_empty(),
+    }
+}

@@ -1,0 +1,286 @@
+//! Validation of a value against a node, in the words of kube-apiserver's CRD validation.
+
+use std::cmp::Ordering;
+use std::collections::BTreeSet;
+
+use serde_json::{Map, Number, Value};
+
+use super::Node;
+use super::node::{Bound, ListType, Size, Type};
+use super::path::Path;
+use crate::field::FieldError;
+use crate::time;
+
+/// Adds every violation of `value`, which is at `node`.
+pub(super) fn check(node: &Node, value: &Value, path: &Path<'_>, errors: &mut Vec<FieldError>) {
+    if value.is_null() {
+        if !node.nullable && node.kind != Type::Any {
+            errors.push(wrong_type(node, "null", path));
+        }
+        return;
+    }
+    if !has_type(node.kind, value) {
+        errors.push(wrong_type(node, type_name(value), path));
+        return;
+    }
+    if let Some(choices) = &node.choices
+        && !choices.contains(value)
+    {
+        errors.push(not_supported(choices, value, path));
+    }
+    match value {
+        Value::Object(fields) => object(node, fields, path, errors),
+        Value::Array(elements) => array(node, elements, path, errors),
+        Value::String(text) => string(node, text, path, errors),
+        Value::Number(number) => numeric(node, number, path, errors),
+        _ => {}
+    }
+}
+
+fn has_type(kind: Type, value: &Value) -> bool {
+    match kind {
+        Type::Object => value.is_object(),
+        Type::Array => value.is_array(),
+        Type::String => value.is_string(),
+        Type::Integer => value.is_i64(),
+        Type::Number => value.is_number(),
+        Type::Boolean => value.is_boolean(),
+        Type::IntOrString => value.is_i64() || value.is_string(),
+        Type::Any => true,
+    }
+}
+
+fn type_name(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "boolean",
+        Value::Number(number) if number.is_i64() => "integer",
+        Value::Number(_) => "number",
+        Value::String(_) => "string",
+        Value::Array(_) => "array",
+        Value::Object(_) => "object",
+    }
+}
+
+fn wrong_type(node: &Node, have: &str, path: &Path<'_>) -> FieldError {
+    let want = match node.kind {
+        Type::Object => "object",
+        Type::Array => "array",
+        Type::String => "string",
+        Type::Integer => "integer",
+        Type::Number => "number",
+        Type::Boolean => "boolean",
+        Type::IntOrString => "integer,string",
+        Type::Any => "any",
+    };
+    FieldError::type_invalid(
+        path.to_string(),
+        have,
+        format!("{path} in body must be of type {want}: \"{have}\""),
+    )
+}
+
+fn not_supported(choices: &[Value], value: &Value, path: &Path<'_>) -> FieldError {
+    let texts: Vec<String> = choices
+        .iter()
+        .map(|choice| choice.as_str().map_or_else(|| choice.to_string(), str::to_owned))
+        .collect();
+    let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+    FieldError::not_supported(path.to_string(), value.clone(), &texts)
+}
+
+fn invalid(path: &Path<'_>, value: impl Into<Value>, rule: &str) -> FieldError {
+    FieldError::invalid(path.to_string(), value, format!("{path} in body {rule}"))
+}
+
+fn object(node: &Node, fields: &Map<String, Value>, path: &Path<'_>, errors: &mut Vec<FieldError>) {
+    for name in &node.required {
+        let absent = match (fields.get(name), node.field(name)) {
+            (None, _) => true,
+            (Some(value), Some(field)) => value.is_null() && field.null_is_absent(),
+            (Some(_), None) => false,
+        };
+        if absent {
+            errors.push(FieldError::required(Path::Field(path, name).to_string(), ""));
+        }
+    }
+    let count = fields.len();
+    if node.entries.most.is_some_and(|most| count as u64 > most) {
+        errors.push(too_many(path, count, node.entries));
+    }
+    if let Some(least) = node.entries.least.filter(|&least| (count as u64) < least) {
+        errors.push(invalid(
+            path,
+            Value::Object(fields.clone()),
+            &format!("should have at least {least} properties"),
+        ));
+    }
+    for (name, value) in fields {
+        let Some(field) = node.field(name) else { continue };
+        // The absence of a required field has been reported above.
+        if value.is_null() && field.null_is_absent() && node.properties.contains_key(name) {
+            continue;
+        }
+        check(field, value, &Path::Field(path, name), errors);
+    }
+}
+
+fn array(node: &Node, elements: &[Value], path: &Path<'_>, errors: &mut Vec<FieldError>) {
+    let count = elements.len();
+    if node.count.most.is_some_and(|most| count as u64 > most) {
+        errors.push(too_many(path, count, node.count));
+    }
+    if let Some(least) = node.count.least.filter(|&least| (count as u64) < least) {
+        errors.push(invalid(
+            path,
+            Value::Array(elements.to_vec()),
+            &format!("should have at least {least} items"),
+        ));
+    }
+    if let Some(items) = &node.items {
+        for (index, element) in elements.iter().enumerate() {
+            check(items, element, &Path::Index(path, index), errors);
+        }
+    }
+    duplicates(node, elements, path, errors);
+}
+
+fn too_many(path: &Path<'_>, have: usize, size: Size) -> FieldError {
+    let most = size
+        .most
+        .and_then(|most| usize::try_from(most).ok())
+        .unwrap_or(usize::MAX);
+    FieldError::too_many(path.to_string(), have, most)
+}
+
+/// Elements of sets, and of lists with map keys, must differ.
+fn duplicates(node: &Node, elements: &[Value], path: &Path<'_>, errors: &mut Vec<FieldError>) {
+    let identity = |element: &Value| -> Value {
+        match &node.list {
+            ListType::Map(keys) => {
+                let known = keys.iter().filter_map(|key| {
+                    let default = || node.items.as_ref()?.properties.get(key)?.default.as_ref();
+                    let value = element.get(key).or_else(default)?;
+                    Some((key.clone(), value.clone()))
+                });
+                known.collect::<Map<String, Value>>().into()
+            }
+            _ => element.clone(),
+        }
+    };
+    if node.list == ListType::Atomic || elements.len() < 2 {
+        return;
+    }
+    let mut seen = BTreeSet::new();
+    for (index, element) in elements.iter().enumerate() {
+        let identity = identity(element);
+        // Values have no order; their canonical text has one.
+        if !seen.insert(identity.to_string()) {
+            errors.push(FieldError::duplicate(
+                Path::Index(path, index).to_string(),
+                identity,
+            ));
+        }
+    }
+}
+
+fn string(node: &Node, text: &str, path: &Path<'_>, errors: &mut Vec<FieldError>) {
+    let Size { least, most } = node.length;
+    if least.is_some() || most.is_some() {
+        let length = text.chars().count() as u64;
+        if let Some(most) = most.filter(|&most| length > most) {
+            errors.push(FieldError::too_long(
+                path.to_string(),
+                usize::try_from(most).unwrap_or(usize::MAX),
+            ));
+        }
+        if let Some(least) = least.filter(|&least| length < least) {
+            errors.push(invalid(
+                path,
+                text,
+                &format!("should be at least {least} chars long"),
+            ));
+        }
+    }
+    if let Some(pattern) = node
+        .pattern
+        .as_ref()
+        .filter(|pattern| !pattern.regex.is_match(text))
+    {
+        errors.push(invalid(path, text, &format!("should match '{}'", pattern.text)));
+    }
+    if let Some(format) = node.format.as_deref().filter(|format| !has_format(format, text)) {
+        let detail = format!("{path} in body must be of type {format}: {text:?}");
+        errors.push(FieldError::type_invalid(path.to_string(), text, detail));
+    }
+}
+
+/// Whether `text` is of `format`; formats nobody checks hold.
+fn has_format(format: &str, text: &str) -> bool {
+    match format {
+        "date-time" => time::parse(text).is_some(),
+        "date" => text.parse::<jiff::civil::Date>().is_ok(),
+        "uuid" => text.parse::<uuid::Uuid>().is_ok(),
+        "byte" => {
+            use base64::Engine as _;
+            base64::engine::general_purpose::STANDARD.decode(text).is_ok()
+        }
+        "ipv4" => text.parse::<std::net::Ipv4Addr>().is_ok(),
+        "ipv6" => text.parse::<std::net::Ipv6Addr>().is_ok(),
+        _ => true,
+    }
+}
+
+fn numeric(node: &Node, number: &Number, path: &Path<'_>, errors: &mut Vec<FieldError>) {
+    if node.format.as_deref() == Some("int32")
+        && number
+            .as_i64()
+            .is_some_and(|number| i32::try_from(number).is_err())
+    {
+        let detail = format!("{path} in body must be of type int32: \"{number}\"");
+        errors.push(FieldError::type_invalid(
+            path.to_string(),
+            Value::Number(number.clone()),
+            detail,
+        ));
+    }
+    let value = || Value::Number(number.clone());
+    if let Some(Bound { limit, exclusive }) = &node.minimum {
+        let order = compare(number, limit);
+        if order == Ordering::Less || (*exclusive && order == Ordering::Equal) {
+            let words = if *exclusive {
+                "greater than"
+            } else {
+                "greater than or equal to"
+            };
+            errors.push(invalid(path, value(), &format!("should be {words} {limit}")));
+        }
+    }
+    if let Some(Bound { limit, exclusive }) = &node.maximum {
+        let order = compare(number, limit);
+        if order == Ordering::Greater || (*exclusive && order == Ordering::Equal) {
+            let words = if *exclusive {
+                "less than"
+            } else {
+                "less than or equal to"
+            };
+            errors.push(invalid(path, value(), &format!("should be {words} {limit}")));
+        }
+    }
+    if let (Some(unit), Some(have)) = (node.multiple_of, number.as_f64())
+        && (have / unit).fract() != 0.0
+    {
+        errors.push(invalid(path, value(), &format!("should be a multiple of {unit}")));
+    }
+}
+
+/// Integers are compared exactly, anything else as doubles.
+fn compare(a: &Number, b: &Number) -> Ordering {
+    match (a.as_i64(), b.as_i64()) {
+        (Some(a), Some(b)) => a.cmp(&b),
+        _ => {
+            let double = |number: &Number| number.as_f64().unwrap_or(f64::NAN);
+            double(a).total_cmp(&double(b))
+        }
+    }
+}

@@ -1,0 +1,82 @@
+//! The directives of a strategic merge patch.
+
+use serde_json::{Map, Value};
+
+use super::join;
+
+pub(super) const PATCH: &str = "$patch";
+pub(super) const RETAIN: &str = "$retainKeys";
+pub(super) const DELETE_FROM: &str = "$deleteFromPrimitiveList/";
+pub(super) const ORDER: &str = "$setElementOrder/";
+
+/// The value of `$patch`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Directive {
+    Replace,
+    Delete,
+    Merge,
+}
+
+impl Directive {
+    /// The directive in `fields`, if there is one.
+    pub(super) fn of(fields: &Map<String, Value>, path: &str) -> Result<Option<Self>, String> {
+        let Some(value) = fields.get(PATCH) else {
+            return Ok(None);
+        };
+        match value.as_str() {
+            Some("replace") => Ok(Some(Self::Replace)),
+            Some("delete") => Ok(Some(Self::Delete)),
+            Some("merge") => Ok(Some(Self::Merge)),
+            _ => {
+                let place = join(path, PATCH);
+                Err(format!(
+                    "{place}: unknown patch type {value}: must be \"replace\", \"delete\" or \"merge\""
+                ))
+            }
+        }
+    }
+}
+
+/// Whether `name` is a directive rather than a field.
+pub(super) fn is_one(name: &str) -> bool {
+    name == PATCH || name == RETAIN || name.starts_with(DELETE_FROM) || name.starts_with(ORDER)
+}
+
+/// `$retainKeys`: drops every field of `target` that is not listed; the patch may only set listed ones.
+pub(super) fn retain_keys(
+    target: &mut Map<String, Value>,
+    patch: &Map<String, Value>,
+    keys: &Value,
+    path: &str,
+) -> Result<(), String> {
+    let place = join(path, RETAIN);
+    let Some(keys) = keys.as_array() else {
+        return Err(format!("{place}: must be a list of field names"));
+    };
+    let listed = |name: &str| keys.iter().any(|key| key.as_str() == Some(name));
+    for (name, value) in patch {
+        if !is_one(name) && !value.is_null() && !listed(name) {
+            return Err(format!(
+                "{place}: the patch sets \"{name}\", which the list does not name"
+            ));
+        }
+    }
+    target.retain(|name, _| listed(name));
+    Ok(())
+}
+
+/// `$deleteFromPrimitiveList/<field>`: takes the listed values out of the list.
+pub(super) fn delete_from(
+    target: &mut Map<String, Value>,
+    field: &str,
+    values: &Value,
+    path: &str,
+) -> Result<(), String> {
+    let Some(values) = values.as_array() else {
+        return Err(format!("{path}: must be a list of values"));
+    };
+    if let Some(Value::Array(have)) = target.get_mut(field) {
+        have.retain(|value| !values.contains(value));
+    }
+    Ok(())
+}

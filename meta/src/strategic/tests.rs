@@ -1,0 +1,184 @@
+//! Tables of cases: target, patch, result.
+
+use serde_json::{Value, json};
+
+use super::apply;
+use crate::schema::Schema;
+
+fn schema() -> Schema {
+    Schema::from_value(json!({
+        "properties": {
+            "data": {"type": "object", "additionalProperties": {"type": "string"}},
+            "plain": {"type": "array", "items": {"type": "string"}},
+            "set": {"type": "array", "items": {"type": "string"}, "x-kubernetes-patch-strategy": "merge"},
+            "ports": {
+                "type": "array", "x-kubernetes-patch-strategy": "merge", "x-kubernetes-patch-merge-key": "port",
+                "items": {"type": "object", "properties": {
+                    "port": {"type": "integer"},
+                    "name": {"type": "string"},
+                    "hosts": {"type": "array", "items": {"type": "string"}, "x-kubernetes-patch-strategy": "merge"},
+                }},
+            },
+            "whole": {"type": "object", "x-kubernetes-patch-strategy": "replace", "properties": {}},
+            "strategy": {"type": "object", "x-kubernetes-patch-strategy": "retainKeys", "properties": {}},
+        },
+    }))
+}
+
+fn patched(mut target: Value, patch: &Value) -> Result<Value, String> {
+    apply(&schema(), &mut target, patch).map(|()| target)
+}
+
+#[test]
+fn patches_merge_as_the_schema_says() {
+    let cases = [
+        // Maps merge, null deletes, scalars replace.
+        (
+            json!({"data": {"a": "1", "b": "2"}}),
+            json!({"data": {"a": null, "c": "3"}}),
+            json!({"data": {"b": "2", "c": "3"}}),
+        ),
+        (
+            json!({}),
+            json!({"data": {"a": "1", "b": null}}),
+            json!({"data": {"a": "1"}}),
+        ),
+        (
+            json!({"x": [1], "y": 1}),
+            json!({"x": {"a": 1}, "y": null}),
+            json!({"x": {"a": 1}}),
+        ),
+        // Lists replace without a strategy, unite or merge with one.
+        (
+            json!({"plain": ["a"]}),
+            json!({"plain": ["b"]}),
+            json!({"plain": ["b"]}),
+        ),
+        (
+            json!({"set": ["a", "b"]}),
+            json!({"set": ["b", "c"]}),
+            json!({"set": ["a", "b", "c"]}),
+        ),
+        (
+            json!({"ports": [{"port": 1, "name": "a"}, {"port": 2}]}),
+            json!({"ports": [{"port": 2, "name": "b"}, {"port": 3, "name": null}]}),
+            json!({"ports": [{"port": 1, "name": "a"}, {"port": 2, "name": "b"}, {"port": 3}]}),
+        ),
+        (
+            json!({"ports": [{"port": 1, "hosts": ["x"]}]}),
+            json!({"ports": [{"port": 1, "hosts": ["y"]}]}),
+            json!({"ports": [{"port": 1, "hosts": ["x", "y"]}]}),
+        ),
+        // metadata has its strategies too.
+        (
+            json!({"metadata": {"finalizers": ["a"], "ownerReferences": [{"uid": "1", "name": "n"}]}}),
+            json!({"metadata": {"finalizers": ["b"], "ownerReferences": [{"$patch": "delete", "uid": "1"}]}}),
+            json!({"metadata": {"finalizers": ["a", "b"], "ownerReferences": []}}),
+        ),
+        // $patch.
+        (
+            json!({"data": {"a": "1"}}),
+            json!({"data": {"$patch": "replace", "b": "2"}}),
+            json!({"data": {"b": "2"}}),
+        ),
+        (
+            json!({"data": {"a": "1"}}),
+            json!({"data": {"$patch": "delete"}}),
+            json!({"data": {}}),
+        ),
+        (json!({}), json!({"data": {"$patch": "delete"}}), json!({})),
+        (
+            json!({"data": {"a": "1"}}),
+            json!({"data": {"$patch": "merge", "b": "2"}}),
+            json!({"data": {"a": "1", "b": "2"}}),
+        ),
+        (
+            json!({"ports": [{"port": 1}, {"port": 2}]}),
+            json!({"ports": [{"$patch": "delete", "port": 1}]}),
+            json!({"ports": [{"port": 2}]}),
+        ),
+        (
+            json!({"ports": [{"port": 1}, {"port": 2}]}),
+            json!({"ports": [{"$patch": "replace"}, {"port": 3}]}),
+            json!({"ports": [{"port": 3}]}),
+        ),
+        (
+            json!({"whole": {"a": 1}}),
+            json!({"whole": {"b": 1}}),
+            json!({"whole": {"b": 1}}),
+        ),
+        // $retainKeys.
+        (
+            json!({"strategy": {"type": "Rolling", "rolling": {"max": 1}}}),
+            json!({"strategy": {"$retainKeys": ["type"], "type": "Recreate"}}),
+            json!({"strategy": {"type": "Recreate"}}),
+        ),
+        // $deleteFromPrimitiveList.
+        (
+            json!({"set": ["a", "b", "c"]}),
+            json!({"$deleteFromPrimitiveList/set": ["b", "x"], "set": ["d"]}),
+            json!({"set": ["a", "c", "d"]}),
+        ),
+        // $setElementOrder.
+        (
+            json!({"set": ["a", "b", "c"]}),
+            json!({"$setElementOrder/set": ["c", "d", "a"], "set": ["d"]}),
+            json!({"set": ["b", "c", "d", "a"]}),
+        ),
+        (
+            json!({"ports": [{"port": 1}, {"port": 2}, {"port": 3}]}),
+            json!({"$setElementOrder/ports": [{"port": 3}, {"port": 1}]}),
+            json!({"ports": [{"port": 2}, {"port": 3}, {"port": 1}]}),
+        ),
+        (
+            json!({"ports": [{"port": 1}]}),
+            json!({"$setElementOrder/ports": [{"port": 9}, {"port": 1}], "ports": [{"port": 9}]}),
+            json!({"ports": [{"port": 9}, {"port": 1}]}),
+        ),
+    ];
+    for (target, patch, result) in cases {
+        assert_eq!(patched(target, &patch), Ok(result), "{patch}");
+    }
+}
+
+#[test]
+fn what_kubectl_apply_sends_for_an_unchanged_object_changes_nothing() {
+    let object = json!({"ports": [{"port": 1, "name": "a"}, {"port": 2}], "data": {"a": "1"}});
+    let patch = json!({"$setElementOrder/ports": [{"port": 1}, {"port": 2}]});
+    assert_eq!(patched(object.clone(), &patch), Ok(object));
+}
+
+#[test]
+fn malformed_patches_say_what_and_where() {
+    let cases = [
+        (json!([]), "a strategic merge patch must be a JSON object"),
+        (
+            json!({"data": {"$patch": "rename"}}),
+            "data.$patch: unknown patch type \"rename\": must be \"replace\", \"delete\" or \"merge\"",
+        ),
+        (
+            json!({"ports": [{"name": "x"}]}),
+            "ports[0]: does not contain the declared merge key: port",
+        ),
+        (json!({"ports": ["x"]}), "ports[0]: must be an object"),
+        (
+            json!({"set": [{}]}),
+            "set: merges scalars only, as its schema gives no merge key",
+        ),
+        (
+            json!({"$setElementOrder/set": "a", "set": []}),
+            "set: must be a list",
+        ),
+        (
+            json!({"strategy": {"$retainKeys": ["type"], "rolling": 1}}),
+            "strategy.$retainKeys: the patch sets \"rolling\", which the list does not name",
+        ),
+    ];
+    for (patch, words) in cases {
+        assert_eq!(
+            patched(json!({"set": ["a"]}), &patch).unwrap_err(),
+            words,
+            "{patch}"
+        );
+    }
+}
