@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use admission::Plugin;
+use admission::{Denied, Plugin};
 use meta::{Change, FieldError, GroupResource, Key, Kind, Object, Timestamp};
 use scheduling::{Ix, Reason};
 
@@ -166,4 +166,14 @@ pub trait Inventory: Send + Sync + 'static {
 
     /// Exactly what binding would write, in order: every prefix is a valid state, and deciding again finishes it.
     fn writes(&self, decision: &Decision) -> Vec<Write>;
+
+    /// Judges `new`, which somebody wants to store over the demand `old` through a binding subresource of the system's
+    /// own (Gardener's `shoots/binding`), and fills in what the system fills in there. Gives the fences the write must
+    /// pass, as [`Decision::fences`]. Systems without such a subresource have nothing to say.
+    ///
+    /// # Errors
+    /// What speaks against the binding.
+    fn own_binding(&self, _old: &serde_json::Value, _new: &mut serde_json::Value) -> Result<Vec<Arc<str>>, Denied> {
+        Ok(Vec::new())
+    }
 }

@@ -1,1 +1,35 @@
-//! dialect-gardener.
+//! Gardener: every Shoot's control plane gets a Seed (seed gardener-scheduler.md, facts/gardener.md, CONTRACT.md
+//! sections 3 and 6).
+//!
+//! First every filter judges every seed, then the strategy or the purpose narrows down what is left, then the seed with
+//! the fewest shoots is picked, ties by name. Start reading at `solve` (the pipeline), `filters` (the rules) and `fleet`
+//! (what is known); [`kind`] holds the API objects.
+
+pub mod admission;
+mod binding;
+mod cidr;
+pub mod config;
+mod decide;
+mod dialect;
+mod distance;
+mod duration;
+mod filters;
+mod fleet;
+pub mod group;
+pub mod kind;
+mod reader;
+mod request;
+mod solve;
+mod words;
+
+use std::sync::Arc;
+
+pub use binding::check_binding;
+pub use dialect::Gardener;
+pub use fleet::Fleet;
+
+/// The dialect.
+#[must_use]
+pub fn dialect() -> Arc<dyn dialect_contract::Dialect> {
+    Arc::new(Gardener)
+}

@@ -1,0 +1,81 @@
+//! The admission rule beside the kinds' own validation: `spec.seedName` changes through `shoots/binding` only.
+//!
+//! The kind refuses it too (422). This plugin runs first, so that clients see the 403 that Gardener answers.
+
+use admission::{Denied, Operation, Plugin, Request};
+use serde_json::Value;
+
+use crate::group::SHOOTS;
+use crate::kind::shoot::binding::ONLY_BY_BINDING;
+
+/// Refuses plain updates of a Shoot's `spec.seedName`.
+#[derive(Clone, Copy, Debug)]
+pub struct SeedNameGuard;
+
+impl Plugin for SeedNameGuard {
+    fn name(&self) -> &'static str {
+        "ShootBinding"
+    }
+
+    fn handles(&self, request: &Request<'_>) -> bool {
+        request.operation == Operation::Update && request.resource == SHOOTS && request.subresource.is_empty()
+    }
+
+    fn mutate(
+        &self,
+        request: &Request<'_>,
+        object: &mut Value,
+        _warnings: &mut Vec<String>,
+    ) -> Result<(), Denied> {
+        let name = |value: &Value| {
+            value
+                .pointer("/spec/seedName")
+                .filter(|name| !name.is_null())
+                .cloned()
+        };
+        match request.old {
+            Some(old) if name(old) != name(object) => {
+                Err(Denied::Forbidden(format!("spec.seedName {ONLY_BY_BINDING}")))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use admission::UserInfo;
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn plain_updates_may_not_touch_the_seed_name() {
+        let user = UserInfo::default();
+        let old = json!({"spec": {"seedName": "a"}});
+        let request = Request {
+            operation: Operation::Update,
+            resource: SHOOTS,
+            kind: "Shoot",
+            subresource: "",
+            namespace: "garden-dev",
+            name: "foo",
+            user: &user,
+            old: Some(&old),
+            dry_run: false,
+        };
+        assert!(SeedNameGuard.handles(&request));
+        let mutate = |mut new: Value| SeedNameGuard.mutate(&request, &mut new, &mut Vec::new());
+        assert!(mutate(json!({"spec": {"seedName": "a", "region": "x"}})).is_ok());
+        for new in [json!({"spec": {"seedName": "b"}}), json!({"spec": {}})] {
+            let status = mutate(new).unwrap_err().into_status(&request);
+            assert_eq!(status.code, 403);
+            assert!(status.message.contains("shoots/binding"), "{}", status.message);
+        }
+        let by_binding = Request {
+            subresource: "binding",
+            ..request.clone()
+        };
+        assert!(!SeedNameGuard.handles(&by_binding));
+    }
+}

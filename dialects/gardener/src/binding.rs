@@ -1,0 +1,149 @@
+//! Binding a shoot to a seed: what the scheduler writes, and what is checked when somebody binds by hand.
+
+use std::sync::Arc;
+
+use admission::Denied;
+use dialect_contract::{Action, Decision, Write, WriteVerb};
+use meta::FieldError;
+use scheduling::{Filter, Verdict};
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::decide::fence;
+use crate::filters::{Capacity, CloudProfileSelector, Code, Networks, Provider, Taints};
+use crate::fleet::seed::Row;
+use crate::fleet::shoot::Wants;
+use crate::fleet::{Fleet, Seats};
+use crate::kind::shoot::BINDING;
+use crate::kind::shoot::binding::{DefaultRanges, bind};
+use crate::kind::shoot::spec::Shoot;
+use crate::request::Request;
+use crate::words;
+
+/// One update of the shoot through `shoots/binding`, or nothing when nothing is to be bound.
+pub(crate) fn writes(fleet: &Fleet, decision: &Decision) -> Vec<Write> {
+    let bound = decision
+        .changes
+        .iter()
+        .find(|change| change.action == Action::Bind);
+    let (Some(bound), Some(shoot)) = (bound, fleet.shoot(&decision.demand)) else {
+        return Vec::new();
+    };
+    let Some((_, row)) = fleet.seed(&bound.cluster_name) else {
+        return Vec::new();
+    };
+    let mut object = shoot.object.parse();
+    if let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) {
+        metadata.remove("resourceVersion");
+    }
+    bind(&mut object, &row.name, ranges(row));
+    vec![Write {
+        verb: WriteVerb::Update,
+        key: decision.demand.clone(),
+        subresource: BINDING,
+        object,
+        base: Some(shoot.object.revision()),
+    }]
+}
+
+fn ranges(row: &Row) -> DefaultRanges<'_> {
+    let defaults = row.record.seed.spec.networks.shoot_defaults.as_ref();
+    DefaultRanges {
+        pods: defaults.and_then(|defaults| defaults.pods.as_deref()),
+        services: defaults.and_then(|defaults| defaults.services.as_deref()),
+    }
+}
+
+/// Judges the shoot `new` that is to be stored over `old` through `shoots/binding`, by Gardener's own rules, and writes
+/// into it the network ranges its seed gives. Gives the fences the write must pass.
+///
+/// Checked are (facts section 8): the seed is there and not being deleted, its taints are tolerated, there is room, the
+/// cloud profile's labels and the provider types fit, the networks are disjoint, and, when a bound shoot moves, both
+/// seeds have a backup. Not checked, so that an operator can bind on purpose: visibility, readiness, region, distance,
+/// DNS and the shoot's own labels. How the name itself may change is the kind's rule.
+///
+/// # Errors
+/// [`Denied::Invalid`] with everything that speaks against the binding, at `spec.seedName`.
+pub fn check_binding(fleet: &Fleet, old: &Value, new: &mut Value) -> Result<Vec<Arc<str>>, Denied> {
+    // A body that cannot be read, or names no seed, is refused by the kind with the exact field.
+    let Ok(shoot) = Shoot::deserialize(&*new) else {
+        return Ok(Vec::new());
+    };
+    let Some(name) = shoot.spec.seed_name.as_deref().filter(|name| !name.is_empty()) else {
+        return Ok(Vec::new());
+    };
+    let held = old
+        .pointer("/spec/seedName")
+        .and_then(Value::as_str)
+        .filter(|name| !name.is_empty());
+    if held == Some(name) {
+        return Ok(Vec::new());
+    }
+    let Some((candidate, row)) = fleet.seed(name) else {
+        return Err(Denied::Invalid(vec![FieldError::not_found(
+            "spec.seedName",
+            name,
+        )]));
+    };
+    let wants = Wants::read(&shoot.spec).map_err(|problem| refused("spec.seedSelector", name, problem))?;
+    let Some(profile) = fleet.profile_of(&wants) else {
+        let path = if shoot.spec.cloud_profile.is_some() {
+            "spec.cloudProfile.name"
+        } else {
+            "spec.cloudProfileName"
+        };
+        return Err(Denied::Invalid(vec![FieldError::not_found(
+            path,
+            wants.profile.1,
+        )]));
+    };
+    let seats = Seats::of(held, old.pointer("/status/seedName").and_then(Value::as_str));
+    let request = Request::new(fleet, &wants, profile, &seats.0);
+    let mut errors = Vec::new();
+    let mut refuse = |sentence: String| errors.push(FieldError::invalid("spec.seedName", name, sentence));
+    if row.facts.deleting {
+        refuse(words::refusal(row, &wants, None, Code::Deleting.with(0)).1);
+    }
+    let filters: [&dyn Filter<Request<'_>>; 5] =
+        [&Provider, &CloudProfileSelector, &Taints, &Networks, &Capacity];
+    for filter in filters {
+        if let Verdict::Reject(reason) = filter.check(&request, candidate) {
+            refuse(words::refusal(row, &wants, None, reason).1);
+        }
+    }
+    if let Some(held) = held {
+        backups(fleet, held, row).into_iter().for_each(refuse);
+    }
+    if !errors.is_empty() {
+        return Err(Denied::Invalid(errors));
+    }
+    if held.is_none() {
+        bind(new, name, ranges(row));
+    }
+    Ok(vec![fence(name)])
+}
+
+fn refused(path: &str, value: &str, problem: String) -> Denied {
+    Denied::Invalid(vec![FieldError::invalid(path, value, problem)])
+}
+
+/// A control plane moves by way of its backup.
+fn backups(fleet: &Fleet, held: &str, row: &Row) -> Vec<String> {
+    let without = |row: &Row| row.record.seed.spec.backup.is_none();
+    let mut problems = Vec::new();
+    if fleet.seed(held).is_none_or(|(_, from)| without(from)) {
+        problems.push(format!(
+            "the shoot cannot leave seed \"{held}\", which has no backup (spec.backup)"
+        ));
+    }
+    if without(row) {
+        problems.push(format!(
+            "the shoot cannot move to seed \"{}\", which has no backup (spec.backup)",
+            row.name
+        ));
+    }
+    problems
+}
+
+#[cfg(test)]
+mod tests;

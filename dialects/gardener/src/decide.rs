@@ -1,0 +1,262 @@
+//! Deciding about one shoot.
+
+use std::sync::Arc;
+
+use dialect_contract::{Action, Ask, BindingChange, Current, Decision, Outcome, Refused};
+use meta::FieldError;
+use scheduling::{Ix, Solved};
+
+use crate::fleet::Fleet;
+use crate::fleet::profile::Profile;
+use crate::fleet::shoot::{Record, Wants};
+use crate::group::SEEDS;
+use crate::kind::shoot::spec::CLOUD_PROFILE;
+use crate::request::{Request, Rule};
+use crate::solve::{Solution, solve};
+use crate::words;
+
+/// What the words of a decision need beside its indices.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Detail {
+    /// The rule that narrowed the candidates down; `None` when the pipeline never ran.
+    pub(crate) rule: Option<Rule>,
+    /// The smallest distance, where distances count.
+    pub(crate) minimum: Option<u32>,
+    /// Whether the caller chose the seed.
+    pub(crate) chosen: bool,
+}
+
+impl Fleet {
+    /// Decides about the shoot of `ask`.
+    pub(crate) fn decide_shoot(&self, ask: &Ask<'_>) -> Option<Result<Decision, Refused>> {
+        let shoot = Arc::clone(self.shoot(ask.demand)?);
+        Some(self.judge(&shoot, ask))
+    }
+
+    fn judge(&self, shoot: &Record, ask: &Ask<'_>) -> Result<Decision, Refused> {
+        let verdict = Verdict { shoot, ask };
+        if shoot.deleting {
+            let mut decision = verdict.without_a_run(Outcome::Released, "Released");
+            decision.changes = verdict.changes(Action::Unbind);
+            return Ok(decision);
+        }
+        if !shoot.wants.is_ours() {
+            return Ok(verdict.without_a_run(Outcome::Ignored, "Ignored"));
+        }
+        if let Some(seed) = &shoot.seed {
+            return self.keep(&verdict, seed);
+        }
+        if self.config_problem.is_some() {
+            return Ok(verdict.without_a_run(Outcome::Invalid, "ConfigInvalid"));
+        }
+        let Some(profile) = self.profile_of(&shoot.wants) else {
+            return Ok(verdict.without_a_run(Outcome::Invalid, "CloudProfileNotFound"));
+        };
+        let solution = solve(&Request::new(self, &shoot.wants, profile, &shoot.seats.0));
+        let picked = match ask.chosen {
+            Some(names) => Some(self.choose(shoot, &solution, names)?),
+            None => solution.solved.ranked.first().copied(),
+        };
+        Ok(self.scheduled(&verdict, solution, picked))
+    }
+
+    /// The profile a shoot names. Only profiles without a namespace are read.
+    pub(crate) fn profile_of(&self, wants: &Wants) -> Option<&Arc<Profile>> {
+        let (kind, name) = &wants.profile;
+        if kind == CLOUD_PROFILE {
+            self.profiles.get(name.as_str())
+        } else {
+            None
+        }
+    }
+
+    fn scheduled(&self, verdict: &Verdict<'_>, solution: Solution, picked: Option<Ix>) -> Decision {
+        let Some(candidate) = picked else {
+            return verdict.after_a_run(Outcome::Unschedulable, "NoSuitableSeed", self, solution);
+        };
+        let mut decision = verdict.after_a_run(Outcome::Scheduled, "Picked", self, solution);
+        let cluster_name = Arc::clone(&self.row(candidate).name);
+        decision.fences = vec![fence(&cluster_name)];
+        decision.changes = vec![BindingChange {
+            action: Action::Bind,
+            cluster_name,
+            from: "",
+            to: "",
+        }];
+        decision.solved.picked = vec![candidate];
+        decision
+    }
+
+    /// A bound shoot stays where it is; the pipeline runs for the explanation alone.
+    fn keep(&self, verdict: &Verdict<'_>, seed: &Arc<str>) -> Result<Decision, Refused> {
+        if let Some(names) = verdict.ask.chosen {
+            self.must_be_kept(names, seed)?;
+        }
+        let shoot = verdict.shoot;
+        let mut decision = match self.profile_of(&shoot.wants) {
+            Some(profile) => {
+                let solution = solve(&Request::new(self, &shoot.wants, profile, &shoot.seats.0));
+                verdict.after_a_run(Outcome::Unchanged, "Kept", self, solution)
+            }
+            None => verdict.without_a_run(Outcome::Unchanged, "Kept"),
+        };
+        decision.solved.picked = self
+            .seed(seed)
+            .map(|(candidate, _)| candidate)
+            .into_iter()
+            .collect();
+        decision.changes = verdict.changes(Action::Keep);
+        Ok(decision)
+    }
+
+    /// Moving a bound shoot is a control plane migration, which Gardener takes through its own subresource.
+    fn must_be_kept(&self, names: &[String], seed: &str) -> Result<(), Refused> {
+        let mut errors = too_many(names);
+        for (index, name) in names.iter().enumerate().filter(|(_, name)| name.as_str() != seed) {
+            let path = format!("spec.targets[{index}]");
+            let detail = if self.seed(name).is_none() {
+                format!("there is no seed \"{name}\"; the shoot is bound to seed \"{seed}\"")
+            } else {
+                format!(
+                    "the shoot is bound to seed \"{seed}\"; moving it is a control plane migration, which is written \
+                     through shoots/binding"
+                )
+            };
+            errors.push(FieldError::invalid(path, name.as_str(), detail));
+        }
+        if errors.is_empty() {
+            Ok(())
+        } else {
+            Err(Refused { errors })
+        }
+    }
+
+    /// The one seed the caller chose, if no filter refuses it.
+    fn choose(&self, shoot: &Record, solution: &Solution, names: &[String]) -> Result<Ix, Refused> {
+        let mut errors = too_many(names);
+        let mut chosen = None;
+        for (index, name) in names.iter().enumerate() {
+            let path = format!("spec.targets[{index}]");
+            let Some((candidate, row)) = self.seed(name) else {
+                errors.push(FieldError::invalid(
+                    path,
+                    name.as_str(),
+                    format!("there is no {SEEDS} \"{name}\""),
+                ));
+                continue;
+            };
+            let refusals = solution.solved.rejections_of(candidate);
+            if refusals.is_empty() {
+                chosen = Some(candidate);
+                continue;
+            }
+            let minimum = solution.minimum;
+            let reasons: Vec<String> = refusals
+                .iter()
+                .map(|refusal| {
+                    let (token, sentence) = words::refusal(row, &shoot.wants, minimum, refusal.reason);
+                    format!("{token}: {sentence}")
+                })
+                .collect();
+            errors.push(FieldError::invalid(path, name.as_str(), reasons.join("; ")));
+        }
+        match chosen {
+            Some(candidate) if errors.is_empty() => Ok(candidate),
+            None if errors.is_empty() => {
+                let detail = "name one seed, or give no targets to let the scheduler pick";
+                Err(Refused {
+                    errors: vec![FieldError::required("spec.targets", detail)],
+                })
+            }
+            _ => Err(Refused { errors }),
+        }
+    }
+}
+
+fn too_many(names: &[String]) -> Vec<FieldError> {
+    if names.len() > 1 {
+        vec![FieldError::too_many("spec.targets", names.len(), 1)]
+    } else {
+        Vec::new()
+    }
+}
+
+/// The name every write that counts a seed's shoots passes.
+pub(crate) fn fence(seed: &str) -> Arc<str> {
+    format!("gardener/seeds/{seed}").into()
+}
+
+/// The parts of a decision that are the same however it ends.
+struct Verdict<'a> {
+    shoot: &'a Record,
+    ask: &'a Ask<'a>,
+}
+
+impl Verdict<'_> {
+    fn without_a_run(&self, outcome: Outcome, reason: &'static str) -> Decision {
+        let detail = Detail {
+            rule: None,
+            minimum: None,
+            chosen: self.ask.chosen.is_some(),
+        };
+        Decision {
+            demand: self.ask.demand.clone(),
+            demand_revision: self.shoot.object.revision(),
+            outcome,
+            reason,
+            solved: Solved::default(),
+            scorers: Vec::new(),
+            unknown: Vec::new(),
+            current: self.current(),
+            changes: Vec::new(),
+            fences: Vec::new(),
+            due_at: None,
+            now: self.ask.now,
+            detail: Box::new(detail),
+        }
+    }
+
+    fn after_a_run(
+        &self,
+        outcome: Outcome,
+        reason: &'static str,
+        fleet: &Fleet,
+        solution: Solution,
+    ) -> Decision {
+        let rule = Some(Rule::of(fleet.config.strategy, &self.shoot.wants));
+        let detail = Detail {
+            rule,
+            minimum: solution.minimum,
+            chosen: self.ask.chosen.is_some(),
+        };
+        Decision {
+            solved: solution.solved,
+            scorers: solution.scorers,
+            detail: Box::new(detail),
+            ..self.without_a_run(outcome, reason)
+        }
+    }
+
+    fn current(&self) -> Vec<Current> {
+        let seed = self.shoot.seed.iter();
+        seed.map(|name| Current {
+            cluster_name: Arc::clone(name),
+            state: "",
+        })
+        .collect()
+    }
+
+    fn changes(&self, action: Action) -> Vec<BindingChange> {
+        let seed = self.shoot.seed.iter();
+        seed.map(|name| BindingChange {
+            action,
+            cluster_name: Arc::clone(name),
+            from: "",
+            to: "",
+        })
+        .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests;

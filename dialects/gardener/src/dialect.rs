@@ -1,0 +1,60 @@
+//! Gardener as one of the dialects.
+
+use std::sync::Arc;
+
+use admission::Plugin;
+use dialect_contract::config;
+use dialect_contract::dialect::{DemandKind, Dialect, Inventory};
+use meta::{FieldError, GroupResource, Kind};
+use serde_json::Value;
+
+use crate::admission::SeedNameGuard;
+use crate::config::Config;
+use crate::fleet::Fleet;
+use crate::group::{CLOUD_PROFILES, DIALECT, SEEDS, SHOOTS, VERSION};
+use crate::kind;
+
+/// Gardener: shoots want a seed.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Gardener;
+
+const DEMANDS: &[DemandKind] = &[DemandKind {
+    resource: SHOOTS,
+    kind: "Shoot",
+    version: VERSION,
+    namespaced: true,
+}];
+
+impl Dialect for Gardener {
+    fn name(&self) -> &'static str {
+        DIALECT
+    }
+
+    fn kinds(&self) -> Vec<Arc<dyn Kind>> {
+        kind::all()
+    }
+
+    fn reads(&self) -> Vec<GroupResource> {
+        vec![CLOUD_PROFILES, SEEDS, SHOOTS, config::RESOURCE]
+    }
+
+    fn demands(&self) -> &'static [DemandKind] {
+        DEMANDS
+    }
+
+    fn target(&self) -> GroupResource {
+        SEEDS
+    }
+
+    fn inventory(&self) -> Arc<dyn Inventory> {
+        Arc::new(Fleet::default())
+    }
+
+    fn admission(&self) -> Vec<Arc<dyn Plugin>> {
+        vec![Arc::new(SeedNameGuard)]
+    }
+
+    fn validate_config(&self, spec: &Value, path: &str) -> Vec<FieldError> {
+        Config::read(Some(spec), path).err().unwrap_or_default()
+    }
+}

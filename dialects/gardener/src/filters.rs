@@ -1,0 +1,319 @@
+//! The filters, in the order of CONTRACT.md section 3. Each judges every seed, so that every refusal is known.
+
+use scheduling::{Filter, Ix, Reason, Verdict};
+
+use crate::cidr::Range;
+use crate::fleet::seed::Row;
+use crate::fleet::shoot::Wants;
+use crate::request::{Request, Rule};
+
+/// Why a filter refuses a seed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[repr(u16)]
+pub(crate) enum Code {
+    Deleting,
+    NotReady,
+    Invisible,
+    ProviderMismatch,
+    ProfileMismatch,
+    ShootMismatch,
+    Untolerated,
+    DnsDisabled,
+    NetworksOverlap,
+    RangeMissing,
+    Full,
+    NotSameRegion,
+    NotSameProvider,
+    NotMinimalDistance,
+}
+
+impl Code {
+    /// Every code, by its number.
+    pub(crate) const ALL: [Self; 14] = [
+        Self::Deleting,
+        Self::NotReady,
+        Self::Invisible,
+        Self::ProviderMismatch,
+        Self::ProfileMismatch,
+        Self::ShootMismatch,
+        Self::Untolerated,
+        Self::DnsDisabled,
+        Self::NetworksOverlap,
+        Self::RangeMissing,
+        Self::Full,
+        Self::NotSameRegion,
+        Self::NotSameProvider,
+        Self::NotMinimalDistance,
+    ];
+
+    /// The token.
+    pub(crate) const fn token(self) -> &'static str {
+        match self {
+            Self::Deleting => "Deleting",
+            Self::NotReady => "NotReady",
+            Self::Invisible => "Invisible",
+            Self::ProviderMismatch => "ProviderMismatch",
+            Self::ProfileMismatch | Self::ShootMismatch => "SelectorMismatch",
+            Self::Untolerated => "Untolerated",
+            Self::DnsDisabled => "DNSDisabled",
+            Self::NetworksOverlap => "NetworksOverlap",
+            Self::RangeMissing => "RangeMissing",
+            Self::Full => "Full",
+            Self::NotSameRegion => "NotSameRegion",
+            Self::NotSameProvider => "NotSameProvider",
+            Self::NotMinimalDistance => "NotMinimalDistance",
+        }
+    }
+
+    /// The reason with a detail for its words.
+    pub(crate) const fn with(self, detail: u32) -> Reason {
+        Reason {
+            code: self as u16,
+            detail,
+        }
+    }
+
+    fn refuse(self) -> Verdict {
+        Verdict::Reject(self.with(0))
+    }
+}
+
+/// The filters' names; the last one's place is [`STRATEGY`].
+pub(crate) const NAMES: &[&str] = &[
+    "Usable",
+    "Provider",
+    "CloudProfileSelector",
+    "ShootSelector",
+    "Taints",
+    "DNS",
+    "Networks",
+    "Capacity",
+    "Strategy",
+];
+
+/// The place of the strategy among the filters.
+pub(crate) const STRATEGY: u16 = 8;
+
+/// The filters by place. The strategy refuses nothing here where it must know what the others left.
+pub(crate) fn all<'a>() -> [&'a dyn Filter<Request<'a>>; 9] {
+    [
+        &Usable,
+        &Provider,
+        &CloudProfileSelector,
+        &ShootSelector,
+        &Taints,
+        &Dns,
+        &Networks,
+        &Capacity,
+        &Strategy,
+    ]
+}
+
+/// Not being deleted, ready, and visible to the scheduler.
+pub(crate) struct Usable;
+
+impl Filter<Request<'_>> for Usable {
+    fn name(&self) -> &'static str {
+        NAMES[0]
+    }
+
+    fn check(&self, request: &Request<'_>, candidate: Ix) -> Verdict {
+        let facts = &request.row(candidate).facts;
+        if facts.deleting {
+            Code::Deleting.refuse()
+        } else if !facts.ready {
+            Code::NotReady.refuse()
+        } else if !facts.visible {
+            Code::Invisible.refuse()
+        } else {
+            Verdict::Pass
+        }
+    }
+}
+
+/// Of a provider type that both selectors let in; the shoot's own when neither names any.
+pub(crate) struct Provider;
+
+impl Filter<Request<'_>> for Provider {
+    fn name(&self) -> &'static str {
+        NAMES[1]
+    }
+
+    fn check(&self, request: &Request<'_>, candidate: Ix) -> Verdict {
+        pass(
+            request.admits_provider(request.row(candidate)),
+            Code::ProviderMismatch,
+        )
+    }
+}
+
+/// With the labels the cloud profile asks for.
+pub(crate) struct CloudProfileSelector;
+
+impl Filter<Request<'_>> for CloudProfileSelector {
+    fn name(&self) -> &'static str {
+        NAMES[2]
+    }
+
+    fn check(&self, request: &Request<'_>, candidate: Ix) -> Verdict {
+        pass(
+            request
+                .profile_labels
+                .matches(&request.row(candidate).facts.labels),
+            Code::ProfileMismatch,
+        )
+    }
+}
+
+/// With the labels the shoot asks for.
+pub(crate) struct ShootSelector;
+
+impl Filter<Request<'_>> for ShootSelector {
+    fn name(&self) -> &'static str {
+        NAMES[3]
+    }
+
+    fn check(&self, request: &Request<'_>, candidate: Ix) -> Verdict {
+        pass(
+            request.shoot_labels.matches(&request.row(candidate).facts.labels),
+            Code::ShootMismatch,
+        )
+    }
+}
+
+/// All of its taints tolerated (facts section 4.3).
+pub(crate) struct Taints;
+
+/// The detail of [`Code::Untolerated`] when there are more taints than tolerations.
+pub(crate) const TOO_FEW_TOLERATIONS: u32 = u32::MAX;
+
+impl Filter<Request<'_>> for Taints {
+    fn name(&self) -> &'static str {
+        NAMES[4]
+    }
+
+    fn check(&self, request: &Request<'_>, candidate: Ix) -> Verdict {
+        match untolerated(request.row(candidate), request.wants) {
+            Some(detail) => Verdict::Reject(Code::Untolerated.with(detail)),
+            None => Verdict::Pass,
+        }
+    }
+}
+
+/// The index of the first taint that is not tolerated.
+fn untolerated(row: &Row, wants: &Wants) -> Option<u32> {
+    let taints = &row.facts.taints;
+    let first = (0u32..).zip(taints.iter()).find(|(_, taint)| {
+        let tolerated = wants.tolerations.get(&taint.key).is_some_and(|value| {
+            taint
+                .value
+                .as_deref()
+                .is_none_or(|wanted| wanted.is_empty() || wanted == value)
+        });
+        !tolerated
+    });
+    match first {
+        Some((index, _)) => Some(index),
+        None => (taints.len() > wants.toleration_count).then_some(TOO_FEW_TOLERATIONS),
+    }
+}
+
+/// With DNS, where the shoot needs it.
+pub(crate) struct Dns;
+
+impl Filter<Request<'_>> for Dns {
+    fn name(&self) -> &'static str {
+        NAMES[5]
+    }
+
+    fn check(&self, request: &Request<'_>, candidate: Ix) -> Verdict {
+        pass(
+            request.row(candidate).facts.dns || !request.wants.dns,
+            Code::DnsDisabled,
+        )
+    }
+}
+
+/// With networks that are disjoint from the shoot's, all nine pairs.
+pub(crate) struct Networks;
+
+impl Filter<Request<'_>> for Networks {
+    fn name(&self) -> &'static str {
+        NAMES[6]
+    }
+
+    fn check(&self, request: &Request<'_>, candidate: Ix) -> Verdict {
+        let row = request.row(candidate);
+        let ranges = effective(row, request.wants);
+        let missing = u32::from(ranges[1].is_none()) << 1 | u32::from(ranges[2].is_none()) << 2;
+        if missing != 0 {
+            return Verdict::Reject(Code::RangeMissing.with(missing));
+        }
+        match overlaps(row, &ranges) {
+            0 => Verdict::Pass,
+            pairs => Verdict::Reject(Code::NetworksOverlap.with(pairs)),
+        }
+    }
+}
+
+/// The shoot's ranges on this seed: its own, else the seed's defaults.
+fn effective(row: &Row, wants: &Wants) -> [Range; 3] {
+    [0, 1, 2].map(|index: usize| wants.networks[index].or(row.facts.defaults[index]))
+}
+
+/// The pairs that meet, as bits: bit `3 * shoot + seed`, each nodes, pods, services.
+fn overlaps(row: &Row, ranges: &[Range; 3]) -> u32 {
+    let mut pairs = 0;
+    for (shoot, range) in ranges.iter().enumerate() {
+        for (seed, other) in row.facts.networks.iter().enumerate() {
+            pairs |= u32::from(range.overlaps(*other)) << (3 * shoot + seed);
+        }
+    }
+    pairs
+}
+
+/// With room for one more control plane.
+pub(crate) struct Capacity;
+
+impl Filter<Request<'_>> for Capacity {
+    fn name(&self) -> &'static str {
+        NAMES[7]
+    }
+
+    fn check(&self, request: &Request<'_>, candidate: Ix) -> Verdict {
+        pass(
+            request.row(candidate).has_room(request.own_seats(candidate)),
+            Code::Full,
+        )
+    }
+}
+
+/// Where the strategy or the purpose wants it. The smallest distance is judged afterwards, on what is left.
+pub(crate) struct Strategy;
+
+impl Filter<Request<'_>> for Strategy {
+    fn name(&self) -> &'static str {
+        NAMES[8]
+    }
+
+    fn check(&self, request: &Request<'_>, candidate: Ix) -> Verdict {
+        if request.rule == Rule::MinimalDistance {
+            return Verdict::Pass;
+        }
+        let row = request.row(candidate);
+        if !request.same_provider(row) {
+            Code::NotSameProvider.refuse()
+        } else if request.rule == Rule::SameRegion && !request.same_region(row) {
+            Code::NotSameRegion.refuse()
+        } else {
+            Verdict::Pass
+        }
+    }
+}
+
+fn pass(passes: bool, code: Code) -> Verdict {
+    if passes { Verdict::Pass } else { code.refuse() }
+}
+
+#[cfg(test)]
+mod tests;

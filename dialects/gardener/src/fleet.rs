@@ -1,0 +1,110 @@
+//! The inventory: seeds as columns in name order, shoots, profiles and configuration, all copied on write.
+
+mod fold;
+pub(crate) mod intern;
+mod inventory;
+pub(crate) mod labels;
+pub(crate) mod profile;
+pub(crate) mod seed;
+pub(crate) mod shoot;
+
+use std::sync::Arc;
+
+use imbl::{HashMap, OrdMap, OrdSet, Vector};
+use meta::Key;
+use scheduling::Ix;
+
+use crate::config::Config;
+use intern::Interner;
+use profile::Profile;
+use seed::Row;
+use shoot::Record;
+
+/// Everything the scheduler knows. Cloning copies a handful of pointers.
+#[derive(Clone, Default)]
+pub struct Fleet {
+    /// What it goes by.
+    pub(crate) config: Config,
+    /// Whether [`Fleet::config`] was read from an object.
+    configured: bool,
+    /// What is wrong with the stored configuration while there was never a good one to go by.
+    pub(crate) config_problem: Option<Arc<str>>,
+    /// The seeds, by name.
+    pub(crate) rows: Vector<Row>,
+    /// How many shoots sit on each seed, seeds that are not there (yet) included.
+    seats: HashMap<Arc<str>, i64>,
+    /// The profiles, by name.
+    pub(crate) profiles: OrdMap<Arc<str>, Arc<Profile>>,
+    /// The shoots, those that cannot be read included, since they take up room too.
+    shoots: OrdMap<Key, Resident>,
+    /// The shoots that wait for a seed.
+    waiting: OrdSet<Key>,
+    /// What could not be read, and why.
+    unusable: OrdMap<Key, Arc<str>>,
+    /// Label keys and values, provider types, regions as small numbers.
+    pub(crate) names: Names,
+}
+
+/// The interned texts of the columns.
+#[derive(Clone, Default)]
+pub(crate) struct Names {
+    pub(crate) labels: Interner,
+    pub(crate) providers: Interner,
+    pub(crate) regions: Interner,
+}
+
+/// A shoot with the seats it takes.
+#[derive(Clone)]
+struct Resident {
+    seats: Seats,
+    record: Option<Arc<Record>>,
+}
+
+/// The seeds a shoot counts on: that of its spec, and that of its status where it differs (facts section 7).
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Seats(pub(crate) [Option<Arc<str>>; 2]);
+
+impl Seats {
+    /// The seats of a shoot with these seed names.
+    pub(crate) fn of(spec: Option<&str>, status: Option<&str>) -> Self {
+        let spec = spec.filter(|name| !name.is_empty());
+        let status = status.filter(|name| !name.is_empty() && Some(*name) != spec);
+        Self([spec.map(Arc::from), status.map(Arc::from)])
+    }
+
+    /// The seeds' names.
+    pub(crate) fn names(&self) -> impl Iterator<Item = &Arc<str>> {
+        self.0.iter().flatten()
+    }
+}
+
+impl Fleet {
+    /// The place of the seed `name`, or where it would stand.
+    pub(crate) fn place(&self, name: &str) -> Result<usize, usize> {
+        self.rows.binary_search_by(|row| (*row.name).cmp(name))
+    }
+
+    /// The candidate with this name.
+    pub(crate) fn seed(&self, name: &str) -> Option<(Ix, &Row)> {
+        let place = self.place(name).ok()?;
+        Some((Ix::try_from(place).ok()?, self.rows.get(place)?))
+    }
+
+    /// The row of a candidate.
+    pub(crate) fn row(&self, candidate: Ix) -> &Row {
+        &self.rows[candidate as usize]
+    }
+
+    /// The shoot of a demand, if it could be read.
+    pub(crate) fn shoot(&self, demand: &Key) -> Option<&Arc<Record>> {
+        self.shoots.get(demand)?.record.as_ref()
+    }
+
+    /// How many seeds there are.
+    pub(crate) fn seeds(&self) -> Ix {
+        Ix::try_from(self.rows.len()).unwrap_or(Ix::MAX)
+    }
+}
+
+#[cfg(test)]
+mod tests;

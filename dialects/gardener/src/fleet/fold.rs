@@ -1,0 +1,258 @@
+//! Taking in changes, and what they mean for others.
+
+use std::sync::Arc;
+
+use dialect_contract::config;
+use dialect_contract::dialect::{Affected, Due};
+use meta::{Change, Key, Object};
+use serde::Deserialize;
+
+use super::profile::Profile;
+use super::seed::Row;
+use super::shoot::Record;
+use super::{Fleet, Resident, Seats};
+use crate::config::Config;
+use crate::group::{CLOUD_PROFILES, DIALECT, SEEDS, SHOOTS};
+use crate::kind::shoot::spec::CLOUD_PROFILE;
+
+impl Fleet {
+    /// Takes in one change of any resource that is read.
+    pub(super) fn take_in(&mut self, change: &Change) -> Due {
+        let resource = change.key.resource;
+        let new = change.new.as_ref();
+        if resource == SHOOTS {
+            self.take_shoot(&change.key, new)
+        } else if resource == SEEDS {
+            self.take_seed(&change.key, new)
+        } else if resource == CLOUD_PROFILES {
+            self.take_profile(&change.key, new)
+        } else if change.key == config::key(DIALECT) {
+            self.take_config(&change.key, new)
+        } else {
+            Due::nothing()
+        }
+    }
+
+    /// Notes whether the object at `key` could be read.
+    fn note<T>(&mut self, key: &Key, read: Result<T, String>) -> Option<T> {
+        match read {
+            Ok(value) => {
+                self.unusable.remove(key);
+                Some(value)
+            }
+            Err(problem) => {
+                self.unusable.insert(key.clone(), problem.into());
+                None
+            }
+        }
+    }
+
+    fn take_shoot(&mut self, key: &Key, new: Option<&Arc<Object>>) -> Due {
+        let old = self.shoots.remove(key);
+        let resident = match new {
+            Some(object) => {
+                let record = self.note(key, Record::read(object)).map(Arc::new);
+                let seats = record
+                    .as_ref()
+                    .map_or_else(|| seats_of(object), |record| record.seats.clone());
+                Some(Resident { seats, record })
+            }
+            None => {
+                self.unusable.remove(key);
+                None
+            }
+        };
+        let none = Seats::default();
+        let before = old.as_ref().map_or(&none, |resident| &resident.seats);
+        let after = resident.as_ref().map_or(&none, |resident| &resident.seats);
+        let (targets, freed) = self.move_seats(before, after);
+
+        let was = old.as_ref().and_then(|resident| resident.record.as_ref());
+        let is = resident.as_ref().and_then(|resident| resident.record.as_ref());
+        let waits = is.is_some_and(|record| record.waits());
+        let again =
+            waits && !was.is_some_and(|was| was.waits() && is.is_some_and(|is| is.wants == was.wants));
+        if waits {
+            self.waiting.insert(key.clone());
+        } else {
+            self.waiting.remove(key);
+        }
+        if let Some(resident) = resident {
+            self.shoots.insert(key.clone(), resident);
+        }
+        let decide = if freed {
+            self.all_waiting()
+        } else if again {
+            Affected::Some(vec![key.clone()])
+        } else {
+            Affected::None
+        };
+        let mut demands = vec![key.clone()];
+        if let Affected::Some(others) = &decide {
+            demands.extend(others.iter().filter(|other| *other != key).cloned());
+        }
+        Due {
+            decide,
+            demands: Affected::Some(demands),
+            targets: Some(targets),
+        }
+    }
+
+    /// Moves a shoot from seats to seats. Gives the seeds whose count changed, and whether a full seed got room.
+    fn move_seats(&mut self, before: &Seats, after: &Seats) -> (Vec<Arc<str>>, bool) {
+        let mut touched = Vec::new();
+        let mut freed = false;
+        let left = before
+            .names()
+            .filter(|name| !after.names().any(|other| other == *name))
+            .map(|name| (name, -1));
+        let joined = after
+            .names()
+            .filter(|name| !before.names().any(|other| other == *name))
+            .map(|name| (name, 1));
+        for (name, step) in left.chain(joined) {
+            let count = self.seats.get(name).copied().unwrap_or(0) + step;
+            if count == 0 {
+                self.seats.remove(name);
+            } else {
+                self.seats.insert(Arc::clone(name), count);
+            }
+            if let Ok(place) = self.place(name)
+                && let Some(row) = self.rows.get_mut(place)
+            {
+                let full = !row.has_room(0);
+                row.used = count;
+                freed |= full && row.has_room(0);
+                touched.push(Arc::clone(name));
+            }
+        }
+        (touched, freed)
+    }
+
+    fn take_seed(&mut self, key: &Key, new: Option<&Arc<Object>>) -> Due {
+        let used = self.seats.get(&key.name).copied().unwrap_or(0);
+        let row = match new {
+            Some(object) => {
+                let read = Row::read(object, used, &mut self.names);
+                self.note(key, read)
+            }
+            None => {
+                self.unusable.remove(key);
+                None
+            }
+        };
+        let same = match (self.place(&key.name), row) {
+            (Ok(place), Some(row)) => {
+                let old = self.rows.set(place, row);
+                self.rows.get(place).is_some_and(|row| row.facts == old.facts)
+            }
+            (Err(place), Some(row)) => {
+                self.rows.insert(place, row);
+                false
+            }
+            (Ok(place), None) => {
+                self.rows.remove(place);
+                false
+            }
+            (Err(_), None) => true,
+        };
+        let decide = if same { Affected::None } else { self.all_waiting() };
+        Due {
+            demands: decide.clone(),
+            decide,
+            targets: Some(vec![Arc::clone(&key.name)]),
+        }
+    }
+
+    fn take_profile(&mut self, key: &Key, new: Option<&Arc<Object>>) -> Due {
+        let profile = match new {
+            Some(object) => self.note(key, Profile::read(object)).map(Arc::new),
+            None => {
+                self.unusable.remove(key);
+                None
+            }
+        };
+        let old = match &profile {
+            Some(profile) => self.profiles.insert(Arc::clone(&key.name), Arc::clone(profile)),
+            None => self.profiles.remove(&key.name),
+        };
+        if old == profile {
+            return Due::nothing();
+        }
+        let uses =
+            |record: &Record| record.wants.profile.0 == CLOUD_PROFILE && record.wants.profile.1 == *key.name;
+        let waiting = self
+            .waiting
+            .iter()
+            .filter(|key| self.shoot(key).is_some_and(|record| uses(record)));
+        let decide = some(waiting.cloned().collect());
+        Due {
+            demands: decide.clone(),
+            decide,
+            targets: Some(Vec::new()),
+        }
+    }
+
+    /// A bad configuration leaves the last good one in force; with none before it, nothing is decided.
+    fn take_config(&mut self, key: &Key, new: Option<&Arc<Object>>) -> Due {
+        let before = (self.config.clone(), self.config_problem.clone());
+        let read = new.map(|object| {
+            let path = format!("spec.{DIALECT}");
+            let spec = object.value().get("spec").and_then(|spec| spec.get(DIALECT));
+            Config::read(spec, &path).map_err(|errors| meta::field::aggregate(&errors))
+        });
+        self.unusable.remove(key);
+        match read {
+            None => {
+                self.config = Config::default();
+                self.configured = false;
+                self.config_problem = None;
+            }
+            Some(Ok(config)) => {
+                self.config = config;
+                self.configured = true;
+                self.config_problem = None;
+            }
+            Some(Err(problem)) => {
+                let problem: Arc<str> = problem.into();
+                self.unusable.insert(key.clone(), Arc::clone(&problem));
+                self.config_problem = (!self.configured).then_some(problem);
+            }
+        }
+        if before == (self.config.clone(), self.config_problem.clone()) {
+            return Due::nothing();
+        }
+        let decide = self.all_waiting();
+        Due {
+            demands: decide.clone(),
+            decide,
+            targets: Some(Vec::new()),
+        }
+    }
+
+    fn all_waiting(&self) -> Affected {
+        some(self.waiting.iter().cloned().collect())
+    }
+}
+
+fn some(keys: Vec<Key>) -> Affected {
+    if keys.is_empty() {
+        Affected::None
+    } else {
+        Affected::Some(keys)
+    }
+}
+
+/// The seats of a shoot that cannot be read otherwise: it takes them all the same.
+fn seats_of(object: &Object) -> Seats {
+    #[derive(Default, Deserialize)]
+    #[serde(rename_all = "camelCase", default)]
+    struct Named {
+        seed_name: Option<String>,
+    }
+    let name = |part: &str| {
+        let part = object.value().get(part)?;
+        Named::deserialize(part).ok()?.seed_name
+    };
+    Seats::of(name("spec").as_deref(), name("status").as_deref())
+}

@@ -1,0 +1,33 @@
+//! Texts as small numbers, so that columns compare integers.
+
+use std::sync::Arc;
+
+use imbl::HashMap;
+
+/// A growing table of texts. A clone shares what is there.
+#[derive(Clone, Default)]
+pub(crate) struct Interner {
+    numbers: HashMap<Arc<str>, u32>,
+}
+
+impl Interner {
+    /// The number of `text`, a new one when it is new.
+    pub(crate) fn number(&mut self, text: &str) -> u32 {
+        if let Some(&known) = self.numbers.get(text) {
+            return known;
+        }
+        let number = self.count();
+        self.numbers.insert(text.into(), number);
+        number
+    }
+
+    /// The number of `text`, if it has one: without one, no column holds it.
+    pub(crate) fn find(&self, text: &str) -> Option<u32> {
+        self.numbers.get(text).copied()
+    }
+
+    /// How many texts there are; numbers are below.
+    pub(crate) fn count(&self) -> u32 {
+        u32::try_from(self.numbers.len()).unwrap_or(u32::MAX)
+    }
+}

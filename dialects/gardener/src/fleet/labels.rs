@@ -1,0 +1,113 @@
+//! Label selectors over interned labels.
+
+use meta::selector::{Operator, Requirement, Selector};
+
+use super::intern::Interner;
+
+/// Interned labels, sorted by key.
+pub(crate) type Labels = [(u32, u32)];
+
+/// One requirement in numbers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Term {
+    In(u32, Vec<u32>),
+    NotIn(u32, Vec<u32>),
+    Exists(u32),
+    Absent(u32),
+    /// Asks for a key or value that no seed has.
+    Never,
+}
+
+/// A label selector, ready to be tried on every seed.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct LabelTest(Vec<Term>);
+
+impl LabelTest {
+    /// Translates `selector`. Terms that hold for every seed fall away.
+    pub(crate) fn new(selector: &Selector, labels: &Interner) -> Self {
+        Self(
+            selector
+                .requirements
+                .iter()
+                .filter_map(|requirement| term(requirement, labels))
+                .collect(),
+        )
+    }
+
+    /// Whether `labels` satisfy every requirement.
+    pub(crate) fn matches(&self, labels: &Labels) -> bool {
+        self.0.iter().all(|term| match term {
+            Term::In(key, values) => value(labels, *key).is_some_and(|value| values.contains(&value)),
+            Term::NotIn(key, values) => value(labels, *key).is_none_or(|value| !values.contains(&value)),
+            Term::Exists(key) => value(labels, *key).is_some(),
+            Term::Absent(key) => value(labels, *key).is_none(),
+            Term::Never => false,
+        })
+    }
+}
+
+fn value(labels: &Labels, key: u32) -> Option<u32> {
+    labels
+        .iter()
+        .find(|(have, _)| *have == key)
+        .map(|(_, value)| *value)
+}
+
+fn term(requirement: &Requirement, labels: &Interner) -> Option<Term> {
+    let key = labels.find(&requirement.key);
+    let values = || -> Vec<u32> {
+        requirement
+            .values
+            .iter()
+            .filter_map(|value| labels.find(value))
+            .collect()
+    };
+    match (requirement.operator, key) {
+        (Operator::In, Some(key)) => Some(Term::In(key, values())),
+        (Operator::NotIn, Some(key)) => Some(Term::NotIn(key, values())),
+        (Operator::Exists, Some(key)) => Some(Term::Exists(key)),
+        (Operator::DoesNotExist, Some(key)) => Some(Term::Absent(key)),
+        (Operator::NotIn | Operator::DoesNotExist, None) => None,
+        // The comparing operators exist in the string form only and cannot stand in an object.
+        (Operator::In | Operator::Exists, None) | (Operator::GreaterThan | Operator::LessThan, _) => {
+            Some(Term::Never)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_decide_as_texts_do() {
+        let mut names = Interner::default();
+        let labels = [
+            (names.number("env"), names.number("live")),
+            (names.number("size"), names.number("big")),
+        ];
+        let one = |operator, key: &str, values: &[&str]| {
+            let values = values.iter().map(|&value| value.to_owned()).collect();
+            let requirements = vec![Requirement {
+                key: key.to_owned(),
+                operator,
+                values,
+            }];
+            LabelTest::new(&Selector { requirements }, &names).matches(&labels)
+        };
+        assert!(one(Operator::In, "env", &["canary", "live"]));
+        assert!(!one(Operator::In, "env", &["canary", "big"]));
+        assert!(!one(Operator::In, "zone", &["live"]));
+        assert!(!one(Operator::NotIn, "env", &["live"]));
+        assert!(
+            one(Operator::NotIn, "zone", &["live"]),
+            "true when the key is absent"
+        );
+        assert!(one(Operator::Exists, "size", &[]) && !one(Operator::Exists, "zone", &[]));
+        assert!(one(Operator::DoesNotExist, "zone", &[]) && !one(Operator::DoesNotExist, "env", &[]));
+        assert!(
+            LabelTest::default().matches(&labels),
+            "an empty selector matches all"
+        );
+    }
+}

@@ -1,0 +1,131 @@
+//! A shoot as scheduling sees it.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use meta::Object;
+use meta::field::aggregate;
+use meta::selector::Selector;
+
+use super::Seats;
+use crate::cidr::Range;
+use crate::group::DEFAULT_SCHEDULER;
+use crate::kind::shoot::spec::{Dns, Shoot, ShootSpec, TESTING};
+
+/// A shoot and what it was read from.
+pub(crate) struct Record {
+    pub(crate) object: Arc<Object>,
+    /// What it asks for.
+    pub(crate) wants: Wants,
+    /// The seeds it sits on.
+    pub(crate) seats: Seats,
+    /// `spec.seedName`.
+    pub(crate) seed: Option<Arc<str>>,
+    /// It is being deleted.
+    pub(crate) deleting: bool,
+}
+
+/// What a shoot asks of its seed. Two equal ones are decided alike.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Wants {
+    /// The scheduler it belongs to.
+    pub(crate) scheduler: String,
+    /// The kind and name of its cloud profile.
+    pub(crate) profile: (String, String),
+    /// Its provider type.
+    pub(crate) provider: String,
+    /// Its region.
+    pub(crate) region: String,
+    /// Whether it may go to any region of its provider.
+    pub(crate) testing: bool,
+    /// Whether it gets DNS records.
+    pub(crate) dns: bool,
+    /// Nodes, pods, services, as written.
+    pub(crate) ranges: [Option<String>; 3],
+    /// The same, read.
+    pub(crate) networks: [Range; 3],
+    /// The taints it puts up with: value by key, the last one of a key.
+    pub(crate) tolerations: BTreeMap<String, String>,
+    /// How many tolerations it lists.
+    pub(crate) toleration_count: usize,
+    /// The labels its seed must have.
+    pub(crate) selector: Selector,
+    /// The provider types its seed may have; empty leaves it to the profile.
+    pub(crate) provider_types: Vec<String>,
+}
+
+impl Record {
+    /// Reads a Shoot.
+    ///
+    /// # Errors
+    /// Why it cannot be read.
+    pub(crate) fn read(object: &Arc<Object>) -> Result<Self, String> {
+        let shoot: Shoot = object.view().map_err(|error| error.to_string())?;
+        Ok(Self {
+            object: Arc::clone(object),
+            wants: Wants::read(&shoot.spec)?,
+            seats: Seats::of(shoot.spec.seed_name.as_deref(), shoot.status.seed_name.as_deref()),
+            seed: shoot
+                .spec
+                .seed_name
+                .as_deref()
+                .filter(|name| !name.is_empty())
+                .map(Arc::from),
+            deleting: object.meta().deletion_timestamp.is_some(),
+        })
+    }
+
+    /// Whether the scheduler is to find a seed for it.
+    pub(crate) fn waits(&self) -> bool {
+        self.seed.is_none() && !self.deleting && self.wants.is_ours()
+    }
+}
+
+impl Wants {
+    /// Reads what `spec` asks for.
+    ///
+    /// # Errors
+    /// What is wrong with its selector.
+    pub(crate) fn read(spec: &ShootSpec) -> Result<Self, String> {
+        let selector = spec.seed_selector.clone().unwrap_or_default();
+        let networking = spec.networking.clone().unwrap_or_default();
+        let ranges = [networking.nodes, networking.pods, networking.services];
+        let (kind, profile) = spec.profile().unwrap_or_default();
+        Ok(Self {
+            scheduler: spec.scheduler().to_owned(),
+            profile: (kind.to_owned(), profile.to_owned()),
+            provider: spec.provider.r#type.clone(),
+            region: spec.region.clone(),
+            testing: spec.purpose.as_deref() == Some(TESTING),
+            dns: spec.dns.as_ref().is_some_and(is_managed),
+            networks: [0, 1, 2].map(|index: usize| Range::of(ranges[index].as_deref())),
+            ranges,
+            tolerations: tolerations(spec),
+            toleration_count: spec.tolerations.len(),
+            selector: selector
+                .compile("spec.seedSelector")
+                .map_err(|errors| aggregate(&errors))?,
+            provider_types: selector.provider_types,
+        })
+    }
+
+    /// Whether the default scheduler is asked.
+    pub(crate) fn is_ours(&self) -> bool {
+        self.scheduler == DEFAULT_SCHEDULER
+    }
+}
+
+/// Whether somebody manages records: only the first provider is looked at (facts section 4.2).
+fn is_managed(dns: &Dns) -> bool {
+    dns.providers
+        .first()
+        .and_then(|provider| provider.r#type.as_deref())
+        != Some("unmanaged")
+}
+
+fn tolerations(spec: &ShootSpec) -> BTreeMap<String, String> {
+    let pairs = spec.tolerations.iter();
+    pairs
+        .map(|one| (one.key.clone(), one.value.clone().unwrap_or_default()))
+        .collect()
+}

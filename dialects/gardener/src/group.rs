@@ -1,0 +1,42 @@
+//! Names of Gardener's API, which is `core.gardener.cloud/v1beta1` (facts section 1).
+
+use meta::GroupResource;
+
+/// The API group.
+pub const GROUP: &str = "core.gardener.cloud";
+/// The one version.
+pub const VERSION: &str = "v1beta1";
+/// The dialect's name, and the name of its configuration object.
+pub const DIALECT: &str = "gardener";
+/// `shoots.core.gardener.cloud`: what wants a place.
+pub const SHOOTS: GroupResource = GroupResource::new(GROUP, "shoots");
+/// `seeds.core.gardener.cloud`: where shoots go.
+pub const SEEDS: GroupResource = GroupResource::new(GROUP, "seeds");
+/// `cloudprofiles.core.gardener.cloud`: what a shoot may be made of, and on which seeds.
+pub const CLOUD_PROFILES: GroupResource = GroupResource::new(GROUP, "cloudprofiles");
+
+/// The namespace of Gardener's own shoots.
+pub const GARDEN_NAMESPACE: &str = "garden";
+/// The scheduler a shoot belongs to unless it names another.
+pub const DEFAULT_SCHEDULER: &str = "default-scheduler";
+/// Shoots carry `name.seed.gardener.cloud/<seed>=true` for the seeds of spec and status.
+pub const SEED_NAME_LABEL: &str = "name.seed.gardener.cloud/";
+/// Seeds carry their provider type under this label.
+pub const PROVIDER_LABEL: &str = "seed.gardener.cloud/provider";
+/// Seeds carry their region under this label.
+pub const REGION_LABEL: &str = "seed.gardener.cloud/region";
+
+/// The taint of seeds only Gardener's own shoots tolerate by default.
+pub const PROTECTED_TAINT: &str = "seed.gardener.cloud/protected";
+/// The taint that turns a seed's DNS off; never an ordinary taint (facts section 4.2).
+pub const DISABLE_DNS_TAINT: &str = "seed.gardener.cloud/disable-dns";
+/// The taint that hides a seed from the scheduler; never an ordinary taint.
+pub const INVISIBLE_TAINT: &str = "seed.gardener.cloud/invisible";
+/// A taint that means nothing to the scheduler; never an ordinary taint.
+pub const DISABLE_CAPACITY_TAINT: &str = "seed.gardener.cloud/disable-capacity-reservation";
+
+/// Whether a taint key acts through the seed's settings instead of through tolerations.
+#[must_use]
+pub fn is_special_taint(key: &str) -> bool {
+    [DISABLE_DNS_TAINT, INVISIBLE_TAINT, DISABLE_CAPACITY_TAINT].contains(&key)
+}

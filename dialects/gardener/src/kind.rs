@@ -1,0 +1,55 @@
+//! The kinds of `core.gardener.cloud/v1beta1` that scheduling reads: one file each, with their types, defaults, rules
+//! and columns (facts section 1).
+//!
+//! The types are read-only views: fields that matter are typed and documented, all others pass through untouched.
+
+pub mod cloud_profile;
+pub mod common;
+pub mod seed;
+pub mod shoot;
+
+use std::sync::Arc;
+
+use meta::{Kind, Schema};
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+/// Every kind, in the order of discovery.
+#[must_use]
+pub fn all() -> Vec<Arc<dyn Kind>> {
+    vec![
+        Arc::new(cloud_profile::CloudProfileKind::default()),
+        Arc::new(seed::SeedKind::default()),
+        Arc::new(shoot::ShootKind::default()),
+    ]
+}
+
+/// The typed view of `value`. A value of wrong types is `Err` with nothing in it when the schema says what is wrong
+/// already, and with an error when only the view stumbles.
+fn view<'a, T: Deserialize<'a>>(schema: &Schema, value: &'a Value) -> Result<T, Vec<meta::FieldError>> {
+    T::deserialize(value).map_err(|error| {
+        if schema.validate(value).is_empty() {
+            vec![meta::FieldError::invalid("", Value::Null, error.to_string())]
+        } else {
+            Vec::new()
+        }
+    })
+}
+
+/// The map at `name` in `parent`, made when it is absent or null; `None` when something else is there, which the
+/// schema then refuses.
+fn child<'a>(parent: &'a mut Map<String, Value>, name: &str) -> Option<&'a mut Map<String, Value>> {
+    let entry = parent.entry(name).or_insert(Value::Null);
+    if entry.is_null() {
+        *entry = Value::Object(Map::new());
+    }
+    entry.as_object_mut()
+}
+
+/// Writes `value` at `name` unless something is there.
+fn fill(parent: &mut Map<String, Value>, name: &str, value: impl Into<Value>) {
+    let entry = parent.entry(name).or_insert(Value::Null);
+    if entry.is_null() {
+        *entry = value.into();
+    }
+}

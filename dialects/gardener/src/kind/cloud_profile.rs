@@ -1,0 +1,104 @@
+//! CloudProfile: what the shoots of one infrastructure may be made of, and which seeds they may go to.
+
+use std::sync::OnceLock;
+
+use meta::kind::{ALL_VERBS, Write};
+use meta::{Cell, Column, FieldError, Kind, KindInfo, Object, Schema, Scope};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::group::{GROUP, VERSION};
+use crate::kind::common::{SeedSelector, required};
+use crate::kind::view;
+
+/// The fields of a CloudProfile beside its metadata.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(extend("x-kubernetes-preserve-unknown-fields" = true))]
+pub struct CloudProfile {
+    /// What the profile offers.
+    pub spec: CloudProfileSpec,
+}
+
+/// What a profile offers.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(extend("x-kubernetes-preserve-unknown-fields" = true))]
+pub struct CloudProfileSpec {
+    /// The provider type, such as aws or openstack. Shoots with this profile have the same type.
+    pub r#type: String,
+    /// The seeds that shoots with this profile may be scheduled to. Without it, all of the shoot's own provider type.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seed_selector: Option<SeedSelector>,
+}
+
+const INFO: KindInfo = KindInfo {
+    group: GROUP,
+    versions: &[VERSION],
+    storage_version: VERSION,
+    kind: "CloudProfile",
+    plural: "cloudprofiles",
+    singular: "cloudprofile",
+    short_names: &["cprofile", "cpfl"],
+    categories: &[],
+    scope: Scope::Cluster,
+    verbs: ALL_VERBS,
+    status: false,
+    unconditional_update: false,
+    strategic: false,
+};
+
+const COLUMNS: &[Column] = &[
+    Column::NAME,
+    Column::text("Provider", "The provider type the profile is for"),
+    Column::AGE,
+];
+
+/// The kind CloudProfile.
+#[derive(Debug, Default)]
+pub struct CloudProfileKind(OnceLock<Schema>);
+
+impl Kind for CloudProfileKind {
+    fn info(&self) -> &KindInfo {
+        &INFO
+    }
+
+    fn schema(&self, _version: &str) -> &Schema {
+        self.0.get_or_init(Schema::of::<CloudProfile>)
+    }
+
+    fn validate(&self, _write: &Write<'_>, new: &Value) -> Vec<FieldError> {
+        let profile: CloudProfile = match view(self.schema(VERSION), new) {
+            Ok(profile) => profile,
+            Err(errors) => return errors,
+        };
+        let mut errors = Vec::new();
+        required(
+            &mut errors,
+            "spec.type",
+            &profile.spec.r#type,
+            "must be the provider type, such as \"aws\"",
+        );
+        if let Some(selector) = &profile.spec.seed_selector {
+            errors.extend(selector.compile("spec.seedSelector").err().into_iter().flatten());
+        }
+        errors
+    }
+
+    fn columns(&self) -> &[Column] {
+        COLUMNS
+    }
+
+    fn row(&self, object: &Object) -> Vec<Cell> {
+        let provider = object
+            .view::<CloudProfile>()
+            .map(|profile| profile.spec.r#type)
+            .unwrap_or_default();
+        vec![
+            object.meta().name.as_str().into(),
+            provider.into(),
+            Cell::Age(object.meta().creation_timestamp),
+        ]
+    }
+}

@@ -1,0 +1,188 @@
+//! Types and rules the kinds share.
+
+use std::collections::BTreeMap;
+
+use meta::FieldError;
+use meta::selector::{LabelSelector, LabelSelectorRequirement, Selector};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// A label selector on seeds, with the provider types they may have.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct SeedSelector {
+    /// Labels a seed must have with exactly these values.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub match_labels: BTreeMap<String, String>,
+    /// Requirements on single labels of a seed, all of which must hold.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub match_expressions: Vec<LabelSelectorRequirement>,
+    /// The provider types a seed may have; "*" stands for all. When empty here and on the other side (cloud profile or
+    /// shoot), only seeds of the shoot's own provider type are taken.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub provider_types: Vec<String>,
+}
+
+impl SeedSelector {
+    /// The label selector, compiled.
+    ///
+    /// # Errors
+    /// Every bad key, operator and value, below `path`.
+    pub fn compile(&self, path: &str) -> Result<Selector, Vec<FieldError>> {
+        let labels = LabelSelector {
+            match_labels: self.match_labels.clone(),
+            match_expressions: self.match_expressions.clone(),
+        };
+        Selector::compile(&labels, path)
+    }
+}
+
+/// One observation about an object.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+#[schemars(extend("x-kubernetes-preserve-unknown-fields" = true))]
+pub struct Condition {
+    /// The type, such as GardenletReady.
+    pub r#type: String,
+    /// True, False, Unknown or Progressing.
+    pub status: String,
+    /// The reason as a CamelCase token.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub reason: String,
+    /// The reason as a sentence.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub message: String,
+}
+
+/// What the responsible agent is doing or did last.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+#[schemars(extend("x-kubernetes-preserve-unknown-fields" = true))]
+pub struct LastOperation {
+    /// Create, Reconcile, Delete, Migrate or Restore.
+    pub r#type: String,
+    /// Pending, Processing, Succeeded, Error, Failed or Aborted.
+    pub state: String,
+    /// How far it is, in percent.
+    pub progress: i32,
+    /// What is being done, as a sentence.
+    pub description: String,
+}
+
+impl LastOperation {
+    /// The cell: `Reconcile Succeeded (100%)`.
+    #[must_use]
+    pub fn cell(operation: Option<&Self>) -> String {
+        match operation {
+            Some(Self {
+                r#type,
+                state,
+                progress,
+                ..
+            }) => format!("{type} {state} ({progress}%)"),
+            None => "<pending>".to_owned(),
+        }
+    }
+}
+
+/// The version of Gardener that last took care of an object.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+#[schemars(extend("x-kubernetes-preserve-unknown-fields" = true))]
+pub struct Gardener {
+    /// The version.
+    pub version: String,
+}
+
+/// The status of the condition `name`.
+#[must_use]
+pub fn condition<'a>(conditions: &'a [Condition], name: &str) -> Option<&'a Condition> {
+    conditions.iter().find(|condition| condition.r#type == name)
+}
+
+/// A text for a table cell, or `empty` where there is none.
+#[must_use]
+pub fn or_else(text: Option<&str>, empty: &str) -> String {
+    text.filter(|text| !text.is_empty()).unwrap_or(empty).to_owned()
+}
+
+/// Refuses an empty `text`.
+pub(crate) fn required(errors: &mut Vec<FieldError>, path: &str, text: &str, hint: &str) {
+    if text.is_empty() {
+        errors.push(FieldError::required(path, hint));
+    }
+}
+
+/// Refuses a change of what is set already.
+pub(crate) fn immutable(errors: &mut Vec<FieldError>, path: &str, old: Option<&str>, new: Option<&str>) {
+    if old.is_some() && old != new {
+        errors.push(FieldError::invalid(
+            path,
+            new.unwrap_or_default(),
+            "field is immutable",
+        ));
+    }
+}
+
+/// Refuses what is no CIDR.
+pub(crate) fn cidr(errors: &mut Vec<FieldError>, path: &str, text: Option<&str>) {
+    if let Some(text) = text
+        && let Err(problem) = crate::cidr::Range::parse(text)
+    {
+        errors.push(FieldError::invalid(path, text, problem));
+    }
+}
+
+/// Judges a label key: an optional DNS subdomain and `/`, then at most 63 letters, digits, `-`, `_` and `.`.
+pub(crate) fn label_key(key: &str) -> Result<(), String> {
+    let name = match key.split_once('/') {
+        Some((prefix, name)) => {
+            meta::name::dns_subdomain(prefix).map_err(|problem| format!("prefix part {problem}"))?;
+            name
+        }
+        None => key,
+    };
+    if name.is_empty() {
+        return Err("name part must be non-empty".to_owned());
+    }
+    label_text(name).map_err(|problem| format!("name part {problem}"))
+}
+
+/// Judges a label value: empty, or at most 63 letters, digits, `-`, `_` and `.`, alphanumeric at both ends.
+pub(crate) fn label_text(text: &str) -> Result<(), String> {
+    let bytes = text.as_bytes();
+    if bytes.len() > 63 {
+        return Err("must be no more than 63 characters".to_owned());
+    }
+    let ends = bytes
+        .first()
+        .into_iter()
+        .chain(bytes.last())
+        .all(u8::is_ascii_alphanumeric);
+    let inner = bytes
+        .iter()
+        .all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(byte));
+    if ends && inner {
+        return Ok(());
+    }
+    Err("must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric \
+         character"
+        .to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn label_keys_and_values_are_judged_as_kubernetes_does() {
+        for good in ["a", "A.b_c-1", "example.com/a"] {
+            assert!(label_key(good).is_ok(), "{good}");
+        }
+        for bad in ["", "/a", "a/", "-a", "a b", "UP/a", "a/b/c"] {
+            assert!(label_key(bad).is_err(), "{bad}");
+        }
+        assert!(label_text("").is_ok());
+        assert!(label_text(&"a".repeat(64)).is_err());
+    }
+}

@@ -1,0 +1,117 @@
+//! Seed: a cluster that runs the control planes of shoots.
+
+mod columns;
+mod rules;
+pub mod spec;
+
+use std::sync::OnceLock;
+
+use meta::kind::{ALL_VERBS, Operation, Write};
+use meta::{Cell, Column, FieldError, Kind, KindInfo, Object, Schema, Scope};
+use serde_json::Value;
+
+use crate::group::{GROUP, INVISIBLE_TAINT, PROVIDER_LABEL, REGION_LABEL, VERSION};
+use crate::kind::{child, fill, view};
+use spec::Seed;
+
+const INFO: KindInfo = KindInfo {
+    group: GROUP,
+    versions: &[VERSION],
+    storage_version: VERSION,
+    kind: "Seed",
+    plural: "seeds",
+    singular: "seed",
+    short_names: &[],
+    categories: &[],
+    scope: Scope::Cluster,
+    verbs: ALL_VERBS,
+    status: true,
+    unconditional_update: true,
+    strategic: false,
+};
+
+/// The kind Seed.
+#[derive(Debug, Default)]
+pub struct SeedKind(OnceLock<Schema>);
+
+impl Kind for SeedKind {
+    fn info(&self) -> &KindInfo {
+        &INFO
+    }
+
+    fn schema(&self, _version: &str) -> &Schema {
+        self.0.get_or_init(Schema::of::<Seed>)
+    }
+
+    fn prepare(&self, write: &Write<'_>, new: &mut Value) {
+        let Some(root) = new.as_object_mut() else { return };
+        if write.operation != Operation::Subresource("status") {
+            default_visibility(root);
+        }
+        default_labels(root);
+    }
+
+    fn validate(&self, write: &Write<'_>, new: &Value) -> Vec<FieldError> {
+        let seed: Seed = match view(self.schema(VERSION), new) {
+            Ok(seed) => seed,
+            Err(errors) => return errors,
+        };
+        // What is stored has passed these rules; if it cannot be read, there is nothing to compare with.
+        let old: Option<Seed> = write.old.and_then(|old| view(self.schema(VERSION), old).ok());
+        rules::check(&seed, old.as_ref())
+    }
+
+    fn columns(&self) -> &[Column] {
+        columns::COLUMNS
+    }
+
+    fn row(&self, object: &Object) -> Vec<Cell> {
+        columns::row(object)
+    }
+}
+
+/// A seed is visible to the scheduler unless it says otherwise; the deprecated taint says otherwise when no scheduling
+/// settings stand beside it (facts section 1.2).
+fn default_visibility(root: &mut serde_json::Map<String, Value>) {
+    let Some(spec) = root.get_mut("spec").and_then(Value::as_object_mut) else {
+        return;
+    };
+    let tainted = spec
+        .get("taints")
+        .and_then(Value::as_array)
+        .is_some_and(|taints| {
+            taints
+                .iter()
+                .any(|taint| taint.get("key").and_then(Value::as_str) == Some(INVISIBLE_TAINT))
+        });
+    let Some(settings) = child(spec, "settings") else {
+        return;
+    };
+    let bare = settings.get("scheduling").is_none_or(Value::is_null);
+    if let Some(scheduling) = child(settings, "scheduling") {
+        fill(scheduling, "visible", !(tainted && bare));
+    }
+}
+
+/// Provider type and region as labels, so that both selectors can name them.
+fn default_labels(root: &mut serde_json::Map<String, Value>) {
+    let text = |field| {
+        root.get("spec")?
+            .get("provider")?
+            .get(field)?
+            .as_str()
+            .map(str::to_owned)
+    };
+    let (provider, region) = (text("type"), text("region"));
+    let Some(labels) = child(root, "metadata").and_then(|metadata| child(metadata, "labels")) else {
+        return;
+    };
+    for (label, value) in [(PROVIDER_LABEL, provider), (REGION_LABEL, region)] {
+        if let Some(value) = value.filter(|value| !value.is_empty()) {
+            labels.insert(label.to_owned(), value.into());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

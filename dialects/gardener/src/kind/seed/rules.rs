@@ -1,0 +1,173 @@
+//! What a Seed must satisfy (facts section 1.2).
+
+use std::collections::BTreeSet;
+
+use meta::FieldError;
+use meta::quantity::Quantity;
+
+use super::spec::{Seed, SeedBackup, SeedNetworks};
+use crate::cidr::Range;
+use crate::kind::common::{cidr, immutable, required};
+
+/// Every rule, over the seed as it will be and as it was.
+pub(super) fn check(seed: &Seed, old: Option<&Seed>) -> Vec<FieldError> {
+    let mut errors = Vec::new();
+    let provider = &seed.spec.provider;
+    required(
+        &mut errors,
+        "spec.provider.type",
+        &provider.r#type,
+        "must be the provider type, such as \"aws\"",
+    );
+    required(
+        &mut errors,
+        "spec.provider.region",
+        &provider.region,
+        "must be the seed's region",
+    );
+    unique_zones(&mut errors, &provider.zones);
+    networks(&mut errors, &seed.spec.networks);
+    taints(&mut errors, seed);
+    if let Some(backup) = &seed.spec.backup {
+        required(
+            &mut errors,
+            "spec.backup.provider",
+            &backup.provider,
+            "must be the bucket's provider type",
+        );
+    }
+    amounts(&mut errors, seed);
+    if let Some(old) = old {
+        unchanged_networks(&mut errors, &seed.spec.networks, &old.spec.networks);
+        unchanged_backup(&mut errors, seed.spec.backup.as_ref(), old.spec.backup.as_ref());
+    }
+    errors
+}
+
+fn unique_zones(errors: &mut Vec<FieldError>, zones: &[String]) {
+    let mut seen = BTreeSet::new();
+    for (index, zone) in zones.iter().enumerate() {
+        if !seen.insert(zone) {
+            errors.push(FieldError::duplicate(
+                format!("spec.provider.zones[{index}]"),
+                zone.as_str(),
+            ));
+        }
+    }
+}
+
+/// All ranges are CIDRs, and no two of them meet: the shoots' default ranges are reached from the seed.
+fn networks(errors: &mut Vec<FieldError>, networks: &SeedNetworks) {
+    required(
+        errors,
+        "spec.networks.pods",
+        &networks.pods,
+        "must be the CIDR of the seed's pods",
+    );
+    required(
+        errors,
+        "spec.networks.services",
+        &networks.services,
+        "must be the CIDR of the seed's services",
+    );
+    let defaults = networks.shoot_defaults.as_ref();
+    let given = [
+        ("spec.networks.nodes", networks.nodes.as_deref()),
+        (
+            "spec.networks.pods",
+            Some(networks.pods.as_str()).filter(|text| !text.is_empty()),
+        ),
+        (
+            "spec.networks.services",
+            Some(networks.services.as_str()).filter(|text| !text.is_empty()),
+        ),
+        (
+            "spec.networks.shootDefaults.pods",
+            defaults.and_then(|defaults| defaults.pods.as_deref()),
+        ),
+        (
+            "spec.networks.shootDefaults.services",
+            defaults.and_then(|defaults| defaults.services.as_deref()),
+        ),
+    ];
+    let mut earlier: Vec<(&str, &str, Range)> = Vec::new();
+    for (path, text) in given {
+        let Some(text) = text else { continue };
+        let Ok(range) = Range::parse(text) else {
+            cidr(errors, path, Some(text));
+            continue;
+        };
+        for &(other_path, other_text, other) in &earlier {
+            if range.overlaps(other) {
+                let detail = format!("must not overlap with \"{other_path}\" (\"{other_text}\")");
+                errors.push(FieldError::invalid(path, text, detail));
+            }
+        }
+        earlier.push((path, text, range));
+    }
+}
+
+fn taints(errors: &mut Vec<FieldError>, seed: &Seed) {
+    let mut seen = BTreeSet::new();
+    for (index, taint) in seed.spec.taints.iter().enumerate() {
+        let path = format!("spec.taints[{index}]");
+        required(errors, &format!("{path}.key"), &taint.key, "a taint needs a key");
+        let value = taint.value.as_deref().unwrap_or_default();
+        if !seen.insert((&taint.key, value)) {
+            errors.push(FieldError::duplicate(path, format!("{}={value}", taint.key)));
+        }
+    }
+}
+
+fn amounts(errors: &mut Vec<FieldError>, seed: &Seed) {
+    for (field, amounts) in [
+        ("allocatable", &seed.status.allocatable),
+        ("capacity", &seed.status.capacity),
+    ] {
+        for (name, amount) in amounts {
+            if let Err(problem) = Quantity::parse(&amount.0) {
+                let path = format!("status.{field}[{name}]");
+                errors.push(FieldError::invalid(path, amount.0.as_str(), problem));
+            }
+        }
+    }
+}
+
+fn unchanged_networks(errors: &mut Vec<FieldError>, new: &SeedNetworks, old: &SeedNetworks) {
+    immutable(
+        errors,
+        "spec.networks.nodes",
+        old.nodes.as_deref(),
+        new.nodes.as_deref(),
+    );
+    immutable(errors, "spec.networks.pods", Some(&old.pods), Some(&new.pods));
+    immutable(
+        errors,
+        "spec.networks.services",
+        Some(&old.services),
+        Some(&new.services),
+    );
+}
+
+fn unchanged_backup(errors: &mut Vec<FieldError>, new: Option<&SeedBackup>, old: Option<&SeedBackup>) {
+    let Some(old) = old else { return };
+    let Some(new) = new else {
+        errors.push(FieldError::forbidden(
+            "spec.backup",
+            "the backup of a seed cannot be removed",
+        ));
+        return;
+    };
+    immutable(
+        errors,
+        "spec.backup.provider",
+        Some(&old.provider),
+        Some(&new.provider),
+    );
+    immutable(
+        errors,
+        "spec.backup.region",
+        old.region.as_deref(),
+        new.region.as_deref(),
+    );
+}

@@ -1,0 +1,232 @@
+//! The fields of a Seed (facts section 1.2).
+
+use std::collections::BTreeMap;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{Deserialize, Deserializer, Serialize};
+
+use crate::group::{DISABLE_DNS_TAINT, INVISIBLE_TAINT};
+use crate::kind::common::{Condition, Gardener, LastOperation};
+
+/// The fields of a Seed beside its metadata.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(extend("x-kubernetes-preserve-unknown-fields" = true))]
+pub struct Seed {
+    /// What the seed is.
+    pub spec: SeedSpec,
+    /// What was observed about it.
+    #[serde(default)]
+    pub status: SeedStatus,
+}
+
+/// What a seed is.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(extend("x-kubernetes-preserve-unknown-fields" = true))]
+pub struct SeedSpec {
+    /// The infrastructure the seed runs on.
+    pub provider: SeedProvider,
+    /// The networks of the seed; those of shoots must be disjoint from them.
+    pub networks: SeedNetworks,
+    /// Taints keep shoots away that do not tolerate them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub taints: Vec<SeedTaint>,
+    /// Switches.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub settings: Option<SeedSettings>,
+    /// Where backups of the seed's shoots go; a shoot's control plane can only move between seeds that have one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub backup: Option<SeedBackup>,
+}
+
+/// The infrastructure of a seed.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(extend("x-kubernetes-preserve-unknown-fields" = true))]
+pub struct SeedProvider {
+    /// The provider type, such as aws or openstack.
+    pub r#type: String,
+    /// The region.
+    pub region: String,
+    /// The availability zones.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub zones: Vec<String>,
+}
+
+/// The networks of a seed, as CIDRs.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(extend("x-kubernetes-preserve-unknown-fields" = true))]
+pub struct SeedNetworks {
+    /// The range of the nodes. Cannot be changed once set.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub nodes: Option<String>,
+    /// The range of the pods. Cannot be changed.
+    pub pods: String,
+    /// The range of the services. Cannot be changed.
+    pub services: String,
+    /// The ranges of shoots that name none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shoot_defaults: Option<ShootDefaults>,
+}
+
+/// The ranges of shoots that name none.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+#[schemars(extend("x-kubernetes-preserve-unknown-fields" = true))]
+pub struct ShootDefaults {
+    /// The range of the pods.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pods: Option<String>,
+    /// The range of the services.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub services: Option<String>,
+}
+
+/// A taint. It has no effect field and no operator: a shoot tolerates it or is kept away.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+#[schemars(extend("x-kubernetes-preserve-unknown-fields" = true))]
+pub struct SeedTaint {
+    /// The key.
+    pub key: String,
+    /// The value; without one, any toleration of the key will do.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub value: Option<String>,
+}
+
+/// Switches of a seed.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+#[schemars(extend("x-kubernetes-preserve-unknown-fields" = true))]
+pub struct SeedSettings {
+    /// What the scheduler may do with the seed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub scheduling: Option<SchedulingSetting>,
+    /// Whether shoots on the seed get DNS records. When absent, the taint seed.gardener.cloud/disable-dns decides.
+    #[serde(rename = "shootDNS", skip_serializing_if = "Option::is_none")]
+    pub shoot_dns: Option<ShootDnsSetting>,
+}
+
+/// What the scheduler may do with a seed.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+#[schemars(extend("x-kubernetes-preserve-unknown-fields" = true))]
+pub struct SchedulingSetting {
+    /// Whether the scheduler considers the seed. Shoots can be bound by hand to a seed that is not visible.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub visible: Option<bool>,
+}
+
+/// Whether shoots on a seed get DNS records.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+#[schemars(extend("x-kubernetes-preserve-unknown-fields" = true))]
+pub struct ShootDnsSetting {
+    /// Whether they do.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub enabled: Option<bool>,
+}
+
+/// Where backups go.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+#[schemars(extend("x-kubernetes-preserve-unknown-fields" = true))]
+pub struct SeedBackup {
+    /// The provider type of the backup bucket. Cannot be changed.
+    pub provider: String,
+    /// The region of the backup bucket. Cannot be changed once set.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub region: Option<String>,
+}
+
+/// What was observed about a seed.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+#[schemars(extend("x-kubernetes-preserve-unknown-fields" = true))]
+pub struct SeedStatus {
+    /// Conditions: GardenletReady, Bootstrapped, BackupBucketsReady, ExtensionsReady, SeedSystemComponentsHealthy.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub conditions: Vec<Condition>,
+    /// What the agent is doing or did last.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub last_operation: Option<LastOperation>,
+    /// Resources that can be given out; only shoots is counted. Without an entry there is no limit.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub allocatable: BTreeMap<String, Amount>,
+    /// All resources of the seed.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub capacity: BTreeMap<String, Amount>,
+    /// The Gardener that takes care of the seed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub gardener: Option<Gardener>,
+    /// The Kubernetes version of the seed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub kubernetes_version: Option<String>,
+}
+
+/// A quantity as written, a text or a number.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Amount(pub String);
+
+impl<'de> Deserialize<'de> for Amount {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        #[serde(untagged, expecting = "a quantity: a text such as \"200\" or a whole number")]
+        enum Either {
+            Text(String),
+            Number(i64),
+        }
+        Either::deserialize(deserializer).map(|either| match either {
+            Either::Text(text) => Self(text),
+            Either::Number(number) => Self(number.to_string()),
+        })
+    }
+}
+
+impl JsonSchema for Amount {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Quantity".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "description": "A quantity: a text such as \"200\" or a whole number.",
+            "x-kubernetes-int-or-string": true,
+        })
+    }
+}
+
+impl SeedSpec {
+    /// Whether the scheduler may see the seed.
+    #[must_use]
+    pub fn visible(&self) -> bool {
+        match self
+            .settings
+            .as_ref()
+            .and_then(|settings| settings.scheduling.as_ref())
+        {
+            Some(scheduling) => scheduling.visible.unwrap_or(true),
+            None => !self.has_taint(INVISIBLE_TAINT),
+        }
+    }
+
+    /// Whether shoots get DNS records: the setting where there is one, else whatever the taint says.
+    #[must_use]
+    pub fn dns_enabled(&self) -> bool {
+        let setting = self
+            .settings
+            .as_ref()
+            .and_then(|settings| settings.shoot_dns.as_ref()?.enabled);
+        setting.unwrap_or_else(|| !self.has_taint(DISABLE_DNS_TAINT))
+    }
+
+    fn has_taint(&self, key: &str) -> bool {
+        self.taints.iter().any(|taint| taint.key == key)
+    }
+}

@@ -1,0 +1,135 @@
+//! Shoot: a cluster somebody asked for. Scheduling gives its control plane a seed.
+
+pub mod binding;
+mod columns;
+mod defaults;
+mod immutable;
+mod rules;
+pub mod spec;
+
+use std::sync::OnceLock;
+
+use meta::kind::{ALL_VERBS, Operation, SelectableField, Write};
+use meta::{Cell, Column, FieldError, Kind, KindInfo, Object, Schema, Scope};
+use serde_json::Value;
+
+use crate::group::{GROUP, VERSION};
+use crate::kind::view;
+use spec::Shoot;
+
+const INFO: KindInfo = KindInfo {
+    group: GROUP,
+    versions: &[VERSION],
+    storage_version: VERSION,
+    kind: "Shoot",
+    plural: "shoots",
+    singular: "shoot",
+    short_names: &[],
+    categories: &["all"],
+    scope: Scope::Namespaced,
+    verbs: ALL_VERBS,
+    status: true,
+    unconditional_update: false,
+    strategic: false,
+};
+
+/// The subresource through which `spec.seedName` is written.
+pub const BINDING: &str = "binding";
+
+fn text(object: &Value, path: &str) -> String {
+    object
+        .pointer(path)
+        .and_then(Value::as_str)
+        .unwrap_or_default()
+        .to_owned()
+}
+
+const SELECTABLE: &[SelectableField] = &[
+    SelectableField {
+        path: "spec.seedName",
+        read: |object| text(object, "/spec/seedName"),
+    },
+    SelectableField {
+        path: "status.seedName",
+        read: |object| text(object, "/status/seedName"),
+    },
+    SelectableField {
+        path: "spec.cloudProfileName",
+        read: |object| text(object, "/spec/cloudProfileName"),
+    },
+    SelectableField {
+        path: "spec.cloudProfile.name",
+        read: |object| text(object, "/spec/cloudProfile/name"),
+    },
+    SelectableField {
+        path: "spec.cloudProfile.kind",
+        read: |object| text(object, "/spec/cloudProfile/kind"),
+    },
+];
+
+/// The kind Shoot.
+#[derive(Debug, Default)]
+pub struct ShootKind(OnceLock<Schema>);
+
+impl Kind for ShootKind {
+    fn info(&self) -> &KindInfo {
+        &INFO
+    }
+
+    fn schema(&self, _version: &str) -> &Schema {
+        self.0.get_or_init(Schema::of::<Shoot>)
+    }
+
+    fn prepare(&self, write: &Write<'_>, new: &mut Value) {
+        let Some(root) = new.as_object_mut() else { return };
+        match write.operation {
+            Operation::Create | Operation::Update => defaults::fill_in(root),
+            Operation::Subresource(BINDING) => {
+                defaults::fill_in(root);
+                if let Some(old) = write.old {
+                    binding::keep_status(old, root);
+                }
+            }
+            Operation::Subresource(_) => {}
+        }
+        defaults::label_seeds(root);
+    }
+
+    fn validate(&self, write: &Write<'_>, new: &Value) -> Vec<FieldError> {
+        let shoot: Shoot = match view(self.schema(VERSION), new) {
+            Ok(shoot) => shoot,
+            Err(errors) => return errors,
+        };
+        let namespace = text(new, "/metadata/namespace");
+        let mut errors = rules::check(&shoot, &namespace);
+        // What is stored has passed these rules; if it cannot be read, there is nothing to compare with.
+        let old: Option<(Shoot, &Value)> = write
+            .old
+            .and_then(|value| Some((view(self.schema(VERSION), value).ok()?, value)));
+        if let Some((old, old_value)) = old {
+            let changed = immutable::Changed {
+                old: &old,
+                new: &shoot,
+                old_value,
+                new_value: new,
+            };
+            errors.extend(immutable::check(write.operation, &changed));
+        }
+        errors
+    }
+
+    fn columns(&self) -> &[Column] {
+        columns::COLUMNS
+    }
+
+    fn row(&self, object: &Object) -> Vec<Cell> {
+        columns::row(object)
+    }
+
+    fn selectable(&self) -> &'static [SelectableField] {
+        SELECTABLE
+    }
+}
+
+#[cfg(test)]
+mod tests;

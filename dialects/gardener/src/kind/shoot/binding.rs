@@ -1,0 +1,123 @@
+//! What a write through `shoots/binding` means, whoever makes it (facts section 8).
+
+use meta::FieldError;
+use serde_json::{Map, Value};
+
+use super::defaults::label_seeds;
+use crate::kind::{child, fill};
+
+/// Why a plain write may not touch the seed's name.
+pub const ONLY_BY_BINDING: &str = "may only be changed through the subresource shoots/binding";
+
+/// The network ranges a seed gives to shoots that name none.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct DefaultRanges<'a> {
+    /// The pods' range.
+    pub pods: Option<&'a str>,
+    /// The services' range.
+    pub services: Option<&'a str>,
+}
+
+/// Binds the raw `shoot` to `seed`: writes the name, the ranges the seed gives, the labels, and takes away what a
+/// failed attempt left in the status.
+pub fn bind(shoot: &mut Value, seed: &str, ranges: DefaultRanges<'_>) {
+    let Some(root) = shoot.as_object_mut() else { return };
+    let bare = seed_name(root).is_none();
+    if let Some(spec) = child(root, "spec") {
+        spec.insert("seedName".to_owned(), seed.into());
+        fill_ranges(spec, ranges);
+    }
+    if bare {
+        forget_pending(root);
+    }
+    label_seeds(root);
+}
+
+/// Writes the ranges a seed gives where the shoot names none.
+pub fn fill_ranges(spec: &mut Map<String, Value>, ranges: DefaultRanges<'_>) {
+    let given = [("pods", ranges.pods), ("services", ranges.services)];
+    if given.iter().all(|(_, range)| range.is_none()) {
+        return;
+    }
+    let Some(networking) = child(spec, "networking") else {
+        return;
+    };
+    for (name, range) in given {
+        if let Some(range) = range {
+            fill(networking, name, range);
+        }
+    }
+}
+
+/// Puts the stored status back: a binding does not write it, except that a Create that was pending for want of a seed
+/// is no longer.
+pub(super) fn keep_status(old: &Value, new: &mut Map<String, Value>) {
+    match old.get("status") {
+        Some(status) => new.insert("status".to_owned(), status.clone()),
+        None => new.remove("status"),
+    };
+    let had_none = old.as_object().is_none_or(|old| seed_name(old).is_none());
+    if had_none && seed_name(new).is_some() {
+        forget_pending(new);
+    }
+}
+
+fn seed_name(root: &Map<String, Value>) -> Option<&str> {
+    root.get("spec")?.get("seedName")?.as_str()
+}
+
+fn forget_pending(root: &mut Map<String, Value>) {
+    let Some(status) = root.get_mut("status").and_then(Value::as_object_mut) else {
+        return;
+    };
+    let is = |field: &str, text: &str| {
+        status
+            .get("lastOperation")
+            .and_then(|operation| operation.get(field)?.as_str())
+            == Some(text)
+    };
+    if is("type", "Create") && is("state", "Pending") {
+        status.remove("lastOperation");
+    }
+}
+
+/// How a binding may change the seed's name: to a name, to another one, and then nothing beside it.
+pub(super) fn check_seed_name(old: &Value, new: &Value) -> Vec<FieldError> {
+    const PATH: &str = "spec.seedName";
+    let name = |value: &Value| {
+        value
+            .pointer("/spec/seedName")
+            .and_then(Value::as_str)
+            .map(str::to_owned)
+    };
+    match (name(old), name(new)) {
+        (_, None) => vec![FieldError::required(
+            PATH,
+            "a binding names the seed, and cannot take it away",
+        )],
+        (None, Some(_)) => Vec::new(),
+        (Some(held), Some(wanted)) if held == wanted => {
+            vec![FieldError::invalid(
+                PATH,
+                wanted,
+                "the shoot is bound to this seed already",
+            )]
+        }
+        (Some(_), Some(_)) if others_changed(old, new) => {
+            vec![FieldError::forbidden(
+                "spec",
+                "only seedName may change when a bound shoot moves to another seed",
+            )]
+        }
+        (Some(_), Some(_)) => Vec::new(),
+    }
+}
+
+fn others_changed(old: &Value, new: &Value) -> bool {
+    let rest = |value: &Value| {
+        let mut spec = value.get("spec").cloned().unwrap_or_default();
+        spec.as_object_mut().map(|spec| spec.remove("seedName"));
+        spec
+    };
+    rest(old) != rest(new)
+}

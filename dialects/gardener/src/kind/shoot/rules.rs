@@ -1,0 +1,151 @@
+//! What a Shoot must satisfy at every write (facts section 1.1).
+
+use std::collections::BTreeSet;
+
+use meta::FieldError;
+use meta::name::{dns_label, dns_subdomain};
+
+use super::spec::{CLOUD_PROFILE, Dns, INFRASTRUCTURE, NAMESPACED_CLOUD_PROFILE, Shoot, Toleration};
+use crate::group::GARDEN_NAMESPACE;
+use crate::kind::common::{cidr, label_key, label_text, required};
+
+/// Every rule that needs no older state. `namespace` is the shoot's.
+pub(super) fn check(shoot: &Shoot, namespace: &str) -> Vec<FieldError> {
+    let spec = &shoot.spec;
+    let mut errors = Vec::new();
+    profile(&mut errors, shoot);
+    required(
+        &mut errors,
+        "spec.region",
+        &spec.region,
+        "must be the region the shoot runs in",
+    );
+    required(
+        &mut errors,
+        "spec.provider.type",
+        &spec.provider.r#type,
+        "must be the provider type, such as \"aws\"",
+    );
+    if spec.purpose.as_deref() == Some(INFRASTRUCTURE) && namespace != GARDEN_NAMESPACE {
+        let supported = ["evaluation", "testing", "development", "production"];
+        errors.push(FieldError::not_supported(
+            "spec.purpose",
+            "infrastructure",
+            &supported,
+        ));
+    }
+    if let Some(networking) = &spec.networking {
+        cidr(&mut errors, "spec.networking.nodes", networking.nodes.as_deref());
+        cidr(&mut errors, "spec.networking.pods", networking.pods.as_deref());
+        cidr(
+            &mut errors,
+            "spec.networking.services",
+            networking.services.as_deref(),
+        );
+    }
+    if let Some(dns) = &spec.dns {
+        check_dns(&mut errors, dns);
+    }
+    names(&mut errors, shoot);
+    if let Some(selector) = &spec.seed_selector {
+        errors.extend(selector.compile("spec.seedSelector").err().into_iter().flatten());
+    }
+    tolerations(&mut errors, &spec.tolerations);
+    errors
+}
+
+fn profile(errors: &mut Vec<FieldError>, shoot: &Shoot) {
+    const HINT: &str = "must name the shoot's cloud profile, here or in spec.cloudProfile.name";
+    match &shoot.spec.cloud_profile {
+        Some(reference) => {
+            required(
+                errors,
+                "spec.cloudProfile.name",
+                &reference.name,
+                "must name the shoot's cloud profile",
+            );
+            if !["", CLOUD_PROFILE, NAMESPACED_CLOUD_PROFILE].contains(&reference.kind.as_str()) {
+                let supported = [CLOUD_PROFILE, NAMESPACED_CLOUD_PROFILE];
+                let kind = reference.kind.as_str();
+                errors.push(FieldError::not_supported(
+                    "spec.cloudProfile.kind",
+                    kind,
+                    &supported,
+                ));
+            }
+        }
+        None => {
+            let name = shoot.spec.cloud_profile_name.as_deref().unwrap_or_default();
+            required(errors, "spec.cloudProfileName", name, HINT);
+        }
+    }
+}
+
+fn check_dns(errors: &mut Vec<FieldError>, dns: &Dns) {
+    if let Some(domain) = &dns.domain
+        && let Err(problem) = dns_subdomain(domain)
+    {
+        errors.push(FieldError::invalid("spec.dns.domain", domain.as_str(), problem));
+    }
+    let mut primary = false;
+    for (index, provider) in dns.providers.iter().enumerate() {
+        let path = format!("spec.dns.providers[{index}]");
+        let unmanaged = provider.r#type.as_deref() == Some("unmanaged");
+        if unmanaged && provider.secret_name.is_some() {
+            let detail = "an unmanaged provider has no credentials";
+            errors.push(FieldError::forbidden(format!("{path}.secretName"), detail));
+        }
+        if provider.primary == Some(true) {
+            if primary {
+                let detail = "there is a primary provider already; at most one is allowed";
+                errors.push(FieldError::forbidden(format!("{path}.primary"), detail));
+            }
+            primary = true;
+            if !unmanaged && dns.domain.is_none() {
+                errors.push(FieldError::required(
+                    "spec.dns.domain",
+                    "a primary provider needs the domain it manages",
+                ));
+            }
+        }
+    }
+}
+
+fn names(errors: &mut Vec<FieldError>, shoot: &Shoot) {
+    if let Some(name) = &shoot.spec.seed_name
+        && let Err(problem) = dns_subdomain(name)
+    {
+        errors.push(FieldError::invalid("spec.seedName", name.as_str(), problem));
+    }
+    if let Some(name) = &shoot.spec.scheduler_name
+        && let Err(problem) = dns_label(name)
+    {
+        errors.push(FieldError::invalid("spec.schedulerName", name.as_str(), problem));
+    }
+}
+
+fn tolerations(errors: &mut Vec<FieldError>, tolerations: &[Toleration]) {
+    let mut seen = BTreeSet::new();
+    for (index, toleration) in tolerations.iter().enumerate() {
+        let path = format!("spec.tolerations[{index}]");
+        let key = toleration.key.as_str();
+        if key.is_empty() {
+            errors.push(FieldError::required(
+                format!("{path}.key"),
+                "must be the key of a taint",
+            ));
+            continue;
+        }
+        if let Err(problem) = label_key(key) {
+            errors.push(FieldError::invalid(format!("{path}.key"), key, problem));
+        }
+        let value = toleration.value.as_deref().unwrap_or_default();
+        if let Err(problem) = label_text(value) {
+            errors.push(FieldError::invalid(format!("{path}.value"), value, problem));
+        }
+        // A key without a value covers every value, so nothing may follow it for the same key.
+        if seen.contains(&(key, "")) || !seen.insert((key, value)) {
+            errors.push(FieldError::duplicate(path, format!("{key}={value}")));
+        }
+    }
+}

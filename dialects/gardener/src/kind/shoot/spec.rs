@@ -1,0 +1,220 @@
+//! The fields of a Shoot (facts section 1.1).
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::group::DEFAULT_SCHEDULER;
+use crate::kind::common::{Condition, Gardener, LastOperation, SeedSelector};
+
+/// The fields of a Shoot beside its metadata.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(extend("x-kubernetes-preserve-unknown-fields" = true))]
+pub struct Shoot {
+    /// The cluster that is asked for.
+    pub spec: ShootSpec,
+    /// What became of it.
+    #[serde(default)]
+    pub status: ShootStatus,
+}
+
+/// The cluster that is asked for.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(extend("x-kubernetes-preserve-unknown-fields" = true))]
+pub struct ShootSpec {
+    /// The cloud profile. Cannot be changed. cloudProfile is the newer form and wins when both are there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cloud_profile_name: Option<String>,
+    /// The cloud profile, by kind and name. Cannot be changed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cloud_profile: Option<CloudProfileReference>,
+    /// The region the cluster runs in. Cannot be changed. Scheduling compares it with the regions of seeds.
+    pub region: String,
+    /// The infrastructure and the machines.
+    pub provider: ShootProvider,
+    /// What the cluster is for. A testing cluster may go to any region of its provider; infrastructure is for the
+    /// namespace garden only. The default is evaluation.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("enum" = ["evaluation", "testing", "development", "production", "infrastructure"]))]
+    pub purpose: Option<String>,
+    /// The networks of the cluster, which must be disjoint from those of its seed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub networking: Option<Networking>,
+    /// How the cluster is reached by name. Without it, the cluster may go to a seed whose DNS is disabled.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dns: Option<Dns>,
+    /// The seed that runs the control plane. Once the object exists, only its binding subresource changes this.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seed_name: Option<String>,
+    /// The seeds that may be picked, by labels and provider types.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seed_selector: Option<SeedSelector>,
+    /// The taints of seeds that the cluster puts up with.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tolerations: Vec<Toleration>,
+    /// The scheduler that picks a seed. The default is default-scheduler; clusters of others are left alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scheduler_name: Option<String>,
+    /// Whether the cluster sleeps.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hibernation: Option<Hibernation>,
+    /// Kubernetes itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kubernetes: Option<Kubernetes>,
+}
+
+/// A cloud profile by kind and name.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct CloudProfileReference {
+    /// CloudProfile (the default) or NamespacedCloudProfile.
+    #[serde(default)]
+    pub kind: String,
+    /// The name.
+    pub name: String,
+}
+
+/// The infrastructure of a cluster.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(extend("x-kubernetes-preserve-unknown-fields" = true))]
+pub struct ShootProvider {
+    /// The provider type, such as aws or openstack. Cannot be changed.
+    pub r#type: String,
+}
+
+/// The networks of a cluster, as CIDRs. None can be changed once set.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+#[schemars(extend("x-kubernetes-preserve-unknown-fields" = true))]
+pub struct Networking {
+    /// The range of the nodes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub nodes: Option<String>,
+    /// The range of the pods; the seed's default when absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pods: Option<String>,
+    /// The range of the services; the seed's default when absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub services: Option<String>,
+}
+
+/// How a cluster is reached by name.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+#[schemars(extend("x-kubernetes-preserve-unknown-fields" = true))]
+pub struct Dns {
+    /// The domain. Cannot be changed once set.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub domain: Option<String>,
+    /// Who manages the records; at most one is primary. Type unmanaged as the first: nobody does.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub providers: Vec<DnsProvider>,
+}
+
+/// Who manages DNS records.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+#[schemars(extend("x-kubernetes-preserve-unknown-fields" = true))]
+pub struct DnsProvider {
+    /// The type, such as aws-route53, or unmanaged.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub r#type: Option<String>,
+    /// Whether this provider manages the cluster's own domain.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub primary: Option<bool>,
+    /// The secret with the credentials.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub secret_name: Option<String>,
+}
+
+/// A taint the cluster puts up with.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+#[schemars(extend("x-kubernetes-preserve-unknown-fields" = true))]
+pub struct Toleration {
+    /// The key of the taint.
+    pub key: String,
+    /// The value of the taint.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub value: Option<String>,
+}
+
+/// Whether a cluster sleeps.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+#[schemars(extend("x-kubernetes-preserve-unknown-fields" = true))]
+pub struct Hibernation {
+    /// Whether it should.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub enabled: Option<bool>,
+}
+
+/// Kubernetes itself.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+#[schemars(extend("x-kubernetes-preserve-unknown-fields" = true))]
+pub struct Kubernetes {
+    /// The version.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub version: String,
+}
+
+/// What became of a cluster.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+#[schemars(extend("x-kubernetes-preserve-unknown-fields" = true))]
+pub struct ShootStatus {
+    /// The seed that really runs the control plane, written by its agent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub seed_name: Option<String>,
+    /// What is being done or was done last.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub last_operation: Option<LastOperation>,
+    /// Conditions: APIServerAvailable, ControlPlaneHealthy, ObservabilityComponentsHealthy, EveryNodeReady,
+    /// SystemComponentsHealthy.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub conditions: Vec<Condition>,
+    /// Whether the cluster sleeps now.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hibernated: Option<bool>,
+    /// The Gardener that takes care of the cluster.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub gardener: Option<Gardener>,
+}
+
+/// The purpose of clusters that may go to any region of their provider.
+pub const TESTING: &str = "testing";
+/// The purpose of Gardener's own clusters.
+pub const INFRASTRUCTURE: &str = "infrastructure";
+
+/// The kind of profiles without a namespace.
+pub const CLOUD_PROFILE: &str = "CloudProfile";
+/// The kind of profiles in namespaces.
+pub const NAMESPACED_CLOUD_PROFILE: &str = "NamespacedCloudProfile";
+
+impl ShootSpec {
+    /// The profile's kind and name, whichever form names it.
+    #[must_use]
+    pub fn profile(&self) -> Option<(&str, &str)> {
+        match (&self.cloud_profile, &self.cloud_profile_name) {
+            (Some(reference), _) => {
+                let kind = if reference.kind.is_empty() {
+                    CLOUD_PROFILE
+                } else {
+                    &reference.kind
+                };
+                Some((kind, &reference.name))
+            }
+            (None, Some(name)) => Some((CLOUD_PROFILE, name)),
+            (None, None) => None,
+        }
+    }
+
+    /// The scheduler the shoot belongs to.
+    #[must_use]
+    pub fn scheduler(&self) -> &str {
+        self.scheduler_name.as_deref().unwrap_or(DEFAULT_SCHEDULER)
+    }
+}

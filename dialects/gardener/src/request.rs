@@ -1,0 +1,167 @@
+//! One question put to the fleet: the rows in one list, and what the shoot asks for in the fleet's own numbers.
+
+use std::cell::RefCell;
+use std::sync::Arc;
+
+use scheduling::Ix;
+
+use crate::config::Strategy;
+use crate::distance::{PROVIDER_PENALTY, Region};
+use crate::fleet::Fleet;
+use crate::fleet::labels::LabelTest;
+use crate::fleet::profile::Profile;
+use crate::fleet::seed::Row;
+use crate::fleet::shoot::Wants;
+
+/// Which rule narrows the candidates down (seed "Configuration" and "Special handling based on purpose").
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Rule {
+    /// The shoot's own provider type and region.
+    SameRegion,
+    /// The smallest distance among what the other filters left.
+    MinimalDistance,
+    /// Purpose testing: the shoot's own provider type, any region.
+    SameProvider,
+}
+
+impl Rule {
+    /// The rule for a shoot: its purpose goes before the configured strategy.
+    pub(crate) fn of(strategy: Strategy, wants: &Wants) -> Self {
+        match (wants.testing, strategy) {
+            (true, _) => Self::SameProvider,
+            (false, Strategy::SameRegion) => Self::SameRegion,
+            (false, Strategy::MinimalDistance) => Self::MinimalDistance,
+        }
+    }
+}
+
+/// Which provider types one selector lets in.
+#[derive(Clone, Debug)]
+enum Providers {
+    Any,
+    Only(Vec<u32>),
+}
+
+impl Providers {
+    fn admit(&self, provider: u32) -> bool {
+        match self {
+            Self::Any => true,
+            Self::Only(list) => list.contains(&provider),
+        }
+    }
+}
+
+/// The fleet as one shoot sees it.
+pub(crate) struct Request<'a> {
+    fleet: &'a Fleet,
+    /// The candidates, by index.
+    pub(crate) rows: Vec<&'a Row>,
+    pub(crate) wants: &'a Wants,
+    pub(crate) rule: Rule,
+    pub(crate) profile_labels: LabelTest,
+    pub(crate) shoot_labels: LabelTest,
+    providers: [Providers; 2],
+    /// The shoot's own provider type, if any seed has it.
+    provider: Option<u32>,
+    /// The shoot's own region, if any seed has it.
+    region: Option<u32>,
+    /// The seeds the shoot itself sits on: it does not stand in its own way.
+    own: [Option<Ix>; 2],
+}
+
+impl<'a> Request<'a> {
+    /// The question of a shoot that asks for `wants`, with `profile`, and sits on the seeds `own`.
+    pub(crate) fn new(
+        fleet: &'a Fleet,
+        wants: &'a Wants,
+        profile: &Profile,
+        own: &[Option<Arc<str>>; 2],
+    ) -> Self {
+        let provider = fleet.names.providers.find(&wants.provider);
+        let both_empty = profile.provider_types.is_empty() && wants.provider_types.is_empty();
+        let providers = if both_empty {
+            [Providers::Only(provider.into_iter().collect()), Providers::Any]
+        } else {
+            [&profile.provider_types, &wants.provider_types].map(|types| admitted(fleet, types))
+        };
+        let seat = |name: &Option<Arc<str>>| fleet.seed(name.as_deref()?).map(|(place, _)| place);
+        Self {
+            fleet,
+            rows: fleet.rows.iter().collect(),
+            wants,
+            rule: Rule::of(fleet.config.strategy, wants),
+            profile_labels: LabelTest::new(&profile.selector, &fleet.names.labels),
+            shoot_labels: LabelTest::new(&wants.selector, &fleet.names.labels),
+            providers,
+            provider,
+            region: fleet.names.regions.find(&wants.region),
+            own: [seat(&own[0]), seat(&own[1])],
+        }
+    }
+
+    /// The row of a candidate.
+    pub(crate) fn row(&self, candidate: Ix) -> &'a Row {
+        self.rows[candidate as usize]
+    }
+
+    /// How many seats of `candidate` the shoot itself takes.
+    pub(crate) fn own_seats(&self, candidate: Ix) -> i64 {
+        i64::from(self.own.contains(&Some(candidate)))
+    }
+
+    /// How many other shoots sit on `candidate`.
+    pub(crate) fn used(&self, candidate: Ix) -> i64 {
+        self.row(candidate).used - self.own_seats(candidate)
+    }
+
+    /// Whether both selectors let the seed's provider type in.
+    pub(crate) fn admits_provider(&self, row: &Row) -> bool {
+        self.providers
+            .iter()
+            .all(|providers| providers.admit(row.facts.provider))
+    }
+
+    /// Whether the seed has the shoot's own provider type.
+    pub(crate) fn same_provider(&self, row: &Row) -> bool {
+        Some(row.facts.provider) == self.provider
+    }
+
+    /// Whether the seed is in the shoot's own region.
+    pub(crate) fn same_region(&self, row: &Row) -> bool {
+        Some(row.facts.region) == self.region
+    }
+
+    /// How far each of `candidates` is. Each region is measured once.
+    pub(crate) fn distances(&self, candidates: &[Ix]) -> Vec<u32> {
+        let target = Region::of(&self.wants.region);
+        let mut known = vec![u32::MAX; self.fleet.names.regions.count() as usize];
+        let scratch = RefCell::new(Vec::new());
+        let measure = |candidate: &Ix| {
+            let row = self.row(*candidate);
+            let known = &mut known[row.facts.region as usize];
+            if *known == u32::MAX {
+                let name = &row.record.seed.spec.provider.region;
+                *known = Region::of(name).distance(&target, true, &mut scratch.borrow_mut());
+            }
+            *known
+                + if self.same_provider(row) {
+                    0
+                } else {
+                    PROVIDER_PENALTY
+                }
+        };
+        candidates.iter().map(measure).collect()
+    }
+}
+
+fn admitted(fleet: &Fleet, types: &[String]) -> Providers {
+    if types.is_empty() || types.iter().any(|name| name == "*") {
+        return Providers::Any;
+    }
+    Providers::Only(
+        types
+            .iter()
+            .filter_map(|name| fleet.names.providers.find(name))
+            .collect(),
+    )
+}
