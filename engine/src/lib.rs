@@ -18,4 +18,6 @@ pub use snapshot::Snapshot;
 pub use what_if::{Catalog, World};
 
 #[cfg(test)]
+mod tests;
+#[cfg(test)]
 mod toy;
