@@ -1,0 +1,86 @@
+//! gzip for large bodies: made once per list and revision, by one request for all that want it.
+
+use std::collections::VecDeque;
+use std::io::Write;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use meta::{Revision, Status};
+
+use crate::list_body::CHUNK;
+use crate::negotiation::Accepted;
+
+/// Smaller bodies are sent as they are (facts/apiserver.md section 1.2).
+pub(crate) const THRESHOLD: u64 = 128 * 1024;
+
+/// All cached bodies together, in bytes.
+const CACHE_LIMIT: u64 = 64 * 1024 * 1024;
+
+/// Which body: the path and query, the form, and the revision of the list.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct BodyKey {
+    pub(crate) target: String,
+    pub(crate) accepted: Accepted,
+    pub(crate) revision: Revision,
+}
+
+/// Compressed bodies of lists.
+pub(crate) struct Compressed {
+    bodies: moka::future::Cache<BodyKey, Arc<VecDeque<Bytes>>>,
+}
+
+impl Compressed {
+    pub(crate) fn new() -> Self {
+        let weigh = |key: &BodyKey, body: &Arc<VecDeque<Bytes>>| {
+            let size = key.target.len() + body.iter().map(Bytes::len).sum::<usize>();
+            u32::try_from(size).unwrap_or(u32::MAX)
+        };
+        let bodies = moka::future::Cache::builder()
+            .weigher(weigh)
+            .max_capacity(CACHE_LIMIT)
+            .time_to_idle(std::time::Duration::from_secs(60))
+            .build();
+        Self { bodies }
+    }
+
+    /// The compressed form of the chunks that `next` gives, from the cache where `key` says it may be there.
+    pub(crate) async fn body(
+        &self,
+        key: Option<BodyKey>,
+        next: impl FnMut() -> Option<Bytes> + Send + 'static,
+    ) -> Result<VecDeque<Bytes>, Status> {
+        let make = async move {
+            // Compressing is work for a thread that serves nobody else meanwhile.
+            let result = tokio::task::spawn_blocking(move || gzip(next)).await;
+            match result {
+                Ok(Ok(body)) => Ok(Arc::new(body)),
+                Ok(Err(problem)) => Err(problem.to_string()),
+                Err(problem) => Err(problem.to_string()),
+            }
+        };
+        let result = match key {
+            Some(key) => self.bodies.try_get_with(key, make).await.map_err(|problem| (*problem).clone()),
+            None => make.await,
+        };
+        result.map(|body| (*body).clone()).map_err(Status::internal)
+    }
+}
+
+fn gzip(mut next: impl FnMut() -> Option<Bytes>) -> std::io::Result<VecDeque<Bytes>> {
+    let mut done = VecDeque::new();
+    // Lists of objects shrink tenfold at the fastest level; the slower ones cost more than they save.
+    let mut encoder = GzEncoder::new(Vec::with_capacity(CHUNK), Compression::fast());
+    while let Some(chunk) = next() {
+        encoder.write_all(&chunk)?;
+        if encoder.get_ref().len() >= CHUNK {
+            done.push_back(std::mem::take(encoder.get_mut()).into());
+        }
+    }
+    let rest = encoder.finish()?;
+    if !rest.is_empty() {
+        done.push_back(rest.into());
+    }
+    Ok(done)
+}

@@ -1,0 +1,155 @@
+//! From a request body to a JSON value: JSON, YAML, and whatever the program's [`BodyDecoder`] reads.
+
+mod check;
+mod tree;
+
+use http::HeaderMap;
+use http::header::CONTENT_TYPE;
+use meta::Status;
+use serde_json::Value;
+
+pub(crate) use check::{Expected, check_fields, identify, metadata_types, new_unknown, unknown_fields};
+pub(crate) use tree::{DEPTH_LIMIT, depth, is_shallow};
+
+/// Reads bodies in a format of the program's own: Kubernetes' protobuf, for the kinds whose messages it knows.
+pub trait BodyDecoder: Send + Sync + 'static {
+    /// The object in `bytes`, with `apiVersion` and `kind`; `None` when it knows no such message, which answers 415.
+    ///
+    /// # Errors
+    /// What is malformed and where; it answers 400.
+    fn decode(&self, bytes: &[u8]) -> Option<Result<Value, String>>;
+}
+
+/// A decoded body.
+#[derive(Debug, PartialEq)]
+pub(crate) struct Decoded {
+    /// The value; of a field that stands twice, the last one.
+    pub(crate) value: Value,
+    /// The paths of fields that stand twice.
+    pub(crate) duplicates: Vec<String>,
+}
+
+/// The media types that can be sent.
+const ACCEPTED: [&str; 3] =
+    ["application/json", "application/yaml", "application/vnd.kubernetes.protobuf"];
+
+/// The media type of a body, without parameters; none means JSON.
+pub(crate) fn media_type(headers: &HeaderMap) -> String {
+    let text = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    let essence = text.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+    if essence.is_empty() { "application/json".to_owned() } else { essence }
+}
+
+/// Decodes the body of a create, an update or a delete.
+pub(crate) fn body(
+    decoder: Option<&dyn BodyDecoder>,
+    headers: &HeaderMap,
+    bytes: &[u8],
+) -> Result<Decoded, Status> {
+    let decoded = match media_type(headers).as_str() {
+        "application/json" => json(bytes),
+        "application/yaml" | "application/x-yaml" | "text/yaml" => yaml(bytes),
+        "application/vnd.kubernetes.protobuf" => {
+            let value = decoder.and_then(|decoder| decoder.decode(bytes));
+            let value = value.ok_or_else(|| Status::unsupported_media_type(&ACCEPTED[..2]))?;
+            let value = value.map_err(|problem| {
+                Status::bad_request(format!("unable to decode the body as protobuf: {problem}"))
+            })?;
+            if !is_shallow(&value) {
+                return Err(Status::bad_request(too_deep()));
+            }
+            Ok(Decoded { value, duplicates: Vec::new() })
+        }
+        _ => return Err(Status::unsupported_media_type(&ACCEPTED)),
+    }?;
+    if decoded.value.is_object() {
+        return Ok(decoded);
+    }
+    Err(Status::bad_request("the body must be an object with apiVersion, kind and metadata"))
+}
+
+/// Reads JSON; errors say the line and column.
+pub(crate) fn json(bytes: &[u8]) -> Result<Decoded, Status> {
+    if bytes.iter().all(u8::is_ascii_whitespace) {
+        return Err(Status::bad_request("the body is empty; an object is required"));
+    }
+    let mut duplicates = tree::Duplicates::default();
+    let mut reader = serde_json::Deserializer::from_slice(bytes);
+    let value = tree::read(&mut reader, &mut duplicates).and_then(|value| reader.end().map(|()| value));
+    let value =
+        value.map_err(|problem| Status::bad_request(format!("unable to decode the body as JSON: {problem}")))?;
+    Ok(Decoded { value, duplicates: duplicates.into_paths() })
+}
+
+/// Reads one YAML document; errors say the line and column.
+pub(crate) fn yaml(bytes: &[u8]) -> Result<Decoded, Status> {
+    let refuse = |problem: String| Status::bad_request(format!("unable to decode the body as YAML: {problem}"));
+    let text = std::str::from_utf8(bytes).map_err(|problem| refuse(problem.to_string()))?;
+    let options = serde_saphyr::options! {
+        duplicate_keys: serde_saphyr::options::DuplicateKeyPolicy::PassThrough,
+        strict_booleans: true,
+        with_snippet: false,
+    };
+    let document: tree::Document =
+        serde_saphyr::from_str_with_options(text, options).map_err(|problem| refuse(problem.to_string()))?;
+    Ok(Decoded { value: document.value, duplicates: document.duplicates })
+}
+
+fn too_deep() -> String {
+    format!("the object is nested deeper than {DEPTH_LIMIT} levels")
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn duplicate_fields_are_found_with_their_paths() {
+        let decoded = json(br#"{"a":1,"b":[{"c":1,"c":2}],"a":{"x":0}}"#).unwrap();
+        assert_eq!(decoded.value, json!({"a": {"x": 0}, "b": [{"c": 2}]}));
+        assert_eq!(decoded.duplicates, ["b[0].c", "a"]);
+        let decoded = yaml(b"a: 1\nb:\n- c: 1\n  c: 2\na: {x: 0}\n").unwrap();
+        assert_eq!(decoded.value, json!({"a": {"x": 0}, "b": [{"c": 2}]}));
+        assert_eq!(decoded.duplicates, ["b[0].c", "a"]);
+    }
+
+    #[test]
+    fn malformed_text_says_where() {
+        let text = json(b"{\"a\": 1,\n oops}").unwrap_err().message;
+        assert!(text.contains("line 2 column 2"), "{text}");
+        let text = yaml(b"a: 1\n  b: [\n").unwrap_err().message;
+        assert!(text.contains("line"), "{text}");
+        assert!(json(b"").unwrap_err().message.contains("empty"));
+        assert!(json(b"{} x").unwrap_err().message.contains("trailing"));
+    }
+
+    #[test]
+    fn one_document_only_and_no_bombs() {
+        assert!(yaml(b"a: 1\n---\nb: 2\n").is_err());
+        assert!(yaml(b"a: 1\n---\nb: [\n").is_err());
+        let bomb = format!("a: &a [{}]\nb: &b [{}]\nc: &c [{}]\nd: &d [{}]\ne: &e [{}]\nf: [{}]\n",
+            "x,".repeat(50), "*a,".repeat(50), "*b,".repeat(50), "*c,".repeat(50), "*d,".repeat(50), "*e,".repeat(50));
+        assert!(yaml(bomb.as_bytes()).is_err());
+        let deep = format!("{}{}", "[".repeat(120), "]".repeat(120));
+        assert!(json(deep.as_bytes()).unwrap_err().message.contains("nested"));
+        assert!(yaml(deep.as_bytes()).is_err());
+        let deeper = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
+        assert!(json(deeper.as_bytes()).is_err());
+        assert!(yaml(deeper.as_bytes()).is_err());
+    }
+
+    #[test]
+    fn scalars_keep_the_types_kubernetes_gives_them() {
+        let decoded = yaml(b"a: yes\nb: true\nc: 1.5\nd: 2021-10-28T08:31:39Z\ne: \"1\"\nf: ~\n1: x\ng: 0x10\n").unwrap();
+        assert_eq!(decoded.value["a"], "yes");
+        assert_eq!(decoded.value["b"], true);
+        assert_eq!(decoded.value["c"], 1.5);
+        assert_eq!(decoded.value["d"], "2021-10-28T08:31:39Z");
+        assert_eq!(decoded.value["e"], "1");
+        assert_eq!(decoded.value["f"], Value::Null);
+        assert_eq!(decoded.value["1"], "x");
+        assert_eq!(decoded.value["g"], 16);
+    }
+}

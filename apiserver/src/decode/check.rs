@@ -1,0 +1,216 @@
+//! What a decoded body must be before anything looks at its meaning: the right kind, metadata of the right types, and
+//! no unknown or duplicate fields where the client asks for that.
+
+use std::collections::HashSet;
+
+use meta::{Schema, Status};
+use serde_json::Value;
+
+use crate::call::Warnings;
+use crate::options::FieldValidation;
+
+/// The group, version and kind a body must have.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Expected<'a> {
+    pub(crate) api_version: &'a str,
+    pub(crate) kind: &'a str,
+}
+
+impl Expected<'_> {
+    /// The version without its group, as messages name it.
+    fn version(&self) -> &str {
+        self.api_version.rsplit('/').next().unwrap_or_default()
+    }
+
+    pub(crate) fn cannot_be_handled(&self, problem: &str) -> Status {
+        let (kind, version) = (self.kind, self.version());
+        Status::bad_request(format!("{kind} in version {version:?} cannot be handled as a {kind}: {problem}"))
+    }
+}
+
+/// Checks that the body says it is what was expected; fills in what it does not say.
+pub(crate) fn identify(value: &mut Value, expected: Expected<'_>) -> Result<(), Status> {
+    for (field, wanted, what) in [
+        ("apiVersion", expected.api_version, "API version"),
+        ("kind", expected.kind, "kind"),
+    ] {
+        match value.get(field) {
+            None | Some(Value::Null) => value[field] = wanted.into(),
+            Some(Value::String(have)) if have.is_empty() => value[field] = wanted.into(),
+            Some(Value::String(have)) if have == wanted => {}
+            Some(Value::String(have)) => {
+                return Err(Status::bad_request(format!(
+                    "the {what} in the data ({have}) does not match the expected {what} ({wanted})"
+                )));
+            }
+            Some(other) => {
+                return Err(expected.cannot_be_handled(&format!("{field} must be a string, not {}", name_of(other))));
+            }
+        }
+    }
+    Ok(())
+}
+
+#[derive(Clone, Copy)]
+enum Type {
+    Text,
+    Integer,
+    Bool,
+    Time,
+    TextMap,
+    TextList,
+    Owners,
+    Anything,
+}
+
+const METADATA: [(&str, Type); 15] = [
+    ("name", Type::Text),
+    ("generateName", Type::Text),
+    ("namespace", Type::Text),
+    ("selfLink", Type::Text),
+    ("uid", Type::Text),
+    ("resourceVersion", Type::Text),
+    ("generation", Type::Integer),
+    ("creationTimestamp", Type::Time),
+    ("deletionTimestamp", Type::Time),
+    ("deletionGracePeriodSeconds", Type::Integer),
+    ("labels", Type::TextMap),
+    ("annotations", Type::TextMap),
+    ("ownerReferences", Type::Owners),
+    ("finalizers", Type::TextList),
+    ("managedFields", Type::Anything),
+];
+
+const OWNER: [(&str, Type); 6] = [
+    ("apiVersion", Type::Text),
+    ("kind", Type::Text),
+    ("name", Type::Text),
+    ("uid", Type::Text),
+    ("controller", Type::Bool),
+    ("blockOwnerDeletion", Type::Bool),
+];
+
+/// Checks the types of the metadata's fields; nulls have been dropped.
+///
+/// # Errors
+/// 400 naming the first field of a wrong type.
+pub(crate) fn metadata_types(value: &Value, expected: Expected<'_>) -> Result<(), Status> {
+    let fields = match value.get("metadata") {
+        None => return Ok(()),
+        Some(Value::Object(fields)) => fields,
+        Some(other) => return Err(wrong(expected, "metadata", "an object", other)),
+    };
+    for (name, kind) in METADATA {
+        if let Some(value) = fields.get(name) {
+            has_type(value, kind, &format!("metadata.{name}"), expected)?;
+        }
+    }
+    Ok(())
+}
+
+fn has_type(value: &Value, kind: Type, path: &str, expected: Expected<'_>) -> Result<(), Status> {
+    let (fits, wanted) = match kind {
+        Type::Text => (value.is_string(), "a string"),
+        Type::Integer => (value.is_i64(), "an integer"),
+        Type::Bool => (value.is_boolean() || value.is_null(), "a boolean"),
+        Type::Time => {
+            (value.as_str().is_some_and(|text| meta::time::parse(text).is_some()), "an RFC 3339 time")
+        }
+        Type::TextMap => (value.is_object(), "an object"),
+        Type::TextList | Type::Owners => (value.is_array(), "an array"),
+        Type::Anything => (true, ""),
+    };
+    if !fits {
+        return Err(wrong(expected, path, wanted, value));
+    }
+    match (kind, value) {
+        (Type::TextMap, Value::Object(entries)) => {
+            entries.iter().try_for_each(|(key, value)| has_type(value, Type::Text, &format!("{path}.{key}"), expected))
+        }
+        (Type::TextList, Value::Array(items)) => items
+            .iter()
+            .enumerate()
+            .try_for_each(|(index, item)| has_type(item, Type::Text, &format!("{path}[{index}]"), expected)),
+        (Type::Owners, Value::Array(items)) => {
+            items.iter().enumerate().try_for_each(|(index, item)| owner(item, &format!("{path}[{index}]"), expected))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn owner(value: &Value, path: &str, expected: Expected<'_>) -> Result<(), Status> {
+    let Some(fields) = value.as_object() else { return Err(wrong(expected, path, "an object", value)) };
+    OWNER.iter().try_for_each(|(name, kind)| match fields.get(*name) {
+        Some(value) => has_type(value, *kind, &format!("{path}.{name}"), expected),
+        None => Ok(()),
+    })
+}
+
+fn wrong(expected: Expected<'_>, path: &str, wanted: &str, have: &Value) -> Status {
+    let have = name_of(have);
+    expected.cannot_be_handled(&format!("json: cannot unmarshal {have} into field {path}: it must be {wanted}"))
+}
+
+fn name_of(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "a boolean",
+        Value::Number(_) => "a number",
+        Value::String(_) => "a string",
+        Value::Array(_) => "an array",
+        Value::Object(_) => "an object",
+    }
+}
+
+/// The paths of fields that neither `schema` nor `metav1.ObjectMeta` knows.
+pub(crate) fn unknown_fields(schema: &Schema, value: &Value) -> Vec<String> {
+    let mut paths = schema.unknown_fields(value);
+    // A schema may or may not look into metadata; here is where it is known.
+    paths.retain(|path| !path.starts_with("metadata."));
+    if let Some(fields) = value.get("metadata").and_then(Value::as_object) {
+        let known = |name: &String| METADATA.iter().any(|(field, _)| field == name);
+        paths.extend(fields.keys().filter(|name| !known(name)).map(|name| format!("metadata.{name}")));
+        for (index, owner) in fields.get("ownerReferences").and_then(Value::as_array).into_iter().flatten().enumerate() {
+            let known = |name: &String| OWNER.iter().any(|(field, _)| field == name);
+            let names = owner.as_object().into_iter().flat_map(|fields| fields.keys());
+            let names = names.filter(|name| !known(name));
+            paths.extend(names.map(|name| format!("metadata.ownerReferences[{index}].{name}")));
+        }
+    }
+    paths
+}
+
+/// The unknown fields of `new` that `old` did not have: unknown fields are kept, so a patch does not answer for them.
+pub(crate) fn new_unknown(schema: &Schema, new: &Value, old: &Value) -> Vec<String> {
+    let mut paths = unknown_fields(schema, new);
+    if !paths.is_empty() {
+        let before: HashSet<String> = unknown_fields(schema, old).into_iter().collect();
+        paths.retain(|path| !before.contains(path));
+    }
+    paths
+}
+
+/// Does with unknown and duplicate fields what the client asked for; the error is the text after "strict decoding
+/// error: ".
+pub(crate) fn check_fields(
+    validation: FieldValidation,
+    unknown: impl FnOnce() -> Vec<String>,
+    duplicates: &[String],
+    warnings: &Warnings,
+) -> Result<(), String> {
+    if validation == FieldValidation::Ignore {
+        return Ok(());
+    }
+    let duplicates = duplicates.iter().map(|path| format!("duplicate field \"{path}\""));
+    let unknown = unknown().into_iter().map(|path| format!("unknown field \"{path}\""));
+    let problems: Vec<String> = duplicates.chain(unknown).collect();
+    match validation {
+        FieldValidation::Strict if !problems.is_empty() => {
+            Err(format!("strict decoding error: {}", problems.join(", ")))
+        }
+        _ => {
+            problems.into_iter().for_each(|problem| warnings.add(problem));
+            Ok(())
+        }
+    }
+}

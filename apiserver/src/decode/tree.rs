@@ -1,0 +1,203 @@
+//! Builds a JSON value from any serde format, finding fields that stand twice, with their paths, on the way.
+
+use std::cell::RefCell;
+use std::fmt;
+
+use serde::de::{Deserialize, DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
+use serde_json::{Map, Number, Value};
+
+/// How deep an object may be nested: what is stored must be read again by recursive code.
+pub(crate) const DEPTH_LIMIT: usize = 100;
+
+/// More duplicates than this are not told.
+const TOLD: usize = 100;
+
+/// The paths of fields that stand twice.
+#[derive(Default)]
+pub(crate) struct Duplicates(RefCell<Vec<String>>);
+
+impl Duplicates {
+    pub(crate) fn into_paths(self) -> Vec<String> {
+        self.0.into_inner()
+    }
+
+    fn add(&self, path: &Path<'_>) {
+        let mut paths = self.0.borrow_mut();
+        if paths.len() < TOLD {
+            let mut text = String::new();
+            path.write(&mut text);
+            if !paths.contains(&text) {
+                paths.push(text);
+            }
+        }
+    }
+}
+
+/// A value together with what stands twice in it, for formats that take a type and no seed.
+pub(crate) struct Document {
+    pub(crate) value: Value,
+    pub(crate) duplicates: Vec<String>,
+}
+
+impl<'de> Deserialize<'de> for Document {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let mut duplicates = Duplicates::default();
+        let value = read(deserializer, &mut duplicates)?;
+        Ok(Self { value, duplicates: duplicates.into_paths() })
+    }
+}
+
+/// Reads one value.
+pub(crate) fn read<'de, D: Deserializer<'de>>(
+    deserializer: D,
+    duplicates: &mut Duplicates,
+) -> Result<Value, D::Error> {
+    Node { path: Path { parent: None, depth: 0, step: Step::Root }, duplicates }.deserialize(deserializer)
+}
+
+/// How deep `value` is nested, counted up to `cap`: a scalar is 0. Does not recurse.
+pub(crate) fn depth(value: &Value, cap: usize) -> usize {
+    let mut level: Vec<&Value> = vec![value];
+    for depth in 0..cap {
+        let mut next = Vec::new();
+        for value in level {
+            match value {
+                Value::Array(items) => next.extend(items),
+                Value::Object(fields) => next.extend(fields.values()),
+                _ => {}
+            }
+        }
+        if next.is_empty() {
+            return depth;
+        }
+        level = next;
+    }
+    cap
+}
+
+/// Whether `value` is nested at most [`DEPTH_LIMIT`] deep.
+pub(crate) fn is_shallow(value: &Value) -> bool {
+    depth(value, DEPTH_LIMIT + 1) <= DEPTH_LIMIT
+}
+
+#[derive(Clone, Copy)]
+enum Step<'a> {
+    Root,
+    Field(&'a str),
+    Index(usize),
+}
+
+/// Where we are: links on the call stack, made text only when something is to be told.
+#[derive(Clone, Copy)]
+struct Path<'a> {
+    parent: Option<&'a Path<'a>>,
+    depth: usize,
+    step: Step<'a>,
+}
+
+impl<'a> Path<'a> {
+    fn child(&'a self, step: Step<'a>) -> Path<'a> {
+        Path { parent: Some(self), depth: self.depth + 1, step }
+    }
+
+    fn write(&self, text: &mut String) {
+        if let Some(parent) = self.parent {
+            parent.write(text);
+        }
+        match self.step {
+            Step::Root => {}
+            Step::Field(name) => {
+                if !text.is_empty() {
+                    text.push('.');
+                }
+                text.push_str(name);
+            }
+            Step::Index(index) => text.push_str(&format!("[{index}]")),
+        }
+    }
+}
+
+#[derive(Clone, Copy)]
+struct Node<'a> {
+    path: Path<'a>,
+    duplicates: &'a Duplicates,
+}
+
+impl<'de> DeserializeSeed<'de> for Node<'_> {
+    type Value = Value;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
+        if self.path.depth > DEPTH_LIMIT {
+            return Err(D::Error::custom(super::too_deep()));
+        }
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Node<'_> {
+    type Value = Value;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a JSON value")
+    }
+
+    fn visit_bool<E>(self, value: bool) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_i64<E>(self, value: i64) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_u64<E>(self, value: u64) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_f64<E: Error>(self, value: f64) -> Result<Value, E> {
+        Number::from_f64(value).map(Value::Number).ok_or_else(|| E::custom("the number is not finite"))
+    }
+
+    fn visit_str<E>(self, value: &str) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_string<E>(self, value: String) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_unit<E>(self) -> Result<Value, E> {
+        Ok(Value::Null)
+    }
+
+    fn visit_none<E>(self) -> Result<Value, E> {
+        Ok(Value::Null)
+    }
+
+    fn visit_some<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
+        self.deserialize(deserializer)
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Value, A::Error> {
+        let mut list = Vec::new();
+        loop {
+            let path = self.path.child(Step::Index(list.len()));
+            match items.next_element_seed(Node { path, duplicates: self.duplicates })? {
+                Some(value) => list.push(value),
+                None => return Ok(Value::Array(list)),
+            }
+        }
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Value, A::Error> {
+        let mut fields = Map::new();
+        while let Some(name) = entries.next_key::<String>()? {
+            let path = self.path.child(Step::Field(&name));
+            if fields.contains_key(&name) {
+                self.duplicates.add(&path);
+            }
+            let value = entries.next_value_seed(Node { path, duplicates: self.duplicates })?;
+            fields.insert(name, value);
+        }
+        Ok(Value::Object(fields))
+    }
+}

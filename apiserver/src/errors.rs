@@ -1,0 +1,68 @@
+//! The one place where a store's errors become what a client sees.
+
+use meta::{GroupResource, Revision, Status};
+use storage::StoreError;
+
+use crate::registry::Served;
+
+/// The words every client library compares against (facts/apiserver.md section 1.4).
+const MODIFIED: &str =
+    "the object has been modified; please apply your changes to the latest version and try again";
+
+/// A store's error about a request for `served`, as a `Status`.
+#[must_use]
+pub(crate) fn of_store(error: StoreError, served: &Served) -> Status {
+    // Where two APIs show the same records, the client hears the name it asked with.
+    let name = |resource: GroupResource| if resource == served.stored { served.name } else { resource };
+    match error {
+        StoreError::NotFound { key } => Status::not_found(name(key.resource), &key.name),
+        StoreError::AlreadyExists { key } => Status::already_exists(name(key.resource), &key.name),
+        StoreError::Conflict { key, .. } => modified(name(key.resource), &key.name),
+        StoreError::Fenced { name, .. } => {
+            let text = format!("{name} was used by another write after this one was decided; please try again");
+            Status::failure(409, "Conflict", format!("Operation cannot be fulfilled: {text}"))
+                .with_cause("Fenced", text, "")
+        }
+        StoreError::Expired { asked, oldest } => too_old(asked, oldest),
+        StoreError::TooNew { asked, current } if served.own_sequence() => not_issued_here(asked, current),
+        StoreError::TooNew { asked, current } => too_new(asked, current),
+        StoreError::Corrupt { file, key, problem } => {
+            tracing::error!(file, key, problem, "a stored record is damaged");
+            Status::internal("a stored record is damaged; the server's log names it")
+        }
+        StoreError::Unavailable(problem) => Status::unavailable(format!("the storage cannot answer: {problem}"), 1),
+        StoreError::Misuse { key, problem } => {
+            tracing::error!(%key, problem, "a write contradicts itself");
+            Status::internal("the write contradicts itself; the server's log says how")
+        }
+        // The enum may grow; until this match does, an unknown error is ours.
+        other => {
+            tracing::error!(error = %other, "a storage error without a translation");
+            Status::internal("the storage failed; the server's log says how")
+        }
+    }
+}
+
+/// 409: the object moved under the write.
+#[must_use]
+pub(crate) fn modified(resource: GroupResource, name: &str) -> Status {
+    Status::conflict(resource, name, MODIFIED)
+}
+
+fn too_old(asked: Revision, oldest: Revision) -> Status {
+    Status::expired(format!("too old resource version: {asked} ({oldest})"))
+}
+
+/// A projection's revisions are good for one process only, so one from ahead came from another: the client must list
+/// again, and must not wait (CONTRACT.md section 1).
+fn not_issued_here(asked: Revision, current: Revision) -> Status {
+    Status::expired(format!(
+        "resource version {asked} was not issued by this server, which is at {current}; list again"
+    ))
+}
+
+fn too_new(asked: Revision, current: Revision) -> Status {
+    Status::timeout(format!("Too large resource version: {asked}, current: {current}"))
+        .with_cause("ResourceVersionTooLarge", "Too large resource version", "")
+        .retry_after(1)
+}

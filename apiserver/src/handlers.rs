@@ -1,0 +1,213 @@
+//! The API behind the request pipeline: finds the resource a request names, and hands it to its verb.
+
+mod answer;
+mod body;
+mod computed;
+mod create;
+mod delete;
+mod get;
+mod list;
+mod patch;
+mod subresource;
+mod update;
+mod watch;
+
+use std::sync::Arc;
+
+use admission::Chain;
+use async_trait::async_trait;
+use axum::body::Body;
+use http::Response;
+use meta::{Clock, GroupResource, Revision, Status};
+use storage::Collection;
+use tokio_util::sync::CancellationToken;
+
+use crate::call::Call;
+use crate::compress::Compressed;
+use crate::context::{Api, Authorized, RequestCx, Route};
+use crate::decode::BodyDecoder;
+use crate::registry::{Actor, Registry, Served, Target};
+use crate::request_info::RequestInfo;
+use crate::resource::{Backing, Group};
+use crate::respond;
+
+/// How long, and how many, pictures of projections are kept for the following pages of their lists.
+const HELD_FOR: std::time::Duration = std::time::Duration::from_secs(300);
+const HELD_MOST: u64 = 256;
+
+/// Everything the handlers share.
+pub struct ApiState {
+    registry: Arc<Registry>,
+    decoder: Option<Arc<dyn BodyDecoder>>,
+    shutdown: CancellationToken,
+    compressed: Compressed,
+    held: moka::sync::Cache<(GroupResource, Revision), Collection>,
+}
+
+impl ApiState {
+    /// The API of `groups`; writes pass `chain`, and in-process ones happen at `clock`'s time.
+    ///
+    /// # Errors
+    /// A sentence when a resource stands twice.
+    pub fn new(groups: &[Group], chain: Chain, clock: Arc<dyn Clock>) -> Result<Self, String> {
+        let registry = Registry::new(chain, clock);
+        registry.install(groups)?;
+        Ok(Self::over(registry))
+    }
+
+    /// The API of a registry made before, whose groups write through it.
+    #[must_use]
+    pub fn over(registry: Arc<Registry>) -> Self {
+        let held = moka::sync::Cache::builder().time_to_live(HELD_FOR).max_capacity(HELD_MOST).build();
+        let shutdown = CancellationToken::new();
+        Self { registry, decoder: None, shutdown, compressed: Compressed::new(), held }
+    }
+
+    /// The same with bodies in a further format.
+    #[must_use]
+    pub fn with_decoder(self, decoder: Arc<dyn BodyDecoder>) -> Self {
+        Self { decoder: Some(decoder), ..self }
+    }
+
+    /// The same with watches that end when `shutdown` is cancelled.
+    #[must_use]
+    pub fn with_shutdown(self, shutdown: CancellationToken) -> Self {
+        Self { shutdown, ..self }
+    }
+
+    /// What is served and how it is written.
+    #[must_use]
+    pub fn registry(&self) -> &Arc<Registry> {
+        &self.registry
+    }
+
+    fn served(&self, info: &RequestInfo) -> Option<&Arc<Served>> {
+        self.registry.index().get(&info.group, &info.version, &info.resource)
+    }
+
+    async fn answer(&self, request: RequestCx) -> Result<Response<Body>, Status> {
+        let served = self.served(&request.info).ok_or_else(Status::no_such_path)?;
+        let cx = Cx::new(self, served, &request)?;
+        if !request.info.subresource.is_empty() {
+            return subresource::handle(&cx).await;
+        }
+        let verb = request.info.verb;
+        if !served.takes(verb) || !cx.is_well_placed() {
+            return Err(Status::method_not_allowed());
+        }
+        let computed = matches!(served.resource.backing, Backing::Computed(_));
+        match verb {
+            "get" if computed => computed::get(&cx).await,
+            "list" if computed => computed::list(&cx).await,
+            "create" if computed => computed::create(&cx).await,
+            "get" => get::handle(&cx).await,
+            "list" => list::handle(&cx).await,
+            "watch" => watch::handle(&cx).await,
+            "create" => create::handle(&cx).await,
+            "update" => update::handle(&cx, "").await,
+            "patch" => patch::handle(&cx, "").await,
+            "delete" => delete::handle(&cx).await,
+            "deletecollection" => delete::handle_collection(&cx).await,
+            _ => Err(Status::method_not_allowed()),
+        }
+    }
+}
+
+#[async_trait]
+impl Api for ApiState {
+    fn route(&self, info: &RequestInfo) -> Option<Route> {
+        let served = self.served(info)?;
+        let subresource = match info.subresource.as_str() {
+            "" => "",
+            "status" if served.has_status() => "status",
+            name => served.subresource(name)?.name,
+        };
+        Some(Route { group: served.name.group, version: served.version, resource: served.name.resource, subresource })
+    }
+
+    async fn dispatch(&self, request: Authorized) -> Response<Body> {
+        match self.answer(request.into_inner()).await {
+            Ok(response) => response,
+            Err(status) => respond::status(&status),
+        }
+    }
+}
+
+/// One request on its way through a handler.
+struct Cx<'a> {
+    state: &'a ApiState,
+    served: &'a Arc<Served>,
+    request: &'a RequestCx,
+    /// The namespace in the path, empty for cluster-scoped resources and for lists of all namespaces.
+    namespace: &'a str,
+    /// The name in the path, or the empty string.
+    name: &'a str,
+}
+
+impl<'a> Cx<'a> {
+    fn new(state: &'a ApiState, served: &'a Arc<Served>, request: &'a RequestCx) -> Result<Self, Status> {
+        let info = &request.info;
+        let name = if info.named_in_path { info.name.as_str() } else { "" };
+        let mut namespace = info.namespace.as_str();
+        if !served.info().namespaced() && !namespace.is_empty() {
+            // A Namespace's own path names it as the namespace too.
+            if !(info.group.is_empty() && info.resource == "namespaces") {
+                return Err(Status::no_such_path());
+            }
+            namespace = "";
+        }
+        if served.info().namespaced() && namespace.is_empty() && !name.is_empty() {
+            return Err(Status::no_such_path());
+        }
+        if !info.rest.is_empty() && info.subresource != "proxy" {
+            return Err(Status::no_such_path());
+        }
+        for segment in [name, namespace] {
+            if let Err(problem) = meta::name::path_segment(segment) {
+                return Err(Status::bad_request(format!("invalid path segment {segment:?}: {problem}")));
+            }
+        }
+        Ok(Self { state, served, request, namespace, name })
+    }
+
+    /// Whether the verb is used where it belongs: on an object, or on a collection of one namespace.
+    fn is_well_placed(&self) -> bool {
+        let named = !self.name.is_empty();
+        match self.request.info.verb {
+            "get" | "update" | "patch" | "delete" => named,
+            "create" | "deletecollection" => {
+                !named && (!self.served.info().namespaced() || !self.namespace.is_empty())
+            }
+            _ => true,
+        }
+    }
+
+    fn target(&self) -> Target<'_> {
+        Target { served: self.served, namespace: self.namespace, name: self.name }
+    }
+
+    fn actor(&self, dry_run: bool) -> Actor<'_> {
+        Actor {
+            user: &self.request.user,
+            now: self.request.now,
+            dry_run,
+            warnings: &self.request.warnings,
+        }
+    }
+
+    fn call(&self, dry_run: bool) -> Call {
+        Call {
+            user: self.request.user.clone(),
+            version: self.served.version.to_owned(),
+            namespace: self.namespace.to_owned(),
+            name: self.name.to_owned(),
+            now: self.request.now,
+            dry_run,
+            warnings: self.request.warnings.clone(),
+            authorizer: Arc::clone(&self.request.authorizer),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,221 @@
+//! Answers: one object, a list, a handler's reply, in the form negotiated.
+
+use std::sync::Arc;
+
+use axum::body::Body;
+use bytes::Bytes;
+use http::header::{CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, HeaderValue, VARY};
+use http::{Response, StatusCode};
+use meta::{Object, Revision, Status};
+use serde_json::{Value, json};
+
+use super::Cx;
+use super::list::Page;
+use crate::call::{Reply, Rows};
+use crate::compress::{BodyKey, THRESHOLD};
+use crate::list_body::{ChunkBody, Chunks, ListBody};
+use crate::negotiation::{self, Accepted, Answer, Encoding, Shape};
+use crate::render::View;
+use crate::respond;
+use crate::table::{self, Include, TableForm};
+
+impl Cx<'_> {
+    /// The form of the answer. Asked before anything is done, so that a 406 changes nothing.
+    pub(super) fn negotiate(&self, answer: Answer) -> Result<Accepted, Status> {
+        let accepted = negotiation::negotiate(&self.request.headers, &self.request.info.query, answer)?;
+        if matches!(accepted.shape, Shape::Table(_)) {
+            Include::parse(&self.request.info.query)?;
+        }
+        Ok(accepted)
+    }
+
+    pub(super) fn table_form(&self, version: negotiation::MetaVersion) -> Result<TableForm, Status> {
+        let include = Include::parse(&self.request.info.query)?;
+        Ok(TableForm { version, include, now: self.request.now })
+    }
+
+    /// One stored object.
+    pub(super) fn object(
+        &self,
+        accepted: Accepted,
+        code: StatusCode,
+        object: &Object,
+    ) -> Result<Response<Body>, Status> {
+        if let Shape::Table(version) = accepted.shape {
+            let metadata = json!({"resourceVersion": object.revision().to_string()}).to_string();
+            let form = self.table_form(version)?;
+            return chunks(accepted, code, form.of_objects(self.served, &metadata, std::iter::once(object)));
+        }
+        let bytes = View::of(accepted.shape).render(self.served, object).join();
+        whole(accepted, code, bytes)
+    }
+
+    /// What a handler of the program's answered.
+    pub(super) fn reply(
+        &self,
+        accepted: Accepted,
+        code: StatusCode,
+        reply: &Reply,
+    ) -> Result<Response<Body>, Status> {
+        let (value, rows) = match reply {
+            Reply::Object(object) => return self.object(accepted, code, object),
+            Reply::Value(value) => (value, None),
+            Reply::Table(value, rows) => (value, Some(rows)),
+        };
+        match accepted.shape {
+            Shape::Full => whole(accepted, code, value.to_string().into()),
+            Shape::Partial(version) => {
+                let api_version = version.api_version();
+                let metadata = value.get("metadata").cloned().unwrap_or_else(|| json!({}));
+                let partial =
+                    json!({"kind": "PartialObjectMetadata", "apiVersion": api_version, "metadata": metadata});
+                whole(accepted, code, partial.to_string().into())
+            }
+            Shape::Table(version) => {
+                let form = self.table_form(version)?;
+                let made;
+                let rows = if let Some(rows) = rows {
+                    rows
+                } else {
+                    made = self.rows_of(value);
+                    &made
+                };
+                chunks(accepted, code, form.of_rows(rows, value))
+            }
+        }
+    }
+
+    /// The row of an object that a handler made: of the kind's own columns where it is of that kind.
+    fn rows_of(&self, value: &Value) -> Rows {
+        let kind = self.served.kind();
+        let own = value["kind"].as_str() == Some(self.served.info().kind);
+        match Object::new(value, Revision(0)) {
+            Ok(object) if own => Rows { columns: kind.columns().to_vec(), rows: vec![kind.row(&object)] },
+            _ => table::plain_rows(value),
+        }
+    }
+
+    /// A list.
+    pub(super) async fn list(&self, accepted: Accepted, page: Page) -> Result<Response<Body>, Status> {
+        let metadata = page.metadata();
+        let revision = page.revision;
+        match accepted.shape {
+            Shape::Table(version) => {
+                let form = self.table_form(version)?;
+                let objects = page.items.iter().map(|object| &**object);
+                let body = form.of_objects(self.served, &metadata, objects);
+                self.table(accepted, body).await
+            }
+            shape => {
+                let view = View::of(shape);
+                let head = self.list_head(view, &metadata);
+                let body = ListBody::new(Arc::clone(self.served), view, head, page.items);
+                self.list_body(accepted, revision, body).await
+            }
+        }
+    }
+
+    fn list_head(&self, view: View, metadata: &str) -> Bytes {
+        let (kind, api_version) = match view {
+            View::Full => (format!("{}List", self.served.info().kind), &*self.served.api_version),
+            View::Partial(version) => ("PartialObjectMetadataList".to_owned(), version.api_version()),
+        };
+        format!(r#"{{"kind":"{kind}","apiVersion":"{api_version}","metadata":{metadata},"items":["#).into()
+    }
+
+    async fn list_body(
+        &self,
+        accepted: Accepted,
+        revision: Revision,
+        mut body: ListBody,
+    ) -> Result<Response<Body>, Status> {
+        if accepted.encoding != Encoding::Json {
+            let mut all = Vec::with_capacity(usize::try_from(body.len()).unwrap_or_default());
+            while let Some(chunk) = body.next_chunk() {
+                all.extend_from_slice(&chunk);
+            }
+            return whole(accepted, StatusCode::OK, all.into());
+        }
+        if self.compresses(body.len()) {
+            let info = &self.request.info;
+            let query: Vec<_> = info.query.pairs().collect();
+            let target = format!("{}?{query:?}", info.path);
+            let key = BodyKey { target, accepted, revision };
+            let chunks = self.state.compressed.body(Some(key), move || body.next_chunk()).await?;
+            return Ok(gzipped(accepted, chunks));
+        }
+        let length = body.len();
+        Ok(sized(accepted, StatusCode::OK, length, Body::new(body)))
+    }
+
+    /// A table. Ages move with every second, so its compressed form is nobody else's.
+    async fn table(&self, accepted: Accepted, table: Chunks) -> Result<Response<Body>, Status> {
+        if accepted.encoding != Encoding::Json {
+            return chunks(accepted, StatusCode::OK, table);
+        }
+        let mut body = ChunkBody::new(table.into_list());
+        if self.compresses(body.len()) {
+            let list = self.state.compressed.body(None, move || body.next_chunk()).await?;
+            return Ok(gzipped(accepted, list));
+        }
+        Ok(sized(accepted, StatusCode::OK, body.len(), Body::new(body)))
+    }
+
+    fn compresses(&self, length: u64) -> bool {
+        length > THRESHOLD && negotiation::accepts_gzip(&self.request.headers)
+    }
+}
+
+/// A body in one piece, indented or as YAML where that was asked for.
+fn whole(accepted: Accepted, code: StatusCode, json: Bytes) -> Result<Response<Body>, Status> {
+    let bytes = match accepted.encoding {
+        Encoding::Json => json,
+        Encoding::Pretty => {
+            let value = parse(&json)?;
+            let mut text = serde_json::to_vec_pretty(&value).map_err(|problem| Status::internal(problem.to_string()))?;
+            text.push(b'\n');
+            text.into()
+        }
+        Encoding::Yaml => {
+            let value = parse(&json)?;
+            serde_saphyr::to_string(&value).map_err(|problem| Status::internal(problem.to_string()))?.into()
+        }
+    };
+    Ok(respond::bytes(code, accepted.encoding.content_type(), bytes))
+}
+
+fn parse(json: &[u8]) -> Result<Value, Status> {
+    serde_json::from_slice(json).map_err(|problem| Status::internal(problem.to_string()))
+}
+
+fn chunks(accepted: Accepted, code: StatusCode, chunks: Chunks) -> Result<Response<Body>, Status> {
+    let list = chunks.into_list();
+    if accepted.encoding == Encoding::Json {
+        let body = ChunkBody::new(list);
+        return Ok(sized(accepted, code, body.len(), Body::new(body)));
+    }
+    let mut all = Vec::new();
+    list.iter().for_each(|chunk| all.extend_from_slice(chunk));
+    whole(accepted, code, all.into())
+}
+
+fn sized(accepted: Accepted, code: StatusCode, length: u64, body: Body) -> Response<Body> {
+    let mut response = Response::new(body);
+    *response.status_mut() = code;
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static(accepted.encoding.content_type()));
+    headers.insert(CONTENT_LENGTH, length.into());
+    if length > THRESHOLD {
+        headers.insert(VARY, HeaderValue::from_static("Accept-Encoding"));
+    }
+    response
+}
+
+fn gzipped(accepted: Accepted, chunks: std::collections::VecDeque<Bytes>) -> Response<Body> {
+    let body = ChunkBody::new(chunks);
+    let mut response = sized(accepted, StatusCode::OK, body.len(), Body::new(body));
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_ENCODING, HeaderValue::from_static("gzip"));
+    headers.insert(VARY, HeaderValue::from_static("Accept-Encoding"));
+    response
+}

@@ -1,0 +1,50 @@
+//! The way of a request body to the value that is written.
+
+use meta::{Schema, Status};
+use serde_json::Value;
+
+use super::Cx;
+use crate::decode::{self, Expected};
+use crate::options::WriteOptions;
+use crate::registry;
+
+impl Cx<'_> {
+    /// What bodies of the resource itself must be.
+    pub(super) fn expected(&self) -> Expected<'_> {
+        Expected { api_version: &self.served.api_version, kind: self.served.info().kind }
+    }
+
+    /// The body of a create or an update: of the expected kind, with metadata of the right types, in the request's
+    /// namespace, and strict where that is asked for.
+    pub(super) fn read_body(
+        &self,
+        expected: Expected<'_>,
+        schema: Option<&Schema>,
+        options: WriteOptions,
+    ) -> Result<Value, Status> {
+        let request = self.request;
+        let decoder = self.state.decoder.as_deref();
+        let decoded = decode::body(decoder, &request.headers, &request.body)?;
+        let mut value = decoded.value;
+        decode::identify(&mut value, expected)?;
+        registry::drop_nulls(&mut value);
+        decode::metadata_types(&value, expected)?;
+        let unknown = || schema.map_or_else(Vec::new, |schema| decode::unknown_fields(schema, &value));
+        decode::check_fields(options.field_validation, unknown, &decoded.duplicates, &request.warnings)
+            .map_err(|problem| expected.cannot_be_handled(&problem))?;
+        registry::check_namespace(&value, self.served, self.namespace)?;
+        Ok(value)
+    }
+
+    /// Checks that a body means the object in the path.
+    pub(super) fn check_name(&self, value: &Value) -> Result<(), Status> {
+        let name = registry::text(value, "name");
+        if name == self.name {
+            return Ok(());
+        }
+        Err(Status::bad_request(format!(
+            "the name of the object ({name}) does not match the name on the URL ({})",
+            self.name
+        )))
+    }
+}

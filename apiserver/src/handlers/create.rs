@@ -1,0 +1,19 @@
+//! `create`: 201 and the object as stored.
+
+use axum::body::Body;
+use http::{Response, StatusCode};
+use meta::Status;
+
+use super::Cx;
+use crate::negotiation::Answer;
+use crate::options::WriteOptions;
+
+pub(super) async fn handle(cx: &Cx<'_>) -> Result<Response<Body>, Status> {
+    let accepted = cx.negotiate(Answer::Object)?;
+    let options = WriteOptions::parse(&cx.request.info.query, "CreateOptions")?;
+    let schema = cx.served.kind().schema(cx.served.version);
+    let value = cx.read_body(cx.expected(), Some(schema), options)?;
+    let actor = cx.actor(options.dry_run);
+    let object = cx.state.registry.create(cx.served, actor, cx.namespace, value).await?;
+    cx.object(accepted, StatusCode::CREATED, &object)
+}

@@ -1,0 +1,81 @@
+//! `delete` and `deletecollection`.
+
+use axum::body::Body;
+use futures::{StreamExt, TryStreamExt, stream};
+use http::{Response, StatusCode};
+use meta::status::Details;
+use meta::{Object, Status};
+
+use super::Cx;
+use super::list::{self, Page};
+use crate::decode::{self, Expected};
+use crate::negotiation::Answer;
+use crate::options::{DeleteOptions, ListOptions};
+use crate::registry::{Deleted, Target};
+use crate::respond;
+
+/// How many objects of a collection are deleted at a time; the store joins what is queued into one commit.
+const AT_ONCE: usize = 32;
+
+pub(super) async fn handle(cx: &Cx<'_>) -> Result<Response<Body>, Status> {
+    let accepted = cx.negotiate(Answer::Object)?;
+    let options = options(cx)?;
+    let actor = cx.actor(options.dry_run);
+    match cx.state.registry.delete(cx.target(), actor, &options).await? {
+        Deleted::Pending(object) => cx.object(accepted, StatusCode::OK, &object),
+        Deleted::Gone(object) => Ok(respond::status(&success(cx, &object))),
+    }
+}
+
+pub(super) async fn handle_collection(cx: &Cx<'_>) -> Result<Response<Body>, Status> {
+    let accepted = cx.negotiate(Answer::List)?;
+    let list_options = ListOptions::parse(&cx.request.info.query, false)?;
+    let options = options(cx)?;
+    let page = list::page(cx, &list_options).await?;
+    let actor = cx.actor(options.dry_run);
+    let results = stream::iter(page.items.clone()).map(|object| {
+        let options = &options;
+        async move {
+            let meta = object.meta();
+            let target = Target { served: cx.served, namespace: &meta.namespace, name: &meta.name };
+            match cx.state.registry.delete(target, actor, options).await {
+                Ok(deleted) => Ok(Some(deleted.into_object())),
+                // Gone meanwhile, by whatever hand, is what was asked for.
+                Err(status) if status.code == 404 => Ok(None),
+                Err(status) => Err(status),
+            }
+        }
+    });
+    let items: Vec<_> = results.buffered(AT_ONCE).try_collect().await?;
+    let items = items.into_iter().flatten().collect();
+    cx.list(accepted, Page { items, ..page }).await
+}
+
+/// The options, from the body where there is one.
+fn options(cx: &Cx<'_>) -> Result<DeleteOptions, Status> {
+    let request = cx.request;
+    if request.body.iter().all(u8::is_ascii_whitespace) {
+        return DeleteOptions::of_query(&request.info.query);
+    }
+    let mut value = decode::body(cx.state.decoder.as_deref(), &request.headers, &request.body)?.value;
+    let has = |value: &serde_json::Value, field: &str, wanted: &str| {
+        value[field].as_str().is_none_or(|have| have.is_empty() || have == wanted)
+    };
+    // Clients send it as of the core group, of `meta.k8s.io`, or of the resource's own group.
+    let known = ["v1", "meta.k8s.io/v1", &*cx.served.api_version];
+    let version = known.into_iter().find(|known| has(&value, "apiVersion", known)).unwrap_or("v1");
+    decode::identify(&mut value, Expected { api_version: version, kind: "DeleteOptions" })?;
+    let mut options = DeleteOptions::of_body(&value)?;
+    options.dry_run |= DeleteOptions::of_query(&request.info.query)?.dry_run;
+    Ok(options)
+}
+
+fn success(cx: &Cx<'_>, object: &Object) -> Status {
+    Status::success(Some(Details {
+        name: object.meta().name.clone(),
+        group: cx.served.name.group.to_owned(),
+        kind: cx.served.name.resource.to_owned(),
+        uid: object.meta().uid.clone(),
+        ..Details::default()
+    }))
+}

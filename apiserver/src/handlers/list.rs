@@ -1,0 +1,152 @@
+//! `list`: a page of objects at one revision.
+
+use std::sync::Arc;
+
+use axum::body::Body;
+use http::Response;
+use meta::{Object, Revision, Status};
+use serde_json::{Map, Value};
+use storage::{At, Collection, Name, StoreError};
+
+use super::Cx;
+use crate::errors;
+use crate::negotiation::Answer;
+use crate::options::{ListOptions, Match};
+use crate::paging::Token;
+use crate::selection::Selection;
+
+/// One page of a list.
+#[derive(Default)]
+pub(super) struct Page {
+    pub(super) items: Vec<Arc<Object>>,
+    pub(super) revision: Revision,
+    /// Where the next page begins, when there is one.
+    pub(super) next: Option<String>,
+    /// How many objects follow this page, where that is known without looking at each.
+    pub(super) remaining: Option<usize>,
+}
+
+impl Page {
+    /// The JSON of the list's metadata.
+    pub(super) fn metadata(&self) -> String {
+        let mut fields = Map::new();
+        fields.insert("resourceVersion".to_owned(), self.revision.to_string().into());
+        if let Some(next) = &self.next {
+            fields.insert("continue".to_owned(), next.as_str().into());
+        }
+        if let Some(remaining) = self.remaining {
+            fields.insert("remainingItemCount".to_owned(), remaining.into());
+        }
+        Value::Object(fields).to_string()
+    }
+}
+
+pub(super) async fn handle(cx: &Cx<'_>) -> Result<Response<Body>, Status> {
+    let accepted = cx.negotiate(Answer::List)?;
+    let options = ListOptions::parse(&cx.request.info.query, false)?;
+    let page = page(cx, &options).await?;
+    cx.list(accepted, page).await
+}
+
+/// The page that `options` ask for.
+pub(super) async fn page(cx: &Cx<'_>, options: &ListOptions) -> Result<Page, Status> {
+    let selection = selection(cx, options)?;
+    let token = token(options)?;
+    let collection = match &token {
+        Some(token) => following(cx, token).await?,
+        None => read(cx, freshness(options)).await?,
+    };
+    let page = cut(cx, &collection, &selection, options.limit, token.map(|token| token.last()).as_ref());
+    if page.next.is_some() {
+        hold(cx, &collection);
+    }
+    Ok(page)
+}
+
+pub(super) fn selection(cx: &Cx<'_>, options: &ListOptions) -> Result<Selection, Status> {
+    Selection::new(cx.served, cx.namespace, cx.name, &options.labels, &options.fields)
+}
+
+pub(super) fn token(options: &ListOptions) -> Result<Option<Token>, Status> {
+    if options.token.is_empty() {
+        return Ok(None);
+    }
+    if options.revision.is_some_and(|revision| revision > 0) {
+        return Err(Status::bad_request("specifying resource version is not allowed when using continue"));
+    }
+    Token::parse(&options.token).map(Some)
+}
+
+/// How fresh a first page must be (facts/apiserver.md section 1.3).
+fn freshness(options: &ListOptions) -> At {
+    match (options.revision.map(Revision), options.matching) {
+        (None, _) => At::Latest,
+        (Some(Revision(0)), _) => At::Any,
+        (Some(revision), Some(Match::Exact)) => At::Exact(revision),
+        (Some(revision), Some(Match::NotOlderThan)) => At::NotOlderThan(revision),
+        // Without a match, a page has always been of exactly that revision, and a whole list at least of it.
+        (Some(revision), None) if options.limit > 0 => At::Exact(revision),
+        (Some(revision), None) => At::NotOlderThan(revision),
+    }
+}
+
+pub(super) async fn read(cx: &Cx<'_>, at: At) -> Result<Collection, Status> {
+    let source = cx.served.source().ok_or_else(Status::method_not_allowed)?;
+    source.list(cx.served.stored, at).await.map_err(|error| errors::of_store(error, cx.served))
+}
+
+/// The list whose next page `token` asks for, as it was at the first one.
+async fn following(cx: &Cx<'_>, token: &Token) -> Result<Collection, Status> {
+    let Some(revision) = token.revision() else { return read(cx, At::Latest).await };
+    if let Some(held) = cx.state.held.get(&(cx.served.stored, revision)) {
+        return Ok(held);
+    }
+    let source = cx.served.source().ok_or_else(Status::method_not_allowed)?;
+    match source.list(cx.served.stored, At::Exact(revision)).await {
+        Ok(collection) => Ok(collection),
+        // A token from ahead was made before a restart, or elsewhere: it cannot be honoured any more than an old one.
+        Err(StoreError::Expired { .. } | StoreError::TooNew { .. }) => Err(token.clone().expired()),
+        Err(error) => Err(errors::of_store(error, cx.served)),
+    }
+}
+
+/// Keeps the picture for the following pages: a store does it by itself, for a projection we do.
+fn hold(cx: &Cx<'_>, collection: &Collection) {
+    match cx.served.store() {
+        Some(store) => store.hold(cx.served.stored, collection),
+        None => cx.state.held.insert((cx.served.stored, collection.revision), collection.clone()),
+    }
+}
+
+fn cut(cx: &Cx<'_>, collection: &Collection, selection: &Selection, limit: usize, after: Option<&Name>) -> Page {
+    let mut page = Page { revision: collection.revision, ..Page::default() };
+    if let Some((namespace, name)) = selection.single(cx.served) {
+        let found = collection.get(namespace, name).filter(|object| {
+            let place = Name::new(namespace, name);
+            after.is_none_or(|after| place > *after)
+                && selection.namespace().is_none_or(|wanted| wanted == namespace)
+                && selection.matches(object)
+        });
+        page.items.extend(found.cloned());
+        return page;
+    }
+    let everything = selection.is_everything();
+    let mut rest = collection.iter(selection.namespace(), after);
+    let mut last = None;
+    for (name, object) in rest.by_ref() {
+        if !everything && !selection.matches(object) {
+            continue;
+        }
+        if limit > 0 && page.items.len() == limit {
+            page.next = last.map(|last| Token::after(last, collection.revision).encode());
+            break;
+        }
+        page.items.push(Arc::clone(object));
+        last = Some(name);
+    }
+    if page.next.is_some() && everything {
+        // The one that ended the page, and those behind it.
+        page.remaining = Some(1 + rest.count());
+    }
+    page
+}

@@ -1,0 +1,72 @@
+//! `patch`: the object, or its status, changed on the server.
+
+use axum::body::Body;
+use http::{Response, StatusCode};
+use meta::{FieldError, Object, Schema, Status};
+use serde_json::Value;
+
+use super::Cx;
+use super::update::operation;
+use crate::decode::{self, Expected};
+use crate::negotiation::Answer;
+use crate::options::WriteOptions;
+use crate::patch_body::PatchBody;
+use crate::{registry, render};
+
+pub(super) async fn handle(cx: &Cx<'_>, subresource: &'static str) -> Result<Response<Body>, Status> {
+    let accepted = cx.negotiate(Answer::Object)?;
+    let patch = Patching::read(cx, cx.served.info().strategic)?;
+    let schema = cx.served.kind().schema(cx.served.version);
+    let actor = cx.actor(patch.options.dry_run);
+    let edit = |current: &Object| {
+        let before = render::value(cx.served, current);
+        patch.apply(cx, cx.expected(), Some(schema), before)
+    };
+    // A patch that takes the resource version away says that it does not care.
+    let object = cx.state.registry.update(cx.target(), actor, operation(subresource), true, edit).await?;
+    cx.object(accepted, StatusCode::OK, &object)
+}
+
+/// A patch with its options, read once and applied as often as the object moves.
+pub(super) struct Patching {
+    pub(super) options: WriteOptions,
+    body: PatchBody,
+    duplicates: Vec<String>,
+}
+
+impl Patching {
+    pub(super) fn read(cx: &Cx<'_>, strategic: bool) -> Result<Self, Status> {
+        let request = cx.request;
+        let media_type = decode::media_type(&request.headers);
+        let (body, duplicates) = PatchBody::parse(&media_type, &request.body, strategic)?;
+        let options = WriteOptions::parse(&request.info.query, "PatchOptions")?;
+        Ok(Self { options, body, duplicates })
+    }
+
+    /// `before` patched, and checked as the body of an update would be.
+    pub(super) fn apply(
+        &self,
+        cx: &Cx<'_>,
+        expected: Expected<'_>,
+        schema: Option<&Schema>,
+        before: Value,
+    ) -> Result<Value, Status> {
+        let mut value = self.body.apply(schema, before.clone())?;
+        decode::identify(&mut value, expected)?;
+        registry::drop_nulls(&mut value);
+        decode::metadata_types(&value, expected)?;
+        let unknown = || schema.map_or_else(Vec::new, |schema| decode::new_unknown(schema, &value, &before));
+        decode::check_fields(self.options.field_validation, unknown, &self.duplicates, &cx.request.warnings)
+            .map_err(|problem| invalid_patch(cx, &problem))?;
+        registry::check_namespace(&value, cx.served, cx.namespace)?;
+        cx.check_name(&value)?;
+        Ok(value)
+    }
+}
+
+/// 422 on `patch`, as kube-apiserver answers a patch with unknown fields.
+fn invalid_patch(cx: &Cx<'_>, problem: &str) -> Status {
+    let error = FieldError::invalid("patch", String::from_utf8_lossy(&cx.request.body).into_owned(), problem);
+    let info = cx.served.info();
+    Status::invalid(info.group, info.kind, cx.name, &[error])
+}

@@ -1,0 +1,140 @@
+//! Subresources: `status`, which every stored kind with a status has, and those the program answers.
+
+use axum::body::Body;
+use http::{Response, StatusCode};
+use meta::{Schema, Status};
+use serde_json::Value;
+
+use super::Cx;
+use super::patch::Patching;
+use crate::call::{Call, Reply};
+use crate::decode::Expected;
+use crate::negotiation::Answer;
+use crate::options::WriteOptions;
+use crate::registry::{metadata, text};
+use crate::resource::Subresource;
+use crate::{render, validation};
+
+/// How often a patch is made again when what it patches moved under it.
+const CONFLICT_ATTEMPTS: usize = 6;
+
+pub(super) async fn handle(cx: &Cx<'_>) -> Result<Response<Body>, Status> {
+    let info = &cx.request.info;
+    if cx.name.is_empty() {
+        return Err(Status::no_such_path());
+    }
+    if let Some(subresource) = cx.served.subresource(&info.subresource) {
+        return Custom::new(cx, subresource).handle().await;
+    }
+    if info.subresource != "status" || !cx.served.has_status() {
+        return Err(Status::no_such_path());
+    }
+    match info.verb {
+        "get" => super::get::handle(cx).await,
+        "update" => super::update::handle(cx, "status").await,
+        "patch" => super::patch::handle(cx, "status").await,
+        _ => Err(Status::method_not_allowed()),
+    }
+}
+
+/// A subresource that the program answers.
+struct Custom<'a> {
+    cx: &'a Cx<'a>,
+    subresource: &'a Subresource,
+    api_version: String,
+}
+
+impl<'a> Custom<'a> {
+    fn new(cx: &'a Cx<'a>, subresource: &'a Subresource) -> Self {
+        let api_version = match (subresource.group, subresource.version) {
+            ("", "") => cx.served.api_version.to_string(),
+            ("", version) => version.to_owned(),
+            (group, version) => format!("{group}/{version}"),
+        };
+        Self { cx, subresource, api_version }
+    }
+
+    async fn handle(&self) -> Result<Response<Body>, Status> {
+        let verb = self.cx.request.info.verb;
+        if !self.subresource.verbs.contains(&verb) {
+            return Err(Status::method_not_allowed());
+        }
+        let accepted = self.cx.negotiate(Answer::Object)?;
+        let handler = &self.subresource.handler;
+        let (code, reply) = match verb {
+            "get" => (StatusCode::OK, handler.get(&self.cx.call(false)).await?),
+            "create" => {
+                let (call, body) = self.body("CreateOptions")?;
+                (StatusCode::CREATED, handler.create(&call, body).await?)
+            }
+            "update" => {
+                let (call, body) = self.body("UpdateOptions")?;
+                self.cx.check_name(&body)?;
+                (StatusCode::OK, handler.update(&call, body).await?)
+            }
+            "patch" => (StatusCode::OK, self.patch().await?),
+            _ => return Err(Status::method_not_allowed()),
+        };
+        self.cx.reply(accepted, code, &reply)
+    }
+
+    fn expected(&self) -> Expected<'_> {
+        Expected { api_version: &self.api_version, kind: self.subresource.kind }
+    }
+
+    /// The schema of its bodies; that of the resource where they are the resource's own kind.
+    fn schema(&self) -> Option<&Schema> {
+        let served = self.cx.served;
+        let own = || (self.subresource.kind == served.info().kind).then(|| served.kind().schema(served.version));
+        self.subresource.schema.as_deref().or_else(own)
+    }
+
+    fn body(&self, options: &str) -> Result<(Call, Value), Status> {
+        let options = WriteOptions::parse(&self.cx.request.info.query, options)?;
+        let mut value = self.cx.read_body(self.expected(), self.schema(), options)?;
+        if text(&value, "name").is_empty() {
+            metadata(&mut value).insert("name".to_owned(), self.cx.name.into());
+        }
+        self.cx.check_name(&value)?;
+        if !self.cx.namespace.is_empty() {
+            metadata(&mut value).insert("namespace".to_owned(), self.cx.namespace.into());
+        }
+        let value = self.judge(value)?;
+        Ok((self.cx.call(options.dry_run), value))
+    }
+
+    /// Defaults and validates a body by its own schema. One of the resource's kind is judged when it is written.
+    fn judge(&self, mut value: Value) -> Result<Value, Status> {
+        let Some(schema) = &self.subresource.schema else { return Ok(value) };
+        schema.default(&mut value);
+        let mut errors = validation::unnamed(&value);
+        errors.extend(schema.validate(&value));
+        if errors.is_empty() {
+            return Ok(value);
+        }
+        let group = self.api_version.split_once('/').map_or("", |(group, _)| group);
+        Err(Status::invalid(group, self.subresource.kind, self.cx.name, &errors))
+    }
+
+    /// Get, patch, update; again when what was read is no longer what is there.
+    async fn patch(&self) -> Result<Reply, Status> {
+        let cx = self.cx;
+        let own = self.subresource.kind == cx.served.info().kind;
+        let patch = Patching::read(cx, own && cx.served.info().strategic)?;
+        let call = cx.call(patch.options.dry_run);
+        let mut attempt = 1;
+        loop {
+            let before = match self.subresource.handler.get(&call).await? {
+                Reply::Value(value) | Reply::Table(value, _) => value,
+                Reply::Object(object) => render::value(cx.served, &object),
+            };
+            let revision = text(&before, "resourceVersion").to_owned();
+            let after = self.judge(patch.apply(cx, self.expected(), self.schema(), before)?)?;
+            let blind = text(&after, "resourceVersion") == revision;
+            match self.subresource.handler.update(&call, after).await {
+                Err(status) if status.reason == "Conflict" && blind && attempt < CONFLICT_ATTEMPTS => attempt += 1,
+                result => return result,
+            }
+        }
+    }
+}

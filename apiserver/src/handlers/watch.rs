@@ -1,0 +1,92 @@
+//! `watch`: changes as they happen, one JSON object per line.
+
+mod feed;
+mod frame;
+
+use std::time::Duration;
+
+use axum::body::Body;
+use bytes::Bytes;
+use futures::stream;
+use http::header::{CONTENT_TYPE, HeaderValue};
+use http::{Response, StatusCode};
+use meta::{Revision, Status};
+use storage::{At, Collection, Scope, Source, StoreError, Watch};
+
+use super::{Cx, list};
+use crate::errors;
+use crate::names;
+use crate::negotiation::Answer;
+use crate::options::ListOptions;
+use feed::{Feed, Start};
+use frame::Framer;
+
+/// Without `timeoutSeconds`, a watch ends after this and up to as much again (facts/apiserver.md section 1.3).
+const DEFAULT_TIMEOUT: Duration = Duration::from_secs(30 * 60);
+
+pub(super) async fn handle(cx: &Cx<'_>) -> Result<Response<Body>, Status> {
+    let accepted = cx.negotiate(Answer::Watch)?;
+    let options = ListOptions::parse(&cx.request.info.query, true)?;
+    let selection = list::selection(cx, &options)?;
+    let source = cx.served.source().ok_or_else(Status::method_not_allowed)?;
+    let framer = Framer::new(cx, accepted)?;
+
+    // From here on the answer is 200, and what goes wrong is an event: that is where clients look for it.
+    let start = match start(cx, source, &options).await {
+        Ok((initial, watch)) => Start::Running { initial, watch },
+        Err(status) => Start::Failed(status),
+    };
+    let feed = Feed::new(start, framer, selection, &options, timeout(&options), cx.state.shutdown.clone());
+    let body = stream::unfold(feed, |mut feed| async move {
+        let chunk = feed.next().await?;
+        Some((Ok::<Bytes, std::convert::Infallible>(chunk), feed))
+    });
+    let mut response = Response::new(Body::from_stream(body));
+    *response.status_mut() = StatusCode::OK;
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    Ok(response)
+}
+
+fn timeout(options: &ListOptions) -> Duration {
+    match options.timeout_seconds {
+        // A century is for ever, and still an instant that can be computed.
+        Some(seconds) if seconds > 0 => Duration::from_secs(seconds.min(100 * 365 * 24 * 3600)),
+        _ => {
+            let spread = names::random() % DEFAULT_TIMEOUT.as_millis();
+            DEFAULT_TIMEOUT + Duration::from_millis(u64::try_from(spread).unwrap_or_default())
+        }
+    }
+}
+
+type Started = (Option<Collection>, Box<dyn Watch>);
+
+/// The objects to begin with, if any, and the watch of what follows.
+async fn start(cx: &Cx<'_>, source: &dyn Source, options: &ListOptions) -> Result<Started, Status> {
+    let failed = |error: StoreError| errors::of_store(error, cx.served);
+    let scope = || Scope::One(cx.served.stored);
+    let revision = options.revision.map(Revision);
+    let at = match (options.send_initial_events, revision) {
+        (Some(true), Some(Revision(0))) | (None, Some(Revision(0))) => At::Any,
+        (Some(true), Some(revision)) => At::NotOlderThan(revision),
+        (_, None) => At::Latest,
+        (Some(false), Some(Revision(0))) => At::Any,
+        (_, Some(revision)) => return follow(cx, source, revision).await.map(|watch| (None, watch)),
+    };
+    let collection = list::read(cx, at).await?;
+    let watch = source.watch(scope(), collection.revision).map_err(failed)?;
+    let initial = (options.send_initial_events != Some(false)).then_some(collection);
+    Ok((initial, watch))
+}
+
+/// The watch of everything after `revision`; one from ahead is waited for as a list waits.
+async fn follow(cx: &Cx<'_>, source: &dyn Source, revision: Revision) -> Result<Box<dyn Watch>, Status> {
+    let scope = || Scope::One(cx.served.stored);
+    match source.watch(scope(), revision) {
+        Err(StoreError::TooNew { .. }) if !cx.served.own_sequence() => {
+            list::read(cx, At::NotOlderThan(revision)).await?;
+            source.watch(scope(), revision)
+        }
+        result => result,
+    }
+    .map_err(|error| errors::of_store(error, cx.served))
+}

@@ -1,0 +1,195 @@
+//! One running watch: the objects it begins with, then changes, bookmarks between them, and its end.
+//!
+//! Nothing is queued per watcher: each pulls from the history the store keeps anyway, so a watcher that stops reading
+//! costs nobody anything, and finds at its next read that it is too late (`410` as an ERROR event).
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use meta::{Object, Revision, Status};
+use storage::{Collection, Event, Watch};
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+use super::frame::{EventType, Framer};
+use crate::errors;
+use crate::list_body::CHUNK;
+use crate::options::ListOptions;
+use crate::selection::Selection;
+
+/// How often a bookmark is sent, and how long before the end the last one.
+const BOOKMARK_EVERY: Duration = Duration::from_secs(60);
+const LAST_BOOKMARK: Duration = Duration::from_secs(2);
+
+/// Changes taken at a time.
+const BATCH: usize = 256;
+
+/// How a watch begins.
+pub(super) enum Start {
+    Running { initial: Option<Collection>, watch: Box<dyn Watch> },
+    Failed(Status),
+}
+
+enum Phase {
+    /// Objects that were there before the watch.
+    Initial { items: std::vec::IntoIter<Arc<Object>>, revision: Revision, watch: Box<dyn Watch> },
+    Live(Box<dyn Watch>),
+    Failed(Status),
+    Over,
+}
+
+/// A running watch.
+pub(super) struct Feed {
+    phase: Phase,
+    framer: Framer,
+    selection: Selection,
+    /// Whether bookmarks are sent, and when the next one is due.
+    bookmarks: Option<Instant>,
+    announce_end: bool,
+    deadline: Instant,
+    shutdown: CancellationToken,
+}
+
+impl Feed {
+    pub(super) fn new(
+        start: Start,
+        framer: Framer,
+        selection: Selection,
+        options: &ListOptions,
+        timeout: Duration,
+        shutdown: CancellationToken,
+    ) -> Self {
+        let now = Instant::now();
+        let deadline = now + timeout;
+        let phase = match start {
+            Start::Failed(status) => Phase::Failed(status),
+            Start::Running { initial: None, watch } => Phase::Live(watch),
+            Start::Running { initial: Some(collection), watch } => {
+                let items = collection.iter(selection.namespace(), None).map(|(_, object)| object);
+                let items: Vec<_> = items.filter(|object| selection.matches(object)).cloned().collect();
+                Phase::Initial { items: items.into_iter(), revision: collection.revision, watch }
+            }
+        };
+        let announce_end = options.bookmarks && options.send_initial_events == Some(true);
+        let bookmarks = options.bookmarks.then(|| next_bookmark(now, deadline));
+        Self { phase, framer, selection, bookmarks, announce_end, deadline, shutdown }
+    }
+
+    /// The next bytes; `None` at the end.
+    pub(super) async fn next(&mut self) -> Option<Bytes> {
+        loop {
+            match std::mem::replace(&mut self.phase, Phase::Over) {
+                Phase::Over => return None,
+                Phase::Failed(status) => return Some(Framer::error(&status)),
+                Phase::Initial { items, revision, watch } => {
+                    if let Some(chunk) = self.initial(items, revision, watch) {
+                        return Some(chunk);
+                    }
+                }
+                Phase::Live(watch) => match self.live(watch).await {
+                    Some(chunk) if chunk.is_empty() => {}
+                    end => return end,
+                },
+            }
+        }
+    }
+
+    fn initial(
+        &mut self,
+        mut items: std::vec::IntoIter<Arc<Object>>,
+        revision: Revision,
+        watch: Box<dyn Watch>,
+    ) -> Option<Bytes> {
+        let mut out = Vec::new();
+        while out.len() < CHUNK {
+            let Some(object) = items.next() else {
+                if self.announce_end {
+                    self.framer.bookmark(revision, true, &mut out);
+                }
+                self.phase = Phase::Live(watch);
+                return (!out.is_empty()).then(|| out.into());
+            };
+            self.framer.event(EventType::Added, &object, &mut out);
+        }
+        self.phase = Phase::Initial { items, revision, watch };
+        Some(out.into())
+    }
+
+    /// Waits for changes, a bookmark or the end. An empty chunk is none: nothing of interest happened.
+    async fn live(&mut self, mut watch: Box<dyn Watch>) -> Option<Bytes> {
+        let due = self.bookmarks.unwrap_or(self.deadline).min(self.deadline);
+        let result = tokio::select! {
+            biased;
+            () = self.shutdown.cancelled() => return None,
+            () = tokio::time::sleep_until(due) => {
+                if due >= self.deadline {
+                    return None;
+                }
+                let mut out = Vec::new();
+                self.framer.bookmark(watch.revision(), false, &mut out);
+                self.bookmarks = Some(next_bookmark(Instant::now(), self.deadline));
+                self.phase = Phase::Live(watch);
+                return Some(out.into());
+            }
+            result = watch.next(BATCH) => result,
+        };
+        match result {
+            Ok(events) => {
+                self.phase = Phase::Live(watch);
+                Some(self.chunk(&events))
+            }
+            Err(error) => Some(Framer::error(&errors::of_store(error, self.framer.served()))),
+        }
+    }
+
+    fn chunk(&mut self, events: &[Arc<Event>]) -> Bytes {
+        let mut out = Vec::new();
+        for (index, event) in events.iter().enumerate() {
+            let Some((kind, object)) = self.seen(event) else { continue };
+            let shared = if kind == unfiltered(event) { self.framer.shared(event, kind, &object) } else { None };
+            match shared {
+                // Alone, the frame is sent as it is.
+                Some(frame) if out.is_empty() && index + 1 == events.len() => return frame,
+                Some(frame) => out.extend_from_slice(&frame),
+                None => self.framer.event(kind, &object, &mut out),
+            }
+        }
+        out.into()
+    }
+
+    /// What `event` is to this watcher: an object that leaves the selection is deleted, one that enters it added.
+    fn seen(&self, event: &Event) -> Option<(EventType, Arc<Object>)> {
+        let change = &event.change;
+        if self.selection.namespace().is_some_and(|namespace| *namespace != *change.key.namespace) {
+            return None;
+        }
+        let everything = self.selection.is_everything();
+        let fits = |object: &&Arc<Object>| everything || self.selection.matches(object);
+        let before = change.old.as_ref().filter(fits);
+        let after = change.new.as_ref().filter(fits);
+        match (before, after) {
+            (None, None) => None,
+            (None, Some(new)) => Some((EventType::Added, Arc::clone(new))),
+            (Some(_), Some(new)) => Some((EventType::Modified, Arc::clone(new))),
+            (Some(old), None) if old.revision() == change.revision => Some((EventType::Deleted, Arc::clone(old))),
+            // What it was, at the revision at which it left.
+            (Some(old), None) => Some((EventType::Deleted, Arc::new(old.draft().at(change.revision)))),
+        }
+    }
+}
+
+/// What `event` is to a watcher of everything.
+fn unfiltered(event: &Event) -> EventType {
+    match (&event.change.old, &event.change.new) {
+        (None, _) => EventType::Added,
+        (Some(_), Some(_)) => EventType::Modified,
+        (Some(_), None) => EventType::Deleted,
+    }
+}
+
+/// A minute from now, but at the latest shortly before the end.
+fn next_bookmark(now: Instant, deadline: Instant) -> Instant {
+    let last = deadline.checked_sub(LAST_BOOKMARK).filter(|last| *last > now).unwrap_or(deadline);
+    (now + BOOKMARK_EVERY).min(last)
+}

@@ -1,0 +1,143 @@
+//! Watch events as bytes: `{"type":…,"object":…}` and a line feed.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use meta::{Clock, Object, Revision, Status};
+use serde_json::{Value, json};
+use storage::Event;
+
+use super::super::Cx;
+use crate::negotiation::{Accepted, MetaVersion, Shape};
+use crate::registry::Served;
+use crate::render::View;
+use crate::table::{Include, TableForm};
+
+/// What happened, as a watcher sees it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum EventType {
+    Added,
+    Modified,
+    Deleted,
+}
+
+impl EventType {
+    fn head(self) -> &'static [u8] {
+        match self {
+            Self::Added => br#"{"type":"ADDED","object":"#,
+            Self::Modified => br#"{"type":"MODIFIED","object":"#,
+            Self::Deleted => br#"{"type":"DELETED","object":"#,
+        }
+    }
+}
+
+const TAIL: &[u8] = b"}\n";
+
+/// The annotation that tells an informer that it has seen everything there was (facts/apiserver.md section 0.1).
+const INITIAL_EVENTS_END: &str = "k8s.io/initial-events-end";
+
+enum Form {
+    Objects(View),
+    Table { version: MetaVersion, include: Include, headed: bool },
+}
+
+/// Writes the events of one watch.
+pub(super) struct Framer {
+    served: Arc<Served>,
+    clock: Arc<dyn Clock>,
+    form: Form,
+}
+
+impl Framer {
+    pub(super) fn new(cx: &Cx<'_>, accepted: Accepted) -> Result<Self, Status> {
+        let form = match accepted.shape {
+            Shape::Table(version) => {
+                Form::Table { version, include: Include::parse(&cx.request.info.query)?, headed: false }
+            }
+            shape => Form::Objects(View::of(shape)),
+        };
+        Ok(Self { served: Arc::clone(cx.served), clock: Arc::clone(cx.state.registry.clock()), form })
+    }
+
+    pub(super) fn served(&self) -> &Served {
+        &self.served
+    }
+
+    /// The frame that every unfiltered watcher of stored objects shares, where this watch shows just that.
+    pub(super) fn shared(&self, event: &Event, kind: EventType, object: &Object) -> Option<Bytes> {
+        match self.form {
+            Form::Objects(view) if view.is_stored(&self.served, object) => {
+                let make = || {
+                    let mut out = Vec::with_capacity(object.bytes().len() + 64);
+                    out.extend_from_slice(kind.head());
+                    out.extend_from_slice(object.bytes());
+                    out.extend_from_slice(TAIL);
+                    out.into()
+                };
+                Some(event.frame.get_or_init(make).clone())
+            }
+            _ => None,
+        }
+    }
+
+    /// One event about `object`.
+    pub(super) fn event(&mut self, kind: EventType, object: &Object, out: &mut Vec<u8>) {
+        out.extend_from_slice(kind.head());
+        match self.form {
+            Form::Objects(view) => view.render(&self.served, object).write(out),
+            Form::Table { .. } => {
+                let form = self.open_table(object.revision(), out);
+                form.row(&self.served, object, out);
+                out.extend_from_slice(b"]}");
+            }
+        }
+        out.extend_from_slice(TAIL);
+    }
+
+    /// A bookmark: everything up to `revision` has been given out.
+    pub(super) fn bookmark(&mut self, revision: Revision, initial_events_end: bool, out: &mut Vec<u8>) {
+        let mut metadata = json!({"resourceVersion": revision.to_string(), "creationTimestamp": null});
+        if initial_events_end {
+            metadata["annotations"] = json!({INITIAL_EVENTS_END: "true"});
+        }
+        let (kind, api_version) = match self.form {
+            Form::Objects(View::Full) => (self.served.info().kind, &*self.served.api_version),
+            Form::Objects(View::Partial(version)) | Form::Table { version, .. } => {
+                ("PartialObjectMetadata", version.api_version())
+            }
+        };
+        let object = json!({"kind": kind, "apiVersion": api_version, "metadata": metadata}).to_string();
+        out.extend_from_slice(br#"{"type":"BOOKMARK","object":"#);
+        if let Form::Table { .. } = self.form {
+            let form = self.open_table(revision, out);
+            let blank: Vec<_> = self.served.kind().columns().iter().map(|_| meta::Cell::Value(Value::Null)).collect();
+            form.cells(&blank, out);
+            out.extend_from_slice(object.as_bytes());
+            out.extend_from_slice(b"}]}");
+        } else {
+            out.extend_from_slice(object.as_bytes());
+        }
+        out.extend_from_slice(TAIL);
+    }
+
+    /// The end: `status` says why.
+    pub(super) fn error(status: &Status) -> Bytes {
+        let mut text = json!({"type": "ERROR", "object": status}).to_string();
+        text.push('\n');
+        text.into()
+    }
+
+    /// The table up to its one row. Only the first one of a watch says the columns.
+    fn open_table(&mut self, revision: Revision, out: &mut Vec<u8>) -> TableForm {
+        let now = self.clock.now();
+        let Form::Table { version, include, headed } = &mut self.form else {
+            return TableForm { version: MetaVersion::V1, include: Include::Metadata, now };
+        };
+        let form = TableForm { version: *version, include: *include, now };
+        let columns: &[u8] = if *headed { b"null" } else { &self.served.columns };
+        *headed = true;
+        let metadata = json!({"resourceVersion": revision.to_string()}).to_string();
+        out.extend_from_slice(&form.head(columns, &metadata));
+        form
+    }
+}

@@ -1,0 +1,179 @@
+//! Bodies of many objects, given out in chunks and never held as one buffer.
+
+use std::collections::VecDeque;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use bytes::Bytes;
+use http_body::{Frame, SizeHint};
+use meta::Object;
+
+use crate::registry::Served;
+use crate::render::View;
+
+/// A chunk is given out once it has this many bytes; one object more makes it larger at most.
+pub(crate) const CHUNK: usize = 128 * 1024;
+
+/// A body made beforehand, in chunks.
+#[derive(Debug, Default)]
+pub(crate) struct Chunks {
+    done: VecDeque<Bytes>,
+    buffer: Vec<u8>,
+}
+
+impl Chunks {
+    pub(crate) fn new(head: Vec<u8>) -> Self {
+        Self { done: VecDeque::new(), buffer: head }
+    }
+
+    pub(crate) fn push(&mut self, bytes: &[u8]) {
+        self.buffer.extend_from_slice(bytes);
+    }
+
+    /// Where the next bytes go.
+    pub(crate) fn buffer(&mut self) -> &mut Vec<u8> {
+        &mut self.buffer
+    }
+
+    /// Ends the chunk if it is large enough.
+    pub(crate) fn cut(&mut self) {
+        if self.buffer.len() >= CHUNK {
+            self.done.push_back(std::mem::take(&mut self.buffer).into());
+        }
+    }
+
+    pub(crate) fn into_list(mut self) -> VecDeque<Bytes> {
+        if !self.buffer.is_empty() {
+            self.done.push_back(self.buffer.into());
+        }
+        self.done
+    }
+}
+
+/// A list of objects, joined as it is read.
+pub(crate) struct ListBody {
+    served: Arc<Served>,
+    view: View,
+    head: Bytes,
+    items: std::vec::IntoIter<Arc<Object>>,
+    /// The next thing to write.
+    stage: Stage,
+    remaining: u64,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Stage {
+    Head,
+    FirstItem,
+    Items,
+    Done,
+}
+
+const TAIL: &[u8] = b"]}";
+
+impl ListBody {
+    /// A list that begins with `head` (up to and with `"items":[`).
+    pub(crate) fn new(served: Arc<Served>, view: View, head: Bytes, items: Vec<Arc<Object>>) -> Self {
+        let bytes: usize = items.iter().map(|object| view.render(&served, object).len()).sum();
+        let commas = items.len().saturating_sub(1);
+        let remaining = (head.len() + bytes + commas + TAIL.len()) as u64;
+        Self { served, view, head, items: items.into_iter(), stage: Stage::Head, remaining }
+    }
+
+    /// The length of the body that is left, in bytes.
+    pub(crate) fn len(&self) -> u64 {
+        self.remaining
+    }
+
+    /// The next chunk.
+    pub(crate) fn next_chunk(&mut self) -> Option<Bytes> {
+        if self.stage == Stage::Done {
+            return None;
+        }
+        let room = usize::try_from(self.remaining).unwrap_or(CHUNK).min(CHUNK + CHUNK / 2);
+        let mut out = Vec::with_capacity(room);
+        if self.stage == Stage::Head {
+            out.extend_from_slice(&self.head);
+            self.stage = Stage::FirstItem;
+        }
+        while out.len() < CHUNK {
+            let Some(object) = self.items.next() else {
+                out.extend_from_slice(TAIL);
+                self.stage = Stage::Done;
+                break;
+            };
+            if self.stage == Stage::Items {
+                out.push(b',');
+            }
+            self.stage = Stage::Items;
+            self.view.render(&self.served, &object).write(&mut out);
+        }
+        self.remaining = self.remaining.saturating_sub(out.len() as u64);
+        Some(out.into())
+    }
+}
+
+impl http_body::Body for ListBody {
+    type Data = Bytes;
+    type Error = std::convert::Infallible;
+
+    fn poll_frame(
+        self: Pin<&mut Self>,
+        _: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Self::Error>>> {
+        Poll::Ready(self.get_mut().next_chunk().map(|chunk| Ok(Frame::data(chunk))))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.stage == Stage::Done
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        SizeHint::with_exact(self.remaining)
+    }
+}
+
+/// A body of chunks that are there already.
+pub(crate) struct ChunkBody {
+    chunks: VecDeque<Bytes>,
+    remaining: u64,
+}
+
+impl ChunkBody {
+    pub(crate) fn new(chunks: VecDeque<Bytes>) -> Self {
+        let remaining = chunks.iter().map(|chunk| chunk.len() as u64).sum();
+        Self { chunks, remaining }
+    }
+
+    pub(crate) fn len(&self) -> u64 {
+        self.remaining
+    }
+
+    /// The next chunk.
+    pub(crate) fn next_chunk(&mut self) -> Option<Bytes> {
+        let chunk = self.chunks.pop_front()?;
+        self.remaining -= chunk.len() as u64;
+        Some(chunk)
+    }
+}
+
+impl http_body::Body for ChunkBody {
+    type Data = Bytes;
+    type Error = std::convert::Infallible;
+
+    fn poll_frame(
+        self: Pin<&mut Self>,
+        _: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Self::Error>>> {
+        Poll::Ready(self.get_mut().next_chunk().map(|chunk| Ok(Frame::data(chunk))))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.chunks.is_empty()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        SizeHint::with_exact(self.remaining)
+    }
+}

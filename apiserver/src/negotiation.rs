@@ -1,0 +1,255 @@
+//! Which form a client wants an answer in: the `Accept` header, `pretty`, and what can be served.
+//!
+//! A clause that cannot be served is skipped, never an error while another one fits: Kubernetes' own controllers ask
+//! for protobuf first (facts/apiserver.md sections 0.7 and 1.2).
+
+use http::HeaderMap;
+use http::header::{ACCEPT, ACCEPT_ENCODING, USER_AGENT};
+use meta::Status;
+
+use crate::request_info::Query;
+
+/// The encodings of an answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Encoding {
+    Json,
+    Pretty,
+    Yaml,
+}
+
+impl Encoding {
+    pub(crate) fn content_type(self) -> &'static str {
+        match self {
+            Self::Json | Self::Pretty => "application/json",
+            Self::Yaml => "application/yaml",
+        }
+    }
+}
+
+/// The versions of the `meta.k8s.io` group that clients ask for; the two are written alike.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum MetaVersion {
+    V1,
+    V1Beta1,
+}
+
+impl MetaVersion {
+    pub(crate) fn api_version(self) -> &'static str {
+        match self {
+            Self::V1 => "meta.k8s.io/v1",
+            Self::V1Beta1 => "meta.k8s.io/v1beta1",
+        }
+    }
+}
+
+/// What of the objects is shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Shape {
+    /// All of them.
+    Full,
+    /// Rows for people.
+    Table(MetaVersion),
+    /// Their metadata.
+    Partial(MetaVersion),
+}
+
+/// What is being answered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Answer {
+    Object,
+    List,
+    Watch,
+}
+
+/// The form settled on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Accepted {
+    pub(crate) encoding: Encoding,
+    pub(crate) shape: Shape,
+}
+
+/// What stands in a 406.
+const OFFERED: [&str; 2] = ["application/json", "application/yaml"];
+
+/// Settles on the first clause, by quality, that can be served.
+///
+/// # Errors
+/// 406 when there is none.
+pub(crate) fn negotiate(headers: &HeaderMap, query: &Query, answer: Answer) -> Result<Accepted, Status> {
+    let text = headers.get_all(ACCEPT).iter().filter_map(|value| value.to_str().ok()).collect::<Vec<_>>().join(",");
+    let pretty = wants_pretty(headers, query);
+    if text.trim().is_empty() {
+        return Ok(Accepted { encoding: json(pretty, answer), shape: Shape::Full });
+    }
+    let mut clauses: Vec<Clause<'_>> = text.split(',').filter_map(Clause::parse).collect();
+    clauses.sort_by_key(|clause| std::cmp::Reverse((clause.quality, clause.specificity())));
+    let found = clauses.iter().find_map(|clause| clause.accept(answer, pretty));
+    found.ok_or_else(|| match answer {
+        Answer::Watch => Status::not_acceptable(&["application/json", "application/json;stream=watch"]),
+        Answer::Object | Answer::List => Status::not_acceptable(&OFFERED),
+    })
+}
+
+/// Whether the client can take a gzip body.
+pub(crate) fn accepts_gzip(headers: &HeaderMap) -> bool {
+    let clauses = headers.get_all(ACCEPT_ENCODING).iter().filter_map(|value| value.to_str().ok());
+    clauses.flat_map(|text| text.split(',')).any(|clause| {
+        let mut parts = clause.split(';').map(str::trim);
+        let named = matches!(parts.next(), Some("gzip" | "x-gzip" | "*"));
+        named && !parts.any(|parameter| matches!(parameter, "q=0" | "q=0.0" | "q=0.00" | "q=0.000"))
+    })
+}
+
+fn json(pretty: bool, answer: Answer) -> Encoding {
+    if pretty && answer != Answer::Watch { Encoding::Pretty } else { Encoding::Json }
+}
+
+/// People look at answers with these; programs do not say `pretty`.
+fn wants_pretty(headers: &HeaderMap, query: &Query) -> bool {
+    if query.first("pretty").is_some() {
+        return query.flag("pretty");
+    }
+    let agent = headers.get(USER_AGENT).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    ["curl", "Wget", "Mozilla/5.0"].iter().any(|name| agent.starts_with(name))
+}
+
+#[derive(Debug, Default)]
+struct Clause<'a> {
+    kind: &'a str,
+    subkind: &'a str,
+    /// In thousandths.
+    quality: u32,
+    convert: &'a str,
+    group: &'a str,
+    version: &'a str,
+    stream: &'a str,
+    pretty: Option<bool>,
+}
+
+impl<'a> Clause<'a> {
+    fn parse(text: &'a str) -> Option<Self> {
+        let mut parts = text.split(';').map(str::trim);
+        let (kind, subkind) = parts.next()?.split_once('/')?;
+        let mut clause = Self { kind: kind.trim(), subkind: subkind.trim(), quality: 1000, ..Self::default() };
+        for parameter in parts {
+            let (name, value) = parameter.split_once('=').unwrap_or((parameter, ""));
+            let value = value.trim().trim_matches('"');
+            match name.trim() {
+                "q" => clause.quality = quality(value)?,
+                "as" => clause.convert = value,
+                "g" => clause.group = value,
+                "v" => clause.version = value,
+                "stream" => clause.stream = value,
+                "pretty" => clause.pretty = Some(value != "0"),
+                _ => {}
+            }
+        }
+        (clause.quality > 0).then_some(clause)
+    }
+
+    fn specificity(&self) -> u8 {
+        match (self.kind, self.subkind) {
+            ("*", _) => 0,
+            (_, "*") => 1,
+            _ => 2,
+        }
+    }
+
+    fn accept(&self, answer: Answer, pretty: bool) -> Option<Accepted> {
+        let encoding = match (self.kind, self.subkind) {
+            ("*", "*") | ("application", "*" | "json") => json(self.pretty.unwrap_or(pretty), answer),
+            ("application", "yaml") if answer != Answer::Watch => Encoding::Yaml,
+            _ => return None,
+        };
+        let streams = match self.stream {
+            "" => true,
+            "watch" => answer == Answer::Watch,
+            _ => false,
+        };
+        streams.then_some(())?;
+        Some(Accepted { encoding, shape: self.shape(answer)? })
+    }
+
+    fn shape(&self, answer: Answer) -> Option<Shape> {
+        if self.convert.is_empty() {
+            return Some(Shape::Full);
+        }
+        let version = match (self.group, self.version) {
+            ("meta.k8s.io", "v1") => MetaVersion::V1,
+            ("meta.k8s.io", "v1beta1") => MetaVersion::V1Beta1,
+            _ => return None,
+        };
+        match (self.convert, answer) {
+            ("Table", _) => Some(Shape::Table(version)),
+            ("PartialObjectMetadataList", Answer::List)
+            | ("PartialObjectMetadata", Answer::Object | Answer::Watch) => Some(Shape::Partial(version)),
+            _ => None,
+        }
+    }
+}
+
+/// A quality from 0 to 1 in thousandths; anything else makes the clause void.
+fn quality(text: &str) -> Option<u32> {
+    let number: f64 = text.parse().ok()?;
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "between 0 and 1000")]
+    (0.0..=1.0).contains(&number).then_some((number * 1000.0) as u32)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn accept(text: &str, answer: Answer) -> Option<Accepted> {
+        let mut headers = HeaderMap::new();
+        headers.insert(ACCEPT, text.parse().unwrap());
+        negotiate(&headers, &Query::default(), answer).ok()
+    }
+
+    const TABLE: &str = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json;as=Table;v=v1beta1;g=meta.k8s.io,application/json";
+
+    #[test]
+    fn the_first_clause_that_can_be_served_wins() {
+        let shape = |text, answer| accept(text, answer).map(|accepted| accepted.shape);
+        assert_eq!(shape(TABLE, Answer::List), Some(Shape::Table(MetaVersion::V1)));
+        assert_eq!(shape("application/json", Answer::List), Some(Shape::Full));
+        assert_eq!(shape("*/*", Answer::Object), Some(Shape::Full));
+        let metadata = "application/vnd.kubernetes.protobuf;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,\
+            application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json";
+        assert_eq!(shape(metadata, Answer::List), Some(Shape::Partial(MetaVersion::V1)));
+        assert_eq!(shape(metadata, Answer::Object), Some(Shape::Full));
+        let swapped = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1";
+        assert_eq!(shape(swapped, Answer::List), None);
+        assert_eq!(shape("text/csv", Answer::List), None);
+        assert_eq!(shape("application/cbor,application/json;q=0.1", Answer::List), Some(Shape::Full));
+        assert_eq!(shape("application/json;q=0", Answer::List), None);
+    }
+
+    #[test]
+    fn quality_comes_before_order_and_order_before_nothing() {
+        let text = "application/yaml;q=0.5, application/json;q=0.9";
+        assert_eq!(accept(text, Answer::Object).unwrap().encoding, Encoding::Json);
+        let text = "application/yaml, application/json";
+        assert_eq!(accept(text, Answer::Object).unwrap().encoding, Encoding::Yaml);
+        assert_eq!(accept(text, Answer::Watch).unwrap().encoding, Encoding::Json);
+    }
+
+    #[test]
+    fn browsers_and_curl_get_indented_json() {
+        let mut headers = HeaderMap::new();
+        headers.insert(USER_AGENT, "curl/8".parse().unwrap());
+        let encoding = |headers: &HeaderMap, query| negotiate(headers, &Query::parse(query), Answer::Object).unwrap().encoding;
+        assert_eq!(encoding(&headers, ""), Encoding::Pretty);
+        assert_eq!(encoding(&headers, "pretty=false"), Encoding::Json);
+        assert_eq!(encoding(&HeaderMap::new(), "pretty=true"), Encoding::Pretty);
+        assert_eq!(encoding(&HeaderMap::new(), ""), Encoding::Json);
+    }
+
+    #[test]
+    fn gzip_is_used_only_when_offered() {
+        for (text, yes) in [("gzip", true), ("deflate, gzip;q=0.5", true), ("gzip;q=0", false), ("br", false)] {
+            let mut headers = HeaderMap::new();
+            headers.insert(ACCEPT_ENCODING, text.parse().unwrap());
+            assert_eq!(accepts_gzip(&headers), yes, "{text}");
+        }
+    }
+}

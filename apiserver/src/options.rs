@@ -1,0 +1,283 @@
+//! Query parameters of reads and writes, parsed and checked.
+
+use meta::selector::{FieldSelector, Selector};
+use meta::{FieldError, GroupResource, Object, Status};
+use serde_json::Value;
+
+use crate::errors;
+use crate::request_info::Query;
+
+/// The group of the options kinds in messages.
+const META: &str = "meta.k8s.io";
+
+fn refuse(kind: &str, errors: &[FieldError]) -> Result<(), Status> {
+    if errors.is_empty() { Ok(()) } else { Err(Status::invalid(META, kind, "", errors)) }
+}
+
+fn number<T: std::str::FromStr>(query: &Query, key: &str) -> Result<Option<T>, Status> {
+    match query.first(key) {
+        None | Some("") => Ok(None),
+        Some(text) => {
+            let number = text.parse();
+            number.map(Some).map_err(|_| {
+                Status::bad_request(format!("the query parameter {key} must be a whole number, not {text:?}"))
+            })
+        }
+    }
+}
+
+/// What `resourceVersionMatch` asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Match {
+    Exact,
+    NotOlderThan,
+}
+
+/// The options of get, list, watch and deletecollection.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct ListOptions {
+    pub(crate) labels: Selector,
+    pub(crate) fields: FieldSelector,
+    /// `None` is the most recent, 0 any.
+    pub(crate) revision: Option<u64>,
+    pub(crate) matching: Option<Match>,
+    /// 0 is unlimited.
+    pub(crate) limit: usize,
+    /// The continue token as it came; empty for a first page.
+    pub(crate) token: String,
+    pub(crate) timeout_seconds: Option<u64>,
+    pub(crate) bookmarks: bool,
+    pub(crate) send_initial_events: Option<bool>,
+}
+
+impl ListOptions {
+    /// The options of a list (or, with `watch`, of a watch).
+    pub(crate) fn parse(query: &Query, watch: bool) -> Result<Self, Status> {
+        let text = |key: &str| query.first(key).unwrap_or_default();
+        let labels = Selector::parse(text("labelSelector"))
+            .map_err(|problem| Status::bad_request(format!("unable to parse labelSelector: {problem}")))?;
+        let fields = FieldSelector::parse(text("fieldSelector"))
+            .map_err(|problem| Status::bad_request(format!("unable to parse fieldSelector: {problem}")))?;
+        let limit = number::<i64>(query, "limit")?.unwrap_or_default();
+        let options = Self {
+            labels,
+            fields,
+            revision: revision(query)?,
+            matching: matching(query, watch)?,
+            limit: usize::try_from(limit).unwrap_or_default(),
+            token: text("continue").to_owned(),
+            timeout_seconds: number::<i64>(query, "timeoutSeconds")?.and_then(|seconds| u64::try_from(seconds).ok()),
+            bookmarks: query.flag("allowWatchBookmarks"),
+            send_initial_events: query.first("sendInitialEvents").map(|_| query.flag("sendInitialEvents")),
+        };
+        options.check(watch)?;
+        Ok(options)
+    }
+
+    fn check(&self, watch: bool) -> Result<(), Status> {
+        let mut errors = Vec::new();
+        let mut forbid = |field: &str, detail: &str| errors.push(FieldError::forbidden(field, detail));
+        if let Some(matching) = self.matching {
+            let field = "resourceVersionMatch";
+            if watch && self.send_initial_events.is_none() {
+                forbid(field, "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided");
+            } else if !watch && self.revision.is_none() {
+                forbid(field, "resourceVersionMatch is forbidden unless resourceVersion is provided");
+            }
+            if !self.token.is_empty() {
+                forbid(field, "resourceVersionMatch is forbidden when continue is provided");
+            }
+            if matching == Match::Exact && self.revision == Some(0) {
+                forbid(field, "resourceVersionMatch \"Exact\" is forbidden for resourceVersion \"0\"");
+            }
+        }
+        if self.send_initial_events.is_some() {
+            let field = "sendInitialEvents";
+            if !watch {
+                forbid(field, "sendInitialEvents is forbidden for list");
+            } else if self.matching != Some(Match::NotOlderThan) {
+                forbid(field, "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan");
+            }
+        }
+        refuse("ListOptions", &errors)
+    }
+}
+
+/// `resourceVersion`, for a get too.
+pub(crate) fn revision(query: &Query) -> Result<Option<u64>, Status> {
+    match query.first("resourceVersion") {
+        None | Some("") => Ok(None),
+        Some(text) => text.parse().map(Some).map_err(|_| {
+            Status::bad_request(format!("resourceVersion: Invalid value: {text:?}: must be an unsigned integer"))
+        }),
+    }
+}
+
+fn matching(query: &Query, watch: bool) -> Result<Option<Match>, Status> {
+    match query.first("resourceVersionMatch") {
+        None | Some("") => Ok(None),
+        Some("NotOlderThan") => Ok(Some(Match::NotOlderThan)),
+        Some("Exact") if !watch => Ok(Some(Match::Exact)),
+        Some(other) => {
+            let supported: &[&str] = if watch { &["NotOlderThan"] } else { &["Exact", "NotOlderThan"] };
+            let error = FieldError::not_supported("resourceVersionMatch", other, supported);
+            Err(Status::invalid(META, "ListOptions", "", &[error]))
+        }
+    }
+}
+
+/// What to do about unknown and duplicate fields.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum FieldValidation {
+    Ignore,
+    #[default]
+    Warn,
+    Strict,
+}
+
+/// The options of create, update and patch.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct WriteOptions {
+    pub(crate) dry_run: bool,
+    pub(crate) field_validation: FieldValidation,
+}
+
+impl WriteOptions {
+    /// The options of a write of `kind` (`CreateOptions`, `UpdateOptions`, `PatchOptions`).
+    pub(crate) fn parse(query: &Query, kind: &str) -> Result<Self, Status> {
+        let mut errors = Vec::new();
+        let values: Vec<&str> = query.all("dryRun").collect();
+        let dry_run = dry_run(&values, &mut errors);
+        let field_validation = match query.first("fieldValidation") {
+            None | Some("" | "Warn") => FieldValidation::Warn,
+            Some("Ignore") => FieldValidation::Ignore,
+            Some("Strict") => FieldValidation::Strict,
+            Some(other) => {
+                let supported = ["", "Ignore", "Strict", "Warn"];
+                errors.push(FieldError::not_supported("fieldValidation", other, &supported));
+                FieldValidation::Strict
+            }
+        };
+        field_manager(query.first("fieldManager").unwrap_or_default(), &mut errors);
+        if query.first("force").is_some() {
+            // Server-side apply alone may force, and it is refused before its options are looked at.
+            errors.push(FieldError::forbidden("force", "may not be specified for non-apply patch"));
+        }
+        refuse(kind, &errors)?;
+        Ok(Self { dry_run, field_validation })
+    }
+}
+
+fn dry_run(values: &[&str], errors: &mut Vec<FieldError>) -> bool {
+    for value in values.iter().filter(|value| **value != "All" && !value.is_empty()) {
+        errors.push(FieldError::not_supported("dryRun", *value, &["All"]));
+    }
+    values.contains(&"All")
+}
+
+fn field_manager(name: &str, errors: &mut Vec<FieldError>) {
+    const LIMIT: usize = 128;
+    if name.len() > LIMIT {
+        errors.push(FieldError::too_long("fieldManager", LIMIT));
+    }
+    if let Some(bad) = name.chars().find(|letter| letter.is_control()) {
+        errors.push(FieldError::invalid("fieldManager", name, format!("invalid character {bad:?}")));
+    }
+}
+
+/// What happens to the dependents of a deleted object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Propagation {
+    Background,
+    Foreground,
+    Orphan,
+}
+
+/// `metav1.DeleteOptions`, from the body or the query.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct DeleteOptions {
+    pub(crate) dry_run: bool,
+    pub(crate) propagation: Option<Propagation>,
+    uid: Option<String>,
+    revision: Option<String>,
+}
+
+impl DeleteOptions {
+    /// The options in the query, for a request without a body.
+    pub(crate) fn of_query(query: &Query) -> Result<Self, Status> {
+        let orphan = query.first("orphanDependents").map(|_| query.flag("orphanDependents"));
+        number::<i64>(query, "gracePeriodSeconds")?;
+        let dry_run: Vec<&str> = query.all("dryRun").collect();
+        Self::new(&dry_run, query.first("propagationPolicy"), orphan)
+    }
+
+    /// The options in a decoded body.
+    pub(crate) fn of_body(body: &Value) -> Result<Self, Status> {
+        expect(body, "dryRun", |value| value.as_array().is_some_and(|list| list.iter().all(Value::is_string)))?;
+        expect(body, "propagationPolicy", Value::is_string)?;
+        expect(body, "orphanDependents", Value::is_boolean)?;
+        expect(body, "gracePeriodSeconds", Value::is_i64)?;
+        expect(body, "preconditions", Value::is_object)?;
+        let preconditions = &body["preconditions"];
+        expect(preconditions, "uid", Value::is_string)?;
+        expect(preconditions, "resourceVersion", Value::is_string)?;
+        let list = body["dryRun"].as_array();
+        let dry_run: Vec<&str> =
+            list.map_or_else(Vec::new, |list| list.iter().filter_map(Value::as_str).collect());
+        let options =
+            Self::new(&dry_run, body["propagationPolicy"].as_str(), body["orphanDependents"].as_bool())?;
+        let text = |field: &str| preconditions[field].as_str().map(str::to_owned);
+        Ok(Self { uid: text("uid"), revision: text("resourceVersion"), ..options })
+    }
+
+    fn new(dry: &[&str], policy: Option<&str>, orphan: Option<bool>) -> Result<Self, Status> {
+        let mut errors = Vec::new();
+        let dry_run = dry_run(dry, &mut errors);
+        if policy.is_some() && orphan.is_some() {
+            let detail = "orphanDependents and deletionPropagation cannot be both set";
+            errors.push(FieldError::invalid("propagationPolicy", policy.unwrap_or_default(), detail));
+        }
+        let propagation = match policy {
+            None => orphan.map(|orphan| if orphan { Propagation::Orphan } else { Propagation::Background }),
+            Some("Background") => Some(Propagation::Background),
+            Some("Foreground") => Some(Propagation::Foreground),
+            Some("Orphan") => Some(Propagation::Orphan),
+            Some(other) => {
+                let supported = ["Foreground", "Background", "Orphan"];
+                errors.push(FieldError::not_supported("propagationPolicy", other, &supported));
+                None
+            }
+        };
+        refuse("DeleteOptions", &errors)?;
+        Ok(Self { dry_run, propagation, uid: None, revision: None })
+    }
+
+    /// 409 when the object is not the one that was meant.
+    pub(crate) fn check_preconditions(&self, resource: GroupResource, object: &Object) -> Result<(), Status> {
+        let name = &object.meta().name;
+        let differs = |what: &str, asked: &str, have: &str| {
+            let text = format!("Precondition failed: {what} in precondition: {asked}, {what} in object meta: {have}");
+            Err(Status::conflict(resource, name, &text))
+        };
+        match (&self.uid, &self.revision) {
+            (Some(uid), _) if *uid != object.meta().uid => differs("UID", uid, &object.meta().uid),
+            (_, Some(revision)) if *revision != object.revision().to_string() => {
+                if revision.parse::<u64>().is_ok() {
+                    differs("ResourceVersion", revision, &object.revision().to_string())
+                } else {
+                    Err(errors::modified(resource, name))
+                }
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+fn expect(body: &Value, field: &str, fits: impl Fn(&Value) -> bool) -> Result<(), Status> {
+    match body.get(field) {
+        Some(value) if !value.is_null() && !fits(value) => {
+            Err(Status::bad_request(format!("DeleteOptions: {field} has the wrong type: {value}")))
+        }
+        _ => Ok(()),
+    }
+}

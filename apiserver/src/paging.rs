@@ -1,0 +1,107 @@
+//! Pages of a list: every page shows the revision of the first, and a token says where the next one begins.
+
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use meta::{Revision, Status};
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use storage::Name;
+
+/// Where the next page begins. Opaque to clients.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Token {
+    /// The format.
+    v: String,
+    /// The revision of the list; 0 is whatever is current when the page is read.
+    rv: u64,
+    /// The namespace of the last object given.
+    #[serde(default)]
+    ns: String,
+    /// The name of the last object given.
+    start: String,
+}
+
+const FORMAT: &str = "meta.k8s.io/v1";
+
+impl Token {
+    /// The token for what follows `last` in a list at `revision`.
+    pub(crate) fn after(last: &Name, revision: Revision) -> Self {
+        Self {
+            v: FORMAT.to_owned(),
+            rv: revision.0,
+            ns: last.namespace.to_string(),
+            start: last.name.to_string(),
+        }
+    }
+
+    /// Reads a token.
+    ///
+    /// # Errors
+    /// 400 when it is not one of ours.
+    pub(crate) fn parse(text: &str) -> Result<Self, Status> {
+        let refuse = |problem: String| Status::bad_request(format!("continue key is not valid: {problem}"));
+        let bytes = URL_SAFE_NO_PAD
+            .decode(text.trim_end_matches('='))
+            .map_err(|problem| refuse(problem.to_string()))?;
+        let token: Self = serde_json::from_slice(&bytes).map_err(|problem| refuse(problem.to_string()))?;
+        if token.v != FORMAT {
+            return Err(refuse(format!("unknown version {:?}", token.v)));
+        }
+        if token.start.is_empty() {
+            return Err(refuse("it names no object to begin after".to_owned()));
+        }
+        Ok(token)
+    }
+
+    pub(crate) fn encode(&self) -> String {
+        let text = json!({"v": self.v, "rv": self.rv, "ns": self.ns, "start": self.start}).to_string();
+        URL_SAFE_NO_PAD.encode(text)
+    }
+
+    /// The revision of the list; `None` is whatever is current.
+    pub(crate) fn revision(&self) -> Option<Revision> {
+        (self.rv > 0).then_some(Revision(self.rv))
+    }
+
+    /// The object that the page begins after.
+    pub(crate) fn last(&self) -> Name {
+        Name::new(&self.ns, &self.start)
+    }
+
+    /// 410, with a token that goes on in the list as it is now.
+    pub(crate) fn expired(mut self) -> Status {
+        self.rv = 0;
+        let mut status = Status::expired(
+            "The provided continue parameter is too old to display a consistent list result. Start the list again, or \
+             use the continue token in this answer's metadata to go on from the next key in the list as it is now; \
+             objects may then have changed, come or gone between the pages",
+        );
+        status.metadata.insert("continue".to_owned(), self.encode().into());
+        status
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tokens_survive_the_way_to_the_client_and_back() {
+        let token = Token::after(&Name::new("ns", "x"), Revision(7));
+        assert_eq!(Token::parse(&token.encode()).unwrap(), token);
+        assert_eq!(token.revision(), Some(Revision(7)));
+    }
+
+    #[test]
+    fn garbage_is_refused_and_an_expired_token_can_go_on() {
+        for bad in ["%%%", "aGVsbG8", "", "e30"] {
+            assert_eq!(Token::parse(bad).unwrap_err().code, 400, "{bad}");
+        }
+        let status = Token::after(&Name::new("", "x"), Revision(7)).expired();
+        assert_eq!((status.code, status.reason.as_str()), (410, "Expired"));
+        let next = Token::parse(status.metadata["continue"].as_str().unwrap()).unwrap();
+        assert_eq!(next.revision(), None);
+        assert_eq!(next.last(), Name::new("", "x"));
+    }
+}

@@ -1,0 +1,121 @@
+//! The registry: what is served, and the one way objects are written, for requests and in-process writers alike.
+//!
+//! Handlers of requests are thin: they decode, call the registry and render. Controllers and handlers of subresources
+//! use [`Registry::commit`], which takes a list of writes through the same admission and validation as their user's
+//! own requests and applies them at once.
+
+mod commit;
+mod delete;
+mod index;
+mod prepare;
+mod system;
+mod write;
+
+use std::sync::{Arc, OnceLock};
+
+use admission::{Chain, UserInfo};
+use meta::{Clock, GroupResource, Key, Object, Status};
+use serde_json::Value;
+use storage::{At, Collection, Guard};
+
+use crate::errors;
+use crate::resource::Group;
+
+pub use commit::InternalWrite;
+pub(crate) use delete::Deleted;
+pub use index::{Index, Served};
+pub(crate) use prepare::{Actor, Writing};
+pub(crate) use system::{check_namespace, drop_nulls, metadata, text};
+pub(crate) use write::Target;
+
+/// What is served and how it is written. Made before the groups are, since their handlers may write through it.
+pub struct Registry {
+    chain: Chain,
+    clock: Arc<dyn Clock>,
+    index: OnceLock<Index>,
+}
+
+impl Registry {
+    /// A registry that serves nothing yet; writes pass `chain`, and in-process ones happen at `clock`'s time.
+    #[must_use]
+    pub fn new(chain: Chain, clock: Arc<dyn Clock>) -> Arc<Self> {
+        Arc::new(Self { chain, clock, index: OnceLock::new() })
+    }
+
+    /// Sets what is served, once.
+    ///
+    /// # Errors
+    /// A sentence when a resource stands twice, or when groups were installed before.
+    pub fn install(&self, groups: &[Group]) -> Result<(), String> {
+        let index = Index::new(groups)?;
+        self.index.set(index).map_err(|_| "groups are installed already".to_owned())
+    }
+
+    /// What is served; nothing before [`Registry::install`].
+    #[must_use]
+    pub fn index(&self) -> &Index {
+        static NOTHING: OnceLock<Index> = OnceLock::new();
+        self.index.get().unwrap_or_else(|| NOTHING.get_or_init(Index::default))
+    }
+
+    /// The clock of in-process writes.
+    #[must_use]
+    pub fn clock(&self) -> &Arc<dyn Clock> {
+        &self.clock
+    }
+
+    pub(crate) fn chain(&self) -> &Chain {
+        &self.chain
+    }
+
+    /// One object as it is now, as stored.
+    ///
+    /// # Errors
+    /// 404 when the object or the resource is not there; whatever the storage answers.
+    pub async fn get(&self, key: &Key) -> Result<Arc<Object>, Status> {
+        let list = self.list(key.resource).await?;
+        list.get(&key.namespace, &key.name)
+            .cloned()
+            .ok_or_else(|| Status::not_found(key.resource, &key.name))
+    }
+
+    /// All objects of one resource as they are now, as stored. Cheap: nothing is copied.
+    ///
+    /// # Errors
+    /// 404 when the resource is not served, 405 when it is computed; whatever the storage answers.
+    pub async fn list(&self, resource: GroupResource) -> Result<Collection, Status> {
+        let served = self.preferred(resource)?;
+        let source = served.source().ok_or_else(Status::method_not_allowed)?;
+        source.list(served.stored, At::Latest).await.map_err(|error| errors::of_store(error, served))
+    }
+
+    /// Replaces one object through a custom subresource (`binding`), or through `status`: `object` is the whole object
+    /// wanted, and must still be at the revision its `metadata.resourceVersion` names, if it names one.
+    ///
+    /// # Errors
+    /// As [`Registry::commit`].
+    pub async fn update_subresource(
+        &self,
+        user: &UserInfo,
+        key: &Key,
+        subresource: &'static str,
+        object: Value,
+        guards: Vec<Guard>,
+        dry_run: bool,
+    ) -> Result<Arc<Object>, Status> {
+        let base = match text(&object, "resourceVersion") {
+            "" => None,
+            text => Some(text.parse().map(meta::Revision).map_err(|_| {
+                Status::bad_request(format!("metadata.resourceVersion {text:?} is not an unsigned integer"))
+            })?),
+        };
+        let write =
+            InternalWrite { verb: storage::Verb::Update, key: key.clone(), subresource, object, base };
+        let mut objects = self.commit(user, vec![write], guards, dry_run).await?;
+        objects.pop().ok_or_else(|| Status::internal("the storage answered for no step"))
+    }
+
+    pub(crate) fn preferred(&self, resource: GroupResource) -> Result<&Arc<Served>, Status> {
+        self.index().preferred(resource).ok_or_else(Status::no_such_path)
+    }
+}

@@ -1,0 +1,244 @@
+//! In-process writes: a list of them, admitted and validated one by one as their user's own, applied at once.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use admission::UserInfo;
+use meta::kind::Operation;
+use meta::{Draft, Key, Object, Revision, Status};
+use serde_json::Value;
+use storage::{At, Expect, Guard, Step, Store, StoreError, Verb};
+
+use crate::call::Warnings;
+use crate::errors;
+use crate::registry::delete::pending_state;
+use crate::registry::prepare::{self, Actor, Writing};
+use crate::registry::write::{Next, Target};
+use crate::registry::{Registry, Served, system};
+
+/// How often a list is prepared again when an object it names no revision of moved meanwhile.
+const CONFLICT_ATTEMPTS: usize = 6;
+
+/// One write of a list.
+#[derive(Clone, Debug)]
+pub struct InternalWrite {
+    /// What to do.
+    pub verb: Verb,
+    /// The object, by the resource's own name.
+    pub key: Key,
+    /// `status`, `binding` and alike, or the empty string.
+    pub subresource: &'static str,
+    /// The whole object wanted, in any served version; not looked at for a delete.
+    pub object: Value,
+    /// The revision the write was decided on. `None` takes the object as it is. Ignored for objects that an earlier
+    /// write of the same list wrote.
+    pub base: Option<Revision>,
+}
+
+/// Steps made so far, and the objects as they leave them.
+#[derive(Default)]
+struct Plan {
+    steps: Vec<Step>,
+    results: Vec<Arc<Object>>,
+    written: HashMap<Key, Option<Arc<Object>>>,
+    store: Option<Arc<dyn Store>>,
+}
+
+impl Registry {
+    /// Takes `writes` through admission and validation as `user`'s own, in order, each seeing the ones before it, and
+    /// applies them as one list under `guards`. Answers the objects as written, one per write, as stored.
+    ///
+    /// # Errors
+    /// The first refusal, as that user's own request would get it; 409 when an object or a guard moved.
+    pub async fn commit(
+        &self,
+        user: &UserInfo,
+        writes: Vec<InternalWrite>,
+        guards: Vec<Guard>,
+        dry_run: bool,
+    ) -> Result<Vec<Arc<Object>>, Status> {
+        let mut attempt = 1;
+        loop {
+            let mut plan = self.plan(user, &writes, dry_run).await?;
+            let Some(store) = plan.store.take() else { return Ok(Vec::new()) };
+            if dry_run {
+                return Ok(plan.results);
+            }
+            if let Some(first) = plan.steps.first_mut() {
+                first.guards.clone_from(&guards);
+            }
+            match store.apply(std::mem::take(&mut plan.steps)).await {
+                Ok(applied) => return Ok(plan.outcome(applied)),
+                Err(StoreError::Conflict { key, .. })
+                    if attempt < CONFLICT_ATTEMPTS && self.is_free(&writes, &key) =>
+                {
+                    attempt += 1;
+                }
+                Err(error) => return Err(self.explain(error, &writes)),
+            }
+        }
+    }
+
+    async fn plan(&self, user: &UserInfo, writes: &[InternalWrite], dry_run: bool) -> Result<Plan, Status> {
+        let warnings = Warnings::default();
+        let actor = Actor { user, now: self.clock().now(), dry_run, warnings: &warnings };
+        let mut plan = Plan::default();
+        for write in writes {
+            let served = self.served_for(write)?;
+            plan.use_store(served)?;
+            let target = Target { served, namespace: &write.key.namespace, name: &write.key.name };
+            match write.verb {
+                Verb::Create => self.plan_create(&mut plan, target, actor, write)?,
+                Verb::Update => self.plan_update(&mut plan, target, actor, write).await?,
+                Verb::Delete => self.plan_delete(&mut plan, target, actor, write).await?,
+            }
+        }
+        for warning in warnings.take() {
+            tracing::warn!(user = user.name, warning, "a write in the process drew a warning");
+        }
+        Ok(plan)
+    }
+
+    fn served_for(&self, write: &InternalWrite) -> Result<&Arc<Served>, Status> {
+        match write.object["apiVersion"].as_str() {
+            Some(version) if write.verb != Verb::Delete => {
+                self.index().by_api_version(write.key.resource, version).ok_or_else(|| {
+                    Status::bad_request(format!("{} is not served as {version}", write.key.resource))
+                })
+            }
+            _ => self.preferred(write.key.resource),
+        }
+    }
+
+    fn plan_create(
+        &self,
+        plan: &mut Plan,
+        target: Target<'_>,
+        actor: Actor<'_>,
+        write: &InternalWrite,
+    ) -> Result<(), Status> {
+        let Target { served, namespace, name } = target;
+        let mut value = write.object.clone();
+        system::drop_nulls(&mut value);
+        system::metadata(&mut value).insert("name".to_owned(), name.into());
+        let operation = Operation::Create;
+        let writing = Writing { served, chain: self.chain(), actor, operation, namespace, name };
+        let draft = prepare::draft(served, &writing.create(value)?)?;
+        let revision = target.store()?.revision();
+        plan.add(target.key(), write.subresource, Verb::Create, Some(draft), Expect::Absent, revision);
+        Ok(())
+    }
+
+    async fn plan_update(
+        &self,
+        plan: &mut Plan,
+        target: Target<'_>,
+        actor: Actor<'_>,
+        write: &InternalWrite,
+    ) -> Result<(), Status> {
+        let (current, expect) = plan.current(target, write).await?;
+        let operation = match write.subresource {
+            "" => Operation::Update,
+            name => Operation::Subresource(name),
+        };
+        let mut value = write.object.clone();
+        system::drop_nulls(&mut value);
+        let next = self.next_state(target, actor, operation, value, &current)?;
+        let (verb, draft) = match next {
+            Next::Stays(draft) => (Verb::Update, Some(draft)),
+            Next::Goes(_) => (Verb::Delete, None),
+        };
+        plan.add(target.key(), write.subresource, verb, draft, expect, current.revision());
+        if verb == Verb::Delete {
+            plan.results.push(current);
+        }
+        Ok(())
+    }
+
+    async fn plan_delete(
+        &self,
+        plan: &mut Plan,
+        target: Target<'_>,
+        actor: Actor<'_>,
+        write: &InternalWrite,
+    ) -> Result<(), Status> {
+        let (current, expect) = plan.current(target, write).await?;
+        prepare::admit_delete(self.chain(), target.served, &actor, &current)?;
+        let pending = pending_state(target.served, &actor, None, &current);
+        let draft = pending.map(|value| prepare::draft(target.served, &value)).transpose()?;
+        let verb = if draft.is_some() { Verb::Update } else { Verb::Delete };
+        plan.add(target.key(), "", verb, draft, expect, current.revision());
+        if verb == Verb::Delete {
+            plan.results.push(current);
+        }
+        Ok(())
+    }
+
+    /// Whether the object moved is one that the list takes as it finds it, so that trying again is right.
+    fn is_free(&self, writes: &[InternalWrite], key: &Key) -> bool {
+        let mut of_key = writes.iter().filter(|write| self.stored_key(write) == *key).peekable();
+        of_key.peek().is_some() && of_key.all(|write| write.base.is_none() && write.verb != Verb::Create)
+    }
+
+    fn stored_key(&self, write: &InternalWrite) -> Key {
+        let served = self.index().preferred(write.key.resource);
+        let resource = served.map_or(write.key.resource, |served| served.stored);
+        Key { resource, ..write.key.clone() }
+    }
+
+    fn explain(&self, error: StoreError, writes: &[InternalWrite]) -> Status {
+        let served = writes.first().and_then(|write| self.index().preferred(write.key.resource));
+        served.map_or_else(|| Status::internal("nothing was to be written"), |served| errors::of_store(error, served))
+    }
+}
+
+impl Plan {
+    fn use_store(&mut self, served: &Served) -> Result<(), Status> {
+        let store = served.store().ok_or_else(Status::method_not_allowed)?;
+        match &self.store {
+            None => self.store = Some(Arc::clone(store)),
+            Some(have) if Arc::ptr_eq(have, store) => {}
+            Some(_) => {
+                return Err(Status::internal(format!("{} is in another store than the rest", served.name)));
+            }
+        }
+        Ok(())
+    }
+
+    /// The object as the writes before left it, and what must be true of it when the list is applied.
+    async fn current(&self, target: Target<'_>, write: &InternalWrite) -> Result<(Arc<Object>, Expect), Status> {
+        match self.written.get(&target.key()) {
+            Some(Some(object)) => return Ok((Arc::clone(object), Expect::Present)),
+            Some(None) => return Err(Status::not_found(target.served.name, target.name)),
+            None => {}
+        }
+        let list = target.store()?.list(target.served.stored, At::Latest).await;
+        let list = list.map_err(|error| errors::of_store(error, target.served))?;
+        let Some(object) = list.get(target.namespace, target.name) else {
+            return Err(Status::not_found(target.served.name, target.name));
+        };
+        match write.base {
+            Some(base) if base != object.revision() => Err(errors::modified(target.served.name, target.name)),
+            _ => Ok((Arc::clone(object), Expect::At(object.revision()))),
+        }
+    }
+
+    fn add(
+        &mut self,
+        key: Key,
+        subresource: &'static str,
+        verb: Verb,
+        draft: Option<Draft>,
+        expect: Expect,
+        revision: Revision,
+    ) {
+        let after = draft.as_ref().map(|draft| Arc::new(draft.at(revision)));
+        self.results.extend(after.clone());
+        self.written.insert(key.clone(), after);
+        self.steps.push(Step { verb, key, subresource, object: draft, expect, guards: Vec::new() });
+    }
+
+    fn outcome(self, applied: Vec<storage::Applied>) -> Vec<Arc<Object>> {
+        applied.into_iter().map(|applied| applied.object).collect()
+    }
+}

@@ -1,0 +1,128 @@
+//! Deletion: at once, or pending until the finalizers are gone.
+
+use std::sync::Arc;
+
+use meta::{Object, Status, time};
+use serde_json::Value;
+use storage::{Expect, Step, StoreError, Verb};
+
+use crate::errors;
+use crate::options::{DeleteOptions, Propagation};
+use crate::registry::prepare::{self, Actor};
+use crate::registry::write::{Target, apply_one};
+use crate::registry::{Registry, Served, system};
+
+/// As for updates.
+const CONFLICT_ATTEMPTS: usize = 6;
+
+/// The finalizer that makes the garbage collector let dependents go first.
+const FOREGROUND: &str = "foregroundDeletion";
+
+/// The finalizer that makes the garbage collector release dependents.
+const ORPHAN: &str = "orphan";
+
+/// What a delete left.
+#[derive(Debug)]
+pub(crate) enum Deleted {
+    /// Nothing; this is what it was.
+    Gone(Arc<Object>),
+    /// The object, waiting for its finalizers.
+    Pending(Arc<Object>),
+}
+
+impl Deleted {
+    pub(crate) fn into_object(self) -> Arc<Object> {
+        match self {
+            Self::Gone(object) | Self::Pending(object) => object,
+        }
+    }
+}
+
+impl Registry {
+    /// Deletes one object.
+    pub(crate) async fn delete(
+        &self,
+        target: Target<'_>,
+        actor: Actor<'_>,
+        options: &DeleteOptions,
+    ) -> Result<Deleted, Status> {
+        let mut attempt = 1;
+        loop {
+            let current = target.current().await?;
+            options.check_preconditions(target.served.name, &current)?;
+            prepare::admit_delete(self.chain(), target.served, &actor, &current)?;
+            let pending = pending_state(target.served, &actor, options.propagation, &current);
+            match settle(target, actor, &current, pending).await? {
+                // A precondition on the resource version is found broken at the next turn.
+                Err(StoreError::Conflict { .. }) if attempt < CONFLICT_ATTEMPTS => attempt += 1,
+                result => return result.map_err(|error| errors::of_store(error, target.served)),
+            }
+        }
+    }
+}
+
+/// The object marked as being deleted; `None` when nothing holds it back.
+pub(crate) fn pending_state(
+    served: &Served,
+    actor: &Actor<'_>,
+    propagation: Option<Propagation>,
+    current: &Object,
+) -> Option<Value> {
+    let finalizers = finalizers(served, propagation, current);
+    let mut value = current.parse();
+    let fields = system::metadata(&mut value);
+    let held = !finalizers.is_empty();
+    if held {
+        fields.insert("finalizers".to_owned(), finalizers.into());
+    } else {
+        fields.remove("finalizers");
+    }
+    if current.meta().deletion_timestamp.is_none() {
+        fields.insert("deletionTimestamp".to_owned(), time::rfc3339(actor.now).into());
+        fields.insert("deletionGracePeriodSeconds".to_owned(), 0.into());
+        system::raise_generation(&mut value);
+    }
+    (served.kind().holds_deletion(&mut value, actor.now) || held).then_some(value)
+}
+
+/// The finalizers after this deletion began: those of the propagation policy come and go, the others stay.
+fn finalizers(served: &Served, propagation: Option<Propagation>, current: &Object) -> Vec<String> {
+    let mut list = current.meta().finalizers.clone();
+    let Some(propagation) = propagation else { return list };
+    list.retain(|finalizer| finalizer != FOREGROUND && finalizer != ORPHAN);
+    if served.is_collected() {
+        match propagation {
+            Propagation::Background => {}
+            Propagation::Foreground => list.push(FOREGROUND.to_owned()),
+            Propagation::Orphan => list.push(ORPHAN.to_owned()),
+        }
+    }
+    list
+}
+
+async fn settle(
+    target: Target<'_>,
+    actor: Actor<'_>,
+    current: &Arc<Object>,
+    pending: Option<Value>,
+) -> Result<Result<Deleted, StoreError>, Status> {
+    let store = target.store()?;
+    let draft = pending.map(|value| prepare::draft(target.served, &value)).transpose()?;
+    if actor.dry_run {
+        return Ok(Ok(match draft {
+            Some(draft) => Deleted::Pending(Arc::new(draft.at(current.revision()))),
+            None => Deleted::Gone(Arc::clone(current)),
+        }));
+    }
+    let verb = if draft.is_some() { Verb::Update } else { Verb::Delete };
+    let step = Step {
+        verb,
+        key: target.key(),
+        subresource: "",
+        object: draft,
+        expect: Expect::At(current.revision()),
+        guards: Vec::new(),
+    };
+    let result = apply_one(store, step).await;
+    Ok(result.map(|object| if verb == Verb::Update { Deleted::Pending(object) } else { Deleted::Gone(object) }))
+}

@@ -1,0 +1,171 @@
+//! What is served: every (group, version, resource), looked up once built without allocating.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use meta::{GroupResource, Kind, KindInfo};
+use storage::{Source, Store};
+
+use crate::resource::{Backing, Group, Resource, Subresource};
+use crate::table;
+
+/// One resource in one of its versions.
+pub struct Served {
+    /// The kind, its backing and its subresources.
+    pub resource: Resource,
+    /// The version: `v1beta1`.
+    pub version: &'static str,
+    /// `group/version` as this version's objects carry it.
+    pub api_version: Arc<str>,
+    /// `group/version` as stored objects carry it.
+    pub storage_api_version: Arc<str>,
+    /// The resource as clients name it.
+    pub name: GroupResource,
+    /// The resource whose records hold the objects.
+    pub stored: GroupResource,
+    /// The JSON of the table's `columnDefinitions`.
+    pub(crate) columns: Bytes,
+}
+
+impl Served {
+    fn new(resource: &Resource, version: &'static str) -> Self {
+        let kind = &resource.kind;
+        let info = kind.info();
+        Self {
+            resource: resource.clone(),
+            version,
+            api_version: info.api_version(version).into(),
+            storage_api_version: info.api_version(info.storage_version).into(),
+            name: info.resource(),
+            stored: kind.stored_in(),
+            columns: table::column_definitions(kind.columns()),
+        }
+    }
+
+    /// The kind.
+    #[must_use]
+    pub fn kind(&self) -> &dyn Kind {
+        &*self.resource.kind
+    }
+
+    /// Names and switches of the kind.
+    #[must_use]
+    pub fn info(&self) -> &KindInfo {
+        self.resource.kind.info()
+    }
+
+    /// Whether the resource itself takes `verb`.
+    #[must_use]
+    pub fn takes(&self, verb: &str) -> bool {
+        self.info().verbs.contains(&verb)
+    }
+
+    /// The store behind a stored resource.
+    #[must_use]
+    pub fn store(&self) -> Option<&Arc<dyn Store>> {
+        match &self.resource.backing {
+            Backing::Stored(store) => Some(store),
+            Backing::Projected(_) | Backing::Computed(_) => None,
+        }
+    }
+
+    /// Where lists and watches read; `None` for a computed resource.
+    #[must_use]
+    pub fn source(&self) -> Option<&dyn Source> {
+        match &self.resource.backing {
+            Backing::Stored(store) => Some(&**store),
+            Backing::Projected(source) => Some(&**source),
+            Backing::Computed(_) => None,
+        }
+    }
+
+    /// Whether resource versions are good for this process only, so that one from ahead is another replica's.
+    #[must_use]
+    pub fn own_sequence(&self) -> bool {
+        matches!(self.resource.backing, Backing::Projected(_))
+    }
+
+    /// The subresource of that name, `status` of a stored kind left out.
+    #[must_use]
+    pub fn subresource(&self, name: &str) -> Option<&Subresource> {
+        self.resource.subresources.iter().find(|have| have.name == name)
+    }
+
+    /// Whether `status` is a subresource that this library serves by itself.
+    #[must_use]
+    pub fn has_status(&self) -> bool {
+        self.info().status && self.store().is_some()
+    }
+
+    /// Whether the garbage collector can see the resource, so that its finalizers will be taken off again.
+    #[must_use]
+    pub(crate) fn is_collected(&self) -> bool {
+        ["delete", "list", "watch"].into_iter().all(|verb| self.takes(verb))
+    }
+}
+
+type ByName<T> = HashMap<&'static str, T>;
+
+/// Every served resource.
+#[derive(Default)]
+pub struct Index {
+    groups: ByName<ByName<ByName<Arc<Served>>>>,
+    resources: HashMap<GroupResource, Vec<Arc<Served>>>,
+}
+
+impl Index {
+    /// The index of `groups`.
+    ///
+    /// # Errors
+    /// A sentence when a resource stands twice, or in a group that is not its own.
+    pub fn new(groups: &[Group]) -> Result<Self, String> {
+        let mut index = Self::default();
+        for group in groups {
+            for resource in &group.resources {
+                index.add(group, resource)?;
+            }
+        }
+        Ok(index)
+    }
+
+    fn add(&mut self, group: &Group, resource: &Resource) -> Result<(), String> {
+        let info = resource.kind.info();
+        if info.group != group.name {
+            return Err(format!("{} is handed over in group {:?}", info.resource(), group.name));
+        }
+        for version in info.versions {
+            let served = Arc::new(Served::new(resource, version));
+            let versions = self.groups.entry(info.group).or_default();
+            let names = versions.entry(version).or_default();
+            if names.insert(info.plural, Arc::clone(&served)).is_some() {
+                return Err(format!("{} is handed over twice in version {version}", info.resource()));
+            }
+            self.resources.entry(served.name).or_default().push(served);
+        }
+        Ok(())
+    }
+
+    /// The resource at a path.
+    #[must_use]
+    pub fn get(&self, group: &str, version: &str, resource: &str) -> Option<&Arc<Served>> {
+        self.groups.get(group)?.get(version)?.get(resource)
+    }
+
+    /// The resource in the version whose objects carry `api_version`.
+    #[must_use]
+    pub fn by_api_version(&self, resource: GroupResource, api_version: &str) -> Option<&Arc<Served>> {
+        self.resources.get(&resource)?.iter().find(|served| *served.api_version == *api_version)
+    }
+
+    /// The resource in its preferred version.
+    #[must_use]
+    pub fn preferred(&self, resource: GroupResource) -> Option<&Arc<Served>> {
+        self.resources.get(&resource)?.first()
+    }
+
+    /// Every resource in its preferred version.
+    pub fn all(&self) -> impl Iterator<Item = &Arc<Served>> {
+        self.resources.values().filter_map(|versions| versions.first())
+    }
+}

@@ -1,0 +1,177 @@
+//! The way of every write from a decoded body to a draft: system fields, admission, defaults, the kind's own
+//! preparation, validation of everything at once, admission again.
+
+use admission::{Chain, Operation as Admitted, Request, UserInfo};
+use meta::kind::{Operation, Write};
+use meta::{Draft, FieldError, Object, Status, Timestamp};
+use serde_json::Value;
+
+use crate::call::Warnings;
+use crate::registry::{Served, system};
+use crate::validation;
+
+/// Who writes, when, and whether anything is stored.
+#[derive(Clone, Copy)]
+pub(crate) struct Actor<'a> {
+    /// Who.
+    pub(crate) user: &'a UserInfo,
+    /// The instant of the request.
+    pub(crate) now: Timestamp,
+    /// Whether nothing will be stored.
+    pub(crate) dry_run: bool,
+    /// Texts for the client.
+    pub(crate) warnings: &'a Warnings,
+}
+
+/// A write on its way from the body to the store.
+pub(crate) struct Writing<'a> {
+    pub(crate) served: &'a Served,
+    pub(crate) chain: &'a Chain,
+    pub(crate) actor: Actor<'a>,
+    pub(crate) operation: Operation,
+    pub(crate) namespace: &'a str,
+    /// The name in the request; empty when it is still to be generated.
+    pub(crate) name: &'a str,
+}
+
+impl Writing<'_> {
+    /// A new object: `value` as decoded, in the served version, its name given or generated already.
+    pub(crate) fn create(&self, mut value: Value) -> Result<Value, Status> {
+        self.to_stored(&mut value);
+        system::on_create(&mut value, self.served, self.namespace, self.actor.now);
+        self.settle(value, None)
+    }
+
+    /// The next state of `old`: `value` as decoded, in the served version.
+    pub(crate) fn update(&self, mut value: Value, old: &Object) -> Result<Value, Status> {
+        self.to_stored(&mut value);
+        let old = old.value();
+        if self.operation == Operation::Subresource("status") {
+            value = system::only_status(value, old);
+        } else if self.served.info().status {
+            system::keep_status(&mut value, old);
+        }
+        system::on_update(&mut value, old);
+        self.settle(value, Some(old))
+    }
+
+    /// An object that is answered and not kept: `value` as decoded. It needs no name and gets no system fields.
+    pub(crate) fn answer(&self, mut value: Value) -> Result<Value, Status> {
+        let request = self.request(None);
+        self.with_warnings(|warnings| self.chain.mutate(&request, &mut value, warnings))?;
+        let kind = self.served.kind();
+        let schema = kind.schema(self.served.version);
+        let write = Write { operation: self.operation, old: None, now: self.actor.now };
+        schema.default(&mut value);
+        kind.prepare(&write, &mut value);
+        let mut errors = validation::unnamed(&value);
+        errors.extend(schema.validate(&value));
+        errors.extend(kind.validate(&write, &value));
+        self.refuse(errors, &value)?;
+        self.with_warnings(|warnings| self.chain.validate(&request, Some(&value), warnings))?;
+        Ok(value)
+    }
+
+    fn to_stored(&self, value: &mut Value) {
+        let served = self.served;
+        served.kind().to_stored(served.version, value);
+        value["apiVersion"] = (*served.storage_api_version).into();
+        value["kind"] = served.info().kind.into();
+    }
+
+    fn settle(&self, mut value: Value, old: Option<&Value>) -> Result<Value, Status> {
+        let request = self.request(old);
+        self.with_warnings(|warnings| self.chain.mutate(&request, &mut value, warnings))?;
+        self.refill(&mut value, old);
+        let kind = self.served.kind();
+        let schema = kind.schema(self.served.info().storage_version);
+        let write = Write { operation: self.operation, old, now: self.actor.now };
+        schema.default(&mut value);
+        kind.prepare(&write, &mut value);
+        if let Some(old) = old
+            && self.served.info().status
+        {
+            system::count_generation(&mut value, old);
+        }
+        let mut errors = validation::metadata(&value, self.served, old);
+        errors.extend(schema.validate(&value));
+        errors.extend(kind.validate(&write, &value));
+        self.refuse(errors, &value)?;
+        self.with_warnings(|warnings| self.chain.validate(&request, Some(&value), warnings))?;
+        Ok(value)
+    }
+
+    /// Admission may change labels or specs, never what the server owns.
+    fn refill(&self, value: &mut Value, old: Option<&Value>) {
+        if let Some(old) = old {
+            system::on_update(value, old);
+        }
+    }
+
+    fn refuse(&self, errors: Vec<FieldError>, value: &Value) -> Result<(), Status> {
+        if errors.is_empty() {
+            return Ok(());
+        }
+        let info = self.served.info();
+        Err(Status::invalid(info.group, info.kind, system::text(value, "name"), &errors))
+    }
+
+    fn request<'b>(&'b self, old: Option<&'b Value>) -> Request<'b> {
+        let (operation, subresource) = match self.operation {
+            Operation::Create => (Admitted::Create, ""),
+            Operation::Update => (Admitted::Update, ""),
+            Operation::Subresource(name) => (Admitted::Update, name),
+        };
+        Request {
+            operation,
+            resource: self.served.name,
+            kind: self.served.info().kind,
+            subresource,
+            namespace: self.namespace,
+            name: self.name,
+            user: self.actor.user,
+            old,
+            dry_run: self.actor.dry_run,
+        }
+    }
+
+    fn with_warnings<T>(&self, run: impl FnOnce(&mut Vec<String>) -> T) -> T {
+        let mut texts = Vec::new();
+        let result = run(&mut texts);
+        texts.into_iter().for_each(|text| self.actor.warnings.add(text));
+        result
+    }
+}
+
+/// Whether `chain` lets `actor` delete `old`.
+pub(crate) fn admit_delete(
+    chain: &Chain,
+    served: &Served,
+    actor: &Actor<'_>,
+    old: &Object,
+) -> Result<(), Status> {
+    let request = Request {
+        operation: Admitted::Delete,
+        resource: served.name,
+        kind: served.info().kind,
+        subresource: "",
+        namespace: &old.meta().namespace,
+        name: &old.meta().name,
+        user: actor.user,
+        old: Some(old.value()),
+        dry_run: actor.dry_run,
+    };
+    let mut texts = Vec::new();
+    let result = chain.validate(&request, None, &mut texts);
+    texts.into_iter().for_each(|text| actor.warnings.add(text));
+    result
+}
+
+/// The settled `value`, serialized.
+pub(crate) fn draft(served: &Served, value: &Value) -> Result<Draft, Status> {
+    Draft::new(value).map_err(|malformed| {
+        let info = served.info();
+        let error = FieldError::invalid(malformed.path, Value::Null, malformed.problem);
+        Status::invalid(info.group, info.kind, system::text(value, "name"), &[error])
+    })
+}

@@ -1,0 +1,146 @@
+//! The fields of `metadata` that belong to the server, and the split between an object and its status.
+
+use meta::{Status, Timestamp, time};
+use serde_json::{Map, Value};
+use uuid::Uuid;
+
+use crate::registry::Served;
+
+/// What an update never changes.
+const IMMUTABLE: [&str; 7] = [
+    "uid",
+    "creationTimestamp",
+    "generation",
+    "deletionTimestamp",
+    "deletionGracePeriodSeconds",
+    "name",
+    "namespace",
+];
+
+/// What clients may send and nobody keeps: links are history, and field managers need server-side apply.
+const DROPPED: [&str; 3] = ["selfLink", "managedFields", "resourceVersion"];
+
+/// The object's metadata, made where it is missing. Anything but an object has been refused by decoding.
+pub(crate) fn metadata(value: &mut Value) -> &mut Map<String, Value> {
+    if !value.is_object() {
+        *value = Value::Object(Map::new());
+    }
+    let slot = &mut value["metadata"];
+    if !slot.is_object() {
+        *slot = Value::Object(Map::new());
+    }
+    slot.as_object_mut().expect("was made an object just above")
+}
+
+/// A text field of the metadata; the empty string when it is missing.
+pub(crate) fn text<'a>(value: &'a Value, field: &str) -> &'a str {
+    value["metadata"][field].as_str().unwrap_or_default()
+}
+
+/// Sets what the server sets on a new object, and wipes what it does not let clients set.
+pub(crate) fn on_create(value: &mut Value, served: &Served, namespace: &str, now: Timestamp) {
+    let has_generation = served.info().status;
+    let fields = metadata(value);
+    for field in IMMUTABLE.iter().filter(|field| **field != "name").chain(&DROPPED) {
+        fields.remove(*field);
+    }
+    if served.info().namespaced() {
+        fields.insert("namespace".to_owned(), namespace.into());
+    }
+    fields.insert("uid".to_owned(), Uuid::new_v4().to_string().into());
+    fields.insert("creationTimestamp".to_owned(), time::rfc3339(now).into());
+    if has_generation {
+        fields.insert("generation".to_owned(), 1.into());
+        remove(value, "status");
+    }
+}
+
+/// Takes what an update never changes from the stored object.
+pub(crate) fn on_update(value: &mut Value, old: &Value) {
+    let fields = metadata(value);
+    for field in DROPPED {
+        fields.remove(field);
+    }
+    for field in IMMUTABLE {
+        match old["metadata"].get(field) {
+            Some(kept) => fields.insert(field.to_owned(), kept.clone()),
+            None => fields.remove(field),
+        };
+    }
+}
+
+/// An update of the object itself keeps the stored status.
+pub(crate) fn keep_status(value: &mut Value, old: &Value) {
+    match old.get("status") {
+        Some(status) => value["status"] = status.clone(),
+        None => remove(value, "status"),
+    }
+}
+
+/// An update of the status keeps everything else.
+pub(crate) fn only_status(value: Value, old: &Value) -> Value {
+    let mut kept = old.clone();
+    match value {
+        Value::Object(mut fields) => match fields.remove("status") {
+            Some(status) => kept["status"] = status,
+            None => remove(&mut kept, "status"),
+        },
+        _ => remove(&mut kept, "status"),
+    }
+    kept
+}
+
+fn remove(value: &mut Value, field: &str) {
+    if let Some(fields) = value.as_object_mut() {
+        fields.remove(field);
+    }
+}
+
+/// Counts the generation up when anything outside metadata and status changed.
+pub(crate) fn count_generation(value: &mut Value, old: &Value) {
+    if differs_in_substance(value, old) {
+        raise_generation(value);
+    }
+}
+
+/// Counts the generation up, where the object has one.
+pub(crate) fn raise_generation(value: &mut Value) {
+    if let Some(generation) = value["metadata"]["generation"].as_i64() {
+        metadata(value).insert("generation".to_owned(), generation.saturating_add(1).into());
+    }
+}
+
+fn differs_in_substance(new: &Value, old: &Value) -> bool {
+    let (Some(new), Some(old)) = (new.as_object(), old.as_object()) else { return true };
+    let ours = |name: &&String| !matches!(name.as_str(), "metadata" | "status" | "apiVersion" | "kind");
+    let count = |fields: &Map<String, Value>| fields.keys().filter(ours).count();
+    count(new) != count(old)
+        || new.iter().filter(|(name, _)| ours(name)).any(|(name, value)| old.get(name) != Some(value))
+}
+
+/// Kubernetes' own encoders write `null` for empty metadata fields; they mean absent.
+pub(crate) fn drop_nulls(value: &mut Value) {
+    let Some(fields) = value.get_mut("metadata") else { return };
+    if fields.is_null() {
+        *fields = Value::Object(Map::new());
+    }
+    let Some(fields) = fields.as_object_mut() else { return };
+    fields.retain(|_, value| !value.is_null());
+    for map in ["labels", "annotations"] {
+        let Some(entries) = fields.get_mut(map).and_then(Value::as_object_mut) else { continue };
+        for entry in entries.values_mut().filter(|entry| entry.is_null()) {
+            *entry = String::new().into();
+        }
+    }
+}
+
+/// Whether the object stands in the namespace the request names; an object that names none goes there.
+pub(crate) fn check_namespace(value: &Value, served: &Served, namespace: &str) -> Result<(), Status> {
+    let own = text(value, "namespace");
+    if served.info().namespaced() && !own.is_empty() && own != namespace {
+        return Err(Status::bad_request(
+            "the namespace of the provided object does not match the namespace sent on the request",
+        ));
+    }
+    Ok(())
+}

@@ -1,0 +1,257 @@
+//! Create, update and delete of stored objects, for requests and for in-process writers alike.
+
+use std::sync::Arc;
+
+use meta::kind::Operation;
+use meta::{Draft, FieldError, Key, Object, Revision, Status};
+use serde_json::Value;
+use storage::{Applied, At, Expect, Step, Store, StoreError, Verb};
+
+use crate::registry::prepare::{self, Actor, Writing};
+use crate::registry::{Registry, Served, system};
+use crate::{errors, names};
+
+/// How often a write that depends on nobody's resource version is decided again when the object moved under it.
+const CONFLICT_ATTEMPTS: usize = 6;
+
+/// How often a generated name is drawn before giving up (facts/apiserver.md section 1.4).
+const NAME_ATTEMPTS: usize = 8;
+
+/// One object of a stored resource.
+#[derive(Clone, Copy)]
+pub(crate) struct Target<'a> {
+    pub(crate) served: &'a Served,
+    pub(crate) namespace: &'a str,
+    pub(crate) name: &'a str,
+}
+
+impl Target<'_> {
+    pub(crate) fn key(&self) -> Key {
+        Key::new(self.served.stored, self.namespace, self.name)
+    }
+
+    pub(crate) fn store(&self) -> Result<&Arc<dyn Store>, Status> {
+        self.served.store().ok_or_else(Status::method_not_allowed)
+    }
+
+    /// The object as it is now.
+    pub(crate) async fn current(&self) -> Result<Arc<Object>, Status> {
+        let list = self.store()?.list(self.served.stored, At::Latest).await;
+        let list = list.map_err(|error| errors::of_store(error, self.served))?;
+        list.get(self.namespace, self.name)
+            .cloned()
+            .ok_or_else(|| Status::not_found(self.served.name, self.name))
+    }
+}
+
+/// An object as an update leaves it.
+pub(crate) enum Next {
+    /// It stays, as this.
+    Stays(Draft),
+    /// Its last finalizer went, so it goes; this is what it was in the end.
+    Goes(Draft),
+}
+
+impl Registry {
+    /// Stores a new object: `value` as decoded, in the served version.
+    pub(crate) async fn create(
+        &self,
+        served: &Served,
+        actor: Actor<'_>,
+        namespace: &str,
+        mut value: Value,
+    ) -> Result<Arc<Object>, Status> {
+        let mut draw = NameDraw::of(&mut value)?;
+        let requested = draw.requested.clone();
+        let writing = Writing {
+            served,
+            chain: self.chain(),
+            actor,
+            operation: Operation::Create,
+            namespace,
+            name: &requested,
+        };
+        loop {
+            draw.next(&mut value);
+            let settled = writing.create(value.clone())?;
+            let draft = prepare::draft(served, &settled)?;
+            match self.insert(served, actor, draft).await {
+                Err(StoreError::AlreadyExists { .. }) if draw.may_go_on() => {}
+                Err(StoreError::AlreadyExists { key }) if draw.generated() => return Err(draw.gave_up(served, &key)),
+                result => return result.map_err(|error| errors::of_store(error, served)),
+            }
+        }
+    }
+
+    async fn insert(&self, served: &Served, actor: Actor<'_>, draft: Draft) -> Result<Arc<Object>, StoreError> {
+        let Some(store) = served.store() else {
+            return Err(StoreError::Unavailable(format!("{} is not stored", served.name)));
+        };
+        let key = Key::new(served.stored, &draft.meta().namespace, &draft.meta().name);
+        if actor.dry_run {
+            let list = store.list(served.stored, At::Latest).await?;
+            return match list.get(&key.namespace, &key.name) {
+                Some(_) => Err(StoreError::AlreadyExists { key }),
+                None => Ok(Arc::new(draft.at(list.revision))),
+            };
+        }
+        let step = Step {
+            verb: Verb::Create,
+            key,
+            subresource: "",
+            object: Some(draft),
+            expect: Expect::Absent,
+            guards: Vec::new(),
+        };
+        apply_one(store, step).await
+    }
+
+    /// Stores the next state of an object. `edit` makes it of the current one, in the served version; a resource
+    /// version in what it makes must be the current one. `unconditional` says whether it may be missing.
+    pub(crate) async fn update(
+        &self,
+        target: Target<'_>,
+        actor: Actor<'_>,
+        operation: Operation,
+        unconditional: bool,
+        mut edit: impl FnMut(&Object) -> Result<Value, Status>,
+    ) -> Result<Arc<Object>, Status> {
+        let mut attempt = 1;
+        loop {
+            let current = target.current().await?;
+            let value = edit(&current)?;
+            check_base(target.served, &value, &current, unconditional)?;
+            let next = self.next_state(target, actor, operation, value, &current)?;
+            if actor.dry_run {
+                let (Next::Stays(draft) | Next::Goes(draft)) = next;
+                return Ok(Arc::new(draft.at(current.revision())));
+            }
+            match store_next(target, operation, next, Expect::At(current.revision())).await {
+                // A resource version the client gave is found stale at the next turn; all else is decided afresh.
+                Err(StoreError::Conflict { .. }) if attempt < CONFLICT_ATTEMPTS => attempt += 1,
+                result => return result.map_err(|error| errors::of_store(error, target.served)),
+            }
+        }
+    }
+
+    /// What `value` makes of `current`, after admission and validation.
+    pub(crate) fn next_state(
+        &self,
+        target: Target<'_>,
+        actor: Actor<'_>,
+        operation: Operation,
+        value: Value,
+        current: &Object,
+    ) -> Result<Next, Status> {
+        let Target { served, namespace, name } = target;
+        let writing = Writing { served, chain: self.chain(), actor, operation, namespace, name };
+        let mut settled = writing.update(value, current)?;
+        let deleting = current.meta().deletion_timestamp.is_some();
+        let free = deleting
+            && prepare::draft(served, &settled)?.meta().finalizers.is_empty()
+            && !served.kind().holds_deletion(&mut settled, actor.now);
+        let draft = prepare::draft(served, &settled)?;
+        Ok(if free { Next::Goes(draft) } else { Next::Stays(draft) })
+    }
+}
+
+/// Checks uid and resource version of an update against the current object.
+fn check_base(served: &Served, value: &Value, current: &Object, unconditional: bool) -> Result<(), Status> {
+    let name = &current.meta().name;
+    let uid = system::text(value, "uid");
+    if !uid.is_empty() && uid != current.meta().uid {
+        let text = format!(
+            "Precondition failed: UID in precondition: {uid}, UID in object meta: {}",
+            current.meta().uid
+        );
+        return Err(Status::conflict(served.name, name, &text));
+    }
+    let invalid = |value: &str, detail: &str| {
+        let error = FieldError::invalid("metadata.resourceVersion", value, detail);
+        Status::invalid(served.info().group, served.info().kind, name, &[error])
+    };
+    match system::text(value, "resourceVersion") {
+        "" | "0" if unconditional => Ok(()),
+        missing @ ("" | "0") => Err(invalid(missing, "must be specified for an update")),
+        text => match text.parse::<u64>() {
+            Ok(revision) if Revision(revision) == current.revision() => Ok(()),
+            Ok(_) => Err(errors::modified(served.name, name)),
+            Err(_) => Err(invalid(text, "must be an unsigned integer, as the server gave it")),
+        },
+    }
+}
+
+async fn store_next(
+    target: Target<'_>,
+    operation: Operation,
+    next: Next,
+    expect: Expect,
+) -> Result<Arc<Object>, StoreError> {
+    let Some(store) = target.served.store() else {
+        return Err(StoreError::Unavailable(format!("{} is not stored", target.served.name)));
+    };
+    let (verb, object, last) = match next {
+        Next::Stays(draft) => (Verb::Update, Some(draft), None),
+        Next::Goes(draft) => (Verb::Delete, None, Some(draft)),
+    };
+    let subresource = match operation {
+        Operation::Subresource(name) => name,
+        Operation::Create | Operation::Update => "",
+    };
+    let step = Step { verb, key: target.key(), subresource, object, expect, guards: Vec::new() };
+    let object = apply_one(store, step).await?;
+    // The store keeps what was there before; the client sees what it wrote, at the revision of the removal.
+    Ok(last.map_or(object.clone(), |draft| Arc::new(draft.at(object.revision()))))
+}
+
+/// Applies one step and gives its object.
+pub(crate) async fn apply_one(store: &Arc<dyn Store>, step: Step) -> Result<Arc<Object>, StoreError> {
+    let applied = store.apply(vec![step]).await?;
+    match applied.into_iter().next() {
+        Some(Applied { object, .. }) => Ok(object),
+        None => Err(StoreError::Unavailable("the storage answered for no step".to_owned())),
+    }
+}
+
+/// The name of a new object: given, or drawn until one is free.
+struct NameDraw {
+    /// The name in the request; empty when it is generated.
+    requested: String,
+    prefix: String,
+    attempt: usize,
+}
+
+impl NameDraw {
+    fn of(value: &mut Value) -> Result<Self, Status> {
+        if !system::text(value, "resourceVersion").is_empty() {
+            return Err(Status::bad_request("resourceVersion should not be set on objects to be created"));
+        }
+        let requested = system::text(value, "name").to_owned();
+        let prefix = if requested.is_empty() { system::text(value, "generateName") } else { "" };
+        Ok(Self { prefix: prefix.to_owned(), requested, attempt: 0 })
+    }
+
+    fn generated(&self) -> bool {
+        !self.prefix.is_empty()
+    }
+
+    fn next(&mut self, value: &mut Value) {
+        self.attempt += 1;
+        if self.generated() {
+            system::metadata(value).insert("name".to_owned(), names::generate(&self.prefix).into());
+        }
+    }
+
+    fn may_go_on(&self) -> bool {
+        self.generated() && self.attempt < NAME_ATTEMPTS
+    }
+
+    fn gave_up(&self, served: &Served, key: &Key) -> Status {
+        let mut status = Status::already_exists(served.name, &key.name).retry_after(1);
+        status.message = format!(
+            "{} \"{}\" already exists, the server was not able to generate a unique name for the object",
+            served.name, key.name
+        );
+        status
+    }
+}

@@ -1,0 +1,121 @@
+//! Which objects a list or a watch is about: a namespace, labels and fields.
+
+use meta::selector::{FieldSelector, Selector};
+use meta::{Object, Status};
+use serde_json::Value;
+
+use crate::registry::Served;
+
+#[derive(Clone, Copy)]
+enum Field {
+    Name,
+    Namespace,
+    Other(fn(&Value) -> String),
+}
+
+/// The objects asked for.
+#[derive(Clone, Default)]
+pub(crate) struct Selection {
+    /// The one namespace; `None` is all.
+    namespace: Option<String>,
+    labels: Selector,
+    fields: Vec<(Field, bool, String)>,
+}
+
+impl Selection {
+    /// The selection of a request in `namespace` (empty for all) for `name` (empty for all).
+    ///
+    /// # Errors
+    /// 400 when a field is not selectable, or when the selector asks for another name than `name`.
+    pub(crate) fn new(
+        served: &Served,
+        namespace: &str,
+        name: &str,
+        labels: &Selector,
+        fields: &FieldSelector,
+    ) -> Result<Self, Status> {
+        let mut selection = Self {
+            namespace: (!namespace.is_empty()).then(|| namespace.to_owned()),
+            labels: labels.clone(),
+            fields: Vec::with_capacity(fields.terms.len() + 1),
+        };
+        for (path, equal, value) in &fields.terms {
+            let field = field(served, path)?;
+            if matches!(field, Field::Name) && *equal && !name.is_empty() && value != name {
+                return Err(Status::bad_request(format!(
+                    "field selector metadata.name={value} does not match the name in the path ({name})"
+                )));
+            }
+            selection.fields.push((field, *equal, value.clone()));
+        }
+        if !name.is_empty() {
+            selection.fields.push((Field::Name, true, name.to_owned()));
+        }
+        Ok(selection)
+    }
+
+    /// The one namespace; `None` is all.
+    pub(crate) fn namespace(&self) -> Option<&str> {
+        self.namespace.as_deref()
+    }
+
+    /// The one object that can match, where both parts of its name are known.
+    pub(crate) fn single(&self, served: &Served) -> Option<(&str, &str)> {
+        let name = self.equal(|field| matches!(field, Field::Name))?;
+        if !served.info().namespaced() {
+            return Some(("", name));
+        }
+        let namespace = self.namespace().or_else(|| self.equal(|field| matches!(field, Field::Namespace)))?;
+        Some((namespace, name))
+    }
+
+    fn equal(&self, is: impl Fn(&Field) -> bool) -> Option<&str> {
+        self.fields.iter().find(|(field, equal, _)| *equal && is(field)).map(|(_, _, value)| value.as_str())
+    }
+
+    /// Whether nothing but the namespace is asked for.
+    pub(crate) fn is_everything(&self) -> bool {
+        self.fields.is_empty() && self.labels.is_everything()
+    }
+
+    /// Whether `object`, which is in the namespace, satisfies both selectors.
+    pub(crate) fn matches(&self, object: &Object) -> bool {
+        self.matches_with(object, |read| Some(read(object.value())))
+    }
+
+    /// As [`Selection::matches`], by labels, name and namespace alone: who made the object has looked at the rest.
+    pub(crate) fn matches_metadata(&self, object: &Object) -> bool {
+        self.matches_with(object, |_| None)
+    }
+
+    fn matches_with(&self, object: &Object, other: impl Fn(fn(&Value) -> String) -> Option<String>) -> bool {
+        let meta = object.meta();
+        self.labels.matches(&meta.labels)
+            && self.fields.iter().all(|(field, equal, wanted)| {
+                let same = match field {
+                    Field::Name => meta.name == *wanted,
+                    Field::Namespace => meta.namespace == *wanted,
+                    Field::Other(read) => match other(*read) {
+                        Some(have) => have == *wanted,
+                        None => return true,
+                    },
+                };
+                same == *equal
+            })
+    }
+}
+
+fn field(served: &Served, path: &str) -> Result<Field, Status> {
+    match path {
+        "metadata.name" => return Ok(Field::Name),
+        "metadata.namespace" => return Ok(Field::Namespace),
+        _ => {}
+    }
+    let others = served.kind().selectable();
+    if let Some(found) = others.iter().find(|field| field.path == path) {
+        return Ok(Field::Other(found.read));
+    }
+    let known = ["metadata.name", "metadata.namespace"].into_iter().chain(others.iter().map(|field| field.path));
+    let known: Vec<String> = known.map(|path| format!("\"{path}\"")).collect();
+    Err(Status::bad_request(format!("\"{path}\" is not a known field selector: only {}", known.join(", "))))
+}

@@ -1,0 +1,160 @@
+//! `meta.k8s.io` Tables: what `kubectl get` shows.
+
+use bytes::Bytes;
+use meta::{Cell, Column, Object, Status, Timestamp};
+use serde_json::{Value, json};
+
+use crate::call::Rows;
+use crate::list_body::Chunks;
+use crate::negotiation::MetaVersion;
+use crate::registry::Served;
+use crate::render::View;
+use crate::request_info::Query;
+
+/// What stands in a row's `object`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Include {
+    Nothing,
+    Metadata,
+    Object,
+}
+
+impl Include {
+    /// The choice in the query.
+    ///
+    /// # Errors
+    /// 400 for anything but `None`, `Metadata` and `Object`.
+    pub(crate) fn parse(query: &Query) -> Result<Self, Status> {
+        match query.first("includeObject") {
+            None | Some("" | "Metadata") => Ok(Self::Metadata),
+            Some("None") => Ok(Self::Nothing),
+            Some("Object") => Ok(Self::Object),
+            Some(other) => Err(Status::bad_request(format!(
+                "unrecognized includeObject value: {other:?}: it must be one of None, Metadata, Object"
+            ))),
+        }
+    }
+}
+
+/// How the rows of one request are made.
+#[derive(Clone, Copy)]
+pub(crate) struct TableForm {
+    pub(crate) version: MetaVersion,
+    pub(crate) include: Include,
+    pub(crate) now: Timestamp,
+}
+
+/// The JSON of `columnDefinitions`.
+#[must_use]
+pub(crate) fn column_definitions(columns: &[Column]) -> Bytes {
+    let list: Vec<Value> = columns
+        .iter()
+        .map(|column| {
+            json!({
+                "name": column.name,
+                "type": column.r#type,
+                "format": column.format,
+                "description": column.description,
+                "priority": column.priority,
+            })
+        })
+        .collect();
+    Value::from(list).to_string().into()
+}
+
+impl TableForm {
+    /// The table up to its first row. `metadata` is the JSON of the list metadata.
+    pub(crate) fn head(&self, columns: &[u8], metadata: &str) -> Vec<u8> {
+        let mut out = format!(
+            r#"{{"kind":"Table","apiVersion":"{}","metadata":{metadata},"columnDefinitions":"#,
+            self.version.api_version()
+        )
+        .into_bytes();
+        out.extend_from_slice(columns);
+        out.extend_from_slice(br#","rows":["#);
+        out
+    }
+
+    /// One row.
+    pub(crate) fn row(&self, served: &Served, object: &Object, out: &mut Vec<u8>) {
+        self.cells(object.cells(served.kind()), out);
+        match self.include {
+            Include::Nothing => out.extend_from_slice(b"null"),
+            Include::Metadata => View::Partial(self.version).render(served, object).write(out),
+            Include::Object => View::Full.render(served, object).write(out),
+        }
+        out.push(b'}');
+    }
+
+    /// A row's cells, up to where its object stands.
+    pub(crate) fn cells(&self, cells: &[Cell], out: &mut Vec<u8>) {
+        out.extend_from_slice(br#"{"cells":["#);
+        for (index, cell) in cells.iter().enumerate() {
+            if index > 0 {
+                out.push(b',');
+            }
+            out.extend_from_slice(self.cell(cell).to_string().as_bytes());
+        }
+        out.extend_from_slice(br#"],"object":"#);
+    }
+
+    fn cell(&self, cell: &Cell) -> Value {
+        match cell {
+            Cell::Value(value) => value.clone(),
+            Cell::Age(Some(from)) => meta::table::human_duration(*from, self.now).into(),
+            Cell::Age(None) => "<unknown>".into(),
+        }
+    }
+
+    /// A whole table of `objects`.
+    pub(crate) fn of_objects<'a>(
+        &self,
+        served: &Served,
+        metadata: &str,
+        objects: impl Iterator<Item = &'a Object>,
+    ) -> Chunks {
+        let mut chunks = Chunks::new(self.head(&served.columns, metadata));
+        for (index, object) in objects.enumerate() {
+            if index > 0 {
+                chunks.push(b",");
+            }
+            self.row(served, object, chunks.buffer());
+            chunks.cut();
+        }
+        chunks.push(b"]}");
+        chunks
+    }
+
+    /// A whole table of `rows` about the one object in `value`.
+    pub(crate) fn of_rows(&self, rows: &Rows, value: &Value) -> Chunks {
+        let mut chunks = Chunks::new(self.head(&column_definitions(&rows.columns), "{}"));
+        let object = match self.include {
+            Include::Nothing => "null".to_owned(),
+            Include::Metadata => {
+                let kind = "PartialObjectMetadata";
+                let metadata = &value["metadata"];
+                json!({"kind": kind, "apiVersion": self.version.api_version(), "metadata": metadata}).to_string()
+            }
+            Include::Object => value.to_string(),
+        };
+        for (index, row) in rows.rows.iter().enumerate() {
+            if index > 0 {
+                chunks.push(b",");
+            }
+            self.cells(row, chunks.buffer());
+            chunks.push(object.as_bytes());
+            chunks.push(b"}");
+            chunks.cut();
+        }
+        chunks.push(b"]}");
+        chunks
+    }
+}
+
+/// The row of an object whose kind says nothing about columns.
+pub(crate) fn plain_rows(value: &Value) -> Rows {
+    let metadata = &value["metadata"];
+    let age = metadata["creationTimestamp"].as_str().and_then(meta::time::parse);
+    let name = metadata["name"].as_str().unwrap_or_default();
+    Rows { columns: vec![Column::NAME, Column::AGE], rows: vec![vec![name.into(), Cell::Age(age)]] }
+}

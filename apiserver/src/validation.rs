@@ -1,0 +1,206 @@
+//! The rules of `metadata` that hold for every kind.
+
+use meta::{FieldError, name};
+use serde_json::{Map, Value};
+
+use crate::registry::Served;
+
+/// All annotations together, keys and values, in bytes.
+const ANNOTATIONS_LIMIT: usize = 256 * 1024;
+
+type Fields = Map<String, Value>;
+
+/// Every broken rule in the metadata of `value`, which replaces `old`.
+pub(crate) fn metadata(value: &Value, served: &Served, old: Option<&Value>) -> Vec<FieldError> {
+    let mut errors = Vec::new();
+    let empty = Fields::new();
+    let fields = value["metadata"].as_object().unwrap_or(&empty);
+    names(fields, served, &mut errors);
+    labels(fields, &mut errors);
+    annotations(fields, &mut errors);
+    finalizers(fields, &mut errors);
+    owners(fields, &mut errors);
+    if let Some(old) = old {
+        added_finalizers(fields, old, &mut errors);
+    }
+    errors
+}
+
+/// The labels, annotations and owners of an object that need not have a name (a review).
+pub(crate) fn unnamed(value: &Value) -> Vec<FieldError> {
+    let mut errors = Vec::new();
+    if let Some(fields) = value["metadata"].as_object() {
+        labels(fields, &mut errors);
+        annotations(fields, &mut errors);
+    }
+    errors
+}
+
+fn text<'a>(fields: &'a Fields, field: &str) -> &'a str {
+    fields.get(field).and_then(Value::as_str).unwrap_or_default()
+}
+
+fn names(fields: &Fields, served: &Served, errors: &mut Vec<FieldError>) {
+    let own = text(fields, "name");
+    if own.is_empty() {
+        errors.push(FieldError::required("metadata.name", "name or generateName is required"));
+    } else {
+        let verdict = name::path_segment(own).and_then(|()| served.kind().validate_name(own));
+        if let Err(problem) = verdict {
+            errors.push(FieldError::invalid("metadata.name", own, problem));
+        }
+    }
+    let namespace = text(fields, "namespace");
+    if served.info().namespaced() {
+        if namespace.is_empty() {
+            errors.push(FieldError::required("metadata.namespace", ""));
+        } else if let Err(problem) = name::dns_label(namespace) {
+            errors.push(FieldError::invalid("metadata.namespace", namespace, problem));
+        }
+    }
+}
+
+fn labels(fields: &Fields, errors: &mut Vec<FieldError>) {
+    let Some(labels) = fields.get("labels").and_then(Value::as_object) else { return };
+    for (key, value) in labels {
+        if let Err(problem) = qualified_name(key) {
+            errors.push(FieldError::invalid("metadata.labels", key.as_str(), problem));
+        }
+        let value = value.as_str().unwrap_or_default();
+        if let Err(problem) = label_value(value) {
+            errors.push(FieldError::invalid("metadata.labels", value, problem));
+        }
+    }
+}
+
+fn annotations(fields: &Fields, errors: &mut Vec<FieldError>) {
+    let Some(annotations) = fields.get("annotations").and_then(Value::as_object) else { return };
+    let mut size = 0;
+    for (key, value) in annotations {
+        // Annotation keys may be in capitals where label keys may not.
+        if let Err(problem) = qualified_name(&key.to_lowercase()) {
+            errors.push(FieldError::invalid("metadata.annotations", key.as_str(), problem));
+        }
+        size += key.len() + value.as_str().map_or(0, str::len);
+    }
+    if size > ANNOTATIONS_LIMIT {
+        errors.push(FieldError::too_long("metadata.annotations", ANNOTATIONS_LIMIT));
+    }
+}
+
+fn finalizers(fields: &Fields, errors: &mut Vec<FieldError>) {
+    let list = strings(fields.get("finalizers"));
+    for (index, finalizer) in list.iter().enumerate() {
+        if let Err(problem) = qualified_name(finalizer) {
+            errors.push(FieldError::invalid(format!("metadata.finalizers[{index}]"), *finalizer, problem));
+        }
+    }
+    if list.contains(&"orphan") && list.contains(&"foregroundDeletion") {
+        let problem = "finalizer orphan and foregroundDeletion cannot be both set";
+        errors.push(FieldError::invalid("metadata.finalizers", Value::from(list), problem));
+    }
+}
+
+/// Nothing may join an object on its way out: what waits for the deletion was settled when it began.
+fn added_finalizers(fields: &Fields, old: &Value, errors: &mut Vec<FieldError>) {
+    if old["metadata"]["deletionTimestamp"].is_null() {
+        return;
+    }
+    let before = strings(old["metadata"].get("finalizers"));
+    let added: Vec<&str> =
+        strings(fields.get("finalizers")).into_iter().filter(|finalizer| !before.contains(finalizer)).collect();
+    if !added.is_empty() {
+        let detail = format!(
+            "no new finalizers can be added if the object is being deleted, found new finalizers {added:?}"
+        );
+        errors.push(FieldError::forbidden("metadata.finalizers", detail));
+    }
+}
+
+fn owners(fields: &Fields, errors: &mut Vec<FieldError>) {
+    let Some(owners) = fields.get("ownerReferences").and_then(Value::as_array) else { return };
+    let mut controllers = 0;
+    for (index, owner) in owners.iter().enumerate() {
+        for field in ["apiVersion", "kind", "name", "uid"] {
+            if owner[field].as_str().unwrap_or_default().is_empty() {
+                let path = format!("metadata.ownerReferences[{index}].{field}");
+                errors.push(FieldError::required(path, format!("{field} must not be empty")));
+            }
+        }
+        controllers += usize::from(owner["controller"].as_bool() == Some(true));
+    }
+    if controllers > 1 {
+        let problem = "only one reference can have controller set to true";
+        errors.push(FieldError::invalid("metadata.ownerReferences", controllers, problem));
+    }
+}
+
+fn strings(value: Option<&Value>) -> Vec<&str> {
+    value.and_then(Value::as_array).map_or_else(Vec::new, |list| list.iter().filter_map(Value::as_str).collect())
+}
+
+/// `name` or `prefix/name`, as keys of labels and annotations and finalizers are.
+pub(crate) fn qualified_name(text: &str) -> Result<(), String> {
+    let (prefix, own) = match text.split_once('/') {
+        Some((prefix, own)) => (Some(prefix), own),
+        None => (None, text),
+    };
+    if own.contains('/') {
+        return Err("a qualified name must consist of a name and at most one prefix (e.g. 'example.com/MyName')"
+            .to_owned());
+    }
+    if let Some(prefix) = prefix {
+        if prefix.is_empty() {
+            return Err("prefix part must be non-empty".to_owned());
+        }
+        name::dns_subdomain(prefix).map_err(|problem| format!("prefix part {problem}"))?;
+    }
+    if own.is_empty() {
+        return Err("name part must be non-empty".to_owned());
+    }
+    part(own).map_err(|problem| format!("name part {problem}"))
+}
+
+fn label_value(text: &str) -> Result<(), String> {
+    if text.is_empty() { Ok(()) } else { part(text).map_err(|problem| format!("a valid label {problem}")) }
+}
+
+/// At most 63 of `A-Za-z0-9-_.`, alphanumeric at both ends.
+fn part(text: &str) -> Result<(), String> {
+    if text.len() > 63 {
+        return Err("must be no more than 63 characters".to_owned());
+    }
+    let bytes = text.as_bytes();
+    let ends = [bytes.first(), bytes.last()];
+    let fits = ends.iter().all(|byte| byte.is_some_and(u8::is_ascii_alphanumeric))
+        && bytes.iter().all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(byte));
+    if fits {
+        return Ok(());
+    }
+    Err("must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric \
+         character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is \
+         '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')"
+        .to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn qualified_names_are_judged_as_kubernetes_does() {
+        for good in ["a", "A.b_c-1", "example.com/MyName", "kubernetes.io/metadata.name"] {
+            assert!(qualified_name(good).is_ok(), "{good}");
+        }
+        for bad in ["", "/a", "a/", "a/b/c", "-a", "a b", "EXAMPLE.com/a", &"a".repeat(64)] {
+            assert!(qualified_name(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn label_values_may_be_empty_but_not_odd() {
+        assert!(label_value("").is_ok());
+        assert!(label_value("eu-1").is_ok());
+        assert!(label_value("a b").is_err());
+    }
+}
