@@ -36,7 +36,7 @@ impl Served {
             resource: resource.clone(),
             version,
             api_version: info.api_version(version).into(),
-            storage_api_version: info.api_version(info.storage_version).into(),
+            storage_api_version: storage_api_version(&**kind),
             name: info.resource(),
             stored: kind.stored_in(),
             columns: table::column_definitions(kind.columns()),
@@ -102,6 +102,15 @@ impl Served {
     #[must_use]
     pub(crate) fn is_collected(&self) -> bool {
         ["delete", "list", "watch"].into_iter().all(|verb| self.takes(verb))
+    }
+}
+
+/// The apiVersion of stored objects: in the group of the resource that holds them, which may be another API's (Event).
+fn storage_api_version(kind: &dyn Kind) -> Arc<str> {
+    let version = kind.info().storage_version;
+    match kind.stored_in().group {
+        "" => version.into(),
+        group => format!("{group}/{version}").into(),
     }
 }
 
