@@ -1,1 +1,117 @@
-//! openapi.
+//! Discovery and OpenAPI documents of an API server, made once at start from its kinds.
+//!
+//! Input: one [`ResourceDoc`] per resource. Output: [`Documents`], every body as ready bytes with its media type and
+//! ETag. Nothing here does I/O; the server only routes:
+//!
+//! | path | what answers |
+//! |---|---|
+//! | `/api`, `/apis` | [`Documents::discovery`]; [`Discovery::aggregated`] when the `Accept` clause is [`AGGREGATED_DISCOVERY`], else [`Discovery::plain`] |
+//! | `/api/v1`, `/apis/<group>`, `/apis/<group>/<version>` | [`Documents::discovery`] |
+//! | `/openapi/v2` | [`Documents::openapi_v2`]: JSON, or protobuf when the clause is one of [`OPENAPI_V2_PROTOBUF`] |
+//! | `/openapi/v3` | [`Documents::openapi_v3_index`] |
+//! | `/openapi/v3/<path>` | [`Documents::openapi_v3`] of `<path>` (`apis/<group>/<version>`); compare `?hash=` with [`Document::hash`]: equal is immutable, other is a 301 to [`Documents::openapi_v3_url`] |
+//!
+//! ```text
+//! let documents = openapi::Documents::new("Berth", "v0.1.0", &[ResourceDoc { kind, status: true, subresources: vec![] }]);
+//! let Some(discovery) = documents.discovery("/apis") else { return not_found() };
+//! let document = discovery.aggregated.as_ref().filter(|_| clause_matches).unwrap_or(&discovery.plain);
+//! // document.body: Bytes, document.content_type: &'static str, document.etag: quoted; all of them vary by Accept.
+//! ```
+//!
+//! Groups are discovered in the order in which `resources` first names them (the first one wins a resource name that
+//! two groups share), versions of a group by Kubernetes' priority (`v2`, `v1`, `v1beta2`, `v1alpha1`).
+
+pub mod crd;
+mod definitions;
+mod discovery;
+mod document;
+mod names;
+mod operation;
+mod resource;
+#[cfg(test)]
+mod tests;
+mod v2;
+mod v3;
+
+pub use discovery::Discovery;
+pub use document::Document;
+pub use resource::{ResourceDoc, SubresourceDoc};
+pub use v2::OpenApiV2;
+
+use std::collections::BTreeMap;
+
+use resource::Catalog;
+
+/// The media type of aggregated discovery, as asked for in `Accept` and as answered. Clients recognize the form of
+/// the answer by it.
+pub const AGGREGATED_DISCOVERY: &str = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
+
+/// The media types under which clients ask for the protobuf form of OpenAPI v2; the answer carries the second.
+pub const OPENAPI_V2_PROTOBUF: [&str; 2] = [
+    "application/com.github.proto-openapi.spec.v2@v1.0+protobuf",
+    "application/com.github.proto-openapi.spec.v2.v1.0+protobuf",
+];
+
+/// Every discovery and OpenAPI document of one server.
+#[derive(Clone, Debug)]
+pub struct Documents {
+    discovery: BTreeMap<String, Discovery>,
+    v2: OpenApiV2,
+    v3_index: Document,
+    v3: BTreeMap<String, Document>,
+}
+
+impl Documents {
+    /// Renders all documents. `title` and `version` (`v1.2.3`) are the server's, for the `info` of OpenAPI.
+    #[must_use]
+    pub fn new(title: &str, version: &str, resources: &[ResourceDoc]) -> Self {
+        let catalog = Catalog::new(resources);
+        let (v3_index, v3) = v3::documents(title, version, &catalog);
+        Self {
+            discovery: discovery::documents(&catalog),
+            v2: v2::documents(title, version, &catalog),
+            v3_index,
+            v3,
+        }
+    }
+
+    /// The discovery document at `path` (without a slash at its end).
+    #[must_use]
+    pub fn discovery(&self, path: &str) -> Option<&Discovery> {
+        self.discovery.get(path)
+    }
+
+    /// The paths that have a discovery document.
+    pub fn discovery_paths(&self) -> impl Iterator<Item = &str> {
+        self.discovery.keys().map(String::as_str)
+    }
+
+    /// `/openapi/v2` in both forms.
+    #[must_use]
+    pub const fn openapi_v2(&self) -> &OpenApiV2 {
+        &self.v2
+    }
+
+    /// `/openapi/v3`: the paths with their hashes.
+    #[must_use]
+    pub const fn openapi_v3_index(&self) -> &Document {
+        &self.v3_index
+    }
+
+    /// The OpenAPI v3 document of `path`, which is what follows `/openapi/v3/`: `apis/apps/v1`, `api/v1`, `version`.
+    #[must_use]
+    pub fn openapi_v3(&self, path: &str) -> Option<&Document> {
+        self.v3.get(path)
+    }
+
+    /// Where the current document of `path` is served for ever: `/openapi/v3/<path>?hash=<hash>`.
+    #[must_use]
+    pub fn openapi_v3_url(&self, path: &str) -> Option<String> {
+        self.v3.get(path).map(|document| v3::url(path, document))
+    }
+
+    /// The paths that have an OpenAPI v3 document.
+    pub fn openapi_v3_paths(&self) -> impl Iterator<Item = &str> {
+        self.v3.keys().map(String::as_str)
+    }
+}

@@ -1,0 +1,59 @@
+//! CustomResourceDefinitions: how a hub serves a kind by itself.
+
+use meta::{Kind, KindInfo};
+use serde_json::{Map, Value, json};
+
+/// The CustomResourceDefinition (`apiextensions.k8s.io/v1`) of `kind`, all versions served.
+#[must_use]
+pub fn definition(kind: &dyn Kind) -> Value {
+    let info = kind.info();
+    let versions: Vec<Value> = info
+        .versions
+        .iter()
+        .map(|version| one_version(kind, version))
+        .collect();
+    json!({
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": info.resource().to_string()},
+        "spec": {
+            "group": info.group,
+            "names": names(info),
+            "scope": if info.namespaced() { "Namespaced" } else { "Cluster" },
+            "versions": versions,
+        },
+    })
+}
+
+fn names(info: &KindInfo) -> Value {
+    let mut names = json!({
+        "kind": info.kind,
+        "listKind": format!("{}List", info.kind),
+        "plural": info.plural,
+        "singular": info.singular,
+    });
+    if !info.short_names.is_empty() {
+        names["shortNames"] = json!(info.short_names);
+    }
+    if !info.categories.is_empty() {
+        names["categories"] = json!(info.categories);
+    }
+    names
+}
+
+fn one_version(kind: &dyn Kind, version: &str) -> Value {
+    let info = kind.info();
+    let mut schema = kind.schema(version).openapi().clone();
+    // A CRD may say nothing about metadata but that it is an object.
+    schema["properties"]["metadata"] = json!({"type": "object"});
+    let mut value = json!({
+        "name": version,
+        "served": true,
+        "storage": version == info.storage_version,
+        "schema": {"openAPIV3Schema": schema},
+    });
+    if info.status {
+        value["subresources"] = Map::from_iter([("status".to_owned(), json!({}))]).into();
+    }
+    value
+}

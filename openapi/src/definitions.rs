@@ -1,0 +1,219 @@
+//! Definitions: one per served kind and its list, and those of `meta/v1` that all of them use.
+//!
+//! They are written in the form of OpenAPI v3; v2 rewrites the references.
+
+use std::collections::BTreeMap;
+
+use meta::schema::object_meta;
+use serde_json::{Value, json};
+
+use crate::names;
+use crate::resource::{Entry, Gvk, Version};
+
+/// The definition of `Status`.
+pub(crate) const STATUS: &str = "io.k8s.apimachinery.pkg.apis.meta.v1.Status";
+/// The definition of `DeleteOptions`.
+pub(crate) const DELETE_OPTIONS: &str = "io.k8s.apimachinery.pkg.apis.meta.v1.DeleteOptions";
+/// The definition of a patch.
+pub(crate) const PATCH: &str = "io.k8s.apimachinery.pkg.apis.meta.v1.Patch";
+const LIST_META: &str = "io.k8s.apimachinery.pkg.apis.meta.v1.ListMeta";
+const PRECONDITIONS: &str = "io.k8s.apimachinery.pkg.apis.meta.v1.Preconditions";
+const STATUS_DETAILS: &str = "io.k8s.apimachinery.pkg.apis.meta.v1.StatusDetails";
+const STATUS_CAUSE: &str = "io.k8s.apimachinery.pkg.apis.meta.v1.StatusCause";
+
+const GVK: &str = "x-kubernetes-group-version-kind";
+
+/// A reference to the definition `name`.
+pub(crate) fn reference(name: &str) -> Value {
+    json!({"$ref": format!("#/components/schemas/{name}")})
+}
+
+/// Group, version and kind as OpenAPI extensions give them.
+pub(crate) fn gvk_value(gvk: &Gvk) -> Value {
+    json!({"group": gvk.group, "version": gvk.version, "kind": gvk.kind})
+}
+
+/// All definitions one group-version needs, by name.
+pub(crate) fn of_version(version: &Version<'_>) -> BTreeMap<String, Value> {
+    let mut all = common();
+    for entry in &version.entries {
+        add(&mut all, &entry.gvk, entry.schema.openapi());
+        if entry.verbs.contains(&"list") {
+            let (name, list) = list(entry);
+            all.insert(name, list);
+        }
+    }
+    for sub in version.entries.iter().flat_map(|entry| &entry.subresources) {
+        // A kind that is served as a resource too has been defined by it.
+        if all.contains_key(&names::definition(&sub.gvk)) {
+            continue;
+        }
+        match sub.schema {
+            Some(schema) => add(&mut all, &sub.gvk, schema.openapi()),
+            None => add(
+                &mut all,
+                &sub.gvk,
+                &json!({"type": "object", "x-kubernetes-preserve-unknown-fields": true}),
+            ),
+        }
+    }
+    all
+}
+
+fn add(all: &mut BTreeMap<String, Value>, gvk: &Gvk, schema: &Value) {
+    let mut schema = schema.clone();
+    schema[GVK] = json!([gvk_value(gvk)]);
+    all.insert(names::definition(gvk), schema);
+}
+
+fn list(entry: &Entry<'_>) -> (String, Value) {
+    let own = names::definition(&entry.gvk);
+    let kind = format!("{}List", entry.gvk.kind);
+    let schema = json!({
+        "description": format!("A list of {} objects.", entry.gvk.kind),
+        "type": "object",
+        "required": ["items"],
+        "properties": {
+            "apiVersion": {"type": "string", "description": "The API group and version of the list."},
+            "items": {"type": "array", "items": reference(&own), "description": "The objects."},
+            "kind": {"type": "string", "description": "The kind of the list."},
+            "metadata": described(reference(LIST_META), "What the list says of itself."),
+        },
+        GVK: [gvk_value(&Gvk { kind, ..entry.gvk.clone() })],
+    });
+    (format!("{own}List"), schema)
+}
+
+fn described(mut schema: Value, description: &str) -> Value {
+    schema["description"] = description.into();
+    schema
+}
+
+/// The definitions of `meta/v1` every document has.
+fn common() -> BTreeMap<String, Value> {
+    let definitions = [
+        (object_meta::NAME, object_meta::definition().clone()),
+        (LIST_META, list_meta()),
+        (STATUS, status()),
+        (STATUS_DETAILS, status_details()),
+        (STATUS_CAUSE, status_cause()),
+        (DELETE_OPTIONS, delete_options()),
+        (PRECONDITIONS, preconditions()),
+        (
+            PATCH,
+            json!({"type": "object", "description": "A patch in the form its media type names."}),
+        ),
+    ];
+    definitions
+        .into_iter()
+        .map(|(name, schema)| (name.to_owned(), schema))
+        .collect()
+}
+
+fn text(description: &str) -> Value {
+    json!({"type": "string", "description": description})
+}
+
+fn integer(format: &str, description: &str) -> Value {
+    json!({"type": "integer", "format": format, "description": description})
+}
+
+fn boolean(description: &str) -> Value {
+    json!({"type": "boolean", "description": description})
+}
+
+fn core_gvk(kind: &str) -> Value {
+    json!([{"group": "", "version": "v1", "kind": kind}])
+}
+
+fn list_meta() -> Value {
+    json!({
+        "type": "object",
+        "description": "What a list says of itself: its version and whether it goes on.",
+        "properties": {
+            "continue": text("The token that fetches the next page; empty on the last."),
+            "remainingItemCount": integer("int64", "How many objects follow this page, where that is known."),
+            "resourceVersion": text("The version of the whole list, from which a watch can go on."),
+            "selfLink": text("No longer used."),
+        },
+    })
+}
+
+fn status() -> Value {
+    json!({
+        "type": "object",
+        "description": "The outcome of a request that does not answer with an object.",
+        "properties": {
+            "apiVersion": text("Always `v1`."),
+            "code": integer("int32", "The HTTP status code."),
+            "details": described(reference(STATUS_DETAILS), "What the request was about, and each thing that is wrong."),
+            "kind": text("Always `Status`."),
+            "message": text("The sentence for a person."),
+            "metadata": described(reference(LIST_META), "Empty."),
+            "reason": text("The token for a program, such as `NotFound`."),
+            "status": text("`Success` or `Failure`."),
+        },
+        GVK: core_gvk("Status"),
+    })
+}
+
+fn status_details() -> Value {
+    json!({
+        "type": "object",
+        "description": "What a Status is about.",
+        "properties": {
+            "causes": {
+                "type": "array", "items": reference(STATUS_CAUSE), "x-kubernetes-list-type": "atomic",
+                "description": "One entry per thing that is wrong.",
+            },
+            "group": text("The API group."),
+            "kind": text("The kind or resource."),
+            "name": text("The name of the object."),
+            "retryAfterSeconds": integer("int32", "The seconds to wait before trying again."),
+            "uid": text("The uid of the object."),
+        },
+    })
+}
+
+fn status_cause() -> Value {
+    json!({
+        "type": "object",
+        "description": "One thing that is wrong.",
+        "properties": {
+            "field": text("The field, as a path from the root of the object."),
+            "message": text("The sentence for a person."),
+            "reason": text("The token for a program, such as `FieldValueInvalid`."),
+        },
+    })
+}
+
+fn delete_options() -> Value {
+    json!({
+        "type": "object",
+        "description": "How an object is deleted.",
+        "properties": {
+            "apiVersion": text("The version of these options."),
+            "dryRun": {
+                "type": "array", "items": {"type": "string"}, "x-kubernetes-list-type": "atomic",
+                "description": "With `All` everything is checked and nothing is deleted.",
+            },
+            "gracePeriodSeconds": integer("int64", "The seconds the object is given to go away."),
+            "kind": text("`DeleteOptions`."),
+            "orphanDependents": boolean("Superseded by propagationPolicy."),
+            "preconditions": described(reference(PRECONDITIONS), "What must hold; otherwise the answer is 409."),
+            "propagationPolicy": text("What becomes of owned objects: `Background`, `Foreground` or `Orphan`."),
+        },
+        GVK: core_gvk("DeleteOptions"),
+    })
+}
+
+fn preconditions() -> Value {
+    json!({
+        "type": "object",
+        "description": "What must hold for a delete to happen.",
+        "properties": {
+            "resourceVersion": text("The resource version the object must have."),
+            "uid": text("The uid the object must have."),
+        },
+    })
+}

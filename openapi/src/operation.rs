@@ -1,0 +1,330 @@
+//! The operations of a group-version, in neither OpenAPI dialect: both are rendered from these.
+
+use crate::names;
+use crate::resource::{Entry, Group, Gvk, Sub, Version};
+
+/// One query or path parameter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Parameter {
+    pub(crate) name: &'static str,
+    pub(crate) r#type: &'static str,
+    pub(crate) description: &'static str,
+}
+
+const fn parameter(name: &'static str, r#type: &'static str, description: &'static str) -> Parameter {
+    Parameter {
+        name,
+        r#type,
+        description,
+    }
+}
+
+const PRETTY: Parameter = parameter("pretty", "string", "Whether the answer is indented for people.");
+const DRY_RUN: Parameter = parameter(
+    "dryRun",
+    "string",
+    "With `All` everything is checked and answered, and nothing is stored.",
+);
+const FIELD_MANAGER: Parameter = parameter(
+    "fieldManager",
+    "string",
+    "Who makes the change: at most 128 printable characters.",
+);
+const FIELD_VALIDATION: Parameter = parameter(
+    "fieldValidation",
+    "string",
+    "What happens to unknown and duplicate fields: `Strict` refuses them, `Warn` warns, `Ignore` is silent.",
+);
+const FORCE: Parameter = parameter(
+    "force",
+    "boolean",
+    "Takes fields over from other managers; for apply patches only.",
+);
+const CONTINUE: Parameter = parameter(
+    "continue",
+    "string",
+    "The token of the previous page; lists its successor.",
+);
+const FIELD_SELECTOR: Parameter = parameter("fieldSelector", "string", "Restricts the list by fields.");
+const LABEL_SELECTOR: Parameter = parameter("labelSelector", "string", "Restricts the list by labels.");
+const LIMIT: Parameter = parameter("limit", "integer", "The most objects of one page.");
+const RESOURCE_VERSION: Parameter = parameter(
+    "resourceVersion",
+    "string",
+    "The resource version the answer is to be based on.",
+);
+const RESOURCE_VERSION_MATCH: Parameter = parameter(
+    "resourceVersionMatch",
+    "string",
+    "How resourceVersion is meant: `Exact` or `NotOlderThan`.",
+);
+const TIMEOUT: Parameter = parameter(
+    "timeoutSeconds",
+    "integer",
+    "The seconds after which a list or watch ends.",
+);
+const WATCH: Parameter = parameter("watch", "boolean", "Streams changes instead of listing.");
+const BOOKMARKS: Parameter = parameter(
+    "allowWatchBookmarks",
+    "boolean",
+    "Whether a watch may carry events that only bring a newer resource version.",
+);
+const INITIAL_EVENTS: Parameter = parameter(
+    "sendInitialEvents",
+    "boolean",
+    "Begins a watch with the present objects, then a bookmark annotated `k8s.io/initial-events-end`.",
+);
+const GRACE: Parameter = parameter(
+    "gracePeriodSeconds",
+    "integer",
+    "The seconds the object is given to go away.",
+);
+const ORPHAN: Parameter = parameter("orphanDependents", "boolean", "Superseded by propagationPolicy.");
+const PROPAGATION: Parameter = parameter(
+    "propagationPolicy",
+    "string",
+    "What becomes of owned objects: `Background`, `Foreground` or `Orphan`.",
+);
+
+const READ: &[Parameter] = &[PRETTY];
+const LIST: &[Parameter] = &[
+    PRETTY,
+    BOOKMARKS,
+    CONTINUE,
+    FIELD_SELECTOR,
+    LABEL_SELECTOR,
+    LIMIT,
+    RESOURCE_VERSION,
+    RESOURCE_VERSION_MATCH,
+    INITIAL_EVENTS,
+    TIMEOUT,
+    WATCH,
+];
+const WRITE: &[Parameter] = &[PRETTY, DRY_RUN, FIELD_MANAGER, FIELD_VALIDATION];
+const PATCH: &[Parameter] = &[PRETTY, DRY_RUN, FIELD_MANAGER, FIELD_VALIDATION, FORCE];
+const DELETE: &[Parameter] = &[PRETTY, DRY_RUN, GRACE, ORPHAN, PROPAGATION];
+const DELETE_COLLECTION: &[Parameter] = &[
+    PRETTY,
+    CONTINUE,
+    DRY_RUN,
+    FIELD_SELECTOR,
+    GRACE,
+    LABEL_SELECTOR,
+    LIMIT,
+    ORPHAN,
+    PROPAGATION,
+    RESOURCE_VERSION,
+    RESOURCE_VERSION_MATCH,
+    TIMEOUT,
+];
+
+/// The path parameter `name`.
+pub(crate) const NAME: Parameter = parameter("name", "string", "The name of the object.");
+/// The path parameter `namespace`.
+pub(crate) const NAMESPACE: Parameter = parameter("namespace", "string", "The namespace of the object.");
+
+/// Media types of patches every kind takes, and the one only Kubernetes' own kinds take.
+const PATCHES: &[&str] = &["application/json-patch+json", "application/merge-patch+json"];
+const PATCHES_STRATEGIC: &[&str] = &[
+    "application/json-patch+json",
+    "application/merge-patch+json",
+    "application/strategic-merge-patch+json",
+];
+
+/// What the request carries.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Body {
+    None,
+    /// An object of the named definition.
+    Object(String),
+    /// DeleteOptions, which may be left out.
+    DeleteOptions,
+    /// A patch in one of these media types.
+    Patch(&'static [&'static str]),
+}
+
+/// One operation.
+#[derive(Clone, Debug)]
+pub(crate) struct Operation {
+    pub(crate) path: String,
+    pub(crate) method: &'static str,
+    /// `x-kubernetes-action`.
+    pub(crate) action: &'static str,
+    pub(crate) id: String,
+    pub(crate) tag: String,
+    pub(crate) description: String,
+    pub(crate) gvk: Gvk,
+    pub(crate) query: &'static [Parameter],
+    pub(crate) body: Body,
+    /// The definition of the answer.
+    pub(crate) response: String,
+}
+
+impl Operation {
+    /// The path's own parameters.
+    pub(crate) fn path_parameters(path: &str) -> Vec<Parameter> {
+        let mut list = Vec::new();
+        if path.contains("/{name}") {
+            list.push(NAME);
+        }
+        if path.contains("/{namespace}") {
+            list.push(NAMESPACE);
+        }
+        list
+    }
+
+    /// The codes of success.
+    pub(crate) fn codes(&self) -> &'static [(&'static str, &'static str)] {
+        match self.method {
+            "post" => &[("200", "OK"), ("201", "Created"), ("202", "Accepted")],
+            "put" | "patch" => &[("200", "OK"), ("201", "Created")],
+            "delete" if self.action == "delete" => &[("200", "OK"), ("202", "Accepted")],
+            _ => &[("200", "OK")],
+        }
+    }
+}
+
+/// The verb, as operations and descriptions name it.
+struct Verb {
+    method: &'static str,
+    action: &'static str,
+    word: &'static str,
+    query: &'static [Parameter],
+}
+
+fn verb(name: &str) -> Option<Verb> {
+    let of = |method, action, word, query| {
+        Some(Verb {
+            method,
+            action,
+            word,
+            query,
+        })
+    };
+    match name {
+        "get" => of("get", "get", "read", READ),
+        "list" => of("get", "list", "list", LIST),
+        "create" => of("post", "post", "create", WRITE),
+        "update" => of("put", "put", "replace", WRITE),
+        "patch" => of("patch", "patch", "patch", PATCH),
+        "delete" => of("delete", "delete", "delete", DELETE),
+        "deletecollection" => of(
+            "delete",
+            "deletecollection",
+            "deleteCollection",
+            DELETE_COLLECTION,
+        ),
+        // A watch is a list with `watch=true`.
+        _ => None,
+    }
+}
+
+/// Every operation of `version`.
+pub(crate) fn operations(group: &Group<'_>, version: &Version<'_>) -> Vec<Operation> {
+    let root = format!("/{}/{}", group.root(), version.name);
+    let mut list = Vec::new();
+    for entry in &version.entries {
+        let place = if entry.info.namespaced() {
+            "/namespaces/{namespace}"
+        } else {
+            ""
+        };
+        let collection = format!("{root}{place}/{}", entry.info.plural);
+        let item = format!("{collection}/{{name}}");
+        for &name in &entry.verbs {
+            let path = if matches!(name, "list" | "create" | "deletecollection") {
+                &collection
+            } else {
+                &item
+            };
+            list.extend(operation(entry, name, path.clone()));
+        }
+        if entry.info.namespaced() && entry.verbs.contains(&"list") {
+            list.extend(
+                operation(entry, "list", format!("{root}/{}", entry.info.plural)).map(for_all_namespaces),
+            );
+        }
+        for sub in &entry.subresources {
+            let path = format!("{item}/{}", sub.name);
+            list.extend(
+                sub.verbs
+                    .iter()
+                    .filter_map(|name| sub_operation(entry, sub, name, path.clone())),
+            );
+        }
+    }
+    list
+}
+
+fn for_all_namespaces(mut operation: Operation) -> Operation {
+    operation.id = operation.id.replacen("Namespaced", "", 1) + "ForAllNamespaces";
+    operation.description.push_str(" of all namespaces");
+    operation
+}
+
+fn operation(entry: &Entry<'_>, name: &str, path: String) -> Option<Operation> {
+    let verb = verb(name)?;
+    let own = names::definition(&entry.gvk);
+    let response = match name {
+        "list" => format!("{own}List"),
+        "delete" | "deletecollection" => crate::definitions::STATUS.to_owned(),
+        _ => own.clone(),
+    };
+    let id = id(entry, verb.word, entry.info.kind);
+    let description = format!("{} {}", verb.word, entry.info.kind);
+    Some(Operation {
+        path,
+        method: verb.method,
+        action: verb.action,
+        id,
+        tag: names::tag(&entry.gvk.group, &entry.gvk.version),
+        description,
+        gvk: entry.gvk.clone(),
+        query: verb.query,
+        body: body(entry, name, own),
+        response,
+    })
+}
+
+fn sub_operation(entry: &Entry<'_>, sub: &Sub<'_>, name: &str, path: String) -> Option<Operation> {
+    let verb = verb(name)?;
+    let definition = names::definition(&sub.gvk);
+    let id = id(
+        entry,
+        verb.word,
+        &format!("{}{}", entry.info.kind, names::camel(sub.name)),
+    );
+    let description = format!("{} {} of {}", verb.word, sub.name, entry.info.kind);
+    Some(Operation {
+        path,
+        method: verb.method,
+        action: verb.action,
+        id,
+        tag: names::tag(&entry.gvk.group, &entry.gvk.version),
+        description,
+        gvk: sub.gvk.clone(),
+        query: verb.query,
+        body: body(entry, name, definition.clone()),
+        response: definition,
+    })
+}
+
+fn body(entry: &Entry<'_>, verb: &str, definition: String) -> Body {
+    match verb {
+        "create" | "update" => Body::Object(definition),
+        "patch" if entry.info.strategic => Body::Patch(PATCHES_STRATEGIC),
+        "patch" => Body::Patch(PATCHES),
+        "delete" | "deletecollection" => Body::DeleteOptions,
+        _ => Body::None,
+    }
+}
+
+/// `listSchedulingBerthDevV1alpha1NamespacedDecision`.
+fn id(entry: &Entry<'_>, word: &str, what: &str) -> String {
+    let group = names::group_part(&entry.gvk.group);
+    let version = names::camel(&entry.gvk.version);
+    let namespaced = if entry.info.namespaced() { "Namespaced" } else { "" };
+    let collection = word.strip_suffix("Collection");
+    let (word, kind) = collection.map_or((word, ""), |word| (word, "Collection"));
+    format!("{word}{group}{version}{kind}{namespaced}{what}")
+}

@@ -1,0 +1,65 @@
+//! OpenAPI v2 (Swagger 2.0): one document for everything, as JSON and as the protobuf kubectl asks a server for.
+
+mod encode;
+pub(crate) mod message;
+mod render;
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value, json};
+
+use crate::document::Document;
+use crate::resource::Catalog;
+use crate::{definitions, operation};
+
+/// `/openapi/v2`.
+#[derive(Clone, Debug)]
+pub struct OpenApiV2 {
+    /// `application/json`.
+    pub json: Document,
+    /// [`crate::OPENAPI_V2_PROTOBUF`].
+    pub protobuf: Document,
+}
+
+/// Both forms.
+pub(crate) fn documents(title: &str, version: &str, catalog: &Catalog<'_>) -> OpenApiV2 {
+    let value = swagger(title, version, catalog);
+    OpenApiV2 {
+        json: Document::json(&value),
+        protobuf: Document::new(crate::OPENAPI_V2_PROTOBUF[1], encode::document(&value)),
+    }
+}
+
+fn swagger(title: &str, version: &str, catalog: &Catalog<'_>) -> Value {
+    let mut all: BTreeMap<String, Value> = BTreeMap::new();
+    let mut paths = Map::new();
+    for group in &catalog.groups {
+        for version in &group.versions {
+            for (name, schema) in definitions::of_version(version) {
+                // A kind's own version defines it; elsewhere it may be known by name only.
+                if !all.contains_key(&name) || schema.get("properties").is_some() {
+                    all.insert(name, schema);
+                }
+            }
+            for operation in operation::operations(group, version) {
+                let item = paths
+                    .entry(&operation.path)
+                    .or_insert_with(|| render::path_item(&operation.path));
+                item[operation.method] = render::operation(&operation);
+            }
+        }
+    }
+    let definitions: Map<String, Value> = all
+        .into_iter()
+        .map(|(name, mut schema)| {
+            render::to_swagger(&mut schema);
+            (name, schema)
+        })
+        .collect();
+    json!({
+        "swagger": "2.0",
+        "info": {"title": title, "version": version},
+        "paths": paths,
+        "definitions": definitions,
+    })
+}

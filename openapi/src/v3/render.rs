@@ -1,0 +1,93 @@
+//! Operations and schemas in the dialect of OpenAPI v3.
+
+use serde_json::{Map, Value, json};
+
+use crate::definitions::{DELETE_OPTIONS, PATCH, gvk_value, reference};
+use crate::operation::{Body, Operation, Parameter};
+
+/// A path item with the parameters of its path.
+pub(super) fn path_item(path: &str) -> Value {
+    let parameters = Operation::path_parameters(path);
+    if parameters.is_empty() {
+        return json!({});
+    }
+    json!({"parameters": parameters.iter().map(path_parameter).collect::<Value>()})
+}
+
+fn path_parameter(parameter: &Parameter) -> Value {
+    let mut value = query_parameter(parameter);
+    value["in"] = "path".into();
+    value["required"] = true.into();
+    value
+}
+
+fn query_parameter(parameter: &Parameter) -> Value {
+    json!({
+        "name": parameter.name,
+        "in": "query",
+        "description": parameter.description,
+        "schema": {"type": parameter.r#type, "uniqueItems": true},
+    })
+}
+
+/// One operation.
+pub(super) fn operation(operation: &Operation) -> Value {
+    let mut responses: Map<String, Value> = operation
+        .codes()
+        .iter()
+        .map(|(code, description)| {
+            let content = content(
+                &["application/json", "application/yaml"],
+                &reference(&operation.response),
+            );
+            (
+                (*code).to_owned(),
+                json!({"description": description, "content": content}),
+            )
+        })
+        .collect();
+    responses.insert("401".to_owned(), json!({"description": "Unauthorized"}));
+    let mut value = json!({
+        "tags": [operation.tag],
+        "description": operation.description,
+        "operationId": operation.id,
+        "parameters": operation.query.iter().map(query_parameter).collect::<Value>(),
+        "responses": responses,
+        "x-kubernetes-action": operation.action,
+        "x-kubernetes-group-version-kind": gvk_value(&operation.gvk),
+    });
+    let objects = ["application/json", "application/yaml"];
+    let body = match &operation.body {
+        Body::None => None,
+        Body::Object(name) => Some(json!({"required": true, "content": content(&objects, &reference(name))})),
+        Body::DeleteOptions => Some(json!({"content": content(&objects, &reference(DELETE_OPTIONS))})),
+        Body::Patch(types) => Some(json!({"required": true, "content": content(types, &reference(PATCH))})),
+    };
+    if let Some(body) = body {
+        value["requestBody"] = body;
+    }
+    value
+}
+
+fn content(types: &[&str], schema: &Value) -> Map<String, Value> {
+    types
+        .iter()
+        .map(|name| ((*name).to_owned(), json!({"schema": schema})))
+        .collect()
+}
+
+/// OpenAPI 3.0 ignores what stands beside a `$ref`, so a described reference becomes an `allOf` of one.
+pub(super) fn wrap_references(schema: &mut Value) {
+    match schema {
+        Value::Object(fields) => {
+            if fields.len() > 1
+                && let Some(reference) = fields.remove("$ref")
+            {
+                fields.insert("allOf".to_owned(), json!([{"$ref": reference}]));
+            }
+            fields.values_mut().for_each(wrap_references);
+        }
+        Value::Array(list) => list.iter_mut().for_each(wrap_references),
+        _ => {}
+    }
+}
