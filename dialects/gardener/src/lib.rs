@@ -20,6 +20,8 @@ pub mod kind;
 mod reader;
 mod request;
 mod solve;
+#[cfg(test)]
+mod testing;
 mod words;
 
 use std::sync::Arc;

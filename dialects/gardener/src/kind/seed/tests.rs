@@ -1,1 +1,254 @@
-//! Tests.
+//! Defaults, rules and columns of seeds.
+
+use meta::kind::{Operation, Write};
+use meta::{Cell, Kind, Object, Revision, Timestamp};
+use serde_json::{Value, json};
+
+use super::SeedKind;
+use crate::testing::{seed, with};
+
+fn write<'a>(operation: Operation, old: Option<&'a Value>) -> Write<'a> {
+    Write {
+        operation,
+        old,
+        now: Timestamp::UNIX_EPOCH,
+    }
+}
+
+fn prepared(mut value: Value) -> Value {
+    let kind = SeedKind::default();
+    kind.schema("v1beta1").default(&mut value);
+    kind.prepare(&write(Operation::Create, None), &mut value);
+    value
+}
+
+fn errors(new: &Value, old: Option<&Value>) -> Vec<String> {
+    let kind = SeedKind::default();
+    let operation = if old.is_some() {
+        Operation::Update
+    } else {
+        Operation::Create
+    };
+    let mut errors = kind.schema("v1beta1").validate(new);
+    errors.extend(kind.validate(&write(operation, old), new));
+    errors.iter().map(ToString::to_string).collect()
+}
+
+#[test]
+fn seeds_are_visible_and_labelled_by_default() {
+    let plain = prepared(seed("s", "aws", "eu-west-1"));
+    assert_eq!(
+        plain["spec"]["settings"],
+        json!({"scheduling": {"visible": true}})
+    );
+    let labels = json!({"seed.gardener.cloud/provider": "aws", "seed.gardener.cloud/region": "eu-west-1"});
+    assert_eq!(plain["metadata"]["labels"], labels);
+    let tainted = with(
+        seed("s", "aws", "x"),
+        "/spec/taints",
+        json!([{"key": "seed.gardener.cloud/invisible"}]),
+    );
+    assert_eq!(
+        prepared(tainted.clone())["spec"]["settings"]["scheduling"]["visible"],
+        false
+    );
+    let explicit = with(tainted, "/spec/settings/scheduling", json!({}));
+    assert_eq!(
+        prepared(explicit)["spec"]["settings"]["scheduling"]["visible"],
+        true
+    );
+    assert!(errors(&plain, None).is_empty());
+}
+
+#[test]
+fn every_rule_of_a_seed_is_told() {
+    let good = seed("s", "aws", "eu-west-1");
+    let cases = [
+        (
+            "/spec/provider/type",
+            json!(""),
+            "spec.provider.type: Required value",
+        ),
+        (
+            "/spec/provider/region",
+            json!(""),
+            "spec.provider.region: Required value",
+        ),
+        (
+            "/spec/provider/zones",
+            json!(["a", "a"]),
+            "spec.provider.zones[1]: Duplicate value: \"a\"",
+        ),
+        (
+            "/spec/networks/pods",
+            json!("10.0.0"),
+            "spec.networks.pods: Invalid value: \"10.0.0\": must be a valid CIDR",
+        ),
+        (
+            "/spec/networks/pods",
+            json!("10.1.0.0/24"),
+            "spec.networks.pods: Invalid value: \"10.1.0.0/24\": must not overlap with \"spec.networks.nodes\" (\"10.1.0.0/16\")",
+        ),
+        (
+            "/spec/networks/shootDefaults/pods",
+            json!("10.3.1.0/24"),
+            "spec.networks.shootDefaults.pods: Invalid value",
+        ),
+        (
+            "/spec/taints",
+            json!([{"key": ""}]),
+            "spec.taints[0].key: Required value",
+        ),
+        (
+            "/spec/taints",
+            json!([{"key": "a", "value": "b"}, {"key": "a", "value": "b"}]),
+            "spec.taints[1]: Duplicate value: \"a=b\"",
+        ),
+        (
+            "/status/allocatable",
+            json!({"shoots": "many"}),
+            "status.allocatable[shoots]: Invalid value: \"many\"",
+        ),
+    ];
+    for (pointer, value, words) in cases {
+        let told = errors(&with(good.clone(), pointer, value), None);
+        assert!(
+            told.len() == 1 && told[0].starts_with(words),
+            "{pointer}: {told:?}"
+        );
+    }
+}
+
+#[test]
+fn networks_and_backup_cannot_be_changed() {
+    let old = with(
+        seed("s", "aws", "eu-west-1"),
+        "/spec/backup",
+        json!({"provider": "aws", "region": "eu"}),
+    );
+    let cases = [
+        (
+            "/spec/networks/nodes",
+            json!("10.9.0.0/16"),
+            "spec.networks.nodes: Invalid value: \"10.9.0.0/16\": field is immutable",
+        ),
+        (
+            "/spec/networks/pods",
+            json!("10.9.0.0/16"),
+            "spec.networks.pods: Invalid value",
+        ),
+        (
+            "/spec/networks/services",
+            json!("10.9.0.0/16"),
+            "spec.networks.services: Invalid value",
+        ),
+        (
+            "/spec/backup/provider",
+            json!("gcp"),
+            "spec.backup.provider: Invalid value",
+        ),
+        (
+            "/spec/backup/region",
+            json!("us"),
+            "spec.backup.region: Invalid value",
+        ),
+    ];
+    for (pointer, value, words) in cases {
+        let told = errors(&with(old.clone(), pointer, value), Some(&old));
+        assert!(
+            told.len() == 1 && told[0].starts_with(words),
+            "{pointer}: {told:?}"
+        );
+    }
+    let mut without = old.clone();
+    without["spec"].as_object_mut().unwrap().remove("backup");
+    assert!(errors(&without, Some(&old))[0].starts_with("spec.backup: Forbidden"));
+    let moved = with(old.clone(), "/spec/provider/region", json!("eu-west-2"));
+    assert!(
+        errors(&moved, Some(&old)).is_empty(),
+        "provider and region may change"
+    );
+}
+
+#[test]
+fn wrong_types_are_told_once() {
+    let told = errors(
+        &with(seed("s", "aws", "x"), "/spec/provider/type", json!(5)),
+        None,
+    );
+    assert_eq!(told.len(), 1, "{told:?}");
+    assert!(told[0].starts_with("spec.provider.type: "), "{told:?}");
+}
+
+#[test]
+fn upstreams_other_fields_are_known_to_nobody_and_kept() {
+    let full = with(
+        seed("s", "aws", "x"),
+        "/spec/ingress",
+        json!({"domain": "ingress.example", "controller": {"kind": "nginx"}}),
+    );
+    let full = with(
+        full,
+        "/spec/settings/verticalPodAutoscaler",
+        json!({"enabled": true}),
+    );
+    let full = with(full, "/spec/settings/scheduling/extra", json!(1));
+    let schema = SeedKind::default();
+    assert!(schema.schema("v1beta1").unknown_fields(&full).is_empty());
+    assert!(errors(&full, None).is_empty());
+}
+
+#[test]
+fn the_status_cell_is_stricter_than_scheduling() {
+    let cell = |conditions: &[(&str, &str)]| {
+        let list: Value = conditions
+            .iter()
+            .map(|(name, status)| json!({"type": name, "status": status}))
+            .collect();
+        let object = Object::new(
+            &with(seed("s", "aws", "x"), "/status/conditions", list),
+            Revision(1),
+        )
+        .unwrap();
+        SeedKind::default().row(&object)[1].clone()
+    };
+    const READY: (&str, &str) = ("GardenletReady", "True");
+    const EXTENSIONS: (&str, &str) = ("ExtensionsReady", "True");
+    let cases: [(&[(&str, &str)], &str); 8] = [
+        (&[], "NotReady"),
+        (&[("GardenletReady", "Unknown")], "Unknown"),
+        (&[("GardenletReady", "False"), EXTENSIONS], "NotReady"),
+        (&[READY], "NotReady"),
+        (&[READY, EXTENSIONS], "Ready"),
+        (&[READY, ("ExtensionsReady", "Progressing")], "Ready"),
+        (&[READY, EXTENSIONS, ("BackupBucketsReady", "False")], "NotReady"),
+        (
+            &[READY, EXTENSIONS, ("SeedSystemComponentsHealthy", "Unknown")],
+            "NotReady",
+        ),
+    ];
+    for (conditions, text) in cases {
+        assert_eq!(cell(conditions), Cell::from(text), "{conditions:?}");
+    }
+}
+
+#[test]
+fn rows_are_as_long_as_the_columns() {
+    let kind = SeedKind::default();
+    let object = with(
+        seed("s", "aws", "eu-west-1"),
+        "/status/lastOperation",
+        json!({"type": "Reconcile", "state": "Succeeded", "progress": 100}),
+    );
+    let row = kind.row(&Object::new(&object, Revision(1)).unwrap());
+    assert_eq!(row.len(), kind.columns().len());
+    assert_eq!(
+        row[2..5],
+        [
+            Cell::from("Reconcile Succeeded (100%)"),
+            "aws".into(),
+            "eu-west-1".into()
+        ]
+    );
+    assert_eq!(row[6..], [Cell::from("<unknown>"), "<unknown>".into()]);
+}

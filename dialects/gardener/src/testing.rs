@@ -1,0 +1,146 @@
+//! Objects, fleets and decisions for tests.
+
+use std::sync::Arc;
+
+use dialect_contract::{Ask, Decision, Inventory, Refused, config};
+use meta::{Change, GroupResource, Key, Object, Revision, Timestamp};
+use serde_json::{Value, json};
+
+use crate::fleet::Fleet;
+use crate::group::{CLOUD_PROFILES, DIALECT, SEEDS, SHOOTS};
+
+/// A ready seed with networks of its own, far from everything else.
+pub(crate) fn seed(name: &str, provider: &str, region: &str) -> Value {
+    json!({
+        "apiVersion": "core.gardener.cloud/v1beta1", "kind": "Seed", "metadata": {"name": name},
+        "spec": {
+            "provider": {"type": provider, "region": region},
+            "networks": {
+                "nodes": "10.1.0.0/16", "pods": "10.2.0.0/16", "services": "10.3.0.0/16",
+                "shootDefaults": {"pods": "100.96.0.0/11", "services": "100.64.0.0/13"},
+            },
+        },
+        "status": {"conditions": [
+            {"type": "GardenletReady", "status": "True"}, {"type": "Bootstrapped", "status": "True"},
+        ]},
+    })
+}
+
+/// A shoot of profile `aws` in namespace `garden-dev`, without a seed.
+pub(crate) fn shoot(name: &str, region: &str) -> Value {
+    json!({
+        "apiVersion": "core.gardener.cloud/v1beta1", "kind": "Shoot",
+        "metadata": {"name": name, "namespace": "garden-dev", "uid": format!("uid-{name}"), "generation": 1},
+        "spec": {
+            "cloudProfileName": "aws", "region": region, "provider": {"type": "aws"},
+            "networking": {"nodes": "10.250.0.0/16"},
+        },
+    })
+}
+
+/// A profile for seeds of any labels.
+pub(crate) fn profile(name: &str) -> Value {
+    json!({
+        "apiVersion": "core.gardener.cloud/v1beta1", "kind": "CloudProfile", "metadata": {"name": name},
+        "spec": {"type": name},
+    })
+}
+
+/// The configuration object with this strategy.
+pub(crate) fn configuration(strategy: &str) -> Value {
+    json!({
+        "apiVersion": "config.berth.dev/v1alpha1", "kind": "SchedulerConfiguration", "metadata": {"name": DIALECT},
+        "spec": {DIALECT: {"schedulers": {"shoot": {"candidateDeterminationStrategy": strategy}}}},
+    })
+}
+
+/// `value` with what stands at `pointer` replaced; missing maps on the way are made.
+pub(crate) fn with(mut value: Value, pointer: &str, new: Value) -> Value {
+    let mut place = &mut value;
+    for part in pointer.split('/').skip(1) {
+        place = &mut place[part];
+    }
+    *place = new;
+    value
+}
+
+fn resource(value: &Value) -> GroupResource {
+    match value["kind"].as_str() {
+        Some("Seed") => SEEDS,
+        Some("Shoot") => SHOOTS,
+        Some("CloudProfile") => CLOUD_PROFILES,
+        _ => config::RESOURCE,
+    }
+}
+
+/// The key of an object.
+pub(crate) fn key(value: &Value) -> Key {
+    let text = |field: &str| value["metadata"][field].as_str().unwrap_or_default();
+    Key::new(resource(value), text("namespace"), text("name"))
+}
+
+/// The change that makes `value` what is stored.
+pub(crate) fn stored(value: &Value) -> Change {
+    Change::added(key(value), Arc::new(Object::new(value, Revision(7)).unwrap()))
+}
+
+/// The change that takes `value` away.
+pub(crate) fn gone(value: &Value) -> Change {
+    let old = Arc::new(Object::new(value, Revision(9)).unwrap());
+    Change {
+        revision: Revision(9),
+        key: key(value),
+        old: Some(old),
+        new: None,
+    }
+}
+
+/// A fleet with these objects and the profile `aws`.
+pub(crate) fn fleet(objects: &[Value]) -> Fleet {
+    let mut fleet = Fleet::default();
+    fleet.fold(&stored(&profile("aws")));
+    for object in objects {
+        fleet.fold(&stored(object));
+    }
+    fleet
+}
+
+/// The decision on the shoot `demand`.
+pub(crate) fn ask(fleet: &Fleet, demand: &Value, chosen: Option<&[String]>) -> Result<Decision, Refused> {
+    let demand = key(demand);
+    fleet
+        .decide(&Ask {
+            demand: &demand,
+            now: Timestamp::UNIX_EPOCH,
+            seed: 1,
+            chosen,
+        })
+        .unwrap()
+}
+
+/// The decision on the shoot `demand`, the scheduler picking.
+pub(crate) fn decide(fleet: &Fleet, demand: &Value) -> Decision {
+    ask(fleet, demand, None).unwrap()
+}
+
+/// The name of the picked seed, or nothing.
+pub(crate) fn picked(fleet: &Fleet, demand: &Value) -> Option<String> {
+    let decision = decide(fleet, demand);
+    decision
+        .solved
+        .picked
+        .first()
+        .map(|&candidate| fleet.cluster_name(candidate).to_string())
+}
+
+/// The refusals of the seed `name` as `Plugin/Reason`.
+pub(crate) fn refusals(fleet: &Fleet, decision: &Decision, name: &str) -> Vec<String> {
+    let candidate = fleet.candidate(name).unwrap();
+    let refusals = decision.solved.rejections_of(candidate).iter();
+    refusals
+        .map(|refusal| {
+            let (token, _) = fleet.reason(decision, candidate, refusal.plugin, refusal.reason);
+            format!("{}/{token}", fleet.filters()[usize::from(refusal.plugin)])
+        })
+        .collect()
+}
