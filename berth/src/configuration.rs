@@ -1,0 +1,191 @@
+//! SchedulerConfiguration (CONTRACT.md section 4): one object per dialect, named after it, holding the system's own
+//! configuration form. What it means is the dialect's business; here it is a kind.
+
+use std::sync::Arc;
+
+use apiserver::{Backing, Group, Resource};
+use dialect_contract::{Dialect, config};
+use meta::kind::{ALL_VERBS, KindInfo, Write};
+use meta::{Cell, Column, FieldError, Kind, Object, Schema, Scope};
+use serde_json::{Map, Value, json};
+use storage::Store;
+
+/// The kind of `schedulerconfigurations`.
+pub struct SchedulerConfiguration {
+    info: KindInfo,
+    schema: Schema,
+    columns: Vec<Column>,
+    dialects: Vec<Arc<dyn Dialect>>,
+}
+
+impl SchedulerConfiguration {
+    /// The kind, for configurations of `dialects`.
+    #[must_use]
+    pub fn new(dialects: Vec<Arc<dyn Dialect>>) -> Self {
+        Self {
+            info: KindInfo {
+                group: config::GROUP,
+                versions: &[config::VERSION],
+                storage_version: config::VERSION,
+                kind: config::KIND,
+                plural: config::RESOURCE.resource,
+                singular: "schedulerconfiguration",
+                short_names: &[],
+                categories: &[],
+                scope: Scope::Cluster,
+                verbs: ALL_VERBS,
+                status: true,
+                unconditional_update: false,
+                strategic: false,
+            },
+            schema: schema(&dialects),
+            columns: vec![
+                Column::NAME,
+                Column::text("AutoBind", "Who binds new objects"),
+                Column::text("Valid", "Whether the configuration is in force"),
+                Column::AGE,
+            ],
+            dialects,
+        }
+    }
+
+    fn dialect(&self, name: &str) -> Option<&Arc<dyn Dialect>> {
+        self.dialects.iter().find(|dialect| dialect.name() == name)
+    }
+}
+
+/// The group to serve: configurations of `dialects`, kept in `store`.
+#[must_use]
+pub fn group(dialects: Vec<Arc<dyn Dialect>>, store: Arc<dyn Store>) -> Group {
+    let kind = Arc::new(SchedulerConfiguration::new(dialects));
+    let resource = Resource {
+        kind,
+        backing: Backing::Stored(store),
+        subresources: Vec::new(),
+    };
+    Group {
+        name: config::GROUP,
+        resources: vec![resource],
+    }
+}
+
+fn schema(dialects: &[Arc<dyn Dialect>]) -> Schema {
+    let mut spec = Map::new();
+    spec.insert(
+        "autoBind".to_owned(),
+        json!({
+            "type": "string",
+            "enum": ["Admission", "Controller", "Disabled"],
+            "description": "Who binds new objects of the system: Admission binds them while they are created, \
+                            Controller soon afterwards, Disabled leaves it to whoever creates a binding. Left out, \
+                            the system's own default counts.",
+        }),
+    );
+    for dialect in dialects {
+        let description = format!(
+            "The configuration of {name}, in that system's own form. Only in the object named {name}. Defaults apply \
+             when it is read.",
+            name = dialect.name()
+        );
+        spec.insert(
+            dialect.name().to_owned(),
+            json!({"type": "object", "description": description, "x-kubernetes-preserve-unknown-fields": true}),
+        );
+    }
+    Schema::from_value(json!({
+        "type": "object",
+        "description": "Configures how one scheduling system decides. There is one object per system, named after it.",
+        "properties": {
+            "spec": {
+                "type": "object",
+                "description": "The configuration.",
+                "properties": spec,
+            },
+            "status": {
+                "type": "object",
+                "description": "What became of the configuration.",
+                "properties": {
+                    "conditions": {
+                        "type": "array",
+                        "description": "Condition Valid is False while an invalid configuration is stored and the \
+                                        last good one is in force.",
+                        "x-kubernetes-list-type": "map",
+                        "x-kubernetes-list-map-keys": ["type"],
+                        "items": condition(),
+                    },
+                },
+            },
+        },
+    }))
+}
+
+fn condition() -> Value {
+    let text = |description: &str| json!({"type": "string", "description": description});
+    json!({
+        "type": "object",
+        "description": "A standard Kubernetes condition.",
+        "required": ["type", "status"],
+        "properties": {
+            "type": text("The type of the condition."),
+            "status": text("True, False or Unknown."),
+            "reason": text("Why, as one CamelCase word."),
+            "message": text("Why, as a sentence."),
+            "lastTransitionTime": {
+                "type": "string",
+                "format": "date-time",
+                "description": "When the status last changed.",
+            },
+            "observedGeneration": {
+                "type": "integer",
+                "format": "int64",
+                "description": "The generation the condition was found for.",
+            },
+        },
+    })
+}
+
+impl Kind for SchedulerConfiguration {
+    fn info(&self) -> &KindInfo {
+        &self.info
+    }
+
+    fn schema(&self, _version: &str) -> &Schema {
+        &self.schema
+    }
+
+    fn validate(&self, _write: &Write<'_>, new: &Value) -> Vec<FieldError> {
+        let name = new["metadata"]["name"].as_str().unwrap_or_default();
+        let Some(dialect) = self.dialect(name) else {
+            let known: Vec<&str> = self.dialects.iter().map(|dialect| dialect.name()).collect();
+            return vec![FieldError::not_supported("metadata.name", name, &known)];
+        };
+        let mut errors = Vec::new();
+        let spec = new["spec"].as_object();
+        for (field, value) in spec.into_iter().flatten() {
+            if field == name {
+                errors.extend(dialect.validate_config(value, &format!("spec.{name}")));
+            } else if self.dialect(field).is_some() {
+                let detail = format!("belongs in the SchedulerConfiguration named {field}, not in {name}");
+                errors.push(FieldError::forbidden(format!("spec.{field}"), detail));
+            }
+        }
+        errors
+    }
+
+    fn columns(&self) -> &[Column] {
+        &self.columns
+    }
+
+    fn row(&self, object: &Object) -> Vec<Cell> {
+        let value = object.value();
+        let conditions = value["status"]["conditions"].as_array();
+        let valid = conditions.and_then(|list| list.iter().find(|condition| condition["type"] == "Valid"));
+        let text = |value: Option<&Value>| value.and_then(Value::as_str).unwrap_or("<none>").into();
+        vec![
+            object.meta().name.as_str().into(),
+            text(value["spec"].get("autoBind")),
+            text(valid.and_then(|condition| condition.get("status"))),
+            Cell::Age(object.meta().creation_timestamp),
+        ]
+    }
+}

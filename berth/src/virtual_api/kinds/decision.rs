@@ -1,0 +1,169 @@
+//! Decision and ClusterDecision: where a placeable object stands, in one shape for all systems.
+
+use meta::kind::{KindInfo, SelectableField};
+use meta::{Cell, Column, Object, Schema, Scope};
+use schemars::JsonSchema;
+use serde_json::Value;
+
+use super::shared::{Condition, SourceRef};
+use super::{INFO, Virtual, cell_at, text_at};
+
+/// Where a placeable object (a Placement, a Shoot, a ClusterRequest, ...) is bound, and if nowhere, why.
+#[derive(JsonSchema)]
+#[schemars(rename_all = "camelCase")]
+pub struct Decision {
+    /// Which object this is about.
+    pub spec: Option<DecisionSpec>,
+    /// Where it stands.
+    pub status: Option<DecisionStatus>,
+}
+
+/// Which object a Decision is about.
+#[derive(JsonSchema)]
+#[schemars(rename_all = "camelCase")]
+pub struct DecisionSpec {
+    /// The scheduling system the object belongs to.
+    pub dialect: String,
+    /// The placeable object.
+    pub source_ref: SourceRef,
+}
+
+/// Where a placeable object stands.
+#[derive(JsonSchema)]
+#[schemars(rename_all = "camelCase")]
+pub struct DecisionStatus {
+    /// Pending, Bound, Partial (bound in part), Unschedulable (the scheduler finds no place), Releasing (being
+    /// deleted, still bound) or Ignored (left alone by its system).
+    #[schemars(extend("enum" = ["Pending", "Bound", "Partial", "Unschedulable", "Releasing", "Ignored"]))]
+    pub phase: String,
+    /// Why it is not bound, as one word; absent once it is.
+    pub reason: Option<String>,
+    /// The summary for a person.
+    pub message: Option<String>,
+    /// How many clusters it asks for, where it names a number.
+    pub wanted: Option<i64>,
+    /// The clusters it is bound to. This is the list a cluster-decision generator reads (status list key `decisions`,
+    /// match key `clusterName`).
+    pub decisions: Vec<ClusterBinding>,
+    /// What keeps targets away while it is Unschedulable: each reason with the number of targets it refuses.
+    pub rejections: Option<Vec<RejectionCount>>,
+    /// Condition Bound is True while all that is wanted is bound.
+    #[schemars(extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["type"]))]
+    pub conditions: Option<Vec<Condition>>,
+}
+
+/// One cluster an object is bound to.
+#[derive(JsonSchema)]
+#[schemars(rename_all = "camelCase")]
+pub struct ClusterBinding {
+    /// The name the system itself gives the cluster.
+    pub cluster_name: String,
+    /// Why it was chosen, where the system records that.
+    pub reason: String,
+    /// The score it was chosen with, where the system records that.
+    pub score: Option<i64>,
+    /// The state of the binding, where the system names states.
+    pub state: Option<String>,
+}
+
+/// One reason and how many targets it refuses.
+#[derive(JsonSchema)]
+#[schemars(rename_all = "camelCase")]
+pub struct RejectionCount {
+    /// The plugin that refuses.
+    pub plugin: String,
+    /// Why, as one word.
+    pub reason: String,
+    /// How many targets it refuses.
+    pub targets: i64,
+}
+
+/// The kind of `decisions`.
+#[must_use]
+pub fn namespaced() -> Virtual {
+    kind(KindInfo {
+        kind: "Decision",
+        plural: "decisions",
+        singular: "decision",
+        short_names: &["bdec"],
+        scope: Scope::Namespaced,
+        ..INFO
+    })
+}
+
+/// The kind of `clusterdecisions`.
+#[must_use]
+pub fn cluster() -> Virtual {
+    kind(KindInfo {
+        kind: "ClusterDecision",
+        plural: "clusterdecisions",
+        singular: "clusterdecision",
+        short_names: &["bcdec"],
+        scope: Scope::Cluster,
+        ..INFO
+    })
+}
+
+fn kind(info: KindInfo) -> Virtual {
+    Virtual {
+        columns: vec![
+            Column::NAME,
+            Column::text("Kind", "The kind of the object that is placed"),
+            Column::text("Phase", "Where it stands"),
+            Column::text("Clusters", "The clusters it is bound to"),
+            Column::text("Reason", "Why it is not bound"),
+            Column::text("Message", "The summary").wide(),
+            Column::AGE,
+        ],
+        row,
+        selectable: &[
+            SelectableField {
+                path: "spec.dialect",
+                read: |value| text_at(value, "/spec/dialect"),
+            },
+            SelectableField {
+                path: "status.phase",
+                read: |value| text_at(value, "/status/phase"),
+            },
+        ],
+        ..Virtual::new(
+            KindInfo {
+                verbs: &["get", "list", "watch"],
+                ..info
+            },
+            Schema::of::<Decision>(),
+        )
+    }
+}
+
+fn row(object: &Object) -> Vec<Cell> {
+    let value = object.value();
+    vec![
+        object.meta().name.as_str().into(),
+        cell_at(value, "/spec/sourceRef/kind"),
+        cell_at(value, "/status/phase"),
+        clusters(value),
+        cell_at(value, "/status/reason"),
+        cell_at(value, "/status/message"),
+        Cell::Age(object.meta().creation_timestamp),
+    ]
+}
+
+/// The first three clusters, and how many more there are.
+fn clusters(value: &Value) -> Cell {
+    let list = value
+        .pointer("/status/decisions")
+        .and_then(Value::as_array)
+        .map(Vec::as_slice)
+        .unwrap_or_default();
+    let names: Vec<String> = list
+        .iter()
+        .take(3)
+        .map(|item| text_at(item, "/clusterName"))
+        .collect();
+    match list.len() {
+        0 => "<none>".into(),
+        count @ 1..=3 => names[..count].join(",").into(),
+        count => format!("{} + {} more", names.join(","), count - 3).into(),
+    }
+}

@@ -1,0 +1,119 @@
+//! SchedulingReview: a hypothetical question to the scheduler.
+
+use meta::kind::KindInfo;
+use meta::{FieldError, Schema, Scope, time};
+use schemars::JsonSchema;
+use serde_json::Value;
+
+use super::scheduling::SchedulingStatus;
+use super::shared::AnyObject;
+use super::{INFO, Virtual};
+
+/// Asks what the scheduler would decide, with other objects, another fleet, another configuration or at another time.
+/// Creating one answers in its status; nothing is stored and nothing is bound.
+#[derive(JsonSchema)]
+#[schemars(rename_all = "camelCase")]
+pub struct SchedulingReview {
+    /// The question.
+    pub spec: SchedulingReviewSpec,
+    /// The answer.
+    pub status: Option<SchedulingStatus>,
+}
+
+/// A question to the scheduler.
+#[derive(JsonSchema)]
+#[schemars(rename_all = "camelCase")]
+pub struct SchedulingReviewSpec {
+    /// The placeable object to decide, whole. Either this or `reference`.
+    pub object: Option<AnyObject>,
+    /// A placeable object that exists, decided as it is. Either this or `object`.
+    pub reference: Option<ObjectReference>,
+    /// Which world is decided on: Live (what is stored), Overlay (what is stored, with `objects` added or in place
+    /// of stored ones) or Provided (nothing but `objects`).
+    #[schemars(extend("enum" = ["Live", "Overlay", "Provided"], "default" = "Live"))]
+    pub inventory: Option<String>,
+    /// Whole objects, status included, for Overlay and Provided.
+    pub objects: Option<Vec<AnyObject>>,
+    /// The scheduling system's configuration to decide with, as it stands below the system's name in a
+    /// SchedulerConfiguration. Left out, the stored one counts (the defaults with Provided).
+    pub config: Option<AnyObject>,
+    /// The instant to decide for; left out, now.
+    #[schemars(extend("format" = "date-time"))]
+    pub at: Option<String>,
+}
+
+/// Names an object that exists.
+#[derive(JsonSchema)]
+#[schemars(rename_all = "camelCase")]
+pub struct ObjectReference {
+    /// The API version of the object.
+    pub api_version: String,
+    /// The kind of the object.
+    pub kind: String,
+    /// The namespace of the object; left out when it has none.
+    pub namespace: Option<String>,
+    /// The name of the object.
+    pub name: String,
+}
+
+/// The kind of `schedulingreviews`.
+#[must_use]
+pub fn kind() -> Virtual {
+    let info = KindInfo {
+        kind: "SchedulingReview",
+        plural: "schedulingreviews",
+        singular: "schedulingreview",
+        scope: Scope::Cluster,
+        verbs: &["create"],
+        ..INFO
+    };
+    Virtual {
+        rules,
+        ..Virtual::new(info, Schema::of::<SchedulingReview>())
+    }
+}
+
+/// What the schema cannot say: which fields go together.
+fn rules(value: &Value) -> Vec<FieldError> {
+    let spec = &value["spec"];
+    let has = |field: &str| spec.get(field).is_some_and(|value| !value.is_null());
+    let mut errors = Vec::new();
+    match (has("object"), has("reference")) {
+        (true, true) => {
+            errors.push(FieldError::forbidden(
+                "spec.reference",
+                "may not be set together with spec.object",
+            ));
+        }
+        (false, false) => {
+            errors.push(FieldError::required(
+                "spec.object",
+                "either object or reference is required",
+            ));
+        }
+        _ => {}
+    }
+    let objects = spec["objects"].as_array().map_or(0, Vec::len);
+    match spec["inventory"].as_str() {
+        Some("Live") | None if objects > 0 => {
+            let detail = "objects are only looked at when spec.inventory is Overlay or Provided";
+            errors.push(FieldError::forbidden("spec.objects", detail));
+        }
+        Some("Provided") if has("reference") => {
+            let detail =
+                "with spec.inventory Provided nothing stored is looked at: give the object as spec.object";
+            errors.push(FieldError::forbidden("spec.reference", detail));
+        }
+        _ => {}
+    }
+    if let Some(at) = spec["at"].as_str()
+        && time::parse(at).is_none()
+    {
+        errors.push(FieldError::invalid(
+            "spec.at",
+            at,
+            "must be an RFC 3339 instant, such as 2021-10-28T09:00:00Z",
+        ));
+    }
+    errors
+}

@@ -1,0 +1,44 @@
+//! Fields several virtual kinds share. The structs are the documented shapes; the values are built as JSON.
+
+use schemars::JsonSchema;
+use serde_json::{Map, Value};
+
+/// Points at the object a virtual one is about.
+#[derive(JsonSchema)]
+#[schemars(rename_all = "camelCase")]
+pub struct SourceRef {
+    /// The API version of the object, as its own system serves it.
+    pub api_version: String,
+    /// The kind of the object.
+    pub kind: String,
+    /// The namespace of the object; absent when it has none.
+    pub namespace: Option<String>,
+    /// The name of the object.
+    pub name: String,
+    /// The uid of the object.
+    pub uid: Option<String>,
+}
+
+/// A standard Kubernetes condition.
+#[derive(JsonSchema)]
+#[schemars(rename_all = "camelCase")]
+pub struct Condition {
+    /// The type of the condition.
+    pub r#type: String,
+    /// True, False or Unknown.
+    pub status: String,
+    /// Why, as one CamelCase word.
+    pub reason: String,
+    /// Why, as a sentence.
+    pub message: String,
+    /// When the status last changed.
+    #[schemars(extend("format" = "date-time"))]
+    pub last_transition_time: String,
+    /// The generation of the source object this was computed for.
+    pub observed_generation: Option<i64>,
+}
+
+/// Any object, kept as it is.
+#[derive(JsonSchema)]
+#[schemars(transparent, extend("x-kubernetes-preserve-unknown-fields" = true))]
+pub struct AnyObject(pub Map<String, Value>);

@@ -1,0 +1,133 @@
+//! Names of virtual objects (CONTRACT.md section 1): made from the source's name, and read back.
+//!
+//! A Decision is `<source name>.<dialect>`, a Target `<target name>.<dialect>`: the dialect is what follows the last
+//! dot. A Candidate is `<decision>:<target name>`, such as `p1.ocm:cluster1`: no object of any of the systems may have
+//! a colon in its name, so the parts are told apart, and the dialect stands once since both parts share it.
+
+use dialect_contract::{Dialect, Inventory};
+use meta::{Key, Meta};
+use scheduling::Ix;
+use uuid::Uuid;
+
+/// What stands between the decision and the target in the name of a candidate.
+pub const CANDIDATE_SEPARATOR: char = ':';
+
+/// The name of a virtual object.
+#[must_use]
+pub fn join(source: &str, dialect: &str) -> String {
+    format!("{source}.{dialect}")
+}
+
+/// The source name and the dialect in the name of a virtual object.
+#[must_use]
+pub fn split(name: &str) -> Option<(&str, &str)> {
+    name.rsplit_once('.')
+        .filter(|(source, dialect)| !source.is_empty() && !dialect.is_empty())
+}
+
+/// The name of the candidate `target` (as the inventory names it) of `decision`.
+#[must_use]
+pub fn candidate(decision: &str, target: &str) -> String {
+    format!("{decision}{CANDIDATE_SEPARATOR}{}", target.replace('/', "."))
+}
+
+/// The decision and the target name in the name of a candidate.
+#[must_use]
+pub fn split_candidate(name: &str) -> Option<(&str, &str)> {
+    name.split_once(CANDIDATE_SEPARATOR)
+}
+
+/// Where the virtual object of `demand` lives: its namespace (empty for a ClusterDecision) and its name.
+///
+/// A namespaced demand lives beside its source; the decision about a Namespace lives in that namespace.
+#[must_use]
+pub fn place(dialect: &dyn Dialect, demand: &Key) -> (String, String) {
+    let namespaced = dialect
+        .demands()
+        .iter()
+        .any(|kind| kind.resource == demand.resource && kind.namespaced);
+    let namespace = match (namespaced, demand.namespace.is_empty()) {
+        (true, true) => &demand.name,
+        _ => &demand.namespace,
+    };
+    (namespace.to_string(), join(&demand.name, dialect.name()))
+}
+
+/// The demand whose virtual object is `source`.`dialect` in `namespace` (empty: a ClusterDecision).
+#[must_use]
+pub fn demand(
+    dialect: &dyn Dialect,
+    inventory: &dyn Inventory,
+    namespace: &str,
+    source: &str,
+) -> Option<Key> {
+    let kinds = dialect
+        .demands()
+        .iter()
+        .filter(|kind| kind.namespaced != namespace.is_empty());
+    let beside = kinds
+        .clone()
+        .map(|kind| Key::new(kind.resource, namespace, source));
+    let inside = kinds
+        .filter(|_| namespace == source)
+        .map(|kind| Key::new(kind.resource, "", source));
+    beside.chain(inside).find(|key| inventory.object(key).is_some())
+}
+
+/// The candidate that `name` means: the name of a Target, with or without its dialect, or the system's own name.
+#[must_use]
+pub fn target(inventory: &dyn Inventory, dialect: &str, name: &str) -> Option<Ix> {
+    let bare = name.strip_suffix(dialect).and_then(|rest| rest.strip_suffix('.'));
+    bare.and_then(|bare| by_target_name(inventory, bare))
+        .or_else(|| by_target_name(inventory, name))
+        .or_else(|| inventory.candidate(name))
+}
+
+/// The candidate whose Target is named `name`. In most systems that is the cluster name; only where it is not are all
+/// of them looked at.
+fn by_target_name(inventory: &dyn Inventory, name: &str) -> Option<Ix> {
+    let likely = inventory
+        .candidate(name)
+        .or_else(|| inventory.candidate(&name.replacen('.', "/", 1)));
+    likely
+        .filter(|&candidate| inventory.target_name(candidate) == name)
+        .or_else(|| (0..inventory.count()).find(|&candidate| inventory.target_name(candidate) == name))
+}
+
+/// The uid of the virtual object of `kind` about the object with `meta`: the same on every replica, as long as the
+/// source lives.
+#[must_use]
+pub fn uid(meta: &Meta, kind: &str) -> String {
+    let source = Uuid::parse_str(&meta.uid).unwrap_or_else(|_| {
+        let name = format!("{}/{}/{}", meta.uid, meta.namespace, meta.name);
+        Uuid::new_v5(&Uuid::NAMESPACE_OID, name.as_bytes())
+    });
+    Uuid::new_v5(&source, kind.as_bytes()).to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_read_back() {
+        assert_eq!(split(&join("a.b", "ocm")), Some(("a.b", "ocm")));
+        assert_eq!(split("ocm"), None);
+        assert_eq!(split(".ocm"), None);
+        let name = candidate("p.1.ocm", "cluster.1");
+        assert_eq!(split_candidate(&name), Some(("p.1.ocm", "cluster.1")));
+        assert!(meta::name::path_segment(&candidate("p.openmcp", "ns/name")).is_ok());
+    }
+
+    #[test]
+    fn uids_differ_by_source_and_kind_and_stay() {
+        let of = |uid: &str| Meta {
+            uid: uid.to_owned(),
+            ..Meta::default()
+        };
+        let one = of("6f2a9a0e-6a0c-4d0a-8a1d-0d6d0c8b0f00");
+        assert_eq!(uid(&one, "Decision"), uid(&one, "Decision"));
+        assert_ne!(uid(&one, "Decision"), uid(&one, "Scheduling"));
+        assert_ne!(uid(&one, "Decision"), uid(&of("u"), "Decision"));
+    }
+}

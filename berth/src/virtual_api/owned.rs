@@ -1,0 +1,199 @@
+//! The subresources that placeable objects carry beside their virtual ones, and the rights binding them takes: the one
+//! table that says what is whose.
+
+use std::sync::Arc;
+
+use admission::Denied;
+use apiserver::registry::Registry;
+use apiserver::{Attributes, Call, Reply, Subresource, SubresourceHandler};
+use async_trait::async_trait;
+use dialect_contract::{DemandKind, Dialect};
+use engine::bind::ATTEMPTS;
+use engine::{Engine, Snapshot};
+use meta::{FieldError, GroupResource, Key, Object, Status};
+use serde_json::Value;
+use storage::Guard;
+
+use super::binding::{Binder, BindingSubresource, check_name};
+use super::kinds::{self, GROUP, VERSION};
+use super::resolve::{About, behind};
+use super::scheduling::Scheduling;
+
+/// A demand whose `binding` subresource is its system's own: the whole object, put back with its place set.
+struct OwnBinding {
+    resource: GroupResource,
+    /// The right every binding of it takes, whichever way.
+    verb: &'static str,
+}
+
+/// Every demand with a `binding` of its system's own: Gardener's Shoots (facts/gardener.md section 8).
+const OWN: &[OwnBinding] = &[OwnBinding {
+    resource: GroupResource::new("core.gardener.cloud", "shoots"),
+    verb: "update",
+}];
+
+fn own(resource: GroupResource) -> Option<&'static OwnBinding> {
+    OWN.iter().find(|own| own.resource == resource)
+}
+
+/// The rights that binding an object of `resource` takes beside `create` on the decision's `binding`; namespace and
+/// name are the caller's to fill in.
+pub(super) fn rights_to_bind(resource: GroupResource) -> Option<Attributes> {
+    own(resource).map(|own| Attributes {
+        verb: own.verb.to_owned(),
+        is_resource: true,
+        group: resource.group.to_owned(),
+        resource: resource.resource.to_owned(),
+        subresource: "binding".to_owned(),
+        ..Attributes::default()
+    })
+}
+
+/// The subresources of the placeable kind `demand` of `dialect`.
+pub(super) fn subresources(
+    binder: &Binder,
+    registry: &Arc<Registry>,
+    dialect: &dyn Dialect,
+    demand: &DemandKind,
+) -> Vec<Subresource> {
+    let about = About::Source {
+        dialect: dialect.name(),
+        resource: demand.resource,
+    };
+    let binding = match own(demand.resource) {
+        None => binding(binder, about, demand.namespaced),
+        Some(own) => Subresource {
+            name: "binding",
+            group: "",
+            version: "",
+            kind: demand.kind,
+            verbs: &["get", "patch", "update"],
+            schema: None,
+            handler: Arc::new(WholeObject {
+                engine: Arc::clone(&binder.engine),
+                registry: Arc::clone(registry),
+                dialect: dialect.name(),
+                kind: demand.kind,
+                own,
+            }),
+        },
+    };
+    vec![binding, scheduling(&binder.engine, about)]
+}
+
+/// The `scheduling` subresource.
+pub(super) fn scheduling(engine: &Arc<Engine>, about: About) -> Subresource {
+    Subresource {
+        name: "scheduling",
+        group: GROUP,
+        version: VERSION,
+        kind: "Scheduling",
+        verbs: &["get"],
+        schema: Some(Arc::new(kinds::scheduling::schema())),
+        handler: Arc::new(Scheduling {
+            engine: Arc::clone(engine),
+            about,
+        }),
+    }
+}
+
+/// The `binding` subresource of Berth's own form.
+pub(super) fn binding(binder: &Binder, about: About, namespaced: bool) -> Subresource {
+    Subresource {
+        name: "binding",
+        group: GROUP,
+        version: VERSION,
+        kind: if namespaced { "Binding" } else { "ClusterBinding" },
+        verbs: &["create", "get"],
+        schema: Some(Arc::new(kinds::binding::schema())),
+        handler: Arc::new(BindingSubresource {
+            binder: binder.clone(),
+            about,
+        }),
+    }
+}
+
+/// A `binding` subresource whose body is the whole object.
+struct WholeObject {
+    engine: Arc<Engine>,
+    registry: Arc<Registry>,
+    dialect: &'static str,
+    kind: &'static str,
+    own: &'static OwnBinding,
+}
+
+impl WholeObject {
+    fn key(&self, call: &Call) -> Key {
+        Key::new(self.own.resource, &call.namespace, &call.name)
+    }
+
+    /// What the system says of the object put, which it completes; gives the guards under which it may be stored.
+    fn judge(&self, snapshot: &Snapshot, key: &Key, new: &mut Value) -> Result<Vec<Guard>, Status> {
+        let old = snapshot.inventory.object(key);
+        let old = old.ok_or_else(|| Status::not_found(key.resource, &key.name))?;
+        let fences = snapshot
+            .inventory
+            .own_binding(old.value(), new)
+            .map_err(|denied| match denied {
+                Denied::Invalid(errors) => Status::invalid(key.resource.group, self.kind, &key.name, &errors),
+                Denied::Forbidden(text) => Status::forbidden(key.resource, &key.name, &text),
+                Denied::Status(status) => *status,
+            })?;
+        let not_after = snapshot.revision;
+        Ok(fences
+            .into_iter()
+            .map(|name| Guard::Fence { name, not_after })
+            .collect())
+    }
+
+    async fn attempt(&self, call: &Call, key: &Key, mut body: Value) -> Result<Arc<Object>, Status> {
+        let snapshot = self
+            .engine
+            .fresh(self.dialect)
+            .await
+            .map_err(|error| behind(&error))?;
+        let snapshot = snapshot.ok_or_else(|| Status::not_found(key.resource, &key.name))?;
+        let guards = self.judge(&snapshot, key, &mut body)?;
+        self.registry
+            .update_subresource(&call.user, key, "binding", body, guards, call.dry_run)
+            .await
+    }
+}
+
+#[async_trait]
+impl SubresourceHandler for WholeObject {
+    async fn get(&self, call: &Call) -> Result<Reply, Status> {
+        self.registry.get(&self.key(call)).await.map(Reply::Object)
+    }
+
+    async fn update(&self, call: &Call, body: Value) -> Result<Reply, Status> {
+        check_name(&body, call)?;
+        let key = self.key(call);
+        if body["metadata"]["resourceVersion"]
+            .as_str()
+            .is_none_or(str::is_empty)
+        {
+            let error = FieldError::invalid("metadata.resourceVersion", 0, "must be specified for an update");
+            return Err(Status::invalid(
+                key.resource.group,
+                self.kind,
+                &key.name,
+                &[error],
+            ));
+        }
+        let mut attempt = 1;
+        loop {
+            match self.attempt(call, &key, body.clone()).await {
+                Ok(object) => return Ok(Reply::Object(object)),
+                Err(status) if is_fenced(&status) && attempt < ATTEMPTS => attempt += 1,
+                Err(status) => return Err(status),
+            }
+        }
+    }
+}
+
+/// Whether another binding counted on the same target meanwhile: that is no conflict of this caller's.
+fn is_fenced(status: &Status) -> bool {
+    let causes = status.details.iter().flat_map(|details| &details.causes);
+    status.code == 409 && causes.into_iter().any(|cause| cause.reason == "Fenced")
+}

@@ -1,0 +1,189 @@
+//! `schedulingreviews`: what-if questions over HTTP. The answer itself is made in [`review`](super::review).
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use apiserver::{Attributes, Call, Computed, Reply};
+use async_trait::async_trait;
+use dialect_contract::{DemandKind, Dialect};
+use engine::{Catalog, Engine, World};
+use meta::{FieldError, Key, Object, Status, Timestamp, time};
+use serde_json::Value;
+use storage::At;
+
+use super::kinds::{GROUP, VERSION};
+use super::resolve::behind;
+use super::review::{self, Question};
+
+/// Answers reviews.
+pub struct Reviews {
+    /// The engine.
+    pub engine: Arc<Engine>,
+    /// The kinds a review may bring.
+    pub catalog: Arc<Catalog>,
+}
+
+/// The demand a review is about.
+struct Demand {
+    dialect: Arc<dyn Dialect>,
+    key: Key,
+    object: Option<Arc<Object>>,
+}
+
+#[async_trait]
+impl Computed for Reviews {
+    async fn create(&self, call: &Call, mut body: Value) -> Result<Reply, Status> {
+        let name = body["metadata"]["name"].as_str().unwrap_or_default().to_owned();
+        let invalid = |errors: Vec<FieldError>| Status::invalid(GROUP, "SchedulingReview", &name, &errors);
+        let now = body["spec"]["at"]
+            .as_str()
+            .and_then(time::parse)
+            .unwrap_or(call.now);
+        let demand = self.demand(&body["spec"], now).map_err(invalid)?;
+        let mode = body["spec"]["inventory"].as_str().unwrap_or("Live");
+        authorize(call, &demand, mode).await?;
+        let question = Question {
+            world: self.world(&demand.dialect, mode).await?,
+            config: body["spec"]
+                .get("config")
+                .filter(|config| !config.is_null())
+                .cloned(),
+            objects: body["spec"]["objects"].as_array().cloned().unwrap_or_default(),
+            demand: demand.key,
+            object: demand.object,
+            now,
+        };
+        let catalog = Arc::clone(&self.catalog);
+        let answer = tokio::task::spawn_blocking(move || review::answer(&catalog, question)).await;
+        let answer = answer.map_err(|error| Status::internal(error.to_string()))?;
+        body["status"] = answer.map_err(invalid)?;
+        Ok(Reply::Value(body))
+    }
+}
+
+impl Reviews {
+    fn demand(&self, spec: &Value, now: Timestamp) -> Result<Demand, Vec<FieldError>> {
+        match spec.get("object").filter(|object| !object.is_null()) {
+            Some(object) => {
+                let (_, dialect) = self.kind(object, "spec.object")?;
+                let (key, object) = self.catalog.read(object.clone(), "spec.object", now)?;
+                Ok(Demand {
+                    dialect,
+                    key,
+                    object: Some(object),
+                })
+            }
+            None => {
+                let reference = &spec["reference"];
+                let (kind, dialect) = self.kind(reference, "spec.reference")?;
+                let text = |field: &str| reference[field].as_str().unwrap_or_default();
+                let (namespace, name) = (text("namespace"), text("name"));
+                if kind.namespaced && namespace.is_empty() {
+                    let detail = format!("a {} has a namespace", kind.kind);
+                    return Err(vec![FieldError::required("spec.reference.namespace", detail)]);
+                }
+                Ok(Demand {
+                    dialect,
+                    key: Key::new(kind.resource, namespace, name),
+                    object: None,
+                })
+            }
+        }
+    }
+
+    /// The placeable kind and the dialect that `apiVersion` and `kind` of `value` name.
+    fn kind(&self, value: &Value, path: &str) -> Result<(DemandKind, Arc<dyn Dialect>), Vec<FieldError>> {
+        let text = |field: &str| value[field].as_str().unwrap_or_default();
+        let (api_version, kind) = (text("apiVersion"), text("kind"));
+        let resource = self
+            .catalog
+            .find(api_version, kind)
+            .map(|(kind, _)| kind.info().resource());
+        let all = self.engine.dialects().flat_map(|dialect| {
+            dialect
+                .demands()
+                .iter()
+                .map(move |demand| (*demand, Arc::clone(dialect)))
+        });
+        let mut known = Vec::new();
+        for (demand, dialect) in all {
+            if Some(demand.resource) == resource {
+                return Ok((demand, dialect));
+            }
+            known.push(format!(
+                "{}/{} {}",
+                demand.resource.group, demand.version, demand.kind
+            ));
+        }
+        let known: Vec<&str> = known.iter().map(String::as_str).collect();
+        let shown = format!("{api_version} {kind}");
+        Err(vec![FieldError::not_supported(
+            format!("{path}.kind"),
+            shown,
+            &known,
+        )])
+    }
+
+    /// The world to begin with.
+    async fn world(&self, dialect: &Arc<dyn Dialect>, mode: &str) -> Result<World, Status> {
+        if mode == "Provided" {
+            return Ok(World::empty(Arc::clone(dialect)));
+        }
+        let snapshot = self
+            .engine
+            .fresh(dialect.name())
+            .await
+            .map_err(|error| behind(&error))?;
+        let snapshot = snapshot.ok_or_else(|| Status::internal(format!("no dialect {}", dialect.name())))?;
+        let mut base = BTreeMap::new();
+        for resource in dialect.reads() {
+            let exact = self
+                .engine
+                .source()
+                .list(resource, At::Exact(snapshot.revision))
+                .await;
+            let picture = match exact {
+                Ok(picture) => picture,
+                // So much was written since that the revision is gone; what is at hand is as good.
+                Err(_) => self.engine.source().cached(resource),
+            };
+            base.insert(resource, picture);
+        }
+        Ok(World::over(snapshot, base))
+    }
+}
+
+/// A review by reference needs `get` on the source; one on the live world needs `list targets` (CONTRACT.md section 1).
+async fn authorize(call: &Call, demand: &Demand, mode: &str) -> Result<(), Status> {
+    if demand.object.is_none() {
+        let key = &demand.key;
+        let kinds = demand.dialect.demands().iter();
+        let version = kinds
+            .filter(|kind| kind.resource == key.resource)
+            .map(|kind| kind.version)
+            .next();
+        call.require(Attributes {
+            verb: "get".to_owned(),
+            is_resource: true,
+            group: key.resource.group.to_owned(),
+            version: version.unwrap_or_default().to_owned(),
+            resource: key.resource.resource.to_owned(),
+            namespace: key.namespace.to_string(),
+            name: key.name.to_string(),
+            ..Attributes::default()
+        })
+        .await?;
+    }
+    if mode == "Provided" {
+        return Ok(());
+    }
+    call.require(Attributes {
+        verb: "list".to_owned(),
+        is_resource: true,
+        group: GROUP.to_owned(),
+        version: VERSION.to_owned(),
+        resource: "targets".to_owned(),
+        ..Attributes::default()
+    })
+    .await
+}
