@@ -1,1 +1,30 @@
-//! dialect-ocm.
+//! Open Cluster Management: Placements choose ManagedClusters, ranked by built-in and pushed scores.
+//!
+//! Implements the proposal "placement extensible scheduling" with the facts of the running system. Start reading at
+//! `kind` (what is served), then `inventory` (what is known), then `decide` (what comes of it).
+
+mod attributes;
+mod bits;
+mod cel;
+mod cluster;
+mod decide;
+mod dialect;
+mod fleet;
+mod inventory;
+mod kind;
+mod names;
+mod pipeline;
+mod policy;
+mod record;
+mod tally;
+mod writes;
+
+use std::sync::Arc;
+
+use dialect_contract::Dialect;
+
+/// The dialect.
+#[must_use]
+pub fn dialect() -> Arc<dyn Dialect> {
+    Arc::new(dialect::Ocm)
+}

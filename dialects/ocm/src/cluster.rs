@@ -1,0 +1,97 @@
+//! One ManagedCluster, read once.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use meta::Object;
+
+use crate::kind::{ManagedCluster, Taint};
+
+/// A cluster as filters and scorers see it.
+#[derive(Debug)]
+pub(crate) struct Cluster {
+    /// The object.
+    pub(crate) object: Arc<Object>,
+    /// Its name.
+    pub(crate) name: Arc<str>,
+    /// Unique to this reading of the object: results kept for it belong to no other.
+    pub(crate) stamp: u64,
+    /// The typed view.
+    pub(crate) view: ManagedCluster,
+    /// The claims by name.
+    pub(crate) claims: BTreeMap<String, String>,
+    /// Allocatable CPU in cores, where both allocatable and capacity are reported.
+    pub(crate) cpu: Option<f64>,
+    /// Allocatable memory in bytes, where both allocatable and capacity are reported.
+    pub(crate) memory: Option<f64>,
+}
+
+impl Cluster {
+    /// Reads `object`, which was parsed as `view`.
+    ///
+    /// # Errors
+    /// Which quantity cannot be read.
+    pub(crate) fn new(name: Arc<str>, object: Arc<Object>, view: ManagedCluster) -> Result<Self, String> {
+        static STAMPS: AtomicU64 = AtomicU64::new(1);
+        let claims = view.status.cluster_claims.iter();
+        let claims = claims
+            .map(|claim| (claim.name.clone(), claim.value.clone()))
+            .collect();
+        let cpu = allocatable(&view, "cpu")?;
+        let memory = allocatable(&view, "memory")?;
+        let stamp = STAMPS.fetch_add(1, Ordering::Relaxed);
+        Ok(Self {
+            object,
+            name,
+            stamp,
+            view,
+            claims,
+            cpu,
+            memory,
+        })
+    }
+
+    /// Whether the cluster is being deleted.
+    pub(crate) fn terminating(&self) -> bool {
+        self.object.meta().deletion_timestamp.is_some()
+    }
+
+    /// The labels.
+    pub(crate) fn labels(&self) -> &BTreeMap<String, String> {
+        &self.object.meta().labels
+    }
+
+    /// The taints.
+    pub(crate) fn taints(&self) -> &[Taint] {
+        &self.view.spec.taints
+    }
+
+    /// Whether a decision could tell this reading from `other`, predicates over the whole object left aside.
+    pub(crate) fn decides_like(&self, other: &Self) -> bool {
+        self.terminating() == other.terminating()
+            && self.labels() == other.labels()
+            && self.taints() == other.taints()
+            && self.claims == other.claims
+            && (self.cpu, self.memory) == (other.cpu, other.memory)
+    }
+}
+
+/// The allocatable amount of `resource`; it counts only where the capacity is reported as well (facts section 5).
+fn allocatable(view: &ManagedCluster, resource: &str) -> Result<Option<f64>, String> {
+    let status = &view.status;
+    let read = |field: &str, amounts: &BTreeMap<String, crate::kind::Amount>| match amounts.get(resource) {
+        None => Ok(None),
+        Some(amount) => amount
+            .quantity()
+            .map(|quantity| Some(quantity.as_f64()))
+            .ok_or_else(|| {
+                format!("status.{field}[{resource}]: {amount:?} is not a quantity such as 4, 500m or 2Gi")
+            }),
+    };
+    let (allocatable, capacity) = (
+        read("allocatable", &status.allocatable)?,
+        read("capacity", &status.capacity)?,
+    );
+    Ok(allocatable.filter(|_| capacity.is_some()))
+}

@@ -1,0 +1,440 @@
+//! One decision: who may be chosen, in which order, who is, and what that changes (facts sections 3 to 7).
+
+pub(crate) mod plan;
+pub(crate) mod status;
+pub(crate) mod text;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use dialect_contract::{Action, Ask, BindingChange, Current, Decision, Outcome, Refused};
+use jiff::SignedDuration;
+use meta::{FieldError, Timestamp};
+use scheduling::{Filter, Ix, Scorer, Solved};
+
+use crate::bits::Bits;
+use crate::fleet::Fleet;
+use crate::inventory::Hub;
+use crate::pipeline::filters::{ClusterSet, Lifecycle, Predicates, TaintToleration};
+use crate::pipeline::scorers::{AddOn, Allocatable, Balance, Steady};
+use crate::policy::{Policy, Prioritizer, Problem, Scoring};
+use crate::record::{DecisionRecord, PlacementRecord};
+
+use plan::Plan;
+use status::Satisfied;
+
+/// Placements are looked at again at least this often (seed "Reschedule").
+const PERIOD: SignedDuration = SignedDuration::from_mins(5);
+
+/// What the views and writes of a decision need beyond the decision.
+#[derive(Debug, Default)]
+pub(crate) struct Detail {
+    /// Why the placement is misconfigured.
+    pub(crate) problem: Option<Problem>,
+    /// The condition PlacementSatisfied; `None` where the placement was not judged.
+    pub(crate) satisfied: Option<Satisfied>,
+    /// What the objects will say; `None` where they stay.
+    pub(crate) plan: Option<Plan>,
+    /// Whether the status of the placement changes.
+    pub(crate) status_changes: bool,
+    /// How many clusters the sets offer.
+    pub(crate) in_scope: usize,
+}
+
+/// What is known before the pipeline runs.
+struct Case<'a> {
+    hub: &'a Hub,
+    fleet: &'a Fleet,
+    record: &'a PlacementRecord,
+    policy: &'a Policy,
+    ask: &'a Ask<'a>,
+    own: Vec<&'a Arc<DecisionRecord>>,
+    current: Vec<Arc<str>>,
+    held: Bits,
+}
+
+/// Decides the placement in `record`.
+pub(crate) fn decide(hub: &Hub, record: &PlacementRecord, ask: &Ask<'_>) -> Result<Decision, Refused> {
+    let own = hub.own_decisions(ask.demand);
+    let mut seen = BTreeSet::new();
+    let listed = own.iter().flat_map(|decision| &decision.clusters);
+    let current: Vec<Arc<str>> = listed
+        .map(|cluster| Arc::clone(&cluster.name))
+        .filter(|name| seen.insert(Arc::clone(name)))
+        .collect();
+    if record.terminating() {
+        let changes = changes_of(&current, Action::Unbind);
+        return Ok(unjudged(
+            record,
+            ask,
+            current,
+            Outcome::Released,
+            "Terminating",
+            changes,
+        ));
+    }
+    if record.disabled() {
+        let changes = changes_of(&current, Action::Keep);
+        return Ok(unjudged(
+            record,
+            ask,
+            current,
+            Outcome::Ignored,
+            "SchedulingDisabled",
+            changes,
+        ));
+    }
+    let fleet = hub.fleet();
+    let mut held = Bits::none(fleet.count());
+    for candidate in current.iter().filter_map(|name| fleet.candidate(name)) {
+        held.set(candidate, true);
+    }
+    Case {
+        hub,
+        fleet,
+        record,
+        policy: &record.policy,
+        ask,
+        own,
+        current,
+        held,
+    }
+    .judge()
+}
+
+fn changes_of(current: &[Arc<str>], action: Action) -> Vec<BindingChange> {
+    let change = |name: &Arc<str>| BindingChange {
+        action,
+        cluster_name: Arc::clone(name),
+        from: "",
+        to: "",
+    };
+    current.iter().map(change).collect()
+}
+
+fn entries(current: &[Arc<str>]) -> Vec<Current> {
+    current
+        .iter()
+        .map(|name| Current {
+            cluster_name: Arc::clone(name),
+            state: "",
+        })
+        .collect()
+}
+
+/// A decision that never ran the pipeline and writes nothing.
+fn unjudged(
+    record: &PlacementRecord,
+    ask: &Ask<'_>,
+    current: Vec<Arc<str>>,
+    outcome: Outcome,
+    reason: &'static str,
+    changes: Vec<BindingChange>,
+) -> Decision {
+    Decision {
+        demand: ask.demand.clone(),
+        demand_revision: record.object.revision(),
+        outcome,
+        reason,
+        solved: Solved::default(),
+        scorers: Vec::new(),
+        unknown: Vec::new(),
+        current: entries(&current),
+        changes,
+        fences: Vec::new(),
+        due_at: None,
+        now: ask.now,
+        detail: Box::new(Detail::default()),
+    }
+}
+
+impl Case<'_> {
+    fn judge(self) -> Result<Decision, Refused> {
+        let bound = self.hub.bound_sets(&self.ask.demand.namespace);
+        let sets: Vec<&Arc<str>> = bound
+            .iter()
+            .filter(|set| self.policy.sets.is_empty() || self.policy.sets.contains(set))
+            .collect();
+        let mut scope = Bits::none(self.fleet.count());
+        for members in sets.iter().filter_map(|set| self.fleet.sets.get(*set)) {
+            scope.unite(members);
+        }
+        let offered = scope.exceeds(&self.fleet.terminating);
+        let (predicates, tolerations, prioritizers) = match (
+            &self.policy.predicates,
+            &self.policy.tolerations,
+            &self.policy.prioritizers,
+        ) {
+            (Ok(predicates), Ok(tolerations), Ok(prioritizers)) if self.policy.problem(offered).is_none() => {
+                (
+                    predicates.as_slice(),
+                    tolerations.as_slice(),
+                    prioritizers.as_slice(),
+                )
+            }
+            _ => match self.policy.problem(offered).cloned() {
+                Some(problem) => return Ok(self.misconfigured(problem, &bound, &sets, offered)),
+                // A filter that cannot be understood, but nothing to filter: everything there is, is refused by
+                // its set or its end anyway.
+                None => (
+                    self.policy.predicates.as_deref().unwrap_or_default(),
+                    self.policy.tolerations.as_deref().unwrap_or_default(),
+                    self.policy.prioritizers.as_deref().unwrap_or_default(),
+                ),
+            },
+        };
+        let matching = Predicates::judge(predicates, self.fleet);
+        let taints = TaintToleration::new(tolerations, &scope, &self.held, self.ask.now);
+        let in_set = ClusterSet(&scope);
+        let filters: [&dyn Filter<Fleet>; 4] = [&in_set, &Lifecycle, &matching, &taints];
+        let (feasible, rejections) = scheduling::filter(self.fleet, self.fleet.count(), &filters);
+        let (scores, totals, expires) = self.score(prioritizers, &feasible);
+        // Candidates are numbered in name order.
+        let ranked = scheduling::rank_by_total(&feasible, &totals, |candidate| candidate);
+        let mut solved = Solved {
+            rejections,
+            feasible,
+            scores,
+            totals,
+            ranked,
+            picked: Vec::new(),
+        };
+        solved.picked = self.pick(&solved)?;
+        let satisfied = status::satisfied(
+            &bound,
+            &self.policy.sets,
+            &sets,
+            offered,
+            self.policy.wanted,
+            &solved,
+        );
+        let exact = [taints.ends(), expires].into_iter().flatten().min();
+        let in_scope = scope.iter().count();
+        Ok(self.conclude(solved, prioritizers, satisfied, exact, in_scope))
+    }
+
+    /// The values of every prioritizer, their weighted sums, and when the first value in use expires.
+    #[expect(clippy::type_complexity, reason = "the first two are what the core returns")]
+    fn score(
+        &self,
+        prioritizers: &[Prioritizer],
+        feasible: &[Ix],
+    ) -> (Vec<scheduling::ScoreColumn>, Vec<i64>, Option<Timestamp>) {
+        let mut mine: BTreeMap<&str, u32> = BTreeMap::new();
+        for cluster in self.own.iter().flat_map(|decision| &decision.clusters) {
+            *mine.entry(&cluster.name).or_default() += 1;
+        }
+        let own: Vec<(Ix, u32)> = mine
+            .iter()
+            .filter_map(|(name, &count)| Some((self.fleet.candidate(name)?, count)))
+            .collect();
+        let mut expires: Option<Timestamp> = None;
+        let boxed: Vec<Box<dyn Scorer<Fleet> + '_>> = prioritizers
+            .iter()
+            .map(
+                |Prioritizer { weight, scoring, .. }| -> Box<dyn Scorer<Fleet> + '_> {
+                    let weight = *weight;
+                    match scoring {
+                        Scoring::Balance => Box::new(Balance {
+                            weight,
+                            own: &own,
+                            highest: self.hub.tally.highest_without(&mine),
+                        }),
+                        Scoring::Steady => Box::new(Steady {
+                            weight,
+                            held: &self.held,
+                        }),
+                        Scoring::Cpu => Box::new(Allocatable {
+                            weight,
+                            amounts: &self.fleet.cpu,
+                        }),
+                        Scoring::Memory => Box::new(Allocatable {
+                            weight,
+                            amounts: &self.fleet.memory,
+                        }),
+                        Scoring::AddOn { resource, score } => {
+                            let column = self.fleet.scores(resource, score).map(|column| &**column);
+                            let scorer = AddOn {
+                                weight,
+                                column,
+                                now: self.ask.now,
+                            };
+                            expires = [expires, scorer.expires(feasible)].into_iter().flatten().min();
+                            Box::new(scorer)
+                        }
+                    }
+                },
+            )
+            .collect();
+        let scorers: Vec<&dyn Scorer<Fleet>> = boxed.iter().map(|scorer| &**scorer).collect();
+        let (columns, totals) = scheduling::score(self.fleet, feasible, &scorers);
+        (columns, totals, expires)
+    }
+
+    /// The best of the ranked, as many as wanted, or those the caller chose.
+    fn pick(&self, solved: &Solved) -> Result<Vec<Ix>, Refused> {
+        let Some(chosen) = self.ask.chosen.filter(|chosen| !chosen.is_empty()) else {
+            let wanted = self.policy.wanted.unwrap_or(usize::MAX);
+            return Ok(solved.ranked.iter().copied().take(wanted).collect());
+        };
+        let mut errors = Vec::new();
+        let mut picked = BTreeSet::new();
+        for (index, name) in chosen.iter().enumerate() {
+            let path = format!("spec.targets[{index}]");
+            match self.fleet.candidate(name) {
+                None => {
+                    let detail = format!("there is no ManagedCluster \"{name}\"");
+                    errors.push(FieldError::invalid(path, name.as_str(), detail));
+                }
+                Some(candidate) if solved.row_of(candidate).is_none() => {
+                    let reasons = text::refusals(self.fleet, self.policy, solved, candidate);
+                    errors.push(FieldError::invalid(path, name.as_str(), reasons));
+                }
+                Some(candidate) => {
+                    if !picked.insert(candidate) {
+                        errors.push(FieldError::duplicate(path, name.as_str()));
+                    }
+                }
+            }
+        }
+        if let Some(wanted) = self.policy.wanted.filter(|&wanted| chosen.len() > wanted) {
+            errors.push(FieldError::too_many("spec.targets", chosen.len(), wanted));
+        }
+        if errors.is_empty() {
+            Ok(solved
+                .ranked
+                .iter()
+                .copied()
+                .filter(|candidate| picked.contains(candidate))
+                .collect())
+        } else {
+            Err(Refused { errors })
+        }
+    }
+
+    /// A placement that cannot be understood keeps what it has (CONTRACT.md section 6).
+    fn misconfigured(
+        &self,
+        problem: Problem,
+        bound: &[Arc<str>],
+        sets: &[&Arc<str>],
+        offered: bool,
+    ) -> Decision {
+        let satisfied = status::satisfied(
+            bound,
+            &self.policy.sets,
+            sets,
+            offered,
+            self.policy.wanted,
+            &Solved::default(),
+        );
+        let changes = changes_of(&self.current, Action::Keep);
+        let current = self.current.clone();
+        let mut decision = unjudged(
+            self.record,
+            self.ask,
+            current,
+            Outcome::Invalid,
+            "Misconfigured",
+            changes,
+        );
+        let mut detail = Detail {
+            problem: Some(problem),
+            satisfied: Some(satisfied),
+            ..Detail::default()
+        };
+        detail.status_changes = status::changes(&self.record.view.status, &detail);
+        decision.detail = Box::new(detail);
+        decision.due_at = self.ask.now.checked_add(PERIOD).ok();
+        decision
+    }
+
+    fn conclude(
+        &self,
+        solved: Solved,
+        prioritizers: &[Prioritizer],
+        satisfied: Satisfied,
+        exact: Option<Timestamp>,
+        in_scope: usize,
+    ) -> Decision {
+        let plan = Plan::make(
+            self.hub,
+            self.fleet,
+            self.record,
+            self.ask.demand,
+            &self.own,
+            &solved.picked,
+        );
+        let changes = self.changes(&solved.picked);
+        let (outcome, reason) = outcome(&satisfied, &changes, &solved);
+        let mut detail = Detail {
+            problem: None,
+            satisfied: Some(satisfied),
+            plan: Some(plan),
+            status_changes: false,
+            in_scope,
+        };
+        detail.status_changes = status::changes(&self.record.view.status, &detail);
+        let writes = detail.status_changes || detail.plan.as_ref().is_some_and(Plan::writes);
+        let unchanged = !self.current.is_empty() && !writes && outcome != Outcome::Unschedulable;
+        let periodic = self.ask.now.checked_add(PERIOD).ok();
+        Decision {
+            outcome: if unchanged { Outcome::Unchanged } else { outcome },
+            reason,
+            solved,
+            scorers: prioritizers
+                .iter()
+                .map(|prioritizer| Arc::clone(&prioritizer.name))
+                .collect(),
+            due_at: [exact, periodic].into_iter().flatten().min(),
+            detail: Box::new(detail),
+            ..unjudged(
+                self.record,
+                self.ask,
+                self.current.clone(),
+                outcome,
+                reason,
+                changes,
+            )
+        }
+    }
+
+    /// Picked clusters in rank order, then those let go.
+    fn changes(&self, picked: &[Ix]) -> Vec<BindingChange> {
+        let mut stays = Bits::none(self.fleet.count());
+        let change = |action, cluster_name| BindingChange {
+            action,
+            cluster_name,
+            from: "",
+            to: "",
+        };
+        let mut changes = Vec::with_capacity(picked.len() + self.current.len());
+        for &candidate in picked {
+            stays.set(candidate, true);
+            let action = if self.held.has(candidate) {
+                Action::Keep
+            } else {
+                Action::Bind
+            };
+            changes.push(change(action, Arc::clone(&self.fleet.row(candidate).name)));
+        }
+        let gone = self
+            .current
+            .iter()
+            .filter(|name| !self.fleet.candidate(name).is_some_and(|known| stays.has(known)));
+        changes.extend(gone.map(|name| change(Action::Unbind, Arc::clone(name))));
+        changes
+    }
+}
+
+/// The outcome of a decision that ran, and its token.
+fn outcome(satisfied: &Satisfied, changes: &[BindingChange], solved: &Solved) -> (Outcome, &'static str) {
+    if solved.picked.is_empty() {
+        return (Outcome::Unschedulable, satisfied.reason);
+    }
+    if !satisfied.status {
+        return (Outcome::Partial, satisfied.reason);
+    }
+    let bound_anew = changes.iter().any(|change| change.action == Action::Bind);
+    (Outcome::Scheduled, if bound_anew { "Picked" } else { "Kept" })
+}

@@ -1,0 +1,200 @@
+//! What the PlacementDecisions will say: the selection divided into groups and objects (facts section 6).
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use meta::Key;
+use scheduling::Ix;
+
+use crate::fleet::Fleet;
+use crate::inventory::{Hub, decision_key};
+use crate::kind::DecisionGroupStatus;
+use crate::names::{DECISIONS_PER_OBJECT, GROUP_INDEX_LABEL, GROUP_NAME_LABEL, PLACEMENT_LABEL};
+use crate::policy::{GroupSize, Groups};
+use crate::record::{DecisionRecord, PlacementRecord};
+
+/// What the objects of a placement will say.
+#[derive(Debug)]
+pub(crate) struct Plan {
+    /// The PlacementDecisions, in the order of their numbers.
+    pub(crate) files: Vec<File>,
+    /// The PlacementDecisions that are no longer needed.
+    pub(crate) surplus: Vec<Arc<DecisionRecord>>,
+    /// The groups as the status lists them.
+    pub(crate) groups: Vec<DecisionGroupStatus>,
+    /// How many clusters are selected.
+    pub(crate) selected: usize,
+}
+
+/// One PlacementDecision as it will be.
+#[derive(Debug)]
+pub(crate) struct File {
+    /// Its key.
+    pub(crate) key: Key,
+    /// The index of its group.
+    pub(crate) group: usize,
+    /// The name of its group.
+    pub(crate) group_name: Arc<str>,
+    /// The clusters it lists, by name.
+    pub(crate) clusters: Vec<Arc<str>>,
+    /// The object as it is.
+    pub(crate) stored: Option<Arc<DecisionRecord>>,
+    /// Whether labels or owner change.
+    pub(crate) metadata_changes: bool,
+    /// Whether the list changes.
+    pub(crate) list_changes: bool,
+}
+
+/// A group of selected clusters: its name and its members in name order.
+type Group = (Arc<str>, Vec<Ix>);
+
+impl Plan {
+    /// Plans the objects for the clusters in `picked`, which is in rank order.
+    pub(crate) fn make(
+        hub: &Hub,
+        fleet: &Fleet,
+        record: &PlacementRecord,
+        placement: &Key,
+        own: &[&Arc<DecisionRecord>],
+        picked: &[Ix],
+    ) -> Self {
+        let whole = Groups {
+            size: GroupSize::Percent(100),
+            named: Vec::new(),
+        };
+        let groups = divide(fleet, record.policy.groups.as_ref().unwrap_or(&whole), picked);
+        let mut plan = Self {
+            files: Vec::new(),
+            surplus: Vec::new(),
+            groups: Vec::new(),
+            selected: picked.len(),
+        };
+        for (index, (name, members)) in groups.into_iter().enumerate() {
+            plan.add_group(hub, fleet, record, placement, index, &name, &members);
+        }
+        let names: BTreeSet<&str> = plan.files.iter().map(|file| &*file.key.name).collect();
+        let unneeded = own
+            .iter()
+            .filter(|decision| !names.contains(decision.object.meta().name.as_str()));
+        plan.surplus = unneeded.map(|decision| Arc::clone(decision)).collect();
+        plan
+    }
+
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "one step of a loop, split off for length"
+    )]
+    fn add_group(
+        &mut self,
+        hub: &Hub,
+        fleet: &Fleet,
+        record: &PlacementRecord,
+        placement: &Key,
+        index: usize,
+        name: &Arc<str>,
+        members: &[Ix],
+    ) {
+        let number = |count: usize| i32::try_from(count).unwrap_or(i32::MAX);
+        let mut names = Vec::new();
+        let empty: [&[Ix]; 1] = [&[]];
+        let pieces = members.chunks(DECISIONS_PER_OBJECT);
+        for piece in pieces.chain(empty.into_iter().filter(|_| members.is_empty())) {
+            let file_name: Arc<str> = format!("{}-decision-{}", placement.name, self.files.len() + 1).into();
+            let key = decision_key(&placement.namespace, &file_name);
+            let clusters: Vec<Arc<str>> = piece
+                .iter()
+                .map(|&candidate| Arc::clone(&fleet.row(candidate).name))
+                .collect();
+            let stored = hub.decisions.get(&key).cloned();
+            let mut file = File {
+                group: index,
+                group_name: Arc::clone(name),
+                metadata_changes: false,
+                list_changes: false,
+                key,
+                clusters,
+                stored,
+            };
+            file.compare(record, placement);
+            names.push(file_name.to_string());
+            self.files.push(file);
+        }
+        self.groups.push(DecisionGroupStatus {
+            decision_group_index: number(index),
+            decision_group_name: name.to_string(),
+            decisions: names,
+            cluster_count: number(members.len()),
+        });
+    }
+
+    /// Whether a PlacementDecision is written.
+    pub(crate) fn writes(&self) -> bool {
+        !self.surplus.is_empty()
+            || self
+                .files
+                .iter()
+                .any(|file| file.stored.is_none() || file.metadata_changes || file.list_changes)
+    }
+}
+
+impl File {
+    /// The labels the object must have.
+    pub(crate) fn labels(&self, placement: &str) -> [(&'static str, String); 3] {
+        [
+            (PLACEMENT_LABEL, placement.to_owned()),
+            (GROUP_INDEX_LABEL, self.group.to_string()),
+            (GROUP_NAME_LABEL, self.group_name.to_string()),
+        ]
+    }
+
+    /// Notes what differs from the stored object.
+    fn compare(&mut self, record: &PlacementRecord, placement: &Key) {
+        let Some(stored) = &self.stored else {
+            self.list_changes = !self.clusters.is_empty();
+            return;
+        };
+        let meta = stored.object.meta();
+        let labelled = self
+            .labels(&placement.name)
+            .iter()
+            .all(|(key, value)| meta.labels.get(*key) == Some(value));
+        let uid = record.object.meta().uid.as_str();
+        let owned = uid.is_empty()
+            || meta
+                .owner_references
+                .iter()
+                .any(|owner| owner.uid == uid && owner.controller == Some(true));
+        self.metadata_changes = !labelled || !owned;
+        let listed = stored.clusters.iter().map(|cluster| &cluster.name);
+        self.list_changes = !listed.eq(&self.clusters);
+    }
+}
+
+/// Divides `picked`, in rank order, into groups: the named ones take what they match and what none before took, the
+/// rest forms groups without a name; each is cut into pieces of the size asked for.
+fn divide(fleet: &Fleet, groups: &Groups, picked: &[Ix]) -> Vec<Group> {
+    let size = groups.size.of(picked.len());
+    let mut rest = picked.to_vec();
+    let mut divided = Vec::new();
+    let mut cut = |name: &Arc<str>, members: &[Ix]| {
+        for piece in members.chunks(size) {
+            let mut piece = piece.to_vec();
+            // Candidates are numbered in name order.
+            piece.sort_unstable();
+            divided.push((Arc::clone(name), piece));
+        }
+    };
+    for group in &groups.named {
+        let (taken, left): (Vec<Ix>, Vec<Ix>) = rest.into_iter().partition(|&candidate| {
+            let row = fleet.row(candidate);
+            group.labels.matches(row.labels()) && group.claims.matches(&row.claims)
+        });
+        cut(&group.name, &taken);
+        rest = left;
+    }
+    cut(&Arc::from(""), &rest);
+    if divided.is_empty() {
+        divided.push((Arc::from(""), Vec::new()));
+    }
+    divided
+}

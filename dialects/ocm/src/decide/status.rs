@@ -1,0 +1,158 @@
+//! The status of a Placement: is it satisfied, is it understood (facts section 7).
+
+use std::sync::Arc;
+
+use scheduling::Solved;
+
+use super::Detail;
+use crate::kind::{Condition, PlacementStatus};
+use crate::names::{MISCONFIGURED, SATISFIED};
+use crate::pipeline::FILTERS;
+
+/// The condition PlacementSatisfied.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Satisfied {
+    /// True or False.
+    pub(crate) status: bool,
+    /// The token.
+    pub(crate) reason: &'static str,
+    /// The sentence.
+    pub(crate) message: String,
+}
+
+/// A condition as it will be, without its time.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Aspect<'a> {
+    /// The type.
+    pub(crate) r#type: &'static str,
+    /// `True` or `False`.
+    pub(crate) status: &'static str,
+    /// The token.
+    pub(crate) reason: &'static str,
+    /// The sentence.
+    pub(crate) message: std::borrow::Cow<'a, str>,
+}
+
+/// The condition PlacementSatisfied: the first rule that holds.
+pub(crate) fn satisfied(
+    bound: &[Arc<str>],
+    asked: &[Arc<str>],
+    sets: &[&Arc<str>],
+    offered: bool,
+    wanted: Option<usize>,
+    solved: &Solved,
+) -> Satisfied {
+    let unmet = |reason, message| Satisfied {
+        status: false,
+        reason,
+        message,
+    };
+    let selected = solved.picked.len();
+    if bound.is_empty() {
+        return unmet(
+            "NoManagedClusterSetBindings",
+            "no ManagedClusterSetBinding of an existing ManagedClusterSet is in the namespace".to_owned(),
+        );
+    }
+    if sets.is_empty() {
+        let message = format!(
+            "none of the cluster sets asked for ({}) is among the bound ones ({})",
+            list(asked),
+            list(bound)
+        );
+        return unmet("NoIntersection", message);
+    }
+    if !offered {
+        let message = format!("the bound cluster sets ({}) have no clusters", list(sets));
+        return unmet("AllManagedClusterSetsEmpty", message);
+    }
+    if selected == 0 {
+        return unmet("NoManagedClusterMatched", why_nothing(wanted, solved));
+    }
+    let unscheduled = wanted.map_or(0, |wanted| wanted.saturating_sub(selected));
+    if unscheduled > 0 {
+        return unmet(
+            "NotAllDecisionsScheduled",
+            format!("{unscheduled} cluster decisions unscheduled"),
+        );
+    }
+    Satisfied {
+        status: true,
+        reason: "AllDecisionsScheduled",
+        message: "every cluster decision is scheduled".to_owned(),
+    }
+}
+
+fn list(names: &[impl AsRef<str>]) -> String {
+    names.iter().map(AsRef::as_ref).collect::<Vec<&str>>().join(", ")
+}
+
+/// Says what emptied the selection, taints apart from predicates.
+fn why_nothing(wanted: Option<usize>, solved: &Solved) -> String {
+    if wanted == Some(0) {
+        return "numberOfClusters is 0".to_owned();
+    }
+    let mut refused = [0usize; FILTERS.len()];
+    for rejections in solved.rejections.chunk_by(|a, b| a.candidate == b.candidate) {
+        // Clusters of other sets and those being deleted are no candidates at all.
+        if rejections.iter().any(|rejection| rejection.plugin < 2) {
+            continue;
+        }
+        for rejection in rejections {
+            refused[usize::from(rejection.plugin)] += 1;
+        }
+    }
+    let parts: Vec<String> = FILTERS
+        .iter()
+        .zip(refused)
+        .filter(|&(_, count)| count > 0)
+        .map(|(name, count)| format!("{name} refuses {count}"))
+        .collect();
+    if parts.is_empty() {
+        "no cluster could be judged".to_owned()
+    } else {
+        format!("no cluster of the bound cluster sets fits: {}", parts.join(", "))
+    }
+}
+
+impl Detail {
+    /// The conditions as they will be, without their times; none for a placement that was not judged.
+    pub(crate) fn aspects(&self) -> Vec<Aspect<'_>> {
+        let Some(satisfied) = &self.satisfied else {
+            return Vec::new();
+        };
+        let text = |flag: bool| if flag { "True" } else { "False" };
+        let (misconfigured, reason, message) = match &self.problem {
+            Some(problem) => (true, "Misconfigured", problem.message().into()),
+            None => (false, "Succeedconfigured", "the placement is understood".into()),
+        };
+        vec![
+            Aspect {
+                r#type: MISCONFIGURED,
+                status: text(misconfigured),
+                reason,
+                message,
+            },
+            Aspect {
+                r#type: SATISFIED,
+                status: text(satisfied.status),
+                reason: satisfied.reason,
+                message: (&satisfied.message).into(),
+            },
+        ]
+    }
+}
+
+/// Whether the status differs from what is stored.
+pub(crate) fn changes(stored: &PlacementStatus, detail: &Detail) -> bool {
+    let conditions = detail.aspects().into_iter().any(|aspect| {
+        !Condition::find(&stored.conditions, aspect.r#type).is_some_and(|known| {
+            known.status == aspect.status && known.reason == aspect.reason && known.message == aspect.message
+        })
+    });
+    let selection = detail.plan.as_ref().is_some_and(|plan| {
+        usize::try_from(stored.number_of_selected_clusters) != Ok(plan.selected)
+            || stored.decision_groups != plan.groups
+    });
+    conditions || selection
+}

@@ -1,0 +1,97 @@
+//! Open Cluster Management as a [`Dialect`].
+
+use std::sync::Arc;
+
+use dialect_contract::{DemandKind, Dialect, Inventory};
+use meta::{FieldError, GroupResource, Kind};
+use serde_json::Value;
+
+use crate::inventory::Hub;
+use crate::kind;
+use crate::names::{BINDINGS, CLUSTERS, DECISIONS, PLACEMENTS, SCORES, SETS};
+
+/// Open Cluster Management.
+pub(crate) struct Ocm;
+
+const DEMANDS: &[DemandKind] = &[DemandKind {
+    resource: PLACEMENTS,
+    kind: "Placement",
+    version: "v1beta1",
+    namespaced: true,
+}];
+
+impl Dialect for Ocm {
+    fn name(&self) -> &'static str {
+        "ocm"
+    }
+
+    fn kinds(&self) -> Vec<Arc<dyn Kind>> {
+        kind::all()
+    }
+
+    fn reads(&self) -> Vec<GroupResource> {
+        vec![
+            CLUSTERS,
+            SETS,
+            BINDINGS,
+            PLACEMENTS,
+            DECISIONS,
+            SCORES,
+            dialect_contract::config::RESOURCE,
+        ]
+    }
+
+    fn demands(&self) -> &'static [DemandKind] {
+        DEMANDS
+    }
+
+    fn target(&self) -> GroupResource {
+        CLUSTERS
+    }
+
+    fn inventory(&self) -> Arc<dyn Inventory> {
+        Arc::new(Hub::default())
+    }
+
+    fn validate_config(&self, spec: &Value, path: &str) -> Vec<FieldError> {
+        match spec {
+            Value::Null => Vec::new(),
+            Value::Object(fields) => {
+                let unknown = fields.keys().map(|name| {
+                    FieldError::forbidden(
+                        format!("{path}.{name}"),
+                        "is unknown: the dialect ocm has no settings",
+                    )
+                });
+                unknown.collect()
+            }
+            other => vec![FieldError::type_invalid(path, other.clone(), "must be an object")],
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn the_configuration_takes_an_empty_object_only() {
+        let errors = |spec: Value| -> Vec<String> {
+            Ocm.validate_config(&spec, "spec.ocm")
+                .iter()
+                .map(ToString::to_string)
+                .collect()
+        };
+        assert!(errors(json!({})).is_empty());
+        assert_eq!(
+            errors(json!({"x": 1})),
+            ["spec.ocm.x: Forbidden: is unknown: the dialect ocm has no settings"]
+        );
+        assert_eq!(
+            errors(json!([1])),
+            ["spec.ocm: Invalid value: [1]: must be an object"]
+        );
+    }
+}

@@ -1,0 +1,270 @@
+//! Taking in one change: parse the object once, edit the records, keep the columns up to date, say who is due.
+
+use std::sync::Arc;
+
+use dialect_contract::{Affected, Due};
+use meta::{Change, Key, Object};
+use serde::de::DeserializeOwned;
+
+use super::{Hub, due};
+use crate::cluster::Cluster;
+use crate::kind::{self, view};
+use crate::names::{BINDINGS, CLUSTERS, DECISIONS, PLACEMENTS, SCORES, SETS};
+use crate::record::{ClusterSet, DecisionRecord, PlacementRecord, Scores};
+
+/// Takes in `change`.
+pub(super) fn fold(hub: &mut Hub, change: &Change) -> Due {
+    hub.unusable.remove(&change.key);
+    let (key, new) = (&change.key, change.new.as_ref());
+    match key.resource {
+        CLUSTERS => cluster(hub, key, new),
+        SETS => set(hub, key, new),
+        BINDINGS => binding(hub, key, new),
+        PLACEMENTS => placement(hub, key, new),
+        DECISIONS => decision(hub, key, new),
+        SCORES => scores(hub, key, new),
+        // The configuration of this dialect has no settings yet, so nothing can change by it.
+        _ => Due::nothing(),
+    }
+}
+
+/// Reads `object` with `read`; an object that cannot be read is listed and left out.
+fn read<T: DeserializeOwned, R>(
+    hub: &mut Hub,
+    key: &Key,
+    object: Option<&Arc<Object>>,
+    read: impl FnOnce(&Arc<Object>, T) -> Result<R, String>,
+) -> Option<Arc<R>> {
+    let object = object?;
+    match view::<T>(key, object).and_then(|view| read(object, view)) {
+        Ok(record) => Some(Arc::new(record)),
+        Err(problem) => {
+            hub.unusable.insert(key.clone(), problem.into());
+            None
+        }
+    }
+}
+
+fn cluster(hub: &mut Hub, key: &Key, object: Option<&Arc<Object>>) -> Due {
+    let name = &key.name;
+    let new = read(hub, key, object, |object, view: kind::ManagedCluster| {
+        Cluster::new(Arc::clone(name), Arc::clone(object), view)
+    });
+    let old = match &new {
+        Some(row) => hub.clusters.insert(Arc::clone(name), Arc::clone(row)),
+        None => hub.clusters.remove(name),
+    };
+    match (&old, &new) {
+        (Some(_), Some(row)) => {
+            let sets = hub.sets.clone();
+            if let Some(fleet) = hub.fleet_mut() {
+                fleet.replace(row, sets.iter());
+            }
+        }
+        (None, None) => {}
+        // A cluster came or went: candidates are numbered anew at the next read.
+        _ => drop(hub.fleet.take()),
+    }
+    due::cluster(hub, name, old.as_deref(), new.as_deref())
+}
+
+fn set(hub: &mut Hub, key: &Key, object: Option<&Arc<Object>>) -> Due {
+    let new = read(hub, key, object, |_, view: kind::ManagedClusterSet| {
+        ClusterSet::new(&view)
+    });
+    let old = match &new {
+        Some(set) => hub.sets.insert(Arc::clone(&key.name), Arc::clone(set)),
+        None => hub.sets.remove(&key.name),
+    };
+    if let Some(fleet) = hub.fleet_mut() {
+        match &new {
+            Some(set) => fleet.put_set(&key.name, set),
+            None => fleet.remove_set(&key.name),
+        }
+    }
+    let same = match (&old, &new) {
+        (Some(old), Some(new)) => old.membership == new.membership,
+        (old, new) => old.is_none() && new.is_none(),
+    };
+    if same {
+        Due::nothing()
+    } else {
+        due::of(due::bound_to(hub, &key.name))
+    }
+}
+
+fn binding(hub: &mut Hub, key: &Key, object: Option<&Arc<Object>>) -> Due {
+    // Placements go by the binding's name (facts section 2); the view only proves that it is one.
+    let new = read(hub, key, object, |_, _: kind::ManagedClusterSetBinding| Ok(()));
+    let entry = (Arc::clone(&key.namespace), Arc::clone(&key.name));
+    let swapped = (Arc::clone(&key.name), Arc::clone(&key.namespace));
+    let known = hub.bindings.contains(&entry);
+    if new.is_some() {
+        hub.bindings.insert(entry);
+        hub.bound.insert(swapped);
+    } else {
+        hub.bindings.remove(&entry);
+        hub.bound.remove(&swapped);
+    }
+    if known == new.is_some() {
+        return Due::nothing();
+    }
+    due::of(
+        hub.placements_in(&key.namespace)
+            .map(|(key, _)| key.clone())
+            .collect(),
+    )
+}
+
+fn placement(hub: &mut Hub, key: &Key, object: Option<&Arc<Object>>) -> Due {
+    let (known, cache) = (hub.placements.get(key).cloned(), Arc::clone(&hub.cache));
+    let new = read(hub, key, object, |object, view: kind::Placement| {
+        Ok(PlacementRecord::new(
+            Arc::clone(object),
+            view,
+            known.as_deref(),
+            &cache,
+        ))
+    });
+    let old = match &new {
+        Some(record) => hub.placements.insert(key.clone(), Arc::clone(record)),
+        None => hub.placements.remove(key),
+    };
+    let again = match (&old, &new) {
+        (Some(old), Some(new)) => !old.decides_like(new),
+        (_, new) => new.is_some(),
+    };
+    Due {
+        decide: if again {
+            Affected::Some(vec![key.clone()])
+        } else {
+            Affected::None
+        },
+        demands: Affected::Some(vec![key.clone()]),
+        targets: Some(Vec::new()),
+    }
+}
+
+fn decision(hub: &mut Hub, key: &Key, object: Option<&Arc<Object>>) -> Due {
+    let new = read(hub, key, object, |object, view: kind::PlacementDecision| {
+        Ok(DecisionRecord::new(Arc::clone(object), &view))
+    });
+    let old = match &new {
+        Some(record) => hub.decisions.insert(key.clone(), Arc::clone(record)),
+        None => hub.decisions.remove(key),
+    };
+    let owner = |record: &Option<Arc<DecisionRecord>>| {
+        record
+            .as_ref()
+            .and_then(|record| record.placement().map(Arc::<str>::from))
+    };
+    let (was, is) = (owner(&old), owner(&new));
+    let entry = |owner: &Arc<str>| {
+        (
+            Arc::clone(&key.namespace),
+            Arc::clone(owner),
+            Arc::clone(&key.name),
+        )
+    };
+    if was != is {
+        was.iter().for_each(|owner| drop(hub.owned.remove(&entry(owner))));
+        is.iter().for_each(|owner| drop(hub.owned.insert(entry(owner))));
+    }
+    let counted = recount(hub, old.as_deref(), new.as_deref());
+    let mut owners: Vec<Key> = [was, is]
+        .into_iter()
+        .flatten()
+        .map(|name| placement_key(key, name))
+        .collect();
+    owners.dedup();
+    let decide = match &new {
+        // The scheduler deletes decisions only after it has taken them off the placement's status: one that is still
+        // listed was deleted by someone else.
+        None => owners
+            .iter()
+            .filter(|owner| due::lists(hub, owner, &key.name))
+            .cloned()
+            .collect(),
+        Some(_) => Vec::new(),
+    };
+    Due {
+        decide: if decide.is_empty() {
+            Affected::None
+        } else {
+            Affected::Some(decide)
+        },
+        demands: if owners.is_empty() {
+            Affected::None
+        } else {
+            Affected::Some(owners)
+        },
+        targets: Some(counted),
+    }
+}
+
+fn placement_key(decision: &Key, name: Arc<str>) -> Key {
+    Key {
+        resource: PLACEMENTS,
+        namespace: Arc::clone(&decision.namespace),
+        name,
+    }
+}
+
+/// Moves the counts from `old` to `new`; gives the clusters whose count changed.
+fn recount(hub: &mut Hub, old: Option<&DecisionRecord>, new: Option<&DecisionRecord>) -> Vec<Arc<str>> {
+    let listed = |record: Option<&DecisionRecord>| -> Vec<Arc<str>> {
+        let mut names: Vec<Arc<str>> = record
+            .into_iter()
+            .flat_map(|record| record.clusters.iter().map(|cluster| Arc::clone(&cluster.name)))
+            .collect();
+        names.sort_unstable();
+        names
+    };
+    let (old, new) = (listed(old), listed(new));
+    let (mut gone, mut came) = (Vec::new(), Vec::new());
+    let (mut left, mut right) = (old.into_iter().peekable(), new.into_iter().peekable());
+    loop {
+        match (left.peek(), right.peek()) {
+            (Some(a), Some(b)) if a == b => {
+                left.next();
+                right.next();
+            }
+            (Some(a), Some(b)) if a > b => came.extend(right.next()),
+            (Some(_), _) => gone.extend(left.next()),
+            (None, Some(_)) => came.extend(right.next()),
+            (None, None) => break,
+        }
+    }
+    let mut changed = Vec::with_capacity(gone.len() + came.len());
+    for (names, up) in [(gone, false), (came, true)] {
+        for name in names {
+            let count = if up {
+                hub.tally.add(&name)
+            } else {
+                hub.tally.remove(&name)
+            };
+            if let Some(fleet) = hub.fleet_mut() {
+                fleet.count_decisions(&name, count);
+            }
+            changed.push(name);
+        }
+    }
+    changed
+}
+
+fn scores(hub: &mut Hub, key: &Key, object: Option<&Arc<Object>>) -> Due {
+    let new = read(hub, key, object, |_, view: kind::AddOnPlacementScore| {
+        Ok(Scores::new(&key.namespace, &key.name, &view))
+    });
+    let old = match &new {
+        Some(scores) => hub.scores.insert(key.clone(), Arc::clone(scores)),
+        None => hub.scores.remove(key),
+    };
+    if old == new {
+        return Due::nothing();
+    }
+    if let Some(fleet) = hub.fleet_mut() {
+        fleet.change_scores(old.as_deref(), new.as_deref());
+    }
+    due::scores(hub, &key.namespace, &key.name)
+}

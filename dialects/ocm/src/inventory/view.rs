@@ -1,0 +1,116 @@
+//! What there is to say of targets and demands, read from the objects alone.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use dialect_contract::{DemandView, Phase, Placed, Quantities, Taint, TargetView};
+use meta::Key;
+use scheduling::Ix;
+
+use super::Hub;
+use crate::cluster::Cluster;
+use crate::kind::Condition;
+use crate::names::AVAILABLE;
+use crate::record::PlacementRecord;
+
+/// Where a cluster's region is told by convention: claims first, then labels.
+const REGION: &[&str] = &[
+    "region.open-cluster-management.io",
+    "topology.kubernetes.io/region",
+    "region",
+];
+/// Where a cluster's infrastructure provider is told by convention.
+const PROVIDER: &[&str] = &["platform.open-cluster-management.io", "cloud"];
+
+/// The view of the cluster at `candidate`.
+pub(super) fn target(hub: &Hub, candidate: Ix) -> TargetView {
+    let cluster = hub.fleet().row(candidate);
+    let (ready, ready_reason, ready_message) = readiness(cluster);
+    let taints = cluster.taints().iter().map(|taint| Taint {
+        key: taint.key.clone(),
+        value: taint.value.clone(),
+        effect: taint.effect.clone(),
+    });
+    TargetView {
+        object: Arc::clone(&cluster.object),
+        cluster_name: Arc::clone(&cluster.name),
+        ready,
+        ready_reason,
+        ready_message,
+        cordoned: cluster.terminating()
+            || cluster
+                .taints()
+                .iter()
+                .any(|taint| taint.effect != "PreferNoSelect"),
+        taints: taints.collect(),
+        capacity: vec![Quantities {
+            name: "decisions",
+            used: hub.tally.of(&cluster.name).into(),
+            limit: None,
+        }],
+        region: conventional(cluster, REGION),
+        provider: conventional(cluster, PROVIDER),
+        labels: cluster.labels().clone(),
+        due_at: None,
+    }
+}
+
+fn readiness(cluster: &Cluster) -> (&'static str, &'static str, String) {
+    if cluster.terminating() {
+        return ("False", "Terminating", "the cluster is being deleted".to_owned());
+    }
+    let Some(condition) = Condition::find(&cluster.view.status.conditions, AVAILABLE) else {
+        return (
+            "Unknown",
+            "ConditionMissing",
+            format!("the condition {AVAILABLE} is not reported"),
+        );
+    };
+    let (ready, reason) = match condition.status.as_str() {
+        "True" => ("True", "Available"),
+        "False" => ("False", "Unavailable"),
+        _ => ("Unknown", "AvailabilityUnknown"),
+    };
+    (ready, reason, condition.message.clone())
+}
+
+fn conventional(cluster: &Cluster, keys: &[&str]) -> String {
+    let claimed = keys.iter().find_map(|key| cluster.claims.get(*key));
+    let found = claimed.or_else(|| keys.iter().find_map(|key| cluster.labels().get(*key)));
+    found.cloned().unwrap_or_default()
+}
+
+/// Where the placement `key` stands.
+pub(super) fn demand(hub: &Hub, key: &Key, record: &PlacementRecord) -> DemandView {
+    let mut seen = BTreeSet::new();
+    let listed = hub
+        .own_decisions(key)
+        .into_iter()
+        .flat_map(|decision| &decision.clusters);
+    let mut placed: Vec<Placed> = listed
+        .filter(|cluster| seen.insert(&cluster.name))
+        .map(|cluster| Placed {
+            cluster_name: Arc::clone(&cluster.name),
+            reason: cluster.reason.to_string(),
+            score: cluster.score,
+            state: String::new(),
+        })
+        .collect();
+    placed.sort_by(|a, b| a.cluster_name.cmp(&b.cluster_name));
+    let wanted = record.view.spec.number_of_clusters.map(i64::from);
+    let short = wanted.is_some_and(|wanted| i64::try_from(placed.len()).is_ok_and(|have| have < wanted));
+    let phase = match () {
+        () if record.terminating() => Phase::Releasing,
+        () if record.disabled() => Phase::Ignored,
+        () if placed.is_empty() => Phase::Pending,
+        () if short => Phase::Partial,
+        () => Phase::Bound,
+    };
+    DemandView {
+        object: Arc::clone(&record.object),
+        kind: "Placement",
+        phase,
+        placed,
+        wanted,
+    }
+}

@@ -1,0 +1,47 @@
+//! The kinds of Open Cluster Management that Berth serves when it owns the group, one file each. The same types give
+//! the schema and the read-only views.
+
+mod addon_placement_score;
+mod condition;
+mod managed_cluster;
+mod managed_cluster_set;
+mod managed_cluster_set_binding;
+mod placement;
+mod placement_decision;
+mod placement_rules;
+mod placement_spec;
+
+use std::sync::Arc;
+
+use meta::{Key, Kind, Object};
+
+pub(crate) use addon_placement_score::AddOnPlacementScore;
+pub(crate) use condition::Condition;
+pub(crate) use managed_cluster::{Amount, ManagedCluster, Taint};
+pub(crate) use managed_cluster_set::{ManagedClusterSet, SelectorType};
+pub(crate) use managed_cluster_set_binding::ManagedClusterSetBinding;
+pub(crate) use placement::{DecisionGroupStatus, Placement, PlacementStatus};
+pub(crate) use placement_decision::PlacementDecision;
+pub(crate) use placement_rules::claims_as_labels;
+pub(crate) use placement_spec::{
+    GroupStrategy, PlacementSpec, Predicate, PrioritizerConfig, PrioritizerPolicy, Toleration,
+};
+
+/// Every kind, in the order discovery lists them.
+pub(crate) fn all() -> Vec<Arc<dyn Kind>> {
+    vec![
+        Arc::new(addon_placement_score::AddOnPlacementScoreKind),
+        Arc::new(managed_cluster::ManagedClusterKind),
+        Arc::new(managed_cluster_set_binding::ManagedClusterSetBindingKind),
+        Arc::new(managed_cluster_set::ManagedClusterSetKind),
+        Arc::new(placement_decision::PlacementDecisionKind),
+        Arc::new(placement::PlacementKind),
+    ]
+}
+
+/// The typed view of `object`, or a sentence that says why it is none.
+pub(crate) fn view<T: serde::de::DeserializeOwned>(key: &Key, object: &Object) -> Result<T, String> {
+    object
+        .view()
+        .map_err(|error| format!("{key} is left out: {error}"))
+}

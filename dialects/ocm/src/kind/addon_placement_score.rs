@@ -1,0 +1,111 @@
+//! AddOnPlacementScore v1alpha1: scores of one cluster, pushed by anyone (seed "AddOnPlacementScore API", facts
+//! section 2).
+
+use std::collections::BTreeSet;
+use std::sync::LazyLock;
+
+use meta::kind::{ALL_VERBS, Write, name_and_age};
+use meta::{Cell, Column, FieldError, Kind, KindInfo, Object, Schema, Scope, Timestamp};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::Condition;
+use crate::names::GROUP;
+
+/// A bundle of scores of one cluster. It lives in the namespace that carries the cluster's name.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(default)]
+pub(crate) struct AddOnPlacementScore {
+    /// The scores, written by whoever measures them.
+    pub(crate) status: AddOnPlacementScoreStatus,
+}
+
+/// The scores of one cluster.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub(crate) struct AddOnPlacementScoreStatus {
+    /// The state of the scores.
+    #[schemars(extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["type"]))]
+    pub(crate) conditions: Vec<Condition>,
+    /// The scores, each name once.
+    #[schemars(extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["name"]))]
+    pub(crate) scores: Vec<ScoreItem>,
+    /// The instant after which the scores count as 0; without it they never expire.
+    #[schemars(with = "String", extend("format" = "date-time"))]
+    pub(crate) valid_until: Option<Timestamp>,
+}
+
+/// One score.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(default)]
+#[schemars(extend("required" = ["name"]))]
+pub(crate) struct ScoreItem {
+    /// The name of the score.
+    pub(crate) name: String,
+    /// The value, from -100 to 100; without one it is 0.
+    #[schemars(range(min = -100, max = 100))]
+    pub(crate) value: i32,
+}
+
+/// Serves AddOnPlacementScore.
+pub(super) struct AddOnPlacementScoreKind;
+
+static INFO: KindInfo = KindInfo {
+    group: GROUP,
+    versions: &["v1alpha1"],
+    storage_version: "v1alpha1",
+    kind: "AddOnPlacementScore",
+    plural: "addonplacementscores",
+    singular: "addonplacementscore",
+    short_names: &[],
+    categories: &[],
+    scope: Scope::Namespaced,
+    verbs: ALL_VERBS,
+    status: true,
+    unconditional_update: false,
+    strategic: false,
+};
+
+impl Kind for AddOnPlacementScoreKind {
+    fn info(&self) -> &KindInfo {
+        &INFO
+    }
+
+    fn schema(&self, _version: &str) -> &Schema {
+        static SCHEMA: LazyLock<Schema> = LazyLock::new(Schema::of::<AddOnPlacementScore>);
+        &SCHEMA
+    }
+
+    fn validate(&self, _write: &Write<'_>, new: &Value) -> Vec<FieldError> {
+        let scores = new.pointer("/status/scores").and_then(Value::as_array);
+        let mut seen = BTreeSet::new();
+        let mut errors = Vec::new();
+        for (index, score) in scores.into_iter().flatten().enumerate() {
+            let Some(name) = score.get("name").and_then(Value::as_str) else {
+                continue;
+            };
+            if name.is_empty() {
+                errors.push(FieldError::required(
+                    format!("status.scores[{index}].name"),
+                    "a score needs a name",
+                ));
+            } else if !seen.insert(name) {
+                errors.push(FieldError::duplicate(
+                    format!("status.scores[{index}].name"),
+                    name,
+                ));
+            }
+        }
+        errors
+    }
+
+    fn columns(&self) -> &[Column] {
+        const COLUMNS: &[Column] = &[Column::NAME, Column::AGE];
+        COLUMNS
+    }
+
+    fn row(&self, object: &Object) -> Vec<Cell> {
+        name_and_age(object)
+    }
+}

@@ -1,0 +1,44 @@
+//! `metav1.Condition`, as every status here uses it.
+
+use meta::Timestamp;
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+/// One aspect of the current state of the object.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+#[schemars(extend("required" = ["lastTransitionTime", "message", "reason", "status", "type"]))]
+pub(crate) struct Condition {
+    /// The type of the condition, in CamelCase, possibly with a domain before it.
+    #[schemars(length(max = 316))]
+    pub(crate) r#type: String,
+    /// True, False or Unknown.
+    #[schemars(extend("enum" = ["True", "False", "Unknown"]))]
+    pub(crate) status: String,
+    /// The generation of the object the condition was made for.
+    #[schemars(range(min = 0))]
+    pub(crate) observed_generation: Option<i64>,
+    /// The instant of the last change of status.
+    #[schemars(with = "String", extend("format" = "date-time"))]
+    pub(crate) last_transition_time: Option<Timestamp>,
+    /// A CamelCase token that says why the condition has its status.
+    #[schemars(length(min = 1, max = 1024))]
+    pub(crate) reason: String,
+    /// A sentence for people with the details.
+    #[schemars(length(max = 32768))]
+    pub(crate) message: String,
+}
+
+impl Condition {
+    /// The condition of `conditions` with this type.
+    pub(crate) fn find<'a>(conditions: &'a [Self], r#type: &str) -> Option<&'a Self> {
+        conditions.iter().find(|condition| condition.r#type == r#type)
+    }
+
+    /// The status of the condition with this type, empty when there is none: what a printer column shows.
+    pub(crate) fn status_of(conditions: &[Self], r#type: &str) -> String {
+        Self::find(conditions, r#type)
+            .map(|condition| condition.status.clone())
+            .unwrap_or_default()
+    }
+}

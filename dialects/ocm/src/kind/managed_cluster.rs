@@ -1,0 +1,328 @@
+//! ManagedCluster v1: a cluster on the hub, its taints, claims and capacity (facts section 2).
+
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
+use meta::kind::{ALL_VERBS, Operation, Write};
+use meta::{Cell, Column, FieldError, Kind, KindInfo, Object, Schema, Scope, Timestamp};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::Condition;
+use crate::names::{AVAILABLE, DEFAULT_SET, GROUP, JOINED, SET_LABEL};
+
+/// The desired state and the reported state of one managed cluster. Its namespace on the hub carries its name.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(default)]
+pub(crate) struct ManagedCluster {
+    /// How the hub treats the cluster.
+    pub(crate) spec: ManagedClusterSpec,
+    /// What is known about the cluster.
+    pub(crate) status: ManagedClusterStatus,
+}
+
+/// How the hub treats the cluster.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub(crate) struct ManagedClusterSpec {
+    /// Whether the hub accepts the agent of the cluster.
+    #[schemars(extend("default" = false))]
+    pub(crate) hub_accepts_client: bool,
+    /// How long the agent's lease lasts, in seconds.
+    #[schemars(extend("default" = 60))]
+    pub(crate) lease_duration_seconds: Option<i32>,
+    /// How to reach the API server of the cluster.
+    pub(crate) managed_cluster_client_configs: Vec<ClientConfig>,
+    /// Taints keep placements away that do not tolerate them.
+    #[schemars(extend("x-kubernetes-list-type" = "atomic"))]
+    pub(crate) taints: Vec<Taint>,
+}
+
+/// One way to reach the API server of the cluster.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+#[schemars(extend("required" = ["url"]))]
+pub(crate) struct ClientConfig {
+    /// The URL of the API server.
+    pub(crate) url: String,
+    /// The PEM bundle of the certificate authority that signed the server's certificate, in base64.
+    #[serde(rename = "caBundle")]
+    #[schemars(extend("format" = "byte"))]
+    pub(crate) ca_bundle: Option<String>,
+}
+
+/// A taint of a cluster.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+#[schemars(extend("required" = ["effect", "key"]))]
+pub(crate) struct Taint {
+    /// The key of the taint.
+    #[schemars(
+        length(max = 316),
+        regex(
+            pattern = r"^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])$"
+        )
+    )]
+    pub(crate) key: String,
+    /// The value of the taint, mostly empty.
+    #[schemars(length(max = 1024))]
+    pub(crate) value: String,
+    /// What the taint does to placements that do not tolerate it. NoSelect drops the cluster, PreferNoSelect changes
+    /// nothing, NoSelectIfNew drops it unless it is already selected.
+    #[schemars(extend("enum" = ["NoSelect", "PreferNoSelect", "NoSelectIfNew"]))]
+    pub(crate) effect: String,
+    /// When the taint was added; set by the server.
+    #[schemars(with = "String", extend("format" = "date-time", "nullable" = true))]
+    pub(crate) time_added: Option<Timestamp>,
+}
+
+/// What is known about the cluster.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub(crate) struct ManagedClusterStatus {
+    /// The state of the cluster, one entry per aspect.
+    #[schemars(extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["type"]))]
+    pub(crate) conditions: Vec<Condition>,
+    /// The total resources of the cluster, by resource name.
+    #[schemars(with = "BTreeMap<String, Quantity>")]
+    pub(crate) capacity: BTreeMap<String, Amount>,
+    /// The resources of the cluster that workload may use, by resource name.
+    #[schemars(with = "BTreeMap<String, Quantity>")]
+    pub(crate) allocatable: BTreeMap<String, Amount>,
+    /// The versions the cluster runs.
+    pub(crate) version: Version,
+    /// What the cluster says of itself, such as its id, region and platform.
+    #[schemars(extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["name"]))]
+    pub(crate) cluster_claims: Vec<ClusterClaim>,
+    /// The namespaces the hub manages on the cluster, with their state.
+    pub(crate) managed_namespaces: Vec<ManagedNamespaceStatus>,
+}
+
+/// A quantity as JSON carries it: text or a number.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(untagged)]
+pub(crate) enum Amount {
+    /// `500m`, `2Gi`.
+    Text(String),
+    /// `4`.
+    Number(serde_json::Number),
+}
+
+impl Amount {
+    /// The exact quantity; `None` where the text is none.
+    pub(crate) fn quantity(&self) -> Option<meta::quantity::Quantity> {
+        let parsed = match self {
+            Self::Text(text) => meta::quantity::Quantity::parse(text),
+            Self::Number(number) => meta::quantity::Quantity::parse(&number.to_string()),
+        };
+        parsed.ok()
+    }
+}
+
+/// A Kubernetes quantity, such as 500m or 2Gi.
+#[derive(JsonSchema)]
+#[schemars(extend(
+    "x-kubernetes-int-or-string" = true,
+    "pattern" = r"^(\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))(([KMGTPE]i)|[numkMGTPE]|([eE](\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))))?$"
+))]
+struct Quantity(#[expect(dead_code, reason = "the type only carries a schema")] Value);
+
+/// The versions the cluster runs.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(default)]
+pub(crate) struct Version {
+    /// The version of Kubernetes.
+    pub(crate) kubernetes: Option<String>,
+}
+
+/// What the cluster says of itself.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(default)]
+pub(crate) struct ClusterClaim {
+    /// The name of the claim.
+    #[schemars(length(min = 1, max = 253))]
+    pub(crate) name: String,
+    /// The value of the claim.
+    #[schemars(length(min = 1, max = 1024))]
+    pub(crate) value: String,
+}
+
+/// The state of one namespace the hub manages on the cluster.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+#[schemars(extend("required" = ["name"]))]
+pub(crate) struct ManagedNamespaceStatus {
+    /// The name of the namespace.
+    #[schemars(length(min = 1, max = 63))]
+    pub(crate) name: String,
+    /// The cluster set that asked for the namespace.
+    pub(crate) cluster_set: Option<String>,
+    /// Whether the namespace is there.
+    #[schemars(extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["type"]))]
+    pub(crate) conditions: Vec<Condition>,
+}
+
+/// Serves ManagedCluster.
+pub(super) struct ManagedClusterKind;
+
+static INFO: KindInfo = KindInfo {
+    group: GROUP,
+    versions: &["v1"],
+    storage_version: "v1",
+    kind: "ManagedCluster",
+    plural: "managedclusters",
+    singular: "managedcluster",
+    short_names: &["mcl", "mcls"],
+    categories: &[],
+    scope: Scope::Cluster,
+    verbs: ALL_VERBS,
+    status: true,
+    unconditional_update: false,
+    strategic: false,
+};
+
+const COLUMNS: &[Column] = &[
+    Column::NAME,
+    Column {
+        name: "Hub Accepted",
+        r#type: "boolean",
+        format: "",
+        description: "Whether the hub accepts the agent of the cluster",
+        priority: 0,
+    },
+    Column::text(
+        "Managed Cluster URLs",
+        "The URLs of the API server of the cluster",
+    ),
+    Column::text("Joined", "Whether the agent of the cluster has joined"),
+    Column::text("Available", "Whether the cluster is available"),
+    Column::AGE,
+];
+
+impl Kind for ManagedClusterKind {
+    fn info(&self) -> &KindInfo {
+        &INFO
+    }
+
+    fn schema(&self, _version: &str) -> &Schema {
+        static SCHEMA: LazyLock<Schema> = LazyLock::new(Schema::of::<ManagedCluster>);
+        &SCHEMA
+    }
+
+    fn prepare(&self, write: &Write<'_>, new: &mut Value) {
+        if matches!(write.operation, Operation::Subresource(_)) {
+            return;
+        }
+        put_into_default_set(new);
+        stamp_taints(write, new);
+    }
+
+    fn validate(&self, write: &Write<'_>, new: &Value) -> Vec<FieldError> {
+        match write.operation {
+            Operation::Update => taint_errors(write, new),
+            Operation::Create | Operation::Subresource(_) => Vec::new(),
+        }
+    }
+
+    fn columns(&self) -> &[Column] {
+        COLUMNS
+    }
+
+    fn row(&self, object: &Object) -> Vec<Cell> {
+        let view: ManagedCluster = object.view().unwrap_or_default();
+        let urls: Vec<&str> = view
+            .spec
+            .managed_cluster_client_configs
+            .iter()
+            .map(|config| config.url.as_str())
+            .collect();
+        vec![
+            object.meta().name.as_str().into(),
+            Cell::Value(view.spec.hub_accepts_client.into()),
+            urls.join(",").into(),
+            Condition::status_of(&view.status.conditions, JOINED).into(),
+            Condition::status_of(&view.status.conditions, AVAILABLE).into(),
+            Cell::Age(object.meta().creation_timestamp),
+        ]
+    }
+}
+
+/// A cluster that names no set belongs to the set `default`.
+fn put_into_default_set(new: &mut Value) {
+    let Some(metadata) = new.get_mut("metadata").and_then(Value::as_object_mut) else {
+        return;
+    };
+    let labels = metadata
+        .entry("labels")
+        .or_insert_with(|| Value::Object(serde_json::Map::new()));
+    if labels.is_null() {
+        *labels = Value::Object(serde_json::Map::new());
+    }
+    let Some(labels) = labels.as_object_mut() else {
+        return;
+    };
+    let set = labels.entry(SET_LABEL).or_insert_with(|| DEFAULT_SET.into());
+    if set.as_str() == Some("") {
+        *set = DEFAULT_SET.into();
+    }
+}
+
+/// Sets `timeAdded`: on create of every taint, on update of new and changed taints and of unchanged ones sent without.
+fn stamp_taints(write: &Write<'_>, new: &mut Value) {
+    let now = meta::time::rfc3339(write.now);
+    let Some(taints) = new.pointer_mut("/spec/taints").and_then(Value::as_array_mut) else {
+        return;
+    };
+    for taint in taints.iter_mut().filter_map(Value::as_object_mut) {
+        let given = taint.get("timeAdded").is_some_and(|time| !time.is_null());
+        let stamp = match write.operation {
+            Operation::Create => Value::String(now.clone()),
+            _ if given => continue,
+            _ => unchanged_time(write.old, taint).unwrap_or_else(|| Value::String(now.clone())),
+        };
+        taint.insert("timeAdded".to_owned(), stamp);
+    }
+}
+
+/// The stored `timeAdded` of a taint that is there already with the same key, value and effect.
+fn unchanged_time(old: Option<&Value>, taint: &serde_json::Map<String, Value>) -> Option<Value> {
+    let text = |value: Option<&Value>| value.and_then(Value::as_str).unwrap_or_default().to_owned();
+    let same = |known: &Value, name: &str| text(known.get(name)) == text(taint.get(name));
+    let known = old?.pointer("/spec/taints")?.as_array()?;
+    let found = known
+        .iter()
+        .find(|known| ["key", "value", "effect"].iter().all(|name| same(known, name)))?;
+    found.get("timeAdded").cloned()
+}
+
+/// The client may not choose `timeAdded`: only the stored time of an unchanged taint passes, beside the stamp that
+/// `prepare` set itself.
+fn taint_errors(write: &Write<'_>, new: &Value) -> Vec<FieldError> {
+    let Some(taints) = new.pointer("/spec/taints").and_then(Value::as_array) else {
+        return Vec::new();
+    };
+    let instant = |value: &Value| value.as_str().and_then(meta::time::parse);
+    let now = meta::time::parse(&meta::time::rfc3339(write.now));
+    let mut errors = Vec::new();
+    for (index, taint) in taints.iter().enumerate() {
+        let (Some(fields), Some(time)) = (
+            taint.as_object(),
+            taint.get("timeAdded").filter(|time| !time.is_null()),
+        ) else {
+            continue;
+        };
+        let allowed = match unchanged_time(write.old, fields) {
+            Some(stored) => stored.is_null() || instant(&stored) == instant(time),
+            None => instant(time) == now,
+        };
+        if !allowed {
+            errors.push(FieldError::invalid(
+                format!("spec.taints[{index}].timeAdded"),
+                time.clone(),
+                "is set by the server: leave it out, or send the stored value of an unchanged taint",
+            ));
+        }
+    }
+    errors
+}

@@ -1,0 +1,141 @@
+//! ManagedClusterSet v1beta2: a named group of clusters (facts section 2).
+
+use std::sync::LazyLock;
+
+use meta::kind::{ALL_VERBS, Operation, Write};
+use meta::selector::{LabelSelector, Selector};
+use meta::{Cell, Column, FieldError, Kind, KindInfo, Object, Schema, Scope};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::Condition;
+use crate::names::GROUP;
+
+/// A group of clusters that placements may choose from once the set is bound to their namespace.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(default)]
+pub(crate) struct ManagedClusterSet {
+    /// Which clusters belong to the set.
+    #[schemars(extend("default" = {"clusterSelector": {"selectorType": "ExclusiveClusterSetLabel"}}))]
+    pub(crate) spec: ManagedClusterSetSpec,
+    /// What is known about the set.
+    pub(crate) status: ManagedClusterSetStatus,
+}
+
+/// Which clusters belong to the set.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub(crate) struct ManagedClusterSetSpec {
+    /// How clusters become members.
+    #[schemars(extend("default" = {"selectorType": "ExclusiveClusterSetLabel"}))]
+    pub(crate) cluster_selector: ClusterSelector,
+    /// Namespaces the hub keeps on every cluster of the set.
+    #[schemars(extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["name"]))]
+    pub(crate) managed_namespaces: Vec<ManagedNamespace>,
+}
+
+/// How clusters become members.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub(crate) struct ClusterSelector {
+    /// ExclusiveClusterSetLabel takes the clusters whose set label names this set; LabelSelector takes those the
+    /// label selector matches.
+    #[schemars(with = "String", extend("enum" = ["ExclusiveClusterSetLabel", "LabelSelector"], "default" = "ExclusiveClusterSetLabel"))]
+    pub(crate) selector_type: SelectorType,
+    /// The labels of the members, for the type LabelSelector; an empty selector takes every cluster, none takes none.
+    pub(crate) label_selector: Option<LabelSelector>,
+}
+
+/// How clusters become members.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+pub(crate) enum SelectorType {
+    /// By the label that names the set.
+    #[default]
+    #[serde(alias = "")]
+    ExclusiveClusterSetLabel,
+    /// By the selector of the set.
+    LabelSelector,
+}
+
+/// A namespace the hub keeps on every cluster of the set.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(default)]
+#[schemars(extend("required" = ["name"]))]
+pub(crate) struct ManagedNamespace {
+    /// The name of the namespace.
+    #[schemars(length(min = 1, max = 63))]
+    pub(crate) name: String,
+}
+
+/// What is known about the set.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(default)]
+pub(crate) struct ManagedClusterSetStatus {
+    /// The state of the set, such as whether it has members.
+    #[schemars(extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["type"]))]
+    pub(crate) conditions: Vec<Condition>,
+}
+
+/// Serves ManagedClusterSet.
+pub(super) struct ManagedClusterSetKind;
+
+static INFO: KindInfo = KindInfo {
+    group: GROUP,
+    versions: &["v1beta2"],
+    storage_version: "v1beta2",
+    kind: "ManagedClusterSet",
+    plural: "managedclustersets",
+    singular: "managedclusterset",
+    short_names: &["mclset", "mclsets"],
+    categories: &[],
+    scope: Scope::Cluster,
+    verbs: ALL_VERBS,
+    status: true,
+    unconditional_update: false,
+    strategic: false,
+};
+
+const COLUMNS: &[Column] = &[
+    Column::NAME,
+    Column::text("Empty", "Whether the set has no members"),
+    Column::AGE,
+];
+
+impl Kind for ManagedClusterSetKind {
+    fn info(&self) -> &KindInfo {
+        &INFO
+    }
+
+    fn schema(&self, _version: &str) -> &Schema {
+        static SCHEMA: LazyLock<Schema> = LazyLock::new(Schema::of::<ManagedClusterSet>);
+        &SCHEMA
+    }
+
+    fn validate(&self, write: &Write<'_>, new: &Value) -> Vec<FieldError> {
+        if matches!(write.operation, Operation::Subresource(_)) {
+            return Vec::new();
+        }
+        // What does not even parse has been refused by the schema.
+        let Ok(view) = ManagedClusterSet::deserialize(new) else {
+            return Vec::new();
+        };
+        let selector = view.spec.cluster_selector.label_selector;
+        selector
+            .and_then(|selector| Selector::compile(&selector, "spec.clusterSelector.labelSelector").err())
+            .unwrap_or_default()
+    }
+
+    fn columns(&self) -> &[Column] {
+        COLUMNS
+    }
+
+    fn row(&self, object: &Object) -> Vec<Cell> {
+        let view: ManagedClusterSet = object.view().unwrap_or_default();
+        vec![
+            object.meta().name.as_str().into(),
+            Condition::status_of(&view.status.conditions, "ClusterSetEmpty").into(),
+            Cell::Age(object.meta().creation_timestamp),
+        ]
+    }
+}

@@ -1,0 +1,95 @@
+//! ManagedClusterSetBinding v1beta2: lets the placements of a namespace choose from a set (facts section 2).
+
+use std::sync::LazyLock;
+
+use meta::kind::{ALL_VERBS, Operation, Write, name_and_age};
+use meta::{Cell, Column, FieldError, Kind, KindInfo, Object, Schema, Scope};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::Condition;
+use crate::names::GROUP;
+
+/// Binds a cluster set to the namespace of the binding. The binding carries the name of the set.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(default)]
+#[schemars(extend("required" = ["spec"]))]
+pub(crate) struct ManagedClusterSetBinding {
+    /// Which set is bound.
+    pub(crate) spec: ManagedClusterSetBindingSpec,
+    /// What is known about the binding.
+    pub(crate) status: ManagedClusterSetBindingStatus,
+}
+
+/// Which set is bound.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+#[schemars(extend("required" = ["clusterSet"]))]
+pub(crate) struct ManagedClusterSetBindingSpec {
+    /// The name of the set; the binding must have the same name.
+    #[schemars(length(min = 1))]
+    pub(crate) cluster_set: String,
+}
+
+/// What is known about the binding.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(default)]
+pub(crate) struct ManagedClusterSetBindingStatus {
+    /// The state of the binding, such as whether its set exists.
+    #[schemars(extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["type"]))]
+    pub(crate) conditions: Vec<Condition>,
+}
+
+/// Serves ManagedClusterSetBinding.
+pub(super) struct ManagedClusterSetBindingKind;
+
+static INFO: KindInfo = KindInfo {
+    group: GROUP,
+    versions: &["v1beta2"],
+    storage_version: "v1beta2",
+    kind: "ManagedClusterSetBinding",
+    plural: "managedclustersetbindings",
+    singular: "managedclustersetbinding",
+    short_names: &["mclsetbinding", "mclsetbindings"],
+    categories: &[],
+    scope: Scope::Namespaced,
+    verbs: ALL_VERBS,
+    status: true,
+    unconditional_update: false,
+    strategic: false,
+};
+
+impl Kind for ManagedClusterSetBindingKind {
+    fn info(&self) -> &KindInfo {
+        &INFO
+    }
+
+    fn schema(&self, _version: &str) -> &Schema {
+        static SCHEMA: LazyLock<Schema> = LazyLock::new(Schema::of::<ManagedClusterSetBinding>);
+        &SCHEMA
+    }
+
+    fn validate(&self, write: &Write<'_>, new: &Value) -> Vec<FieldError> {
+        if matches!(write.operation, Operation::Subresource(_)) {
+            return Vec::new();
+        }
+        let text = |path: &str| new.pointer(path).and_then(Value::as_str).unwrap_or_default();
+        let (name, set) = (text("/metadata/name"), text("/spec/clusterSet"));
+        // A missing set has been refused by the schema.
+        if set.is_empty() || name == set {
+            return Vec::new();
+        }
+        let detail = format!("must equal metadata.name \"{name}\": a binding carries the name of its set");
+        vec![FieldError::invalid("spec.clusterSet", set, detail)]
+    }
+
+    fn columns(&self) -> &[Column] {
+        const COLUMNS: &[Column] = &[Column::NAME, Column::AGE];
+        COLUMNS
+    }
+
+    fn row(&self, object: &Object) -> Vec<Cell> {
+        name_and_age(object)
+    }
+}

@@ -1,0 +1,118 @@
+//! Placement v1beta1 and v1alpha1: asks for clusters (facts sections 1, 2 and 7). The two versions differ in
+//! `apiVersion` only.
+
+use std::sync::LazyLock;
+
+use meta::kind::{ALL_VERBS, Operation, Write};
+use meta::{Cell, Column, FieldError, Kind, KindInfo, Object, Schema, Scope, Timestamp};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::{Condition, PlacementSpec, placement_rules};
+use crate::names::{GROUP, SATISFIED};
+
+/// Asks for clusters of the sets bound to the namespace. The answer is in PlacementDecision objects.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(default)]
+pub(crate) struct Placement {
+    /// Which clusters are wanted, and how many.
+    pub(crate) spec: PlacementSpec,
+    /// What was found.
+    pub(crate) status: PlacementStatus,
+}
+
+/// What was found.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub(crate) struct PlacementStatus {
+    /// How many clusters are selected.
+    pub(crate) number_of_selected_clusters: i32,
+    /// The groups of selected clusters, with the objects that list them.
+    pub(crate) decision_groups: Vec<DecisionGroupStatus>,
+    /// Whether the placement is satisfied and understood.
+    #[schemars(extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["type"]))]
+    pub(crate) conditions: Vec<Condition>,
+    /// When scores last changed the decisions. Kept, not written.
+    #[schemars(with = "String", extend("format" = "date-time"))]
+    pub(crate) last_score_update_time: Option<Timestamp>,
+}
+
+/// One group of selected clusters.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub(crate) struct DecisionGroupStatus {
+    /// The index of the group, from 0.
+    pub(crate) decision_group_index: i32,
+    /// The name of the group, empty for those without one.
+    pub(crate) decision_group_name: String,
+    /// The names of the PlacementDecisions that list the clusters of the group.
+    pub(crate) decisions: Vec<String>,
+    /// How many clusters are in the group.
+    #[schemars(extend("default" = 0))]
+    pub(crate) cluster_count: i32,
+}
+
+/// Serves Placement.
+pub(super) struct PlacementKind;
+
+static INFO: KindInfo = KindInfo {
+    group: GROUP,
+    versions: &["v1beta1", "v1alpha1"],
+    storage_version: "v1beta1",
+    kind: "Placement",
+    plural: "placements",
+    singular: "placement",
+    short_names: &[],
+    categories: &[],
+    scope: Scope::Namespaced,
+    verbs: ALL_VERBS,
+    status: true,
+    unconditional_update: false,
+    strategic: false,
+};
+
+const COLUMNS: &[Column] = &[
+    Column::NAME,
+    Column::text("Succeeded", "Whether every wanted cluster was found"),
+    Column::text("Reason", "Why the placement is satisfied or not"),
+    Column::text("SelectedClusters", "How many clusters are selected").integer(),
+];
+
+impl Kind for PlacementKind {
+    fn info(&self) -> &KindInfo {
+        &INFO
+    }
+
+    fn schema(&self, _version: &str) -> &Schema {
+        static SCHEMA: LazyLock<Schema> = LazyLock::new(Schema::of::<Placement>);
+        &SCHEMA
+    }
+
+    fn validate(&self, write: &Write<'_>, new: &Value) -> Vec<FieldError> {
+        if matches!(write.operation, Operation::Subresource(_)) {
+            return Vec::new();
+        }
+        // What does not even parse has been refused by the schema.
+        new.get("spec")
+            .and_then(|spec| PlacementSpec::deserialize(spec).ok())
+            .map(|spec| placement_rules::errors(&spec))
+            .unwrap_or_default()
+    }
+
+    fn columns(&self) -> &[Column] {
+        COLUMNS
+    }
+
+    fn row(&self, object: &Object) -> Vec<Cell> {
+        let view: Placement = object.view().unwrap_or_default();
+        let satisfied = Condition::find(&view.status.conditions, SATISFIED);
+        let text = |read: fn(&Condition) -> &String| satisfied.map(|condition| read(condition).clone());
+        vec![
+            object.meta().name.as_str().into(),
+            text(|condition| &condition.status).unwrap_or_default().into(),
+            text(|condition| &condition.reason).unwrap_or_default().into(),
+            i64::from(view.status.number_of_selected_clusters).into(),
+        ]
+    }
+}

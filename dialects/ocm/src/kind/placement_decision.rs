@@ -1,0 +1,95 @@
+//! PlacementDecision v1beta1 and v1alpha1: the clusters a Placement selected, at most 100 per object (facts section 2).
+
+use std::sync::LazyLock;
+
+use meta::kind::{ALL_VERBS, Write, name_and_age};
+use meta::{Cell, Column, FieldError, Kind, KindInfo, Object, Schema, Scope};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::names::{DECISIONS_PER_OBJECT, GROUP};
+
+/// A part of the clusters a Placement selected. The label cluster.open-cluster-management.io/placement names it.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(default)]
+pub(crate) struct PlacementDecision {
+    /// The selected clusters.
+    pub(crate) status: PlacementDecisionStatus,
+}
+
+/// The selected clusters.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(default)]
+pub(crate) struct PlacementDecisionStatus {
+    /// The selected clusters, by name, at most 100.
+    pub(crate) decisions: Vec<ClusterDecision>,
+}
+
+/// One selected cluster.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+#[schemars(extend("required" = ["clusterName", "reason"]))]
+pub(crate) struct ClusterDecision {
+    /// The name of the ManagedCluster.
+    pub(crate) cluster_name: String,
+    /// Why the cluster was selected, mostly empty.
+    pub(crate) reason: String,
+    /// The score the cluster had when it was selected, where it is kept.
+    pub(crate) score: Option<i64>,
+}
+
+/// Serves PlacementDecision.
+pub(super) struct PlacementDecisionKind;
+
+static INFO: KindInfo = KindInfo {
+    group: GROUP,
+    versions: &["v1beta1", "v1alpha1"],
+    storage_version: "v1beta1",
+    kind: "PlacementDecision",
+    plural: "placementdecisions",
+    singular: "placementdecision",
+    short_names: &[],
+    categories: &[],
+    scope: Scope::Namespaced,
+    verbs: ALL_VERBS,
+    status: true,
+    unconditional_update: false,
+    strategic: false,
+};
+
+impl Kind for PlacementDecisionKind {
+    fn info(&self) -> &KindInfo {
+        &INFO
+    }
+
+    fn schema(&self, _version: &str) -> &Schema {
+        static SCHEMA: LazyLock<Schema> = LazyLock::new(Schema::of::<PlacementDecision>);
+        &SCHEMA
+    }
+
+    fn validate(&self, _write: &Write<'_>, new: &Value) -> Vec<FieldError> {
+        let have = new
+            .pointer("/status/decisions")
+            .and_then(Value::as_array)
+            .map_or(0, Vec::len);
+        if have > DECISIONS_PER_OBJECT {
+            vec![FieldError::too_many(
+                "status.decisions",
+                have,
+                DECISIONS_PER_OBJECT,
+            )]
+        } else {
+            Vec::new()
+        }
+    }
+
+    fn columns(&self) -> &[Column] {
+        const COLUMNS: &[Column] = &[Column::NAME, Column::AGE];
+        COLUMNS
+    }
+
+    fn row(&self, object: &Object) -> Vec<Cell> {
+        name_and_age(object)
+    }
+}

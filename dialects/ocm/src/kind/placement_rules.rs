@@ -1,0 +1,142 @@
+//! What a Placement's spec must satisfy beyond its schema: all errors at once, each at its field.
+//!
+//! The rules refuse on write whatever would make the placement Misconfigured later, and what facts section 8 shows to
+//! break schedulers.
+
+use std::collections::BTreeMap;
+
+use meta::FieldError;
+use meta::selector::{LabelSelector, Selector};
+
+use super::placement_spec::{
+    ClaimSelector, ClusterSelector, GroupStrategy, PlacementSpec, PrioritizerPolicy, Toleration,
+};
+use crate::cel;
+use crate::policy::{Coordinate, GroupSize, prioritizers};
+
+/// Every violation in `spec`.
+pub(super) fn errors(spec: &PlacementSpec) -> Vec<FieldError> {
+    let mut errors = Vec::new();
+    for (index, predicate) in spec.predicates.iter().enumerate() {
+        let path = format!("spec.predicates[{index}].requiredClusterSelector");
+        cluster_selector(&predicate.required_cluster_selector, &path, &mut errors);
+    }
+    prioritizer_policy(&spec.prioritizer_policy, &mut errors);
+    for (index, toleration) in spec.tolerations.iter().enumerate() {
+        tolerates(toleration, &format!("spec.tolerations[{index}]"), &mut errors);
+    }
+    groups(&spec.decision_strategy.group_strategy, &mut errors);
+    errors
+}
+
+/// The label selector that stands for a claim selector: the same operators, no `matchLabels`.
+pub(crate) fn claims_as_labels(claims: &ClaimSelector) -> LabelSelector {
+    LabelSelector {
+        match_expressions: claims.match_expressions.clone(),
+        ..LabelSelector::default()
+    }
+}
+
+fn selectors(labels: &LabelSelector, claims: &ClaimSelector, path: &str, errors: &mut Vec<FieldError>) {
+    errors.extend(
+        Selector::compile(labels, &format!("{path}.labelSelector"))
+            .err()
+            .unwrap_or_default(),
+    );
+    let claims = claims_as_labels(claims);
+    errors.extend(
+        Selector::compile(&claims, &format!("{path}.claimSelector"))
+            .err()
+            .unwrap_or_default(),
+    );
+}
+
+fn cluster_selector(selector: &ClusterSelector, path: &str, errors: &mut Vec<FieldError>) {
+    selectors(&selector.label_selector, &selector.claim_selector, path, errors);
+    for (index, source) in selector.cel_selector.cel_expressions.iter().enumerate() {
+        if let Err(problem) = cel::compile(source) {
+            let path = format!("{path}.celSelector.celExpressions[{index}]");
+            errors.push(FieldError::invalid(path, source.as_str(), problem));
+        }
+    }
+}
+
+fn prioritizer_policy(policy: &PrioritizerPolicy, errors: &mut Vec<FieldError>) {
+    const PATH: &str = "spec.prioritizerPolicy";
+    if !matches!(policy.mode.as_str(), "" | "Additive" | "Exact") {
+        let mode = policy.mode.as_str();
+        errors.push(FieldError::not_supported(
+            format!("{PATH}.mode"),
+            mode,
+            &["Additive", "Exact"],
+        ));
+    }
+    let mut seen: BTreeMap<Coordinate, usize> = BTreeMap::new();
+    for (index, config) in policy.configurations.iter().enumerate() {
+        let path = format!("{PATH}.configurations[{index}]");
+        let coordinate = match Coordinate::of(config) {
+            Ok(coordinate) => coordinate,
+            Err(problem) => {
+                errors.push(problem.into_field_error(&path));
+                continue;
+            }
+        };
+        if let Coordinate::BuiltIn(name) = &coordinate
+            && config.weight != Some(0)
+            && !prioritizers::BUILT_IN.contains(&name.as_str())
+        {
+            let path = format!("{path}.{}", Coordinate::built_in_field(config));
+            errors.push(FieldError::not_supported(
+                path,
+                name.as_str(),
+                prioritizers::BUILT_IN,
+            ));
+        }
+        let text = coordinate.to_string();
+        if seen.insert(coordinate, index).is_some() {
+            errors.push(FieldError::duplicate(path, text));
+        }
+    }
+}
+
+/// The shape of one toleration (facts section 3, TaintToleration).
+fn tolerates(toleration: &Toleration, path: &str, errors: &mut Vec<FieldError>) {
+    let operator = toleration.operator.as_str();
+    if !matches!(operator, "" | "Equal" | "Exists") {
+        errors.push(FieldError::not_supported(
+            format!("{path}.operator"),
+            operator,
+            &["Equal", "Exists"],
+        ));
+    }
+    if toleration.key.is_empty() && operator != "Exists" {
+        let detail = "must be Exists when key is empty, which means every key and value";
+        errors.push(FieldError::invalid(format!("{path}.operator"), operator, detail));
+    }
+    if operator == "Exists" && !toleration.value.is_empty() {
+        let detail = "must be empty when operator is Exists";
+        errors.push(FieldError::invalid(
+            format!("{path}.value"),
+            toleration.value.as_str(),
+            detail,
+        ));
+    }
+}
+
+fn groups(strategy: &GroupStrategy, errors: &mut Vec<FieldError>) {
+    const PATH: &str = "spec.decisionStrategy.groupStrategy";
+    for (index, group) in strategy.decision_groups.iter().enumerate() {
+        let selector = &group.group_cluster_selector;
+        let path = format!("{PATH}.decisionGroups[{index}].groupClusterSelector");
+        selectors(&selector.label_selector, &selector.claim_selector, &path, errors);
+    }
+    if let Some(size) = &strategy.clusters_per_decision_group
+        && let Err(problem) = GroupSize::parse(size)
+    {
+        errors.push(FieldError::invalid(
+            format!("{PATH}.clustersPerDecisionGroup"),
+            size.clone(),
+            problem,
+        ));
+    }
+}

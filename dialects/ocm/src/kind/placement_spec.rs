@@ -1,0 +1,216 @@
+//! `Placement.spec`: which clusters are wanted, and how many (facts section 2, seed "Placement API").
+
+use meta::selector::{LabelSelector, LabelSelectorRequirement};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::Value;
+
+/// Which clusters are wanted, and how many.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub(crate) struct PlacementSpec {
+    /// The cluster sets to choose from; empty means every set bound to the namespace.
+    pub(crate) cluster_sets: Vec<String>,
+    /// How many clusters are wanted; unset means every cluster that fits.
+    #[schemars(range(min = 0))]
+    pub(crate) number_of_clusters: Option<i32>,
+    /// What a cluster must look like; one matching predicate is enough.
+    #[schemars(extend("x-kubernetes-list-type" = "atomic"))]
+    pub(crate) predicates: Vec<Predicate>,
+    /// How the clusters that fit are ranked.
+    pub(crate) prioritizer_policy: PrioritizerPolicy,
+    /// How the selection spreads over topologies. Kept, not acted on.
+    pub(crate) spread_policy: SpreadPolicy,
+    /// The taints of clusters this placement puts up with.
+    #[schemars(extend("x-kubernetes-list-type" = "atomic"))]
+    pub(crate) tolerations: Vec<Toleration>,
+    /// How the selected clusters are divided into groups.
+    pub(crate) decision_strategy: DecisionStrategy,
+    /// The order of the decisions. Kept, not acted on.
+    #[schemars(extend("enum" = ["ClusterName", "Score"], "default" = "ClusterName"))]
+    pub(crate) sort_by: Option<String>,
+    /// How often score changes may alter the decisions. Kept, not acted on.
+    #[schemars(regex(pattern = r"^([0-9]+(h|m|s))+$"), extend("default" = "1m"))]
+    pub(crate) score_rate_limit: Option<String>,
+}
+
+/// One predicate.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub(crate) struct Predicate {
+    /// What a cluster must look like; every given selector must match.
+    pub(crate) required_cluster_selector: ClusterSelector,
+}
+
+/// Selectors over one cluster, all of which must match.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub(crate) struct ClusterSelector {
+    /// A selector over the labels of the cluster.
+    pub(crate) label_selector: LabelSelector,
+    /// A selector over the claims of the cluster.
+    pub(crate) claim_selector: ClaimSelector,
+    /// Expressions over the cluster as a whole.
+    pub(crate) cel_selector: CelSelector,
+}
+
+/// A selector over the claims of a cluster.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub(crate) struct ClaimSelector {
+    /// Requirements on single claims, all of which must hold.
+    #[schemars(extend("x-kubernetes-list-type" = "atomic"))]
+    pub(crate) match_expressions: Vec<LabelSelectorRequirement>,
+}
+
+/// Expressions over a cluster as a whole.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub(crate) struct CelSelector {
+    /// CEL expressions over the variable managedCluster, all of which must be true.
+    pub(crate) cel_expressions: Vec<String>,
+}
+
+/// How the clusters that fit are ranked.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(default)]
+pub(crate) struct PrioritizerPolicy {
+    /// Additive adds to the default prioritizers Balance and Steady and overrides them; Exact uses only what is listed.
+    #[schemars(extend("default" = "Additive"))]
+    pub(crate) mode: String,
+    /// The prioritizers, with their weights.
+    #[schemars(extend("x-kubernetes-list-type" = "atomic"))]
+    pub(crate) configurations: Vec<PrioritizerConfig>,
+}
+
+/// One prioritizer with its weight.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub(crate) struct PrioritizerConfig {
+    /// The name of a built-in prioritizer. Use scoreCoordinate instead, which wins when both are given.
+    pub(crate) name: String,
+    /// Which score is meant.
+    pub(crate) score_coordinate: Option<ScoreCoordinate>,
+    /// What the score is multiplied with, from -10 to 10; 0 turns the prioritizer off, a negative weight prefers the
+    /// clusters with the lowest score.
+    #[schemars(range(min = -10, max = 10), extend("default" = 1))]
+    pub(crate) weight: Option<i32>,
+}
+
+/// Which score is meant.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub(crate) struct ScoreCoordinate {
+    /// BuiltIn (also spelled BuildIn) for a built-in prioritizer, AddOn for a score of AddOnPlacementScore objects.
+    #[schemars(extend("enum" = ["BuiltIn", "BuildIn", "AddOn", ""], "default" = "BuiltIn"))]
+    pub(crate) r#type: String,
+    /// The built-in prioritizer: Balance, Steady, ResourceAllocatableCPU or ResourceAllocatableMemory.
+    pub(crate) built_in: String,
+    /// The same as builtIn, as the first versions of the API spelled it.
+    pub(crate) build_in: String,
+    /// The score of AddOnPlacementScore objects, for the type AddOn.
+    pub(crate) add_on: Option<AddOnScore>,
+}
+
+/// A score of AddOnPlacementScore objects.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+#[schemars(extend("required" = ["resourceName", "scoreName"]))]
+pub(crate) struct AddOnScore {
+    /// The name of the AddOnPlacementScore in the namespace of each cluster.
+    pub(crate) resource_name: String,
+    /// The name of the score in it.
+    pub(crate) score_name: String,
+}
+
+/// A taint this placement puts up with.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub(crate) struct Toleration {
+    /// The key of the taint; empty, with the operator Exists, means every key.
+    #[schemars(length(max = 316))]
+    pub(crate) key: String,
+    /// How the value is compared: Equal, or Exists for any value.
+    #[schemars(extend("default" = "Equal"))]
+    pub(crate) operator: String,
+    /// The value of the taint, for the operator Equal.
+    #[schemars(length(max = 1024))]
+    pub(crate) value: String,
+    /// The effect of the taint; empty means every effect.
+    #[schemars(extend("enum" = ["NoSelect", "PreferNoSelect", "NoSelectIfNew", ""]))]
+    pub(crate) effect: String,
+    /// How long the taint is put up with, in seconds since it was added; unset means forever.
+    pub(crate) toleration_seconds: Option<i64>,
+}
+
+/// How the selection spreads over topologies.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub(crate) struct SpreadPolicy {
+    /// Constraints, the first one most important.
+    #[schemars(length(max = 8), extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["topologyKey", "topologyKeyType"]))]
+    pub(crate) spread_constraints: Vec<SpreadConstraint>,
+}
+
+/// One constraint on how the selection spreads.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+#[schemars(extend("required" = ["topologyKey", "topologyKeyType"]))]
+pub(crate) struct SpreadConstraint {
+    /// The label or claim whose values are the topologies.
+    #[schemars(length(max = 316))]
+    pub(crate) topology_key: String,
+    /// Whether the key is that of a label or of a claim.
+    #[schemars(extend("enum" = ["Label", "Claim"]))]
+    pub(crate) topology_key_type: String,
+    /// How uneven the topologies may be.
+    #[schemars(range(min = 1), extend("default" = 1))]
+    pub(crate) max_skew: Option<i32>,
+    /// What happens when the constraint cannot be met.
+    #[schemars(extend("enum" = ["DoNotSchedule", "ScheduleAnyway"], "default" = "ScheduleAnyway"))]
+    pub(crate) when_unsatisfiable: Option<String>,
+}
+
+/// How the selected clusters are divided into groups.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub(crate) struct DecisionStrategy {
+    /// The groups.
+    pub(crate) group_strategy: GroupStrategy,
+}
+
+/// The groups of selected clusters.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub(crate) struct GroupStrategy {
+    /// The groups with names, filled in order; the clusters none of them takes form groups without a name.
+    pub(crate) decision_groups: Vec<DecisionGroup>,
+    /// The largest number of clusters in one group, or that share of all selected clusters.
+    #[schemars(extend("x-kubernetes-int-or-string" = true, "default" = "100%", "pattern" = r"^((100|[1-9][0-9]?)%|[1-9][0-9]*)$"))]
+    pub(crate) clusters_per_decision_group: Option<Value>,
+}
+
+/// A group with a name.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+#[schemars(extend("required" = ["groupName"]))]
+pub(crate) struct DecisionGroup {
+    /// The name of the group.
+    #[schemars(
+        length(min = 2, max = 63),
+        regex(pattern = r"^[a-zA-Z0-9][-A-Za-z0-9_.]*[a-zA-Z0-9]$")
+    )]
+    pub(crate) group_name: String,
+    /// Which of the selected clusters belong to the group.
+    pub(crate) group_cluster_selector: GroupClusterSelector,
+}
+
+/// Which of the selected clusters belong to a group.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub(crate) struct GroupClusterSelector {
+    /// A selector over the labels of the cluster.
+    pub(crate) label_selector: LabelSelector,
+    /// A selector over the claims of the cluster.
+    pub(crate) claim_selector: ClaimSelector,
+}

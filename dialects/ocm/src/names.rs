@@ -1,0 +1,48 @@
+//! The names Open Cluster Management gives its group, resources, labels, annotations and conditions (facts sections
+//! 1 to 3 and 7).
+
+use meta::GroupResource;
+
+/// The API group of every kind here.
+pub(crate) const GROUP: &str = "cluster.open-cluster-management.io";
+/// `cluster.open-cluster-management.io/v1beta1`: what owner references to a Placement name.
+pub(crate) const PLACEMENT_API_VERSION: &str = "cluster.open-cluster-management.io/v1beta1";
+
+/// ManagedCluster.
+pub(crate) const CLUSTERS: GroupResource = GroupResource::new(GROUP, "managedclusters");
+/// ManagedClusterSet.
+pub(crate) const SETS: GroupResource = GroupResource::new(GROUP, "managedclustersets");
+/// ManagedClusterSetBinding.
+pub(crate) const BINDINGS: GroupResource = GroupResource::new(GROUP, "managedclustersetbindings");
+/// Placement.
+pub(crate) const PLACEMENTS: GroupResource = GroupResource::new(GROUP, "placements");
+/// PlacementDecision.
+pub(crate) const DECISIONS: GroupResource = GroupResource::new(GROUP, "placementdecisions");
+/// AddOnPlacementScore.
+pub(crate) const SCORES: GroupResource = GroupResource::new(GROUP, "addonplacementscores");
+
+/// The label that puts a cluster into its exclusive set.
+pub(crate) const SET_LABEL: &str = "cluster.open-cluster-management.io/clusterset";
+/// The exclusive set of clusters that name none.
+pub(crate) const DEFAULT_SET: &str = "default";
+/// The label of a PlacementDecision that names its Placement.
+pub(crate) const PLACEMENT_LABEL: &str = "cluster.open-cluster-management.io/placement";
+/// The label of a PlacementDecision with the index of its decision group, from `0`.
+pub(crate) const GROUP_INDEX_LABEL: &str = "cluster.open-cluster-management.io/decision-group-index";
+/// The label of a PlacementDecision with the name of its decision group, empty when unnamed.
+pub(crate) const GROUP_NAME_LABEL: &str = "cluster.open-cluster-management.io/decision-group-name";
+/// The annotation that makes the scheduler leave a Placement alone.
+pub(crate) const DISABLE_ANNOTATION: &str =
+    "cluster.open-cluster-management.io/experimental-scheduling-disable";
+
+/// The condition of a ManagedCluster that says whether it is reachable and healthy.
+pub(crate) const AVAILABLE: &str = "ManagedClusterConditionAvailable";
+/// The condition of a ManagedCluster that says whether its agent has joined.
+pub(crate) const JOINED: &str = "ManagedClusterJoined";
+/// The condition of a Placement that says whether every wanted cluster was found.
+pub(crate) const SATISFIED: &str = "PlacementSatisfied";
+/// The condition of a Placement that says whether its spec could be understood.
+pub(crate) const MISCONFIGURED: &str = "PlacementMisconfigured";
+
+/// The largest number of clusters in one PlacementDecision.
+pub(crate) const DECISIONS_PER_OBJECT: usize = 100;

@@ -1,0 +1,130 @@
+//! A Placement's spec, compiled once when the object changes: selectors parsed, expressions compiled, weights settled.
+//!
+//! What cannot be understood is kept as a [`Problem`] of the plugin it concerns, since the plugins report in pipeline
+//! order and the first one with a problem names it (facts sections 3, 4 and 7).
+
+pub(crate) mod groups;
+pub(crate) mod predicate;
+pub(crate) mod prioritizers;
+
+use std::sync::Arc;
+
+use crate::cel;
+use crate::kind::{PlacementSpec, Toleration};
+
+pub(crate) use groups::{GroupSize, Groups};
+pub(crate) use predicate::Predicate;
+pub(crate) use prioritizers::{Coordinate, Prioritizer, Scoring};
+
+/// Why a placement is Misconfigured: the plugin (empty for the policy itself) and a sentence.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Problem {
+    /// The plugin as the condition names it.
+    pub(crate) plugin: &'static str,
+    /// What is wrong.
+    pub(crate) text: String,
+}
+
+impl Problem {
+    /// A problem of the policy itself.
+    pub(crate) fn policy(text: impl Into<String>) -> Self {
+        Self {
+            plugin: "",
+            text: text.into(),
+        }
+    }
+
+    /// The message of the condition: `<plugin>:<text>`.
+    pub(crate) fn message(&self) -> String {
+        format!("{}:{}", self.plugin, self.text)
+    }
+}
+
+/// A compiled spec.
+#[derive(Debug)]
+pub(crate) struct Policy {
+    /// How many clusters are wanted; `None` is all that fit.
+    pub(crate) wanted: Option<usize>,
+    /// The sets asked for; empty is every bound one.
+    pub(crate) sets: Vec<Arc<str>>,
+    /// The predicates, one of which must match; none is no restriction.
+    pub(crate) predicates: Result<Vec<Predicate>, Problem>,
+    /// The tolerations, in order.
+    pub(crate) tolerations: Result<Vec<Toleration>, Problem>,
+    /// The prioritizers with a weight other than 0.
+    pub(crate) prioritizers: Result<Vec<Prioritizer>, Problem>,
+    /// How the selection is divided.
+    pub(crate) groups: Result<Groups, Problem>,
+    /// The problem of `numberOfClusters`.
+    number: Option<Problem>,
+}
+
+impl Policy {
+    /// Compiles `spec`, taking expressions from `cache`.
+    pub(crate) fn compile(spec: &PlacementSpec, cache: &cel::Cache) -> Self {
+        let wanted = spec.number_of_clusters.map(usize::try_from).transpose();
+        let number = wanted.is_err().then(|| {
+            let number = spec.number_of_clusters.unwrap_or_default();
+            Problem::policy(format!("numberOfClusters is {number}, it must not be negative"))
+        });
+        Self {
+            wanted: wanted.unwrap_or_default(),
+            sets: spec
+                .cluster_sets
+                .iter()
+                .map(|name| name.as_str().into())
+                .collect(),
+            predicates: predicate::compile(&spec.predicates, cache),
+            tolerations: tolerations(&spec.tolerations),
+            prioritizers: prioritizers::settle(&spec.prioritizer_policy),
+            groups: groups::compile(&spec.decision_strategy.group_strategy),
+            number,
+        }
+    }
+
+    /// The first problem, in the order the pipeline meets them. Filters only look at their configuration when there is
+    /// a candidate to judge (facts section 3).
+    pub(crate) fn problem(&self, any_candidates: bool) -> Option<&Problem> {
+        let filters = [self.predicates.as_ref().err(), self.tolerations.as_ref().err()];
+        let filters = filters.into_iter().flatten().filter(|_| any_candidates);
+        let rest = [
+            self.number.as_ref(),
+            self.prioritizers.as_ref().err(),
+            self.groups.as_ref().err(),
+        ];
+        filters.chain(rest.into_iter().flatten()).next()
+    }
+
+    /// Whether a predicate looks at the cluster as a whole.
+    pub(crate) fn uses_cel(&self) -> bool {
+        self.predicates
+            .iter()
+            .flatten()
+            .any(|predicate| !predicate.expressions.is_empty())
+    }
+
+    /// Whether a score of the AddOnPlacementScore objects named `resource` counts.
+    pub(crate) fn uses_score(&self, resource: &str) -> bool {
+        self.prioritizers.iter().flatten().any(
+            |prioritizer| matches!(&prioritizer.scoring, Scoring::AddOn { resource: name, .. } if **name == *resource),
+        )
+    }
+}
+
+/// The shape rules of tolerations (facts section 3).
+fn tolerations(list: &[Toleration]) -> Result<Vec<Toleration>, Problem> {
+    let problem = |index: usize, text: &str| Problem {
+        plugin: crate::pipeline::TAINT_TOLERATION,
+        text: format!("spec.tolerations[{index}]: {text}"),
+    };
+    for (index, toleration) in list.iter().enumerate() {
+        let exists = toleration.operator == "Exists";
+        if toleration.key.is_empty() && !exists {
+            return Err(problem(index, "an empty key needs the operator Exists"));
+        }
+        if exists && !toleration.value.is_empty() {
+            return Err(problem(index, "the operator Exists needs an empty value"));
+        }
+    }
+    Ok(list.to_vec())
+}

@@ -1,0 +1,61 @@
+//! Predicates, compiled: selectors over labels and claims, expressions over the whole cluster (facts section 3).
+
+use std::sync::Arc;
+
+use meta::selector::Selector;
+
+use super::Problem;
+use crate::cel::{self, Expression};
+use crate::kind::{self, claims_as_labels};
+use crate::pipeline::PREDICATE;
+
+/// One predicate; its parts are ANDed.
+#[derive(Debug)]
+pub(crate) struct Predicate {
+    /// Over labels.
+    pub(crate) labels: Selector,
+    /// Over claims.
+    pub(crate) claims: Selector,
+    /// Over the whole cluster, with the source for messages.
+    pub(crate) expressions: Vec<(Arc<str>, Arc<Expression>)>,
+}
+
+/// Compiles every predicate; the first problem of any of them is that of all.
+pub(super) fn compile(list: &[kind::Predicate], cache: &cel::Cache) -> Result<Vec<Predicate>, Problem> {
+    let mut compiled = Vec::with_capacity(list.len());
+    for (index, predicate) in list.iter().enumerate() {
+        let path = format!("spec.predicates[{index}].requiredClusterSelector");
+        compiled.push(one(predicate, &path, cache).map_err(|text| Problem {
+            plugin: PREDICATE,
+            text,
+        })?);
+    }
+    Ok(compiled)
+}
+
+fn one(predicate: &kind::Predicate, path: &str, cache: &cel::Cache) -> Result<Predicate, String> {
+    let selector = &predicate.required_cluster_selector;
+    let compiled = |labels, name: &str| {
+        Selector::compile(labels, &format!("{path}.{name}")).map_err(|errors| meta::field::aggregate(&errors))
+    };
+    let labels = compiled(&selector.label_selector, "labelSelector")?;
+    let claims = compiled(&claims_as_labels(&selector.claim_selector), "claimSelector")?;
+    let mut expressions = Vec::new();
+    for (index, source) in selector.cel_selector.cel_expressions.iter().enumerate() {
+        let path = format!("{path}.celSelector.celExpressions[{index}]");
+        let expression = cache
+            .get(source)
+            .map_err(|problem| format!("{path}: {problem}"))?;
+        if expression.uses_scores {
+            return Err(format!(
+                "{path}: scores() is not available in predicates, scores only rank clusters"
+            ));
+        }
+        expressions.push((source.as_str().into(), expression));
+    }
+    Ok(Predicate {
+        labels,
+        claims,
+        expressions,
+    })
+}

@@ -1,0 +1,86 @@
+//! How many decisions name each cluster, over all PlacementDecisions of the hub: counted once when a decision changes,
+//! so that Balance costs nothing but looking up the feasible clusters.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// The counts by cluster name, clusters that do not exist included, and how many names have each count.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Tally {
+    counts: imbl::HashMap<Arc<str>, u32>,
+    histogram: imbl::OrdMap<u32, u32>,
+}
+
+impl Tally {
+    /// How many decisions name `cluster`.
+    pub(crate) fn of(&self, cluster: &str) -> u32 {
+        self.counts.get(cluster).copied().unwrap_or(0)
+    }
+
+    /// Adds one decision on `cluster`; gives the new count.
+    pub(crate) fn add(&mut self, cluster: &Arc<str>) -> u32 {
+        let count = self.of(cluster);
+        self.shift(cluster, count, count + 1);
+        count + 1
+    }
+
+    /// Takes one decision on `cluster` away; gives the new count.
+    pub(crate) fn remove(&mut self, cluster: &Arc<str>) -> u32 {
+        let count = self.of(cluster);
+        self.shift(cluster, count, count.saturating_sub(1));
+        count.saturating_sub(1)
+    }
+
+    fn shift(&mut self, cluster: &Arc<str>, from: u32, to: u32) {
+        if let Some(names) = self.histogram.get_mut(&from) {
+            *names -= 1;
+            if *names == 0 {
+                self.histogram.remove(&from);
+            }
+        }
+        if to == 0 {
+            self.counts.remove(cluster);
+        } else {
+            *self.histogram.entry(to).or_insert(0) += 1;
+            self.counts.insert(Arc::clone(cluster), to);
+        }
+    }
+
+    /// The highest count of any name once the decisions in `own` (count by name) are left out.
+    pub(crate) fn highest_without(&self, own: &BTreeMap<&str, u32>) -> u32 {
+        let mut full: BTreeMap<u32, u32> = BTreeMap::new();
+        let mut highest = 0;
+        for (name, mine) in own {
+            let count = self.of(name);
+            *full.entry(count).or_default() += 1;
+            highest = highest.max(count.saturating_sub(*mine));
+        }
+        let others = self.histogram.iter().rev();
+        let other = others
+            .map(|(&count, &names)| (count, names - full.get(&count).copied().unwrap_or(0).min(names)))
+            .find(|&(_, names)| names > 0);
+        highest.max(other.map_or(0, |(count, _)| count))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_highest_count_leaves_own_decisions_out() {
+        let mut tally = Tally::default();
+        let (a, b): (Arc<str>, Arc<str>) = ("a".into(), "b".into());
+        for name in [&a, &a, &a, &b, &b] {
+            tally.add(name);
+        }
+        assert_eq!((tally.of("a"), tally.of("b"), tally.of("c")), (3, 2, 0));
+        assert_eq!(tally.highest_without(&BTreeMap::new()), 3);
+        assert_eq!(tally.highest_without(&BTreeMap::from([("a", 1)])), 2);
+        assert_eq!(tally.highest_without(&BTreeMap::from([("a", 3), ("b", 1)])), 1);
+        for name in [&a, &a, &a, &b, &b] {
+            tally.remove(name);
+        }
+        assert_eq!(tally, Tally::default());
+    }
+}

@@ -1,0 +1,371 @@
+//! The objects a decision writes, in an order of which every prefix is a valid state (DESIGN.md section 3).
+//!
+//! New PlacementDecisions are made empty; then lists change so that a cluster that stays selected is never missing from
+//! all of them; then labels; then the Placement's status; last, objects that are no longer needed go. Objects are
+//! edited as they are stored, so that fields nobody here knows survive.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use dialect_contract::{Decision, Write, WriteVerb};
+use meta::{Key, Timestamp};
+use serde_json::{Map, Value, json};
+
+use crate::decide::Detail;
+use crate::decide::plan::{File, Plan};
+use crate::decide::status::Aspect;
+use crate::inventory::Hub;
+use crate::kind::{Condition, DecisionGroupStatus};
+use crate::names::{DECISIONS, DECISIONS_PER_OBJECT, PLACEMENT_API_VERSION};
+use crate::record::PlacementRecord;
+
+/// The conditions of a decision as the Placement's status will list them.
+pub(crate) fn conditions(hub: &Hub, decision: &Decision) -> Vec<Value> {
+    let stored = hub.placements.get(&decision.demand);
+    let known = stored
+        .map(|record| record.view.status.conditions.as_slice())
+        .unwrap_or_default();
+    let aspects = decision
+        .detail::<Detail>()
+        .map(Detail::aspects)
+        .unwrap_or_default();
+    aspects
+        .iter()
+        .map(|aspect| Value::Object(condition(aspect, known, decision.now)))
+        .collect()
+}
+
+/// The fields of a condition; its time moves only with its status.
+fn condition(aspect: &Aspect<'_>, known: &[Condition], now: Timestamp) -> Map<String, Value> {
+    let same = Condition::find(known, aspect.r#type).filter(|known| known.status == aspect.status);
+    let time = same.and_then(|known| known.last_transition_time).unwrap_or(now);
+    let fields = [
+        ("type", aspect.r#type.to_owned()),
+        ("status", aspect.status.to_owned()),
+        ("reason", aspect.reason.to_owned()),
+        ("message", aspect.message.to_string()),
+        ("lastTransitionTime", meta::time::rfc3339(time)),
+    ];
+    fields
+        .into_iter()
+        .map(|(name, value)| (name.to_owned(), Value::String(value)))
+        .collect()
+}
+
+/// Everything `decision` writes, in order.
+pub(crate) fn writes(hub: &Hub, decision: &Decision) -> Vec<Write> {
+    let (Some(detail), Some(record)) = (decision.detail::<Detail>(), hub.placements.get(&decision.demand))
+    else {
+        return Vec::new();
+    };
+    let mut list = Vec::new();
+    if let Some(plan) = &detail.plan {
+        let mut files = Files {
+            record,
+            placement: &decision.demand,
+            plan,
+            written: BTreeSet::new(),
+            list: &mut list,
+        };
+        files.create();
+        files.lists();
+        files.metadata();
+    }
+    if detail.status_changes {
+        list.push(placement_status(record, decision, detail));
+    }
+    for surplus in detail.plan.iter().flat_map(|plan| &plan.surplus) {
+        let meta = surplus.object.meta();
+        list.push(Write {
+            verb: WriteVerb::Delete,
+            key: Key::new(DECISIONS, &meta.namespace, &meta.name),
+            subresource: "",
+            object: without_revision(surplus.object.parse()),
+            base: Some(surplus.object.revision()),
+        });
+    }
+    list
+}
+
+fn without_revision(mut object: Value) -> Value {
+    if let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) {
+        metadata.remove("resourceVersion");
+    }
+    object
+}
+
+/// The object at `name` below `parent`, made when it is missing or no object.
+fn child<'a>(parent: &'a mut Value, name: &str) -> &'a mut Map<String, Value> {
+    if !parent.is_object() {
+        *parent = json!({});
+    }
+    let slot = &mut parent[name];
+    if !slot.is_object() {
+        *slot = json!({});
+    }
+    slot.as_object_mut().expect("it was just made an object")
+}
+
+/// Writes the PlacementDecisions of one plan.
+struct Files<'a> {
+    record: &'a PlacementRecord,
+    placement: &'a Key,
+    plan: &'a Plan,
+    /// The files an earlier write of the list has touched.
+    written: BTreeSet<usize>,
+    list: &'a mut Vec<Write>,
+}
+
+impl Files<'_> {
+    /// Makes the objects that are missing, without a list: a create does not write the status.
+    fn create(&mut self) {
+        for (index, file) in self
+            .plan
+            .files
+            .iter()
+            .enumerate()
+            .filter(|(_, file)| file.stored.is_none())
+        {
+            let object = self.fresh(file);
+            self.push(index, WriteVerb::Create, "", object);
+        }
+    }
+
+    /// Writes the lists. A list that loses a cluster to another one waits until that one has it. Where lists wait for
+    /// each other, one of them first takes the new clusters beside the old ones.
+    fn lists(&mut self) {
+        let waits = self.waits();
+        let mut open: BTreeSet<usize> = (0..self.plan.files.len())
+            .filter(|&index| self.plan.files[index].list_changes)
+            .collect();
+        let mut shown: BTreeSet<usize> = BTreeSet::new();
+        while let Some(&first) = open.first() {
+            let ready = |index: &usize| {
+                waits[*index]
+                    .iter()
+                    .all(|other| shown.contains(other) || !open.contains(other))
+            };
+            if let Some(index) = open.iter().copied().find(|index| ready(index)) {
+                self.push_list(index, &self.plan.files[index].clusters);
+                open.remove(&index);
+                shown.insert(index);
+                continue;
+            }
+            let index = open
+                .iter()
+                .copied()
+                .find(|index| !shown.contains(index))
+                .unwrap_or(first);
+            let both = self.old_and_new(index);
+            shown.insert(index);
+            if both.len() <= DECISIONS_PER_OBJECT {
+                self.push_list(index, &both);
+            } else {
+                self.push_list(index, &self.plan.files[index].clusters);
+                open.remove(&index);
+            }
+        }
+    }
+
+    /// For every file, the others that take over a cluster it lists now.
+    fn waits(&self) -> Vec<BTreeSet<usize>> {
+        let files = &self.plan.files;
+        let future: BTreeMap<&str, usize> = files
+            .iter()
+            .enumerate()
+            .flat_map(|(index, file)| file.clusters.iter().map(move |name| (&**name, index)))
+            .collect();
+        let listed = |file: &File| -> Vec<Arc<str>> {
+            let stored = file.stored.iter().flat_map(|stored| &stored.clusters);
+            stored.map(|cluster| Arc::clone(&cluster.name)).collect()
+        };
+        files
+            .iter()
+            .enumerate()
+            .map(|(index, file)| {
+                let moved = listed(file)
+                    .into_iter()
+                    .filter_map(|name| future.get(&*name).copied());
+                moved.filter(|&other| other != index).collect()
+            })
+            .collect()
+    }
+
+    /// The clusters the file will list, with those it lists now and another will.
+    fn old_and_new(&self, index: usize) -> Vec<Arc<str>> {
+        let selected: BTreeSet<&Arc<str>> = self.plan.files.iter().flat_map(|file| &file.clusters).collect();
+        let file = &self.plan.files[index];
+        let mut names: BTreeSet<Arc<str>> = file.clusters.iter().cloned().collect();
+        let stored = file
+            .stored
+            .iter()
+            .flat_map(|stored| &stored.clusters)
+            .map(|cluster| &cluster.name);
+        names.extend(stored.filter(|name| selected.contains(name)).cloned());
+        names.into_iter().collect()
+    }
+
+    /// Mends labels and owners of objects that were there before.
+    fn metadata(&mut self) {
+        for (index, file) in self
+            .plan
+            .files
+            .iter()
+            .enumerate()
+            .filter(|(_, file)| file.metadata_changes)
+        {
+            let mut object = self.current(file);
+            if file.list_changes {
+                put_list(&mut object, &file.clusters);
+            }
+            self.mend(file, &mut object);
+            self.push(index, WriteVerb::Update, "", object);
+        }
+    }
+
+    fn push_list(&mut self, index: usize, clusters: &[Arc<str>]) {
+        let mut object = self.current(&self.plan.files[index]);
+        put_list(&mut object, clusters);
+        self.push(index, WriteVerb::Update, "status", object);
+    }
+
+    fn push(&mut self, index: usize, verb: WriteVerb, subresource: &'static str, object: Value) {
+        let file = &self.plan.files[index];
+        let first = self.written.insert(index);
+        let base = file
+            .stored
+            .as_ref()
+            .filter(|_| first)
+            .map(|stored| stored.object.revision());
+        self.list.push(Write {
+            verb,
+            key: file.key.clone(),
+            subresource,
+            object,
+            base,
+        });
+    }
+
+    /// The object as it is, or as this list made it.
+    fn current(&self, file: &File) -> Value {
+        match &file.stored {
+            Some(stored) => without_revision(stored.object.parse()),
+            None => self.fresh(file),
+        }
+    }
+
+    fn fresh(&self, file: &File) -> Value {
+        let mut object = json!({
+            "apiVersion": PLACEMENT_API_VERSION,
+            "kind": "PlacementDecision",
+            "metadata": {"name": &*file.key.name, "namespace": &*file.key.namespace},
+        });
+        self.mend(file, &mut object);
+        object
+    }
+
+    /// Sets the labels and the owner.
+    fn mend(&self, file: &File, object: &mut Value) {
+        let metadata = child(object, "metadata");
+        let labels = metadata.entry("labels").or_insert_with(|| json!({}));
+        if !labels.is_object() {
+            *labels = json!({});
+        }
+        for (key, value) in file.labels(&self.placement.name) {
+            labels[key] = value.into();
+        }
+        let uid = self.record.object.meta().uid.as_str();
+        // Without a uid (a file that `simulate` reads) there is nothing an owner reference could name.
+        if uid.is_empty() {
+            return;
+        }
+        let owner = json!({
+            "apiVersion": PLACEMENT_API_VERSION, "kind": "Placement", "name": &*self.placement.name, "uid": uid,
+            "controller": true, "blockOwnerDeletion": true,
+        });
+        let owners = metadata.entry("ownerReferences").or_insert_with(|| json!([]));
+        let mut list = owners.as_array().cloned().unwrap_or_default();
+        // There is one controller: this placement, not an earlier one of the same name.
+        list.retain(|known| known["uid"] != *uid && known["controller"] != true);
+        list.push(owner);
+        *owners = Value::Array(list);
+    }
+}
+
+/// Sets `status.decisions`, keeping the entries of clusters that stay as they are.
+fn put_list(object: &mut Value, clusters: &[Arc<str>]) {
+    let status = child(object, "status");
+    let known: BTreeMap<String, Value> = status
+        .get("decisions")
+        .and_then(Value::as_array)
+        .into_iter()
+        .flatten()
+        .filter_map(|entry| Some((entry.get("clusterName")?.as_str()?.to_owned(), entry.clone())))
+        .collect();
+    let entry = |name: &Arc<str>| {
+        known
+            .get(&**name)
+            .cloned()
+            .unwrap_or_else(|| json!({"clusterName": &**name, "reason": ""}))
+    };
+    status.insert("decisions".to_owned(), clusters.iter().map(entry).collect());
+}
+
+fn placement_status(record: &PlacementRecord, decision: &Decision, detail: &Detail) -> Write {
+    let mut object = without_revision(record.object.parse());
+    let status = child(&mut object, "status");
+    if let Some(plan) = &detail.plan {
+        status.insert("numberOfSelectedClusters".to_owned(), plan.selected.into());
+        put_groups(status, &plan.groups);
+    }
+    let known = &record.view.status.conditions;
+    let slot = status.entry("conditions").or_insert_with(|| json!([]));
+    let mut list = slot.as_array().cloned().unwrap_or_default();
+    for aspect in detail.aspects() {
+        let fields = condition(&aspect, known, decision.now);
+        match list
+            .iter_mut()
+            .find(|entry| entry["type"] == aspect.r#type)
+            .and_then(Value::as_object_mut)
+        {
+            Some(entry) => entry.extend(fields),
+            None => list.push(Value::Object(fields)),
+        }
+    }
+    *slot = Value::Array(list);
+    Write {
+        verb: WriteVerb::Update,
+        key: decision.demand.clone(),
+        subresource: "status",
+        object,
+        base: Some(record.object.revision()),
+    }
+}
+
+/// Sets `status.decisionGroups`, each on top of the entry at its place.
+fn put_groups(status: &mut Map<String, Value>, groups: &[DecisionGroupStatus]) {
+    let known = status
+        .get("decisionGroups")
+        .and_then(Value::as_array)
+        .cloned()
+        .unwrap_or_default();
+    let entry = |(index, group): (usize, &DecisionGroupStatus)| {
+        let mut fields = known
+            .get(index)
+            .and_then(Value::as_object)
+            .cloned()
+            .unwrap_or_default();
+        fields.insert("decisionGroupIndex".to_owned(), group.decision_group_index.into());
+        fields.insert(
+            "decisionGroupName".to_owned(),
+            group.decision_group_name.as_str().into(),
+        );
+        fields.insert("decisions".to_owned(), group.decisions.as_slice().into());
+        fields.insert("clusterCount".to_owned(), group.cluster_count.into());
+        Value::Object(fields)
+    };
+    status.insert(
+        "decisionGroups".to_owned(),
+        groups.iter().enumerate().map(entry).collect(),
+    );
+}
