@@ -18,7 +18,7 @@ use crate::request_info::RequestInfo;
 #[derive(Clone)]
 pub struct RequestCx {
     /// What is asked for.
-    pub info: RequestInfo,
+    pub info: Arc<RequestInfo>,
     /// Who asks, after impersonation.
     pub user: UserInfo,
     /// The HTTP method.

@@ -1,0 +1,108 @@
+//! The form of one audit event (facts/apiserver.md section 1.5).
+
+use std::collections::BTreeMap;
+
+use admission::UserInfo;
+use meta::{Timestamp, time};
+use serde::{Serialize, Serializer};
+
+/// Where in its life a request is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub(crate) enum Stage {
+    /// A long-running request's headers are sent.
+    ResponseStarted,
+    /// The answer is complete.
+    ResponseComplete,
+    /// The handler panicked.
+    Panic,
+}
+
+/// One event.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Event<'a> {
+    pub(crate) kind: &'static str,
+    pub(crate) api_version: &'static str,
+    pub(crate) level: &'static str,
+    #[serde(rename = "auditID")]
+    pub(crate) audit_id: &'a str,
+    pub(crate) stage: Stage,
+    #[serde(rename = "requestURI")]
+    pub(crate) request_uri: &'a str,
+    pub(crate) verb: &'a str,
+    pub(crate) user: User<'a>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) impersonated_user: Option<User<'a>>,
+    #[serde(rename = "sourceIPs", skip_serializing_if = "<[String]>::is_empty")]
+    pub(crate) source_ips: &'a [String],
+    #[serde(skip_serializing_if = "str::is_empty")]
+    pub(crate) user_agent: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) object_ref: Option<ObjectReference<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) response_status: Option<ResponseStatus<'a>>,
+    #[serde(serialize_with = "micro")]
+    pub(crate) request_received_timestamp: Timestamp,
+    #[serde(serialize_with = "micro")]
+    pub(crate) stage_timestamp: Timestamp,
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub(crate) annotations: BTreeMap<String, String>,
+}
+
+/// Who asked.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct User<'a> {
+    #[serde(skip_serializing_if = "str::is_empty")]
+    username: &'a str,
+    #[serde(skip_serializing_if = "str::is_empty")]
+    uid: &'a str,
+    #[serde(skip_serializing_if = "<[String]>::is_empty")]
+    groups: &'a [String],
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    extra: &'a BTreeMap<String, Vec<String>>,
+}
+
+impl<'a> From<&'a UserInfo> for User<'a> {
+    fn from(user: &'a UserInfo) -> Self {
+        Self {
+            username: &user.name,
+            uid: &user.uid,
+            groups: &user.groups,
+            extra: &user.extra,
+        }
+    }
+}
+
+/// What was asked for.
+#[derive(Clone, Copy, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct ObjectReference<'a> {
+    pub(crate) resource: &'a str,
+    #[serde(skip_serializing_if = "str::is_empty")]
+    pub(crate) namespace: &'a str,
+    #[serde(skip_serializing_if = "str::is_empty")]
+    pub(crate) name: &'a str,
+    #[serde(skip_serializing_if = "str::is_empty")]
+    pub(crate) api_group: &'a str,
+    #[serde(skip_serializing_if = "str::is_empty")]
+    pub(crate) api_version: &'a str,
+    #[serde(skip_serializing_if = "str::is_empty")]
+    pub(crate) subresource: &'a str,
+}
+
+/// How it was answered; message and reason only for failures the server itself put into words.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct ResponseStatus<'a> {
+    pub(crate) metadata: BTreeMap<String, String>,
+    #[serde(skip_serializing_if = "str::is_empty")]
+    pub(crate) status: &'a str,
+    #[serde(skip_serializing_if = "str::is_empty")]
+    pub(crate) message: &'a str,
+    #[serde(skip_serializing_if = "str::is_empty")]
+    pub(crate) reason: &'a str,
+    pub(crate) code: u16,
+}
+
+fn micro<S: Serializer>(at: &Timestamp, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(&time::rfc3339_micro(*at))
+}

@@ -1,0 +1,182 @@
+//! Who asks: request headers of a trusted front proxy, client certificates, bearer tokens, or nobody.
+//!
+//! The methods are tried in that order; the first that knows the user wins. If none does and one of them refused what
+//! the client showed, the answer is 401; only a client that showed nothing at all is anonymous. Trust in front proxies
+//! and trust in client certificates are separate: a certificate of the client CA never makes `X-Remote-User` count
+//! (facts/apiserver.md section 1.5).
+
+mod connection;
+mod headers;
+pub mod impersonate;
+mod trust;
+mod x509;
+
+use std::sync::Arc;
+
+use admission::UserInfo;
+use async_trait::async_trait;
+use http::HeaderMap;
+use http::header::AUTHORIZATION;
+use meta::Timestamp;
+
+pub use connection::Connection;
+pub use trust::{CaPool, RequestHeaderTrust, Trust, TrustError, TrustState};
+
+use connection::Verdict;
+
+/// The user of requests that show no credentials.
+pub const ANONYMOUS: &str = "system:anonymous";
+/// The group of everybody who is known.
+pub const AUTHENTICATED: &str = "system:authenticated";
+/// The group of everybody who is not.
+pub const UNAUTHENTICATED: &str = "system:unauthenticated";
+
+/// Judges bearer tokens.
+#[async_trait]
+pub trait TokenAuthenticator: Send + Sync + 'static {
+    /// The user the token stands for; `None` when it stands for nobody.
+    ///
+    /// # Errors
+    /// When the token could not be judged at all. It counts as refused.
+    async fn authenticate(&self, token: &str) -> Result<Option<UserInfo>, String>;
+}
+
+/// The authentication methods of a server.
+#[derive(Clone)]
+pub struct Authentication {
+    /// The trusted CAs.
+    pub trust: Arc<Trust>,
+    /// Who judges bearer tokens; without one, every token is refused.
+    pub tokens: Option<Arc<dyn TokenAuthenticator>>,
+    /// Whether requests without credentials go on as `system:anonymous`.
+    pub anonymous: bool,
+}
+
+/// Who was found, and how.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Authenticated {
+    /// The user, with `system:authenticated` or `system:unauthenticated` among the groups.
+    pub user: UserInfo,
+    /// When the client certificate that proved it runs out, in seconds since 1970.
+    pub certificate_expires: Option<i64>,
+}
+
+impl Authentication {
+    /// Finds out who asks and removes every credential from `headers`.
+    ///
+    /// # Errors
+    /// What each method had against the credentials shown, for the log; the client gets 401.
+    pub async fn authenticate(
+        &self,
+        connection: &Connection,
+        headers: &mut HeaderMap,
+        now: Timestamp,
+    ) -> Result<Authenticated, Vec<String>> {
+        let trust = self.trust.current();
+        let verdict = connection.verdict(&trust, now);
+        let mut refusals = Vec::new();
+        let mut found = by_certificate(verdict.as_deref(), &trust, headers, &mut refusals);
+        if found.is_none() {
+            found = self.by_token(headers, &mut refusals).await;
+        }
+        headers::strip(headers, trust.request_header.as_ref());
+        match found {
+            Some(found) => Ok(found),
+            None if refusals.is_empty() && self.anonymous => Ok(anonymous()),
+            None if refusals.is_empty() => Err(vec!["no credentials were shown".to_owned()]),
+            None => Err(refusals),
+        }
+    }
+
+    async fn by_token(&self, headers: &HeaderMap, refusals: &mut Vec<String>) -> Option<Authenticated> {
+        let token = match bearer_token(headers) {
+            Ok(token) => token?,
+            Err(problem) => {
+                refusals.push(problem);
+                return None;
+            }
+        };
+        let Some(tokens) = &self.tokens else {
+            refusals.push("bearer tokens are not configured".to_owned());
+            return None;
+        };
+        match tokens.authenticate(token).await {
+            Ok(Some(user)) => Some(known(user, None)),
+            Ok(None) => {
+                refusals.push("invalid bearer token".to_owned());
+                None
+            }
+            Err(problem) => {
+                refusals.push(format!("the bearer token could not be judged: {problem}"));
+                None
+            }
+        }
+    }
+}
+
+/// Front-proxy headers first, then the certificate's own user.
+fn by_certificate(
+    verdict: Option<&Verdict>,
+    trust: &TrustState,
+    headers: &HeaderMap,
+    refusals: &mut Vec<String>,
+) -> Option<Authenticated> {
+    let verdict = verdict?;
+    match (&verdict.front_proxy, &trust.request_header) {
+        (Ok(()), Some(request_header)) => match headers::user(headers, request_header) {
+            Ok(Some(user)) => return Some(known(user, None)),
+            Ok(None) => {}
+            Err(problem) => refusals.push(problem),
+        },
+        (Err(problem), Some(_)) => refusals.push(format!("as a front proxy: {problem}")),
+        _ => {}
+    }
+    match &verdict.client {
+        Ok(identity) => Some(known(identity.user.clone(), Some(identity.not_after))),
+        Err(problem) => {
+            refusals.push(format!("as a client: {problem}"));
+            None
+        }
+    }
+}
+
+/// The token of an `Authorization: Bearer` header; an empty one is none.
+fn bearer_token(headers: &HeaderMap) -> Result<Option<&str>, String> {
+    let Some(value) = headers.get(AUTHORIZATION) else {
+        return Ok(None);
+    };
+    let text = headers::text(&AUTHORIZATION, value.as_bytes())?.trim();
+    match text.split_once(' ') {
+        Some((scheme, token)) if scheme.eq_ignore_ascii_case("bearer") => {
+            let token = token.trim();
+            Ok((!token.is_empty()).then_some(token))
+        }
+        _ => Ok(None),
+    }
+}
+
+fn known(mut user: UserInfo, certificate_expires: Option<i64>) -> Authenticated {
+    let settled = user.name == ANONYMOUS || user.is_in(AUTHENTICATED) || user.is_in(UNAUTHENTICATED);
+    if !settled {
+        user.groups.push(AUTHENTICATED.to_owned());
+    }
+    Authenticated {
+        user,
+        certificate_expires,
+    }
+}
+
+fn anonymous() -> Authenticated {
+    let user = UserInfo {
+        name: ANONYMOUS.to_owned(),
+        groups: vec![UNAUTHENTICATED.to_owned()],
+        ..UserInfo::default()
+    };
+    Authenticated {
+        user,
+        certificate_expires: None,
+    }
+}
+
+#[cfg(test)]
+mod tests;

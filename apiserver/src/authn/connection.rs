@@ -1,0 +1,76 @@
+//! What is known about a connection: the peer's address and certificates, and what they were found to be good for.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use arc_swap::ArcSwapOption;
+use meta::Timestamp;
+use rustls::pki_types::CertificateDer;
+
+use super::trust::TrustState;
+use super::x509::{self, Identity};
+
+/// One client connection. Certificates are verified at its first request and again only when the trusted CAs change or
+/// one of the certificates starts or stops being valid.
+#[derive(Debug)]
+pub struct Connection {
+    peer: SocketAddr,
+    certificates: Vec<CertificateDer<'static>>,
+    verdict: ArcSwapOption<Verdict>,
+}
+
+/// What the peer's certificates are good for.
+#[derive(Debug)]
+pub(crate) struct Verdict {
+    generation: u64,
+    /// When the certificates' validity changes next, in seconds since 1970.
+    recheck: i64,
+    /// Who they say the client is.
+    pub(crate) client: Result<Arc<Identity>, String>,
+    /// Whether the client may name other users in headers.
+    pub(crate) front_proxy: Result<(), String>,
+}
+
+impl Connection {
+    /// A connection from `peer`, which showed `certificates` (leaf first) in the handshake.
+    #[must_use]
+    pub fn new(peer: SocketAddr, certificates: Vec<CertificateDer<'static>>) -> Self {
+        Self {
+            peer,
+            certificates,
+            verdict: ArcSwapOption::empty(),
+        }
+    }
+
+    /// The peer's address.
+    #[must_use]
+    pub fn peer(&self) -> SocketAddr {
+        self.peer
+    }
+
+    /// What the peer's certificates are good for under `trust`; `None` when it showed none.
+    #[must_use]
+    pub(crate) fn verdict(&self, trust: &TrustState, now: Timestamp) -> Option<Arc<Verdict>> {
+        let (leaf, intermediates) = self.certificates.split_first()?;
+        let seconds = now.as_second();
+        if let Some(known) = self.verdict.load_full()
+            && known.generation == trust.generation
+            && seconds < known.recheck
+        {
+            return Some(known);
+        }
+        let verdict = Arc::new(Verdict {
+            generation: trust.generation,
+            recheck: x509::next_validity_change(&self.certificates, seconds),
+            client: x509::verify_client(leaf, intermediates, &trust.client, seconds),
+            front_proxy: x509::verify_front_proxy(
+                leaf,
+                intermediates,
+                trust.request_header.as_ref(),
+                seconds,
+            ),
+        });
+        self.verdict.store(Some(verdict.clone()));
+        Some(verdict)
+    }
+}

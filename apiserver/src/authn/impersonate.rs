@@ -1,0 +1,162 @@
+//! Acting as somebody else (`kubectl --as`): the `Impersonate-*` headers and the rights they need.
+
+use std::collections::BTreeMap;
+
+use admission::UserInfo;
+use http::{HeaderMap, HeaderName};
+use meta::Status;
+
+use super::{ANONYMOUS, AUTHENTICATED, UNAUTHENTICATED, headers};
+use crate::auth::{Attributes, Authorizer};
+use crate::authz;
+
+const USER: HeaderName = HeaderName::from_static("impersonate-user");
+const GROUP: HeaderName = HeaderName::from_static("impersonate-group");
+const UID: HeaderName = HeaderName::from_static("impersonate-uid");
+const EXTRA: &str = "impersonate-extra-";
+const SERVICE_ACCOUNT: &str = "system:serviceaccount:";
+
+/// Whom a request wants to act as.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Wanted {
+    user: String,
+    uid: String,
+    groups: Vec<String>,
+    extra: BTreeMap<String, Vec<String>>,
+}
+
+/// The user the request acts as, when it asks for another one and `user` may act as them. The headers are removed.
+///
+/// # Errors
+/// 400 when a group, uid or attribute comes without a user; 403 for the first right that is missing; 500 when the
+/// authorizer could not answer.
+pub async fn impersonate(
+    user: &UserInfo,
+    headers: &mut HeaderMap,
+    authorizer: &dyn Authorizer,
+) -> Result<Option<UserInfo>, Status> {
+    let Some(wanted) = read(headers).map_err(Status::bad_request)? else {
+        return Ok(None);
+    };
+    strip(headers);
+    for attributes in rights(user, &wanted) {
+        authz::require(authorizer, &attributes).await?;
+    }
+    Ok(Some(become_user(wanted)))
+}
+
+fn read(map: &HeaderMap) -> Result<Option<Wanted>, String> {
+    let text = |name: &HeaderName| match map.get(name) {
+        Some(value) => headers::text(name, value.as_bytes()).map(str::to_owned),
+        None => Ok(String::new()),
+    };
+    let groups = map
+        .get_all(&GROUP)
+        .iter()
+        .map(|value| headers::text(&GROUP, value.as_bytes()).map(str::to_owned))
+        .collect::<Result<_, _>>()?;
+    let extra = headers::extra(map, &[EXTRA.to_owned()])?;
+    let wanted = Wanted {
+        user: text(&USER)?,
+        uid: text(&UID)?,
+        groups,
+        extra,
+    };
+    if wanted == Wanted::default() {
+        return Ok(None);
+    }
+    if wanted.user.is_empty() {
+        return Err(
+            "Impersonate-Group, Impersonate-Uid and Impersonate-Extra- headers need an Impersonate-User \
+                    header beside them"
+                .to_owned(),
+        );
+    }
+    Ok(Some(wanted))
+}
+
+fn strip(map: &mut HeaderMap) {
+    let found: Vec<HeaderName> = map
+        .keys()
+        .filter(|name| name.as_str().starts_with("impersonate-"))
+        .cloned()
+        .collect();
+    for name in found {
+        map.remove(name);
+    }
+}
+
+/// One right per thing that is impersonated, in kube-apiserver's order.
+fn rights(user: &UserInfo, wanted: &Wanted) -> Vec<Attributes> {
+    let right = |group: &str, resource: &str, subresource: &str, namespace: &str, name: &str| Attributes {
+        user: user.clone(),
+        verb: "impersonate".to_owned(),
+        is_resource: true,
+        group: group.to_owned(),
+        version: "v1".to_owned(),
+        resource: resource.to_owned(),
+        subresource: subresource.to_owned(),
+        namespace: namespace.to_owned(),
+        name: name.to_owned(),
+        path: String::new(),
+    };
+    const AUTHENTICATION: &str = "authentication.k8s.io";
+    let mut rights = Vec::new();
+    match service_account(&wanted.user) {
+        Some((namespace, name)) => rights.push(right("", "serviceaccounts", "", namespace, name)),
+        None => rights.push(right("", "users", "", "", &wanted.user)),
+    }
+    if !wanted.uid.is_empty() {
+        rights.push(right(AUTHENTICATION, "uids", "", "", &wanted.uid));
+    }
+    rights.extend(
+        wanted
+            .groups
+            .iter()
+            .map(|group| right("", "groups", "", "", group)),
+    );
+    for (key, values) in &wanted.extra {
+        rights.extend(
+            values
+                .iter()
+                .map(|value| right(AUTHENTICATION, "userextras", key, "", value)),
+        );
+    }
+    rights
+}
+
+/// `system:serviceaccount:<namespace>:<name>` taken apart.
+fn service_account(user: &str) -> Option<(&str, &str)> {
+    let (namespace, name) = user.strip_prefix(SERVICE_ACCOUNT)?.split_once(':')?;
+    (!namespace.is_empty() && !name.is_empty() && !name.contains(':')).then_some((namespace, name))
+}
+
+fn become_user(wanted: Wanted) -> UserInfo {
+    let mut groups = wanted.groups;
+    if groups.is_empty()
+        && let Some((namespace, _)) = service_account(&wanted.user)
+    {
+        groups.push("system:serviceaccounts".to_owned());
+        groups.push(format!("system:serviceaccounts:{namespace}"));
+    }
+    let settled = groups
+        .iter()
+        .any(|group| group == AUTHENTICATED || group == UNAUTHENTICATED);
+    if !settled {
+        let group = if wanted.user == ANONYMOUS {
+            UNAUTHENTICATED
+        } else {
+            AUTHENTICATED
+        };
+        groups.push(group.to_owned());
+    }
+    UserInfo {
+        name: wanted.user,
+        uid: wanted.uid,
+        groups,
+        extra: wanted.extra,
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,178 @@
+//! Which CAs are trusted for what. They can be exchanged at any time; connections notice by the generation.
+
+use std::sync::Arc;
+
+use arc_swap::ArcSwap;
+use http::HeaderName;
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, TrustAnchor};
+
+/// CA certificates trusted for one purpose.
+#[derive(Clone, Debug, Default)]
+pub struct CaPool {
+    anchors: Vec<TrustAnchor<'static>>,
+}
+
+/// Why CA certificates could not be used.
+#[derive(Debug, thiserror::Error)]
+pub enum TrustError {
+    /// The text is not PEM.
+    #[error("not PEM: {0}")]
+    Pem(String),
+    /// There is no certificate in it.
+    #[error("no certificate found; expected one or more PEM blocks labelled CERTIFICATE")]
+    Empty,
+    /// One certificate cannot be a trust anchor.
+    #[error("certificate {position} cannot be used as a CA: {problem}")]
+    Certificate {
+        /// Its position, from 1.
+        position: usize,
+        /// What is wrong with it.
+        problem: webpki::Error,
+    },
+    /// A header name that HTTP does not allow.
+    #[error("{0:?} is not a header name")]
+    HeaderName(String),
+}
+
+impl CaPool {
+    /// Reads one or more PEM certificates.
+    ///
+    /// # Errors
+    /// Text that is not PEM, holds no certificate, or holds one that cannot be a CA.
+    pub fn from_pem(pem: &[u8]) -> Result<Self, TrustError> {
+        let certificates: Vec<_> = CertificateDer::pem_slice_iter(pem)
+            .collect::<Result<_, _>>()
+            .map_err(|problem| TrustError::Pem(problem.to_string()))?;
+        Self::from_certificates(&certificates)
+    }
+
+    /// Takes DER certificates.
+    ///
+    /// # Errors
+    /// No certificate at all, or one that cannot be a CA.
+    pub fn from_certificates(certificates: &[CertificateDer<'_>]) -> Result<Self, TrustError> {
+        if certificates.is_empty() {
+            return Err(TrustError::Empty);
+        }
+        let anchors = certificates
+            .iter()
+            .enumerate()
+            .map(|(index, certificate)| {
+                webpki::anchor_from_trusted_cert(certificate)
+                    .map(|anchor| anchor.to_owned())
+                    .map_err(|problem| TrustError::Certificate {
+                        position: index + 1,
+                        problem,
+                    })
+            })
+            .collect::<Result<_, _>>()?;
+        Ok(Self { anchors })
+    }
+
+    /// The trust anchors.
+    pub(crate) fn anchors(&self) -> &[TrustAnchor<'static>] {
+        &self.anchors
+    }
+}
+
+/// Whom to believe when a request names its user in headers, and which headers those are.
+#[derive(Clone, Debug)]
+pub struct RequestHeaderTrust {
+    /// The CAs of front proxies.
+    pub ca: CaPool,
+    /// The common names that front-proxy certificates may have; empty allows every one.
+    pub allowed_names: Vec<String>,
+    /// Headers with the user name; the first one there counts.
+    pub username_headers: Vec<HeaderName>,
+    /// Headers with the groups.
+    pub group_headers: Vec<HeaderName>,
+    /// Headers with the uid; none by default, as in kube-apiserver.
+    pub uid_headers: Vec<HeaderName>,
+    /// Prefixes of headers with extra attributes, in lower case (`x-remote-extra-`).
+    pub extra_prefixes: Vec<String>,
+}
+
+impl RequestHeaderTrust {
+    /// Trust in `ca` with the header names every kube-apiserver uses by default.
+    #[must_use]
+    pub fn new(ca: CaPool, allowed_names: Vec<String>) -> Self {
+        Self {
+            ca,
+            allowed_names,
+            username_headers: vec![HeaderName::from_static("x-remote-user")],
+            group_headers: vec![HeaderName::from_static("x-remote-group")],
+            uid_headers: Vec::new(),
+            extra_prefixes: vec!["x-remote-extra-".to_owned()],
+        }
+    }
+
+    /// Turns names as flags and the cluster's ConfigMap give them into header names.
+    ///
+    /// # Errors
+    /// The first name that HTTP does not allow.
+    pub fn header_names<S: AsRef<str>>(names: &[S]) -> Result<Vec<HeaderName>, TrustError> {
+        names
+            .iter()
+            .map(|name| {
+                let name = name.as_ref().trim();
+                name.parse().map_err(|_| TrustError::HeaderName(name.to_owned()))
+            })
+            .collect()
+    }
+}
+
+/// What is trusted right now.
+#[derive(Clone, Debug, Default)]
+pub struct TrustState {
+    /// Moves with every change.
+    pub generation: u64,
+    /// CAs whose certificates say who the client is.
+    pub client: CaPool,
+    /// CAs whose certificates may name any user in headers.
+    pub request_header: Option<RequestHeaderTrust>,
+}
+
+/// The live trust configuration.
+#[derive(Debug, Default)]
+pub struct Trust {
+    state: ArcSwap<TrustState>,
+}
+
+impl Trust {
+    /// Trust in the given CAs.
+    #[must_use]
+    pub fn new(client: CaPool, request_header: Option<RequestHeaderTrust>) -> Self {
+        Self {
+            state: ArcSwap::from_pointee(TrustState {
+                generation: 1,
+                client,
+                request_header,
+            }),
+        }
+    }
+
+    /// What is trusted now.
+    #[must_use]
+    pub fn current(&self) -> Arc<TrustState> {
+        self.state.load_full()
+    }
+
+    /// Exchanges the client CAs. Open connections are judged anew at their next request.
+    pub fn set_client(&self, client: &CaPool) {
+        self.state.rcu(|old| TrustState {
+            generation: old.generation + 1,
+            client: client.clone(),
+            request_header: old.request_header.clone(),
+        });
+    }
+
+    /// Exchanges the front-proxy trust. Open connections are judged anew at their next request.
+    pub fn set_request_header(&self, request_header: Option<&RequestHeaderTrust>) {
+        self.state.rcu(|old| TrustState {
+            generation: old.generation + 1,
+            client: old.client.clone(),
+            request_header: request_header.cloned(),
+        });
+    }
+}

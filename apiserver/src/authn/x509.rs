@@ -1,0 +1,135 @@
+//! Client certificates: chain checking for a purpose, and the user a certificate names.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use admission::UserInfo;
+use rustls::pki_types::{CertificateDer, UnixTime};
+use sha2::{Digest, Sha256};
+use webpki::{ALL_VERIFICATION_ALGS, EndEntityCert, KeyUsage};
+use x509_parser::prelude::{FromDer, X509Certificate};
+
+use super::trust::{CaPool, RequestHeaderTrust};
+
+/// The attribute under which `kubectl auth whoami` shows which certificate was used.
+const CREDENTIAL_ID: &str = "authentication.kubernetes.io/credential-id";
+
+/// Who a verified client certificate says the client is.
+#[derive(Clone, Debug)]
+pub(crate) struct Identity {
+    /// The common name as user, the organizations as groups.
+    pub(crate) user: UserInfo,
+    /// When the certificate runs out, in seconds since 1970.
+    pub(crate) not_after: i64,
+}
+
+/// Checks that the certificate chains to a client CA and reads the user from it.
+pub(crate) fn verify_client(
+    leaf: &CertificateDer<'_>,
+    intermediates: &[CertificateDer<'_>],
+    ca: &CaPool,
+    now: i64,
+) -> Result<Arc<Identity>, String> {
+    verify_chain(leaf, intermediates, ca, now)?;
+    let certificate = parse(leaf)?;
+    let common_name = common_name(&certificate)?;
+    if common_name.is_empty() {
+        return Err("the certificate's subject has no common name, so it names no user".to_owned());
+    }
+    let groups = certificate
+        .subject()
+        .iter_organization()
+        .map(|value| value.as_str().map(str::to_owned))
+        .collect::<Result<_, _>>()
+        .map_err(|problem| format!("an organization of the certificate's subject is not text: {problem}"))?;
+    let fingerprint: String = Sha256::digest(leaf.as_ref())
+        .iter()
+        .map(|byte| format!("{byte:02x}"))
+        .collect();
+    let mut user = UserInfo {
+        name: common_name,
+        groups,
+        ..UserInfo::default()
+    };
+    user.extra.insert(
+        CREDENTIAL_ID.to_owned(),
+        vec![format!("X509SHA256={fingerprint}")],
+    );
+    Ok(Arc::new(Identity {
+        user,
+        not_after: certificate.validity().not_after.timestamp(),
+    }))
+}
+
+/// Checks that the certificate chains to a front-proxy CA and has one of the allowed names.
+pub(crate) fn verify_front_proxy(
+    leaf: &CertificateDer<'_>,
+    intermediates: &[CertificateDer<'_>],
+    trust: Option<&RequestHeaderTrust>,
+    now: i64,
+) -> Result<(), String> {
+    let trust = trust.ok_or("no front proxy is trusted")?;
+    verify_chain(leaf, intermediates, &trust.ca, now)?;
+    if trust.allowed_names.is_empty() {
+        return Ok(());
+    }
+    let name = common_name(&parse(leaf)?)?;
+    if trust.allowed_names.contains(&name) {
+        return Ok(());
+    }
+    Err(format!(
+        "common name {name:?} is not among the allowed front-proxy names"
+    ))
+}
+
+/// The next instant (seconds since 1970) at which one of the certificates starts or stops being valid.
+pub(crate) fn next_validity_change(certificates: &[CertificateDer<'_>], now: i64) -> i64 {
+    certificates
+        .iter()
+        .filter_map(|certificate| parse(certificate).ok().map(|certificate| certificate.validity().clone()))
+        // A certificate is valid through its last second, so it changes one second after.
+        .flat_map(|validity| [validity.not_before.timestamp(), validity.not_after.timestamp().saturating_add(1)])
+        .filter(|&instant| instant > now)
+        .min()
+        .unwrap_or(i64::MAX)
+}
+
+fn verify_chain(
+    leaf: &CertificateDer<'_>,
+    intermediates: &[CertificateDer<'_>],
+    ca: &CaPool,
+    now: i64,
+) -> Result<(), String> {
+    let refusal = |problem: webpki::Error| format!("verifying the client certificate failed: {problem}");
+    let seconds = u64::try_from(now).map_err(|_| "the clock is before 1970".to_owned())?;
+    let certificate = EndEntityCert::try_from(leaf).map_err(refusal)?;
+    certificate
+        .verify_for_usage(
+            ALL_VERIFICATION_ALGS,
+            ca.anchors(),
+            intermediates,
+            UnixTime::since_unix_epoch(Duration::from_secs(seconds)),
+            KeyUsage::client_auth(),
+            None,
+            None,
+        )
+        .map(drop)
+        .map_err(refusal)
+}
+
+fn parse<'a>(certificate: &'a CertificateDer<'_>) -> Result<X509Certificate<'a>, String> {
+    match X509Certificate::from_der(certificate.as_ref()) {
+        Ok((_, certificate)) => Ok(certificate),
+        Err(problem) => Err(format!("the certificate cannot be read: {problem}")),
+    }
+}
+
+/// The last common name of the subject, or the empty string.
+fn common_name(certificate: &X509Certificate<'_>) -> Result<String, String> {
+    match certificate.subject().iter_common_name().last() {
+        None => Ok(String::new()),
+        Some(value) => value.as_str().map(str::to_owned).map_err(|problem| {
+            format!("the common name of the certificate's subject is not text: {problem}")
+        }),
+    }
+}

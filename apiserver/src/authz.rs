@@ -1,0 +1,196 @@
+//! Authorization: authorizers asked in turn, the two rules every server has, and the refusal a client reads.
+
+use std::sync::Arc;
+
+use admission::UserInfo;
+use async_trait::async_trait;
+use meta::Status;
+use meta::status::Details;
+
+use crate::auth::{Access, Attributes, Authorizer};
+use crate::request_info::RequestInfo;
+
+/// The group that may do everything.
+pub const MASTERS: &str = "system:masters";
+
+/// Paths that need no rights by default: probes have no credentials.
+pub const ALWAYS_ALLOWED: [&str; 6] = [
+    "/healthz",
+    "/livez",
+    "/readyz",
+    "/healthz/*",
+    "/livez/*",
+    "/readyz/*",
+];
+
+/// Asks authorizers in turn; the first that allows or denies decides.
+pub struct Union {
+    members: Vec<Arc<dyn Authorizer>>,
+}
+
+impl Union {
+    /// A union of `members`, in that order.
+    #[must_use]
+    pub fn new(members: Vec<Arc<dyn Authorizer>>) -> Self {
+        Self { members }
+    }
+}
+
+#[async_trait]
+impl Authorizer for Union {
+    async fn authorize(&self, attributes: &Attributes) -> Result<Access, String> {
+        let mut reasons = Vec::new();
+        let mut problems = Vec::new();
+        for member in &self.members {
+            match member.authorize(attributes).await {
+                Ok(Access::NoOpinion(reason)) if reason.is_empty() => {}
+                Ok(Access::NoOpinion(reason)) => reasons.push(reason),
+                Ok(decided) => return Ok(decided),
+                Err(problem) => problems.push(problem),
+            }
+        }
+        // Nobody decided. If one could not answer, its answer might have been yes or no: that is 500, not 403.
+        if problems.is_empty() {
+            Ok(Access::NoOpinion(reasons.join("; ")))
+        } else {
+            Err(problems.join("; "))
+        }
+    }
+}
+
+/// Allows members of `system:masters` everything.
+pub struct Masters;
+
+#[async_trait]
+impl Authorizer for Masters {
+    async fn authorize(&self, attributes: &Attributes) -> Result<Access, String> {
+        Ok(if attributes.user.is_in(MASTERS) {
+            Access::Allow(format!("in group {MASTERS}"))
+        } else {
+            Access::NoOpinion(String::new())
+        })
+    }
+}
+
+/// Allows everybody to reach certain paths.
+pub struct AlwaysAllowPaths {
+    exact: Vec<String>,
+    prefixes: Vec<String>,
+}
+
+impl AlwaysAllowPaths {
+    /// Paths as flags give them; a trailing `*` stands for whatever follows.
+    pub fn new<S: AsRef<str>>(paths: &[S]) -> Self {
+        let mut rules = Self {
+            exact: Vec::new(),
+            prefixes: Vec::new(),
+        };
+        for path in paths {
+            match path.as_ref().strip_suffix('*') {
+                Some(prefix) => rules.prefixes.push(prefix.to_owned()),
+                None => rules.exact.push(path.as_ref().to_owned()),
+            }
+        }
+        rules
+    }
+}
+
+#[async_trait]
+impl Authorizer for AlwaysAllowPaths {
+    async fn authorize(&self, attributes: &Attributes) -> Result<Access, String> {
+        let path = attributes.path.as_str();
+        let allowed = !attributes.is_resource
+            && (self.exact.iter().any(|exact| exact == path)
+                || self
+                    .prefixes
+                    .iter()
+                    .any(|prefix| path.starts_with(prefix.as_str())));
+        Ok(if allowed {
+            Access::Allow("path is always allowed".to_owned())
+        } else {
+            Access::NoOpinion(String::new())
+        })
+    }
+}
+
+/// The question a request raises.
+#[must_use]
+pub fn attributes(info: &RequestInfo, user: &UserInfo) -> Attributes {
+    Attributes {
+        user: user.clone(),
+        verb: info.verb.to_owned(),
+        is_resource: info.is_resource,
+        group: info.group.clone(),
+        version: info.version.clone(),
+        resource: info.resource.clone(),
+        subresource: info.subresource.clone(),
+        namespace: info.namespace.clone(),
+        name: info.name.clone(),
+        path: info.path.clone(),
+    }
+}
+
+/// Asks for one right; the reason it was given for.
+///
+/// # Errors
+/// 403 when it is denied or nobody allows it; 500 when the authorizer could not answer, so that it never fails open.
+pub async fn require(authorizer: &dyn Authorizer, attributes: &Attributes) -> Result<String, Status> {
+    match authorizer.authorize(attributes).await {
+        Ok(Access::Allow(reason)) => Ok(reason),
+        Ok(Access::Deny(reason) | Access::NoOpinion(reason)) => Err(forbidden(attributes, &reason)),
+        Err(problem) => {
+            tracing::error!(
+                problem,
+                user = attributes.user.name,
+                verb = attributes.verb,
+                "authorizer failed"
+            );
+            Err(Status::internal("the authorizer could not answer"))
+        }
+    }
+}
+
+/// 403 as kube-apiserver words it, without interning names that come from the client.
+fn forbidden(attributes: &Attributes, reason: &str) -> Status {
+    let mut text = attributes.refusal();
+    if !reason.is_empty() {
+        text = format!("{text}: {reason}");
+    }
+    // Paths and names are the client's own words; a browser must not read markup from them.
+    let text = text
+        .replace('&', "&amp;")
+        .replace('<', "&lt;")
+        .replace('>', "&gt;");
+    if !attributes.is_resource {
+        let mut status = Status::failure(403, "Forbidden", format!("forbidden: {text}"));
+        status.details = Some(Details::default());
+        return status;
+    }
+    let Attributes {
+        group,
+        resource,
+        name,
+        ..
+    } = attributes;
+    let qualified = if group.is_empty() {
+        resource.clone()
+    } else {
+        format!("{resource}.{group}")
+    };
+    let subject = if name.is_empty() {
+        qualified
+    } else {
+        format!("{qualified} \"{name}\"")
+    };
+    let mut status = Status::failure(403, "Forbidden", format!("{subject} is forbidden: {text}"));
+    status.details = Some(Details {
+        name: name.clone(),
+        group: group.clone(),
+        kind: resource.clone(),
+        ..Details::default()
+    });
+    status
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,398 @@
+//! The request pipeline: what happens to a request between the connection and the API behind it, in that order.
+//!
+//! [`Chain::handle`] reads top-down; each step says why it stands where it stands. A refusal at any step is a `Status`,
+//! and every answer, refusals included, leaves through [`Chain::finish`].
+
+mod body;
+mod paths;
+mod timeout;
+mod trail;
+mod warnings;
+
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+use std::time::Duration;
+
+use admission::UserInfo;
+use axum::body::Body;
+use futures::FutureExt;
+use http::header::{CACHE_CONTROL, HeaderValue, WARNING, X_CONTENT_TYPE_OPTIONS};
+use http::request::Parts;
+use http::{HeaderMap, Request, Response};
+use meta::{Clock, Status};
+use tokio_util::sync::CancellationToken;
+
+use crate::audit::Audit;
+use crate::auth::Authorizer;
+use crate::authn::{Authenticated, Authentication, Connection, impersonate};
+use crate::authz;
+use crate::call::Warnings;
+use crate::context::{Api, Authorized, RequestCx};
+use crate::documents::Documents;
+use crate::health::Health;
+use crate::limit::{Limiter, Place};
+use crate::metrics::{Labels, Metrics};
+use crate::request_info::RequestInfo;
+use crate::respond::{self, Failure};
+use crate::version::VersionInfo;
+
+use trail::{AUDIT_ID, Ending, Trail};
+
+/// Bounds on requests. The defaults are kube-apiserver's.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// Reads in flight; 0 is unbounded.
+    pub reads: usize,
+    /// Writes in flight; 0 is unbounded.
+    pub writes: usize,
+    /// Bytes of a request body.
+    pub body: usize,
+    /// How long a request may take that is not long-running.
+    pub request_timeout: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            reads: 400,
+            writes: 200,
+            body: 3 * 1024 * 1024,
+            request_timeout: Duration::from_mins(1),
+        }
+    }
+}
+
+/// What a pipeline is made of.
+pub struct ChainConfig {
+    /// The API behind it.
+    pub api: Arc<dyn Api>,
+    /// How users are found out.
+    pub authentication: Authentication,
+    /// The program's authorizer. `system:masters` and the always-allowed paths are decided before it is asked.
+    pub authorizer: Arc<dyn Authorizer>,
+    /// Paths that need no rights; a trailing `*` stands for whatever follows. See [`authz::ALWAYS_ALLOWED`].
+    pub always_allowed: Vec<String>,
+    /// Bounds.
+    pub limits: Limits,
+    /// The audit log, if one is kept.
+    pub audit: Option<Audit>,
+    /// The health checks.
+    pub health: Arc<Health>,
+    /// The metrics.
+    pub metrics: Arc<Metrics>,
+    /// The body of `/version`.
+    pub version: VersionInfo,
+    /// Discovery and OpenAPI.
+    pub documents: Documents,
+    /// The clock.
+    pub clock: Arc<dyn Clock>,
+}
+
+/// The pipeline of a server.
+pub struct Chain {
+    api: Arc<dyn Api>,
+    authentication: Authentication,
+    authorizer: Arc<dyn Authorizer>,
+    limits: Limits,
+    reads: Arc<Limiter>,
+    writes: Arc<Limiter>,
+    audit: Option<Audit>,
+    health: Arc<Health>,
+    metrics: Arc<Metrics>,
+    version: bytes::Bytes,
+    documents: Documents,
+    clock: Arc<dyn Clock>,
+    /// Cancelled when watches are to end.
+    closing: CancellationToken,
+}
+
+/// Marks a connection as busy while a request on it runs.
+pub(crate) type Busy = Arc<dyn std::any::Any + Send + Sync>;
+
+impl Chain {
+    /// A pipeline, whose long-running requests end when `closing` is cancelled.
+    ///
+    /// # Errors
+    /// When the version cannot be rendered, which no version is known to cause.
+    pub fn new(config: ChainConfig, closing: CancellationToken) -> Result<Self, serde_json::Error> {
+        let limits = config.limits;
+        let authorizer = authz::Union::new(vec![
+            Arc::new(authz::Masters),
+            Arc::new(authz::AlwaysAllowPaths::new(&config.always_allowed)),
+            config.authorizer,
+        ]);
+        Ok(Self {
+            api: config.api,
+            authentication: config.authentication,
+            authorizer: Arc::new(authorizer),
+            limits,
+            reads: Limiter::new(limits.reads, limits.request_timeout),
+            writes: Limiter::new(limits.writes, limits.request_timeout),
+            audit: config.audit,
+            health: config.health,
+            metrics: config.metrics,
+            version: serde_json::to_vec_pretty(&config.version)?.into(),
+            documents: config.documents,
+            clock: config.clock,
+            closing,
+        })
+    }
+
+    /// Answers one request of `connection`.
+    pub async fn handle(&self, connection: &Connection, request: Request<Body>) -> Response<Body> {
+        self.handle_busy(connection, request, None).await
+    }
+
+    /// The same, keeping `busy` until the answer's last byte.
+    pub(crate) async fn handle_busy(
+        &self,
+        connection: &Connection,
+        request: Request<Body>,
+        busy: Option<Busy>,
+    ) -> Response<Body> {
+        let (parts, body) = request.into_parts();
+        // The Audit-ID comes first: whatever happens from here on, a panic included, can be found by it.
+        let mut trail = Trail::start(&parts, connection, self.clock.now());
+        trail.busy = busy;
+        self.guarded(trail, async |trail| {
+            self.understand(trail, connection, parts, body).await
+        })
+        .await
+    }
+
+    /// Answers a request to a route of the program's own, which does without authentication (admission webhooks).
+    pub(crate) async fn handle_open(
+        &self,
+        connection: &Connection,
+        request: Request<Body>,
+        route: impl AsyncFnOnce(Request<Body>) -> Response<Body>,
+        busy: Option<Busy>,
+    ) -> Response<Body> {
+        let (parts, body) = request.into_parts();
+        let mut trail = Trail::start(&parts, connection, self.clock.now());
+        trail.busy = busy;
+        self.guarded(trail, async |_| Ok(route(Request::from_parts(parts, body)).await))
+            .await
+    }
+
+    /// Panic recovery is outermost: a request that panics must not take its connection, and other requests, with it.
+    async fn guarded(
+        &self,
+        mut trail: Trail,
+        steps: impl AsyncFnOnce(&mut Trail) -> Result<Response<Body>, Status>,
+    ) -> Response<Body> {
+        let outcome = AssertUnwindSafe(steps(&mut trail)).catch_unwind().await;
+        let panicked = outcome.is_err();
+        let response = match outcome {
+            Ok(Ok(response)) => response,
+            Ok(Err(status)) => respond::status(&status),
+            Err(panic) => {
+                tracing::error!(
+                    audit_id = trail.id,
+                    uri = trail.uri,
+                    panic = body::panic_text(&*panic),
+                    "panic"
+                );
+                respond::status(&Status::internal(format!(
+                    "the handler of this request panicked; the log has more under audit ID {}",
+                    trail.id
+                )))
+            }
+        };
+        self.finish(trail, response, panicked).await
+    }
+
+    /// What is asked for, before who asks: limits, metrics and time-outs depend on it, and so does everything below.
+    async fn understand(
+        &self,
+        trail: &mut Trail,
+        connection: &Connection,
+        parts: Parts,
+        body: Body,
+    ) -> Result<Response<Body>, Status> {
+        let info = Arc::new(RequestInfo::parse(&parts.method, &parts.uri)?);
+        trail.labels = Labels::of(&info, info.is_resource.then(|| self.api.route(&info)).flatten());
+        trail.info = Some(info.clone());
+        if info.verb.is_empty() {
+            return Err(Status::method_not_allowed());
+        }
+        // The time-out holds for all that follows, waiting for authenticators and authorizers too.
+        let Some(longest) = timeout::of(&info, self.limits.request_timeout)? else {
+            return self.admit(trail, connection, info, parts, body).await;
+        };
+        match tokio::time::timeout(longest, self.admit(trail, connection, info, parts, body)).await {
+            Ok(result) => result,
+            Err(_) => {
+                self.metrics.terminated(&trail.labels, 504);
+                Err(Status::timeout(
+                    "Timeout: request did not complete within the allotted timeout",
+                ))
+            }
+        }
+    }
+
+    /// Who asks, whether there is room, and whether they may.
+    async fn admit(
+        &self,
+        trail: &mut Trail,
+        connection: &Connection,
+        info: Arc<RequestInfo>,
+        mut parts: Parts,
+        body: Body,
+    ) -> Result<Response<Body>, Status> {
+        let user = self.authenticate(connection, &mut parts.headers, trail).await?;
+        trail.user = user.clone();
+        // Impersonation before the limits and authorization: both are about the user acted as.
+        let user = match impersonate::impersonate(&user, &mut parts.headers, &*self.authorizer).await? {
+            Some(other) => {
+                trail.impersonated = Some(other.clone());
+                other
+            }
+            None => user,
+        };
+        // Limits after authentication, because administrators get in regardless, and before authorization, because
+        // that may be the expensive part.
+        trail.place = self.place(&info, &user, &trail.labels)?;
+        self.authorize(&info, &user, trail).await?;
+        trail.long_running = info.is_long_running();
+        if !info.is_resource {
+            return self.path(&info, &parts);
+        }
+        // Bodies after authorization: nobody makes the server read megabytes it will not use.
+        let body = match info.verb {
+            "get" | "list" | "watch" => bytes::Bytes::new(),
+            _ => body::read(&parts.headers, body, self.limits.body).await?,
+        };
+        self.dispatch(info, user, parts, body, trail).await
+    }
+
+    async fn authenticate(
+        &self,
+        connection: &Connection,
+        headers: &mut HeaderMap,
+        trail: &Trail,
+    ) -> Result<UserInfo, Status> {
+        match self
+            .authentication
+            .authenticate(connection, headers, trail.received)
+            .await
+        {
+            Ok(Authenticated {
+                user,
+                certificate_expires,
+            }) => {
+                self.metrics.authentication("success");
+                if let Some(expires) = certificate_expires {
+                    self.metrics
+                        .certificate_life(expires - trail.received.as_second());
+                }
+                Ok(user)
+            }
+            Err(refusals) => {
+                self.metrics.authentication("failure");
+                let reasons = refusals.join("; ");
+                tracing::info!(audit_id = trail.id, peer = %connection.peer(), reasons, "unauthenticated");
+                Err(Status::unauthorized())
+            }
+        }
+    }
+
+    /// A place among the requests in flight. Long-running requests, administrators and probes need none.
+    fn place(&self, info: &RequestInfo, user: &UserInfo, labels: &Labels) -> Result<Option<Place>, Status> {
+        let exempt = info.is_long_running()
+            || user.is_in(authz::MASTERS)
+            || (!info.is_resource && crate::health::Probe::of_path(&info.path).is_some());
+        if exempt {
+            return Ok(None);
+        }
+        let limiter = if info.is_read_only() {
+            &self.reads
+        } else {
+            &self.writes
+        };
+        if let Some(place) = limiter.admit() {
+            return Ok(Some(place));
+        }
+        self.metrics.terminated(labels, 429);
+        Err(Status::too_many_requests(
+            "Too many requests, please try again later.",
+            1,
+        ))
+    }
+
+    async fn authorize(&self, info: &RequestInfo, user: &UserInfo, trail: &Trail) -> Result<(), Status> {
+        let attributes = authz::attributes(info, user);
+        let result = authz::require(&*self.authorizer, &attributes).await;
+        let (decision, reason) = match &result {
+            Ok(reason) => ("allow", reason.as_str()),
+            Err(status) if status.code == 403 => ("forbid", ""),
+            Err(_) => ("error", ""),
+        };
+        if self.audit.is_some() {
+            trail.annotations.add("authorization.k8s.io/decision", decision);
+            trail.annotations.add("authorization.k8s.io/reason", reason);
+        }
+        result.map(drop)
+    }
+
+    async fn dispatch(
+        &self,
+        info: Arc<RequestInfo>,
+        user: UserInfo,
+        parts: Parts,
+        body: bytes::Bytes,
+        trail: &Trail,
+    ) -> Result<Response<Body>, Status> {
+        let warnings = Warnings::default();
+        let request = RequestCx {
+            info,
+            user,
+            method: parts.method,
+            headers: parts.headers,
+            body,
+            now: trail.received,
+            authorizer: self.authorizer.clone(),
+            warnings: warnings.clone(),
+            annotations: trail.annotations.clone(),
+        };
+        let mut response = self.api.dispatch(Authorized::new(request)).await;
+        for value in warnings::headers(&warnings.take()) {
+            response.headers_mut().append(WARNING, value);
+        }
+        Ok(response)
+    }
+
+    /// Headers every answer has, the audit event, and the body's way out.
+    async fn finish(&self, mut trail: Trail, mut response: Response<Body>, panicked: bool) -> Response<Body> {
+        respond::set_default(
+            &mut response,
+            CACHE_CONTROL,
+            HeaderValue::from_static("no-cache, private"),
+        );
+        response
+            .headers_mut()
+            .insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+        if let Ok(id) = HeaderValue::from_str(&trail.id) {
+            response.headers_mut().insert(AUDIT_ID, id);
+        }
+        // A watch that was refused is an ordinary, short answer.
+        trail.long_running &= response.status().is_success() || response.status().is_informational();
+        let long_running = trail.long_running;
+        let failure = response.extensions_mut().remove::<Failure>();
+        let mut ending = Ending::new(
+            trail,
+            response.status().as_u16(),
+            failure,
+            self.metrics.clone(),
+            self.clock.clone(),
+            self.audit.clone(),
+        );
+        ending.record(panicked).await;
+        let closing = long_running.then(|| self.closing.clone().cancelled_owned());
+        let longest = (!long_running).then_some(self.limits.request_timeout);
+        response.map(|inner| Body::new(body::Followed::new(inner, ending, closing, longest)))
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,144 @@
+//! Bodies: reading a request's within bounds, and following a response's to its last byte.
+
+use std::any::Any;
+use std::panic::AssertUnwindSafe;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+
+use axum::body::Body;
+use bytes::Bytes;
+use http::HeaderMap;
+use http::header::CONTENT_LENGTH;
+use http_body::{Frame, SizeHint};
+use http_body_util::{BodyExt, LengthLimitError, Limited};
+use meta::Status;
+use tokio::time::{Instant, Sleep};
+use tokio_util::sync::WaitForCancellationFutureOwned;
+
+use super::trail::Ending;
+
+/// Reads a whole request body of at most `limit` bytes.
+///
+/// # Errors
+/// 413 when it is longer, by its own word or in fact; 400 when it breaks off.
+pub(super) async fn read(headers: &HeaderMap, body: Body, limit: usize) -> Result<Bytes, Status> {
+    let announced = headers
+        .get(CONTENT_LENGTH)
+        .and_then(|value| value.to_str().ok()?.parse::<usize>().ok());
+    if announced.is_some_and(|length| length > limit) {
+        return Err(Status::too_large(limit));
+    }
+    match Limited::new(body, limit).collect().await {
+        Ok(collected) => Ok(collected.to_bytes()),
+        Err(problem) if problem.is::<LengthLimitError>() => Err(Status::too_large(limit)),
+        Err(problem) => Err(Status::bad_request(format!(
+            "the request body could not be read: {problem}"
+        ))),
+    }
+}
+
+/// A response body under way. Its end, however it comes, completes the request: the metrics, the audit event, and the
+/// place among the requests in flight.
+pub(super) struct Followed {
+    inner: Body,
+    ending: Option<Ending>,
+    /// Ends a long-running answer, as if it had ended by itself.
+    closing: Option<Pin<Box<WaitForCancellationFutureOwned>>>,
+    /// Cuts off any other answer. Started when the body first has to be waited for.
+    longest: Option<Duration>,
+    cut: Option<Pin<Box<Sleep>>>,
+}
+
+impl Followed {
+    /// `body` until its end, or `closing`, or for `longest`.
+    pub(super) fn new(
+        body: Body,
+        ending: Ending,
+        closing: Option<WaitForCancellationFutureOwned>,
+        longest: Option<Duration>,
+    ) -> Self {
+        Self {
+            inner: body,
+            ending: Some(ending),
+            closing: closing.map(Box::pin),
+            longest,
+            cut: None,
+        }
+    }
+
+    fn end(&mut self) {
+        self.ending = None;
+        self.inner = Body::empty();
+    }
+
+    fn is_cut_off(&mut self, context: &mut Context<'_>) -> bool {
+        let Some(longest) = self.longest else { return false };
+        let cut = self
+            .cut
+            .get_or_insert_with(|| Box::pin(tokio::time::sleep_until(Instant::now() + longest)));
+        cut.as_mut().poll(context).is_ready()
+    }
+}
+
+impl http_body::Body for Followed {
+    type Data = Bytes;
+    type Error = axum::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+        if self
+            .closing
+            .as_mut()
+            .is_some_and(|closing| closing.as_mut().poll(context).is_ready())
+        {
+            self.closing = None;
+            self.end();
+            return Poll::Ready(None);
+        }
+        let inner = &mut self.inner;
+        let polled = std::panic::catch_unwind(AssertUnwindSafe(|| Pin::new(inner).poll_frame(context)));
+        let frame = match polled {
+            Ok(Poll::Pending) if self.is_cut_off(context) => {
+                self.end();
+                Some(Err(axum::Error::new(
+                    "the answer did not complete within the allotted timeout",
+                )))
+            }
+            Ok(polled) => ready!(polled),
+            Err(panic) => {
+                tracing::error!(panic = panic_text(&*panic), "a response body panicked");
+                self.end();
+                Some(Err(axum::Error::new("internal error")))
+            }
+        };
+        match &frame {
+            Some(Ok(frame)) => {
+                if let (Some(ending), Some(data)) = (&mut self.ending, frame.data_ref()) {
+                    ending.sent(data);
+                }
+            }
+            Some(Err(_)) | None => self.end(),
+        }
+        Poll::Ready(frame)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.inner.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.inner.size_hint()
+    }
+}
+
+/// What a panic said.
+pub(super) fn panic_text(panic: &(dyn Any + Send)) -> &str {
+    panic
+        .downcast_ref::<&str>()
+        .copied()
+        .or_else(|| panic.downcast_ref::<String>().map(String::as_str))
+        .unwrap_or("a value that is no text")
+}

@@ -1,0 +1,65 @@
+//! Paths that are no resources: health, version, metrics, discovery, OpenAPI.
+
+use axum::body::Body;
+use http::request::Parts;
+use http::{HeaderValue, Response, StatusCode, header};
+use meta::Status;
+
+use super::Chain;
+use crate::health::Probe;
+use crate::request_info::RequestInfo;
+use crate::respond;
+
+const OPEN_METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+
+impl Chain {
+    /// Answers an authorized request to a path.
+    ///
+    /// # Errors
+    /// 404 for a path nobody serves, 405 for anything but reading.
+    pub(super) fn path(&self, info: &RequestInfo, parts: &Parts) -> Result<Response<Body>, Status> {
+        let reading = matches!(info.verb, "get" | "head");
+        if let Some((probe, check)) = Probe::of_path(&info.path) {
+            return if reading {
+                self.health.answer(probe, check, &info.query, &self.metrics)
+            } else {
+                Err(Status::method_not_allowed())
+            };
+        }
+        match info.path.trim_end_matches('/') {
+            "/version" if reading => Ok(respond::bytes(
+                StatusCode::OK,
+                "application/json",
+                self.version.clone(),
+            )),
+            "/metrics" if reading => self.metrics_page(),
+            "/version" | "/metrics" => Err(Status::method_not_allowed()),
+            "" if reading => self.index(),
+            path => self.documents.answer(path, reading, &parts.headers, &info.query),
+        }
+    }
+
+    fn metrics_page(&self) -> Result<Response<Body>, Status> {
+        self.metrics.in_flight("readOnly", self.reads.in_flight());
+        self.metrics.in_flight("mutating", self.writes.in_flight());
+        let text = self
+            .metrics
+            .render()
+            .map_err(|problem| Status::internal(problem.to_string()))?;
+        Ok(respond::bytes(StatusCode::OK, OPEN_METRICS, text.into()))
+    }
+
+    /// `/` lists the paths there are, as kube-apiserver's does.
+    fn index(&self) -> Result<Response<Body>, Status> {
+        let mut paths: Vec<&str> = vec!["/healthz", "/livez", "/metrics", "/readyz", "/version"];
+        paths.extend(self.documents.paths());
+        paths.sort_unstable();
+        let body = serde_json::to_vec_pretty(&serde_json::json!({ "paths": paths }))
+            .map_err(|problem| Status::internal(problem.to_string()))?;
+        let mut response = respond::bytes(StatusCode::OK, "application/json", body.into());
+        response
+            .headers_mut()
+            .insert(header::VARY, HeaderValue::from_static("Accept"));
+        Ok(response)
+    }
+}

@@ -1,0 +1,436 @@
+//! The pipeline, request by request, without a network.
+
+use std::time::Duration;
+
+use http::StatusCode;
+use http::header::{CONTENT_LENGTH, RETRY_AFTER};
+use http_body_util::BodyExt;
+
+use super::*;
+use crate::testing::{Ca, Toy, chain_config};
+
+const FOOS: &str = "/apis/g.io/v1/namespaces/ns/foos";
+
+struct Bench {
+    chain: Arc<Chain>,
+    api: Arc<Toy>,
+    clients: Ca,
+    closing: CancellationToken,
+}
+
+fn bench(adjust: impl FnOnce(&mut ChainConfig)) -> Bench {
+    let (clients, proxies, api) = (Ca::new("clients"), Ca::new("proxies"), Arc::new(Toy::default()));
+    let mut config = chain_config(api.clone(), &clients, &proxies);
+    adjust(&mut config);
+    let closing = CancellationToken::new();
+    let chain = Arc::new(Chain::new(config, closing.clone()).unwrap());
+    Bench {
+        chain,
+        api,
+        clients,
+        closing,
+    }
+}
+
+impl Bench {
+    fn connection(&self, user: &str, groups: &[&str]) -> Arc<Connection> {
+        let certificates = match user {
+            "" => Vec::new(),
+            user => vec![self.clients.client(user, groups).certificate],
+        };
+        Arc::new(Connection::new("192.0.2.1:1000".parse().unwrap(), certificates))
+    }
+
+    async fn ask(&self, user: &str, method: &str, target: &str) -> Response<Body> {
+        self.chain
+            .handle(
+                &self.connection(user, &[]),
+                request(method, target, Body::empty()),
+            )
+            .await
+    }
+
+    /// Starts `count` requests to `slow` and waits until all are being handled.
+    async fn occupy(&self, user: &str, count: usize) -> Vec<tokio::task::JoinHandle<Response<Body>>> {
+        let connection = self.connection(user, &[]);
+        let tasks = (0..count)
+            .map(|_| {
+                let (chain, connection) = (self.chain.clone(), connection.clone());
+                let request = request("GET", &format!("{FOOS}/slow"), Body::empty());
+                tokio::spawn(async move { chain.handle(&connection, request).await })
+            })
+            .collect();
+        self.api.arrived(count).await;
+        tasks
+    }
+}
+
+fn request(method: &str, target: &str, body: Body) -> Request<Body> {
+    Request::builder().method(method).uri(target).body(body).unwrap()
+}
+
+async fn text(response: Response<Body>) -> String {
+    String::from_utf8(response.into_body().collect().await.unwrap().to_bytes().to_vec()).unwrap()
+}
+
+/// The code and the message of a `Status` answer.
+async fn refusal(response: Response<Body>) -> (u16, String) {
+    let code = response.status().as_u16();
+    assert_eq!(response.headers()["content-type"], "application/json");
+    let status: Status = serde_json::from_str(&text(response).await).unwrap();
+    assert_eq!((status.kind.as_str(), status.code), ("Status", code));
+    (code, status.message)
+}
+
+#[tokio::test]
+async fn authorized_requests_reach_the_api() {
+    let bench = bench(|_| {});
+    let response = bench.ask("alice", "GET", FOOS).await;
+    assert_eq!(
+        (response.status(), text(response).await),
+        (StatusCode::OK, "alice 0".to_owned())
+    );
+}
+
+#[tokio::test]
+async fn every_answer_has_the_common_headers() {
+    let bench = bench(|_| {});
+    for target in [FOOS, "/nope", "/readyz", "/apis/g.io/v1/foos/panic"] {
+        let mut request = request("GET", target, Body::empty());
+        request.headers_mut().insert("audit-id", "1234".parse().unwrap());
+        let response = bench.chain.handle(&bench.connection("alice", &[]), request).await;
+        assert_eq!(response.headers()["audit-id"], "1234", "{target}");
+        assert_eq!(response.headers()["cache-control"], "no-cache, private");
+        assert_eq!(response.headers()["x-content-type-options"], "nosniff");
+    }
+    let generated = bench.ask("alice", "GET", FOOS).await.headers()["audit-id"]
+        .to_str()
+        .unwrap()
+        .to_owned();
+    assert_eq!(generated.len(), 36);
+}
+
+#[tokio::test]
+async fn refusals_are_statuses() {
+    let bench = bench(|_| {});
+    for (user, method, target, code) in [
+        ("", "GET", FOOS, 403),
+        ("", "GET", "/metrics", 403),
+        ("alice", "GET", "/nope", 404),
+        ("alice", "GET", "/apis/g.io/v1/bars", 404),
+        ("alice", "POST", "/version", 405),
+        ("alice", "DELETE", "/readyz", 405),
+        ("alice", "BREW", FOOS, 405),
+        ("alice", "BREW", "/version", 405),
+        ("alice", "OPTIONS", FOOS, 405),
+        ("alice", "GET", "/apis/g.io/v1/foos/%zz", 400),
+        ("alice", "GET", "/api/v1/watch", 400),
+        ("alice", "GET", "/apis/g.io/v1/foos?timeout=banana", 400),
+    ] {
+        let response = bench.ask(user, method, target).await;
+        assert_eq!(refusal(response).await.0, code, "{user} {method} {target}");
+    }
+    let (_, message) = refusal(bench.ask("bob", "GET", FOOS).await).await;
+    assert_eq!(
+        message,
+        "foos.g.io is forbidden: User \"bob\" cannot list resource \"foos\" in API group \"g.io\" in the namespace \
+         \"ns\""
+    );
+    let (_, message) = refusal(bench.ask("", "GET", "/metrics").await).await;
+    assert_eq!(
+        message,
+        "forbidden: User \"system:anonymous\" cannot get path \"/metrics\""
+    );
+}
+
+#[tokio::test]
+async fn a_certificate_nobody_knows_is_401() {
+    let bench = bench(|_| {});
+    let stranger = Ca::new("strangers").client("alice", &[]);
+    let connection = Connection::new("192.0.2.1:1000".parse().unwrap(), vec![stranger.certificate]);
+    for target in [FOOS, "/readyz"] {
+        let response = bench
+            .chain
+            .handle(&connection, request("GET", target, Body::empty()))
+            .await;
+        assert_eq!(refusal(response).await, (401, "Unauthorized".to_owned()));
+    }
+}
+
+#[tokio::test]
+async fn a_panic_is_a_500_and_the_next_request_is_answered() {
+    let bench = bench(|_| {});
+    let response = bench.ask("alice", "GET", &format!("{FOOS}/panic")).await;
+    assert_eq!(refusal(response).await.0, 500);
+    let late = bench.ask("alice", "GET", &format!("{FOOS}/panic-late")).await;
+    assert!(late.into_body().collect().await.is_err());
+    assert_eq!(bench.ask("alice", "GET", FOOS).await.status(), 200);
+}
+
+#[tokio::test]
+async fn impersonation_changes_who_asks() {
+    let bench = bench(|_| {});
+    let mut request = request("GET", FOOS, Body::empty());
+    request
+        .headers_mut()
+        .insert("impersonate-user", "bob".parse().unwrap());
+    let (code, message) = refusal(bench.chain.handle(&bench.connection("alice", &[]), request).await).await;
+    assert_eq!(code, 403);
+    assert!(message.contains("User \"bob\" cannot list"), "{message}");
+}
+
+#[tokio::test]
+async fn reads_beyond_the_limit_are_429_and_administrators_probes_and_watches_get_in() {
+    let bench = bench(|config| config.limits.reads = 2);
+    let held = bench.occupy("alice", 2).await;
+    let response = bench.ask("alice", "GET", FOOS).await;
+    assert_eq!(response.headers()[RETRY_AFTER], "1");
+    assert_eq!(
+        refusal(response).await,
+        (429, "Too many requests, please try again later.".to_owned())
+    );
+    assert_eq!(bench.ask("alice", "POST", FOOS).await.status(), 200);
+    assert_eq!(bench.ask("", "GET", "/healthz").await.status(), 200);
+    assert_eq!(
+        bench
+            .ask("alice", "GET", &format!("{FOOS}?watch=1"))
+            .await
+            .status(),
+        200
+    );
+    let master = bench.connection("root", &["system:masters"]);
+    assert_eq!(
+        bench
+            .chain
+            .handle(&master, request("GET", FOOS, Body::empty()))
+            .await
+            .status(),
+        200
+    );
+    bench.api.gate.notify_waiters();
+    for task in held {
+        assert_eq!(text(task.await.unwrap()).await, "at last");
+    }
+    assert_eq!(bench.ask("alice", "GET", FOOS).await.status(), 200);
+}
+
+#[tokio::test]
+async fn a_place_is_held_until_the_last_byte() {
+    let bench = bench(|config| config.limits.reads = 1);
+    let unread = bench.ask("alice", "GET", FOOS).await;
+    assert_eq!(bench.ask("alice", "GET", FOOS).await.status(), 429);
+    text(unread).await;
+    assert_eq!(bench.ask("alice", "GET", FOOS).await.status(), 200);
+}
+
+#[tokio::test]
+async fn requests_that_take_too_long_are_504() {
+    let bench = bench(|config| config.limits.request_timeout = Duration::from_millis(200));
+    for (query, least, most) in [
+        ("?timeout=20ms", 20, 200),
+        ("", 200, 5000),
+        ("?timeout=5h", 200, 5000),
+    ] {
+        let started = std::time::Instant::now();
+        let response = bench.ask("alice", "GET", &format!("{FOOS}/slow{query}")).await;
+        let took = started.elapsed().as_millis();
+        assert!((least..most).contains(&took), "{query} took {took} ms");
+        let (code, message) = refusal(response).await;
+        assert_eq!(
+            (code, message.as_str()),
+            (
+                504,
+                "Timeout: request did not complete within the allotted timeout"
+            )
+        );
+    }
+}
+
+#[tokio::test]
+async fn bodies_are_bounded_announced_or_not() {
+    let bench = bench(|config| config.limits.body = 10);
+    let connection = bench.connection("alice", &[]);
+    let fits = bench
+        .chain
+        .handle(&connection, request("POST", FOOS, Body::from("0123456789")))
+        .await;
+    assert_eq!(text(fits).await, "alice 10");
+    let chunks = ["01234", "56789", "x"].map(|chunk| Ok::<_, std::io::Error>(chunk));
+    let streamed = Body::from_stream(futures::stream::iter(chunks));
+    let mut announced = request("POST", FOOS, Body::empty());
+    announced
+        .headers_mut()
+        .insert(CONTENT_LENGTH, "11".parse().unwrap());
+    for request in [request("POST", FOOS, streamed), announced] {
+        let (code, message) = refusal(bench.chain.handle(&connection, request).await).await;
+        assert_eq!(
+            (code, message.as_str()),
+            (413, "Request entity too large: limit is 10")
+        );
+    }
+}
+
+#[tokio::test]
+async fn warnings_become_headers() {
+    let bench = bench(|_| {});
+    let response = bench.ask("alice", "GET", &format!("{FOOS}/warn")).await;
+    assert_eq!(response.headers()[WARNING], "299 - \"mind the gap\"");
+}
+
+#[tokio::test]
+async fn watches_end_cleanly_when_the_server_closes() {
+    let bench = bench(|_| {});
+    let response = bench.ask("alice", "GET", &format!("{FOOS}?watch=1")).await;
+    let mut body = response.into_body();
+    assert!(body.frame().await.unwrap().unwrap().is_data());
+    bench.closing.cancel();
+    assert!(body.frame().await.is_none());
+}
+
+#[tokio::test]
+async fn paths_of_the_server_itself_are_served() {
+    let bench = bench(|_| {});
+    let version: serde_json::Value =
+        serde_json::from_str(&text(bench.ask("alice", "GET", "/version").await).await).unwrap();
+    assert_eq!(version["gitVersion"], "v1.2.3");
+    let index = text(bench.ask("alice", "GET", "/").await).await;
+    assert!(index.contains("/readyz"), "{index}");
+    assert_eq!(text(bench.ask("", "GET", "/readyz").await).await, "ok");
+}
+
+#[tokio::test]
+async fn metrics_count_served_routes_and_never_made_up_ones() {
+    let bench = bench(|_| {});
+    let series = async || {
+        let page = text(bench.ask("alice", "GET", "/metrics").await).await;
+        page.lines()
+            .filter(|line| line.starts_with("apiserver_request_total"))
+            .map(str::to_owned)
+            .collect::<Vec<_>>()
+    };
+    text(bench.ask("alice", "GET", FOOS).await).await;
+    text(bench.ask("alice", "POST", &format!("{FOOS}?dryRun=All")).await).await;
+    text(bench.ask("alice", "GET", "/apis/made/up/0").await).await;
+    series().await;
+    let before = series().await;
+    assert!(
+        before.iter().any(|line| line.contains("verb=\"LIST\"")
+            && line.contains(
+                "group=\"g.io\",version=\"v1\",resource=\"foos\",subresource=\"\",scope=\"namespace\""
+            )
+            && line.contains("component=\"apiserver\",code=\"200\"")
+            && line.ends_with(" 1")),
+        "{before:#?}"
+    );
+    assert!(
+        before
+            .iter()
+            .any(|line| line.contains("verb=\"POST\",dry_run=\"All\"")),
+        "{before:#?}"
+    );
+    for index in 0..50 {
+        text(bench.ask("alice", "GET", &format!("/apis/made/up/{index}")).await).await;
+        text(bench.ask("alice", "GET", &format!("/made/up/{index}")).await).await;
+        text(bench.ask("alice", "GET", &format!("{FOOS}/x/sub{index}")).await).await;
+    }
+    assert!(series().await.len() <= before.len() + 1, "{:#?}", series().await);
+}
+
+#[tokio::test]
+async fn metrics_have_the_names_dashboards_expect() {
+    let bench = bench(|_| {});
+    let watch = bench.ask("alice", "GET", &format!("{FOOS}?watch=1")).await;
+    let mut events = watch.into_body();
+    events.frame().await.unwrap().unwrap();
+    text(bench.ask("alice", "GET", FOOS).await).await;
+    text(bench.ask("", "GET", "/readyz").await).await;
+    let page = text(bench.ask("alice", "GET", "/metrics").await).await;
+    for name in [
+        "apiserver_request_total{",
+        "apiserver_request_duration_seconds_bucket{le=\"0.005\",",
+        "apiserver_response_sizes_bucket{",
+        "apiserver_current_inflight_requests{request_kind=\"readOnly\"} 1",
+        "apiserver_longrunning_requests{verb=\"WATCH\"",
+        "apiserver_watch_events_total{group=\"g.io\",version=\"v1\",resource=\"foos\"} 1",
+        "apiserver_tls_handshake_errors_total 0",
+        "apiserver_client_certificate_expiration_seconds_count",
+        "apiserver_audit_event_total 0",
+        "authentication_attempts_total{result=\"success\"}",
+        "kubernetes_healthcheck{name=\"ping\",type=\"readyz\"} 1",
+        "process_cpu_seconds_total",
+        "process_resident_memory_bytes",
+        "process_start_time_seconds",
+    ] {
+        assert!(page.contains(name), "{name} is missing in\n{page}");
+    }
+    assert!(page.ends_with("# EOF\n"));
+}
+
+#[tokio::test]
+async fn the_audit_log_tells_who_did_what_and_how_it_ended() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("audit.log");
+    let audit = Audit::open(path.to_str().unwrap(), Arc::new(Metrics::new())).unwrap();
+    let kept = audit.clone();
+    let bench = bench(|config| config.audit = Some(audit));
+    text(bench.ask("alice", "PUT", &format!("{FOOS}/x")).await).await;
+    text(bench.ask("bob", "GET", &format!("{FOOS}/x")).await).await;
+    text(bench.ask("alice", "GET", &format!("{FOOS}/panic")).await).await;
+    drop(bench.ask("alice", "GET", &format!("{FOOS}?watch=1")).await);
+    kept.flush().await;
+    let lines: Vec<serde_json::Value> = std::fs::read_to_string(&path)
+        .unwrap()
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    let stages: Vec<_> = lines.iter().map(|line| line["stage"].as_str().unwrap()).collect();
+    assert_eq!(
+        stages,
+        [
+            "ResponseComplete",
+            "ResponseComplete",
+            "Panic",
+            "ResponseStarted",
+            "ResponseComplete"
+        ]
+    );
+    assert_eq!(lines[0]["apiVersion"], "audit.k8s.io/v1");
+    assert_eq!(
+        (&lines[0]["verb"], &lines[0]["user"]["username"]),
+        (&"update".into(), &"alice".into())
+    );
+    assert_eq!(
+        lines[0]["objectRef"],
+        serde_json::json!({"resource": "foos", "namespace": "ns", "name": "x", "apiGroup": "g.io", "apiVersion": "v1"})
+    );
+    assert_eq!(lines[0]["annotations"]["authorization.k8s.io/decision"], "allow");
+    assert_eq!(lines[0]["sourceIPs"], serde_json::json!(["192.0.2.1"]));
+    assert_eq!(
+        (
+            &lines[1]["responseStatus"]["code"],
+            &lines[1]["responseStatus"]["reason"]
+        ),
+        (&403.into(), &"Forbidden".into())
+    );
+    assert_eq!(lines[1]["annotations"]["authorization.k8s.io/decision"], "forbid");
+    assert_eq!(lines[3]["auditID"], lines[4]["auditID"]);
+}
+
+#[tokio::test]
+async fn a_body_that_stalls_is_cut_off() {
+    let bench = bench(|_| {});
+    let ending = |metrics: &Arc<Metrics>| {
+        let connection = bench.connection("", &[]);
+        let (parts, ()) = Request::get("/").body(()).unwrap().into_parts();
+        let trail = Trail::start(&parts, &connection, crate::testing::now());
+        Ending::new(trail, 200, None, metrics.clone(), crate::testing::clock(), None)
+    };
+    let stalled = Body::from_stream(futures::stream::pending::<Result<bytes::Bytes, std::io::Error>>());
+    let followed = body::Followed::new(
+        stalled,
+        ending(&bench.chain.metrics),
+        None,
+        Some(Duration::from_millis(20)),
+    );
+    assert!(Body::new(followed).collect().await.is_err());
+}

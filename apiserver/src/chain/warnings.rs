@@ -1,0 +1,62 @@
+//! `Warning` headers: `299 - "text"`, one per text.
+
+use http::HeaderValue;
+
+/// All texts together, in characters; beyond it each is cut.
+const TOTAL: usize = 4096;
+/// What is left of a text when there is too much.
+const CUT: usize = 256;
+
+/// The header values for `texts`.
+pub(super) fn headers(texts: &[String]) -> Vec<HeaderValue> {
+    let cut = texts.iter().map(|text| text.chars().count()).sum::<usize>() > TOTAL;
+    let mut left = TOTAL;
+    let mut values = Vec::new();
+    for text in texts {
+        let text: String = text.chars().take(if cut { CUT } else { usize::MAX }).collect();
+        let length = text.chars().count();
+        if length > left {
+            break;
+        }
+        left -= length;
+        // Only control characters are refused in a header value, and `quoted` leaves none.
+        values.extend(HeaderValue::from_bytes(quoted(&text).as_bytes()));
+    }
+    values
+}
+
+fn quoted(text: &str) -> String {
+    let mut value = String::with_capacity(text.len() + 10);
+    value.push_str("299 - \"");
+    for letter in text.chars() {
+        match letter {
+            '"' | '\\' => {
+                value.push('\\');
+                value.push(letter);
+            }
+            letter if letter.is_control() => value.push(' '),
+            letter => value.push(letter),
+        }
+    }
+    value.push('"');
+    value
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_are_quoted() {
+        let values = headers(&["unknown field \"spec.x\"".to_owned(), "two\nlines".to_owned()]);
+        assert_eq!(values[0].as_bytes(), br#"299 - "unknown field \"spec.x\"""#);
+        assert_eq!(values[1].as_bytes(), br#"299 - "two lines""#);
+    }
+
+    #[test]
+    fn too_much_text_is_cut() {
+        let values = headers(&vec!["x".repeat(1000); 30]);
+        assert_eq!(values.len(), TOTAL / CUT);
+        assert_eq!(values[0].len(), CUT + "299 - \"\"".len());
+    }
+}

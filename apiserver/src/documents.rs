@@ -1,0 +1,229 @@
+//! Discovery and OpenAPI: documents rendered once at start, chosen by `Accept`, revalidated by `ETag`
+//! (facts/apiserver.md section 1.1, probes 2 to 8).
+//!
+//! Nothing here depends on a backend: while no replica answers discovery, a hub cannot finish any namespace deletion.
+
+mod accept;
+
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::sync::OnceLock;
+
+use axum::body::Body;
+use bytes::Bytes;
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use http::header::{
+    ACCEPT, ACCEPT_ENCODING, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, ETAG, EXPIRES,
+    IF_NONE_MATCH, LOCATION, VARY,
+};
+use http::{HeaderMap, HeaderName, HeaderValue, Response, StatusCode};
+use meta::Status;
+
+use crate::request_info::Query;
+use accept::Clause;
+
+/// Bodies below this size are not worth compressing (the figure of kube-apiserver).
+const WORTH_COMPRESSING: usize = 128 * 1024;
+
+/// One document, in one or more forms.
+#[derive(Debug)]
+pub struct Document {
+    /// The path, without a slash at the end.
+    pub path: String,
+    /// Its forms; the first is what clients get that accept anything.
+    pub forms: Vec<Form>,
+    /// The hash clients put into the query (`?hash=`) of an OpenAPI v3 document; such an answer never changes.
+    pub hash: Option<String>,
+}
+
+/// One form of a document.
+#[derive(Debug)]
+pub struct Form {
+    content_type: HeaderValue,
+    accepts: Vec<Clause>,
+    etag: Option<HeaderValue>,
+    public: bool,
+    body: Bytes,
+    compressed: OnceLock<Bytes>,
+}
+
+impl Form {
+    /// A form sent as `content_type`, for clients that accept it: its type, and its parameters `as`, `g` and `v` where
+    /// it has those. `etag` is quoted. `public` documents may be kept by shared caches.
+    #[must_use]
+    pub fn new(content_type: &'static str, etag: Option<&str>, public: bool, body: Bytes) -> Self {
+        Self {
+            content_type: HeaderValue::from_static(content_type),
+            accepts: accept::parse(content_type),
+            // An ETag is a quoted hash; one that is no header value is as good as none.
+            etag: etag.and_then(|etag| HeaderValue::from_str(etag).ok()),
+            public,
+            body,
+            compressed: OnceLock::new(),
+        }
+    }
+
+    /// The same form, also for clients that ask for it by another name.
+    #[must_use]
+    pub fn also_as(mut self, media_type: &str) -> Self {
+        self.accepts.extend(accept::parse(media_type));
+        self
+    }
+
+    fn compressed(&self) -> Option<&Bytes> {
+        if self.body.len() < WORTH_COMPRESSING {
+            return None;
+        }
+        let compressed = self.compressed.get_or_init(|| {
+            let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
+            match encoder.write_all(&self.body).and_then(|()| encoder.finish()) {
+                Ok(bytes) => bytes.into(),
+                // Writing to memory does not fail; if it ever does, an empty body here means "send it plain".
+                Err(_) => Bytes::new(),
+            }
+        });
+        (!compressed.is_empty()).then_some(compressed)
+    }
+}
+
+/// All documents of a server.
+#[derive(Debug, Default)]
+pub struct Documents(BTreeMap<String, Document>);
+
+impl Documents {
+    /// The given documents, by path.
+    #[must_use]
+    pub fn new(documents: Vec<Document>) -> Self {
+        Self(
+            documents
+                .into_iter()
+                .map(|document| (document.path.clone(), document))
+                .collect(),
+        )
+    }
+
+    /// Every path, sorted.
+    pub fn paths(&self) -> impl Iterator<Item = &str> {
+        self.0.keys().map(String::as_str)
+    }
+
+    /// Answers a request to `path`.
+    ///
+    /// # Errors
+    /// 404 where there is no document, 405 for anything but reading, 406 when no form is acceptable.
+    pub(crate) fn answer(
+        &self,
+        path: &str,
+        reading: bool,
+        headers: &HeaderMap,
+        query: &Query,
+    ) -> Result<Response<Body>, Status> {
+        let document = self.0.get(path).ok_or_else(Status::no_such_path)?;
+        if !reading {
+            return Err(Status::method_not_allowed());
+        }
+        let asked = query.first("hash").filter(|hash| !hash.is_empty());
+        if let (Some(current), Some(asked)) = (&document.hash, asked)
+            && current != asked
+        {
+            return Ok(moved(path, current));
+        }
+        let form = document.choose(headers)?;
+        let immutable = document.hash.is_some() && asked.is_some();
+        Ok(form.respond(headers, immutable))
+    }
+}
+
+impl Document {
+    fn choose(&self, headers: &HeaderMap) -> Result<&Form, Status> {
+        let wanted = accept::of(headers.get_all(ACCEPT));
+        let form = if wanted.is_empty() {
+            self.forms.first()
+        } else {
+            wanted.iter().find_map(|clause| {
+                self.forms
+                    .iter()
+                    .find(|form| form.accepts.iter().any(|offered| clause.takes(offered)))
+            })
+        };
+        form.ok_or_else(|| {
+            let types: Vec<&str> = self
+                .forms
+                .iter()
+                .filter_map(|form| form.content_type.to_str().ok())
+                .collect();
+            Status::not_acceptable(&types)
+        })
+    }
+}
+
+impl Form {
+    fn respond(&self, headers: &HeaderMap, immutable: bool) -> Response<Body> {
+        let gzip = accepts_gzip(headers).then(|| self.compressed()).flatten();
+        let mut response = Response::new(Body::empty());
+        let map = response.headers_mut();
+        map.insert(VARY, HeaderValue::from_static("Accept"));
+        if self.body.len() >= WORTH_COMPRESSING {
+            map.append(VARY, HeaderValue::from_static("Accept-Encoding"));
+        }
+        if immutable {
+            map.insert(CACHE_CONTROL, HeaderValue::from_static("public, immutable"));
+            // An instant no cache outlives; a date a year from now would differ with every answer.
+            map.insert(EXPIRES, HeaderValue::from_static("Fri, 31 Dec 2100 00:00:00 GMT"));
+        } else if self.public {
+            map.insert(CACHE_CONTROL, HeaderValue::from_static("public"));
+        }
+        if let Some(etag) = &self.etag {
+            map.insert(ETAG, etag.clone());
+            if is_known(headers, etag) {
+                *response.status_mut() = StatusCode::NOT_MODIFIED;
+                return response;
+            }
+        }
+        map.insert(CONTENT_TYPE, self.content_type.clone());
+        if gzip.is_some() {
+            map.insert(CONTENT_ENCODING, HeaderValue::from_static("gzip"));
+        }
+        let body = gzip.unwrap_or(&self.body).clone();
+        map.insert(CONTENT_LENGTH, body.len().into());
+        *response.body_mut() = Body::from(body);
+        response
+    }
+}
+
+/// 301 to the same document under its current hash.
+fn moved(path: &str, hash: &str) -> Response<Body> {
+    let mut response = Response::new(Body::empty());
+    *response.status_mut() = StatusCode::MOVED_PERMANENTLY;
+    if let Ok(location) = HeaderValue::from_str(&format!("{path}?hash={hash}")) {
+        response.headers_mut().insert(LOCATION, location);
+    }
+    response
+}
+
+fn is_known(headers: &HeaderMap, etag: &HeaderValue) -> bool {
+    list(headers, &IF_NONE_MATCH).any(|known| {
+        let known = known.strip_prefix("W/").unwrap_or(known);
+        known == "*" || known.as_bytes() == etag.as_bytes()
+    })
+}
+
+fn accepts_gzip(headers: &HeaderMap) -> bool {
+    list(headers, &ACCEPT_ENCODING).any(|coding| {
+        let (name, parameters) = coding.split_once(';').unwrap_or((coding, ""));
+        name.trim().eq_ignore_ascii_case("gzip") && !matches!(parameters.trim(), "q=0" | "q=0.0")
+    })
+}
+
+/// The elements of a comma-separated header.
+fn list<'a>(headers: &'a HeaderMap, name: &HeaderName) -> impl Iterator<Item = &'a str> {
+    let values = headers
+        .get_all(name)
+        .into_iter()
+        .filter_map(|value| value.to_str().ok());
+    values.flat_map(|value| value.split(',').map(str::trim))
+}
+
+#[cfg(test)]
+mod tests;

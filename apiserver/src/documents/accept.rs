@@ -1,0 +1,71 @@
+//! `Accept` clauses of documents: a media type and the parameters that ask for another shape of it.
+
+use http::HeaderValue;
+use http::header::GetAll;
+
+/// One clause: `application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList;q=0.9`. Parameters other than
+/// `as`, `g`, `v` and `q` (`profile=nopeer`) say nothing about the form and are left out.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Clause {
+    media_type: String,
+    shape: [String; 3],
+    quality: f32,
+}
+
+impl Clause {
+    /// Whether a client with this clause takes what is `offered`.
+    pub(super) fn takes(&self, offered: &Self) -> bool {
+        let media_type = self.media_type == offered.media_type
+            || self.media_type == "*/*"
+            || self
+                .media_type
+                .strip_suffix('*')
+                .is_some_and(|prefix| prefix.ends_with('/') && offered.media_type.starts_with(prefix));
+        media_type && self.shape == offered.shape
+    }
+}
+
+/// The clauses of a request, best first; those of equal quality in the order they came.
+pub(super) fn of(values: GetAll<'_, HeaderValue>) -> Vec<Clause> {
+    let mut clauses: Vec<Clause> = values
+        .iter()
+        .filter_map(|value| value.to_str().ok())
+        .flat_map(parse)
+        .collect();
+    clauses.sort_by(|one, other| other.quality.total_cmp(&one.quality));
+    clauses
+}
+
+/// The clauses of one header value, without those of quality 0.
+pub(super) fn parse(text: &str) -> Vec<Clause> {
+    text.split(',')
+        .map(str::trim)
+        .filter(|clause| !clause.is_empty())
+        .map(clause)
+        .filter(|c| c.quality > 0.0)
+        .collect()
+}
+
+fn clause(text: &str) -> Clause {
+    let mut parts = text.split(';').map(str::trim);
+    let media_type = parts.next().unwrap_or_default().to_ascii_lowercase();
+    let mut clause = Clause {
+        media_type,
+        shape: Default::default(),
+        quality: 1.0,
+    };
+    for part in parts {
+        let Some((key, value)) = part.split_once('=') else {
+            continue;
+        };
+        let value = value.trim().trim_matches('"');
+        match key.trim() {
+            "as" => value.clone_into(&mut clause.shape[0]),
+            "g" => value.clone_into(&mut clause.shape[1]),
+            "v" => value.clone_into(&mut clause.shape[2]),
+            "q" => clause.quality = value.parse().unwrap_or(1.0),
+            _ => {}
+        }
+    }
+    clause
+}

@@ -1,0 +1,120 @@
+//! What discovery and OpenAPI clients send, and what they get.
+
+use http_body_util::BodyExt;
+
+use super::*;
+
+const AGGREGATED: &str = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
+
+fn documents() -> Documents {
+    let apis = Document {
+        path: "/apis".to_owned(),
+        forms: vec![
+            Form::new("application/json", None, false, Bytes::from_static(b"legacy")),
+            Form::new(AGGREGATED, Some("\"E\""), true, Bytes::from_static(b"aggregated")),
+        ],
+        hash: None,
+    };
+    let openapi = Document {
+        path: "/openapi/v3/apis/g/v1".to_owned(),
+        forms: vec![Form::new(
+            "application/json",
+            Some("\"H\""),
+            false,
+            Bytes::from(vec![b' '; 200_000]),
+        )],
+        hash: Some("H".to_owned()),
+    };
+    Documents::new(vec![apis, openapi])
+}
+
+fn ask(target: &str, headers: &[(&'static str, &str)]) -> Result<Response<Body>, Status> {
+    let (path, query) = target.split_once('?').unwrap_or((target, ""));
+    let headers = headers
+        .iter()
+        .map(|(name, value)| (HeaderName::from_static(name), value.parse().unwrap()))
+        .collect();
+    documents().answer(path, true, &headers, &Query::parse(query))
+}
+
+async fn body(accept: &str) -> String {
+    let response = ask("/apis", &[("accept", accept)]).unwrap();
+    String::from_utf8(response.into_body().collect().await.unwrap().to_bytes().to_vec()).unwrap()
+}
+
+#[tokio::test]
+async fn the_first_clause_that_can_be_served_wins() {
+    assert_eq!(body(AGGREGATED).await, "aggregated");
+    assert_eq!(
+        body(&format!("{AGGREGATED};profile=nopeer,application/json")).await,
+        "aggregated"
+    );
+    let beta = AGGREGATED.replace("v=v2", "v=v2beta1");
+    assert_eq!(body(&format!("{beta},application/json")).await, "legacy");
+    assert_eq!(
+        body(&format!("application/json;q=0.5,{AGGREGATED}")).await,
+        "aggregated"
+    );
+    assert_eq!(body("*/*").await, "legacy");
+    assert_eq!(
+        body("application/vnd.kubernetes.protobuf, application/*").await,
+        "legacy"
+    );
+    let refused = ask("/apis", &[("accept", "text/csv")]).unwrap_err();
+    assert_eq!(refused.code, 406);
+    assert!(refused.message.contains(AGGREGATED), "{}", refused.message);
+}
+
+#[test]
+fn aggregated_discovery_is_revalidated() {
+    let response = ask("/apis", &[("accept", AGGREGATED)]).unwrap();
+    let header = |name| response.headers().get(name).and_then(|value| value.to_str().ok());
+    assert_eq!(header(ETAG), Some("\"E\""));
+    assert_eq!(
+        (header(VARY), header(CACHE_CONTROL)),
+        (Some("Accept"), Some("public"))
+    );
+    assert_eq!(header(CONTENT_TYPE), Some(AGGREGATED));
+    let again = ask(
+        "/apis",
+        &[("accept", AGGREGATED), ("if-none-match", "\"x\", \"E\"")],
+    )
+    .unwrap();
+    assert_eq!(again.status(), 304);
+    assert!(again.headers().get(CONTENT_TYPE).is_none());
+}
+
+#[test]
+fn hashed_documents_never_change_and_stale_hashes_lead_to_the_current_one() {
+    let path = "/openapi/v3/apis/g/v1";
+    let current = ask(&format!("{path}?hash=H"), &[]).unwrap();
+    assert_eq!(current.headers()[CACHE_CONTROL], "public, immutable");
+    assert!(current.headers().contains_key(EXPIRES));
+    let stale = ask(&format!("{path}?hash=00"), &[]).unwrap();
+    assert_eq!(
+        (stale.status().as_u16(), &stale.headers()[LOCATION]),
+        (301, &HeaderValue::from_static("/openapi/v3/apis/g/v1?hash=H"))
+    );
+    let plain = ask(path, &[]).unwrap();
+    assert_eq!(plain.status(), 200);
+    assert!(plain.headers().get(CACHE_CONTROL).is_none());
+}
+
+#[tokio::test]
+async fn large_documents_are_compressed_when_asked() {
+    let response = ask("/openapi/v3/apis/g/v1", &[("accept-encoding", "deflate, gzip")]).unwrap();
+    assert_eq!(response.headers()[CONTENT_ENCODING], "gzip");
+    let bytes = response.into_body().collect().await.unwrap().to_bytes();
+    let mut plain = Vec::new();
+    std::io::Read::read_to_end(&mut flate2::read::GzDecoder::new(&bytes[..]), &mut plain).unwrap();
+    assert_eq!(plain.len(), 200_000);
+    let refused = ask("/openapi/v3/apis/g/v1", &[("accept-encoding", "gzip;q=0")]).unwrap();
+    assert!(refused.headers().get(CONTENT_ENCODING).is_none());
+}
+
+#[test]
+fn unknown_paths_and_methods_are_refused() {
+    assert_eq!(ask("/apis/nope", &[]).unwrap_err().code, 404);
+    let refused = documents().answer("/apis", false, &HeaderMap::new(), &Query::default());
+    assert_eq!(refused.unwrap_err().code, 405);
+}

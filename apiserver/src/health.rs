@@ -1,0 +1,221 @@
+//! `/healthz`, `/livez` and `/readyz`: named checks, in the form kubelets, load balancers and people read
+//! (facts/apiserver.md section 1.6).
+
+use std::fmt::Write as _;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use axum::body::Body;
+use http::{Response, StatusCode};
+use meta::Status;
+use parking_lot::RwLock;
+
+use crate::metrics::Metrics;
+use crate::request_info::Query;
+use crate::respond;
+
+/// One of the three endpoints.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Probe {
+    /// `/healthz`, the old one: everything.
+    Healthz,
+    /// `/livez`: restart me when this fails.
+    Livez,
+    /// `/readyz`: send me no requests while this fails.
+    Readyz,
+}
+
+impl Probe {
+    /// All three.
+    pub const ALL: [Self; 3] = [Self::Healthz, Self::Livez, Self::Readyz];
+
+    /// `healthz`, `livez` or `readyz`.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Healthz => "healthz",
+            Self::Livez => "livez",
+            Self::Readyz => "readyz",
+        }
+    }
+
+    /// The endpoint of a path and what follows it: `/readyz/ping` is (`Readyz`, `ping`).
+    #[must_use]
+    pub fn of_path(path: &str) -> Option<(Self, &str)> {
+        let path = path.strip_prefix('/')?;
+        Self::ALL
+            .into_iter()
+            .find_map(|probe| match path.strip_prefix(probe.name())? {
+                "" => Some((probe, "")),
+                rest => rest.strip_prefix('/').map(|check| (probe, check)),
+            })
+    }
+}
+
+type Run = Box<dyn Fn() -> Result<(), String> + Send + Sync>;
+
+struct Check {
+    name: String,
+    probes: Vec<Probe>,
+    decisive: bool,
+    run: Run,
+}
+
+/// The checks of a server.
+pub struct Health {
+    checks: RwLock<Vec<Arc<Check>>>,
+    stopping: Arc<AtomicBool>,
+}
+
+impl Default for Health {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Health {
+    /// `ping` everywhere, and `shutdown` for readiness, which fails once the server is told to stop.
+    #[must_use]
+    pub fn new() -> Self {
+        let stopping = Arc::new(AtomicBool::new(false));
+        let health = Self {
+            checks: RwLock::default(),
+            stopping: stopping.clone(),
+        };
+        health.add("ping", &Probe::ALL, || Ok(()));
+        health.add("shutdown", &[Probe::Readyz], move || {
+            if stopping.load(Ordering::Acquire) {
+                Err("the server is shutting down".to_owned())
+            } else {
+                Ok(())
+            }
+        });
+        health
+    }
+
+    /// Adds a check that decides about `probes`. It must be quick and must not block. Its error is logged; clients
+    /// read "reason withheld".
+    pub fn add(
+        &self,
+        name: &str,
+        probes: &[Probe],
+        run: impl Fn() -> Result<(), String> + Send + Sync + 'static,
+    ) {
+        self.push(name, probes, true, Box::new(run));
+    }
+
+    /// Adds a check that is shown, and answers at `/readyz/<name>`, but does not take the server out.
+    pub fn add_informative(
+        &self,
+        name: &str,
+        probes: &[Probe],
+        run: impl Fn() -> Result<(), String> + Send + Sync + 'static,
+    ) {
+        self.push(name, probes, false, Box::new(run));
+    }
+
+    fn push(&self, name: &str, probes: &[Probe], decisive: bool, run: Run) {
+        let check = Check {
+            name: name.to_owned(),
+            probes: probes.to_vec(),
+            decisive,
+            run,
+        };
+        self.checks.write().push(Arc::new(check));
+    }
+
+    /// Turns readiness off for good.
+    pub(crate) fn stop(&self) {
+        self.stopping.store(true, Ordering::Release);
+    }
+
+    fn of(&self, probe: Probe) -> Vec<Arc<Check>> {
+        self.checks
+            .read()
+            .iter()
+            .filter(|check| check.probes.contains(&probe))
+            .cloned()
+            .collect()
+    }
+
+    /// Answers `/<probe>` or `/<probe>/<only>`.
+    pub(crate) fn answer(
+        &self,
+        probe: Probe,
+        only: &str,
+        query: &Query,
+        metrics: &Metrics,
+    ) -> Result<Response<Body>, Status> {
+        let checks = self.of(probe);
+        if !only.is_empty() {
+            let check = checks
+                .iter()
+                .find(|check| check.name == only)
+                .ok_or_else(Status::no_such_path)?;
+            return Ok(match run(check, probe, metrics) {
+                Ok(()) => respond::text(StatusCode::OK, "ok"),
+                Err(problem) => respond::text(
+                    StatusCode::INTERNAL_SERVER_ERROR,
+                    format!("internal server error: {problem}\n"),
+                ),
+            });
+        }
+        Ok(answer_all(&checks, probe, query, metrics))
+    }
+}
+
+fn run(check: &Check, probe: Probe, metrics: &Metrics) -> Result<(), String> {
+    let result = (check.run)();
+    metrics.health_check(&check.name, probe.name(), result.is_ok());
+    if let Err(problem) = &result {
+        tracing::warn!(
+            check = check.name,
+            probe = probe.name(),
+            problem,
+            "health check failed"
+        );
+    }
+    result
+}
+
+fn answer_all(checks: &[Arc<Check>], probe: Probe, query: &Query, metrics: &Metrics) -> Response<Body> {
+    let excluded: Vec<&str> = query.all("exclude").collect();
+    let mut lines = String::new();
+    let mut healthy = true;
+    for check in checks {
+        let name = &check.name;
+        // Writing to a String cannot fail.
+        let _: Result<(), std::fmt::Error> = if excluded.contains(&name.as_str()) {
+            writeln!(lines, "[+]{name} excluded: ok")
+        } else if run(check, probe, metrics).is_ok() {
+            writeln!(lines, "[+]{name} ok")
+        } else {
+            healthy &= !check.decisive;
+            writeln!(lines, "[-]{name} failed: reason withheld")
+        };
+    }
+    let unknown: Vec<String> = excluded
+        .iter()
+        .filter(|name| !checks.iter().any(|check| check.name == **name))
+        .map(|name| format!("{name:?}"))
+        .collect();
+    if !unknown.is_empty() {
+        let list = unknown.join(",");
+        lines.push_str(&format!(
+            "warn: some health checks cannot be excluded: no matches for {list}\n"
+        ));
+    }
+    if !healthy {
+        return respond::text(
+            StatusCode::INTERNAL_SERVER_ERROR,
+            format!("{lines}{} check failed\n", probe.name()),
+        );
+    }
+    if query.first("verbose").is_none() {
+        return respond::text(StatusCode::OK, "ok");
+    }
+    respond::text(StatusCode::OK, format!("{lines}{} check passed\n", probe.name()))
+}
+
+#[cfg(test)]
+mod tests;

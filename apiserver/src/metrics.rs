@@ -1,0 +1,475 @@
+//! `/metrics`, under the names and labels dashboards for Kubernetes API servers expect (facts/apiserver.md section 1.6).
+//!
+//! Resource labels come from the routes of the API alone, so requests to made-up paths add no series (probe 45).
+
+mod process;
+
+use std::sync::atomic::AtomicU64;
+
+use parking_lot::Mutex;
+use prometheus_client::encoding::EncodeLabelSet;
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
+use prometheus_client::registry::Registry;
+
+use crate::context::Route;
+use crate::request_info::RequestInfo;
+
+const COMPONENT: &str = "apiserver";
+
+const DURATIONS: [f64; 23] = [
+    0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1.0, 1.25, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0, 15.0,
+    20.0, 30.0, 45.0, 60.0,
+];
+
+/// Seconds of life left in a client certificate: none, half an hour, hours, days, weeks, months, a year.
+const CERTIFICATE_LIFE: [f64; 15] = [
+    0.0,
+    1800.0,
+    3600.0,
+    7200.0,
+    21_600.0,
+    43_200.0,
+    86_400.0,
+    172_800.0,
+    345_600.0,
+    604_800.0,
+    2_592_000.0,
+    7_776_000.0,
+    15_552_000.0,
+    31_104_000.0,
+    62_208_000.0,
+];
+
+/// What a request is counted under, its outcome apart.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+pub(crate) struct Labels {
+    verb: &'static str,
+    dry_run: &'static str,
+    group: &'static str,
+    version: &'static str,
+    resource: &'static str,
+    subresource: &'static str,
+    scope: &'static str,
+    component: &'static str,
+}
+
+/// What a request without `dry_run` is counted under.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct Place {
+    verb: &'static str,
+    group: &'static str,
+    version: &'static str,
+    resource: &'static str,
+    subresource: &'static str,
+    scope: &'static str,
+    component: &'static str,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct Outcome {
+    verb: &'static str,
+    dry_run: &'static str,
+    group: &'static str,
+    version: &'static str,
+    resource: &'static str,
+    subresource: &'static str,
+    scope: &'static str,
+    component: &'static str,
+    code: u16,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct Termination {
+    verb: &'static str,
+    group: &'static str,
+    version: &'static str,
+    resource: &'static str,
+    subresource: &'static str,
+    scope: &'static str,
+    component: &'static str,
+    code: u16,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct Watched {
+    group: &'static str,
+    version: &'static str,
+    resource: &'static str,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct RequestKind {
+    request_kind: &'static str,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct AttemptResult {
+    result: &'static str,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct HealthCheck {
+    name: String,
+    r#type: &'static str,
+}
+
+/// The metrics of a server. The program adds its own through [`Metrics::register`].
+#[derive(Debug)]
+pub struct Metrics {
+    registry: Mutex<Registry>,
+    requests: Family<Outcome, Counter>,
+    durations: Family<Labels, Histogram, fn() -> Histogram>,
+    sizes: Family<Place, Histogram, fn() -> Histogram>,
+    long_running: Family<Place, Gauge>,
+    in_flight: Family<RequestKind, Gauge>,
+    terminations: Family<Termination, Counter>,
+    watch_events: Family<Watched, Counter>,
+    watch_sizes: Family<Watched, Histogram, fn() -> Histogram>,
+    authentications: Family<AttemptResult, Counter>,
+    certificate_life: Histogram,
+    tls_errors: Counter,
+    audit_events: Counter,
+    audit_errors: Counter,
+    health: Family<HealthCheck, Gauge<f64, AtomicU64>>,
+}
+
+impl Default for Metrics {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+fn durations() -> Histogram {
+    Histogram::new(DURATIONS)
+}
+
+fn sizes() -> Histogram {
+    Histogram::new(exponential_buckets(1000.0, 10.0, 7))
+}
+
+fn event_sizes() -> Histogram {
+    Histogram::new(exponential_buckets(1024.0, 2.0, 8))
+}
+
+impl Metrics {
+    /// All metrics, at zero, and those of the process.
+    #[must_use]
+    pub fn new() -> Self {
+        let metrics = Self {
+            registry: Mutex::default(),
+            requests: Family::default(),
+            durations: Family::new_with_constructor(durations),
+            sizes: Family::new_with_constructor(sizes),
+            long_running: Family::default(),
+            in_flight: Family::default(),
+            terminations: Family::default(),
+            watch_events: Family::default(),
+            watch_sizes: Family::new_with_constructor(event_sizes),
+            authentications: Family::default(),
+            certificate_life: Histogram::new(CERTIFICATE_LIFE),
+            tls_errors: Counter::default(),
+            audit_events: Counter::default(),
+            audit_errors: Counter::default(),
+            health: Family::default(),
+        };
+        metrics.register_own();
+        metrics
+    }
+
+    /// Lets the program add metrics of its own.
+    pub fn register(&self, add: impl FnOnce(&mut Registry)) {
+        add(&mut self.registry.lock());
+    }
+
+    /// The exposition, in OpenMetrics text format.
+    pub(crate) fn render(&self) -> Result<String, std::fmt::Error> {
+        let mut text = String::with_capacity(16 * 1024);
+        prometheus_client::encoding::text::encode(&mut text, &self.registry.lock())?;
+        Ok(text)
+    }
+
+    // The exposition format puts `_total` behind the names of counters.
+    fn register_own(&self) {
+        let mut registry = self.registry.lock();
+        let to = &mut *registry;
+        to.register("apiserver_request", "Requests answered", self.requests.clone());
+        to.register(
+            "apiserver_request_duration_seconds",
+            "Seconds from a request's arrival to the last byte of its answer",
+            self.durations.clone(),
+        );
+        to.register("apiserver_response_sizes", "Bytes of answers", self.sizes.clone());
+        to.register(
+            "apiserver_longrunning_requests",
+            "Watches and proxied requests now open",
+            self.long_running.clone(),
+        );
+        to.register(
+            "apiserver_current_inflight_requests",
+            "Requests now in flight",
+            self.in_flight.clone(),
+        );
+        to.register(
+            "apiserver_request_terminations",
+            "Requests ended in self-defence: refused for load or cut off in time",
+            self.terminations.clone(),
+        );
+        to.register(
+            "apiserver_watch_events",
+            "Watch events sent",
+            self.watch_events.clone(),
+        );
+        to.register(
+            "apiserver_watch_events_sizes",
+            "Bytes of watch events",
+            self.watch_sizes.clone(),
+        );
+        to.register(
+            "authentication_attempts",
+            "Authentications by result",
+            self.authentications.clone(),
+        );
+        to.register(
+            "apiserver_client_certificate_expiration_seconds",
+            "Seconds of life left in the client certificates of requests",
+            self.certificate_life.clone(),
+        );
+        to.register(
+            "apiserver_tls_handshake_errors",
+            "TLS handshakes that failed",
+            self.tls_errors.clone(),
+        );
+        to.register(
+            "apiserver_audit_event",
+            "Audit events handed to the log",
+            self.audit_events.clone(),
+        );
+        to.register(
+            "apiserver_audit_error",
+            "Audit events that could not be written",
+            self.audit_errors.clone(),
+        );
+        to.register(
+            "kubernetes_healthcheck",
+            "Health checks: 1 passes, 0 fails",
+            self.health.clone(),
+        );
+        to.register_collector(Box::new(process::Process));
+    }
+
+    /// Counts an answered request. `bytes` and `seconds` are those of the whole answer.
+    pub(crate) fn answered(&self, labels: &Labels, code: u16, seconds: f64, bytes: u64, long_running: bool) {
+        self.requests.get_or_create(&labels.outcome(code)).inc();
+        if long_running {
+            return;
+        }
+        self.durations.get_or_create(labels).observe(seconds);
+        #[expect(clippy::cast_precision_loss, reason = "sizes beyond 2^52 bytes do not occur")]
+        self.sizes.get_or_create(&labels.place()).observe(bytes as f64);
+    }
+
+    /// Counts a request that was refused for load or cut off in time.
+    pub(crate) fn terminated(&self, labels: &Labels, code: u16) {
+        let Place {
+            verb,
+            group,
+            version,
+            resource,
+            subresource,
+            scope,
+            component,
+        } = labels.place();
+        let termination = Termination {
+            verb,
+            group,
+            version,
+            resource,
+            subresource,
+            scope,
+            component,
+            code,
+        };
+        self.terminations.get_or_create(&termination).inc();
+    }
+
+    /// Counts an open long-running request; the gauge is to be decreased when it ends.
+    pub(crate) fn long_running(&self, labels: &Labels) -> Gauge {
+        let gauge = self.long_running.get_or_create_owned(&labels.place());
+        gauge.inc();
+        gauge
+    }
+
+    /// Sets how many requests of a kind (`readOnly`, `mutating`) are in flight.
+    pub(crate) fn in_flight(&self, request_kind: &'static str, count: usize) {
+        let count = i64::try_from(count).unwrap_or(i64::MAX);
+        self.in_flight
+            .get_or_create(&RequestKind { request_kind })
+            .set(count);
+    }
+
+    /// Counts `events` watch events of `bytes` bytes together.
+    pub(crate) fn watch_events(&self, labels: &Labels, events: u64, bytes: usize) {
+        let watched = Watched {
+            group: labels.group,
+            version: labels.version,
+            resource: labels.resource,
+        };
+        self.watch_events.get_or_create(&watched).inc_by(events);
+        #[expect(clippy::cast_precision_loss, reason = "sizes beyond 2^52 bytes do not occur")]
+        let each = bytes as f64 / events as f64;
+        let sizes = self.watch_sizes.get_or_create(&watched);
+        for _ in 0..events {
+            sizes.observe(each);
+        }
+    }
+
+    /// Counts an authentication: `success`, `failure` or `error`.
+    pub(crate) fn authentication(&self, result: &'static str) {
+        self.authentications
+            .get_or_create(&AttemptResult { result })
+            .inc();
+    }
+
+    /// Notes how long a client certificate that was used has to live.
+    pub(crate) fn certificate_life(&self, seconds: i64) {
+        #[expect(
+            clippy::cast_precision_loss,
+            reason = "lives beyond 2^52 seconds do not occur"
+        )]
+        self.certificate_life.observe(seconds as f64);
+    }
+
+    /// Counts a TLS handshake that failed.
+    pub(crate) fn tls_error(&self) {
+        self.tls_errors.inc();
+    }
+
+    /// Counts an audit event handed to the log.
+    pub(crate) fn audit_event(&self) {
+        self.audit_events.inc();
+    }
+
+    /// Counts an audit event that could not be written.
+    pub(crate) fn audit_error(&self) {
+        self.audit_errors.inc();
+    }
+
+    /// Notes the result of a health check.
+    pub(crate) fn health_check(&self, name: &str, probe: &'static str, healthy: bool) {
+        let check = HealthCheck {
+            name: name.to_owned(),
+            r#type: probe,
+        };
+        self.health
+            .get_or_create(&check)
+            .set(if healthy { 1.0 } else { 0.0 });
+    }
+}
+
+impl Labels {
+    /// The labels of a request to `route`; without one, only the method is told.
+    pub(crate) fn of(info: &RequestInfo, route: Option<Route>) -> Self {
+        let none = Route {
+            group: "",
+            version: "",
+            resource: "",
+            subresource: "",
+        };
+        let Route {
+            group,
+            version,
+            resource,
+            subresource,
+        } = route.unwrap_or(none);
+        Self {
+            verb: verb(info.verb),
+            dry_run: if info.query.first("dryRun") == Some("All") {
+                "All"
+            } else {
+                ""
+            },
+            group,
+            version,
+            resource,
+            subresource,
+            scope: if route.is_some() { scope(info) } else { "" },
+            component: COMPONENT,
+        }
+    }
+
+    fn place(&self) -> Place {
+        let Self {
+            verb,
+            group,
+            version,
+            resource,
+            subresource,
+            scope,
+            component,
+            ..
+        } = *self;
+        Place {
+            verb,
+            group,
+            version,
+            resource,
+            subresource,
+            scope,
+            component,
+        }
+    }
+
+    fn outcome(&self, code: u16) -> Outcome {
+        let Self {
+            verb,
+            dry_run,
+            group,
+            version,
+            resource,
+            subresource,
+            scope,
+            component,
+        } = *self;
+        Outcome {
+            verb,
+            dry_run,
+            group,
+            version,
+            resource,
+            subresource,
+            scope,
+            component,
+            code,
+        }
+    }
+}
+
+fn verb(verb: &str) -> &'static str {
+    match verb {
+        "get" => "GET",
+        "list" => "LIST",
+        "watch" => "WATCH",
+        "create" | "post" => "POST",
+        "update" | "put" => "PUT",
+        "patch" => "PATCH",
+        "delete" => "DELETE",
+        "deletecollection" => "DELETECOLLECTION",
+        "head" => "HEAD",
+        "options" => "OPTIONS",
+        "proxy" => "CONNECT",
+        _ => "other",
+    }
+}
+
+fn scope(info: &RequestInfo) -> &'static str {
+    if info.named_in_path {
+        "resource"
+    } else if info.namespace.is_empty() {
+        "cluster"
+    } else {
+        "namespace"
+    }
+}

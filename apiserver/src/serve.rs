@@ -1,0 +1,285 @@
+//! The server: a port, connections, and an orderly end.
+//!
+//! Stopping goes in the order that loses no request (facts/apiserver.md section 1.6): readiness turns red while
+//! everything is still served, so that load balancers move on; then the port closes and connections are told to finish
+//! (GOAWAY); watches end, so that clients open them elsewhere; what is in flight completes; the audit log is written.
+
+mod activity;
+mod connection;
+
+use std::future::Future;
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use rustls::server::ResolvesServerCert;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::task::JoinHandle;
+use tokio_rustls::TlsAcceptor;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use crate::audit::Audit;
+use crate::chain::{Chain, ChainConfig};
+use crate::health::Health;
+use crate::metrics::Metrics;
+use crate::tls;
+
+/// Bounds on connections. The defaults are kube-apiserver's for aggregated servers.
+#[derive(Clone, Copy, Debug)]
+pub struct ConnectionLimits {
+    /// Requests at once on one HTTP/2 connection: an aggregator puts all of them on one.
+    pub streams: u32,
+    /// How long the TLS handshake may take.
+    pub handshake: Duration,
+    /// How long a request's head may take to arrive.
+    pub header_read: Duration,
+    /// How long a connection may do nothing.
+    pub idle: Duration,
+    /// Bytes of a request's head.
+    pub header_bytes: u32,
+}
+
+impl Default for ConnectionLimits {
+    fn default() -> Self {
+        Self {
+            streams: 1000,
+            handshake: Duration::from_secs(10),
+            header_read: Duration::from_secs(32),
+            idle: Duration::from_secs(90),
+            header_bytes: 1024 * 1024,
+        }
+    }
+}
+
+/// What a server is made of.
+pub struct ServerConfig {
+    /// Where to listen; port 0 picks a free one.
+    pub address: SocketAddr,
+    /// The serving certificate, asked for at each handshake, so that it can be exchanged at any time.
+    pub certificate: Arc<dyn ResolvesServerCert>,
+    /// The request pipeline.
+    pub chain: ChainConfig,
+    /// Routes of the program's own that do without authentication (`/admission/…`). They are in front of the API.
+    pub open_routes: Router,
+    /// Bounds on connections.
+    pub connections: ConnectionLimits,
+    /// How long to go on serving, unready, after being told to stop.
+    pub shutdown_delay: Duration,
+    /// How long requests in flight may take to complete after that.
+    pub drain: Duration,
+}
+
+/// Why a server could not start.
+#[derive(Debug, thiserror::Error)]
+pub enum BindError {
+    /// The port is taken, or not ours to take.
+    #[error("cannot listen on {address}: {problem}")]
+    Listen {
+        /// Where.
+        address: SocketAddr,
+        /// What the system says.
+        problem: io::Error,
+    },
+    /// TLS cannot be set up.
+    #[error("TLS cannot be set up: {0}")]
+    Tls(#[from] rustls::Error),
+    /// The version cannot be rendered.
+    #[error("the version document cannot be rendered: {0}")]
+    Version(#[from] serde_json::Error),
+}
+
+/// A server whose port is open but whose requests are not answered yet.
+pub struct Server {
+    address: SocketAddr,
+    listener: TcpListener,
+    serving: Serving,
+}
+
+struct Serving {
+    acceptor: TlsAcceptor,
+    endpoint: Arc<connection::Endpoint>,
+    health: Arc<Health>,
+    audit: Option<Audit>,
+    shutdown_delay: Duration,
+    drain: Duration,
+    /// Cancelled when watches are to end.
+    closing: CancellationToken,
+}
+
+/// A running server.
+pub struct Running {
+    /// Where it listens.
+    pub address: SocketAddr,
+    stop: CancellationToken,
+    task: JoinHandle<()>,
+}
+
+impl Server {
+    /// Opens the port.
+    ///
+    /// # Errors
+    /// When the port cannot be opened or the configuration cannot be used.
+    pub async fn bind(config: ServerConfig) -> Result<Self, BindError> {
+        let tls = tls::server_config(config.certificate)?;
+        let closing = CancellationToken::new();
+        let health = config.chain.health.clone();
+        let audit = config.chain.audit.clone();
+        let metrics = config.chain.metrics.clone();
+        let chain = Arc::new(Chain::new(config.chain, closing.clone())?);
+        let failed = |problem| BindError::Listen {
+            address: config.address,
+            problem,
+        };
+        let listener = TcpListener::bind(config.address).await.map_err(failed)?;
+        let address = listener.local_addr().map_err(failed)?;
+        let endpoint = connection::Endpoint::new(chain, &config.open_routes, config.connections, metrics);
+        let serving = Serving {
+            acceptor: TlsAcceptor::from(Arc::new(tls)),
+            endpoint: Arc::new(endpoint),
+            health,
+            audit,
+            shutdown_delay: config.shutdown_delay,
+            drain: config.drain,
+            closing,
+        };
+        Ok(Self {
+            address,
+            listener,
+            serving,
+        })
+    }
+
+    /// Where it listens, with the port that was picked.
+    #[must_use]
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Starts answering.
+    #[must_use]
+    pub fn start(self) -> Running {
+        let stop = CancellationToken::new();
+        let task = tokio::spawn(self.serving.run(self.listener, stop.clone()));
+        Running {
+            address: self.address,
+            stop,
+            task,
+        }
+    }
+}
+
+impl Running {
+    /// A handle that stops the server when cancelled, for signal handlers.
+    #[must_use]
+    pub fn stop_handle(&self) -> CancellationToken {
+        self.stop.clone()
+    }
+
+    /// Tells the server to stop and waits until it has.
+    ///
+    /// # Errors
+    /// When the server's task panicked.
+    pub async fn stop(self) -> Result<(), tokio::task::JoinError> {
+        self.stop.cancel();
+        self.task.await
+    }
+
+    /// Waits until the server has stopped, by its handle.
+    ///
+    /// # Errors
+    /// When the server's task panicked.
+    pub async fn wait(self) -> Result<(), tokio::task::JoinError> {
+        self.task.await
+    }
+}
+
+impl Serving {
+    async fn run(self, listener: TcpListener, stop: CancellationToken) {
+        let connections = TaskTracker::new();
+        // Told to finish what they have begun; then, if they do not, cut off.
+        let finish = CancellationToken::new();
+        let cut = CancellationToken::new();
+        let red = self.announced(&stop);
+        tokio::pin!(red);
+        loop {
+            let accepted = tokio::select! {
+                () = &mut red => break,
+                accepted = listener.accept() => accepted,
+            };
+            match accepted {
+                Ok((stream, peer)) => {
+                    let served = self.serve(stream, peer, finish.clone());
+                    let cut = cut.clone();
+                    connections.spawn(async move {
+                        // A connection that is cut off is simply dropped.
+                        cut.run_until_cancelled(served).await;
+                    });
+                }
+                Err(problem) => back_off(&problem).await,
+            }
+        }
+        drop(listener);
+        finish.cancel();
+        self.closing.cancel();
+        connections.close();
+        if tokio::time::timeout(self.drain, connections.wait())
+            .await
+            .is_err()
+        {
+            tracing::warn!(
+                left = connections.len(),
+                "cutting off connections that did not finish in time"
+            );
+            cut.cancel();
+            connections.wait().await;
+        }
+        if let Some(audit) = &self.audit {
+            audit.flush().await;
+        }
+    }
+
+    /// Waits for the word to stop, turns readiness red, and lets load balancers notice.
+    async fn announced(&self, stop: &CancellationToken) {
+        stop.cancelled().await;
+        self.health.stop();
+        tracing::info!(delay = ?self.shutdown_delay, "stopping: readiness is red, still serving");
+        tokio::time::sleep(self.shutdown_delay).await;
+    }
+
+    fn serve(
+        &self,
+        stream: TcpStream,
+        peer: SocketAddr,
+        finish: CancellationToken,
+    ) -> impl Future<Output = ()> + Send + 'static {
+        connection::serve(self.endpoint.clone(), self.acceptor.clone(), stream, peer, finish)
+    }
+}
+
+/// Errors of `accept` are either about one connection that is already gone, or about a system out of file descriptors,
+/// which only waiting helps.
+async fn back_off(problem: &io::Error) {
+    let gone = matches!(
+        problem.kind(),
+        io::ErrorKind::ConnectionAborted | io::ErrorKind::ConnectionReset | io::ErrorKind::ConnectionRefused
+    );
+    if !gone {
+        tracing::error!(%problem, "accepting connections failed; trying again");
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+}
+
+/// What the program's own routes share with the API when it builds metrics of its own.
+impl ServerConfig {
+    /// The metrics this server counts in.
+    #[must_use]
+    pub fn metrics(&self) -> &Arc<Metrics> {
+        &self.chain.metrics
+    }
+}
+
+#[cfg(test)]
+mod tests;

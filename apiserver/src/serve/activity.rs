@@ -1,0 +1,53 @@
+//! Whether a connection is in use, and since when it is not.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use parking_lot::Mutex;
+
+/// Counts the requests of one connection that are not completed.
+#[derive(Debug)]
+pub(super) struct Activity(Mutex<State>);
+
+#[derive(Debug)]
+struct State {
+    requests: usize,
+    quiet_since: Instant,
+}
+
+/// Counts as one request until dropped.
+#[derive(Debug)]
+struct Request(Arc<Activity>);
+
+impl Activity {
+    pub(super) fn new() -> Arc<Self> {
+        Arc::new(Self(Mutex::new(State {
+            requests: 0,
+            quiet_since: Instant::now(),
+        })))
+    }
+
+    /// Counts a request until the answer is dropped.
+    pub(super) fn begin(self: &Arc<Self>) -> crate::chain::Busy {
+        self.0.lock().requests += 1;
+        Arc::new(Request(self.clone()))
+    }
+
+    /// How long there has been no request; zero while there is one.
+    pub(super) fn quiet_for(&self) -> Duration {
+        let state = self.0.lock();
+        if state.requests > 0 {
+            Duration::ZERO
+        } else {
+            state.quiet_since.elapsed()
+        }
+    }
+}
+
+impl Drop for Request {
+    fn drop(&mut self) {
+        let mut state = self.0.0.lock();
+        state.requests -= 1;
+        state.quiet_since = Instant::now();
+    }
+}

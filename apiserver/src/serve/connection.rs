@@ -1,0 +1,223 @@
+//! One connection: handshake, HTTP/2 or HTTP/1.1 by ALPN, requests, and its end.
+
+use std::convert::Infallible;
+use std::net::SocketAddr;
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::Body;
+use axum::extract::{Extension, Request};
+use axum::middleware::{self, Next};
+use axum::response::Response;
+use hyper::body::Incoming;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use hyper_util::server::conn::auto::Builder;
+use meta::Status;
+use tokio::net::TcpStream;
+use tokio_rustls::TlsAcceptor;
+use tokio_rustls::server::TlsStream;
+use tokio_util::sync::CancellationToken;
+use tower::ServiceExt;
+
+use super::ConnectionLimits;
+use super::activity::Activity;
+use crate::authn::Connection;
+use crate::chain::{Busy, Chain};
+use crate::metrics::Metrics;
+use crate::respond;
+
+/// How often a silent HTTP/2 peer is asked whether it is still there, and how long it may take to say so.
+const PING_EVERY: Duration = Duration::from_secs(30);
+const PING_ANSWER: Duration = Duration::from_secs(15);
+
+/// How long an idle connection that was asked to close may take.
+const CLOSING: Duration = Duration::from_secs(5);
+
+/// Receive windows: large enough for a body of the usual size in one go.
+const STREAM_WINDOW: u32 = 256 * 1024;
+const CONNECTION_WINDOW: u32 = 16 * 1024 * 1024;
+
+/// What all connections share.
+pub(super) struct Endpoint {
+    router: Router,
+    http: Builder<TokioExecutor>,
+    limits: ConnectionLimits,
+    metrics: Arc<Metrics>,
+}
+
+/// The connection a request came by, and its place among the busy ones.
+#[derive(Clone)]
+struct Origin {
+    connection: Arc<Connection>,
+    busy: Busy,
+}
+
+impl Endpoint {
+    /// Routes of the program's own first, then the pipeline.
+    pub(super) fn new(
+        chain: Arc<Chain>,
+        open_routes: &Router,
+        limits: ConnectionLimits,
+        metrics: Arc<Metrics>,
+    ) -> Self {
+        Self {
+            router: router(chain, open_routes.clone()),
+            http: http(limits),
+            limits,
+            metrics,
+        }
+    }
+}
+
+fn router(chain: Arc<Chain>, open_routes: Router) -> Router {
+    let guard = chain.clone();
+    let open = middleware::from_fn(
+        move |Extension(origin): Extension<Origin>, request: Request, next: Next| {
+            let chain = guard.clone();
+            async move {
+                let route = async |request| next.run(request).await;
+                chain
+                    .handle_open(&origin.connection, request, route, Some(origin.busy.clone()))
+                    .await
+            }
+        },
+    );
+    let api = move |Extension(origin): Extension<Origin>, request: Request| {
+        let chain = chain.clone();
+        async move {
+            chain
+                .handle_busy(&origin.connection, request, Some(origin.busy))
+                .await
+        }
+    };
+    let refuse = || async { respond::status(&Status::method_not_allowed()) };
+    // `route_layer` keeps the guard for requests that one of these routes takes; all others are the pipeline's.
+    let open_routes = if open_routes.has_routes() {
+        open_routes.method_not_allowed_fallback(refuse).route_layer(open)
+    } else {
+        open_routes
+    };
+    open_routes.fallback(api)
+}
+
+fn http(limits: ConnectionLimits) -> Builder<TokioExecutor> {
+    let mut builder = Builder::new(TokioExecutor::new());
+    builder
+        .http1()
+        .timer(TokioTimer::new())
+        .header_read_timeout(limits.header_read)
+        .max_buf_size(limits.header_bytes as usize);
+    builder
+        .http2()
+        .timer(TokioTimer::new())
+        .max_concurrent_streams(limits.streams)
+        .max_header_list_size(limits.header_bytes)
+        .initial_stream_window_size(STREAM_WINDOW)
+        .initial_connection_window_size(CONNECTION_WINDOW)
+        .keep_alive_interval(PING_EVERY)
+        .keep_alive_timeout(PING_ANSWER);
+    builder
+}
+
+/// Serves one connection until it ends, is idle for too long, or `finish` is cancelled and its requests are answered.
+pub(super) async fn serve(
+    endpoint: Arc<Endpoint>,
+    acceptor: TlsAcceptor,
+    stream: TcpStream,
+    peer: SocketAddr,
+    finish: CancellationToken,
+) {
+    if let Err(problem) = stream.set_nodelay(true) {
+        tracing::debug!(%peer, %problem, "the connection cannot be set to send at once");
+    }
+    let stream = match tokio::time::timeout(endpoint.limits.handshake, acceptor.accept(stream)).await {
+        Ok(Ok(stream)) => stream,
+        Ok(Err(problem)) => {
+            endpoint.metrics.tls_error();
+            tracing::debug!(%peer, %problem, "TLS handshake failed");
+            return;
+        }
+        Err(_) => {
+            endpoint.metrics.tls_error();
+            tracing::debug!(%peer, "TLS handshake took too long");
+            return;
+        }
+    };
+    let certificates = stream.get_ref().1.peer_certificates().unwrap_or_default();
+    let certificates = certificates
+        .iter()
+        .map(|certificate| certificate.clone().into_owned())
+        .collect();
+    let connection = Arc::new(Connection::new(peer, certificates));
+    requests(&endpoint, stream, connection, finish).await;
+}
+
+async fn requests(
+    endpoint: &Endpoint,
+    stream: TlsStream<TcpStream>,
+    connection: Arc<Connection>,
+    finish: CancellationToken,
+) {
+    // The handshake has settled the protocol; guessing it from the first bytes would wait for them without a limit.
+    let http2 = stream.get_ref().1.alpn_protocol() == Some(b"h2");
+    let builder = if http2 {
+        endpoint.http.clone().http2_only()
+    } else {
+        endpoint.http.clone().http1_only()
+    };
+    let activity = Activity::new();
+    let peer = connection.peer();
+    let service = service_fn(|request: hyper::Request<Incoming>| {
+        let origin = Origin {
+            connection: connection.clone(),
+            busy: activity.begin(),
+        };
+        answer(endpoint.router.clone(), request, origin)
+    });
+    let mut served = pin!(builder.serve_connection(TokioIo::new(stream), service));
+    let mut told = false;
+    loop {
+        // While requests run the connection is not quiet, so this looks again one idle time later.
+        let look_again = if told {
+            CLOSING
+        } else {
+            endpoint.limits.idle.saturating_sub(activity.quiet_for())
+        };
+        tokio::select! {
+            result = served.as_mut() => {
+                if let Err(problem) = result {
+                    tracing::debug!(%peer, problem, "connection ended");
+                }
+                return;
+            }
+            () = finish.cancelled(), if !told => {
+                told = true;
+                served.as_mut().graceful_shutdown();
+            }
+            () = tokio::time::sleep(look_again) => {
+                let quiet = activity.quiet_for();
+                if told && quiet >= CLOSING {
+                    // The peer was asked to close and does not.
+                    return;
+                }
+                if !told && quiet >= endpoint.limits.idle {
+                    told = true;
+                    served.as_mut().graceful_shutdown();
+                }
+            }
+        }
+    }
+}
+
+async fn answer(
+    router: Router,
+    request: hyper::Request<Incoming>,
+    origin: Origin,
+) -> Result<Response, Infallible> {
+    let mut request = request.map(Body::new);
+    request.extensions_mut().insert(origin);
+    router.oneshot(request).await
+}

@@ -1,0 +1,222 @@
+//! What the tests of this crate share: certificate authorities, authorizers, clocks and a toy API.
+
+use std::sync::Arc;
+use std::task::Poll;
+
+use async_trait::async_trait;
+use axum::body::Body;
+use bytes::Bytes;
+use futures::StreamExt;
+use http::{Response, StatusCode};
+use meta::time::FixedClock;
+use meta::{Clock, Status, Timestamp};
+use rcgen::{
+    BasicConstraints, CertificateParams, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair,
+    KeyUsagePurpose,
+};
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+
+use crate::auth::{Access, Attributes, Authorizer};
+use crate::authn::{Authentication, CaPool, RequestHeaderTrust, Trust};
+use crate::chain::{ChainConfig, Limits};
+use crate::context::{Api, Authorized, Route};
+use crate::documents::Documents;
+use crate::health::Health;
+use crate::metrics::Metrics;
+use crate::request_info::RequestInfo;
+use crate::respond;
+use crate::version::VersionInfo;
+
+/// A throw-away certificate authority.
+pub(crate) struct Ca {
+    issuer: Issuer<'static, KeyPair>,
+    pub(crate) certificate: CertificateDer<'static>,
+}
+
+/// A certificate and its key.
+pub(crate) struct Pair {
+    pub(crate) certificate: CertificateDer<'static>,
+    pub(crate) key: PrivateKeyDer<'static>,
+}
+
+impl Ca {
+    pub(crate) fn new(name: &str) -> Self {
+        let key = KeyPair::generate().unwrap();
+        let mut params = CertificateParams::default();
+        params.distinguished_name.push(DnType::CommonName, name);
+        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        params.key_usages = vec![KeyUsagePurpose::KeyCertSign];
+        let certificate = params.self_signed(&key).unwrap().der().clone();
+        Self {
+            issuer: Issuer::new(params, key),
+            certificate,
+        }
+    }
+
+    pub(crate) fn pool(&self) -> CaPool {
+        CaPool::from_certificates(std::slice::from_ref(&self.certificate)).unwrap()
+    }
+
+    pub(crate) fn client(&self, name: &str, groups: &[&str]) -> Pair {
+        self.client_until(name, groups, 4000)
+    }
+
+    /// A client certificate that is valid up to the first day of `year`.
+    pub(crate) fn client_until(&self, name: &str, groups: &[&str], year: i32) -> Pair {
+        let mut params = CertificateParams::default();
+        params.not_after = rcgen::date_time_ymd(year, 1, 1);
+        params.distinguished_name.push(DnType::CommonName, name);
+        // rcgen keeps one value per type, so a second organization goes in under the type's number.
+        for (group, r#type) in groups
+            .iter()
+            .zip([DnType::OrganizationName, DnType::CustomDnType(vec![2, 5, 4, 10])])
+        {
+            params.distinguished_name.push(r#type, *group);
+        }
+        params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ClientAuth];
+        self.issue(&params)
+    }
+
+    pub(crate) fn server(&self) -> Pair {
+        let mut params =
+            CertificateParams::new(vec!["localhost".to_owned(), "127.0.0.1".to_owned()]).unwrap();
+        params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
+        self.issue(&params)
+    }
+
+    fn issue(&self, params: &CertificateParams) -> Pair {
+        let key = KeyPair::generate().unwrap();
+        let certificate = params.signed_by(&key, &self.issuer).unwrap().der().clone();
+        Pair {
+            certificate,
+            key: key.into(),
+        }
+    }
+}
+
+/// The instant of every test.
+pub(crate) fn now() -> Timestamp {
+    "2026-11-21T12:00:00Z".parse().unwrap()
+}
+
+pub(crate) fn clock() -> Arc<dyn Clock> {
+    Arc::new(FixedClock(now()))
+}
+
+/// Answers by a function of the attributes.
+pub(crate) struct Rule<F>(pub(crate) F);
+
+#[async_trait]
+impl<F> Authorizer for Rule<F>
+where
+    F: Fn(&Attributes) -> Result<Access, String> + Send + Sync + 'static,
+{
+    async fn authorize(&self, attributes: &Attributes) -> Result<Access, String> {
+        (self.0)(attributes)
+    }
+}
+
+/// An API with one resource, `foos.g.io/v1`, whose objects' names say what happens.
+#[derive(Debug, Default)]
+pub(crate) struct Toy {
+    /// Lets requests to `slow` go on.
+    pub(crate) gate: tokio::sync::Notify,
+    /// How many requests to `slow` have arrived.
+    pub(crate) waiting: std::sync::atomic::AtomicUsize,
+}
+
+#[async_trait]
+impl Api for Toy {
+    fn route(&self, info: &RequestInfo) -> Option<Route> {
+        (info.group == "g.io"
+            && info.version == "v1"
+            && info.resource == "foos"
+            && info.subresource.is_empty())
+        .then_some(Route {
+            group: "g.io",
+            version: "v1",
+            resource: "foos",
+            subresource: "",
+        })
+    }
+
+    async fn dispatch(&self, request: Authorized) -> Response<Body> {
+        if self.route(&request.info).is_none() {
+            return respond::status(&Status::no_such_path());
+        }
+        match (request.info.verb, request.info.name.as_str()) {
+            ("watch", _) => Response::new(Body::from_stream(
+                futures::stream::iter([Ok::<_, std::io::Error>(Bytes::from_static(
+                    b"{\"type\":\"ADDED\"}\n",
+                ))])
+                .chain(futures::stream::pending()),
+            )),
+            (_, "panic") => panic!("told to"),
+            (_, "panic-late") => {
+                let first = futures::stream::iter([Ok::<_, std::io::Error>(Bytes::from_static(b"x"))]);
+                Response::new(Body::from_stream(first.chain(futures::stream::poll_fn(
+                    |_| -> Poll<Option<_>> { panic!("told to, later") },
+                ))))
+            }
+            (_, "slow") => {
+                self.waiting.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
+                self.gate.notified().await;
+                respond::text(StatusCode::OK, "at last")
+            }
+            (_, "warn") => {
+                request.warnings.add("mind the gap");
+                respond::text(StatusCode::OK, "warned")
+            }
+            _ => {
+                let answer = format!("{} {}", request.user.name, request.body.len());
+                respond::text(StatusCode::OK, answer)
+            }
+        }
+    }
+}
+
+impl Toy {
+    /// Lets every waiting request go on, and waits until `count` have arrived first.
+    pub(crate) async fn arrived(&self, count: usize) {
+        eventually(|| self.waiting.load(std::sync::atomic::Ordering::SeqCst) >= count).await;
+    }
+}
+
+/// Waits for a condition that other tasks bring about, for at most ten seconds.
+pub(crate) async fn eventually(condition: impl Fn() -> bool) {
+    let deadline = std::time::Instant::now() + std::time::Duration::from_secs(10);
+    while !condition() {
+        assert!(std::time::Instant::now() < deadline, "waited too long");
+        tokio::task::yield_now().await;
+    }
+}
+
+/// A pipeline around `api` that trusts `clients` and `proxies` (by the name `front-proxy`), lets anonymous requests
+/// in and allows user `alice`, and everybody `/open`, everything.
+pub(crate) fn chain_config(api: Arc<Toy>, clients: &Ca, proxies: &Ca) -> ChainConfig {
+    let request_header = RequestHeaderTrust::new(proxies.pool(), vec!["front-proxy".to_owned()]);
+    let rule = Rule(|attributes: &Attributes| {
+        Ok(if attributes.user.name == "alice" {
+            Access::Allow("it is alice".to_owned())
+        } else {
+            Access::NoOpinion(String::new())
+        })
+    });
+    ChainConfig {
+        api,
+        authentication: Authentication {
+            trust: Arc::new(Trust::new(clients.pool(), Some(request_header))),
+            tokens: None,
+            anonymous: true,
+        },
+        authorizer: Arc::new(rule),
+        always_allowed: crate::authz::ALWAYS_ALLOWED.map(str::to_owned).to_vec(),
+        limits: Limits::default(),
+        audit: None,
+        health: Arc::new(Health::new()),
+        metrics: Arc::new(Metrics::new()),
+        version: VersionInfo::new("1.2.3", None, None),
+        documents: Documents::default(),
+        clock: clock(),
+    }
+}

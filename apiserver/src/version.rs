@@ -1,0 +1,81 @@
+//! `/version`: what this build is, in the form `kubectl version` reads.
+
+use serde::Serialize;
+
+/// The body of `/version` (`k8s.io/apimachinery` `version.Info`).
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct VersionInfo {
+    /// The major version.
+    pub major: String,
+    /// The minor version.
+    pub minor: String,
+    /// `v1.2.3`.
+    pub git_version: String,
+    /// The commit built from; empty when it is not known.
+    pub git_commit: String,
+    /// `clean` when a commit is known, else empty.
+    pub git_tree_state: String,
+    /// When it was built, RFC 3339; empty when it is not known.
+    pub build_date: String,
+    /// Clients expect a Go version here; there is none.
+    pub go_version: String,
+    /// The compiler.
+    pub compiler: String,
+    /// Operating system and architecture, in the names Kubernetes uses (`linux/amd64`).
+    pub platform: String,
+}
+
+impl VersionInfo {
+    /// A build of `version` (`1.2.3`), from `commit` at `date` where those are known.
+    #[must_use]
+    pub fn new(version: &str, commit: Option<&str>, date: Option<&str>) -> Self {
+        let mut numbers = version.split('.');
+        let commit = commit.unwrap_or_default();
+        Self {
+            major: numbers.next().unwrap_or_default().to_owned(),
+            minor: numbers.next().unwrap_or_default().to_owned(),
+            git_version: format!("v{version}"),
+            git_commit: commit.to_owned(),
+            git_tree_state: if commit.is_empty() {
+                String::new()
+            } else {
+                "clean".to_owned()
+            },
+            build_date: date.unwrap_or_default().to_owned(),
+            go_version: "none".to_owned(),
+            compiler: "rustc".to_owned(),
+            platform: format!("{}/{}", std::env::consts::OS, architecture()),
+        }
+    }
+}
+
+fn architecture() -> &'static str {
+    match std::env::consts::ARCH {
+        "x86_64" => "amd64",
+        "aarch64" => "arm64",
+        "powerpc64" => "ppc64le",
+        other => other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_version_is_taken_apart() {
+        let info = VersionInfo::new("0.12.3", Some("abc"), None);
+        assert_eq!(
+            (
+                info.major.as_str(),
+                info.minor.as_str(),
+                info.git_version.as_str()
+            ),
+            ("0", "12", "v0.12.3")
+        );
+        let json = serde_json::to_value(&info).unwrap();
+        assert_eq!(json["gitTreeState"], "clean");
+        assert_eq!(json.as_object().unwrap().len(), 9);
+    }
+}
