@@ -47,7 +47,10 @@ impl Attributes {
             format!("in the namespace \"{}\"", self.namespace)
         };
         let group = &self.group;
-        format!("User \"{user}\" cannot {} resource \"{resource}\" in API group \"{group}\" {place}", self.verb)
+        format!(
+            "User \"{user}\" cannot {} resource \"{resource}\" in API group \"{group}\" {place}",
+            self.verb
+        )
     }
 }
 

@@ -57,12 +57,19 @@ impl Call {
     /// # Errors
     /// 403 worded as for a request of its own; 500 when the question could not be answered.
     pub async fn require(&self, attributes: Attributes) -> Result<(), Status> {
-        let attributes = Attributes { user: self.user.clone(), ..attributes };
+        let attributes = Attributes {
+            user: self.user.clone(),
+            ..attributes
+        };
         match self.authorizer.authorize(&attributes).await {
             Ok(access) if access.is_allowed() => Ok(()),
             Ok(_) => {
                 let resource = meta::GroupResource::intern(&attributes.group, &attributes.resource);
-                Err(Status::forbidden(resource, &attributes.name, &attributes.refusal()))
+                Err(Status::forbidden(
+                    resource,
+                    &attributes.name,
+                    &attributes.refusal(),
+                ))
             }
             Err(problem) => Err(Status::internal(problem)),
         }

@@ -21,6 +21,7 @@ use http::request::Parts;
 use http::{HeaderMap, Request, Response};
 use meta::{Clock, Status};
 use tokio_util::sync::CancellationToken;
+use tracing::Instrument;
 
 use crate::audit::Audit;
 use crate::auth::Authorizer;
@@ -181,7 +182,11 @@ impl Chain {
         mut trail: Trail,
         steps: impl AsyncFnOnce(&mut Trail) -> Result<Response<Body>, Status>,
     ) -> Response<Body> {
-        let outcome = AssertUnwindSafe(steps(&mut trail)).catch_unwind().await;
+        let span = tracing::info_span!("request", audit_id = trail.id);
+        let outcome = AssertUnwindSafe(steps(&mut trail))
+            .catch_unwind()
+            .instrument(span)
+            .await;
         let panicked = outcome.is_err();
         let response = match outcome {
             Ok(Ok(response)) => response,

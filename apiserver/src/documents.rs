@@ -4,6 +4,7 @@
 //! Nothing here depends on a backend: while no replica answers discovery, a hub cannot finish any namespace deletion.
 
 mod accept;
+mod rendered;
 
 use std::collections::BTreeMap;
 use std::io::Write;

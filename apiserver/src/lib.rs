@@ -4,15 +4,54 @@
 //! It knows no kind and no scheduling system: a program hands it [`Resource`]s (a [`meta::Kind`] and where its objects
 //! come from) and gets a server. Anyone could build another API server on it. Start reading at [`resource`].
 
+#![allow(
+    clippy::result_large_err,
+    reason = "a Status is the error of nearly every function here, and errors are rare"
+)]
+
+pub mod audit;
 pub mod auth;
+pub mod authn;
+pub mod authz;
 pub mod call;
+pub mod chain;
+mod compress;
 pub mod context;
+pub mod decode;
+pub mod documents;
+mod errors;
+pub mod handlers;
+pub mod health;
+mod limit;
+mod list_body;
+pub mod metrics;
+mod names;
+mod negotiation;
+mod options;
+mod paging;
+mod patch_body;
+pub mod registry;
+mod render;
 pub mod request_info;
-pub mod respond;
 pub mod resource;
+pub mod respond;
+mod selection;
+pub mod serve;
+mod table;
+pub mod tls;
+mod validation;
+pub mod version;
+
+#[cfg(test)]
+mod testing;
 
 pub use auth::{Access, Attributes, Authorizer};
 pub use call::{Call, ListQuery, Reply, Rows, Warnings};
+pub use chain::{ChainConfig, Limits};
 pub use context::{Api, Authorized, RequestCx};
+pub use decode::BodyDecoder;
+pub use handlers::ApiState;
+pub use registry::{InternalWrite, Registry};
 pub use request_info::{Query, RequestInfo};
 pub use resource::{Backing, Computed, Group, Resource, Subresource, SubresourceHandler};
+pub use serve::{BindError, ConnectionLimits, Running, Server, ServerConfig};

@@ -255,7 +255,7 @@ async fn bodies_are_bounded_announced_or_not() {
         .handle(&connection, request("POST", FOOS, Body::from("0123456789")))
         .await;
     assert_eq!(text(fits).await, "alice 10");
-    let chunks = ["01234", "56789", "x"].map(|chunk| Ok::<_, std::io::Error>(chunk));
+    let chunks = ["01234", "56789", "x"].map(Ok::<_, std::io::Error>);
     let streamed = Body::from_stream(futures::stream::iter(chunks));
     let mut announced = request("POST", FOOS, Body::empty());
     announced

@@ -118,3 +118,37 @@ fn unknown_paths_and_methods_are_refused() {
     let refused = documents().answer("/apis", false, &HeaderMap::new(), &Query::default());
     assert_eq!(refused.unwrap_err().code, 405);
 }
+
+#[test]
+fn the_documents_of_a_server_without_groups_are_all_there() {
+    let documents = Documents::of_groups("Toy", "v1.2.3", &[]);
+    let paths: Vec<&str> = documents.paths().collect();
+    for path in ["/apis", "/openapi/v2", "/openapi/v3", "/openapi/v3/version"] {
+        assert!(paths.contains(&path), "{path} is missing in {paths:?}");
+    }
+    let answer = |path: &str, accept: &str, query: &str| {
+        let headers = HeaderMap::from_iter([(ACCEPT, accept.parse().unwrap())]);
+        documents
+            .answer(path, true, &headers, &Query::parse(query))
+            .unwrap()
+    };
+    for name in openapi::OPENAPI_V2_PROTOBUF {
+        let accept = format!("{name}, application/json;q=0.5");
+        assert_eq!(
+            answer("/openapi/v2", &accept, "").headers()[CONTENT_TYPE],
+            openapi::OPENAPI_V2_PROTOBUF[1]
+        );
+    }
+    assert_eq!(
+        answer("/openapi/v2", "application/json", "").headers()[CONTENT_TYPE],
+        "application/json"
+    );
+    assert_eq!(
+        answer("/apis", openapi::AGGREGATED_DISCOVERY, "").headers()[CACHE_CONTROL],
+        "public"
+    );
+    assert_eq!(
+        answer("/openapi/v3/version", "application/json", "hash=00").status(),
+        301
+    );
+}

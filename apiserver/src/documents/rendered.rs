@@ -1,0 +1,102 @@
+//! The documents of a server's groups, rendered by crate `openapi`.
+
+use openapi::{Discovery, OPENAPI_V2_PROTOBUF, OpenApiV2, ResourceDoc, SubresourceDoc};
+
+use super::{Document, Documents, Form};
+use crate::resource::{Backing, Group, Resource};
+
+impl Documents {
+    /// Renders discovery and OpenAPI of `groups`. `title` and `version` (`v1.2.3`) are the server's own.
+    #[must_use]
+    pub fn of_groups(title: &str, version: &str, groups: &[Group]) -> Self {
+        let resources: Vec<ResourceDoc> = groups
+            .iter()
+            .flat_map(|group| &group.resources)
+            .map(resource_document)
+            .collect();
+        (&openapi::Documents::new(title, version, &resources)).into()
+    }
+}
+
+impl From<&openapi::Documents> for Documents {
+    fn from(rendered: &openapi::Documents) -> Self {
+        let mut documents: Vec<Document> = rendered
+            .discovery_paths()
+            .filter_map(|path| {
+                rendered
+                    .discovery(path)
+                    .map(|discovery| of_discovery(path, discovery))
+            })
+            .collect();
+        documents.push(of_openapi_v2(rendered.openapi_v2()));
+        documents.push(plain("/openapi/v3", rendered.openapi_v3_index(), None));
+        documents.extend(rendered.openapi_v3_paths().filter_map(|path| {
+            let document = rendered.openapi_v3(path)?;
+            Some(plain(
+                &format!("/openapi/v3/{path}"),
+                document,
+                Some(document.hash().to_owned()),
+            ))
+        }));
+        Self::new(documents)
+    }
+}
+
+fn resource_document(resource: &Resource) -> ResourceDoc {
+    let subresources = resource.subresources.iter().map(|subresource| SubresourceDoc {
+        name: subresource.name,
+        group: subresource.group,
+        version: subresource.version,
+        kind: subresource.kind,
+        verbs: subresource.verbs,
+        schema: subresource.schema.clone(),
+    });
+    ResourceDoc {
+        kind: resource.kind.clone(),
+        status: resource.kind.info().status && matches!(resource.backing, Backing::Stored(_)),
+        subresources: subresources.collect(),
+    }
+}
+
+fn of_discovery(path: &str, discovery: &Discovery) -> Document {
+    let mut forms = vec![form(&discovery.plain, false)];
+    forms.extend(
+        discovery
+            .aggregated
+            .as_ref()
+            .map(|aggregated| form(aggregated, true)),
+    );
+    Document {
+        path: path.to_owned(),
+        forms,
+        hash: None,
+    }
+}
+
+fn of_openapi_v2(document: &OpenApiV2) -> Document {
+    let protobuf = OPENAPI_V2_PROTOBUF
+        .iter()
+        .fold(form(&document.protobuf, false), |form, name| form.also_as(name));
+    Document {
+        path: "/openapi/v2".to_owned(),
+        forms: vec![form(&document.json, false), protobuf],
+        hash: None,
+    }
+}
+
+fn plain(path: &str, document: &openapi::Document, hash: Option<String>) -> Document {
+    Document {
+        path: path.to_owned(),
+        forms: vec![form(document, false)],
+        hash,
+    }
+}
+
+fn form(document: &openapi::Document, public: bool) -> Form {
+    Form::new(
+        document.content_type,
+        Some(&document.etag),
+        public,
+        document.body.clone(),
+    )
+}
