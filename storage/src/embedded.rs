@@ -129,3 +129,5 @@ impl Store for EmbeddedStore {
     }
 }
 
+#[cfg(test)]
+mod failing;

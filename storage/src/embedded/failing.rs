@@ -1,0 +1,140 @@
+//! Tests of a store whose disk fails: nothing acknowledged is lost, nothing refused is shown.
+
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use redb::{StorageBackend, backends::FileBackend};
+use tempfile::TempDir;
+
+use super::*;
+use crate::conformance::{THINGS, create, thing, update, value};
+use crate::source::Scope;
+use crate::step::Expect;
+
+/// A file that can be told to fail.
+#[derive(Debug)]
+struct Failing {
+    file: FileBackend,
+    failure: Arc<AtomicU64>,
+}
+
+const NONE: u64 = 0;
+const FULL: u64 = 1;
+const NO_SYNC: u64 = 2;
+
+impl Failing {
+    fn check(&self, failure: u64, error: io::ErrorKind) -> io::Result<()> {
+        if self.failure.load(Ordering::SeqCst) == failure {
+            Err(error.into())
+        } else {
+            Ok(())
+        }
+    }
+}
+
+impl StorageBackend for Failing {
+    fn len(&self) -> io::Result<u64> {
+        self.file.len()
+    }
+
+    fn read(&self, offset: u64, out: &mut [u8]) -> io::Result<()> {
+        self.file.read(offset, out)
+    }
+
+    fn set_len(&self, len: u64) -> io::Result<()> {
+        self.check(FULL, io::ErrorKind::StorageFull)?;
+        self.file.set_len(len)
+    }
+
+    fn sync_data(&self) -> io::Result<()> {
+        self.check(NO_SYNC, io::ErrorKind::Other)?;
+        self.file.sync_data()
+    }
+
+    fn write(&self, offset: u64, data: &[u8]) -> io::Result<()> {
+        self.check(FULL, io::ErrorKind::StorageFull)?;
+        self.file.write(offset, data)
+    }
+
+    fn close(&self) -> io::Result<()> {
+        self.file.close()
+    }
+}
+
+fn open(path: &Path) -> (EmbeddedStore, Arc<AtomicU64>) {
+    let failure = Arc::new(AtomicU64::new(NONE));
+    let file = std::fs::OpenOptions::new()
+        .read(true)
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .open(path)
+        .unwrap();
+    let backend = Failing {
+        file: FileBackend::new(file).unwrap(),
+        failure: Arc::clone(&failure),
+    };
+    let opened = disk::open_with("failing.redb", |builder| builder.create_with_backend(backend)).unwrap();
+    (EmbeddedStore::start(opened, Limits::default()).unwrap(), failure)
+}
+
+async fn fails_and_comes_back(how: u64) {
+    let folder = TempDir::new().unwrap();
+    let path = folder.path().join("failing.redb");
+    let (store, failure) = open(&path);
+    let key = thing("a", "x");
+    let first = store.apply(vec![create(&key, 1)]).await.unwrap()[0]
+        .object
+        .revision();
+    let mut watch = store.watch(Scope::One(THINGS), first).unwrap();
+    failure.store(how, Ordering::SeqCst);
+    let refused = store.apply(vec![update(&key, 2, Expect::Present)]).await;
+    let Err(StoreError::Unavailable(why)) = refused else {
+        panic!("{refused:?}")
+    };
+    assert!(why.contains("failing.redb") && why.contains("restart"), "{why}");
+    assert_eq!(store.ready(), Err(why));
+    assert_eq!(
+        (
+            store.revision(),
+            value(store.cached(THINGS).get("a", "x").unwrap())
+        ),
+        (first, 1)
+    );
+    assert!(
+        tokio::time::timeout(std::time::Duration::ZERO, watch.next(1))
+            .await
+            .is_err(),
+        "nothing happened"
+    );
+    failure.store(NONE, Ordering::SeqCst);
+    let later = store.apply(vec![create(&thing("a", "y"), 1)]).await;
+    assert!(
+        matches!(later, Err(StoreError::Unavailable(_))),
+        "what the disk holds is uncertain: {later:?}"
+    );
+    drop(store);
+    let (store, _) = open(&path);
+    let object = Arc::clone(store.cached(THINGS).get("a", "x").unwrap());
+    assert!(
+        value(&object) == 1 || value(&object) == 2,
+        "what was acknowledged, or what was in flight"
+    );
+    assert!(store.revision() >= first);
+    let next = store.apply(vec![create(&thing("a", "z"), 3)]).await.unwrap()[0]
+        .object
+        .revision();
+    assert!(next > first);
+}
+
+#[tokio::test]
+async fn a_full_disk_refuses_writes_and_loses_nothing() {
+    fails_and_comes_back(FULL).await;
+}
+
+#[tokio::test]
+async fn a_failed_fsync_refuses_writes_and_loses_nothing() {
+    fails_and_comes_back(NO_SYNC).await;
+}
