@@ -172,8 +172,13 @@ impl Chain {
         let (parts, body) = request.into_parts();
         let mut trail = Trail::start(&parts, connection, self.clock.now());
         trail.busy = busy;
-        self.guarded(trail, async |_| Ok(route(Request::from_parts(parts, body)).await))
-            .await
+        let steps = async |trail: &mut Trail| {
+            let info = RequestInfo::parse(&parts.method, &parts.uri)?;
+            trail.labels = Labels::of(&info, None);
+            trail.info = Some(Arc::new(info));
+            Ok(route(Request::from_parts(parts, body)).await)
+        };
+        self.guarded(trail, steps).await
     }
 
     /// Panic recovery is outermost: a request that panics must not take its connection, and other requests, with it.

@@ -6,6 +6,7 @@
 
 mod activity;
 mod connection;
+mod stall;
 
 use std::future::Future;
 use std::io;
@@ -38,6 +39,8 @@ pub struct ConnectionLimits {
     pub header_read: Duration,
     /// How long a connection may do nothing.
     pub idle: Duration,
+    /// How long a peer may read nothing of what there is for it.
+    pub stall: Duration,
     /// Bytes of a request's head.
     pub header_bytes: u32,
 }
@@ -49,6 +52,7 @@ impl Default for ConnectionLimits {
             handshake: Duration::from_secs(10),
             header_read: Duration::from_secs(32),
             idle: Duration::from_secs(90),
+            stall: Duration::from_mins(1),
             header_bytes: 1024 * 1024,
         }
     }

@@ -434,3 +434,77 @@ async fn a_body_that_stalls_is_cut_off() {
     );
     assert!(Body::new(followed).collect().await.is_err());
 }
+
+/// Requests put together from pieces that mean something to some part of the pipeline, in any order.
+#[tokio::test]
+async fn no_request_brings_the_pipeline_down() {
+    const PIECES: [&str; 24] = [
+        "/apis",
+        "/api",
+        "/g.io",
+        "/v1",
+        "/namespaces",
+        "/ns",
+        "/foos",
+        "/x",
+        "/status",
+        "/proxy",
+        "/watch",
+        "//",
+        "/%2e%2e",
+        "/%2F",
+        "/%zz",
+        "/%ff",
+        "/..",
+        "/readyz",
+        "/version",
+        "?watch=1",
+        "&timeout=1m",
+        "&timeout=-",
+        "&fieldSelector=metadata.name%3Dx",
+        "&dryRun=All",
+    ];
+    const METHODS: [&str; 10] = [
+        "GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "CONNECT", "BREW",
+    ];
+    const HEADERS: [(&str, &[u8]); 9] = [
+        ("authorization", b"Bearer"),
+        ("authorization", b"Bearer \xff"),
+        ("accept", b";;q=x,,*/*;as=\"Table\""),
+        ("impersonate-group", b"system:masters"),
+        ("impersonate-user", b"\xfe"),
+        ("impersonate-extra-%zz", b"y"),
+        ("audit-id", b"\xff\xff"),
+        ("content-length", b"99999999999999999999"),
+        ("x-forwarded-for", b"no, address, 1.2.3.4"),
+    ];
+    let bench = bench(|_| {});
+    let connections = [bench.connection("alice", &[]), bench.connection("", &[])];
+    let mut state: u64 = 7;
+    let mut pick = move |count: usize| {
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        usize::try_from(state >> 33).unwrap() % count
+    };
+    for _ in 0..5000 {
+        let target: String = (0..pick(9)).map(|_| PIECES[pick(PIECES.len())]).collect();
+        let target = format!("/{}", target.trim_start_matches('/'));
+        let mut builder = Request::builder()
+            .method(METHODS[pick(METHODS.len())])
+            .uri(&target);
+        for _ in 0..pick(3) {
+            let (name, value) = HEADERS[pick(HEADERS.len())];
+            builder = builder.header(name, value);
+        }
+        let Ok(request) = builder.body(Body::from("{}")) else {
+            continue;
+        };
+        let described = format!("{request:?}");
+        let response = bench.chain.handle(&connections[pick(2)], request).await;
+        assert!(
+            response.status().as_u16() < 500,
+            "{described} answered {response:?}"
+        );
+    }
+}

@@ -24,6 +24,7 @@ use tower::ServiceExt;
 
 use super::ConnectionLimits;
 use super::activity::Activity;
+use super::stall::Impatient;
 use crate::authn::Connection;
 use crate::chain::{Busy, Chain};
 use crate::metrics::Metrics;
@@ -177,7 +178,8 @@ async fn requests(
         };
         answer(endpoint.router.clone(), request, origin)
     });
-    let mut served = pin!(builder.serve_connection(TokioIo::new(stream), service));
+    let stream = TokioIo::new(Impatient::new(stream, endpoint.limits.stall));
+    let mut served = pin!(builder.serve_connection(stream, service));
     let mut told = false;
     loop {
         // While requests run the connection is not quiet, so this looks again one idle time later.

@@ -1,0 +1,127 @@
+//! A stream that gives up on a peer that does not read.
+//!
+//! A peer whose receive window stays full would hold a connection, its buffers and its requests' places for ever: no
+//! body is asked for more while its connection cannot be written to.
+
+use std::future::Future;
+use std::io;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::time::{Instant, Sleep};
+
+/// `inner`, whose writes fail once they make no progress for `longest`.
+#[derive(Debug)]
+pub(super) struct Impatient<S> {
+    inner: S,
+    longest: Duration,
+    /// Runs while a write waits.
+    waiting: Option<Pin<Box<Sleep>>>,
+}
+
+impl<S> Impatient<S> {
+    pub(super) fn new(inner: S, longest: Duration) -> Self {
+        Self {
+            inner,
+            longest,
+            waiting: None,
+        }
+    }
+
+    /// Lets a write that waits go on waiting, within bounds.
+    fn bounded<T>(&mut self, context: &mut Context<'_>, written: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
+        if written.is_ready() {
+            self.waiting = None;
+            return written;
+        }
+        let longest = self.longest;
+        let waiting = self
+            .waiting
+            .get_or_insert_with(|| Box::pin(tokio::time::sleep_until(Instant::now() + longest)));
+        match waiting.as_mut().poll(context) {
+            Poll::Ready(()) => Poll::Ready(Err(io::Error::new(
+                io::ErrorKind::TimedOut,
+                "the peer does not read",
+            ))),
+            Poll::Pending => Poll::Pending,
+        }
+    }
+}
+
+impl<S: AsyncRead + Unpin> AsyncRead for Impatient<S> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.inner).poll_read(context, buffer)
+    }
+}
+
+impl<S: AsyncWrite + Unpin> AsyncWrite for Impatient<S> {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        let written = Pin::new(&mut self.inner).poll_write(context, bytes);
+        self.bounded(context, written)
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        slices: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        let written = Pin::new(&mut self.inner).poll_write_vectored(context, slices);
+        self.bounded(context, written)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.inner.is_write_vectored()
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let flushed = Pin::new(&mut self.inner).poll_flush(context);
+        self.bounded(context, flushed)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let shut = Pin::new(&mut self.inner).poll_shutdown(context);
+        self.bounded(context, shut)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_peer_that_does_not_read_is_given_up() {
+        let (ours, mut theirs) = tokio::io::duplex(16);
+        let mut stream = Impatient::new(ours, Duration::from_millis(20));
+        let problem = stream.write_all(&[7; 64]).await.unwrap_err();
+        assert_eq!(problem.kind(), io::ErrorKind::TimedOut);
+        let mut first = [0; 16];
+        theirs.read_exact(&mut first).await.unwrap();
+    }
+
+    #[tokio::test]
+    async fn a_peer_that_reads_slowly_is_served() {
+        let (ours, mut theirs) = tokio::io::duplex(16);
+        let mut stream = Impatient::new(ours, Duration::from_secs(5));
+        let reader = tokio::spawn(async move {
+            let mut all = Vec::new();
+            theirs.read_to_end(&mut all).await.unwrap();
+            all
+        });
+        stream.write_all(&[7; 6400]).await.unwrap();
+        stream.shutdown().await.unwrap();
+        drop(stream);
+        assert_eq!(reader.await.unwrap().len(), 6400);
+    }
+}
