@@ -44,6 +44,7 @@ fn names(info: &KindInfo) -> Value {
 fn one_version(kind: &dyn Kind, version: &str) -> Value {
     let info = kind.info();
     let mut schema = kind.schema(version).openapi().clone();
+    drop_patch_hints(&mut schema);
     // A CRD may say nothing about metadata but that it is an object.
     schema["properties"]["metadata"] = json!({"type": "object"});
     let mut value = json!({
@@ -56,4 +57,16 @@ fn one_version(kind: &dyn Kind, version: &str) -> Value {
         value["subresources"] = Map::from_iter([("status".to_owned(), json!({}))]).into();
     }
     value
+}
+
+/// CRDs know list types instead of strategic merge patches, and refuse the hints for them.
+fn drop_patch_hints(schema: &mut Value) {
+    match schema {
+        Value::Object(fields) => {
+            fields.retain(|name, _| !name.starts_with("x-kubernetes-patch-"));
+            fields.values_mut().for_each(drop_patch_hints);
+        }
+        Value::Array(list) => list.iter_mut().for_each(drop_patch_hints),
+        _ => {}
+    }
 }

@@ -1,5 +1,6 @@
 //! The documents of a small server: two groups, the core group, subresources of three sorts.
 
+mod crd;
 mod discovery;
 mod sample;
 mod v2;

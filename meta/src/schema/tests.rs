@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use proptest::prelude::*;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -382,4 +383,84 @@ fn unions_become_what_covers_them() {
         "flattened fields stand beside the others"
     );
     assert!(!schema.openapi().to_string().contains("$defs"));
+}
+
+#[test]
+fn instants_are_rfc_3339_and_nothing_else() {
+    for good in [
+        "2021-10-28T08:31:39Z",
+        "2021-10-28T08:31:39.5Z",
+        "2021-10-28T08:31:39+02:00",
+    ] {
+        assert!(problems(json!({"size": 1, "at": good})).is_empty(), "{good}");
+    }
+    for bad in [
+        "2021-10-28 08:31:39Z",
+        "2021-10-28",
+        "2021-10-28T08:31:39",
+        "2021-10-28T08:31:39z[UTC]",
+        "",
+        "2021-13-01T00:00:00Z",
+    ] {
+        assert_eq!(problems(json!({"size": 1, "at": bad})).len(), 1, "{bad}");
+    }
+}
+
+/// Random JSON that often hits the fields of [`Thing`].
+fn any_json() -> impl Strategy<Value = Value> {
+    let name = prop_oneof![
+        Just("spec"),
+        Just("size"),
+        Just("count"),
+        Just("parts"),
+        Just("labels"),
+        Just("nested"),
+        Just("name"),
+        Just("metadata"),
+        Just("status"),
+        Just("conditions"),
+        Just("other")
+    ];
+    let leaf = prop_oneof![
+        Just(Value::Null),
+        any::<bool>().prop_map(Value::from),
+        any::<i64>().prop_map(Value::from),
+        any::<u64>().prop_map(Value::from),
+        any::<f64>().prop_map(Value::from),
+        "[a-z]{0,3}".prop_map(Value::from)
+    ];
+    leaf.prop_recursive(4, 32, 4, move |inner| {
+        let map = proptest::collection::btree_map(name.clone().prop_map(str::to_owned), inner.clone(), 0..4);
+        prop_oneof![
+            proptest::collection::vec(inner, 0..4).prop_map(Value::from),
+            map.prop_map(|fields| Value::Object(fields.into_iter().collect())),
+        ]
+    })
+}
+
+proptest! {
+    #[test]
+    fn any_json_is_judged_and_defaulting_settles(mut value in any_json()) {
+        let schema = schema();
+        drop(schema.validate(&value));
+        drop(schema.unknown_fields(&value));
+        schema.default(&mut value);
+        let mut again = value.clone();
+        schema.default(&mut again);
+        prop_assert_eq!(again, value);
+    }
+
+    #[test]
+    fn what_is_valid_can_be_read_by_the_type(mut spec in any_json()) {
+        if let Some(fields) = spec.as_object_mut() {
+            fields.insert("size".to_owned(), 1.into());
+        }
+        let mut value = thing(spec);
+        let schema = schema();
+        schema.default(&mut value);
+        if schema.validate(&value).is_empty() {
+            let read = serde_json::from_value::<Thing>(value);
+            prop_assert!(read.is_ok(), "{:?}", read.err());
+        }
+    }
 }

@@ -218,7 +218,7 @@ fn string(node: &Node, text: &str, path: &Path<'_>, errors: &mut Vec<FieldError>
 /// Whether `text` is of `format`; formats nobody checks hold.
 fn has_format(format: &str, text: &str) -> bool {
     match format {
-        "date-time" => time::parse(text).is_some(),
+        "date-time" => is_rfc3339(text) && time::parse(text).is_some(),
         "date" => text.parse::<jiff::civil::Date>().is_ok(),
         "uuid" => text.parse::<uuid::Uuid>().is_ok(),
         "byte" => {
@@ -229,6 +229,23 @@ fn has_format(format: &str, text: &str) -> bool {
         "ipv6" => text.parse::<std::net::Ipv6Addr>().is_ok(),
         _ => true,
     }
+}
+
+/// Whether `text` has the shape of RFC 3339: the parser of instants takes more forms than other readers of the object.
+fn is_rfc3339(text: &str) -> bool {
+    let bytes = text.as_bytes();
+    let separators = [(4, b'-'), (7, b'-'), (10, b'T'), (13, b':'), (16, b':')];
+    let zone = text.ends_with('Z') || text.get(bytes.len().saturating_sub(6)..).is_some_and(is_offset);
+    zone && separators
+        .iter()
+        .all(|&(at, separator)| bytes.get(at) == Some(&separator))
+        && !text.contains('[')
+}
+
+/// `+02:00`
+fn is_offset(text: &str) -> bool {
+    let bytes = text.as_bytes();
+    matches!(bytes, [b'+' | b'-', _, _, b':', _, _])
 }
 
 fn numeric(node: &Node, number: &Number, path: &Path<'_>, errors: &mut Vec<FieldError>) {

@@ -1,5 +1,6 @@
 //! Tables of cases: target, patch, result.
 
+use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::apply;
@@ -180,5 +181,49 @@ fn malformed_patches_say_what_and_where() {
             words,
             "{patch}"
         );
+    }
+}
+
+/// Random patches made of the words that matter.
+fn any_patch() -> impl Strategy<Value = Value> {
+    let word = prop_oneof![
+        Just("$patch"),
+        Just("$retainKeys"),
+        Just("$setElementOrder/ports"),
+        Just("$setElementOrder/set"),
+        Just("$deleteFromPrimitiveList/set"),
+        Just("ports"),
+        Just("port"),
+        Just("set"),
+        Just("data"),
+        Just("strategy"),
+        Just("replace"),
+        Just("delete")
+    ];
+    let leaf = prop_oneof![
+        Just(Value::Null),
+        (0..3i64).prop_map(Value::from),
+        word.clone().prop_map(Value::from)
+    ];
+    leaf.prop_recursive(4, 32, 4, move |inner| {
+        let map = proptest::collection::btree_map(word.clone().prop_map(str::to_owned), inner.clone(), 0..4);
+        prop_oneof![
+            proptest::collection::vec(inner, 0..4).prop_map(Value::from),
+            map.prop_map(|fields| Value::Object(fields.into_iter().collect())),
+        ]
+    })
+}
+
+proptest! {
+    #[test]
+    fn random_patches_never_panic(target in any_patch(), patch in any_patch()) {
+        drop(patched(target, &patch));
+    }
+
+    #[test]
+    fn a_plain_object_patched_onto_itself_stays(ports in proptest::collection::btree_set(0..9i64, 0..4)) {
+        let ports: Vec<Value> = ports.into_iter().map(|port| json!({"port": port})).collect();
+        let object = json!({"ports": ports, "set": ["a"], "data": {"a": "1"}});
+        prop_assert_eq!(patched(object.clone(), &object), Ok(object));
     }
 }
