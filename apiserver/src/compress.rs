@@ -61,7 +61,11 @@ impl Compressed {
             }
         };
         let result = match key {
-            Some(key) => self.bodies.try_get_with(key, make).await.map_err(|problem| (*problem).clone()),
+            Some(key) => self
+                .bodies
+                .try_get_with(key, make)
+                .await
+                .map_err(|problem| (*problem).clone()),
             None => make.await,
         };
         result.map(|body| (*body).clone()).map_err(Status::internal)

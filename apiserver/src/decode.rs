@@ -8,7 +8,7 @@ use http::header::CONTENT_TYPE;
 use meta::Status;
 use serde_json::Value;
 
-pub(crate) use check::{Expected, check_fields, identify, metadata_types, new_unknown, unknown_fields};
+pub(crate) use check::{Expected, check_fields, identify, metadata_types, new_unknown};
 pub(crate) use tree::{DEPTH_LIMIT, depth, is_shallow};
 
 /// Reads bodies in a format of the program's own: Kubernetes' protobuf, for the kinds whose messages it knows.
@@ -30,14 +30,29 @@ pub(crate) struct Decoded {
 }
 
 /// The media types that can be sent.
-const ACCEPTED: [&str; 3] =
-    ["application/json", "application/yaml", "application/vnd.kubernetes.protobuf"];
+const ACCEPTED: [&str; 3] = [
+    "application/json",
+    "application/yaml",
+    "application/vnd.kubernetes.protobuf",
+];
 
 /// The media type of a body, without parameters; none means JSON.
 pub(crate) fn media_type(headers: &HeaderMap) -> String {
-    let text = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
-    let essence = text.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
-    if essence.is_empty() { "application/json".to_owned() } else { essence }
+    let text = headers
+        .get(CONTENT_TYPE)
+        .and_then(|value| value.to_str().ok())
+        .unwrap_or_default();
+    let essence = text
+        .split(';')
+        .next()
+        .unwrap_or_default()
+        .trim()
+        .to_ascii_lowercase();
+    if essence.is_empty() {
+        "application/json".to_owned()
+    } else {
+        essence
+    }
 }
 
 /// Decodes the body of a create, an update or a delete.
@@ -58,14 +73,19 @@ pub(crate) fn body(
             if !is_shallow(&value) {
                 return Err(Status::bad_request(too_deep()));
             }
-            Ok(Decoded { value, duplicates: Vec::new() })
+            Ok(Decoded {
+                value,
+                duplicates: Vec::new(),
+            })
         }
         _ => return Err(Status::unsupported_media_type(&ACCEPTED)),
     }?;
     if decoded.value.is_object() {
         return Ok(decoded);
     }
-    Err(Status::bad_request("the body must be an object with apiVersion, kind and metadata"))
+    Err(Status::bad_request(
+        "the body must be an object with apiVersion, kind and metadata",
+    ))
 }
 
 /// Reads JSON; errors say the line and column.
@@ -76,14 +96,18 @@ pub(crate) fn json(bytes: &[u8]) -> Result<Decoded, Status> {
     let mut duplicates = tree::Duplicates::default();
     let mut reader = serde_json::Deserializer::from_slice(bytes);
     let value = tree::read(&mut reader, &mut duplicates).and_then(|value| reader.end().map(|()| value));
-    let value =
-        value.map_err(|problem| Status::bad_request(format!("unable to decode the body as JSON: {problem}")))?;
-    Ok(Decoded { value, duplicates: duplicates.into_paths() })
+    let value = value
+        .map_err(|problem| Status::bad_request(format!("unable to decode the body as JSON: {problem}")))?;
+    Ok(Decoded {
+        value,
+        duplicates: duplicates.into_paths(),
+    })
 }
 
 /// Reads one YAML document; errors say the line and column.
 pub(crate) fn yaml(bytes: &[u8]) -> Result<Decoded, Status> {
-    let refuse = |problem: String| Status::bad_request(format!("unable to decode the body as YAML: {problem}"));
+    let refuse =
+        |problem: String| Status::bad_request(format!("unable to decode the body as YAML: {problem}"));
     let text = std::str::from_utf8(bytes).map_err(|problem| refuse(problem.to_string()))?;
     let options = serde_saphyr::options! {
         duplicate_keys: serde_saphyr::options::DuplicateKeyPolicy::PassThrough,
@@ -92,7 +116,10 @@ pub(crate) fn yaml(bytes: &[u8]) -> Result<Decoded, Status> {
     };
     let document: tree::Document =
         serde_saphyr::from_str_with_options(text, options).map_err(|problem| refuse(problem.to_string()))?;
-    Ok(Decoded { value: document.value, duplicates: document.duplicates })
+    Ok(Decoded {
+        value: document.value,
+        duplicates: document.duplicates,
+    })
 }
 
 fn too_deep() -> String {
@@ -129,8 +156,15 @@ mod tests {
     fn one_document_only_and_no_bombs() {
         assert!(yaml(b"a: 1\n---\nb: 2\n").is_err());
         assert!(yaml(b"a: 1\n---\nb: [\n").is_err());
-        let bomb = format!("a: &a [{}]\nb: &b [{}]\nc: &c [{}]\nd: &d [{}]\ne: &e [{}]\nf: [{}]\n",
-            "x,".repeat(50), "*a,".repeat(50), "*b,".repeat(50), "*c,".repeat(50), "*d,".repeat(50), "*e,".repeat(50));
+        let bomb = format!(
+            "a: &a [{}]\nb: &b [{}]\nc: &c [{}]\nd: &d [{}]\ne: &e [{}]\nf: [{}]\n",
+            "x,".repeat(50),
+            "*a,".repeat(50),
+            "*b,".repeat(50),
+            "*c,".repeat(50),
+            "*d,".repeat(50),
+            "*e,".repeat(50)
+        );
         assert!(yaml(bomb.as_bytes()).is_err());
         let deep = format!("{}{}", "[".repeat(120), "]".repeat(120));
         assert!(json(deep.as_bytes()).unwrap_err().message.contains("nested"));
@@ -142,7 +176,9 @@ mod tests {
 
     #[test]
     fn scalars_keep_the_types_kubernetes_gives_them() {
-        let decoded = yaml(b"a: yes\nb: true\nc: 1.5\nd: 2021-10-28T08:31:39Z\ne: \"1\"\nf: ~\n1: x\ng: 0x10\n").unwrap();
+        let decoded =
+            yaml(b"a: yes\nb: true\nc: 1.5\nd: 2021-10-28T08:31:39Z\ne: \"1\"\nf: ~\n1: x\ng: 0x10\n")
+                .unwrap();
         assert_eq!(decoded.value["a"], "yes");
         assert_eq!(decoded.value["b"], true);
         assert_eq!(decoded.value["c"], 1.5);

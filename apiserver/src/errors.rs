@@ -13,13 +13,20 @@ const MODIFIED: &str =
 #[must_use]
 pub(crate) fn of_store(error: StoreError, served: &Served) -> Status {
     // Where two APIs show the same records, the client hears the name it asked with.
-    let name = |resource: GroupResource| if resource == served.stored { served.name } else { resource };
+    let name = |resource: GroupResource| {
+        if resource == served.stored {
+            served.name
+        } else {
+            resource
+        }
+    };
     match error {
         StoreError::NotFound { key } => Status::not_found(name(key.resource), &key.name),
         StoreError::AlreadyExists { key } => Status::already_exists(name(key.resource), &key.name),
         StoreError::Conflict { key, .. } => modified(name(key.resource), &key.name),
         StoreError::Fenced { name, .. } => {
-            let text = format!("{name} was used by another write after this one was decided; please try again");
+            let text =
+                format!("{name} was used by another write after this one was decided; please try again");
             Status::failure(409, "Conflict", format!("Operation cannot be fulfilled: {text}"))
                 .with_cause("Fenced", text, "")
         }
@@ -30,7 +37,9 @@ pub(crate) fn of_store(error: StoreError, served: &Served) -> Status {
             tracing::error!(file, key, problem, "a stored record is damaged");
             Status::internal("a stored record is damaged; the server's log names it")
         }
-        StoreError::Unavailable(problem) => Status::unavailable(format!("the storage cannot answer: {problem}"), 1),
+        StoreError::Unavailable(problem) => {
+            Status::unavailable(format!("the storage cannot answer: {problem}"), 1)
+        }
         StoreError::Misuse { key, problem } => {
             tracing::error!(%key, problem, "a write contradicts itself");
             Status::internal("the write contradicts itself; the server's log says how")

@@ -58,15 +58,27 @@ impl ApiState {
     /// The API of a registry made before, whose groups write through it.
     #[must_use]
     pub fn over(registry: Arc<Registry>) -> Self {
-        let held = moka::sync::Cache::builder().time_to_live(HELD_FOR).max_capacity(HELD_MOST).build();
+        let held = moka::sync::Cache::builder()
+            .time_to_live(HELD_FOR)
+            .max_capacity(HELD_MOST)
+            .build();
         let shutdown = CancellationToken::new();
-        Self { registry, decoder: None, shutdown, compressed: Compressed::new(), held }
+        Self {
+            registry,
+            decoder: None,
+            shutdown,
+            compressed: Compressed::new(),
+            held,
+        }
     }
 
     /// The same with bodies in a further format.
     #[must_use]
     pub fn with_decoder(self, decoder: Arc<dyn BodyDecoder>) -> Self {
-        Self { decoder: Some(decoder), ..self }
+        Self {
+            decoder: Some(decoder),
+            ..self
+        }
     }
 
     /// The same with watches that end when `shutdown` is cancelled.
@@ -82,7 +94,9 @@ impl ApiState {
     }
 
     fn served(&self, info: &RequestInfo) -> Option<&Arc<Served>> {
-        self.registry.index().get(&info.group, &info.version, &info.resource)
+        self.registry
+            .index()
+            .get(&info.group, &info.version, &info.resource)
     }
 
     async fn answer(&self, request: RequestCx) -> Result<Response<Body>, Status> {
@@ -122,7 +136,12 @@ impl Api for ApiState {
             "status" if served.has_status() => "status",
             name => served.subresource(name)?.name,
         };
-        Some(Route { group: served.name.group, version: served.version, resource: served.name.resource, subresource })
+        Some(Route {
+            group: served.name.group,
+            version: served.version,
+            resource: served.name.resource,
+            subresource,
+        })
     }
 
     async fn dispatch(&self, request: Authorized) -> Response<Body> {
@@ -147,7 +166,11 @@ struct Cx<'a> {
 impl<'a> Cx<'a> {
     fn new(state: &'a ApiState, served: &'a Arc<Served>, request: &'a RequestCx) -> Result<Self, Status> {
         let info = &request.info;
-        let name = if info.named_in_path { info.name.as_str() } else { "" };
+        let name = if info.named_in_path {
+            info.name.as_str()
+        } else {
+            ""
+        };
         let mut namespace = info.namespace.as_str();
         if !served.info().namespaced() && !namespace.is_empty() {
             // A Namespace's own path names it as the namespace too.
@@ -164,10 +187,18 @@ impl<'a> Cx<'a> {
         }
         for segment in [name, namespace] {
             if let Err(problem) = meta::name::path_segment(segment) {
-                return Err(Status::bad_request(format!("invalid path segment {segment:?}: {problem}")));
+                return Err(Status::bad_request(format!(
+                    "invalid path segment {segment:?}: {problem}"
+                )));
             }
         }
-        Ok(Self { state, served, request, namespace, name })
+        Ok(Self {
+            state,
+            served,
+            request,
+            namespace,
+            name,
+        })
     }
 
     /// Whether the verb is used where it belongs: on an object, or on a collection of one namespace.
@@ -183,7 +214,11 @@ impl<'a> Cx<'a> {
     }
 
     fn target(&self) -> Target<'_> {
-        Target { served: self.served, namespace: self.namespace, name: self.name }
+        Target {
+            served: self.served,
+            namespace: self.namespace,
+            name: self.name,
+        }
     }
 
     fn actor(&self, dry_run: bool) -> Actor<'_> {

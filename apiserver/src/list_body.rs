@@ -24,7 +24,10 @@ pub(crate) struct Chunks {
 
 impl Chunks {
     pub(crate) fn new(head: Vec<u8>) -> Self {
-        Self { done: VecDeque::new(), buffer: head }
+        Self {
+            done: VecDeque::new(),
+            buffer: head,
+        }
     }
 
     pub(crate) fn push(&mut self, bytes: &[u8]) {
@@ -75,10 +78,20 @@ const TAIL: &[u8] = b"]}";
 impl ListBody {
     /// A list that begins with `head` (up to and with `"items":[`).
     pub(crate) fn new(served: Arc<Served>, view: View, head: Bytes, items: Vec<Arc<Object>>) -> Self {
-        let bytes: usize = items.iter().map(|object| view.render(&served, object).len()).sum();
+        let bytes: usize = items
+            .iter()
+            .map(|object| view.render(&served, object).len())
+            .sum();
         let commas = items.len().saturating_sub(1);
         let remaining = (head.len() + bytes + commas + TAIL.len()) as u64;
-        Self { served, view, head, items: items.into_iter(), stage: Stage::Head, remaining }
+        Self {
+            served,
+            view,
+            head,
+            items: items.into_iter(),
+            stage: Stage::Head,
+            remaining,
+        }
     }
 
     /// The length of the body that is left, in bytes.
@@ -91,7 +104,9 @@ impl ListBody {
         if self.stage == Stage::Done {
             return None;
         }
-        let room = usize::try_from(self.remaining).unwrap_or(CHUNK).min(CHUNK + CHUNK / 2);
+        let room = usize::try_from(self.remaining)
+            .unwrap_or(CHUNK)
+            .min(CHUNK + CHUNK / 2);
         let mut out = Vec::with_capacity(room);
         if self.stage == Stage::Head {
             out.extend_from_slice(&self.head);

@@ -44,7 +44,11 @@ mod tests {
     #[test]
     fn generated_names_have_five_characters_more_and_differ() {
         let names: BTreeSet<String> = (0..500).map(|_| generate("web-")).collect();
-        assert!(names.iter().all(|name| name.len() == 9 && name.starts_with("web-")));
+        assert!(
+            names
+                .iter()
+                .all(|name| name.len() == 9 && name.starts_with("web-"))
+        );
         assert!(names.len() > 495, "{} of 500 are different", names.len());
     }
 

@@ -76,10 +76,18 @@ const OFFERED: [&str; 2] = ["application/json", "application/yaml"];
 /// # Errors
 /// 406 when there is none.
 pub(crate) fn negotiate(headers: &HeaderMap, query: &Query, answer: Answer) -> Result<Accepted, Status> {
-    let text = headers.get_all(ACCEPT).iter().filter_map(|value| value.to_str().ok()).collect::<Vec<_>>().join(",");
+    let text = headers
+        .get_all(ACCEPT)
+        .iter()
+        .filter_map(|value| value.to_str().ok())
+        .collect::<Vec<_>>()
+        .join(",");
     let pretty = wants_pretty(headers, query);
     if text.trim().is_empty() {
-        return Ok(Accepted { encoding: json(pretty, answer), shape: Shape::Full });
+        return Ok(Accepted {
+            encoding: json(pretty, answer),
+            shape: Shape::Full,
+        });
     }
     let mut clauses: Vec<Clause<'_>> = text.split(',').filter_map(Clause::parse).collect();
     clauses.sort_by_key(|clause| std::cmp::Reverse((clause.quality, clause.specificity())));
@@ -92,7 +100,10 @@ pub(crate) fn negotiate(headers: &HeaderMap, query: &Query, answer: Answer) -> R
 
 /// Whether the client can take a gzip body.
 pub(crate) fn accepts_gzip(headers: &HeaderMap) -> bool {
-    let clauses = headers.get_all(ACCEPT_ENCODING).iter().filter_map(|value| value.to_str().ok());
+    let clauses = headers
+        .get_all(ACCEPT_ENCODING)
+        .iter()
+        .filter_map(|value| value.to_str().ok());
     clauses.flat_map(|text| text.split(',')).any(|clause| {
         let mut parts = clause.split(';').map(str::trim);
         let named = matches!(parts.next(), Some("gzip" | "x-gzip" | "*"));
@@ -101,7 +112,11 @@ pub(crate) fn accepts_gzip(headers: &HeaderMap) -> bool {
 }
 
 fn json(pretty: bool, answer: Answer) -> Encoding {
-    if pretty && answer != Answer::Watch { Encoding::Pretty } else { Encoding::Json }
+    if pretty && answer != Answer::Watch {
+        Encoding::Pretty
+    } else {
+        Encoding::Json
+    }
 }
 
 /// People look at answers with these; programs do not say `pretty`.
@@ -109,8 +124,13 @@ fn wants_pretty(headers: &HeaderMap, query: &Query) -> bool {
     if query.first("pretty").is_some() {
         return query.flag("pretty");
     }
-    let agent = headers.get(USER_AGENT).and_then(|value| value.to_str().ok()).unwrap_or_default();
-    ["curl", "Wget", "Mozilla/5.0"].iter().any(|name| agent.starts_with(name))
+    let agent = headers
+        .get(USER_AGENT)
+        .and_then(|value| value.to_str().ok())
+        .unwrap_or_default();
+    ["curl", "Wget", "Mozilla/5.0"]
+        .iter()
+        .any(|name| agent.starts_with(name))
 }
 
 #[derive(Debug, Default)]
@@ -130,7 +150,12 @@ impl<'a> Clause<'a> {
     fn parse(text: &'a str) -> Option<Self> {
         let mut parts = text.split(';').map(str::trim);
         let (kind, subkind) = parts.next()?.split_once('/')?;
-        let mut clause = Self { kind: kind.trim(), subkind: subkind.trim(), quality: 1000, ..Self::default() };
+        let mut clause = Self {
+            kind: kind.trim(),
+            subkind: subkind.trim(),
+            quality: 1000,
+            ..Self::default()
+        };
         for parameter in parts {
             let (name, value) = parameter.split_once('=').unwrap_or((parameter, ""));
             let value = value.trim().trim_matches('"');
@@ -167,7 +192,10 @@ impl<'a> Clause<'a> {
             _ => false,
         };
         streams.then_some(())?;
-        Some(Accepted { encoding, shape: self.shape(answer)? })
+        Some(Accepted {
+            encoding,
+            shape: self.shape(answer)?,
+        })
     }
 
     fn shape(&self, answer: Answer) -> Option<Shape> {
@@ -191,7 +219,11 @@ impl<'a> Clause<'a> {
 /// A quality from 0 to 1 in thousandths; anything else makes the clause void.
 fn quality(text: &str) -> Option<u32> {
     let number: f64 = text.parse().ok()?;
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "between 0 and 1000")]
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "between 0 and 1000"
+    )]
     (0.0..=1.0).contains(&number).then_some((number * 1000.0) as u32)
 }
 
@@ -215,12 +247,18 @@ mod tests {
         assert_eq!(shape("*/*", Answer::Object), Some(Shape::Full));
         let metadata = "application/vnd.kubernetes.protobuf;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,\
             application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json";
-        assert_eq!(shape(metadata, Answer::List), Some(Shape::Partial(MetaVersion::V1)));
+        assert_eq!(
+            shape(metadata, Answer::List),
+            Some(Shape::Partial(MetaVersion::V1))
+        );
         assert_eq!(shape(metadata, Answer::Object), Some(Shape::Full));
         let swapped = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1";
         assert_eq!(shape(swapped, Answer::List), None);
         assert_eq!(shape("text/csv", Answer::List), None);
-        assert_eq!(shape("application/cbor,application/json;q=0.1", Answer::List), Some(Shape::Full));
+        assert_eq!(
+            shape("application/cbor,application/json;q=0.1", Answer::List),
+            Some(Shape::Full)
+        );
         assert_eq!(shape("application/json;q=0", Answer::List), None);
     }
 
@@ -237,7 +275,11 @@ mod tests {
     fn browsers_and_curl_get_indented_json() {
         let mut headers = HeaderMap::new();
         headers.insert(USER_AGENT, "curl/8".parse().unwrap());
-        let encoding = |headers: &HeaderMap, query| negotiate(headers, &Query::parse(query), Answer::Object).unwrap().encoding;
+        let encoding = |headers: &HeaderMap, query| {
+            negotiate(headers, &Query::parse(query), Answer::Object)
+                .unwrap()
+                .encoding
+        };
         assert_eq!(encoding(&headers, ""), Encoding::Pretty);
         assert_eq!(encoding(&headers, "pretty=false"), Encoding::Json);
         assert_eq!(encoding(&HeaderMap::new(), "pretty=true"), Encoding::Pretty);
@@ -246,7 +288,12 @@ mod tests {
 
     #[test]
     fn gzip_is_used_only_when_offered() {
-        for (text, yes) in [("gzip", true), ("deflate, gzip;q=0.5", true), ("gzip;q=0", false), ("br", false)] {
+        for (text, yes) in [
+            ("gzip", true),
+            ("deflate, gzip;q=0.5", true),
+            ("gzip;q=0", false),
+            ("br", false),
+        ] {
             let mut headers = HeaderMap::new();
             headers.insert(ACCEPT_ENCODING, text.parse().unwrap());
             assert_eq!(accepts_gzip(&headers), yes, "{text}");

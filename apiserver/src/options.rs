@@ -11,7 +11,11 @@ use crate::request_info::Query;
 const META: &str = "meta.k8s.io";
 
 fn refuse(kind: &str, errors: &[FieldError]) -> Result<(), Status> {
-    if errors.is_empty() { Ok(()) } else { Err(Status::invalid(META, kind, "", errors)) }
+    if errors.is_empty() {
+        Ok(())
+    } else {
+        Err(Status::invalid(META, kind, "", errors))
+    }
 }
 
 fn number<T: std::str::FromStr>(query: &Query, key: &str) -> Result<Option<T>, Status> {
@@ -20,7 +24,9 @@ fn number<T: std::str::FromStr>(query: &Query, key: &str) -> Result<Option<T>, S
         Some(text) => {
             let number = text.parse();
             number.map(Some).map_err(|_| {
-                Status::bad_request(format!("the query parameter {key} must be a whole number, not {text:?}"))
+                Status::bad_request(format!(
+                    "the query parameter {key} must be a whole number, not {text:?}"
+                ))
             })
         }
     }
@@ -66,9 +72,12 @@ impl ListOptions {
             matching: matching(query, watch)?,
             limit: usize::try_from(limit).unwrap_or_default(),
             token: text("continue").to_owned(),
-            timeout_seconds: number::<i64>(query, "timeoutSeconds")?.and_then(|seconds| u64::try_from(seconds).ok()),
+            timeout_seconds: number::<i64>(query, "timeoutSeconds")?
+                .and_then(|seconds| u64::try_from(seconds).ok()),
             bookmarks: query.flag("allowWatchBookmarks"),
-            send_initial_events: query.first("sendInitialEvents").map(|_| query.flag("sendInitialEvents")),
+            send_initial_events: query
+                .first("sendInitialEvents")
+                .map(|_| query.flag("sendInitialEvents")),
         };
         options.check(watch)?;
         Ok(options)
@@ -80,15 +89,27 @@ impl ListOptions {
         if let Some(matching) = self.matching {
             let field = "resourceVersionMatch";
             if watch && self.send_initial_events.is_none() {
-                forbid(field, "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided");
+                forbid(
+                    field,
+                    "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided",
+                );
             } else if !watch && self.revision.is_none() {
-                forbid(field, "resourceVersionMatch is forbidden unless resourceVersion is provided");
+                forbid(
+                    field,
+                    "resourceVersionMatch is forbidden unless resourceVersion is provided",
+                );
             }
             if !self.token.is_empty() {
-                forbid(field, "resourceVersionMatch is forbidden when continue is provided");
+                forbid(
+                    field,
+                    "resourceVersionMatch is forbidden when continue is provided",
+                );
             }
             if matching == Match::Exact && self.revision == Some(0) {
-                forbid(field, "resourceVersionMatch \"Exact\" is forbidden for resourceVersion \"0\"");
+                forbid(
+                    field,
+                    "resourceVersionMatch \"Exact\" is forbidden for resourceVersion \"0\"",
+                );
             }
         }
         if self.send_initial_events.is_some() {
@@ -96,7 +117,10 @@ impl ListOptions {
             if !watch {
                 forbid(field, "sendInitialEvents is forbidden for list");
             } else if self.matching != Some(Match::NotOlderThan) {
-                forbid(field, "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan");
+                forbid(
+                    field,
+                    "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan",
+                );
             }
         }
         refuse("ListOptions", &errors)
@@ -108,7 +132,9 @@ pub(crate) fn revision(query: &Query) -> Result<Option<u64>, Status> {
     match query.first("resourceVersion") {
         None | Some("") => Ok(None),
         Some(text) => text.parse().map(Some).map_err(|_| {
-            Status::bad_request(format!("resourceVersion: Invalid value: {text:?}: must be an unsigned integer"))
+            Status::bad_request(format!(
+                "resourceVersion: Invalid value: {text:?}: must be an unsigned integer"
+            ))
         }),
     }
 }
@@ -119,7 +145,11 @@ fn matching(query: &Query, watch: bool) -> Result<Option<Match>, Status> {
         Some("NotOlderThan") => Ok(Some(Match::NotOlderThan)),
         Some("Exact") if !watch => Ok(Some(Match::Exact)),
         Some(other) => {
-            let supported: &[&str] = if watch { &["NotOlderThan"] } else { &["Exact", "NotOlderThan"] };
+            let supported: &[&str] = if watch {
+                &["NotOlderThan"]
+            } else {
+                &["Exact", "NotOlderThan"]
+            };
             let error = FieldError::not_supported("resourceVersionMatch", other, supported);
             Err(Status::invalid(META, "ListOptions", "", &[error]))
         }
@@ -161,15 +191,24 @@ impl WriteOptions {
         field_manager(query.first("fieldManager").unwrap_or_default(), &mut errors);
         if query.first("force").is_some() {
             // Server-side apply alone may force, and it is refused before its options are looked at.
-            errors.push(FieldError::forbidden("force", "may not be specified for non-apply patch"));
+            errors.push(FieldError::forbidden(
+                "force",
+                "may not be specified for non-apply patch",
+            ));
         }
         refuse(kind, &errors)?;
-        Ok(Self { dry_run, field_validation })
+        Ok(Self {
+            dry_run,
+            field_validation,
+        })
     }
 }
 
 fn dry_run(values: &[&str], errors: &mut Vec<FieldError>) -> bool {
-    for value in values.iter().filter(|value| **value != "All" && !value.is_empty()) {
+    for value in values
+        .iter()
+        .filter(|value| **value != "All" && !value.is_empty())
+    {
         errors.push(FieldError::not_supported("dryRun", *value, &["All"]));
     }
     values.contains(&"All")
@@ -181,7 +220,11 @@ fn field_manager(name: &str, errors: &mut Vec<FieldError>) {
         errors.push(FieldError::too_long("fieldManager", LIMIT));
     }
     if let Some(bad) = name.chars().find(|letter| letter.is_control()) {
-        errors.push(FieldError::invalid("fieldManager", name, format!("invalid character {bad:?}")));
+        errors.push(FieldError::invalid(
+            "fieldManager",
+            name,
+            format!("invalid character {bad:?}"),
+        ));
     }
 }
 
@@ -205,7 +248,9 @@ pub(crate) struct DeleteOptions {
 impl DeleteOptions {
     /// The options in the query, for a request without a body.
     pub(crate) fn of_query(query: &Query) -> Result<Self, Status> {
-        let orphan = query.first("orphanDependents").map(|_| query.flag("orphanDependents"));
+        let orphan = query
+            .first("orphanDependents")
+            .map(|_| query.flag("orphanDependents"));
         number::<i64>(query, "gracePeriodSeconds")?;
         let dry_run: Vec<&str> = query.all("dryRun").collect();
         Self::new(&dry_run, query.first("propagationPolicy"), orphan)
@@ -213,7 +258,11 @@ impl DeleteOptions {
 
     /// The options in a decoded body.
     pub(crate) fn of_body(body: &Value) -> Result<Self, Status> {
-        expect(body, "dryRun", |value| value.as_array().is_some_and(|list| list.iter().all(Value::is_string)))?;
+        expect(body, "dryRun", |value| {
+            value
+                .as_array()
+                .is_some_and(|list| list.iter().all(Value::is_string))
+        })?;
         expect(body, "propagationPolicy", Value::is_string)?;
         expect(body, "orphanDependents", Value::is_boolean)?;
         expect(body, "gracePeriodSeconds", Value::is_i64)?;
@@ -224,10 +273,17 @@ impl DeleteOptions {
         let list = body["dryRun"].as_array();
         let dry_run: Vec<&str> =
             list.map_or_else(Vec::new, |list| list.iter().filter_map(Value::as_str).collect());
-        let options =
-            Self::new(&dry_run, body["propagationPolicy"].as_str(), body["orphanDependents"].as_bool())?;
+        let options = Self::new(
+            &dry_run,
+            body["propagationPolicy"].as_str(),
+            body["orphanDependents"].as_bool(),
+        )?;
         let text = |field: &str| preconditions[field].as_str().map(str::to_owned);
-        Ok(Self { uid: text("uid"), revision: text("resourceVersion"), ..options })
+        Ok(Self {
+            uid: text("uid"),
+            revision: text("resourceVersion"),
+            ..options
+        })
     }
 
     fn new(dry: &[&str], policy: Option<&str>, orphan: Option<bool>) -> Result<Self, Status> {
@@ -235,10 +291,20 @@ impl DeleteOptions {
         let dry_run = dry_run(dry, &mut errors);
         if policy.is_some() && orphan.is_some() {
             let detail = "orphanDependents and deletionPropagation cannot be both set";
-            errors.push(FieldError::invalid("propagationPolicy", policy.unwrap_or_default(), detail));
+            errors.push(FieldError::invalid(
+                "propagationPolicy",
+                policy.unwrap_or_default(),
+                detail,
+            ));
         }
         let propagation = match policy {
-            None => orphan.map(|orphan| if orphan { Propagation::Orphan } else { Propagation::Background }),
+            None => orphan.map(|orphan| {
+                if orphan {
+                    Propagation::Orphan
+                } else {
+                    Propagation::Background
+                }
+            }),
             Some("Background") => Some(Propagation::Background),
             Some("Foreground") => Some(Propagation::Foreground),
             Some("Orphan") => Some(Propagation::Orphan),
@@ -249,14 +315,21 @@ impl DeleteOptions {
             }
         };
         refuse("DeleteOptions", &errors)?;
-        Ok(Self { dry_run, propagation, uid: None, revision: None })
+        Ok(Self {
+            dry_run,
+            propagation,
+            uid: None,
+            revision: None,
+        })
     }
 
     /// 409 when the object is not the one that was meant.
     pub(crate) fn check_preconditions(&self, resource: GroupResource, object: &Object) -> Result<(), Status> {
         let name = &object.meta().name;
         let differs = |what: &str, asked: &str, have: &str| {
-            let text = format!("Precondition failed: {what} in precondition: {asked}, {what} in object meta: {have}");
+            let text = format!(
+                "Precondition failed: {what} in precondition: {asked}, {what} in object meta: {have}"
+            );
             Err(Status::conflict(resource, name, &text))
         };
         match (&self.uid, &self.revision) {
@@ -275,9 +348,9 @@ impl DeleteOptions {
 
 fn expect(body: &Value, field: &str, fits: impl Fn(&Value) -> bool) -> Result<(), Status> {
     match body.get(field) {
-        Some(value) if !value.is_null() && !fits(value) => {
-            Err(Status::bad_request(format!("DeleteOptions: {field} has the wrong type: {value}")))
-        }
+        Some(value) if !value.is_null() && !fits(value) => Err(Status::bad_request(format!(
+            "DeleteOptions: {field} has the wrong type: {value}"
+        ))),
         _ => Ok(()),
     }
 }

@@ -77,7 +77,9 @@ impl Token {
              use the continue token in this answer's metadata to go on from the next key in the list as it is now; \
              objects may then have changed, come or gone between the pages",
         );
-        status.metadata.insert("continue".to_owned(), self.encode().into());
+        status
+            .metadata
+            .insert("continue".to_owned(), self.encode().into());
         status
     }
 }

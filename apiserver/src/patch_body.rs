@@ -35,7 +35,11 @@ impl PatchBody {
     ///
     /// # Errors
     /// 415 for a format that is not taken here, 413 for too many operations, 400 for what is no patch.
-    pub(crate) fn parse(media_type: &str, bytes: &[u8], strategic: bool) -> Result<(Self, Vec<String>), Status> {
+    pub(crate) fn parse(
+        media_type: &str,
+        bytes: &[u8],
+        strategic: bool,
+    ) -> Result<(Self, Vec<String>), Status> {
         match media_type {
             JSON => Ok((Self::Json(operations(bytes)?), Vec::new())),
             MERGE => object(bytes).map(|(value, duplicates)| (Self::Merge(value), duplicates)),
@@ -56,20 +60,31 @@ impl PatchBody {
             Self::Json(patch) => apply_operations(patch, &mut value)?,
             Self::Merge(patch) => json_patch::merge(&mut value, patch),
             Self::Strategic(patch) => match schema {
-                Some(schema) => meta::strategic::apply(schema, &mut value, patch)
-                    .map_err(|problem| Status::bad_request(format!("unable to apply the strategic merge patch: {problem}")))?,
+                Some(schema) => meta::strategic::apply(schema, &mut value, patch).map_err(|problem| {
+                    Status::bad_request(format!("unable to apply the strategic merge patch: {problem}"))
+                })?,
                 None => return Err(Status::unsupported_media_type(accepted(false))),
             },
         }
         if !is_shallow(&value) {
-            return Err(unprocessable(format!("the patched object is nested deeper than {DEPTH_LIMIT} levels")));
+            return Err(unprocessable(format!(
+                "the patched object is nested deeper than {DEPTH_LIMIT} levels"
+            )));
         }
-        if value.is_object() { Ok(value) } else { Err(unprocessable("the patched object is no object".to_owned())) }
+        if value.is_object() {
+            Ok(value)
+        } else {
+            Err(unprocessable("the patched object is no object".to_owned()))
+        }
     }
 }
 
 fn accepted(strategic: bool) -> &'static [&'static str] {
-    if strategic { &[JSON, MERGE, STRATEGIC] } else { &[JSON, MERGE] }
+    if strategic {
+        &[JSON, MERGE, STRATEGIC]
+    } else {
+        &[JSON, MERGE]
+    }
 }
 
 fn no_apply(strategic: bool) -> Status {
@@ -85,13 +100,21 @@ fn no_apply(strategic: bool) -> Status {
 /// 422 without an object to blame, as kube-apiserver answers a patch that does not apply.
 fn unprocessable(problem: String) -> Status {
     let text = "the server rejected our request due to an error in our request";
-    Status::failure(422, "Invalid", format!("{text}: {problem}")).with_cause("UnexpectedServerResponse", problem, "")
+    Status::failure(422, "Invalid", format!("{text}: {problem}")).with_cause(
+        "UnexpectedServerResponse",
+        problem,
+        "",
+    )
 }
 
 fn operations(bytes: &[u8]) -> Result<Patch, Status> {
-    let refuse = |problem: &dyn std::fmt::Display| Status::bad_request(format!("error decoding JSON patch: {problem}"));
+    let refuse = |problem: &dyn std::fmt::Display| {
+        Status::bad_request(format!("error decoding JSON patch: {problem}"))
+    };
     let value = decode::json(bytes)?.value;
-    let Some(list) = value.as_array() else { return Err(refuse(&"a JSON patch must be an array of operations")) };
+    let Some(list) = value.as_array() else {
+        return Err(refuse(&"a JSON patch must be an array of operations"));
+    };
     if list.len() > OPERATIONS_LIMIT {
         let mut status = Status::too_large(OPERATIONS_LIMIT);
         status.message = format!(
@@ -123,7 +146,9 @@ fn apply_operations(patch: &Patch, value: &mut Value) -> Result<(), Status> {
     let mut bound = depth(value, DEPTH_LIMIT + 1);
     for (index, operation) in patch.0.iter().enumerate() {
         if let PatchOperation::Copy(copy) = operation {
-            let size = value.pointer(copy.from.as_str()).map_or(0, |value| value.to_string().len());
+            let size = value
+                .pointer(copy.from.as_str())
+                .map_or(0, |value| value.to_string().len());
             copied += size;
             if copied > COPY_LIMIT {
                 return Err(unprocessable(format!(
@@ -131,8 +156,13 @@ fn apply_operations(patch: &Patch, value: &mut Value) -> Result<(), Status> {
                 )));
             }
         }
-        json_patch::patch_unsafe(value, std::slice::from_ref(operation))
-            .map_err(|error| unprocessable(format!("operation {index} at {:?}: {}", error.path.as_str(), error.kind)))?;
+        json_patch::patch_unsafe(value, std::slice::from_ref(operation)).map_err(|error| {
+            unprocessable(format!(
+                "operation {index} at {:?}: {}",
+                error.path.as_str(),
+                error.kind
+            ))
+        })?;
         bound = bound.max(depth_after(operation, bound));
         if bound > DEPTH_LIMIT {
             bound = depth(value, DEPTH_LIMIT + 1);
@@ -169,7 +199,9 @@ mod tests {
     use super::*;
 
     fn patch(text: &str, value: Value) -> Result<Value, Status> {
-        PatchBody::parse(JSON, text.as_bytes(), false)?.0.apply(None, value)
+        PatchBody::parse(JSON, text.as_bytes(), false)?
+            .0
+            .apply(None, value)
     }
 
     #[test]
@@ -183,13 +215,20 @@ mod tests {
         ] {
             assert_eq!(patch(text, value.clone()).unwrap_err().code, 422, "{text}");
         }
-        let text = r#"[{"op":"test","path":"/spec/x","value":"yes"},{"op":"add","path":"/spec/z","value":1}]"#;
+        let text =
+            r#"[{"op":"test","path":"/spec/x","value":"yes"},{"op":"add","path":"/spec/z","value":1}]"#;
         assert_eq!(patch(text, value).unwrap()["spec"]["z"], 1);
     }
 
     #[test]
     fn what_is_no_patch_is_a_bad_request() {
-        for text in ["{}", "[1]", r#"[{"op":"jump","path":"/a"}]"#, "[", r#"[{"op":"add","path":"a","value":1}]"#] {
+        for text in [
+            "{}",
+            "[1]",
+            r#"[{"op":"jump","path":"/a"}]"#,
+            "[",
+            r#"[{"op":"add","path":"a","value":1}]"#,
+        ] {
             assert_eq!(patch(text, json!({})).unwrap_err().code, 400, "{text}");
         }
         assert_eq!(PatchBody::parse(MERGE, b"[]", false).unwrap_err().code, 400);
@@ -197,21 +236,40 @@ mod tests {
 
     #[test]
     fn operations_copies_and_nesting_are_bounded() {
-        let many = format!("[{}]", vec![r#"{"op":"test","path":"","value":{}}"#; 10_001].join(","));
+        let many = format!(
+            "[{}]",
+            vec![r#"{"op":"test","path":"","value":{}}"#; 10_001].join(",")
+        );
         assert_eq!(patch(&many, json!({})).unwrap_err().code, 413);
         let doubling = vec![r#"{"op":"copy","from":"/a","path":"/a/-"}"#; 40].join(",");
-        assert_eq!(patch(&format!("[{doubling}]"), json!({"a": ["x".repeat(1000)]})).unwrap_err().code, 422);
+        assert_eq!(
+            patch(&format!("[{doubling}]"), json!({"a": ["x".repeat(1000)]}))
+                .unwrap_err()
+                .code,
+            422
+        );
         let deeper = vec![r#"{"op":"copy","from":"/a","path":"/a/0"}"#; 30].join(",");
-        assert_eq!(patch(&format!("[{deeper}]"), json!({"a": []})).unwrap_err().code, 422);
+        assert_eq!(
+            patch(&format!("[{deeper}]"), json!({"a": []})).unwrap_err().code,
+            422
+        );
     }
 
     #[test]
     fn formats_that_are_not_taken_are_named() {
         let status = PatchBody::parse(STRATEGIC, b"{}", false).unwrap_err();
         assert_eq!(status.code, 415);
-        assert!(status.message.contains(MERGE) && !status.message.contains(STRATEGIC), "{}", status.message);
+        assert!(
+            status.message.contains(MERGE) && !status.message.contains(STRATEGIC),
+            "{}",
+            status.message
+        );
         let status = PatchBody::parse(APPLY[0], b"{}", true).unwrap_err();
         assert_eq!(status.code, 415);
-        assert!(status.message.contains("server-side apply is not supported"), "{}", status.message);
+        assert!(
+            status.message.contains("server-side apply is not supported"),
+            "{}",
+            status.message
+        );
     }
 }

@@ -39,7 +39,11 @@ impl Registry {
     /// A registry that serves nothing yet; writes pass `chain`, and in-process ones happen at `clock`'s time.
     #[must_use]
     pub fn new(chain: Chain, clock: Arc<dyn Clock>) -> Arc<Self> {
-        Arc::new(Self { chain, clock, index: OnceLock::new() })
+        Arc::new(Self {
+            chain,
+            clock,
+            index: OnceLock::new(),
+        })
     }
 
     /// Sets what is served, once.
@@ -48,14 +52,18 @@ impl Registry {
     /// A sentence when a resource stands twice, or when groups were installed before.
     pub fn install(&self, groups: &[Group]) -> Result<(), String> {
         let index = Index::new(groups)?;
-        self.index.set(index).map_err(|_| "groups are installed already".to_owned())
+        self.index
+            .set(index)
+            .map_err(|_| "groups are installed already".to_owned())
     }
 
     /// What is served; nothing before [`Registry::install`].
     #[must_use]
     pub fn index(&self) -> &Index {
         static NOTHING: OnceLock<Index> = OnceLock::new();
-        self.index.get().unwrap_or_else(|| NOTHING.get_or_init(Index::default))
+        self.index
+            .get()
+            .unwrap_or_else(|| NOTHING.get_or_init(Index::default))
     }
 
     /// The clock of in-process writes.
@@ -86,7 +94,10 @@ impl Registry {
     pub async fn list(&self, resource: GroupResource) -> Result<Collection, Status> {
         let served = self.preferred(resource)?;
         let source = served.source().ok_or_else(Status::method_not_allowed)?;
-        source.list(served.stored, At::Latest).await.map_err(|error| errors::of_store(error, served))
+        source
+            .list(served.stored, At::Latest)
+            .await
+            .map_err(|error| errors::of_store(error, served))
     }
 
     /// Replaces one object through a custom subresource (`binding`), or through `status`: `object` is the whole object
@@ -106,13 +117,22 @@ impl Registry {
         let base = match text(&object, "resourceVersion") {
             "" => None,
             text => Some(text.parse().map(meta::Revision).map_err(|_| {
-                Status::bad_request(format!("metadata.resourceVersion {text:?} is not an unsigned integer"))
+                Status::bad_request(format!(
+                    "metadata.resourceVersion {text:?} is not an unsigned integer"
+                ))
             })?),
         };
-        let write =
-            InternalWrite { verb: storage::Verb::Update, key: key.clone(), subresource, object, base };
+        let write = InternalWrite {
+            verb: storage::Verb::Update,
+            key: key.clone(),
+            subresource,
+            object,
+            base,
+        };
         let mut objects = self.commit(user, vec![write], guards, dry_run).await?;
-        objects.pop().ok_or_else(|| Status::internal("the storage answered for no step"))
+        objects
+            .pop()
+            .ok_or_else(|| Status::internal("the storage answered for no step"))
     }
 
     pub(crate) fn preferred(&self, resource: GroupResource) -> Result<&Arc<Served>, Status> {

@@ -71,15 +71,25 @@ fn full(served: &Served, object: &Object) -> Rendered {
         return Rendered([value.to_string().into(), Bytes::new(), Bytes::new()]);
     }
     let (before, after) = object.around_api_version();
-    Rendered([before, Bytes::copy_from_slice(served.api_version.as_bytes()), after])
+    Rendered([
+        before,
+        Bytes::copy_from_slice(served.api_version.as_bytes()),
+        after,
+    ])
 }
 
 fn partial(version: MetaVersion, object: &Object) -> Rendered {
     let head: &'static [u8] = match version {
         MetaVersion::V1 => br#"{"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/v1","metadata":"#,
-        MetaVersion::V1Beta1 => br#"{"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/v1beta1","metadata":"#,
+        MetaVersion::V1Beta1 => {
+            br#"{"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/v1beta1","metadata":"#
+        }
     };
-    Rendered([Bytes::from_static(head), object.metadata_bytes(), Bytes::from_static(b"}")])
+    Rendered([
+        Bytes::from_static(head),
+        object.metadata_bytes(),
+        Bytes::from_static(b"}"),
+    ])
 }
 
 /// The object as `served` shows it, parsed, for patches and handlers.

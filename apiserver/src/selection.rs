@@ -65,12 +65,17 @@ impl Selection {
         if !served.info().namespaced() {
             return Some(("", name));
         }
-        let namespace = self.namespace().or_else(|| self.equal(|field| matches!(field, Field::Namespace)))?;
+        let namespace = self
+            .namespace()
+            .or_else(|| self.equal(|field| matches!(field, Field::Namespace)))?;
         Some((namespace, name))
     }
 
     fn equal(&self, is: impl Fn(&Field) -> bool) -> Option<&str> {
-        self.fields.iter().find(|(field, equal, _)| *equal && is(field)).map(|(_, _, value)| value.as_str())
+        self.fields
+            .iter()
+            .find(|(field, equal, _)| *equal && is(field))
+            .map(|(_, _, value)| value.as_str())
     }
 
     /// Whether nothing but the namespace is asked for.
@@ -115,7 +120,12 @@ fn field(served: &Served, path: &str) -> Result<Field, Status> {
     if let Some(found) = others.iter().find(|field| field.path == path) {
         return Ok(Field::Other(found.read));
     }
-    let known = ["metadata.name", "metadata.namespace"].into_iter().chain(others.iter().map(|field| field.path));
+    let known = ["metadata.name", "metadata.namespace"]
+        .into_iter()
+        .chain(others.iter().map(|field| field.path));
     let known: Vec<String> = known.map(|path| format!("\"{path}\"")).collect();
-    Err(Status::bad_request(format!("\"{path}\" is not a known field selector: only {}", known.join(", "))))
+    Err(Status::bad_request(format!(
+        "\"{path}\" is not a known field selector: only {}",
+        known.join(", ")
+    )))
 }

@@ -77,7 +77,12 @@ impl TableForm {
 
     /// One row.
     pub(crate) fn row(&self, served: &Served, object: &Object, out: &mut Vec<u8>) {
-        self.cells(object.cells(served.kind()), out);
+        if served.name == served.stored {
+            self.cells(object.cells(served.kind()), out);
+        } else {
+            // The object's own cells are those of the kind it is stored as.
+            self.cells(&served.kind().row(object), out);
+        }
         match self.include {
             Include::Nothing => out.extend_from_slice(b"null"),
             Include::Metadata => View::Partial(self.version).render(served, object).write(out),
@@ -133,7 +138,8 @@ impl TableForm {
             Include::Metadata => {
                 let kind = "PartialObjectMetadata";
                 let metadata = &value["metadata"];
-                json!({"kind": kind, "apiVersion": self.version.api_version(), "metadata": metadata}).to_string()
+                json!({"kind": kind, "apiVersion": self.version.api_version(), "metadata": metadata})
+                    .to_string()
             }
             Include::Object => value.to_string(),
         };
@@ -156,5 +162,8 @@ pub(crate) fn plain_rows(value: &Value) -> Rows {
     let metadata = &value["metadata"];
     let age = metadata["creationTimestamp"].as_str().and_then(meta::time::parse);
     let name = metadata["name"].as_str().unwrap_or_default();
-    Rows { columns: vec![Column::NAME, Column::AGE], rows: vec![vec![name.into(), Cell::Age(age)]] }
+    Rows {
+        columns: vec![Column::NAME, Column::AGE],
+        rows: vec![vec![name.into(), Cell::Age(age)]],
+    }
 }

@@ -43,7 +43,10 @@ fn text<'a>(fields: &'a Fields, field: &str) -> &'a str {
 fn names(fields: &Fields, served: &Served, errors: &mut Vec<FieldError>) {
     let own = text(fields, "name");
     if own.is_empty() {
-        errors.push(FieldError::required("metadata.name", "name or generateName is required"));
+        errors.push(FieldError::required(
+            "metadata.name",
+            "name or generateName is required",
+        ));
     } else {
         let verdict = name::path_segment(own).and_then(|()| served.kind().validate_name(own));
         if let Err(problem) = verdict {
@@ -61,7 +64,9 @@ fn names(fields: &Fields, served: &Served, errors: &mut Vec<FieldError>) {
 }
 
 fn labels(fields: &Fields, errors: &mut Vec<FieldError>) {
-    let Some(labels) = fields.get("labels").and_then(Value::as_object) else { return };
+    let Some(labels) = fields.get("labels").and_then(Value::as_object) else {
+        return;
+    };
     for (key, value) in labels {
         if let Err(problem) = qualified_name(key) {
             errors.push(FieldError::invalid("metadata.labels", key.as_str(), problem));
@@ -74,7 +79,9 @@ fn labels(fields: &Fields, errors: &mut Vec<FieldError>) {
 }
 
 fn annotations(fields: &Fields, errors: &mut Vec<FieldError>) {
-    let Some(annotations) = fields.get("annotations").and_then(Value::as_object) else { return };
+    let Some(annotations) = fields.get("annotations").and_then(Value::as_object) else {
+        return;
+    };
     let mut size = 0;
     for (key, value) in annotations {
         // Annotation keys may be in capitals where label keys may not.
@@ -92,12 +99,20 @@ fn finalizers(fields: &Fields, errors: &mut Vec<FieldError>) {
     let list = strings(fields.get("finalizers"));
     for (index, finalizer) in list.iter().enumerate() {
         if let Err(problem) = qualified_name(finalizer) {
-            errors.push(FieldError::invalid(format!("metadata.finalizers[{index}]"), *finalizer, problem));
+            errors.push(FieldError::invalid(
+                format!("metadata.finalizers[{index}]"),
+                *finalizer,
+                problem,
+            ));
         }
     }
     if list.contains(&"orphan") && list.contains(&"foregroundDeletion") {
         let problem = "finalizer orphan and foregroundDeletion cannot be both set";
-        errors.push(FieldError::invalid("metadata.finalizers", Value::from(list), problem));
+        errors.push(FieldError::invalid(
+            "metadata.finalizers",
+            Value::from(list),
+            problem,
+        ));
     }
 }
 
@@ -107,8 +122,10 @@ fn added_finalizers(fields: &Fields, old: &Value, errors: &mut Vec<FieldError>) 
         return;
     }
     let before = strings(old["metadata"].get("finalizers"));
-    let added: Vec<&str> =
-        strings(fields.get("finalizers")).into_iter().filter(|finalizer| !before.contains(finalizer)).collect();
+    let added: Vec<&str> = strings(fields.get("finalizers"))
+        .into_iter()
+        .filter(|finalizer| !before.contains(finalizer))
+        .collect();
     if !added.is_empty() {
         let detail = format!(
             "no new finalizers can be added if the object is being deleted, found new finalizers {added:?}"
@@ -118,7 +135,9 @@ fn added_finalizers(fields: &Fields, old: &Value, errors: &mut Vec<FieldError>) 
 }
 
 fn owners(fields: &Fields, errors: &mut Vec<FieldError>) {
-    let Some(owners) = fields.get("ownerReferences").and_then(Value::as_array) else { return };
+    let Some(owners) = fields.get("ownerReferences").and_then(Value::as_array) else {
+        return;
+    };
     let mut controllers = 0;
     for (index, owner) in owners.iter().enumerate() {
         for field in ["apiVersion", "kind", "name", "uid"] {
@@ -131,12 +150,18 @@ fn owners(fields: &Fields, errors: &mut Vec<FieldError>) {
     }
     if controllers > 1 {
         let problem = "only one reference can have controller set to true";
-        errors.push(FieldError::invalid("metadata.ownerReferences", controllers, problem));
+        errors.push(FieldError::invalid(
+            "metadata.ownerReferences",
+            controllers,
+            problem,
+        ));
     }
 }
 
 fn strings(value: Option<&Value>) -> Vec<&str> {
-    value.and_then(Value::as_array).map_or_else(Vec::new, |list| list.iter().filter_map(Value::as_str).collect())
+    value
+        .and_then(Value::as_array)
+        .map_or_else(Vec::new, |list| list.iter().filter_map(Value::as_str).collect())
 }
 
 /// `name` or `prefix/name`, as keys of labels and annotations and finalizers are.
@@ -146,8 +171,10 @@ pub(crate) fn qualified_name(text: &str) -> Result<(), String> {
         None => (None, text),
     };
     if own.contains('/') {
-        return Err("a qualified name must consist of a name and at most one prefix (e.g. 'example.com/MyName')"
-            .to_owned());
+        return Err(
+            "a qualified name must consist of a name and at most one prefix (e.g. 'example.com/MyName')"
+                .to_owned(),
+        );
     }
     if let Some(prefix) = prefix {
         if prefix.is_empty() {
@@ -162,7 +189,11 @@ pub(crate) fn qualified_name(text: &str) -> Result<(), String> {
 }
 
 fn label_value(text: &str) -> Result<(), String> {
-    if text.is_empty() { Ok(()) } else { part(text).map_err(|problem| format!("a valid label {problem}")) }
+    if text.is_empty() {
+        Ok(())
+    } else {
+        part(text).map_err(|problem| format!("a valid label {problem}"))
+    }
 }
 
 /// At most 63 of `A-Za-z0-9-_.`, alphanumeric at both ends.
@@ -172,8 +203,12 @@ fn part(text: &str) -> Result<(), String> {
     }
     let bytes = text.as_bytes();
     let ends = [bytes.first(), bytes.last()];
-    let fits = ends.iter().all(|byte| byte.is_some_and(u8::is_ascii_alphanumeric))
-        && bytes.iter().all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(byte));
+    let fits = ends
+        .iter()
+        .all(|byte| byte.is_some_and(u8::is_ascii_alphanumeric))
+        && bytes
+            .iter()
+            .all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(byte));
     if fits {
         return Ok(());
     }
@@ -189,10 +224,24 @@ mod tests {
 
     #[test]
     fn qualified_names_are_judged_as_kubernetes_does() {
-        for good in ["a", "A.b_c-1", "example.com/MyName", "kubernetes.io/metadata.name"] {
+        for good in [
+            "a",
+            "A.b_c-1",
+            "example.com/MyName",
+            "kubernetes.io/metadata.name",
+        ] {
             assert!(qualified_name(good).is_ok(), "{good}");
         }
-        for bad in ["", "/a", "a/", "a/b/c", "-a", "a b", "EXAMPLE.com/a", &"a".repeat(64)] {
+        for bad in [
+            "",
+            "/a",
+            "a/",
+            "a/b/c",
+            "-a",
+            "a b",
+            "EXAMPLE.com/a",
+            &"a".repeat(64),
+        ] {
             assert!(qualified_name(bad).is_err(), "{bad}");
         }
     }

@@ -24,7 +24,9 @@ impl Expected<'_> {
 
     pub(crate) fn cannot_be_handled(&self, problem: &str) -> Status {
         let (kind, version) = (self.kind, self.version());
-        Status::bad_request(format!("{kind} in version {version:?} cannot be handled as a {kind}: {problem}"))
+        Status::bad_request(format!(
+            "{kind} in version {version:?} cannot be handled as a {kind}: {problem}"
+        ))
     }
 }
 
@@ -44,7 +46,9 @@ pub(crate) fn identify(value: &mut Value, expected: Expected<'_>) -> Result<(), 
                 )));
             }
             Some(other) => {
-                return Err(expected.cannot_be_handled(&format!("{field} must be a string, not {}", name_of(other))));
+                return Err(
+                    expected.cannot_be_handled(&format!("{field} must be a string, not {}", name_of(other)))
+                );
             }
         }
     }
@@ -113,9 +117,12 @@ fn has_type(value: &Value, kind: Type, path: &str, expected: Expected<'_>) -> Re
         Type::Text => (value.is_string(), "a string"),
         Type::Integer => (value.is_i64(), "an integer"),
         Type::Bool => (value.is_boolean() || value.is_null(), "a boolean"),
-        Type::Time => {
-            (value.as_str().is_some_and(|text| meta::time::parse(text).is_some()), "an RFC 3339 time")
-        }
+        Type::Time => (
+            value
+                .as_str()
+                .is_some_and(|text| meta::time::parse(text).is_some()),
+            "an RFC 3339 time",
+        ),
         Type::TextMap => (value.is_object(), "an object"),
         Type::TextList | Type::Owners => (value.is_array(), "an array"),
         Type::Anything => (true, ""),
@@ -124,22 +131,25 @@ fn has_type(value: &Value, kind: Type, path: &str, expected: Expected<'_>) -> Re
         return Err(wrong(expected, path, wanted, value));
     }
     match (kind, value) {
-        (Type::TextMap, Value::Object(entries)) => {
-            entries.iter().try_for_each(|(key, value)| has_type(value, Type::Text, &format!("{path}.{key}"), expected))
-        }
+        (Type::TextMap, Value::Object(entries)) => entries
+            .iter()
+            .try_for_each(|(key, value)| has_type(value, Type::Text, &format!("{path}.{key}"), expected)),
         (Type::TextList, Value::Array(items)) => items
             .iter()
             .enumerate()
             .try_for_each(|(index, item)| has_type(item, Type::Text, &format!("{path}[{index}]"), expected)),
-        (Type::Owners, Value::Array(items)) => {
-            items.iter().enumerate().try_for_each(|(index, item)| owner(item, &format!("{path}[{index}]"), expected))
-        }
+        (Type::Owners, Value::Array(items)) => items
+            .iter()
+            .enumerate()
+            .try_for_each(|(index, item)| owner(item, &format!("{path}[{index}]"), expected)),
         _ => Ok(()),
     }
 }
 
 fn owner(value: &Value, path: &str, expected: Expected<'_>) -> Result<(), Status> {
-    let Some(fields) = value.as_object() else { return Err(wrong(expected, path, "an object", value)) };
+    let Some(fields) = value.as_object() else {
+        return Err(wrong(expected, path, "an object", value));
+    };
     OWNER.iter().try_for_each(|(name, kind)| match fields.get(*name) {
         Some(value) => has_type(value, *kind, &format!("{path}.{name}"), expected),
         None => Ok(()),
@@ -148,7 +158,9 @@ fn owner(value: &Value, path: &str, expected: Expected<'_>) -> Result<(), Status
 
 fn wrong(expected: Expected<'_>, path: &str, wanted: &str, have: &Value) -> Status {
     let have = name_of(have);
-    expected.cannot_be_handled(&format!("json: cannot unmarshal {have} into field {path}: it must be {wanted}"))
+    expected.cannot_be_handled(&format!(
+        "json: cannot unmarshal {have} into field {path}: it must be {wanted}"
+    ))
 }
 
 fn name_of(value: &Value) -> &'static str {
@@ -162,29 +174,11 @@ fn name_of(value: &Value) -> &'static str {
     }
 }
 
-/// The paths of fields that neither `schema` nor `metav1.ObjectMeta` knows.
-pub(crate) fn unknown_fields(schema: &Schema, value: &Value) -> Vec<String> {
-    let mut paths = schema.unknown_fields(value);
-    // A schema may or may not look into metadata; here is where it is known.
-    paths.retain(|path| !path.starts_with("metadata."));
-    if let Some(fields) = value.get("metadata").and_then(Value::as_object) {
-        let known = |name: &String| METADATA.iter().any(|(field, _)| field == name);
-        paths.extend(fields.keys().filter(|name| !known(name)).map(|name| format!("metadata.{name}")));
-        for (index, owner) in fields.get("ownerReferences").and_then(Value::as_array).into_iter().flatten().enumerate() {
-            let known = |name: &String| OWNER.iter().any(|(field, _)| field == name);
-            let names = owner.as_object().into_iter().flat_map(|fields| fields.keys());
-            let names = names.filter(|name| !known(name));
-            paths.extend(names.map(|name| format!("metadata.ownerReferences[{index}].{name}")));
-        }
-    }
-    paths
-}
-
 /// The unknown fields of `new` that `old` did not have: unknown fields are kept, so a patch does not answer for them.
 pub(crate) fn new_unknown(schema: &Schema, new: &Value, old: &Value) -> Vec<String> {
-    let mut paths = unknown_fields(schema, new);
+    let mut paths = schema.unknown_fields(new);
     if !paths.is_empty() {
-        let before: HashSet<String> = unknown_fields(schema, old).into_iter().collect();
+        let before: HashSet<String> = schema.unknown_fields(old).into_iter().collect();
         paths.retain(|path| !before.contains(path));
     }
     paths
@@ -201,8 +195,12 @@ pub(crate) fn check_fields(
     if validation == FieldValidation::Ignore {
         return Ok(());
     }
-    let duplicates = duplicates.iter().map(|path| format!("duplicate field \"{path}\""));
-    let unknown = unknown().into_iter().map(|path| format!("unknown field \"{path}\""));
+    let duplicates = duplicates
+        .iter()
+        .map(|path| format!("duplicate field \"{path}\""));
+    let unknown = unknown()
+        .into_iter()
+        .map(|path| format!("unknown field \"{path}\""));
     let problems: Vec<String> = duplicates.chain(unknown).collect();
     match validation {
         FieldValidation::Strict if !problems.is_empty() => {

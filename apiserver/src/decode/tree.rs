@@ -43,7 +43,10 @@ impl<'de> Deserialize<'de> for Document {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let mut duplicates = Duplicates::default();
         let value = read(deserializer, &mut duplicates)?;
-        Ok(Self { value, duplicates: duplicates.into_paths() })
+        Ok(Self {
+            value,
+            duplicates: duplicates.into_paths(),
+        })
     }
 }
 
@@ -52,7 +55,15 @@ pub(crate) fn read<'de, D: Deserializer<'de>>(
     deserializer: D,
     duplicates: &mut Duplicates,
 ) -> Result<Value, D::Error> {
-    Node { path: Path { parent: None, depth: 0, step: Step::Root }, duplicates }.deserialize(deserializer)
+    Node {
+        path: Path {
+            parent: None,
+            depth: 0,
+            step: Step::Root,
+        },
+        duplicates,
+    }
+    .deserialize(deserializer)
 }
 
 /// How deep `value` is nested, counted up to `cap`: a scalar is 0. Does not recurse.
@@ -97,7 +108,11 @@ struct Path<'a> {
 
 impl<'a> Path<'a> {
     fn child(&'a self, step: Step<'a>) -> Path<'a> {
-        Path { parent: Some(self), depth: self.depth + 1, step }
+        Path {
+            parent: Some(self),
+            depth: self.depth + 1,
+            step,
+        }
     }
 
     fn write(&self, text: &mut String) {
@@ -154,7 +169,9 @@ impl<'de> Visitor<'de> for Node<'_> {
     }
 
     fn visit_f64<E: Error>(self, value: f64) -> Result<Value, E> {
-        Number::from_f64(value).map(Value::Number).ok_or_else(|| E::custom("the number is not finite"))
+        Number::from_f64(value)
+            .map(Value::Number)
+            .ok_or_else(|| E::custom("the number is not finite"))
     }
 
     fn visit_str<E>(self, value: &str) -> Result<Value, E> {
@@ -181,7 +198,10 @@ impl<'de> Visitor<'de> for Node<'_> {
         let mut list = Vec::new();
         loop {
             let path = self.path.child(Step::Index(list.len()));
-            match items.next_element_seed(Node { path, duplicates: self.duplicates })? {
+            match items.next_element_seed(Node {
+                path,
+                duplicates: self.duplicates,
+            })? {
                 Some(value) => list.push(value),
                 None => return Ok(Value::Array(list)),
             }
@@ -195,7 +215,10 @@ impl<'de> Visitor<'de> for Node<'_> {
             if fields.contains_key(&name) {
                 self.duplicates.add(&path);
             }
-            let value = entries.next_value_seed(Node { path, duplicates: self.duplicates })?;
+            let value = entries.next_value_seed(Node {
+                path,
+                duplicates: self.duplicates,
+            })?;
             fields.insert(name, value);
         }
         Ok(Value::Object(fields))

@@ -31,7 +31,11 @@ impl Cx<'_> {
 
     pub(super) fn table_form(&self, version: negotiation::MetaVersion) -> Result<TableForm, Status> {
         let include = Include::parse(&self.request.info.query)?;
-        Ok(TableForm { version, include, now: self.request.now })
+        Ok(TableForm {
+            version,
+            include,
+            now: self.request.now,
+        })
     }
 
     /// One stored object.
@@ -44,7 +48,11 @@ impl Cx<'_> {
         if let Shape::Table(version) = accepted.shape {
             let metadata = json!({"resourceVersion": object.revision().to_string()}).to_string();
             let form = self.table_form(version)?;
-            return chunks(accepted, code, form.of_objects(self.served, &metadata, std::iter::once(object)));
+            return chunks(
+                accepted,
+                code,
+                form.of_objects(self.served, &metadata, std::iter::once(object)),
+            );
         }
         let bytes = View::of(accepted.shape).render(self.served, object).join();
         whole(accepted, code, bytes)
@@ -90,7 +98,10 @@ impl Cx<'_> {
         let kind = self.served.kind();
         let own = value["kind"].as_str() == Some(self.served.info().kind);
         match Object::new(value, Revision(0)) {
-            Ok(object) if own => Rows { columns: kind.columns().to_vec(), rows: vec![kind.row(&object)] },
+            Ok(object) if own => Rows {
+                columns: kind.columns().to_vec(),
+                rows: vec![kind.row(&object)],
+            },
             _ => table::plain_rows(value),
         }
     }
@@ -117,7 +128,10 @@ impl Cx<'_> {
 
     fn list_head(&self, view: View, metadata: &str) -> Bytes {
         let (kind, api_version) = match view {
-            View::Full => (format!("{}List", self.served.info().kind), &*self.served.api_version),
+            View::Full => (
+                format!("{}List", self.served.info().kind),
+                &*self.served.api_version,
+            ),
             View::Partial(version) => ("PartialObjectMetadataList".to_owned(), version.api_version()),
         };
         format!(r#"{{"kind":"{kind}","apiVersion":"{api_version}","metadata":{metadata},"items":["#).into()
@@ -140,8 +154,16 @@ impl Cx<'_> {
             let info = &self.request.info;
             let query: Vec<_> = info.query.pairs().collect();
             let target = format!("{}?{query:?}", info.path);
-            let key = BodyKey { target, accepted, revision };
-            let chunks = self.state.compressed.body(Some(key), move || body.next_chunk()).await?;
+            let key = BodyKey {
+                target,
+                accepted,
+                revision,
+            };
+            let chunks = self
+                .state
+                .compressed
+                .body(Some(key), move || body.next_chunk())
+                .await?;
             return Ok(gzipped(accepted, chunks));
         }
         let length = body.len();
@@ -155,7 +177,11 @@ impl Cx<'_> {
         }
         let mut body = ChunkBody::new(table.into_list());
         if self.compresses(body.len()) {
-            let list = self.state.compressed.body(None, move || body.next_chunk()).await?;
+            let list = self
+                .state
+                .compressed
+                .body(None, move || body.next_chunk())
+                .await?;
             return Ok(gzipped(accepted, list));
         }
         Ok(sized(accepted, StatusCode::OK, body.len(), Body::new(body)))
@@ -172,13 +198,16 @@ fn whole(accepted: Accepted, code: StatusCode, json: Bytes) -> Result<Response<B
         Encoding::Json => json,
         Encoding::Pretty => {
             let value = parse(&json)?;
-            let mut text = serde_json::to_vec_pretty(&value).map_err(|problem| Status::internal(problem.to_string()))?;
+            let mut text =
+                serde_json::to_vec_pretty(&value).map_err(|problem| Status::internal(problem.to_string()))?;
             text.push(b'\n');
             text.into()
         }
         Encoding::Yaml => {
             let value = parse(&json)?;
-            serde_saphyr::to_string(&value).map_err(|problem| Status::internal(problem.to_string()))?.into()
+            serde_saphyr::to_string(&value)
+                .map_err(|problem| Status::internal(problem.to_string()))?
+                .into()
         }
     };
     Ok(respond::bytes(code, accepted.encoding.content_type(), bytes))
@@ -203,7 +232,10 @@ fn sized(accepted: Accepted, code: StatusCode, length: u64, body: Body) -> Respo
     let mut response = Response::new(body);
     *response.status_mut() = code;
     let headers = response.headers_mut();
-    headers.insert(CONTENT_TYPE, HeaderValue::from_static(accepted.encoding.content_type()));
+    headers.insert(
+        CONTENT_TYPE,
+        HeaderValue::from_static(accepted.encoding.content_type()),
+    );
     headers.insert(CONTENT_LENGTH, length.into());
     if length > THRESHOLD {
         headers.insert(VARY, HeaderValue::from_static("Accept-Encoding"));

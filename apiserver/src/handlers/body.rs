@@ -11,7 +11,10 @@ use crate::registry;
 impl Cx<'_> {
     /// What bodies of the resource itself must be.
     pub(super) fn expected(&self) -> Expected<'_> {
-        Expected { api_version: &self.served.api_version, kind: self.served.info().kind }
+        Expected {
+            api_version: &self.served.api_version,
+            kind: self.served.info().kind,
+        }
     }
 
     /// The body of a create or an update: of the expected kind, with metadata of the right types, in the request's
@@ -29,9 +32,14 @@ impl Cx<'_> {
         decode::identify(&mut value, expected)?;
         registry::drop_nulls(&mut value);
         decode::metadata_types(&value, expected)?;
-        let unknown = || schema.map_or_else(Vec::new, |schema| decode::unknown_fields(schema, &value));
-        decode::check_fields(options.field_validation, unknown, &decoded.duplicates, &request.warnings)
-            .map_err(|problem| expected.cannot_be_handled(&problem))?;
+        let unknown = || schema.map_or_else(Vec::new, |schema| schema.unknown_fields(&value));
+        decode::check_fields(
+            options.field_validation,
+            unknown,
+            &decoded.duplicates,
+            &request.warnings,
+        )
+        .map_err(|problem| expected.cannot_be_handled(&problem))?;
         registry::check_namespace(&value, self.served, self.namespace)?;
         Ok(value)
     }

@@ -34,11 +34,22 @@ pub(super) async fn list(cx: &Cx<'_>) -> Result<Response<Body>, Status> {
     let selection = list::selection(cx, &options)?;
     let token = list::token(&options)?;
     // The handler may stop early on a first page, if it leaves one more to be seen; later pages begin anywhere.
-    let limit = if token.is_none() && selection.is_everything() && options.limit > 0 { options.limit + 1 } else { 0 };
-    let query = ListQuery { labels: options.labels.clone(), fields: options.fields.clone(), limit };
+    let limit = if token.is_none() && selection.is_everything() && options.limit > 0 {
+        options.limit + 1
+    } else {
+        0
+    };
+    let query = ListQuery {
+        labels: options.labels.clone(),
+        fields: options.fields.clone(),
+        limit,
+    };
     let objects = handler(cx)?.list(&cx.call(false), &query).await?;
 
-    let mut page = Page { revision: Revision(1), ..Page::default() };
+    let mut page = Page {
+        revision: Revision(1),
+        ..Page::default()
+    };
     let after = token.map(|token| token.last());
     for object in objects {
         page.revision = page.revision.max(object.revision());

@@ -14,6 +14,10 @@ pub(super) async fn handle(cx: &Cx<'_>) -> Result<Response<Body>, Status> {
     let schema = cx.served.kind().schema(cx.served.version);
     let value = cx.read_body(cx.expected(), Some(schema), options)?;
     let actor = cx.actor(options.dry_run);
-    let object = cx.state.registry.create(cx.served, actor, cx.namespace, value).await?;
+    let object = cx
+        .state
+        .registry
+        .create(cx.served, actor, cx.namespace, value)
+        .await?;
     cx.object(accepted, StatusCode::CREATED, &object)
 }

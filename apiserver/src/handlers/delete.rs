@@ -37,7 +37,11 @@ pub(super) async fn handle_collection(cx: &Cx<'_>) -> Result<Response<Body>, Sta
         let options = &options;
         async move {
             let meta = object.meta();
-            let target = Target { served: cx.served, namespace: &meta.namespace, name: &meta.name };
+            let target = Target {
+                served: cx.served,
+                namespace: &meta.namespace,
+                name: &meta.name,
+            };
             match cx.state.registry.delete(target, actor, options).await {
                 Ok(deleted) => Ok(Some(deleted.into_object())),
                 // Gone meanwhile, by whatever hand, is what was asked for.
@@ -59,12 +63,23 @@ fn options(cx: &Cx<'_>) -> Result<DeleteOptions, Status> {
     }
     let mut value = decode::body(cx.state.decoder.as_deref(), &request.headers, &request.body)?.value;
     let has = |value: &serde_json::Value, field: &str, wanted: &str| {
-        value[field].as_str().is_none_or(|have| have.is_empty() || have == wanted)
+        value[field]
+            .as_str()
+            .is_none_or(|have| have.is_empty() || have == wanted)
     };
     // Clients send it as of the core group, of `meta.k8s.io`, or of the resource's own group.
     let known = ["v1", "meta.k8s.io/v1", &*cx.served.api_version];
-    let version = known.into_iter().find(|known| has(&value, "apiVersion", known)).unwrap_or("v1");
-    decode::identify(&mut value, Expected { api_version: version, kind: "DeleteOptions" })?;
+    let version = known
+        .into_iter()
+        .find(|known| has(&value, "apiVersion", known))
+        .unwrap_or("v1");
+    decode::identify(
+        &mut value,
+        Expected {
+            api_version: version,
+            kind: "DeleteOptions",
+        },
+    )?;
     let mut options = DeleteOptions::of_body(&value)?;
     options.dry_run |= DeleteOptions::of_query(&request.info.query)?.dry_run;
     Ok(options)

@@ -7,9 +7,9 @@ use http::{Response, StatusCode};
 use meta::{Object, Revision, Status};
 use storage::At;
 
-use super::Cx;
+use super::{Cx, list};
 use crate::negotiation::Answer;
-use crate::{errors, options};
+use crate::options;
 
 pub(super) async fn handle(cx: &Cx<'_>) -> Result<Response<Body>, Status> {
     let accepted = cx.negotiate(Answer::Object)?;
@@ -19,12 +19,13 @@ pub(super) async fn handle(cx: &Cx<'_>) -> Result<Response<Body>, Status> {
 
 /// The object, as fresh as the request asks for.
 pub(super) async fn read(cx: &Cx<'_>) -> Result<Arc<Object>, Status> {
-    let source = cx.served.source().ok_or_else(Status::method_not_allowed)?;
     let at = match options::revision(&cx.request.info.query)? {
         None => At::Latest,
         Some(0) => At::Any,
         Some(revision) => At::NotOlderThan(Revision(revision)),
     };
-    let list = source.list(cx.served.stored, at).await.map_err(|error| errors::of_store(error, cx.served))?;
-    list.get(cx.namespace, cx.name).cloned().ok_or_else(|| Status::not_found(cx.served.name, cx.name))
+    let list = list::read(cx, at).await?;
+    list.get(cx.namespace, cx.name)
+        .cloned()
+        .ok_or_else(|| Status::not_found(cx.served.name, cx.name))
 }

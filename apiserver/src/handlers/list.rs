@@ -56,7 +56,13 @@ pub(super) async fn page(cx: &Cx<'_>, options: &ListOptions) -> Result<Page, Sta
         Some(token) => following(cx, token).await?,
         None => read(cx, freshness(options)).await?,
     };
-    let page = cut(cx, &collection, &selection, options.limit, token.map(|token| token.last()).as_ref());
+    let page = cut(
+        cx,
+        &collection,
+        &selection,
+        options.limit,
+        token.map(|token| token.last()).as_ref(),
+    );
     if page.next.is_some() {
         hold(cx, &collection);
     }
@@ -72,7 +78,9 @@ pub(super) fn token(options: &ListOptions) -> Result<Option<Token>, Status> {
         return Ok(None);
     }
     if options.revision.is_some_and(|revision| revision > 0) {
-        return Err(Status::bad_request("specifying resource version is not allowed when using continue"));
+        return Err(Status::bad_request(
+            "specifying resource version is not allowed when using continue",
+        ));
     }
     Token::parse(&options.token).map(Some)
 }
@@ -90,14 +98,29 @@ fn freshness(options: &ListOptions) -> At {
     }
 }
 
+/// The collection, as fresh as `at` says.
 pub(super) async fn read(cx: &Cx<'_>, at: At) -> Result<Collection, Status> {
     let source = cx.served.source().ok_or_else(Status::method_not_allowed)?;
-    source.list(cx.served.stored, at).await.map_err(|error| errors::of_store(error, cx.served))
+    let result = match at {
+        // A projection's revisions are given out here alone: one from ahead will not come, however long we wait.
+        At::NotOlderThan(asked) | At::Exact(asked)
+            if cx.served.own_sequence() && asked > source.revision() =>
+        {
+            Err(StoreError::TooNew {
+                asked,
+                current: source.revision(),
+            })
+        }
+        at => source.list(cx.served.stored, at).await,
+    };
+    result.map_err(|error| errors::of_store(error, cx.served))
 }
 
 /// The list whose next page `token` asks for, as it was at the first one.
 async fn following(cx: &Cx<'_>, token: &Token) -> Result<Collection, Status> {
-    let Some(revision) = token.revision() else { return read(cx, At::Latest).await };
+    let Some(revision) = token.revision() else {
+        return read(cx, At::Latest).await;
+    };
     if let Some(held) = cx.state.held.get(&(cx.served.stored, revision)) {
         return Ok(held);
     }
@@ -114,12 +137,24 @@ async fn following(cx: &Cx<'_>, token: &Token) -> Result<Collection, Status> {
 fn hold(cx: &Cx<'_>, collection: &Collection) {
     match cx.served.store() {
         Some(store) => store.hold(cx.served.stored, collection),
-        None => cx.state.held.insert((cx.served.stored, collection.revision), collection.clone()),
+        None => cx
+            .state
+            .held
+            .insert((cx.served.stored, collection.revision), collection.clone()),
     }
 }
 
-fn cut(cx: &Cx<'_>, collection: &Collection, selection: &Selection, limit: usize, after: Option<&Name>) -> Page {
-    let mut page = Page { revision: collection.revision, ..Page::default() };
+fn cut(
+    cx: &Cx<'_>,
+    collection: &Collection,
+    selection: &Selection,
+    limit: usize,
+    after: Option<&Name>,
+) -> Page {
+    let mut page = Page {
+        revision: collection.revision,
+        ..Page::default()
+    };
     if let Some((namespace, name)) = selection.single(cx.served) {
         let found = collection.get(namespace, name).filter(|object| {
             let place = Name::new(namespace, name);

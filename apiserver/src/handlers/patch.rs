@@ -23,7 +23,11 @@ pub(super) async fn handle(cx: &Cx<'_>, subresource: &'static str) -> Result<Res
         patch.apply(cx, cx.expected(), Some(schema), before)
     };
     // A patch that takes the resource version away says that it does not care.
-    let object = cx.state.registry.update(cx.target(), actor, operation(subresource), true, edit).await?;
+    let object = cx
+        .state
+        .registry
+        .update(cx.target(), actor, operation(subresource), true, edit)
+        .await?;
     cx.object(accepted, StatusCode::OK, &object)
 }
 
@@ -40,7 +44,11 @@ impl Patching {
         let media_type = decode::media_type(&request.headers);
         let (body, duplicates) = PatchBody::parse(&media_type, &request.body, strategic)?;
         let options = WriteOptions::parse(&request.info.query, "PatchOptions")?;
-        Ok(Self { options, body, duplicates })
+        Ok(Self {
+            options,
+            body,
+            duplicates,
+        })
     }
 
     /// `before` patched, and checked as the body of an update would be.
@@ -56,8 +64,13 @@ impl Patching {
         registry::drop_nulls(&mut value);
         decode::metadata_types(&value, expected)?;
         let unknown = || schema.map_or_else(Vec::new, |schema| decode::new_unknown(schema, &value, &before));
-        decode::check_fields(self.options.field_validation, unknown, &self.duplicates, &cx.request.warnings)
-            .map_err(|problem| invalid_patch(cx, &problem))?;
+        decode::check_fields(
+            self.options.field_validation,
+            unknown,
+            &self.duplicates,
+            &cx.request.warnings,
+        )
+        .map_err(|problem| invalid_patch(cx, &problem))?;
         registry::check_namespace(&value, cx.served, cx.namespace)?;
         cx.check_name(&value)?;
         Ok(value)
@@ -66,7 +79,11 @@ impl Patching {
 
 /// 422 on `patch`, as kube-apiserver answers a patch with unknown fields.
 fn invalid_patch(cx: &Cx<'_>, problem: &str) -> Status {
-    let error = FieldError::invalid("patch", String::from_utf8_lossy(&cx.request.body).into_owned(), problem);
+    let error = FieldError::invalid(
+        "patch",
+        String::from_utf8_lossy(&cx.request.body).into_owned(),
+        problem,
+    );
     let info = cx.served.info();
     Status::invalid(info.group, info.kind, cx.name, &[error])
 }

@@ -51,7 +51,11 @@ impl<'a> Custom<'a> {
             ("", version) => version.to_owned(),
             (group, version) => format!("{group}/{version}"),
         };
-        Self { cx, subresource, api_version }
+        Self {
+            cx,
+            subresource,
+            api_version,
+        }
     }
 
     async fn handle(&self) -> Result<Response<Body>, Status> {
@@ -79,13 +83,17 @@ impl<'a> Custom<'a> {
     }
 
     fn expected(&self) -> Expected<'_> {
-        Expected { api_version: &self.api_version, kind: self.subresource.kind }
+        Expected {
+            api_version: &self.api_version,
+            kind: self.subresource.kind,
+        }
     }
 
     /// The schema of its bodies; that of the resource where they are the resource's own kind.
     fn schema(&self) -> Option<&Schema> {
         let served = self.cx.served;
-        let own = || (self.subresource.kind == served.info().kind).then(|| served.kind().schema(served.version));
+        let own =
+            || (self.subresource.kind == served.info().kind).then(|| served.kind().schema(served.version));
         self.subresource.schema.as_deref().or_else(own)
     }
 
@@ -105,7 +113,9 @@ impl<'a> Custom<'a> {
 
     /// Defaults and validates a body by its own schema. One of the resource's kind is judged when it is written.
     fn judge(&self, mut value: Value) -> Result<Value, Status> {
-        let Some(schema) = &self.subresource.schema else { return Ok(value) };
+        let Some(schema) = &self.subresource.schema else {
+            return Ok(value);
+        };
         schema.default(&mut value);
         let mut errors = validation::unnamed(&value);
         errors.extend(schema.validate(&value));
@@ -113,7 +123,12 @@ impl<'a> Custom<'a> {
             return Ok(value);
         }
         let group = self.api_version.split_once('/').map_or("", |(group, _)| group);
-        Err(Status::invalid(group, self.subresource.kind, self.cx.name, &errors))
+        Err(Status::invalid(
+            group,
+            self.subresource.kind,
+            self.cx.name,
+            &errors,
+        ))
     }
 
     /// Get, patch, update; again when what was read is no longer what is there.
@@ -132,7 +147,9 @@ impl<'a> Custom<'a> {
             let after = self.judge(patch.apply(cx, self.expected(), self.schema(), before)?)?;
             let blind = text(&after, "resourceVersion") == revision;
             match self.subresource.handler.update(&call, after).await {
-                Err(status) if status.reason == "Conflict" && blind && attempt < CONFLICT_ATTEMPTS => attempt += 1,
+                Err(status) if status.reason == "Conflict" && blind && attempt < CONFLICT_ATTEMPTS => {
+                    attempt += 1
+                }
                 result => return result,
             }
         }

@@ -18,12 +18,19 @@ pub(super) async fn handle(cx: &Cx<'_>, subresource: &'static str) -> Result<Res
     let unconditional = cx.served.info().unconditional_update;
     let actor = cx.actor(options.dry_run);
     let edit = |_: &meta::Object| Ok(value.clone());
-    let object =
-        cx.state.registry.update(cx.target(), actor, operation(subresource), unconditional, edit).await?;
+    let object = cx
+        .state
+        .registry
+        .update(cx.target(), actor, operation(subresource), unconditional, edit)
+        .await?;
     cx.object(accepted, StatusCode::OK, &object)
 }
 
 /// The operation that rules and admission see.
 pub(super) fn operation(subresource: &'static str) -> Operation {
-    if subresource.is_empty() { Operation::Update } else { Operation::Subresource(subresource) }
+    if subresource.is_empty() {
+        Operation::Update
+    } else {
+        Operation::Subresource(subresource)
+    }
 }

@@ -34,16 +34,25 @@ pub(super) async fn handle(cx: &Cx<'_>) -> Result<Response<Body>, Status> {
     // From here on the answer is 200, and what goes wrong is an event: that is where clients look for it.
     let start = match start(cx, source, &options).await {
         Ok((initial, watch)) => Start::Running { initial, watch },
-        Err(status) => Start::Failed(status),
+        Err(status) => Start::Failed(Box::new(status)),
     };
-    let feed = Feed::new(start, framer, selection, &options, timeout(&options), cx.state.shutdown.clone());
+    let feed = Feed::new(
+        start,
+        framer,
+        selection,
+        &options,
+        timeout(&options),
+        cx.state.shutdown.clone(),
+    );
     let body = stream::unfold(feed, |mut feed| async move {
         let chunk = feed.next().await?;
         Some((Ok::<Bytes, std::convert::Infallible>(chunk), feed))
     });
     let mut response = Response::new(Body::from_stream(body));
     *response.status_mut() = StatusCode::OK;
-    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    response
+        .headers_mut()
+        .insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
     Ok(response)
 }
 

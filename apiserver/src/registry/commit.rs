@@ -60,7 +60,9 @@ impl Registry {
         let mut attempt = 1;
         loop {
             let mut plan = self.plan(user, &writes, dry_run).await?;
-            let Some(store) = plan.store.take() else { return Ok(Vec::new()) };
+            let Some(store) = plan.store.take() else {
+                return Ok(Vec::new());
+            };
             if dry_run {
                 return Ok(plan.results);
             }
@@ -81,12 +83,27 @@ impl Registry {
 
     async fn plan(&self, user: &UserInfo, writes: &[InternalWrite], dry_run: bool) -> Result<Plan, Status> {
         let warnings = Warnings::default();
-        let actor = Actor { user, now: self.clock().now(), dry_run, warnings: &warnings };
+        let actor = Actor {
+            user,
+            now: self.clock().now(),
+            dry_run,
+            warnings: &warnings,
+        };
         let mut plan = Plan::default();
         for write in writes {
+            if write.verb != Verb::Delete && !write.object.is_object() {
+                return Err(Status::bad_request(format!(
+                    "the object to write as {} is no object",
+                    write.key
+                )));
+            }
             let served = self.served_for(write)?;
             plan.use_store(served)?;
-            let target = Target { served, namespace: &write.key.namespace, name: &write.key.name };
+            let target = Target {
+                served,
+                namespace: &write.key.namespace,
+                name: &write.key.name,
+            };
             match write.verb {
                 Verb::Create => self.plan_create(&mut plan, target, actor, write)?,
                 Verb::Update => self.plan_update(&mut plan, target, actor, write).await?,
@@ -94,18 +111,19 @@ impl Registry {
             }
         }
         for warning in warnings.take() {
-            tracing::warn!(user = user.name, warning, "a write in the process drew a warning");
+            tracing::debug!(user = user.name, warning, "a write in the process drew a warning");
         }
         Ok(plan)
     }
 
     fn served_for(&self, write: &InternalWrite) -> Result<&Arc<Served>, Status> {
         match write.object["apiVersion"].as_str() {
-            Some(version) if write.verb != Verb::Delete => {
-                self.index().by_api_version(write.key.resource, version).ok_or_else(|| {
+            Some(version) if write.verb != Verb::Delete => self
+                .index()
+                .by_api_version(write.key.resource, version)
+                .ok_or_else(|| {
                     Status::bad_request(format!("{} is not served as {version}", write.key.resource))
-                })
-            }
+                }),
             _ => self.preferred(write.key.resource),
         }
     }
@@ -117,15 +135,33 @@ impl Registry {
         actor: Actor<'_>,
         write: &InternalWrite,
     ) -> Result<(), Status> {
-        let Target { served, namespace, name } = target;
+        let Target {
+            served,
+            namespace,
+            name,
+        } = target;
         let mut value = write.object.clone();
         system::drop_nulls(&mut value);
         system::metadata(&mut value).insert("name".to_owned(), name.into());
         let operation = Operation::Create;
-        let writing = Writing { served, chain: self.chain(), actor, operation, namespace, name };
+        let writing = Writing {
+            served,
+            chain: self.chain(),
+            actor,
+            operation,
+            namespace,
+            name,
+        };
         let draft = prepare::draft(served, &writing.create(value)?)?;
         let revision = target.store()?.revision();
-        plan.add(target.key(), write.subresource, Verb::Create, Some(draft), Expect::Absent, revision);
+        plan.add(
+            target.key(),
+            write.subresource,
+            Verb::Create,
+            Some(draft),
+            Expect::Absent,
+            revision,
+        );
         Ok(())
     }
 
@@ -148,7 +184,14 @@ impl Registry {
             Next::Stays(draft) => (Verb::Update, Some(draft)),
             Next::Goes(_) => (Verb::Delete, None),
         };
-        plan.add(target.key(), write.subresource, verb, draft, expect, current.revision());
+        plan.add(
+            target.key(),
+            write.subresource,
+            verb,
+            draft,
+            expect,
+            current.revision(),
+        );
         if verb == Verb::Delete {
             plan.results.push(current);
         }
@@ -165,8 +208,14 @@ impl Registry {
         let (current, expect) = plan.current(target, write).await?;
         prepare::admit_delete(self.chain(), target.served, &actor, &current)?;
         let pending = pending_state(target.served, &actor, None, &current);
-        let draft = pending.map(|value| prepare::draft(target.served, &value)).transpose()?;
-        let verb = if draft.is_some() { Verb::Update } else { Verb::Delete };
+        let draft = pending
+            .map(|value| prepare::draft(target.served, &value))
+            .transpose()?;
+        let verb = if draft.is_some() {
+            Verb::Update
+        } else {
+            Verb::Delete
+        };
         plan.add(target.key(), "", verb, draft, expect, current.revision());
         if verb == Verb::Delete {
             plan.results.push(current);
@@ -176,19 +225,30 @@ impl Registry {
 
     /// Whether the object moved is one that the list takes as it finds it, so that trying again is right.
     fn is_free(&self, writes: &[InternalWrite], key: &Key) -> bool {
-        let mut of_key = writes.iter().filter(|write| self.stored_key(write) == *key).peekable();
+        let mut of_key = writes
+            .iter()
+            .filter(|write| self.stored_key(write) == *key)
+            .peekable();
         of_key.peek().is_some() && of_key.all(|write| write.base.is_none() && write.verb != Verb::Create)
     }
 
     fn stored_key(&self, write: &InternalWrite) -> Key {
         let served = self.index().preferred(write.key.resource);
         let resource = served.map_or(write.key.resource, |served| served.stored);
-        Key { resource, ..write.key.clone() }
+        Key {
+            resource,
+            ..write.key.clone()
+        }
     }
 
     fn explain(&self, error: StoreError, writes: &[InternalWrite]) -> Status {
-        let served = writes.first().and_then(|write| self.index().preferred(write.key.resource));
-        served.map_or_else(|| Status::internal("nothing was to be written"), |served| errors::of_store(error, served))
+        let served = writes
+            .first()
+            .and_then(|write| self.index().preferred(write.key.resource));
+        served.map_or_else(
+            || Status::internal("nothing was to be written"),
+            |served| errors::of_store(error, served),
+        )
     }
 }
 
@@ -199,14 +259,21 @@ impl Plan {
             None => self.store = Some(Arc::clone(store)),
             Some(have) if Arc::ptr_eq(have, store) => {}
             Some(_) => {
-                return Err(Status::internal(format!("{} is in another store than the rest", served.name)));
+                return Err(Status::internal(format!(
+                    "{} is in another store than the rest",
+                    served.name
+                )));
             }
         }
         Ok(())
     }
 
     /// The object as the writes before left it, and what must be true of it when the list is applied.
-    async fn current(&self, target: Target<'_>, write: &InternalWrite) -> Result<(Arc<Object>, Expect), Status> {
+    async fn current(
+        &self,
+        target: Target<'_>,
+        write: &InternalWrite,
+    ) -> Result<(Arc<Object>, Expect), Status> {
         match self.written.get(&target.key()) {
             Some(Some(object)) => return Ok((Arc::clone(object), Expect::Present)),
             Some(None) => return Err(Status::not_found(target.served.name, target.name)),
@@ -235,7 +302,14 @@ impl Plan {
         let after = draft.as_ref().map(|draft| Arc::new(draft.at(revision)));
         self.results.extend(after.clone());
         self.written.insert(key.clone(), after);
-        self.steps.push(Step { verb, key, subresource, object: draft, expect, guards: Vec::new() });
+        self.steps.push(Step {
+            verb,
+            key,
+            subresource,
+            object: draft,
+            expect,
+            guards: Vec::new(),
+        });
     }
 
     fn outcome(self, applied: Vec<storage::Applied>) -> Vec<Arc<Object>> {

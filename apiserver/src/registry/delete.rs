@@ -88,7 +88,9 @@ pub(crate) fn pending_state(
 /// The finalizers after this deletion began: those of the propagation policy come and go, the others stay.
 fn finalizers(served: &Served, propagation: Option<Propagation>, current: &Object) -> Vec<String> {
     let mut list = current.meta().finalizers.clone();
-    let Some(propagation) = propagation else { return list };
+    let Some(propagation) = propagation else {
+        return list;
+    };
     list.retain(|finalizer| finalizer != FOREGROUND && finalizer != ORPHAN);
     if served.is_collected() {
         match propagation {
@@ -107,14 +109,20 @@ async fn settle(
     pending: Option<Value>,
 ) -> Result<Result<Deleted, StoreError>, Status> {
     let store = target.store()?;
-    let draft = pending.map(|value| prepare::draft(target.served, &value)).transpose()?;
+    let draft = pending
+        .map(|value| prepare::draft(target.served, &value))
+        .transpose()?;
     if actor.dry_run {
         return Ok(Ok(match draft {
             Some(draft) => Deleted::Pending(Arc::new(draft.at(current.revision()))),
             None => Deleted::Gone(Arc::clone(current)),
         }));
     }
-    let verb = if draft.is_some() { Verb::Update } else { Verb::Delete };
+    let verb = if draft.is_some() {
+        Verb::Update
+    } else {
+        Verb::Delete
+    };
     let step = Step {
         verb,
         key: target.key(),
@@ -124,5 +132,11 @@ async fn settle(
         guards: Vec::new(),
     };
     let result = apply_one(store, step).await;
-    Ok(result.map(|object| if verb == Verb::Update { Deleted::Pending(object) } else { Deleted::Gone(object) }))
+    Ok(result.map(|object| {
+        if verb == Verb::Update {
+            Deleted::Pending(object)
+        } else {
+            Deleted::Gone(object)
+        }
+    }))
 }

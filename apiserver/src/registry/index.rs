@@ -101,7 +101,9 @@ impl Served {
     /// Whether the garbage collector can see the resource, so that its finalizers will be taken off again.
     #[must_use]
     pub(crate) fn is_collected(&self) -> bool {
-        ["delete", "list", "watch"].into_iter().all(|verb| self.takes(verb))
+        ["delete", "list", "watch"]
+            .into_iter()
+            .all(|verb| self.takes(verb))
     }
 }
 
@@ -141,14 +143,21 @@ impl Index {
     fn add(&mut self, group: &Group, resource: &Resource) -> Result<(), String> {
         let info = resource.kind.info();
         if info.group != group.name {
-            return Err(format!("{} is handed over in group {:?}", info.resource(), group.name));
+            return Err(format!(
+                "{} is handed over in group {:?}",
+                info.resource(),
+                group.name
+            ));
         }
         for version in info.versions {
             let served = Arc::new(Served::new(resource, version));
             let versions = self.groups.entry(info.group).or_default();
             let names = versions.entry(version).or_default();
             if names.insert(info.plural, Arc::clone(&served)).is_some() {
-                return Err(format!("{} is handed over twice in version {version}", info.resource()));
+                return Err(format!(
+                    "{} is handed over twice in version {version}",
+                    info.resource()
+                ));
             }
             self.resources.entry(served.name).or_default().push(served);
         }
@@ -164,7 +173,10 @@ impl Index {
     /// The resource in the version whose objects carry `api_version`.
     #[must_use]
     pub fn by_api_version(&self, resource: GroupResource, api_version: &str) -> Option<&Arc<Served>> {
-        self.resources.get(&resource)?.iter().find(|served| *served.api_version == *api_version)
+        self.resources
+            .get(&resource)?
+            .iter()
+            .find(|served| *served.api_version == *api_version)
     }
 
     /// The resource in its preferred version.

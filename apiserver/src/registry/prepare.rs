@@ -61,7 +61,11 @@ impl Writing<'_> {
         self.with_warnings(|warnings| self.chain.mutate(&request, &mut value, warnings))?;
         let kind = self.served.kind();
         let schema = kind.schema(self.served.version);
-        let write = Write { operation: self.operation, old: None, now: self.actor.now };
+        let write = Write {
+            operation: self.operation,
+            old: None,
+            now: self.actor.now,
+        };
         schema.default(&mut value);
         kind.prepare(&write, &mut value);
         let mut errors = validation::unnamed(&value);
@@ -85,7 +89,11 @@ impl Writing<'_> {
         self.refill(&mut value, old);
         let kind = self.served.kind();
         let schema = kind.schema(self.served.info().storage_version);
-        let write = Write { operation: self.operation, old, now: self.actor.now };
+        let write = Write {
+            operation: self.operation,
+            old,
+            now: self.actor.now,
+        };
         schema.default(&mut value);
         kind.prepare(&write, &mut value);
         if let Some(old) = old
@@ -113,7 +121,12 @@ impl Writing<'_> {
             return Ok(());
         }
         let info = self.served.info();
-        Err(Status::invalid(info.group, info.kind, system::text(value, "name"), &errors))
+        Err(Status::invalid(
+            info.group,
+            info.kind,
+            system::text(value, "name"),
+            &errors,
+        ))
     }
 
     fn request<'b>(&'b self, old: Option<&'b Value>) -> Request<'b> {

@@ -111,23 +111,34 @@ pub(crate) fn raise_generation(value: &mut Value) {
 }
 
 fn differs_in_substance(new: &Value, old: &Value) -> bool {
-    let (Some(new), Some(old)) = (new.as_object(), old.as_object()) else { return true };
+    let (Some(new), Some(old)) = (new.as_object(), old.as_object()) else {
+        return true;
+    };
     let ours = |name: &&String| !matches!(name.as_str(), "metadata" | "status" | "apiVersion" | "kind");
     let count = |fields: &Map<String, Value>| fields.keys().filter(ours).count();
     count(new) != count(old)
-        || new.iter().filter(|(name, _)| ours(name)).any(|(name, value)| old.get(name) != Some(value))
+        || new
+            .iter()
+            .filter(|(name, _)| ours(name))
+            .any(|(name, value)| old.get(name) != Some(value))
 }
 
 /// Kubernetes' own encoders write `null` for empty metadata fields; they mean absent.
 pub(crate) fn drop_nulls(value: &mut Value) {
-    let Some(fields) = value.get_mut("metadata") else { return };
+    let Some(fields) = value.get_mut("metadata") else {
+        return;
+    };
     if fields.is_null() {
         *fields = Value::Object(Map::new());
     }
-    let Some(fields) = fields.as_object_mut() else { return };
+    let Some(fields) = fields.as_object_mut() else {
+        return;
+    };
     fields.retain(|_, value| !value.is_null());
     for map in ["labels", "annotations"] {
-        let Some(entries) = fields.get_mut(map).and_then(Value::as_object_mut) else { continue };
+        let Some(entries) = fields.get_mut(map).and_then(Value::as_object_mut) else {
+            continue;
+        };
         for entry in entries.values_mut().filter(|entry| entry.is_null()) {
             *entry = String::new().into();
         }

@@ -77,13 +77,20 @@ impl Registry {
             let draft = prepare::draft(served, &settled)?;
             match self.insert(served, actor, draft).await {
                 Err(StoreError::AlreadyExists { .. }) if draw.may_go_on() => {}
-                Err(StoreError::AlreadyExists { key }) if draw.generated() => return Err(draw.gave_up(served, &key)),
+                Err(StoreError::AlreadyExists { key }) if draw.generated() => {
+                    return Err(draw.gave_up(served, &key));
+                }
                 result => return result.map_err(|error| errors::of_store(error, served)),
             }
         }
     }
 
-    async fn insert(&self, served: &Served, actor: Actor<'_>, draft: Draft) -> Result<Arc<Object>, StoreError> {
+    async fn insert(
+        &self,
+        served: &Served,
+        actor: Actor<'_>,
+        draft: Draft,
+    ) -> Result<Arc<Object>, StoreError> {
         let Some(store) = served.store() else {
             return Err(StoreError::Unavailable(format!("{} is not stored", served.name)));
         };
@@ -143,15 +150,30 @@ impl Registry {
         value: Value,
         current: &Object,
     ) -> Result<Next, Status> {
-        let Target { served, namespace, name } = target;
-        let writing = Writing { served, chain: self.chain(), actor, operation, namespace, name };
+        let Target {
+            served,
+            namespace,
+            name,
+        } = target;
+        let writing = Writing {
+            served,
+            chain: self.chain(),
+            actor,
+            operation,
+            namespace,
+            name,
+        };
         let mut settled = writing.update(value, current)?;
         let deleting = current.meta().deletion_timestamp.is_some();
         let free = deleting
             && prepare::draft(served, &settled)?.meta().finalizers.is_empty()
             && !served.kind().holds_deletion(&mut settled, actor.now);
         let draft = prepare::draft(served, &settled)?;
-        Ok(if free { Next::Goes(draft) } else { Next::Stays(draft) })
+        Ok(if free {
+            Next::Goes(draft)
+        } else {
+            Next::Stays(draft)
+        })
     }
 }
 
@@ -176,7 +198,10 @@ fn check_base(served: &Served, value: &Value, current: &Object, unconditional: b
         text => match text.parse::<u64>() {
             Ok(revision) if Revision(revision) == current.revision() => Ok(()),
             Ok(_) => Err(errors::modified(served.name, name)),
-            Err(_) => Err(invalid(text, "must be an unsigned integer, as the server gave it")),
+            Err(_) => Err(invalid(
+                text,
+                "must be an unsigned integer, as the server gave it",
+            )),
         },
     }
 }
@@ -188,7 +213,10 @@ async fn store_next(
     expect: Expect,
 ) -> Result<Arc<Object>, StoreError> {
     let Some(store) = target.served.store() else {
-        return Err(StoreError::Unavailable(format!("{} is not stored", target.served.name)));
+        return Err(StoreError::Unavailable(format!(
+            "{} is not stored",
+            target.served.name
+        )));
     };
     let (verb, object, last) = match next {
         Next::Stays(draft) => (Verb::Update, Some(draft), None),
@@ -198,7 +226,14 @@ async fn store_next(
         Operation::Subresource(name) => name,
         Operation::Create | Operation::Update => "",
     };
-    let step = Step { verb, key: target.key(), subresource, object, expect, guards: Vec::new() };
+    let step = Step {
+        verb,
+        key: target.key(),
+        subresource,
+        object,
+        expect,
+        guards: Vec::new(),
+    };
     let object = apply_one(store, step).await?;
     // The store keeps what was there before; the client sees what it wrote, at the revision of the removal.
     Ok(last.map_or(object.clone(), |draft| Arc::new(draft.at(object.revision()))))
@@ -209,7 +244,9 @@ pub(crate) async fn apply_one(store: &Arc<dyn Store>, step: Step) -> Result<Arc<
     let applied = store.apply(vec![step]).await?;
     match applied.into_iter().next() {
         Some(Applied { object, .. }) => Ok(object),
-        None => Err(StoreError::Unavailable("the storage answered for no step".to_owned())),
+        None => Err(StoreError::Unavailable(
+            "the storage answered for no step".to_owned(),
+        )),
     }
 }
 
@@ -224,11 +261,21 @@ struct NameDraw {
 impl NameDraw {
     fn of(value: &mut Value) -> Result<Self, Status> {
         if !system::text(value, "resourceVersion").is_empty() {
-            return Err(Status::bad_request("resourceVersion should not be set on objects to be created"));
+            return Err(Status::bad_request(
+                "resourceVersion should not be set on objects to be created",
+            ));
         }
         let requested = system::text(value, "name").to_owned();
-        let prefix = if requested.is_empty() { system::text(value, "generateName") } else { "" };
-        Ok(Self { prefix: prefix.to_owned(), requested, attempt: 0 })
+        let prefix = if requested.is_empty() {
+            system::text(value, "generateName")
+        } else {
+            ""
+        };
+        Ok(Self {
+            prefix: prefix.to_owned(),
+            requested,
+            attempt: 0,
+        })
     }
 
     fn generated(&self) -> bool {

@@ -16,6 +16,7 @@ use super::frame::{EventType, Framer};
 use crate::errors;
 use crate::list_body::CHUNK;
 use crate::options::ListOptions;
+use crate::registry::Served;
 use crate::selection::Selection;
 
 /// How often a bookmark is sent, and how long before the end the last one.
@@ -27,15 +28,22 @@ const BATCH: usize = 256;
 
 /// How a watch begins.
 pub(super) enum Start {
-    Running { initial: Option<Collection>, watch: Box<dyn Watch> },
-    Failed(Status),
+    Running {
+        initial: Option<Collection>,
+        watch: Box<dyn Watch>,
+    },
+    Failed(Box<Status>),
 }
 
 enum Phase {
     /// Objects that were there before the watch.
-    Initial { items: std::vec::IntoIter<Arc<Object>>, revision: Revision, watch: Box<dyn Watch> },
+    Initial {
+        items: std::vec::IntoIter<Arc<Object>>,
+        revision: Revision,
+        watch: Box<dyn Watch>,
+    },
     Live(Box<dyn Watch>),
-    Failed(Status),
+    Failed(Box<Status>),
     Over,
 }
 
@@ -65,15 +73,29 @@ impl Feed {
         let phase = match start {
             Start::Failed(status) => Phase::Failed(status),
             Start::Running { initial: None, watch } => Phase::Live(watch),
-            Start::Running { initial: Some(collection), watch } => {
-                let items = collection.iter(selection.namespace(), None).map(|(_, object)| object);
-                let items: Vec<_> = items.filter(|object| selection.matches(object)).cloned().collect();
-                Phase::Initial { items: items.into_iter(), revision: collection.revision, watch }
+            Start::Running {
+                initial: Some(collection),
+                watch,
+            } => {
+                let items = present(&collection, &selection, framer.served());
+                Phase::Initial {
+                    items: items.into_iter(),
+                    revision: collection.revision,
+                    watch,
+                }
             }
         };
         let announce_end = options.bookmarks && options.send_initial_events == Some(true);
         let bookmarks = options.bookmarks.then(|| next_bookmark(now, deadline));
-        Self { phase, framer, selection, bookmarks, announce_end, deadline, shutdown }
+        Self {
+            phase,
+            framer,
+            selection,
+            bookmarks,
+            announce_end,
+            deadline,
+            shutdown,
+        }
     }
 
     /// The next bytes; `None` at the end.
@@ -82,7 +104,11 @@ impl Feed {
             match std::mem::replace(&mut self.phase, Phase::Over) {
                 Phase::Over => return None,
                 Phase::Failed(status) => return Some(Framer::error(&status)),
-                Phase::Initial { items, revision, watch } => {
+                Phase::Initial {
+                    items,
+                    revision,
+                    watch,
+                } => {
                     if let Some(chunk) = self.initial(items, revision, watch) {
                         return Some(chunk);
                     }
@@ -112,7 +138,11 @@ impl Feed {
             };
             self.framer.event(EventType::Added, &object, &mut out);
         }
-        self.phase = Phase::Initial { items, revision, watch };
+        self.phase = Phase::Initial {
+            items,
+            revision,
+            watch,
+        };
         Some(out.into())
     }
 
@@ -146,8 +176,14 @@ impl Feed {
     fn chunk(&mut self, events: &[Arc<Event>]) -> Bytes {
         let mut out = Vec::new();
         for (index, event) in events.iter().enumerate() {
-            let Some((kind, object)) = self.seen(event) else { continue };
-            let shared = if kind == unfiltered(event) { self.framer.shared(event, kind, &object) } else { None };
+            let Some((kind, object)) = self.seen(event) else {
+                continue;
+            };
+            let shared = if kind == unfiltered(event) {
+                self.framer.shared(event, kind, &object)
+            } else {
+                None
+            };
             match shared {
                 // Alone, the frame is sent as it is.
                 Some(frame) if out.is_empty() && index + 1 == events.len() => return frame,
@@ -161,7 +197,11 @@ impl Feed {
     /// What `event` is to this watcher: an object that leaves the selection is deleted, one that enters it added.
     fn seen(&self, event: &Event) -> Option<(EventType, Arc<Object>)> {
         let change = &event.change;
-        if self.selection.namespace().is_some_and(|namespace| *namespace != *change.key.namespace) {
+        if self
+            .selection
+            .namespace()
+            .is_some_and(|namespace| *namespace != *change.key.namespace)
+        {
             return None;
         }
         let everything = self.selection.is_everything();
@@ -172,11 +212,30 @@ impl Feed {
             (None, None) => None,
             (None, Some(new)) => Some((EventType::Added, Arc::clone(new))),
             (Some(_), Some(new)) => Some((EventType::Modified, Arc::clone(new))),
-            (Some(old), None) if old.revision() == change.revision => Some((EventType::Deleted, Arc::clone(old))),
+            (Some(old), None) if old.revision() == change.revision => {
+                Some((EventType::Deleted, Arc::clone(old)))
+            }
             // What it was, at the revision at which it left.
             (Some(old), None) => Some((EventType::Deleted, Arc::new(old.draft().at(change.revision)))),
         }
     }
+}
+
+/// The selected objects that are there.
+fn present(collection: &Collection, selection: &Selection, served: &Served) -> Vec<Arc<Object>> {
+    let fits = |object: &&Arc<Object>| selection.matches(object);
+    if let Some((namespace, name)) = selection.single(served) {
+        return collection
+            .get(namespace, name)
+            .filter(fits)
+            .cloned()
+            .into_iter()
+            .collect();
+    }
+    let items = collection
+        .iter(selection.namespace(), None)
+        .map(|(_, object)| object);
+    items.filter(fits).cloned().collect()
 }
 
 /// What `event` is to a watcher of everything.
@@ -190,6 +249,9 @@ fn unfiltered(event: &Event) -> EventType {
 
 /// A minute from now, but at the latest shortly before the end.
 fn next_bookmark(now: Instant, deadline: Instant) -> Instant {
-    let last = deadline.checked_sub(LAST_BOOKMARK).filter(|last| *last > now).unwrap_or(deadline);
+    let last = deadline
+        .checked_sub(LAST_BOOKMARK)
+        .filter(|last| *last > now)
+        .unwrap_or(deadline);
     (now + BOOKMARK_EVERY).min(last)
 }

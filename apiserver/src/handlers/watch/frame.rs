@@ -38,7 +38,11 @@ const INITIAL_EVENTS_END: &str = "k8s.io/initial-events-end";
 
 enum Form {
     Objects(View),
-    Table { version: MetaVersion, include: Include, headed: bool },
+    Table {
+        version: MetaVersion,
+        include: Include,
+        headed: bool,
+    },
 }
 
 /// Writes the events of one watch.
@@ -51,12 +55,18 @@ pub(super) struct Framer {
 impl Framer {
     pub(super) fn new(cx: &Cx<'_>, accepted: Accepted) -> Result<Self, Status> {
         let form = match accepted.shape {
-            Shape::Table(version) => {
-                Form::Table { version, include: Include::parse(&cx.request.info.query)?, headed: false }
-            }
+            Shape::Table(version) => Form::Table {
+                version,
+                include: Include::parse(&cx.request.info.query)?,
+                headed: false,
+            },
             shape => Form::Objects(View::of(shape)),
         };
-        Ok(Self { served: Arc::clone(cx.served), clock: Arc::clone(cx.state.registry.clock()), form })
+        Ok(Self {
+            served: Arc::clone(cx.served),
+            clock: Arc::clone(cx.state.registry.clock()),
+            form,
+        })
     }
 
     pub(super) fn served(&self) -> &Served {
@@ -110,7 +120,13 @@ impl Framer {
         out.extend_from_slice(br#"{"type":"BOOKMARK","object":"#);
         if let Form::Table { .. } = self.form {
             let form = self.open_table(revision, out);
-            let blank: Vec<_> = self.served.kind().columns().iter().map(|_| meta::Cell::Value(Value::Null)).collect();
+            let blank: Vec<_> = self
+                .served
+                .kind()
+                .columns()
+                .iter()
+                .map(|_| meta::Cell::Value(Value::Null))
+                .collect();
             form.cells(&blank, out);
             out.extend_from_slice(object.as_bytes());
             out.extend_from_slice(b"}]}");
@@ -130,10 +146,23 @@ impl Framer {
     /// The table up to its one row. Only the first one of a watch says the columns.
     fn open_table(&mut self, revision: Revision, out: &mut Vec<u8>) -> TableForm {
         let now = self.clock.now();
-        let Form::Table { version, include, headed } = &mut self.form else {
-            return TableForm { version: MetaVersion::V1, include: Include::Metadata, now };
+        let Form::Table {
+            version,
+            include,
+            headed,
+        } = &mut self.form
+        else {
+            return TableForm {
+                version: MetaVersion::V1,
+                include: Include::Metadata,
+                now,
+            };
         };
-        let form = TableForm { version: *version, include: *include, now };
+        let form = TableForm {
+            version: *version,
+            include: *include,
+            now,
+        };
         let columns: &[u8] = if *headed { b"null" } else { &self.served.columns };
         *headed = true;
         let metadata = json!({"resourceVersion": revision.to_string()}).to_string();

@@ -1,0 +1,197 @@
+//! In-process writes.
+
+use meta::Key;
+use storage::{Guard, Source, Verb};
+
+use super::*;
+use crate::registry::InternalWrite;
+
+const RESOURCE: GroupResource = GroupResource::new(toys::GROUP, "widgets");
+
+fn write(verb: Verb, name: &str, subresource: &'static str, object: Value) -> InternalWrite {
+    InternalWrite {
+        verb,
+        key: Key::new(RESOURCE, "default", name),
+        subresource,
+        object,
+        base: None,
+    }
+}
+
+fn robot() -> UserInfo {
+    UserInfo {
+        name: "robot".to_owned(),
+        ..UserInfo::default()
+    }
+}
+
+async fn commit(
+    client: &Client,
+    writes: Vec<InternalWrite>,
+    guards: Vec<Guard>,
+) -> Result<Vec<Arc<meta::Object>>, Status> {
+    client
+        .api
+        .registry()
+        .commit(&robot(), writes, guards, false)
+        .await
+}
+
+fn ready(name: &str) -> Value {
+    let mut value = widget(name);
+    value["status"] = json!({"phase": "Ready"});
+    value
+}
+
+#[tokio::test]
+async fn later_writes_of_a_list_see_the_earlier_ones() {
+    let client = Client::new();
+    let writes = vec![
+        write(Verb::Create, "a", "", widget("a")),
+        write(Verb::Update, "a", "status", ready("a")),
+        write(Verb::Create, "b", "", widget("b")),
+        write(Verb::Delete, "b", "", Value::Null),
+    ];
+    let objects = commit(&client, writes, Vec::new()).await.unwrap();
+    assert_eq!(objects.len(), 4);
+    let stored = client.get(&at("a")).await.expect(200);
+    assert_eq!(
+        (
+            &stored["status"]["phase"],
+            &stored["metadata"]["annotations"]["creator"]
+        ),
+        (&json!("Ready"), &json!("robot"))
+    );
+    assert_eq!(*objects[1].value().as_ref(), stored);
+    client.get(&at("b")).await.refusal(404, "NotFound");
+}
+
+#[tokio::test]
+async fn a_refusal_anywhere_leaves_nothing_behind() {
+    let client = Client::new();
+    client.widget("old").await;
+    let mut invalid = widget("c");
+    invalid["spec"]["size"] = json!(11);
+    for (last, code) in [
+        (write(Verb::Create, "c", "", invalid), 422),
+        (write(Verb::Create, "forbidden", "", widget("forbidden")), 403),
+        (write(Verb::Create, "old", "", widget("old")), 409),
+        (write(Verb::Update, "nobody", "", widget("nobody")), 404),
+        (write(Verb::Update, "old", "", json!([])), 400),
+        (
+            write(
+                Verb::Update,
+                "old",
+                "",
+                json!({"apiVersion": "toys.example.com/v7"}),
+            ),
+            400,
+        ),
+        (
+            InternalWrite {
+                base: Some(Revision(1)),
+                ..write(Verb::Update, "old", "", widget("old"))
+            },
+            409,
+        ),
+    ] {
+        let writes = vec![write(Verb::Create, "a", "", widget("a")), last];
+        assert_eq!(commit(&client, writes, Vec::new()).await.unwrap_err().code, code);
+        client.get(&at("a")).await.refusal(404, "NotFound");
+    }
+}
+
+#[tokio::test]
+async fn guards_and_fences_are_conflicts() {
+    let client = Client::new();
+    client.widget("demand").await;
+    let revision = client.toys.store.revision();
+    let key = Key::new(RESOURCE, "default", "demand");
+    let fence = Guard::Fence {
+        name: "seeds/eu-1".into(),
+        not_after: revision,
+    };
+    let guards = vec![
+        Guard::Unchanged {
+            key: key.clone(),
+            revision,
+        },
+        fence.clone(),
+    ];
+    commit(&client, vec![write(Verb::Create, "a", "", widget("a"))], guards)
+        .await
+        .unwrap();
+    let late = commit(
+        &client,
+        vec![write(Verb::Create, "b", "", widget("b"))],
+        vec![fence],
+    )
+    .await
+    .unwrap_err();
+    assert_eq!((late.code, late.reason.as_str()), (409, "Conflict"));
+    assert!(late.message.contains("seeds/eu-1"), "{}", late.message);
+    client
+        .merge(&at("demand"), &json!({"spec": {"size": 2}}))
+        .await
+        .expect(200);
+    let moved = vec![Guard::Unchanged { key, revision }];
+    let late = commit(&client, vec![write(Verb::Create, "b", "", widget("b"))], moved)
+        .await
+        .unwrap_err();
+    assert!(
+        late.message.contains("\"demand\"") && late.message.contains("has been modified"),
+        "{}",
+        late.message
+    );
+    client.get(&at("b")).await.refusal(404, "NotFound");
+}
+
+#[tokio::test]
+async fn a_dry_run_inside_stores_nothing() {
+    let client = Client::new();
+    let writes = vec![
+        write(Verb::Create, "a", "", widget("a")),
+        write(Verb::Update, "a", "status", ready("a")),
+    ];
+    let objects = client
+        .api
+        .registry()
+        .commit(&robot(), writes, Vec::new(), true)
+        .await
+        .unwrap();
+    assert_eq!(objects[1].value()["status"]["phase"], "Ready");
+    client.get(&at("a")).await.refusal(404, "NotFound");
+}
+
+#[tokio::test]
+async fn handlers_can_get_and_list() {
+    let client = Client::new();
+    client.widget("a").await;
+    let registry = client.api.registry();
+    assert_eq!(
+        registry
+            .get(&Key::new(RESOURCE, "default", "a"))
+            .await
+            .unwrap()
+            .meta()
+            .name,
+        "a"
+    );
+    assert_eq!(
+        registry
+            .get(&Key::new(RESOURCE, "default", "b"))
+            .await
+            .unwrap_err()
+            .code,
+        404
+    );
+    assert_eq!(registry.list(RESOURCE).await.unwrap().items.len(), 1);
+    assert_eq!(
+        registry
+            .list(GroupResource::new("x", "y"))
+            .await
+            .unwrap_err()
+            .code,
+        404
+    );
+}

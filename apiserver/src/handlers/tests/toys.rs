@@ -1,0 +1,375 @@
+//! Toy kinds that between them use every switch of the library.
+
+use std::sync::{Arc, OnceLock};
+
+use admission::{Chain, Denied, Operation as Admitted, Plugin, Request};
+use async_trait::async_trait;
+use meta::kind::{ALL_VERBS, Operation, SelectableField, Write};
+use meta::{
+    Cell, Column, FieldError, GroupResource, Kind, KindInfo, Object, Revision, Schema, Scope, Status,
+};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use storage::{Limits, MemoryStore};
+
+use crate::call::{Call, ListQuery, Reply, Rows};
+use crate::decode::BodyDecoder;
+use crate::registry::Registry;
+use crate::resource::{Backing, Computed, Group, Resource, Subresource, SubresourceHandler};
+
+pub(super) const GROUP: &str = "toys.example.com";
+
+#[derive(Serialize, Deserialize, JsonSchema)]
+struct WidgetBody {
+    /// What is wanted.
+    spec: Option<WidgetSpec>,
+    /// What is.
+    status: Option<WidgetStatus>,
+}
+
+#[derive(Serialize, Deserialize, JsonSchema)]
+struct WidgetSpec {
+    /// The color.
+    color: Option<String>,
+    /// The size, 1 to 10.
+    #[schemars(range(min = 1, max = 10))]
+    size: Option<i64>,
+    /// Filled in.
+    #[schemars(extend("default" = "round"))]
+    shape: Option<String>,
+}
+
+#[derive(Serialize, Deserialize, JsonSchema)]
+struct WidgetStatus {
+    /// How it is doing.
+    phase: Option<String>,
+}
+
+#[derive(Serialize, Deserialize, JsonSchema)]
+struct GadgetBody {
+    /// The parts.
+    #[schemars(extend("x-kubernetes-patch-strategy" = "merge", "x-kubernetes-patch-merge-key" = "name"))]
+    parts: Option<Vec<Part>>,
+}
+
+#[derive(Serialize, Deserialize, JsonSchema)]
+struct Part {
+    /// Which.
+    name: String,
+    /// How many.
+    count: Option<i64>,
+}
+
+/// A kind made of its parts.
+pub(super) struct Toy {
+    info: KindInfo,
+    schema: fn() -> Schema,
+    made: OnceLock<Schema>,
+    selectable: &'static [SelectableField],
+    columns: Vec<Column>,
+}
+
+impl Toy {
+    fn new(kind: &'static str, plural: &'static str, scope: Scope, schema: fn() -> Schema) -> Self {
+        let info = KindInfo {
+            group: GROUP,
+            versions: &["v1", "v1beta1"],
+            storage_version: "v1",
+            kind,
+            plural,
+            singular: "",
+            short_names: &[],
+            categories: &[],
+            scope,
+            verbs: ALL_VERBS,
+            status: false,
+            unconditional_update: false,
+            strategic: false,
+        };
+        let columns = vec![Column::NAME, Column::text("Color", "The color"), Column::AGE];
+        Self {
+            info,
+            schema,
+            made: OnceLock::new(),
+            selectable: &[],
+            columns,
+        }
+    }
+}
+
+fn color(value: &Value) -> String {
+    value["spec"]["color"].as_str().unwrap_or_default().to_owned()
+}
+
+const COLOR: &[SelectableField] = &[SelectableField {
+    path: "spec.color",
+    read: color,
+}];
+
+impl Kind for Toy {
+    fn info(&self) -> &KindInfo {
+        &self.info
+    }
+
+    fn schema(&self, _: &str) -> &Schema {
+        self.made.get_or_init(self.schema)
+    }
+
+    fn prepare(&self, write: &Write<'_>, new: &mut Value) {
+        if write.operation == Operation::Create && self.info.status {
+            new["status"] = json!({"phase": "Pending"});
+        }
+    }
+
+    fn validate(&self, write: &Write<'_>, new: &Value) -> Vec<FieldError> {
+        let mut errors = Vec::new();
+        if new["spec"]["color"] == "ultraviolet" {
+            errors.push(FieldError::invalid(
+                "spec.color",
+                "ultraviolet",
+                "must be visible",
+            ));
+        }
+        if let Operation::Subresource("paint") = write.operation
+            && write
+                .old
+                .is_some_and(|old| old["spec"]["size"] != new["spec"]["size"])
+        {
+            errors.push(FieldError::forbidden(
+                "spec.size",
+                "painting does not change the size",
+            ));
+        }
+        errors
+    }
+
+    fn columns(&self) -> &[Column] {
+        &self.columns
+    }
+
+    fn row(&self, object: &Object) -> Vec<Cell> {
+        let meta = object.meta();
+        vec![
+            meta.name.as_str().into(),
+            color(object.value()).into(),
+            Cell::Age(meta.creation_timestamp),
+        ]
+    }
+
+    fn selectable(&self) -> &'static [SelectableField] {
+        self.selectable
+    }
+
+    fn holds_deletion(&self, object: &mut Value, _: meta::Timestamp) -> bool {
+        let held = object["spec"]["hold"] == true;
+        if held {
+            object["status"] = json!({"phase": "Terminating"});
+        }
+        held
+    }
+}
+
+/// Everything the tests look behind.
+pub(in crate::handlers) struct Toys {
+    pub(super) store: Arc<MemoryStore>,
+    pub(super) shadows: Arc<MemoryStore>,
+}
+
+impl Toys {
+    pub(super) fn new(limits: Limits) -> Self {
+        Self {
+            store: Arc::new(MemoryStore::new(Revision(100), limits)),
+            shadows: Arc::new(MemoryStore::new(Revision(1000), limits)),
+        }
+    }
+
+    pub(super) fn chain(&self) -> Chain {
+        Chain::new(vec![Arc::new(Police)])
+    }
+
+    pub(super) fn groups(&self, registry: &Arc<Registry>) -> Vec<Group> {
+        let mut widget = Toy::new("Widget", "widgets", Scope::Namespaced, Schema::of::<WidgetBody>);
+        widget.info.status = true;
+        widget.selectable = COLOR;
+        let mut gadget = Toy::new("Gadget", "gadgets", Scope::Cluster, Schema::of::<GadgetBody>);
+        gadget.info.unconditional_update = true;
+        gadget.info.strategic = true;
+        let mut shadow = Toy::new("Shadow", "shadows", Scope::Namespaced, Schema::of::<WidgetBody>);
+        shadow.info.verbs = &["get", "list", "watch"];
+        let mut review = Toy::new("Review", "reviews", Scope::Cluster, Schema::of::<WidgetBody>);
+        review.info.verbs = &["create", "get", "list"];
+        review.selectable = COLOR;
+        let paint = Subresource {
+            name: "paint",
+            group: "",
+            version: "",
+            kind: "Widget",
+            verbs: &["get", "patch", "update"],
+            schema: None,
+            handler: Arc::new(Paint(Arc::clone(registry))),
+        };
+        let report = Subresource {
+            name: "report",
+            group: GROUP,
+            version: "v1",
+            kind: "Report",
+            verbs: &["get", "create"],
+            schema: Some(Arc::new(Schema::of::<WidgetBody>())),
+            handler: Arc::new(Report),
+        };
+        let stored = |kind: Toy, subresources| Resource {
+            kind: Arc::new(kind),
+            backing: Backing::Stored(self.store.clone()),
+            subresources,
+        };
+        let resources = vec![
+            stored(widget, vec![paint, report]),
+            stored(gadget, Vec::new()),
+            Resource {
+                kind: Arc::new(shadow),
+                backing: Backing::Projected(self.shadows.clone()),
+                subresources: Vec::new(),
+            },
+            Resource {
+                kind: Arc::new(review),
+                backing: Backing::Computed(Arc::new(Reviews)),
+                subresources: Vec::new(),
+            },
+        ];
+        vec![Group {
+            name: GROUP,
+            resources,
+        }]
+    }
+}
+
+/// Stamps who creates, refuses what is called `forbidden`, and guards what is called `guarded` from deletion.
+struct Police;
+
+impl Plugin for Police {
+    fn name(&self) -> &'static str {
+        "Police"
+    }
+
+    fn handles(&self, request: &Request<'_>) -> bool {
+        request.resource.group == GROUP
+    }
+
+    fn mutate(
+        &self,
+        request: &Request<'_>,
+        object: &mut Value,
+        warnings: &mut Vec<String>,
+    ) -> Result<(), Denied> {
+        if request.operation == Admitted::Create {
+            object["metadata"]["annotations"]["creator"] = request.user.name.as_str().into();
+        }
+        if object["spec"]["color"] == "pink" {
+            warnings.push("pink fades".to_owned());
+        }
+        Ok(())
+    }
+
+    fn validate(
+        &self,
+        request: &Request<'_>,
+        object: Option<&Value>,
+        _: &mut Vec<String>,
+    ) -> Result<(), Denied> {
+        if object.is_some_and(|object| object["metadata"]["name"] == "forbidden") {
+            return Err(Denied::Forbidden("that name is taboo".to_owned()));
+        }
+        if request.operation == Admitted::Delete && request.name == "guarded" {
+            return Err(Denied::Forbidden("it is guarded".to_owned()));
+        }
+        Ok(())
+    }
+}
+
+/// `widgets/paint`: the widget itself, under rules of its own.
+struct Paint(Arc<Registry>);
+
+fn key(call: &Call) -> meta::Key {
+    meta::Key::new(GroupResource::new(GROUP, "widgets"), &call.namespace, &call.name)
+}
+
+#[async_trait]
+impl SubresourceHandler for Paint {
+    async fn get(&self, call: &Call) -> Result<Reply, Status> {
+        self.0.get(&key(call)).await.map(Reply::Object)
+    }
+
+    async fn update(&self, call: &Call, body: Value) -> Result<Reply, Status> {
+        let guards = Vec::new();
+        let object = self
+            .0
+            .update_subresource(&call.user, &key(call), "paint", body, guards, call.dry_run)
+            .await;
+        object.map(Reply::Object)
+    }
+}
+
+/// `widgets/report`: made on the spot, with rows of its own.
+struct Report;
+
+#[async_trait]
+impl SubresourceHandler for Report {
+    async fn get(&self, call: &Call) -> Result<Reply, Status> {
+        let metadata = json!({"name": call.name, "namespace": call.namespace});
+        let value = json!({"apiVersion": "toys.example.com/v1", "kind": "Report", "metadata": metadata});
+        let columns = vec![Column::text("Part", "The part")];
+        let rows = vec![vec!["a".into()], vec!["b".into()]];
+        Ok(Reply::Table(value, Rows { columns, rows }))
+    }
+
+    async fn create(&self, _: &Call, body: Value) -> Result<Reply, Status> {
+        Ok(Reply::Value(body))
+    }
+}
+
+/// Ten reviews, made on the spot.
+struct Reviews;
+
+fn review(index: i64) -> Arc<Object> {
+    let value = json!({
+        "apiVersion": "toys.example.com/v1", "kind": "Review",
+        "metadata": {"name": format!("r{index}"), "labels": {"even": (index % 2 == 0).to_string()}},
+        "spec": {"size": index},
+    });
+    Arc::new(Object::new(&value, Revision(7)).unwrap())
+}
+
+#[async_trait]
+impl Computed for Reviews {
+    async fn get(&self, call: &Call) -> Result<Arc<Object>, Status> {
+        let index = call
+            .name
+            .strip_prefix('r')
+            .and_then(|text| text.parse().ok())
+            .filter(|index| *index < 10);
+        let missing = || Status::not_found(GroupResource::new(GROUP, "reviews"), &call.name);
+        index.map(review).ok_or_else(missing)
+    }
+
+    async fn list(&self, _: &Call, query: &ListQuery) -> Result<Vec<Arc<Object>>, Status> {
+        let count = if query.limit > 0 { query.limit.min(10) } else { 10 };
+        Ok((0..10).take(count).map(review).collect())
+    }
+
+    async fn create(&self, call: &Call, mut object: Value) -> Result<Reply, Status> {
+        object["status"] = json!({"phase": call.user.name});
+        Ok(Reply::Value(object))
+    }
+}
+
+/// A format of our own: JSON, backwards.
+pub(super) struct Reversed;
+
+impl BodyDecoder for Reversed {
+    fn decode(&self, bytes: &[u8]) -> Option<Result<Value, String>> {
+        let text: Vec<u8> = bytes.iter().rev().copied().collect();
+        text.starts_with(b"{")
+            .then(|| serde_json::from_slice(&text).map_err(|problem| problem.to_string()))
+    }
+}
