@@ -52,7 +52,7 @@ impl Default for Config {
     }
 }
 
-const API_VERSION: &str = "scheduler.config.gardener.cloud/v1alpha1";
+pub(crate) const API_VERSION: &str = "scheduler.config.gardener.cloud/v1alpha1";
 const KIND: &str = "SchedulerConfiguration";
 
 /// Parts that say how Gardener's own process runs; Berth has flags for that, so only their shape is judged.

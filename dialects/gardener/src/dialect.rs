@@ -54,6 +54,10 @@ impl Dialect for Gardener {
         vec![Arc::new(SeedNameGuard)]
     }
 
+    fn configuration_versions(&self) -> &'static [&'static str] {
+        &[crate::config::API_VERSION]
+    }
+
     fn validate_config(&self, spec: &Value, path: &str) -> Vec<FieldError> {
         Config::read(Some(spec), path).err().unwrap_or_default()
     }

@@ -330,7 +330,7 @@ fn all_nine_pairs_of_networks_must_be_disjoint() {
         with(plain(), "/spec/networking", ranges)
     };
     assert!(judge(&aws(), &own(0, DISJOINT[0])).is_empty());
-    for shoot in 0..3 {
+    for (shoot, name) in RANGES.iter().enumerate() {
         for (seed, range) in ["10.1.128.0/17", "10.2.0.0/16", "10.0.0.0/8"]
             .into_iter()
             .enumerate()
@@ -339,8 +339,7 @@ fn all_nine_pairs_of_networks_must_be_disjoint() {
             assert_eq!(
                 refused,
                 ["Networks/NetworksOverlap"],
-                "{} and {}",
-                RANGES[shoot],
+                "{name} and {}",
                 RANGES[seed]
             );
         }

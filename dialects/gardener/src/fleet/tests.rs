@@ -206,7 +206,7 @@ fn waiting_shoots_are_due_when_the_world_changes_for_them() {
 #[test]
 fn phases_come_from_the_object_alone() {
     let phase = |object: &Value| {
-        let view = fleet(&[object.clone()])
+        let view = fleet(std::slice::from_ref(object))
             .demand(&key(object), Timestamp::UNIX_EPOCH)
             .unwrap();
         (

@@ -129,7 +129,10 @@ fn nothing_suitable_is_told_with_counts() {
         0,
     );
     assert_eq!(ended(&fleet_of_three, &demand), expected);
-    assert_eq!(ended(&fleet(&[demand.clone()]), &demand).2, "there are no seeds");
+    assert_eq!(
+        ended(&fleet(std::slice::from_ref(&demand)), &demand).2,
+        "there are no seeds"
+    );
 }
 
 #[test]
@@ -171,7 +174,10 @@ fn the_newer_profile_reference_wins() {
         json!("NamespacedCloudProfile"),
     );
     let message = "NamespacedCloudProfile \"aws\" not found: only profiles of kind CloudProfile are read";
-    assert_eq!(ended(&fleet(&[namespaced.clone()]), &namespaced).2, message);
+    assert_eq!(
+        ended(&fleet(std::slice::from_ref(&namespaced)), &namespaced).2,
+        message
+    );
 }
 
 #[test]
