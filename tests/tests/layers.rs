@@ -1,0 +1,230 @@
+//! The layers of DESIGN.md section 2, held by a test: every dependency between crates of the workspace points downwards,
+//! and every source file keeps the rules of the house.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde_json::Value;
+
+/// The layers, lowest first. `dialect-*` stands for every dialect but the contract and the registry.
+const LAYERS: [&[&str]; 7] = [
+    &["meta"],
+    &["scheduling", "storage", "openapi", "certs", "admission"],
+    &["dialect-contract"],
+    &["dialect-*", "engine"],
+    &["dialect-registry", "apiserver"],
+    &["berth"],
+    &["deploy", "tests"],
+];
+
+/// What is forbidden although it points downwards: who, what, and why.
+const FORBIDDEN: [(&str, &str, &str); 6] = [
+    (
+        "dialect-*",
+        "storage",
+        "a dialect is pure: it never sees where objects come from",
+    ),
+    (
+        "dialect-contract",
+        "storage",
+        "a dialect is pure: it never sees where objects come from",
+    ),
+    ("apiserver", "dialect-*", "the server library knows no dialect"),
+    (
+        "apiserver",
+        "dialect-contract",
+        "the server library knows no dialect",
+    ),
+    (
+        "apiserver",
+        "scheduling",
+        "the server library knows nothing of scheduling",
+    ),
+    (
+        "apiserver",
+        "engine",
+        "the server library knows nothing of scheduling",
+    ),
+];
+
+/// HTTP belongs to apiserver and to what is above it.
+const HTTP: [&str; 6] = ["http", "http-body", "hyper", "hyper-util", "axum", "tower"];
+/// The crates that know no HTTP.
+const WITHOUT_HTTP: [&str; 4] = ["engine", "scheduling", "meta", "dialect-*"];
+
+/// The most lines a file may have.
+const LONGEST_FILE: usize = 600;
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .parent()
+        .expect("the crate stands in the workspace")
+        .to_owned()
+}
+
+/// Every crate of the workspace with its dependencies of all sorts: normal, build and dev.
+fn crates() -> BTreeMap<String, BTreeSet<String>> {
+    let output = Command::new(std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned()))
+        .args(["metadata", "--no-deps", "--format-version", "1", "--offline"])
+        .current_dir(root())
+        .output()
+        .expect("cargo can be run");
+    assert!(
+        output.status.success(),
+        "cargo metadata: {}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    let metadata: Value = serde_json::from_slice(&output.stdout).expect("cargo metadata writes JSON");
+    let name = |value: &Value| value["name"].as_str().expect("everything has a name").to_owned();
+    let packages = metadata["packages"].as_array().expect("a workspace has packages");
+    let dependencies = |package: &Value| {
+        package["dependencies"]
+            .as_array()
+            .expect("a list")
+            .iter()
+            .map(name)
+            .collect()
+    };
+    packages
+        .iter()
+        .map(|package| (name(package), dependencies(package)))
+        .collect()
+}
+
+/// The name of `krate` in the tables above.
+fn role(krate: &str) -> &str {
+    match krate {
+        "dialect-contract" | "dialect-registry" => krate,
+        other if other.starts_with("dialect-") => "dialect-*",
+        other => other,
+    }
+}
+
+fn layer(krate: &str) -> Option<usize> {
+    LAYERS.iter().position(|layer| layer.contains(&role(krate)))
+}
+
+/// Why `from` may not depend on `to`, if it may not.
+fn problem(from: &str, to: &str) -> Option<String> {
+    let (low, high) = (layer(to)?, layer(from)?);
+    if low >= high {
+        return Some(format!("{from} -> {to}: {to} is not in a lower layer"));
+    }
+    if role(from) == "scheduling" && to != "meta" {
+        return Some(format!("{from} -> {to}: scheduling uses meta only"));
+    }
+    let forbidden = FORBIDDEN
+        .iter()
+        .find(|(who, what, _)| *who == role(from) && *what == role(to));
+    forbidden.map(|(_, _, why)| format!("{from} -> {to}: {why}"))
+}
+
+#[test]
+fn every_dependency_points_to_a_lower_layer() {
+    let crates = crates();
+    let edges = crates
+        .iter()
+        .flat_map(|(from, all)| all.iter().map(move |to| (from.as_str(), to.as_str())));
+    let inside = edges.filter(|(_, to)| crates.contains_key(*to));
+    let problems: Vec<String> = inside.filter_map(|(from, to)| problem(from, to)).collect();
+    assert!(
+        problems.is_empty(),
+        "illegal dependencies (DESIGN.md section 2):\n{}",
+        problems.join("\n")
+    );
+}
+
+#[test]
+fn every_crate_has_a_layer() {
+    let without: Vec<String> = crates()
+        .into_keys()
+        .filter(|name| layer(name).is_none())
+        .collect();
+    assert!(without.is_empty(), "give these crates a layer: {without:?}");
+}
+
+#[test]
+fn only_the_server_and_what_is_above_it_knows_http() {
+    for (name, dependencies) in crates() {
+        if WITHOUT_HTTP.contains(&role(&name)) || role(&name) == "dialect-contract" {
+            let http: Vec<&String> = dependencies
+                .iter()
+                .filter(|other| HTTP.contains(&other.as_str()))
+                .collect();
+            assert!(http.is_empty(), "{name} uses {http:?}");
+        }
+    }
+}
+
+#[test]
+fn illegal_edges_would_be_seen() {
+    for (from, to) in [
+        ("meta", "storage"),
+        ("storage", "admission"),
+        ("dialect-ocm", "dialect-gardener"),
+        ("dialect-ocm", "storage"),
+        ("engine", "dialect-ocm"),
+        ("apiserver", "engine"),
+        ("apiserver", "dialect-contract"),
+        ("apiserver", "dialect-registry"),
+        ("dialect-contract", "engine"),
+        ("berth", "deploy"),
+    ] {
+        assert!(problem(from, to).is_some(), "{from} -> {to}");
+    }
+    for (from, to) in [
+        ("berth", "engine"),
+        ("engine", "storage"),
+        ("dialect-registry", "dialect-ocm"),
+        ("tests", "meta"),
+    ] {
+        assert_eq!(problem(from, to), None, "{from} -> {to}");
+    }
+}
+
+/// Every Rust file of the workspace's crates.
+fn sources() -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    let mut open = vec![root()];
+    while let Some(folder) = open.pop() {
+        for entry in std::fs::read_dir(&folder).expect("folders can be read") {
+            let path = entry.expect("entries can be read").path();
+            let name = path
+                .file_name()
+                .and_then(|name| name.to_str())
+                .unwrap_or_default();
+            if path.is_dir() {
+                if name != "target" && !name.starts_with('.') {
+                    open.push(path);
+                }
+            } else if path.extension().is_some_and(|extension| extension == "rs") {
+                found.push(path);
+            }
+        }
+    }
+    assert!(found.len() > 50, "the search went astray: {found:?}");
+    found
+}
+
+#[test]
+fn files_are_short_start_with_their_purpose_and_are_never_called_mod() {
+    let mut problems = Vec::new();
+    for path in sources() {
+        let text = std::fs::read_to_string(&path).expect("sources are text");
+        let shown = path.strip_prefix(root()).unwrap_or(&path).display();
+        if path.ends_with("mod.rs") {
+            problems.push(format!("{shown}: use <name>.rs beside <name>/ instead of mod.rs"));
+        }
+        if text.lines().count() > LONGEST_FILE {
+            problems.push(format!(
+                "{shown}: {} lines, more than {LONGEST_FILE}",
+                text.lines().count()
+            ));
+        }
+        if !text.starts_with("//!") {
+            problems.push(format!("{shown}: does not start with //! and what it is for"));
+        }
+    }
+    assert!(problems.is_empty(), "{}", problems.join("\n"));
+}
