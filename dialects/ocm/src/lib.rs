@@ -17,6 +17,8 @@ mod pipeline;
 mod policy;
 mod record;
 mod tally;
+#[cfg(test)]
+mod tests;
 mod writes;
 
 use std::sync::Arc;

@@ -49,7 +49,7 @@ pub(crate) struct File {
 type Group = (Arc<str>, Vec<Ix>);
 
 impl Plan {
-    /// Plans the objects for the clusters in `picked`, which is in rank order.
+    /// Plans the objects for the clusters in `picked`.
     pub(crate) fn make(
         hub: &Hub,
         fleet: &Fleet,
@@ -170,19 +170,21 @@ impl File {
     }
 }
 
-/// Divides `picked`, in rank order, into groups: the named ones take what they match and what none before took, the
-/// rest forms groups without a name; each is cut into pieces of the size asked for.
+/// Divides `picked` into groups: the named ones take what they match and what none before took, the rest forms groups
+/// without a name; each is cut, in name order, into pieces of the size asked for. In rank order a selection that Steady
+/// only now prefers would be divided anew, and deciding twice would change something.
 fn divide(fleet: &Fleet, groups: &Groups, picked: &[Ix]) -> Vec<Group> {
     let size = groups.size.of(picked.len());
+    // Candidates are numbered in name order.
     let mut rest = picked.to_vec();
+    rest.sort_unstable();
     let mut divided = Vec::new();
     let mut cut = |name: &Arc<str>, members: &[Ix]| {
-        for piece in members.chunks(size) {
-            let mut piece = piece.to_vec();
-            // Candidates are numbered in name order.
-            piece.sort_unstable();
-            divided.push((Arc::clone(name), piece));
-        }
+        divided.extend(
+            members
+                .chunks(size)
+                .map(|piece| (Arc::clone(name), piece.to_vec())),
+        );
     };
     for group in &groups.named {
         let (taken, left): (Vec<Ix>, Vec<Ix>) = rest.into_iter().partition(|&candidate| {

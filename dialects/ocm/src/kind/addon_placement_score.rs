@@ -1,14 +1,12 @@
 //! AddOnPlacementScore v1alpha1: scores of one cluster, pushed by anyone (seed "AddOnPlacementScore API", facts
 //! section 2).
 
-use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
-use meta::kind::{ALL_VERBS, Write, name_and_age};
-use meta::{Cell, Column, FieldError, Kind, KindInfo, Object, Schema, Scope, Timestamp};
+use meta::kind::{ALL_VERBS, name_and_age};
+use meta::{Cell, Column, Kind, KindInfo, Object, Schema, Scope, Timestamp};
 use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::Value;
 
 use super::Condition;
 use crate::names::GROUP;
@@ -42,6 +40,7 @@ pub(crate) struct AddOnPlacementScoreStatus {
 #[schemars(extend("required" = ["name"]))]
 pub(crate) struct ScoreItem {
     /// The name of the score.
+    #[schemars(length(min = 1))]
     pub(crate) name: String,
     /// The value, from -100 to 100; without one it is 0.
     #[schemars(range(min = -100, max = 100))]
@@ -75,29 +74,6 @@ impl Kind for AddOnPlacementScoreKind {
     fn schema(&self, _version: &str) -> &Schema {
         static SCHEMA: LazyLock<Schema> = LazyLock::new(Schema::of::<AddOnPlacementScore>);
         &SCHEMA
-    }
-
-    fn validate(&self, _write: &Write<'_>, new: &Value) -> Vec<FieldError> {
-        let scores = new.pointer("/status/scores").and_then(Value::as_array);
-        let mut seen = BTreeSet::new();
-        let mut errors = Vec::new();
-        for (index, score) in scores.into_iter().flatten().enumerate() {
-            let Some(name) = score.get("name").and_then(Value::as_str) else {
-                continue;
-            };
-            if name.is_empty() {
-                errors.push(FieldError::required(
-                    format!("status.scores[{index}].name"),
-                    "a score needs a name",
-                ));
-            } else if !seen.insert(name) {
-                errors.push(FieldError::duplicate(
-                    format!("status.scores[{index}].name"),
-                    name,
-                ));
-            }
-        }
-        errors
     }
 
     fn columns(&self) -> &[Column] {

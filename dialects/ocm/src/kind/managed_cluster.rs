@@ -27,7 +27,7 @@ pub(crate) struct ManagedCluster {
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct ManagedClusterSpec {
     /// Whether the hub accepts the agent of the cluster.
-    #[schemars(extend("default" = false))]
+    #[schemars(extend("x-default" = false))]
     pub(crate) hub_accepts_client: bool,
     /// How long the agent's lease lasts, in seconds.
     #[schemars(extend("default" = 60))]

@@ -17,7 +17,7 @@ use crate::names::GROUP;
 #[serde(default)]
 pub(crate) struct ManagedClusterSet {
     /// Which clusters belong to the set.
-    #[schemars(extend("default" = {"clusterSelector": {"selectorType": "ExclusiveClusterSetLabel"}}))]
+    #[schemars(extend("x-default" = {"clusterSelector": {"selectorType": "ExclusiveClusterSetLabel"}}))]
     pub(crate) spec: ManagedClusterSetSpec,
     /// What is known about the set.
     pub(crate) status: ManagedClusterSetStatus,
@@ -28,7 +28,7 @@ pub(crate) struct ManagedClusterSet {
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct ManagedClusterSetSpec {
     /// How clusters become members.
-    #[schemars(extend("default" = {"selectorType": "ExclusiveClusterSetLabel"}))]
+    #[schemars(extend("x-default" = {"selectorType": "ExclusiveClusterSetLabel"}))]
     pub(crate) cluster_selector: ClusterSelector,
     /// Namespaces the hub keeps on every cluster of the set.
     #[schemars(extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["name"]))]

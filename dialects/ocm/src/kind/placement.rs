@@ -49,7 +49,7 @@ pub(crate) struct DecisionGroupStatus {
     /// The names of the PlacementDecisions that list the clusters of the group.
     pub(crate) decisions: Vec<String>,
     /// How many clusters are in the group.
-    #[schemars(extend("default" = 0))]
+    #[schemars(extend("x-default" = 0))]
     pub(crate) cluster_count: i32,
 }
 
@@ -98,6 +98,17 @@ impl Kind for PlacementKind {
             .and_then(|spec| PlacementSpec::deserialize(spec).ok())
             .map(|spec| placement_rules::errors(&spec))
             .unwrap_or_default()
+    }
+
+    fn validate_name(&self, name: &str) -> Result<(), String> {
+        meta::name::dns_subdomain(name)?;
+        // The name becomes a label value on every PlacementDecision.
+        if name.len() > 63 {
+            return Err(
+                "must be no more than 63 characters: PlacementDecisions carry it as a label".to_owned(),
+            );
+        }
+        Ok(())
     }
 
     fn columns(&self) -> &[Column] {

@@ -1,0 +1,11 @@
+//! The dialect as others use it: objects folded in, decisions and writes out.
+
+mod conditions;
+mod due;
+mod groups;
+mod kinds;
+mod predicates;
+mod properties;
+mod scores;
+mod stories;
+mod world;

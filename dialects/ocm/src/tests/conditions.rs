@@ -1,0 +1,283 @@
+//! Outcomes, conditions, misconfiguration, deletion, and choices by name.
+
+use dialect_contract::{Inventory, Outcome, Phase};
+use meta::Key;
+use serde_json::{Value, json};
+
+use super::world::{World, binding, cluster, fleet, now, placement, wants};
+use crate::names::{BINDINGS, CLUSTERS};
+
+fn condition(world: &World, key: &Key, r#type: &str) -> (String, String, String) {
+    let decision = world.decide(key);
+    let list = world.hub.conditions(&decision);
+    let found = list.iter().find(|condition| condition["type"] == r#type).unwrap();
+    let text = |name: &str| found[name].as_str().unwrap().to_owned();
+    (text("status"), text("reason"), text("message"))
+}
+
+fn reason(world: &World, key: &Key) -> String {
+    condition(world, key, "PlacementSatisfied").1
+}
+
+#[test]
+fn the_first_rule_that_holds_gives_the_reason() {
+    let mut world = World::default();
+    let key = placement("ns", "p");
+    world.put(&wants("p", &json!({"numberOfClusters": 2})));
+    assert_eq!(reason(&world, &key), "NoManagedClusterSetBindings");
+    // A binding to a set that does not exist is none.
+    world.put(&binding("ns", "fleet"));
+    assert_eq!(reason(&world, &key), "NoManagedClusterSetBindings");
+    world.put(&json!({
+        "apiVersion": "cluster.open-cluster-management.io/v1beta2", "kind": "ManagedClusterSet",
+        "metadata": {"name": "fleet"}, "spec": {"clusterSelector": {"selectorType": "ExclusiveClusterSetLabel"}},
+    }));
+    assert_eq!(reason(&world, &key), "AllManagedClusterSetsEmpty");
+    world.edit(&key, |value| value["spec"]["clusterSets"] = json!(["other"]));
+    let (status, reason_token, message) = condition(&world, &key, "PlacementSatisfied");
+    assert_eq!(
+        (status.as_str(), reason_token.as_str()),
+        ("False", "NoIntersection")
+    );
+    assert!(
+        message.contains("(other)") && message.contains("(fleet)"),
+        "{message}"
+    );
+    world.edit(&key, |value| value["spec"]["clusterSets"] = json!(["fleet"]));
+    let mut leaving = cluster("a");
+    leaving["metadata"]["deletionTimestamp"] = json!("2021-10-28T08:59:00Z");
+    leaving["metadata"]["finalizers"] = json!(["x/y"]);
+    world.put(&leaving);
+    assert_eq!(reason(&world, &key), "AllManagedClusterSetsEmpty");
+    let mut tainted = cluster("b");
+    tainted["spec"]["taints"] = json!([{"key": "a", "effect": "NoSelect"}]);
+    world.put(&tainted);
+    let (_, reason_token, message) = condition(&world, &key, "PlacementSatisfied");
+    assert_eq!(reason_token, "NoManagedClusterMatched");
+    assert_eq!(
+        message,
+        "no cluster of the bound cluster sets fits: TaintToleration refuses 1"
+    );
+    world.put(&cluster("c"));
+    let (status, reason_token, message) = condition(&world, &key, "PlacementSatisfied");
+    assert_eq!(
+        (status.as_str(), reason_token.as_str()),
+        ("False", "NotAllDecisionsScheduled")
+    );
+    assert_eq!(message, "1 cluster decisions unscheduled");
+    assert_eq!(world.decide(&key).outcome, Outcome::Partial);
+    world.put(&cluster("d"));
+    assert_eq!(reason(&world, &key), "AllDecisionsScheduled");
+    world.edit(&key, |value| value["spec"]["numberOfClusters"] = json!(0));
+    assert_eq!(reason(&world, &key), "NoManagedClusterMatched");
+    let decision = world.decide(&key);
+    assert_eq!(
+        (decision.outcome, decision.reason),
+        (Outcome::Unschedulable, "NoManagedClusterMatched")
+    );
+}
+
+#[test]
+fn a_misconfigured_placement_keeps_its_decisions() {
+    let key = placement("ns", "p");
+    for (spec, message) in [
+        (
+            json!({"prioritizerPolicy": {"mode": "Most"}}),
+            ":spec.prioritizerPolicy.mode",
+        ),
+        (
+            json!({"prioritizerPolicy": {"configurations": [{"name": "Spread"}]}}),
+            ":there is no built-in",
+        ),
+        (json!({"numberOfClusters": -1}), ":numberOfClusters is -1"),
+        (
+            json!({"tolerations": [{"value": "x"}]}),
+            "TaintToleration:spec.tolerations[0]",
+        ),
+        (
+            json!({"predicates": [{"requiredClusterSelector": {"celSelector": {"celExpressions": ["1 +"]}}}]}),
+            "Predicate:spec.predicates[0].requiredClusterSelector.celSelector.celExpressions[0]: does not compile",
+        ),
+        (
+            json!({"predicates": [{"requiredClusterSelector": {"celSelector": {"celExpressions":
+                ["managedCluster.scores('default').size() > 0"]}}}]}),
+            "Predicate:spec.predicates[0].requiredClusterSelector.celSelector.celExpressions[0]: scores()",
+        ),
+        (
+            json!({"predicates": [{"requiredClusterSelector": {"labelSelector": {"matchExpressions":
+                [{"key": "a", "operator": "Near"}]}}}]}),
+            "Predicate:spec.predicates[0].requiredClusterSelector.labelSelector.matchExpressions[0]",
+        ),
+        (
+            json!({"decisionStrategy": {"groupStrategy": {"clustersPerDecisionGroup": "0%"}}}),
+            ":spec.decisionStrategy",
+        ),
+    ] {
+        let mut world = fleet(&["a", "b"]);
+        world.put(&wants("p", &json!({"numberOfClusters": 1})));
+        world.settle(&key);
+        world.edit(&key, |value| value["spec"] = spec.clone());
+        let decision = world.settle(&key);
+        assert_eq!(
+            (decision.outcome, decision.reason),
+            (Outcome::Invalid, "Misconfigured"),
+            "{spec}"
+        );
+        assert_eq!(world.bound(&key), ["a"], "{spec}");
+        let (status, token, text) = condition(&world, &key, "PlacementMisconfigured");
+        assert_eq!((status.as_str(), token.as_str()), ("True", "Misconfigured"));
+        assert!(text.starts_with(message), "{text}");
+        assert_eq!(reason(&world, &key), "NoManagedClusterMatched");
+        assert_eq!(world.get(&key)["status"]["numberOfSelectedClusters"], 1);
+        assert!(world.hub.writes(&world.decide(&key)).is_empty());
+        // Mended, it goes on where it was.
+        world.edit(&key, |value| value["spec"] = json!({"numberOfClusters": 1}));
+        world.settle(&key);
+        assert_eq!(
+            condition(&world, &key, "PlacementMisconfigured").1,
+            "Succeedconfigured"
+        );
+    }
+}
+
+#[test]
+fn filters_are_not_asked_about_their_configuration_without_a_cluster() {
+    let mut world = fleet(&[]);
+    world.put(&wants("p", &json!({"tolerations": [{"value": "x"}]})));
+    let key = placement("ns", "p");
+    assert_eq!(condition(&world, &key, "PlacementMisconfigured").0, "False");
+    assert_eq!(reason(&world, &key), "AllManagedClusterSetsEmpty");
+}
+
+#[test]
+fn deleted_and_disabled_placements_are_left_alone() {
+    let mut world = fleet(&["a"]);
+    let key = placement("ns", "p");
+    world.put(&wants("p", &json!({})));
+    world.settle(&key);
+    world.edit(&key, |value| {
+        value["metadata"]["annotations"] =
+            json!({"cluster.open-cluster-management.io/experimental-scheduling-disable": "true"});
+    });
+    world.put(&cluster("b"));
+    let decision = world.decide(&key);
+    assert_eq!(decision.outcome, Outcome::Ignored);
+    assert!(world.hub.writes(&decision).is_empty());
+    assert_eq!(world.hub.demand(&key, now()).unwrap().phase, Phase::Ignored);
+    world.edit(&key, |value| {
+        value["metadata"]["deletionTimestamp"] = json!("2021-10-28T08:59:00Z");
+        value["metadata"]["finalizers"] = json!(["x/y"]);
+    });
+    let decision = world.decide(&key);
+    assert_eq!(decision.outcome, Outcome::Released);
+    assert!(world.hub.writes(&decision).is_empty());
+    let report = serde_json::to_value(world.report(&decision)).unwrap();
+    assert_eq!(
+        report["changes"],
+        json!([{"action": "Unbind", "clusterName": "a"}])
+    );
+    assert_eq!(
+        report["message"],
+        "the placement is being deleted and lets go of a"
+    );
+    assert_eq!(world.hub.demand(&key, now()).unwrap().phase, Phase::Releasing);
+}
+
+#[test]
+fn chosen_targets_are_bound_or_refused_with_every_reason() {
+    let mut world = fleet(&["a", "b", "c"]);
+    let key = placement("ns", "p");
+    world.put(&wants(
+        "p",
+        &json!({"numberOfClusters": 2, "predicates": [
+            {"requiredClusterSelector": {"labelSelector": {"matchLabels": {"env": "prod"}}}},
+        ]}),
+    ));
+    for name in ["a", "b"] {
+        world.edit(&Key::new(CLUSTERS, "", name), |value| {
+            value["metadata"]["labels"]["env"] = json!("prod")
+        });
+    }
+    world.edit(&Key::new(CLUSTERS, "", "c"), |value| {
+        value["spec"]["taints"] = json!([{"key": "k", "value": "v", "effect": "NoSelect"}]);
+    });
+    let ask = |names: &[&str]| {
+        let names: Vec<String> = names.iter().map(|&name| name.to_owned()).collect();
+        world.ask(&key, now(), Some(&names))
+    };
+    let decision = ask(&["b"]).unwrap();
+    assert_eq!(world.picked(&decision), ["b"]);
+    assert_eq!(decision.outcome, Outcome::Partial);
+    let lines = |refused: Result<_, dialect_contract::Refused>| -> Vec<String> {
+        refused
+            .err()
+            .unwrap()
+            .errors
+            .iter()
+            .map(ToString::to_string)
+            .collect()
+    };
+    assert_eq!(
+        lines(ask(&["a", "x", "c"])),
+        [
+            "spec.targets[1]: Invalid value: \"x\": there is no ManagedCluster \"x\"",
+            "spec.targets[2]: Invalid value: \"c\": Predicate/PredicateMismatch: predicates[0] asks for labels env=prod; \
+             TaintToleration/Untolerated: the taint k=v:NoSelect is not tolerated",
+            "spec.targets: Too many: 3: must have at most 2 items",
+        ]
+    );
+    assert_eq!(
+        lines(ask(&["a", "a"])),
+        ["spec.targets[1]: Duplicate value: \"a\""]
+    );
+}
+
+#[test]
+fn demands_and_targets_are_shown_as_they_are() {
+    let mut world = fleet(&["a", "b"]);
+    let key = placement("ns", "p");
+    world.put(&wants("p", &json!({"numberOfClusters": 3})));
+    assert_eq!(world.hub.demand(&key, now()).unwrap().phase, Phase::Pending);
+    world.settle(&key);
+    let demand = world.hub.demand(&key, now()).unwrap();
+    assert_eq!((demand.phase, demand.wanted), (Phase::Partial, Some(3)));
+    assert_eq!(
+        demand
+            .placed
+            .iter()
+            .map(|placed| &*placed.cluster_name)
+            .collect::<Vec<_>>(),
+        ["a", "b"]
+    );
+    world.edit(&key, |value| value["spec"]["numberOfClusters"] = Value::Null);
+    assert_eq!(world.hub.demand(&key, now()).unwrap().phase, Phase::Bound);
+    world.edit(&Key::new(CLUSTERS, "", "b"), |value| {
+        value["metadata"]["labels"]["region"] = json!("eu");
+        value["spec"]["taints"] = json!([{"key": "k", "effect": "NoSelect"}]);
+        value["status"] = json!({
+            "conditions": [{"type": "ManagedClusterConditionAvailable", "status": "True", "message": "fine"}],
+            "clusterClaims": [{"name": "platform.open-cluster-management.io", "value": "AWS"}],
+        });
+    });
+    let target = world.hub.target(world.hub.candidate("b").unwrap(), now());
+    assert_eq!(
+        (target.ready, target.ready_reason, target.ready_message.as_str()),
+        ("True", "Available", "fine")
+    );
+    assert_eq!(
+        (target.region.as_str(), target.provider.as_str(), target.cordoned),
+        ("eu", "AWS", true)
+    );
+    assert_eq!(
+        (target.capacity[0].name, target.capacity[0].used),
+        ("decisions", 1)
+    );
+    let other = world.hub.target(world.hub.candidate("a").unwrap(), now());
+    assert_eq!((other.ready, other.ready_reason), ("Unknown", "ConditionMissing"));
+    world.delete(&Key::new(BINDINGS, "ns", "fleet"));
+    let decision = world.settle(&key);
+    assert_eq!(decision.reason, "NoManagedClusterSetBindings");
+    assert!(world.bound(&key).is_empty());
+    let report = serde_json::to_value(world.report(&decision)).unwrap();
+    assert_eq!(report["candidates"][0]["rejections"][0]["reason"], "NotInSet");
+}

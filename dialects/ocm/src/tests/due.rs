@@ -1,0 +1,102 @@
+//! Who is due after which change, and what cannot be read.
+
+use dialect_contract::{Affected, Inventory};
+use meta::Key;
+use serde_json::json;
+
+use super::world::{binding, cluster, fleet, placement, scores, wants};
+use crate::names::{BINDINGS, CLUSTERS, SETS};
+
+#[test]
+fn only_what_a_decision_can_tell_makes_placements_due() {
+    let mut world = fleet(&["a"]);
+    let key = placement("ns", "p");
+    let due = world.put(&wants("p", &json!({})));
+    let this = Affected::Some(vec![key.clone()]);
+    assert_eq!((&due.decide, &due.demands), (&this, &this));
+    let cluster_key = Key::new(CLUSTERS, "", "a");
+    let heartbeat = world.edit(&cluster_key, |value| {
+        value["status"] =
+            json!({"conditions": [{"type": "ManagedClusterConditionAvailable", "status": "True"}]});
+    });
+    assert_eq!(heartbeat.decide, Affected::None);
+    assert_eq!(heartbeat.targets.unwrap().len(), 1);
+    let labelled = world.edit(&cluster_key, |value| {
+        value["metadata"]["labels"]["x"] = json!("y")
+    });
+    assert_eq!(labelled.decide, this);
+    let moved = world.edit(&cluster_key, |value| {
+        value["metadata"]["labels"]["cluster.open-cluster-management.io/clusterset"] = json!("other");
+    });
+    assert_eq!(moved.decide, this);
+    let elsewhere = world.edit(&cluster_key, |value| {
+        value["metadata"]["labels"]["x"] = json!("z")
+    });
+    assert_eq!(elsewhere.decide, Affected::None);
+    assert_eq!(world.put(&cluster("b")).decide, this);
+    assert_eq!(world.delete(&Key::new(CLUSTERS, "", "b")).decide, this);
+    assert_eq!(
+        world.put(&scores("a", &json!([]), &json!(null))).decide,
+        Affected::None
+    );
+    assert_eq!(world.put(&binding("elsewhere", "fleet")).decide, Affected::None);
+    assert_eq!(world.delete(&Key::new(BINDINGS, "ns", "fleet")).decide, this);
+    assert_eq!(world.put(&binding("ns", "fleet")).decide, this);
+    assert_eq!(world.put(&binding("ns", "fleet")).decide, Affected::None);
+    let set = Key::new(SETS, "", "fleet");
+    let selecting = world.edit(&set, |value| {
+        value["spec"]["clusterSelector"] = json!({"selectorType": "LabelSelector", "labelSelector": {}});
+    });
+    assert_eq!(selecting.decide, this);
+    assert_eq!(world.picked(&world.decide(&key)), ["a"]);
+    let nobody = world.edit(&set, |value| {
+        value["spec"]["clusterSelector"] = json!({"selectorType": "LabelSelector"})
+    });
+    assert_eq!(nobody.decide, this);
+    assert!(world.picked(&world.decide(&key)).is_empty());
+    assert_eq!(world.delete(&set).decide, this);
+    assert_eq!(world.decide(&key).reason, "NoManagedClusterSetBindings");
+}
+
+#[test]
+fn what_cannot_be_read_is_listed_and_left_out() {
+    let mut world = fleet(&["a", "b"]);
+    let key = placement("ns", "p");
+    world.put(&wants("p", &json!({})));
+    world.edit(&Key::new(CLUSTERS, "", "b"), |value| {
+        value["spec"]["taints"] = json!("none")
+    });
+    assert_eq!(world.picked(&world.decide(&key)), ["a"]);
+    world.edit(&Key::new(CLUSTERS, "", "a"), |value| {
+        value["status"] = json!({"allocatable": {"cpu": "many"}, "capacity": {"cpu": "4"}});
+    });
+    let list: Vec<String> = world
+        .hub
+        .unusable()
+        .into_iter()
+        .map(|entry| entry.problem)
+        .collect();
+    assert_eq!(list.len(), 2);
+    assert!(list[0].contains("status.allocatable[cpu]"), "{}", list[0]);
+    assert!(list[1].contains("invalid type: string \"none\""), "{}", list[1]);
+    assert_eq!(world.hub.count(), 0);
+    world.put(&cluster("a"));
+    world.put(&cluster("b"));
+    assert!(world.hub.unusable().is_empty());
+    assert_eq!(world.picked(&world.decide(&key)), ["a", "b"]);
+}
+
+#[test]
+fn a_fork_changes_on_its_own() {
+    let mut world = fleet(&["a"]);
+    let key = placement("ns", "p");
+    world.put(&wants("p", &json!({})));
+    assert_eq!(world.hub.fleet().count(), 1);
+    let before = world.clone();
+    world.edit(&Key::new(CLUSTERS, "", "a"), |value| {
+        value["spec"]["taints"] = json!([{"key": "k", "effect": "NoSelect"}])
+    });
+    world.put(&cluster("b"));
+    assert_eq!(before.picked(&before.decide(&key)), ["a"]);
+    assert_eq!(world.picked(&world.decide(&key)), ["b"]);
+}

@@ -1,0 +1,264 @@
+//! A hub in memory: objects go in as JSON or YAML, decisions are made, writes are applied as an API server would.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use dialect_contract::{Ask, Decision, Due, Inventory, Refused, Report, Write, WriteVerb};
+use meta::{Change, GroupResource, Key, Object, Revision, Timestamp};
+use serde_json::{Value, json};
+
+use crate::inventory::Hub;
+use crate::names::{BINDINGS, CLUSTERS, DECISIONS, PLACEMENTS, SCORES, SETS};
+
+/// The instant tests decide at, unless they say otherwise: between the seed's scores and their end.
+pub(super) fn now() -> Timestamp {
+    "2021-10-28T09:00:00Z".parse().unwrap()
+}
+
+#[derive(Clone, Default)]
+pub(super) struct World {
+    pub(super) hub: Hub,
+    objects: BTreeMap<Key, Arc<Object>>,
+    revision: u64,
+}
+
+fn resource(kind: &str) -> Option<GroupResource> {
+    Some(match kind {
+        "ManagedCluster" => CLUSTERS,
+        "ManagedClusterSet" => SETS,
+        "ManagedClusterSetBinding" => BINDINGS,
+        "Placement" => PLACEMENTS,
+        "PlacementDecision" => DECISIONS,
+        "AddOnPlacementScore" => SCORES,
+        _ => return None,
+    })
+}
+
+pub(super) fn key_of(value: &Value) -> Option<Key> {
+    let text = |path: &str| value.pointer(path).and_then(Value::as_str).unwrap_or_default();
+    Some(Key::new(
+        resource(text("/kind"))?,
+        text("/metadata/namespace"),
+        text("/metadata/name"),
+    ))
+}
+
+/// The key of a Placement.
+pub(super) fn placement(namespace: &str, name: &str) -> Key {
+    Key::new(PLACEMENTS, namespace, name)
+}
+
+impl World {
+    /// Every object of `files`, which are YAML of many documents; kinds of other groups are left out.
+    pub(super) fn load(files: &[&str]) -> Self {
+        let mut world = Self::default();
+        for file in files {
+            let documents: Vec<Value> = serde_saphyr::from_multiple(file).unwrap();
+            for document in documents.iter().filter(|document| key_of(document).is_some()) {
+                world.put(document);
+            }
+        }
+        world
+    }
+
+    /// Stores `value` over what is there.
+    pub(super) fn put(&mut self, value: &Value) -> Due {
+        let key = key_of(value).unwrap();
+        let mut value = value.clone();
+        if value["metadata"]["uid"].is_null() {
+            value["metadata"]["uid"] = format!("uid-{key}").into();
+        }
+        self.revision += 1;
+        let object = Arc::new(Object::new(&value, Revision(self.revision)).unwrap());
+        let old = self.objects.insert(key.clone(), Arc::clone(&object));
+        self.hub.fold(&Change {
+            revision: Revision(self.revision),
+            key,
+            old,
+            new: Some(object),
+        })
+    }
+
+    /// Takes an object away.
+    pub(super) fn delete(&mut self, key: &Key) -> Due {
+        self.revision += 1;
+        let old = self.objects.remove(key);
+        assert!(old.is_some(), "{key} is not there");
+        self.hub.fold(&Change {
+            revision: Revision(self.revision),
+            key: key.clone(),
+            old,
+            new: None,
+        })
+    }
+
+    /// Changes an object in place.
+    pub(super) fn edit(&mut self, key: &Key, edit: impl FnOnce(&mut Value)) -> Due {
+        let mut value = self.objects[key].parse();
+        edit(&mut value);
+        self.put(&value)
+    }
+
+    pub(super) fn get(&self, key: &Key) -> Value {
+        self.objects[key].parse()
+    }
+
+    pub(super) fn decide_at(&self, placement: &Key, now: Timestamp) -> Decision {
+        self.ask(placement, now, None).unwrap()
+    }
+
+    pub(super) fn decide(&self, placement: &Key) -> Decision {
+        self.decide_at(placement, now())
+    }
+
+    pub(super) fn ask(
+        &self,
+        placement: &Key,
+        now: Timestamp,
+        chosen: Option<&[String]>,
+    ) -> Result<Decision, Refused> {
+        self.hub
+            .decide(&Ask {
+                demand: placement,
+                now,
+                seed: 0,
+                chosen,
+            })
+            .unwrap()
+    }
+
+    /// The names of the picked clusters, best first.
+    pub(super) fn picked(&self, decision: &Decision) -> Vec<String> {
+        decision
+            .solved
+            .picked
+            .iter()
+            .map(|&candidate| self.hub.cluster_name(candidate).to_string())
+            .collect()
+    }
+
+    pub(super) fn report(&self, decision: &Decision) -> Report {
+        dialect_contract::report::report("ocm", &self.hub, self.revision, decision)
+    }
+
+    /// Applies one write as an API server would: creates and main updates leave the status alone.
+    pub(super) fn apply(&mut self, write: &Write) -> Due {
+        let known = self.objects.get(&write.key).map(|object| object.parse());
+        if let Some(base) = write.base {
+            assert_eq!(self.objects[&write.key].revision(), base, "{}", write.key);
+        }
+        assert!(write.object["metadata"]["resourceVersion"].is_null());
+        let mut object = write.object.clone();
+        match (write.verb, write.subresource) {
+            (WriteVerb::Delete, _) => return self.delete(&write.key),
+            (WriteVerb::Create, _) => {
+                assert!(known.is_none(), "{} is there already", write.key);
+                object.as_object_mut().unwrap().remove("status");
+            }
+            (WriteVerb::Update, "status") => {
+                let status = object["status"].take();
+                object = known.unwrap();
+                object["status"] = status;
+            }
+            (WriteVerb::Update, _) => {
+                let known = known.unwrap();
+                object.as_object_mut().unwrap().remove("status");
+                if !known["status"].is_null() {
+                    object["status"] = known["status"].clone();
+                }
+            }
+        }
+        self.put(&object)
+    }
+
+    /// Decides and applies every write; gives the decision.
+    pub(super) fn settle(&mut self, placement: &Key) -> Decision {
+        let decision = self.decide(placement);
+        for write in self.hub.writes(&decision) {
+            self.apply(&write);
+        }
+        decision
+    }
+
+    /// The clusters the PlacementDecisions of `placement` list, by object name.
+    pub(super) fn listed(&self, placement: &Key) -> Vec<(String, Vec<String>)> {
+        let own = self.hub.own_decisions(placement);
+        own.iter()
+            .map(|decision| {
+                let names = decision.clusters.iter().map(|cluster| cluster.name.to_string());
+                (decision.object.meta().name.clone(), names.collect())
+            })
+            .collect()
+    }
+
+    /// Every listed cluster, sorted.
+    pub(super) fn bound(&self, placement: &Key) -> Vec<String> {
+        let mut all: Vec<String> = self
+            .listed(placement)
+            .into_iter()
+            .flat_map(|(_, names)| names)
+            .collect();
+        all.sort();
+        all
+    }
+}
+
+/// A cluster in the set `fleet`.
+pub(super) fn cluster(name: &str) -> Value {
+    json!({
+        "apiVersion": "cluster.open-cluster-management.io/v1", "kind": "ManagedCluster",
+        "metadata": {"name": name, "labels": {"cluster.open-cluster-management.io/clusterset": "fleet"}},
+        "spec": {"hubAcceptsClient": true},
+    })
+}
+
+/// The set `fleet`, bound to the namespace `ns`.
+pub(super) fn fleet(clusters: &[&str]) -> World {
+    let mut world = World::default();
+    world.put(&json!({
+        "apiVersion": "cluster.open-cluster-management.io/v1beta2", "kind": "ManagedClusterSet",
+        "metadata": {"name": "fleet"}, "spec": {"clusterSelector": {"selectorType": "ExclusiveClusterSetLabel"}},
+    }));
+    world.put(&binding("ns", "fleet"));
+    for name in clusters {
+        world.put(&cluster(name));
+    }
+    world
+}
+
+pub(super) fn binding(namespace: &str, set: &str) -> Value {
+    json!({
+        "apiVersion": "cluster.open-cluster-management.io/v1beta2", "kind": "ManagedClusterSetBinding",
+        "metadata": {"name": set, "namespace": namespace}, "spec": {"clusterSet": set},
+    })
+}
+
+/// A Placement `name` in the namespace `ns`.
+pub(super) fn wants(name: &str, spec: &Value) -> Value {
+    json!({
+        "apiVersion": "cluster.open-cluster-management.io/v1beta1", "kind": "Placement",
+        "metadata": {"name": name, "namespace": "ns"}, "spec": spec,
+    })
+}
+
+/// The scores of `cluster` in the object `default`.
+pub(super) fn scores(cluster: &str, values: &Value, valid_until: &Value) -> Value {
+    json!({
+        "apiVersion": "cluster.open-cluster-management.io/v1alpha1", "kind": "AddOnPlacementScore",
+        "metadata": {"name": "default", "namespace": cluster},
+        "status": {"scores": values, "validUntil": valid_until},
+    })
+}
+
+/// A foreign PlacementDecision that lists `clusters`.
+pub(super) fn foreign(name: &str, clusters: &[&str]) -> Value {
+    let listed: Vec<Value> = clusters
+        .iter()
+        .map(|name| json!({"clusterName": name, "reason": ""}))
+        .collect();
+    json!({
+        "apiVersion": "cluster.open-cluster-management.io/v1beta1", "kind": "PlacementDecision",
+        "metadata": {"name": name, "namespace": "other", "labels": {"cluster.open-cluster-management.io/placement": name}},
+        "status": {"decisions": listed},
+    })
+}
