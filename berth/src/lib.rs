@@ -1,1 +1,22 @@
-//! berth.
+//! The program: arguments, wiring, the standalone server, and the adapters between layers that do not know each other.
+//!
+//! Nothing here is generic: what another API server could use is in `apiserver`, what another scheduler could use in
+//! `engine` and `scheduling`. Start reading at [`cli`] (what can be run) and [`serve`] (how a server is put together).
+
+pub mod cli;
+pub mod client;
+pub mod clock;
+pub mod configuration;
+pub mod core;
+pub mod demo;
+pub mod garbage;
+pub mod kubeconfig;
+pub mod load;
+pub mod manifest;
+pub mod namespaces;
+pub mod protobuf;
+pub mod rbac;
+pub mod reviews;
+pub mod serve;
+pub mod terminal;
+pub mod virtual_api;

@@ -1,1 +1,52 @@
-fn main() {}
+//! The `berth` program: see `berth --help`.
+
+use std::process::ExitCode;
+
+use berth::cli::{Cli, Command, LogFormat};
+use clap::Parser;
+
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    if let Err(error) = log(&cli) {
+        anstream::eprintln!("error: {error:#}");
+        return ExitCode::from(2);
+    }
+    let outcome = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .map_err(anyhow::Error::from)
+        .and_then(|runtime| runtime.block_on(run(cli.command)));
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            anstream::eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+async fn run(command: Command) -> anyhow::Result<()> {
+    match command {
+        Command::Serve(args) => berth::serve::run(*args).await,
+        Command::Demo(args) => berth::demo::run(args).await,
+        Command::Load(args) => {
+            let path = args.kubeconfig.unwrap_or_else(|| args.data_dir.join("admin.kubeconfig"));
+            let mut client = berth::client::Client::from_kubeconfig(&path).await?;
+            berth::load::run(&mut client, &args.filename).await
+        }
+        Command::Kubeconfig(args) => berth::serve::issue_kubeconfig(&args),
+    }
+}
+
+fn log(cli: &Cli) -> anyhow::Result<()> {
+    let filter = tracing_subscriber::EnvFilter::try_new(&cli.log_level)?;
+    let lines = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
+    match cli.logging_format {
+        LogFormat::Text => lines.init(),
+        LogFormat::Json => lines.json().init(),
+    }
+    Ok(())
+}

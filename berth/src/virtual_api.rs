@@ -17,9 +17,6 @@ mod reviews;
 mod scheduling;
 mod updater;
 
-#[cfg(test)]
-mod tests;
-
 use std::sync::Arc;
 
 use apiserver::registry::Registry;

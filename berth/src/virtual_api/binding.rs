@@ -15,23 +15,23 @@ use super::{names, owned, render};
 
 /// Reads and makes bindings.
 #[derive(Clone)]
-pub struct Binder {
+pub(super) struct Binder {
     /// The engine.
-    pub engine: Arc<Engine>,
+    pub(super) engine: Arc<Engine>,
     /// Who writes.
-    pub committer: Arc<dyn Committer>,
+    pub(super) committer: Arc<dyn Committer>,
 }
 
 /// The `binding` subresource.
-pub struct BindingSubresource {
+pub(super) struct BindingSubresource {
     /// Who binds.
-    pub binder: Binder,
+    pub(super) binder: Binder,
     /// Whose subresource this is.
-    pub about: About,
+    pub(super) about: About,
 }
 
 /// The `bindings` resource: the same by another path.
-pub struct Bindings(pub Binder);
+pub(super) struct Bindings(pub(super) Binder);
 
 #[async_trait]
 impl SubresourceHandler for BindingSubresource {

@@ -14,14 +14,14 @@ use super::scheduling::{decide, value_of};
 use super::{names, render};
 
 /// How many pairs an unfiltered list may span (CONTRACT.md section 1).
-pub const MOST: usize = 10_000;
+pub(super) const MOST: usize = 10_000;
 
 /// Makes candidates.
-pub struct Candidates {
+pub(super) struct Candidates {
     /// The engine.
-    pub engine: Arc<Engine>,
+    pub(super) engine: Arc<Engine>,
     /// Whether these are `candidates` (of Decisions) or `clustercandidates` (of ClusterDecisions).
-    pub namespaced: bool,
+    pub(super) namespaced: bool,
 }
 
 impl Candidates {

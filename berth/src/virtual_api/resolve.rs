@@ -12,7 +12,7 @@ const RETRY_AFTER: u32 = 1;
 
 /// What a request to a computed resource is about.
 #[derive(Clone, Copy, Debug)]
-pub enum About {
+pub(super) enum About {
     /// A Decision or ClusterDecision (or what hangs on one), by its virtual name.
     Decision,
     /// A placeable object of the dialect named, by its own name.

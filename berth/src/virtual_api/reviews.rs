@@ -16,11 +16,11 @@ use super::resolve::behind;
 use super::review::{self, Question};
 
 /// Answers reviews.
-pub struct Reviews {
+pub(super) struct Reviews {
     /// The engine.
-    pub engine: Arc<Engine>,
+    pub(super) engine: Arc<Engine>,
     /// The kinds a review may bring.
-    pub catalog: Arc<Catalog>,
+    pub(super) catalog: Arc<Catalog>,
 }
 
 /// The demand a review is about.

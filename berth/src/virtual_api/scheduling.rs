@@ -14,11 +14,11 @@ use super::resolve::{About, Found, kind_of};
 use super::{names, render};
 
 /// Reads what the scheduler would decide.
-pub struct Scheduling {
+pub(super) struct Scheduling {
     /// The engine.
-    pub engine: Arc<Engine>,
+    pub(super) engine: Arc<Engine>,
     /// Whose subresource this is.
-    pub about: About,
+    pub(super) about: About,
 }
 
 #[async_trait]

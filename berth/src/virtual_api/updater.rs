@@ -31,7 +31,7 @@ enum Subject {
 type Item = (&'static str, Subject);
 
 /// Starts the updater of `projection`. It runs until the handle is aborted.
-pub fn spawn(projection: Arc<Projection>) -> JoinHandle<()> {
+pub(super) fn spawn(projection: Arc<Projection>) -> JoinHandle<()> {
     let subscription = projection.engine.subscribe();
     let updater = Updater {
         projection,

@@ -53,6 +53,11 @@ pub trait Dialect: Send + Sync + 'static {
         Vec::new()
     }
 
+    /// The `apiVersion`s of the system's own configuration files, which `--config` takes unmodified.
+    fn configuration_versions(&self) -> &'static [&'static str] {
+        &[]
+    }
+
     /// Judges the dialect's part of a SchedulerConfiguration (`spec.<dialect>`, given with `path`), all errors at once.
     fn validate_config(&self, _spec: &serde_json::Value, _path: &str) -> Vec<FieldError> {
         Vec::new()

@@ -1,0 +1,199 @@
+//! The command line. Flags take the names kube-apiserver gives them, where it has one.
+
+use std::net::IpAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+/// Which cluster does this go to, and why? An aggregated Kubernetes API server that decides, explains, binds and
+/// guards placements.
+#[derive(Debug, Parser)]
+#[command(name = "berth", version, max_term_width = 100)]
+pub struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+    /// Log level: error, warn, info, debug, trace, or filters such as `apiserver=debug`.
+    #[arg(long, global = true, env = "BERTH_LOG", default_value = "warn")]
+    pub log_level: String,
+    /// How logs are written, on standard error.
+    #[arg(long, global = true, value_enum, default_value_t = LogFormat::Text)]
+    pub logging_format: LogFormat,
+}
+
+/// The forms of log lines.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum LogFormat {
+    /// One readable line each.
+    Text,
+    /// One JSON object each.
+    Json,
+}
+
+/// The commands.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Serve the systems' own API groups and Berth's, standalone, from one folder
+    Serve(Box<ServeArgs>),
+    /// Serve with each system's example fleet loaded, decided and explained on the terminal
+    Demo(DemoArgs),
+    /// Write objects with their status, as `kubectl apply` cannot
+    Load(LoadArgs),
+    /// Issue a kubeconfig for a user of a standalone server
+    Kubeconfig(KubeconfigArgs),
+}
+
+/// Where objects are kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Storage {
+    /// One database file in the data folder.
+    Embedded,
+    /// Nowhere: gone when the process ends.
+    Memory,
+    /// An etcd cluster.
+    Etcd,
+}
+
+/// Arguments of `berth serve`.
+#[derive(Args, Clone, Debug)]
+pub struct ServeArgs {
+    /// The folder of certificates, kubeconfig and database; made when missing.
+    #[arg(long, env = "BERTH_DATA_DIR", default_value = "berth-data")]
+    pub data_dir: PathBuf,
+    /// The address to listen on.
+    #[arg(long, default_value = "127.0.0.1")]
+    pub bind_address: IpAddr,
+    /// The port to listen on; 0 takes a free one.
+    #[arg(long, default_value_t = 7443)]
+    pub secure_port: u16,
+    /// Names and addresses the serving certificate is for, beside localhost and the bind address.
+    #[arg(long, value_delimiter = ',')]
+    pub tls_san: Vec<String>,
+    /// The serving certificate (PEM), instead of one of the built-in CA; reloaded when it changes.
+    #[arg(long, requires = "tls_private_key_file")]
+    pub tls_cert_file: Option<PathBuf>,
+    /// The private key (PEM) of --tls-cert-file.
+    #[arg(long, requires = "tls_cert_file")]
+    pub tls_private_key_file: Option<PathBuf>,
+    /// Another CA (PEM) whose client certificates name users, beside the built-in one.
+    #[arg(long)]
+    pub client_ca_file: Option<PathBuf>,
+    /// The CA (PEM) of front proxies that may name users in request headers.
+    #[arg(long)]
+    pub requestheader_client_ca_file: Option<PathBuf>,
+    /// The common names those front proxies may have; none given means any.
+    #[arg(long, value_delimiter = ',')]
+    pub requestheader_allowed_names: Vec<String>,
+    /// Headers that carry the user name, in the order they are looked at.
+    #[arg(long, value_delimiter = ',', default_value = "X-Remote-User")]
+    pub requestheader_username_headers: Vec<String>,
+    /// Headers that carry groups.
+    #[arg(long, value_delimiter = ',', default_value = "X-Remote-Group")]
+    pub requestheader_group_headers: Vec<String>,
+    /// Prefixes of headers that carry extra attributes.
+    #[arg(long, value_delimiter = ',', default_value = "X-Remote-Extra-")]
+    pub requestheader_extra_headers_prefix: Vec<String>,
+    /// Let requests without credentials through as system:anonymous.
+    #[arg(long, default_value_t = true, action = clap::ArgAction::Set)]
+    pub anonymous_auth: bool,
+    /// Where objects are kept.
+    #[arg(long, value_enum, default_value_t = Storage::Embedded)]
+    pub storage: Storage,
+    /// A system's own configuration file, taken where no SchedulerConfiguration is stored; repeatable.
+    #[arg(long)]
+    pub config: Vec<PathBuf>,
+    /// The audit log's file; `-` is standard output.
+    #[arg(long)]
+    pub audit_log_path: Option<String>,
+    /// How many reading requests may run at once; 0 is unlimited.
+    #[arg(long, default_value_t = 400)]
+    pub max_requests_inflight: usize,
+    /// How many writing requests may run at once; 0 is unlimited.
+    #[arg(long, default_value_t = 200)]
+    pub max_mutating_requests_inflight: usize,
+    /// How long to keep serving, already unready, after a termination signal (such as 15s).
+    #[arg(long, default_value = "0s", value_parser = duration)]
+    pub shutdown_delay_duration: Duration,
+}
+
+/// Arguments of `berth demo`.
+#[derive(Args, Clone, Debug)]
+pub struct DemoArgs {
+    /// The port to listen on; 0 takes a free one.
+    #[arg(long, default_value_t = 7443)]
+    pub secure_port: u16,
+    /// The folder of certificates, kubeconfig and database; a temporary one by default.
+    #[arg(long)]
+    pub data_dir: Option<PathBuf>,
+    /// End after the story instead of serving until Ctrl-C.
+    #[arg(long)]
+    pub exit: bool,
+}
+
+/// Arguments of `berth load`.
+#[derive(Args, Clone, Debug)]
+pub struct LoadArgs {
+    /// Files and folders of YAML or JSON.
+    #[arg(short = 'f', long = "filename", required = true, num_args = 1..)]
+    pub filename: Vec<PathBuf>,
+    /// The kubeconfig of the server; by default the admin's of --data-dir.
+    #[arg(long, env = "KUBECONFIG")]
+    pub kubeconfig: Option<PathBuf>,
+    /// The data folder of the standalone server.
+    #[arg(long, env = "BERTH_DATA_DIR", default_value = "berth-data")]
+    pub data_dir: PathBuf,
+}
+
+/// Arguments of `berth kubeconfig`.
+#[derive(Args, Clone, Debug)]
+pub struct KubeconfigArgs {
+    /// The user's name.
+    #[arg(long)]
+    pub user: String,
+    /// A group of the user; repeatable.
+    #[arg(long)]
+    pub group: Vec<String>,
+    /// The data folder of the standalone server.
+    #[arg(long, env = "BERTH_DATA_DIR", default_value = "berth-data")]
+    pub data_dir: PathBuf,
+    /// The server's URL; by default that of the admin kubeconfig.
+    #[arg(long)]
+    pub server: Option<String>,
+    /// Where to write; standard output by default.
+    #[arg(short = 'o', long)]
+    pub output: Option<PathBuf>,
+    /// Issue a name that is reserved for Berth's own actors (berth:*) all the same.
+    #[arg(long)]
+    pub force: bool,
+}
+
+/// Parses `300ms`, `15s`, `2m`, `1h`, as Go writes durations.
+fn duration(text: &str) -> Result<Duration, String> {
+    let split = text.find(|letter: char| !letter.is_ascii_digit()).unwrap_or(text.len());
+    let number: u64 = text[..split].parse().map_err(|_| "a number with ms, s, m or h is expected".to_owned())?;
+    match &text[split..] {
+        "ms" => Ok(Duration::from_millis(number)),
+        "s" => Ok(Duration::from_secs(number)),
+        "m" => Ok(Duration::from_secs(number * 60)),
+        "h" => Ok(Duration::from_secs(number * 3600)),
+        _ => Err("a number with ms, s, m or h is expected".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        <Cli as clap::CommandFactory>::command().debug_assert();
+    }
+
+    #[test]
+    fn durations_are_read_as_go_writes_them() {
+        assert_eq!(duration("15s"), Ok(Duration::from_secs(15)));
+        assert_eq!(duration("300ms"), Ok(Duration::from_millis(300)));
+        assert!(duration("15").is_err() && duration("s").is_err() && duration("").is_err());
+    }
+}

@@ -1,0 +1,171 @@
+//! A client for `load` and `demo`: any resource by apiVersion and kind, answers as JSON, errors as `Status`.
+
+use std::collections::HashMap;
+use std::path::Path;
+
+use anyhow::{Context, Result, anyhow};
+use http::{Method, Request};
+use kube::client::Body;
+use kube::config::{KubeConfigOptions, Kubeconfig};
+use meta::Status;
+use serde_json::Value;
+
+/// Where a kind is served.
+#[derive(Clone, Debug)]
+struct Place {
+    plural: String,
+    namespaced: bool,
+    status: bool,
+}
+
+/// A connection with what it learned of the server's resources.
+pub struct Client {
+    inner: kube::Client,
+    places: HashMap<(String, String), Place>,
+}
+
+/// What a server answered: the object, or its refusal.
+pub type Answer = std::result::Result<Value, Box<Status>>;
+
+impl Client {
+    /// Connects with the kubeconfig at `path`.
+    ///
+    /// # Errors
+    /// When the file cannot be read or does not make a configuration.
+    pub async fn from_kubeconfig(path: &Path) -> Result<Self> {
+        let file = Kubeconfig::read_from(path).with_context(|| format!("reading {}", path.display()))?;
+        let config = kube::Config::from_custom_kubeconfig(file, &KubeConfigOptions::default())
+            .await
+            .with_context(|| format!("using {}", path.display()))?;
+        let inner = kube::Client::try_from(config).context("building the client")?;
+        Ok(Self { inner, places: HashMap::new() })
+    }
+
+    /// Sends one request. The outer error is a connection that failed.
+    ///
+    /// # Errors
+    /// When no answer came, or none that is JSON.
+    pub async fn send(&self, method: Method, path: &str, body: Option<(&str, &Value)>) -> Result<Answer> {
+        let mut request = Request::builder().method(method.clone()).uri(path).header("accept", "application/json");
+        let bytes = match body {
+            Some((kind, value)) => {
+                request = request.header("content-type", kind);
+                serde_json::to_vec(value)?
+            }
+            None => Vec::new(),
+        };
+        let request = request.body(Body::from(bytes)).with_context(|| format!("{method} {path}"))?;
+        let response = self.inner.send(request).await.with_context(|| format!("{method} {path}"))?;
+        let code = response.status();
+        let bytes = response.into_body().collect_bytes().await.with_context(|| format!("{method} {path}"))?;
+        let value: Value = serde_json::from_slice(&bytes)
+            .with_context(|| format!("{method} {path}: {code}: {}", String::from_utf8_lossy(&bytes)))?;
+        if code.is_success() {
+            return Ok(Ok(value));
+        }
+        let status = serde_json::from_value(value).with_context(|| format!("{method} {path}: {code}"))?;
+        Ok(Err(Box::new(status)))
+    }
+
+    /// Reads `path`.
+    ///
+    /// # Errors
+    /// When the server refused, or none answered.
+    pub async fn get(&self, path: &str) -> Result<Value> {
+        self.send(Method::GET, path, None).await?.map_err(|status| anyhow!("{path}: {}", status.message))
+    }
+
+    /// Creates or replaces `object`, then writes its status where it has one and the kind a status subresource.
+    /// Gives `created`, `configured` or `unchanged`.
+    ///
+    /// # Errors
+    /// When the server refused, or none answered.
+    pub async fn put(&mut self, object: &Value) -> Result<(String, &'static str)> {
+        let place = self.place(object).await?;
+        let name = object["metadata"]["name"].as_str().unwrap_or_default();
+        let collection = collection(object, &place);
+        let path = format!("{collection}/{name}");
+        let group = object["apiVersion"].as_str().and_then(|version| version.split_once('/')).map(|(group, _)| group);
+        let kind = object["kind"].as_str().unwrap_or_default().to_lowercase();
+        let shown = match group {
+            Some(group) => format!("{kind}.{group}/{name}"),
+            None => format!("{kind}/{name}"),
+        };
+        let refused = |status: Box<Status>| anyhow!("{}", status.message);
+        let (mut stored, before) = match self.send(Method::GET, &path, None).await? {
+            Ok(stored) => {
+                let before = stored["metadata"]["resourceVersion"].clone();
+                let merged = replacement(object, &stored);
+                let answer = self.send(Method::PUT, &path, Some(("application/json", &merged))).await?;
+                (answer.map_err(refused)?, Some(before))
+            }
+            Err(status) if status.code == 404 => {
+                let answer = self.send(Method::POST, &collection, Some(("application/json", object))).await?;
+                (answer.map_err(refused)?, None)
+            }
+            Err(status) => return Err(refused(status)),
+        };
+        if place.status && object.get("status").is_some() {
+            stored["status"] = object["status"].clone();
+            let answer =
+                self.send(Method::PUT, &format!("{path}/status"), Some(("application/json", &stored))).await?;
+            stored = answer.map_err(refused)?;
+        }
+        Ok((
+            shown,
+            match before {
+                None => "created",
+                Some(before) if before == stored["metadata"]["resourceVersion"] => "unchanged",
+                Some(_) => "configured",
+            },
+        ))
+    }
+
+    async fn place(&mut self, object: &Value) -> Result<Place> {
+        let version = object["apiVersion"].as_str().unwrap_or_default().to_owned();
+        let kind = object["kind"].as_str().unwrap_or_default().to_owned();
+        let wanted = (version.clone(), kind.clone());
+        if !self.places.contains_key(&wanted) {
+            self.learn(&version).await?;
+        }
+        self.places.get(&wanted).cloned().ok_or_else(|| anyhow!("the server has no kind \"{kind}\" in \"{version}\""))
+    }
+
+    /// Reads the resource list of one group version.
+    async fn learn(&mut self, version: &str) -> Result<()> {
+        let list = self.get(&root(version)).await?;
+        let resources = list["resources"].as_array().cloned().unwrap_or_default();
+        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        for resource in resources.iter().filter(|resource| !text(&resource["name"]).contains('/')) {
+            let plural = text(&resource["name"]);
+            let status = resources.iter().any(|other| text(&other["name"]) == format!("{plural}/status"));
+            let place = Place { plural, namespaced: resource["namespaced"] == true, status };
+            self.places.insert((version.to_owned(), text(&resource["kind"])), place);
+        }
+        Ok(())
+    }
+}
+
+fn root(version: &str) -> String {
+    if version.contains('/') { format!("/apis/{version}") } else { format!("/api/{version}") }
+}
+
+fn collection(object: &Value, place: &Place) -> String {
+    let version = object["apiVersion"].as_str().unwrap_or_default();
+    let namespace = object["metadata"]["namespace"].as_str().unwrap_or("default");
+    if place.namespaced {
+        format!("{}/namespaces/{namespace}/{}", root(version), place.plural)
+    } else {
+        format!("{}/{}", root(version), place.plural)
+    }
+}
+
+/// `object` over what is stored: system metadata, labels, annotations and finalizers it does not name stay.
+fn replacement(object: &Value, stored: &Value) -> Value {
+    let mut merged = object.clone();
+    let mut metadata = stored["metadata"].clone();
+    json_patch::merge(&mut metadata, &object["metadata"]);
+    metadata["resourceVersion"] = stored["metadata"]["resourceVersion"].clone();
+    merged["metadata"] = metadata;
+    merged
+}

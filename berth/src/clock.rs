@@ -1,0 +1,14 @@
+//! The one system clock of the program.
+
+use meta::{Clock, Timestamp};
+
+/// Reads the operating system's clock.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct SystemClock;
+
+impl Clock for SystemClock {
+    #[expect(clippy::disallowed_methods, reason = "this is the one clock everything else is given")]
+    fn now(&self) -> Timestamp {
+        Timestamp::now()
+    }
+}

@@ -1,0 +1,44 @@
+//! The two forms of an Event. Fields not named here are called the same in both.
+
+use serde_json::Value;
+
+/// A field in `v1`, and the same in `events.k8s.io/v1`.
+const NAMES: [(&str, &str); 7] = [
+    ("involvedObject", "regarding"),
+    ("message", "note"),
+    ("source", "deprecatedSource"),
+    ("firstTimestamp", "deprecatedFirstTimestamp"),
+    ("lastTimestamp", "deprecatedLastTimestamp"),
+    ("count", "deprecatedCount"),
+    ("reportingComponent", "reportingController"),
+];
+
+/// Turns the form of `events.k8s.io/v1` into that of `v1`.
+pub(crate) fn to_core(value: &mut Value) {
+    for (core, new) in NAMES {
+        rename(value, new, core);
+    }
+}
+
+/// Turns the form of `v1` into that of `events.k8s.io/v1`.
+pub(crate) fn to_new(value: &mut Value) {
+    for (core, new) in NAMES {
+        rename(value, core, new);
+    }
+}
+
+/// A field path of the stored form, as a client of `events.k8s.io/v1` knows it.
+pub(crate) fn served_path(path: &str) -> String {
+    let end = path.find(['.', '[']).unwrap_or(path.len());
+    let (first, rest) = path.split_at(end);
+    let name = NAMES.iter().find(|(core, _)| *core == first).map_or(first, |(_, new)| new);
+    format!("{name}{rest}")
+}
+
+fn rename(value: &mut Value, from: &str, to: &str) {
+    if let Some(fields) = value.as_object_mut()
+        && let Some(field) = fields.remove(from)
+    {
+        fields.insert(to.to_owned(), field);
+    }
+}

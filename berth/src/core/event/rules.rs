@@ -1,0 +1,117 @@
+//! The rules of Events. Paths are those of the stored form.
+
+use meta::kind::Write;
+use meta::{FieldError, name};
+use serde_json::Value;
+
+use crate::core::value::text;
+
+const REASON_LIMIT: usize = 128;
+const NOTE_LIMIT: usize = 1024;
+
+/// The rules of `v1`: old reporters may leave out nearly everything, those that give eventTime follow the newer rules.
+pub(crate) fn core(write: &Write<'_>, new: &Value) -> Vec<FieldError> {
+    let mut errors: Vec<FieldError> = namespace(new).into_iter().collect();
+    if !text(new, &["eventTime"]).is_empty() {
+        errors.extend(reported(write, new));
+    }
+    errors
+}
+
+/// The rules of `events.k8s.io/v1`.
+pub(crate) fn new_api(write: &Write<'_>, new: &Value) -> Vec<FieldError> {
+    let mut errors: Vec<FieldError> = namespace(new).into_iter().collect();
+    let Some(old) = write.old else {
+        if text(new, &["eventTime"]).is_empty() {
+            errors.push(FieldError::required("eventTime", ""));
+        }
+        errors.extend(reported(write, new));
+        for field in ["source", "firstTimestamp", "lastTimestamp", "count"] {
+            if new.get(field).is_some_and(is_set) {
+                errors.push(FieldError::invalid(field, new[field].clone(), "needs to be unset"));
+            }
+        }
+        return errors;
+    };
+    let frozen = [
+        "involvedObject", "reason", "message", "type", "eventTime", "action", "related", "reportingComponent",
+        "reportingInstance", "source", "firstTimestamp", "lastTimestamp", "count",
+    ];
+    let unset = |value: &Value| !is_set(value);
+    for field in frozen {
+        let (before, after) = (&old[field], &new[field]);
+        if before != after && !(unset(before) && unset(after)) {
+            errors.push(FieldError::invalid(field, after.clone(), "field is immutable"));
+        }
+    }
+    errors
+}
+
+fn is_set(value: &Value) -> bool {
+    match value {
+        Value::Null => false,
+        Value::String(text) => !text.is_empty(),
+        Value::Number(number) => number.as_i64() != Some(0),
+        Value::Object(fields) => fields.values().any(is_set),
+        Value::Bool(_) | Value::Array(_) => true,
+    }
+}
+
+/// An event stands in the namespace of what it is about; one about a cluster-scoped object in `default`.
+fn namespace(new: &Value) -> Option<FieldError> {
+    let own = text(new, &["metadata", "namespace"]);
+    let involved = text(new, &["involvedObject", "namespace"]);
+    let fits = match involved {
+        "" => ["", "default", "kube-system"].contains(&own),
+        involved => involved == own,
+    };
+    (!fits).then(|| {
+        FieldError::invalid("involvedObject.namespace", involved, "does not match event.namespace")
+    })
+}
+
+/// What those who report in the newer way must say.
+fn reported(write: &Write<'_>, new: &Value) -> Vec<FieldError> {
+    let mut errors = Vec::new();
+    let controller = text(new, &["reportingComponent"]);
+    if controller.is_empty() {
+        errors.push(FieldError::required("reportingComponent", ""));
+    } else if let Err(problem) = qualified(controller) {
+        errors.push(FieldError::invalid("reportingComponent", controller, problem));
+    }
+    for (field, required) in [("reportingInstance", true), ("action", write.old.is_none()), ("reason", true)] {
+        let value = text(new, &[field]);
+        if value.is_empty() && required {
+            errors.push(FieldError::required(field, ""));
+        } else if value.len() > REASON_LIMIT {
+            errors.push(FieldError::too_long(field, REASON_LIMIT));
+        }
+    }
+    if text(new, &["message"]).len() > NOTE_LIMIT {
+        errors.push(FieldError::too_long("message", NOTE_LIMIT));
+    }
+    let kind = text(new, &["type"]);
+    if !["Normal", "Warning"].contains(&kind) {
+        errors.push(FieldError::not_supported("type", kind, &["Normal", "Warning"]));
+    }
+    errors
+}
+
+/// `[prefix/]name`, as label keys are.
+fn qualified(text: &str) -> Result<(), String> {
+    let name = match text.split_once('/') {
+        Some((prefix, name)) => {
+            name::dns_subdomain(prefix).map_err(|problem| format!("prefix part {problem}"))?;
+            name
+        }
+        None => text,
+    };
+    let allowed = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
+    let ends = name.bytes().next().into_iter().chain(name.bytes().last()).all(|byte| byte.is_ascii_alphanumeric());
+    if name.is_empty() || name.len() > 63 || !ends || !name.bytes().all(allowed) {
+        return Err("name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with \
+                    an alphanumeric character, at most 63 of them"
+            .to_owned());
+    }
+    Ok(())
+}

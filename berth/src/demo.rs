@@ -1,0 +1,75 @@
+//! `berth demo`: a standalone server with each system's example fleet loaded, decided and explained.
+//!
+//! The story goes through the front door: the same requests `kubectl` would send, over TLS, as the admin.
+
+mod examples;
+mod story;
+
+use std::path::PathBuf;
+
+use anyhow::{Context, Result};
+use meta::Clock;
+
+use crate::cli::DemoArgs;
+use crate::client::Client;
+use crate::clock::SystemClock;
+use crate::serve::{Options, Standalone};
+use crate::terminal::{dim, heading};
+
+/// Starts a server, tells the story, then serves until a termination signal (unless told to end).
+///
+/// # Errors
+/// When the server cannot start, or a step of the story fails.
+pub async fn run(args: DemoArgs) -> Result<()> {
+    let temporary = match &args.data_dir {
+        Some(_) => None,
+        None => Some(tempfile::Builder::new().prefix("berth-demo-").tempdir().context("making a data folder")?),
+    };
+    let data_dir: PathBuf = match (&args.data_dir, &temporary) {
+        (Some(folder), _) => folder.clone(),
+        (None, Some(folder)) => folder.path().to_owned(),
+        (None, None) => unreachable!("a data folder is given or temporary"),
+    };
+    let running = Standalone::start(Options::demo(&data_dir, args.secure_port)).await?;
+    let kubeconfig = running.kubeconfig().to_owned();
+    let mut client = Client::from_kubeconfig(&kubeconfig).await?;
+    let told = tell(&mut client).await;
+    if told.is_ok() && !args.exit {
+        anstream::println!("{}", commands(&kubeconfig.display().to_string()));
+        running.until_signal().await?;
+    } else {
+        running.stop().await?;
+    }
+    told
+}
+
+async fn tell(client: &mut Client) -> Result<()> {
+    let now = SystemClock.now();
+    anstream::println!("{}\n", heading("Which cluster does this go to, and why?"));
+    story::ocm(client, now).await?;
+    story::gardener(client, now).await
+}
+
+/// What to try next.
+fn commands(kubeconfig: &str) -> String {
+    let hint = |text: &str, what: &str| format!("  {text}\n      {}\n", dim(what));
+    let mut text = format!("{}\n\n  export KUBECONFIG={kubeconfig}\n\n", heading("The server is running. Explore it:"));
+    for (command, what) in [
+        ("kubectl get targets", "every cluster of every system, with readiness and capacity"),
+        ("kubectl get decisions -A -o wide", "every placeable object and where it is bound"),
+        (
+            "kubectl -n story-2 get decision placement.ocm --subresource=scheduling",
+            "every candidate of a decision, with score and reasons",
+        ),
+        (
+            "kubectl -n garden-dev get candidates --field-selector decision=overlap.gardener",
+            "why each seed was refused",
+        ),
+        ("kubectl -n story-1 get placementdecisions -o yaml", "the system's own objects, as its controllers read them"),
+        ("kubectl explain placements.spec.prioritizerPolicy", "what the fields mean"),
+    ] {
+        text.push_str(&hint(command, what));
+    }
+    text.push_str("\nCtrl-C ends it.");
+    text
+}

@@ -1,0 +1,95 @@
+//! The example manifests, built in, with their times moved to now.
+
+use anyhow::{Result, bail};
+use meta::{Timestamp, time};
+use serde_json::Value;
+
+use crate::manifest::{self, Document};
+
+/// The instant the examples were written for (CONTRACT.md section 6).
+const WRITTEN: &str = "2021-10-28T09:00:00Z";
+
+macro_rules! example {
+    ($path:literal) => {
+        ($path, include_str!(concat!("../../../examples/", $path)))
+    };
+}
+
+/// Every built-in example by its path below `examples/`.
+pub(super) const ALL: &[(&str, &str)] = &[
+    example!("gardener/fleet.yaml"),
+    example!("gardener/load.yaml"),
+    example!("gardener/minimal-distance-configuration.yaml"),
+    example!("gardener/minimal-distance.yaml"),
+    example!("gardener/same-region.yaml"),
+    example!("gardener/testing.yaml"),
+    example!("gardener/unschedulable.yaml"),
+    example!("ocm/fleet.yaml"),
+    example!("ocm/story-1.yaml"),
+    example!("ocm/story-2.yaml"),
+    example!("ocm/story-3.yaml"),
+    example!("ocm/story-4.yaml"),
+];
+
+/// The objects of one example, its times moved so that it was written at `now`.
+///
+/// # Errors
+/// When there is no such example, or it cannot be read.
+pub(super) fn read(path: &str, now: Timestamp) -> Result<Vec<Document>> {
+    let Some((_, text)) = ALL.iter().find(|(name, _)| *name == path) else {
+        bail!("there is no example {path}");
+    };
+    let (mut documents, mut problems) = (Vec::new(), Vec::new());
+    manifest::parse(path, text, &mut documents, &mut problems);
+    if let Some(problem) = problems.first() {
+        bail!("{problem}");
+    }
+    let written = time::parse(WRITTEN).expect("the constant is an instant");
+    for document in &mut documents {
+        shift(&mut document.object, now.duration_since(written));
+    }
+    Ok(documents)
+}
+
+/// Moves every RFC 3339 text by `by`.
+fn shift(value: &mut Value, by: jiff::SignedDuration) {
+    match value {
+        Value::String(text) if text.len() >= 20 && text.as_bytes()[10] == b'T' => {
+            if let Some(moved) = time::parse(text).and_then(|at| at.checked_add(by).ok()) {
+                *text = time::rfc3339(moved);
+            }
+        }
+        Value::Array(list) => list.iter_mut().for_each(|value| shift(value, by)),
+        Value::Object(map) => map.values_mut().for_each(|value| shift(value, by)),
+        _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_example_reads_and_its_times_move() {
+        let now = time::parse("2031-10-28T09:00:00Z").unwrap();
+        for (path, _) in ALL {
+            assert!(!read(path, now).unwrap().is_empty(), "{path}");
+        }
+        let fleet = read("ocm/fleet.yaml", now).unwrap();
+        let score = fleet.iter().find(|document| document.kind() == "AddOnPlacementScore").unwrap();
+        assert_eq!(score.object["status"]["validUntil"], "2031-10-29T18:31:39Z");
+    }
+
+    #[test]
+    fn every_example_file_is_built_in() {
+        let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples");
+        let mut found = Vec::new();
+        for folder in std::fs::read_dir(&root).unwrap().map(|entry| entry.unwrap().path()) {
+            for file in std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
+                found.push(file.strip_prefix(&root).unwrap().display().to_string());
+            }
+        }
+        found.sort();
+        assert_eq!(found, ALL.iter().map(|(path, _)| *path).collect::<Vec<_>>());
+    }
+}

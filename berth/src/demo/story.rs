@@ -1,0 +1,138 @@
+//! The demo's story, system by system: load, decide, explain, bind.
+
+use anyhow::{Result, anyhow};
+use http::Method;
+use meta::Timestamp;
+use serde_json::{Value, json};
+
+use super::examples;
+use crate::client::Client;
+use crate::load::namespaces_first;
+use crate::terminal::{bad, dim, good, heading, table};
+
+const GROUP: &str = "/apis/scheduling.berth.dev/v1alpha1";
+
+/// User stories 1 to 4 of the OCM seed, the third with its disaster.
+///
+/// # Errors
+/// When the server refuses a step.
+pub(super) async fn ocm(client: &mut Client, now: Timestamp) -> Result<()> {
+    title("Open Cluster Management", "weighted scores; the best N into PlacementDecision objects");
+    load(client, "ocm/fleet.yaml", now).await?;
+    for (file, namespace, placements) in [
+        ("ocm/story-1.yaml", "story-1", &["placement"][..]),
+        ("ocm/story-2.yaml", "story-2", &["placement", "placement-least"]),
+        ("ocm/story-3.yaml", "story-3", &["placement"]),
+        ("ocm/story-4.yaml", "story-4", &["low-latency"]),
+    ] {
+        load(client, file, now).await?;
+        for placement in placements {
+            place(client, namespace, &format!("{placement}.ocm")).await?;
+        }
+    }
+    say("Disaster: the primary cluster is tainted, as OCM does when it is unreachable.");
+    let taint = json!({"spec": {"taints": [{"key": "cluster.open-cluster-management.io/unreachable", "effect": "NoSelect"}]}});
+    patch(client, "/apis/cluster.open-cluster-management.io/v1/managedclusters/primary", &taint).await?;
+    place(client, "story-3", "placement.ocm").await
+}
+
+/// Gardener's two strategies, a shoot for testing, and one that fits nowhere.
+///
+/// # Errors
+/// When the server refuses a step.
+pub(super) async fn gardener(client: &mut Client, now: Timestamp) -> Result<()> {
+    title("Gardener", "filters, then the strategy, then the seed with the fewest shoots, into spec.seedName");
+    load(client, "gardener/fleet.yaml", now).await?;
+    load(client, "gardener/load.yaml", now).await?;
+    for (file, shoot) in [
+        ("gardener/same-region.yaml", "web"),
+        ("gardener/testing.yaml", "playground"),
+        ("gardener/minimal-distance.yaml", "edge"),
+    ] {
+        load(client, file, now).await?;
+        place(client, "garden-dev", &format!("{shoot}.gardener")).await?;
+    }
+    say("The strategy is changed to MinimalDistance, live.");
+    load(client, "gardener/minimal-distance-configuration.yaml", now).await?;
+    place(client, "garden-dev", "edge.gardener").await?;
+    load(client, "gardener/unschedulable.yaml", now).await?;
+    place(client, "garden-dev", "overlap.gardener").await
+}
+
+fn title(system: &str, how: &str) {
+    anstream::println!("{} {}\n", heading(system), dim(&format!("({how})")));
+}
+
+fn say(text: &str) {
+    anstream::println!("{}\n", heading(text));
+}
+
+async fn load(client: &mut Client, path: &str, now: Timestamp) -> Result<()> {
+    for document in namespaces_first(examples::read(path, now)?) {
+        client.put(&document.object).await.map_err(|error| {
+            anyhow!("{path}: document {} ({} {}): {error:#}", document.number, document.kind(), document.name())
+        })?;
+    }
+    Ok(())
+}
+
+async fn patch(client: &Client, path: &str, change: &Value) -> Result<()> {
+    let answer = client.send(Method::PATCH, path, Some(("application/merge-patch+json", change))).await?;
+    answer.map(|_| ()).map_err(|status| anyhow!("{path}: {}", status.message))
+}
+
+/// Shows what the scheduler would decide, binds it when something fits, and shows where it is bound.
+async fn place(client: &Client, namespace: &str, name: &str) -> Result<()> {
+    let path = format!("{GROUP}/namespaces/{namespace}/decisions/{name}");
+    let scheduling = client.get(&format!("{path}/scheduling")).await?;
+    let status = &scheduling["status"];
+    let outcome = text(&status["outcome"]);
+    let placed = matches!(outcome.as_str(), "Scheduled" | "Partial" | "Unchanged" | "Provision");
+    let shown = if placed { good(&outcome) } else { bad(&outcome) };
+    anstream::println!("{namespace}/{name}: {shown}: {}", text(&status["message"]));
+    let rows: Vec<Vec<String>> = status["candidates"].as_array().into_iter().flatten().map(row).collect();
+    anstream::print!("{}", table(&["  TARGET", "RANK", "SCORE", "PICKED", "WHY NOT"], &rows));
+    if placed {
+        let binding = json!({
+            "apiVersion": "scheduling.berth.dev/v1alpha1", "kind": "Binding",
+            "metadata": {"name": name, "namespace": namespace}, "spec": {},
+        });
+        let answer =
+            client.send(Method::POST, &format!("{path}/binding"), Some(("application/json", &binding))).await?;
+        answer.map_err(|status| anyhow!("binding {namespace}/{name}: {}", status.message))?;
+        let decision = client.get(&path).await?;
+        let bound: Vec<String> = decision["status"]["decisions"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .map(|entry| text(&entry["clusterName"]))
+            .collect();
+        anstream::println!("  bound to {}", good(&bound.join(", ")));
+    }
+    anstream::println!();
+    Ok(())
+}
+
+fn row(candidate: &Value) -> Vec<String> {
+    let number = |value: &Value| value.as_i64().map(|number| number.to_string()).unwrap_or_default();
+    let reasons: Vec<String> = candidate["rejections"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .map(|rejection| match text(&rejection["plugin"]) {
+            plugin if plugin.is_empty() => text(&rejection["reason"]),
+            plugin => format!("{plugin}/{}", text(&rejection["reason"])),
+        })
+        .collect();
+    vec![
+        format!("  {}", text(&candidate["clusterName"])),
+        number(&candidate["rank"]),
+        number(&candidate["score"]),
+        if candidate["picked"] == true { "yes".to_owned() } else { String::new() },
+        reasons.join(", "),
+    ]
+}
+
+fn text(value: &Value) -> String {
+    value.as_str().unwrap_or_default().to_owned()
+}

@@ -1,0 +1,193 @@
+//! Kubeconfigs for users of a standalone server: the server's address and CA, and a client certificate made for them.
+
+use std::fmt;
+use std::path::Path;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use certs::files::{self, Access};
+use certs::{CertsError, Folder, Issued};
+use meta::Timestamp;
+use serde::Serialize;
+
+/// What the names of Berth's own actors begin with (CONTRACT.md section 5).
+const RESERVED: &str = "berth:";
+/// The context's and the cluster's name.
+const NAME: &str = "berth";
+
+/// Why no kubeconfig is issued.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum KubeconfigError {
+    /// A user without a name.
+    #[error("a user needs a name: give one with --user")]
+    Unnamed,
+    /// A name of Berth's own.
+    #[error(
+        "the user name \"{0}\" is reserved for Berth's own controllers (everything beginning with \"berth:\"): choose \
+         another, or use --force to act as that controller"
+    )]
+    Reserved(String),
+    /// The certificate could not be made.
+    #[error(transparent)]
+    Certificate(#[from] CertsError),
+    /// The file could not be put together.
+    #[error("writing the kubeconfig: {0}")]
+    Yaml(String),
+}
+
+/// A kubeconfig with everything embedded.
+#[derive(Clone)]
+pub struct Kubeconfig {
+    yaml: String,
+}
+
+impl fmt::Debug for Kubeconfig {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // It holds a private key.
+        f.debug_struct("Kubeconfig").finish_non_exhaustive()
+    }
+}
+
+impl Kubeconfig {
+    /// Issues a client certificate of the folder's CA for `user` in `groups`, valid for a year from `now`, for the
+    /// server at `server` (`https://host:port`).
+    ///
+    /// # Errors
+    /// When the name is empty, or one of Berth's own actors' and `force` is not set; when the certificate cannot be
+    /// made.
+    pub fn issue(
+        folder: &Folder,
+        server: &str,
+        user: &str,
+        groups: &[String],
+        force: bool,
+        now: Timestamp,
+    ) -> Result<Self, KubeconfigError> {
+        if user.is_empty() {
+            return Err(KubeconfigError::Unnamed);
+        }
+        if user.starts_with(RESERVED) && !force {
+            return Err(KubeconfigError::Reserved(user.to_owned()));
+        }
+        let issued = folder.issue_client(user, groups, now)?;
+        Self::of(server, folder.ca().certificate_pem(), user, &issued)
+    }
+
+    fn of(server: &str, ca: &str, user: &str, issued: &Issued) -> Result<Self, KubeconfigError> {
+        let encode = |pem: &str| STANDARD.encode(pem);
+        let config = Config {
+            api_version: "v1",
+            kind: "Config",
+            clusters: [Named {
+                name: NAME,
+                item: Item::Cluster { server, certificate_authority_data: encode(ca) },
+            }],
+            users: [Named {
+                name: user,
+                item: Item::User {
+                    client_certificate_data: encode(&issued.certificate),
+                    client_key_data: encode(&issued.key),
+                },
+            }],
+            contexts: [Named { name: NAME, item: Item::Context { cluster: NAME, user } }],
+            current_context: NAME,
+        };
+        let yaml = serde_saphyr::to_string(&config).map_err(|problem| KubeconfigError::Yaml(problem.to_string()))?;
+        Ok(Self { yaml })
+    }
+
+    /// The file's content.
+    #[must_use]
+    pub fn as_yaml(&self) -> &str {
+        &self.yaml
+    }
+
+    /// Writes it to `path`, readable by its owner only, whole or not at all.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub fn write(&self, path: &Path) -> Result<(), KubeconfigError> {
+        Ok(files::write(path, self.yaml.as_bytes(), Access::Owner)?)
+    }
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "kebab-case")]
+struct Config<'a> {
+    #[serde(rename = "apiVersion")]
+    api_version: &'a str,
+    kind: &'a str,
+    clusters: [Named<'a>; 1],
+    users: [Named<'a>; 1],
+    contexts: [Named<'a>; 1],
+    current_context: &'a str,
+}
+
+#[derive(Serialize)]
+struct Named<'a> {
+    name: &'a str,
+    #[serde(flatten)]
+    item: Item<'a>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "kebab-case", rename_all_fields = "kebab-case")]
+enum Item<'a> {
+    Cluster { server: &'a str, certificate_authority_data: String },
+    User { client_certificate_data: String, client_key_data: String },
+    Context { cluster: &'a str, user: &'a str },
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SERVER: &str = "https://127.0.0.1:7443";
+
+    fn now() -> Timestamp {
+        "2026-11-21T12:00:00Z".parse().expect("an instant")
+    }
+
+    fn issue(folder: &Folder, user: &str, force: bool) -> Result<Kubeconfig, KubeconfigError> {
+        Kubeconfig::issue(folder, SERVER, user, &["system:masters".to_owned()], force, now())
+    }
+
+    #[test]
+    fn a_kubeconfig_is_read_by_client_libraries() {
+        let directory = tempfile::tempdir().unwrap();
+        let folder = Folder::open(directory.path().join("pki"), now()).unwrap();
+        let path = directory.path().join("admin.kubeconfig");
+        issue(&folder, "admin: the first", false).unwrap().write(&path).unwrap();
+        let read = kube::config::Kubeconfig::read_from(&path).unwrap();
+        assert_eq!(read.current_context.as_deref(), Some("berth"));
+        let cluster = read.clusters[0].cluster.as_ref().unwrap();
+        assert_eq!(cluster.server.as_deref(), Some(SERVER));
+        let ca = STANDARD.decode(cluster.certificate_authority_data.as_ref().unwrap()).unwrap();
+        assert_eq!(ca, folder.ca().certificate_pem().as_bytes());
+        assert_eq!(read.auth_infos[0].name, "admin: the first");
+        assert!(read.auth_infos[0].auth_info.as_ref().unwrap().client_key_data.is_some());
+        assert_eq!(read.contexts[0].context.as_ref().unwrap().user.as_deref(), Some("admin: the first"));
+    }
+
+    #[test]
+    fn berths_own_names_are_issued_only_by_force() {
+        let directory = tempfile::tempdir().unwrap();
+        let folder = Folder::open(directory.path(), now()).unwrap();
+        let problem = issue(&folder, "berth:scheduler", false).unwrap_err();
+        assert!(problem.to_string().contains("--force"), "{problem}");
+        assert!(issue(&folder, "berth:scheduler", true).is_ok());
+        assert!(matches!(issue(&folder, "", true).unwrap_err(), KubeconfigError::Unnamed));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn the_file_is_for_its_owner_only() {
+        use std::os::unix::fs::PermissionsExt as _;
+        let directory = tempfile::tempdir().unwrap();
+        let folder = Folder::open(directory.path().join("pki"), now()).unwrap();
+        let path = directory.path().join("config");
+        issue(&folder, "jane", false).unwrap().write(&path).unwrap();
+        assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+    }
+}

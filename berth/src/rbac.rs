@@ -1,0 +1,90 @@
+//! RBAC as Kubernetes evaluates it, over the roles and bindings in a store.
+//!
+//! Everything is compiled into look-ups by user and group when a role or binding has changed, so that a request costs
+//! a few hash look-ups. Aggregated cluster roles are put together in that step, their stored rules are not looked at.
+
+pub mod bootstrap;
+mod compiled;
+mod escalation;
+mod rules;
+
+use std::sync::Arc;
+
+use admission::UserInfo;
+use apiserver::{Access, Attributes, Authorizer};
+use async_trait::async_trait;
+use parking_lot::RwLock;
+use storage::Source;
+
+pub use compiled::Granted;
+use compiled::Compiled;
+pub use escalation::EscalationGuard;
+
+use crate::core::rbac::{PolicyRule, RoleRef};
+
+/// The group whose members may do anything, whatever is stored.
+pub const MASTERS: &str = "system:masters";
+
+/// The evaluator.
+pub struct Rbac {
+    source: Arc<dyn Source>,
+    compiled: RwLock<Arc<Compiled>>,
+}
+
+impl Rbac {
+    /// Evaluates what `source` holds, as of each question.
+    #[must_use]
+    pub fn new(source: Arc<dyn Source>) -> Arc<Self> {
+        let compiled = RwLock::new(Arc::new(Compiled::of(compiled::pictures(&*source))));
+        Arc::new(Self { source, compiled })
+    }
+
+    /// Why a request is allowed, in kube-apiserver's words; `None` when no rule allows it.
+    #[must_use]
+    pub fn allows(&self, attributes: &Attributes) -> Option<String> {
+        let compiled = self.current();
+        let namespace = if attributes.is_resource { attributes.namespace.as_str() } else { "" };
+        compiled
+            .granted(&attributes.user, namespace)
+            .find(|granted| granted.rules.iter().any(|rule| rules::allows(rule, attributes)))
+            .map(|granted| format!("RBAC: allowed by {granted}"))
+    }
+
+    /// Every rule that holds for `user` in `namespace` (the empty one: everywhere).
+    #[must_use]
+    pub fn rules_for(&self, user: &UserInfo, namespace: &str) -> Vec<PolicyRule> {
+        let compiled = self.current();
+        compiled.granted(user, namespace).flat_map(|granted| granted.rules.iter().cloned()).collect()
+    }
+
+    /// The rules of the role that a binding in `namespace` refers to; `None` when there is no such role.
+    #[must_use]
+    pub fn rules_of(&self, role: &RoleRef, namespace: &str) -> Option<Arc<[PolicyRule]>> {
+        self.current().rules_of(role, namespace)
+    }
+
+    fn current(&self) -> Arc<Compiled> {
+        let pictures = compiled::pictures(&*self.source);
+        let compiled = Arc::clone(&self.compiled.read());
+        if compiled.is_of(&pictures) {
+            return compiled;
+        }
+        // Two requests may both compile after a change; either result is right.
+        let compiled = Arc::new(Compiled::of(pictures));
+        *self.compiled.write() = Arc::clone(&compiled);
+        compiled
+    }
+}
+
+#[async_trait]
+impl Authorizer for Rbac {
+    async fn authorize(&self, attributes: &Attributes) -> Result<Access, String> {
+        Ok(match self.allows(attributes) {
+            Some(reason) => Access::Allow(reason),
+            None => Access::NoOpinion(String::new()),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests;

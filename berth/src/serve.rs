@@ -1,0 +1,226 @@
+//! The standalone server, put together: store, engine, virtual API, own kinds, identity, port.
+
+mod configuration_files;
+mod groups;
+mod identity;
+mod options;
+
+use std::future::Future;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail};
+use apiserver::audit::Audit;
+use apiserver::documents::Documents;
+use apiserver::health::{Health, Probe};
+use apiserver::metrics::Metrics;
+use apiserver::version::VersionInfo;
+use apiserver::{ChainConfig, ConnectionLimits, Limits, Running, Server, ServerConfig};
+use certs::Folder;
+use meta::Clock;
+use storage::Store;
+use storage::embedded::EmbeddedStore;
+use storage::memory::MemoryStore;
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
+
+pub use self::options::Options;
+use crate::cli::{KubeconfigArgs, ServeArgs, Storage};
+use crate::clock::SystemClock;
+use crate::garbage::{self, Kinds};
+use crate::kubeconfig::Kubeconfig;
+use crate::{namespaces, rbac};
+
+/// How long requests in flight may take to complete once the server is told to stop.
+const DRAIN: Duration = Duration::from_mins(1);
+/// How long the engine may take to read the store at start.
+const LOAD: Duration = Duration::from_mins(1);
+
+/// A running standalone server.
+pub struct Standalone {
+    running: Running,
+    kubeconfig: PathBuf,
+    tasks: Vec<JoinHandle<()>>,
+    /// Cancelled when the background work is to end.
+    ending: CancellationToken,
+}
+
+/// `berth serve`: serves until a termination signal.
+///
+/// # Errors
+/// When the server cannot start or ends badly.
+pub async fn run(args: ServeArgs) -> Result<()> {
+    let options = Options::try_from(args)?;
+    let running = Standalone::start(options).await?;
+    println!("serving on https://{}", running.running.address);
+    println!("kubeconfig {}", running.kubeconfig.display());
+    running.until_signal().await
+}
+
+/// `berth kubeconfig`: issues a client certificate and writes a kubeconfig around it.
+///
+/// # Errors
+/// When the name is reserved, or the data folder was never served from.
+pub fn issue_kubeconfig(args: &KubeconfigArgs) -> Result<()> {
+    let admin = identity::admin_kubeconfig(&args.data_dir);
+    if !admin.exists() {
+        bail!("{} is not the data folder of a server: start `berth serve --data-dir` with it first", args.data_dir.display());
+    }
+    let server = match &args.server {
+        Some(server) => server.clone(),
+        None => identity::server_of(&admin)?,
+    };
+    let folder = Folder::open(&args.data_dir, SystemClock.now())?;
+    let now = SystemClock.now();
+    let issued = Kubeconfig::issue(&folder, &server, &args.user, &args.group, args.force, now)?;
+    match &args.output {
+        Some(path) => issued.write(path)?,
+        None => print!("{}", issued.as_yaml()),
+    }
+    Ok(())
+}
+
+impl Standalone {
+    /// Starts a server: opens the store, makes what a new one needs, waits until every decision can be read, and opens
+    /// the port.
+    ///
+    /// # Errors
+    /// When any of that fails; the error says which file or address.
+    pub async fn start(options: Options) -> Result<Self> {
+        let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+        let folder = Arc::new(Folder::open(&options.data_dir, clock.now())?);
+        let store = open(&options)?;
+        namespaces::ensure_defaults(&store, &*clock).await.context("making the default namespaces")?;
+        let parts = groups::assemble(&store, &clock)?;
+        let placeable = groups::placeable(&parts.dialects);
+        rbac::bootstrap::ensure(&store, &*clock, &placeable).await.context("making the default roles")?;
+        configuration_files::fill(&store, &parts, &options.config, clock.now()).await?;
+
+        let mut tasks = vec![parts.engine.spawn(), parts.virtual_api.spawn()];
+        let (kinds, ending) = (Kinds::of(&parts.groups), CancellationToken::new());
+        tasks.push(garbage::spawn(Arc::clone(&store), Arc::clone(&kinds), Arc::clone(&clock), ending.clone()));
+        tasks.push(namespaces::spawn(Arc::clone(&store), kinds, Arc::clone(&clock), ending.clone()));
+        loaded(&parts).await?;
+
+        let certificate = identity::certificate(&options, &folder, &clock)?;
+        tasks.push(tokio::spawn(Arc::clone(&certificate).keep_fresh()));
+        let config = ServerConfig {
+            address: options.address,
+            certificate,
+            chain: chain(&options, &folder, &store, &parts, &clock)?,
+            open_routes: axum::Router::new(),
+            connections: ConnectionLimits::default(),
+            shutdown_delay: options.shutdown_delay,
+            drain: DRAIN,
+        };
+        let server = Server::bind(config).await?;
+        let kubeconfig = identity::write_admin_kubeconfig(&folder, server.address(), clock.now())?;
+        Ok(Self { running: server.start(), kubeconfig, tasks, ending })
+    }
+
+    /// The admin's kubeconfig.
+    #[must_use]
+    pub fn kubeconfig(&self) -> &Path {
+        &self.kubeconfig
+    }
+
+    /// Serves until SIGTERM or SIGINT, then ends in order. A second signal ends the process at once.
+    ///
+    /// # Errors
+    /// When signals cannot be listened to, or the server's task failed.
+    pub async fn until_signal(self) -> Result<()> {
+        let stop = self.running.stop_handle();
+        let (mut terminate, mut interrupt) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
+        tokio::select! {
+            _ = terminate.recv() => {}
+            _ = interrupt.recv() => {}
+            () = stop.cancelled() => {}
+        }
+        tokio::select! {
+            ended = self.stop() => ended,
+            _ = terminate.recv() => bail!("ended by a second signal"),
+            _ = interrupt.recv() => bail!("ended by a second signal"),
+        }
+    }
+
+    /// Ends in order: unready, no new connections, watches ended, requests completed.
+    ///
+    /// # Errors
+    /// When the server's task failed.
+    pub async fn stop(self) -> Result<()> {
+        self.running.stop().await.context("the server's task failed")?;
+        self.ending.cancel();
+        for task in self.tasks {
+            task.abort();
+        }
+        Ok(())
+    }
+}
+
+fn open(options: &Options) -> Result<Arc<dyn Store>> {
+    match options.storage {
+        Storage::Embedded => {
+            let file = options.data_dir.join("berth.redb");
+            Ok(Arc::new(EmbeddedStore::open(&file, storage::Limits::default())?))
+        }
+        Storage::Memory => Ok(Arc::new(MemoryStore::new(storage::Revision(1), storage::Limits::default()))),
+        Storage::Etcd => bail!("this berth was built without etcd: build it with `cargo build --release --features etcd`"),
+    }
+}
+
+/// Waits until the engine has read the whole store, so that the first answer is complete.
+async fn loaded(parts: &groups::Parts) -> Result<()> {
+    let revision = parts.engine.source().revision();
+    within(LOAD, parts.engine.caught_up(revision)).await.context("reading the store")?.context("reading the store")
+}
+
+async fn within<T>(limit: Duration, work: impl Future<Output = T>) -> Result<T> {
+    tokio::time::timeout(limit, work).await.with_context(|| format!("not done in {limit:?}"))
+}
+
+fn chain(
+    options: &Options,
+    folder: &Folder,
+    store: &Arc<dyn Store>,
+    parts: &groups::Parts,
+    clock: &Arc<dyn Clock>,
+) -> Result<ChainConfig> {
+    let metrics = Arc::new(Metrics::new());
+    let audit = match &options.audit_log_path {
+        Some(path) => Some(Audit::open(path, Arc::clone(&metrics))?),
+        None => None,
+    };
+    let version = env!("CARGO_PKG_VERSION");
+    Ok(ChainConfig {
+        api: Arc::clone(&parts.api) as Arc<_>,
+        authentication: identity::authentication(options, folder)?,
+        authorizer: Arc::clone(&parts.rbac) as Arc<_>,
+        always_allowed: apiserver::authz::ALWAYS_ALLOWED.iter().map(|&path| path.to_owned()).collect(),
+        limits: Limits {
+            reads: options.max_requests_inflight,
+            writes: options.max_mutating_requests_inflight,
+            ..Limits::default()
+        },
+        audit,
+        health: health(store, parts),
+        metrics,
+        version: VersionInfo::new(version, option_env!("BERTH_GIT_COMMIT"), option_env!("BERTH_BUILD_DATE")),
+        documents: Documents::of_groups("Berth", &format!("v{version}"), &parts.groups),
+        clock: Arc::clone(clock),
+    })
+}
+
+fn health(store: &Arc<dyn Store>, parts: &groups::Parts) -> Arc<Health> {
+    let health = Health::new();
+    let ready = Arc::clone(store);
+    health.add("storage", &[Probe::Healthz, Probe::Readyz], move || ready.ready());
+    for dialect in &parts.dialects {
+        let engine = Arc::clone(&parts.engine);
+        health.add_informative(&format!("dialect-{}", dialect.name()), &[Probe::Readyz], move || {
+            if engine.is_loaded() { Ok(()) } else { Err("still reading its objects".to_owned()) }
+        });
+    }
+    Arc::new(health)
+}

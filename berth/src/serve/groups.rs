@@ -1,0 +1,93 @@
+//! What is served, and by whom: Kubernetes' own kinds, the dialects' kinds, the configuration and the virtual API.
+
+use std::sync::Arc;
+
+use admission::{Chain, Plugin};
+use anyhow::{Result, anyhow};
+use apiserver::handlers::ApiState;
+use apiserver::registry::Registry;
+use apiserver::{Backing, Group, Resource};
+use dialect_contract::Dialect;
+use engine::Engine;
+use meta::{Clock, GroupResource};
+use storage::{Source, Store};
+
+use crate::namespaces::NamespaceLifecycle;
+use crate::protobuf::Protobuf;
+use crate::rbac::{EscalationGuard, Rbac};
+use crate::virtual_api::VirtualApi;
+use crate::{configuration, core, reviews};
+
+/// The parts of a standalone server.
+pub(super) struct Parts {
+    /// Every dialect served.
+    pub dialects: Vec<Arc<dyn Dialect>>,
+    /// What knows and decides.
+    pub engine: Arc<Engine>,
+    /// Its resources.
+    pub virtual_api: VirtualApi,
+    /// Who may do what.
+    pub rbac: Arc<Rbac>,
+    /// The API behind the request pipeline.
+    pub api: Arc<ApiState>,
+    /// What is served.
+    pub groups: Vec<Group>,
+}
+
+/// Puts the parts together over one store.
+///
+/// # Errors
+/// When two parts claim the same resource.
+pub(super) fn assemble(store: &Arc<dyn Store>, clock: &Arc<dyn Clock>) -> Result<Parts> {
+    let dialects = dialect_registry::all();
+    let source = Arc::clone(store) as Arc<dyn Source>;
+    let engine = Engine::new(dialects.clone(), Arc::clone(&source), Arc::clone(clock));
+    let rbac = Rbac::new(Arc::clone(&source));
+    let registry = Registry::new(admission(&source, &rbac, &dialects), Arc::clone(clock));
+
+    let own = core::groups(store);
+    let own_kinds = own.iter().flat_map(|group| group.resources.iter().map(|resource| Arc::clone(&resource.kind)));
+    let virtual_api = VirtualApi::new(Arc::clone(&engine), Arc::clone(&registry), own_kinds.collect());
+    let mut groups = own;
+    groups.extend(reviews::groups(&rbac));
+    groups.push(configuration::group(dialects.clone(), Arc::clone(store)));
+    groups.extend(dialects.iter().flat_map(|dialect| owned(dialect, &virtual_api, store)));
+    groups.extend(virtual_api.groups());
+    registry.install(&groups).map_err(|problem| anyhow!(problem))?;
+    let api = Arc::new(ApiState::over(registry).with_decoder(Arc::new(Protobuf)));
+    Ok(Parts { dialects, engine, virtual_api, rbac, api, groups })
+}
+
+/// The namespaced resources that want a place, which the default `view` and `edit` roles cover.
+#[must_use]
+pub(super) fn placeable(dialects: &[Arc<dyn Dialect>]) -> Vec<GroupResource> {
+    let demands = dialects.iter().flat_map(|dialect| dialect.demands());
+    demands.filter(|demand| demand.namespaced).map(|demand| demand.resource).collect()
+}
+
+fn admission(source: &Arc<dyn Source>, rbac: &Arc<Rbac>, dialects: &[Arc<dyn Dialect>]) -> Chain {
+    let mut plugins: Vec<Arc<dyn Plugin>> = vec![
+        Arc::new(NamespaceLifecycle::new(Arc::clone(source))),
+        Arc::new(EscalationGuard::new(Arc::clone(rbac))),
+    ];
+    plugins.extend(dialects.iter().flat_map(|dialect| dialect.admission()));
+    Chain::new(plugins)
+}
+
+/// A dialect's own kinds, by group, with the subresources the virtual API adds to them.
+fn owned(dialect: &Arc<dyn Dialect>, virtual_api: &VirtualApi, store: &Arc<dyn Store>) -> Vec<Group> {
+    let mut groups: Vec<Group> = Vec::new();
+    for kind in dialect.kinds() {
+        let (name, resource) = (kind.info().group, kind.info().resource());
+        let resource = Resource {
+            kind,
+            backing: Backing::Stored(Arc::clone(store)),
+            subresources: virtual_api.subresources(resource),
+        };
+        match groups.iter_mut().find(|group| group.name == name) {
+            Some(group) => group.resources.push(resource),
+            None => groups.push(Group { name, resources: vec![resource] }),
+        }
+    }
+    groups
+}

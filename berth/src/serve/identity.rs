@@ -1,0 +1,96 @@
+//! Who the server is and whom it believes: certificates, trusted CAs, the admin's kubeconfig.
+
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use anyhow::{Context, Result, bail};
+use apiserver::authn::{Authentication, CaPool, RequestHeaderTrust, Trust};
+use certs::{Folder, ServingCertificate};
+use meta::{Clock, Timestamp};
+
+use super::Options;
+use crate::kubeconfig::Kubeconfig;
+use crate::rbac;
+
+/// Where the admin's kubeconfig is in a data folder.
+#[must_use]
+pub(super) fn admin_kubeconfig(data_dir: &Path) -> PathBuf {
+    data_dir.join("admin.kubeconfig")
+}
+
+/// The server's certificate: its own, or the files it was given.
+///
+/// # Errors
+/// When files cannot be read or do not fit together.
+pub(super) fn certificate(
+    options: &Options,
+    folder: &Arc<Folder>,
+    clock: &Arc<dyn Clock>,
+) -> Result<Arc<ServingCertificate>> {
+    let certificate = match &options.certificate {
+        Some((certificate, key)) => {
+            ServingCertificate::from_files(certificate.clone(), key.clone(), Arc::clone(clock))?
+        }
+        None => ServingCertificate::issued(Arc::clone(folder), &options.names, Arc::clone(clock))?,
+    };
+    Ok(certificate)
+}
+
+/// Whom the server believes: client certificates of its own CA (and the given one), request headers from front proxies
+/// with certificates of the front-proxy CA (and the given one).
+///
+/// # Errors
+/// When a CA file cannot be read, or a header name is none.
+pub(super) fn authentication(options: &Options, folder: &Folder) -> Result<Authentication> {
+    let client = pool(folder.ca(), options.client_ca_file.as_deref())?;
+    let front_proxy = pool(folder.front_proxy(), options.request_header.ca_file.as_deref())?;
+    let headers = &options.request_header;
+    let request_header = RequestHeaderTrust {
+        username_headers: RequestHeaderTrust::header_names(&headers.username_headers)?,
+        group_headers: RequestHeaderTrust::header_names(&headers.group_headers)?,
+        extra_prefixes: headers.extra_prefixes.iter().map(|prefix| prefix.to_lowercase()).collect(),
+        ..RequestHeaderTrust::new(front_proxy, headers.allowed_names.clone())
+    };
+    let trust = Arc::new(Trust::new(client, Some(request_header)));
+    Ok(Authentication { trust, tokens: None, anonymous: options.anonymous_auth })
+}
+
+fn pool(own: &certs::Authority, file: Option<&Path>) -> Result<CaPool> {
+    let mut pem = own.certificate_pem().as_bytes().to_vec();
+    if let Some(file) = file {
+        pem.push(b'\n');
+        pem.extend(std::fs::read(file).with_context(|| format!("reading {}", file.display()))?);
+    }
+    let named = || file.map_or_else(|| "the built-in CA".to_owned(), |file| file.display().to_string());
+    CaPool::from_pem(&pem).with_context(|| format!("reading the certificates of {}", named()))
+}
+
+/// Writes the admin's kubeconfig for a server at `address` and gives its path.
+///
+/// # Errors
+/// When the certificate cannot be made or the file cannot be written.
+pub(super) fn write_admin_kubeconfig(folder: &Folder, address: SocketAddr, now: Timestamp) -> Result<PathBuf> {
+    let reachable = match address {
+        SocketAddr::V4(at) if at.ip().is_unspecified() => format!("https://127.0.0.1:{}", at.port()),
+        SocketAddr::V6(at) if at.ip().is_unspecified() => format!("https://[::1]:{}", at.port()),
+        other => format!("https://{other}"),
+    };
+    let path = admin_kubeconfig(folder.path());
+    let groups = [rbac::MASTERS.to_owned()];
+    Kubeconfig::issue(folder, &reachable, "berth-admin", &groups, false, now)?.write(&path)?;
+    Ok(std::path::absolute(&path)?)
+}
+
+/// The server's URL in a kubeconfig.
+///
+/// # Errors
+/// When the file cannot be read or names no server.
+pub(super) fn server_of(path: &Path) -> Result<String> {
+    let file = kube::config::Kubeconfig::read_from(path).with_context(|| format!("reading {}", path.display()))?;
+    let servers = file.clusters.into_iter().filter_map(|cluster| cluster.cluster?.server);
+    match servers.into_iter().next() {
+        Some(server) => Ok(server),
+        None => bail!("{} names no server", path.display()),
+    }
+}

@@ -1,0 +1,119 @@
+//! What a standalone server is started with, checked.
+
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::Result;
+
+use crate::cli::{ServeArgs, Storage};
+
+/// Everything a standalone server can be told.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// The folder of certificates, kubeconfig and database.
+    pub data_dir: PathBuf,
+    /// Where to listen.
+    pub address: SocketAddr,
+    /// Further names of the serving certificate.
+    pub names: Vec<String>,
+    /// A serving certificate and key of somebody else's.
+    pub certificate: Option<(PathBuf, PathBuf)>,
+    /// A further CA of client certificates.
+    pub client_ca_file: Option<PathBuf>,
+    /// Whom to believe user names in headers.
+    pub request_header: RequestHeader,
+    /// Whether requests without credentials go on.
+    pub anonymous_auth: bool,
+    /// Where objects are kept.
+    pub storage: Storage,
+    /// The systems' own configuration files.
+    pub config: Vec<PathBuf>,
+    /// The audit log.
+    pub audit_log_path: Option<String>,
+    /// Reads at once; 0 is unlimited.
+    pub max_requests_inflight: usize,
+    /// Writes at once; 0 is unlimited.
+    pub max_mutating_requests_inflight: usize,
+    /// How long to go on serving, unready.
+    pub shutdown_delay: Duration,
+}
+
+/// Whom to believe user names in headers, and which headers.
+#[derive(Clone, Debug)]
+pub struct RequestHeader {
+    /// Another CA of front proxies, beside the data folder's own.
+    pub ca_file: Option<PathBuf>,
+    /// Common names front proxies may have; empty is any.
+    pub allowed_names: Vec<String>,
+    /// Headers with the user name.
+    pub username_headers: Vec<String>,
+    /// Headers with groups.
+    pub group_headers: Vec<String>,
+    /// Prefixes of headers with extra attributes.
+    pub extra_prefixes: Vec<String>,
+}
+
+impl Options {
+    /// A server for the demo: everything at its default, on loopback.
+    #[must_use]
+    pub fn demo(data_dir: &Path, port: u16) -> Self {
+        Self {
+            data_dir: data_dir.to_owned(),
+            address: SocketAddr::from((Ipv4Addr::LOCALHOST, port)),
+            names: Vec::new(),
+            certificate: None,
+            client_ca_file: None,
+            request_header: RequestHeader {
+                ca_file: None,
+                allowed_names: Vec::new(),
+                username_headers: vec!["X-Remote-User".to_owned()],
+                group_headers: vec!["X-Remote-Group".to_owned()],
+                extra_prefixes: vec!["X-Remote-Extra-".to_owned()],
+            },
+            anonymous_auth: true,
+            storage: Storage::Embedded,
+            config: Vec::new(),
+            audit_log_path: None,
+            max_requests_inflight: 400,
+            max_mutating_requests_inflight: 200,
+            shutdown_delay: Duration::ZERO,
+        }
+    }
+}
+
+impl TryFrom<ServeArgs> for Options {
+    type Error = anyhow::Error;
+
+    fn try_from(args: ServeArgs) -> Result<Self> {
+        let mut names = args.tls_san;
+        if !args.bind_address.is_unspecified() && !is_loopback(args.bind_address) {
+            names.push(args.bind_address.to_string());
+        }
+        Ok(Self {
+            data_dir: args.data_dir,
+            address: SocketAddr::new(args.bind_address, args.secure_port),
+            names,
+            certificate: args.tls_cert_file.zip(args.tls_private_key_file),
+            client_ca_file: args.client_ca_file,
+            request_header: RequestHeader {
+                ca_file: args.requestheader_client_ca_file,
+                allowed_names: args.requestheader_allowed_names,
+                username_headers: args.requestheader_username_headers,
+                group_headers: args.requestheader_group_headers,
+                extra_prefixes: args.requestheader_extra_headers_prefix,
+            },
+            anonymous_auth: args.anonymous_auth,
+            storage: args.storage,
+            config: args.config,
+            audit_log_path: args.audit_log_path,
+            max_requests_inflight: args.max_requests_inflight,
+            max_mutating_requests_inflight: args.max_mutating_requests_inflight,
+            shutdown_delay: args.shutdown_delay_duration,
+        })
+    }
+}
+
+fn is_loopback(address: IpAddr) -> bool {
+    address.is_loopback()
+}

@@ -1,0 +1,199 @@
+//! What-if questions on the live world, on top of it, and on one of their own.
+
+use serde_json::{Value, json};
+
+use super::gardener::{self, shoot};
+use super::{documents, ocm, text};
+
+const GARDENER_FLEET: &str = include_str!("../../../examples/gardener/fleet.yaml");
+
+fn reference() -> Value {
+    json!({
+        "apiVersion": "cluster.open-cluster-management.io/v1beta1",
+        "kind": "Placement",
+        "namespace": "story-1",
+        "name": "placement",
+    })
+}
+
+/// What a review by the rest of the fleet's names says: the documents of Gardener's fleet without the namespace.
+fn fleet() -> Vec<Value> {
+    documents(GARDENER_FLEET)
+        .into_iter()
+        .filter(|value| value["kind"] != "Namespace")
+        .collect()
+}
+
+#[tokio::test]
+async fn a_review_by_reference_says_what_scheduling_says() {
+    let mut world = ocm::world();
+    let review = world.review(json!({"reference": reference()})).await.unwrap();
+    let report = world.scheduling("story-1", "placement.ocm").await;
+    assert_eq!(review["status"], report["status"]);
+    for denied in ["get placements", "list targets"] {
+        world.denied = vec![denied];
+        assert_eq!(
+            world
+                .review(json!({"reference": reference()}))
+                .await
+                .unwrap_err()
+                .code,
+            403,
+            "{denied}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_reference_to_nothing_is_invalid() {
+    let world = ocm::world();
+    let mut gone = reference();
+    gone["name"] = "gone".into();
+    let status = world.review(json!({"reference": gone})).await.unwrap_err();
+    assert_eq!(status.details.unwrap().causes[0].field, "spec.reference");
+    let foreign = json!({"apiVersion": "apps/v1", "kind": "Deployment", "namespace": "a", "name": "b"});
+    let status = world.review(json!({"reference": foreign})).await.unwrap_err();
+    let cause = &status.details.unwrap().causes[0];
+    assert_eq!(cause.field, "spec.reference.kind");
+    assert!(cause.message.contains("Placement"), "{}", cause.message);
+}
+
+#[tokio::test]
+async fn an_overlay_changes_the_answer_and_nothing_else() {
+    let world = ocm::world();
+    let before = world.review(json!({"reference": reference()})).await.unwrap();
+    let cordoned = text(&before, "/status/picked/0/clusterName").to_owned();
+    let taint = json!({
+        "apiVersion": "cluster.open-cluster-management.io/v1",
+        "kind": "ManagedCluster",
+        "metadata": {"name": cordoned, "labels": {"cluster.open-cluster-management.io/clusterset": "fleet"}},
+        "spec": {"taints": [{"key": "drill", "effect": "NoSelect"}]},
+    });
+    let spec = json!({"reference": reference(), "inventory": "Overlay", "objects": [taint]});
+    let after = world.review(spec).await.unwrap();
+    let candidates = after["status"]["candidates"].as_array().unwrap();
+    assert_eq!(candidates.len(), 5);
+    let judged = candidates
+        .iter()
+        .find(|candidate| candidate["clusterName"] == *cordoned)
+        .unwrap();
+    assert_eq!(judged["rejections"][0]["reason"], "Untolerated");
+    let now = world.review(json!({"reference": reference()})).await.unwrap();
+    assert_eq!(now["status"], before["status"]);
+}
+
+#[tokio::test]
+async fn another_instant_is_another_answer() {
+    let world = ocm::world();
+    let mut spec = json!({"reference": reference()});
+    let now = world.review(spec.clone()).await.unwrap();
+    spec["at"] = "2031-01-01T00:00:00Z".into();
+    let later = world.review(spec.clone()).await.unwrap();
+    assert_eq!(text(&later, "/status/evaluatedAt"), "2031-01-01T00:00:00Z");
+    assert_ne!(now["status"]["evaluatedAt"], later["status"]["evaluatedAt"]);
+    spec["at"] = "tomorrow".into();
+    let status = world.review(spec).await.unwrap_err();
+    assert_eq!(status.details.unwrap().causes[0].field, "spec.at");
+}
+
+#[tokio::test]
+async fn a_provided_world_needs_no_other() {
+    let mut world = ocm_free();
+    world.denied = vec!["list targets"];
+    let spec = json!({"object": shoot("new", "eu-west-1"), "inventory": "Provided", "objects": fleet()});
+    let review = world.review(spec).await.unwrap();
+    assert_eq!(text(&review, "/status/outcome"), "Scheduled");
+    assert_eq!(text(&review, "/status/inventoryRevision"), "0");
+    assert_eq!(review["status"]["candidates"].as_array().unwrap().len(), 5);
+    let live = world
+        .review(json!({"object": shoot("new", "eu-west-1")}))
+        .await
+        .unwrap_err();
+    assert_eq!(live.code, 403);
+}
+
+fn ocm_free() -> super::World {
+    super::World::new(dialect_registry::by_name("gardener").unwrap())
+}
+
+#[tokio::test]
+async fn a_review_brings_its_own_configuration() {
+    let world = gardener::world();
+    let far = shoot("far", "us-west-1");
+    let as_it_is = world.review(json!({"object": far})).await.unwrap();
+    assert_eq!(text(&as_it_is, "/status/outcome"), "Unschedulable");
+    let config = json!({"schedulers": {"shoot": {"candidateDeterminationStrategy": "MinimalDistance"}}});
+    let nearest = world
+        .review(json!({"object": far, "config": config}))
+        .await
+        .unwrap();
+    assert_eq!(text(&nearest, "/status/picked/0/clusterName"), "aws-us1");
+    let wrong = json!({"schedulers": {"shoot": {"candidateDeterminationStrategy": "Nearest"}}});
+    let status = world
+        .review(json!({"object": far, "config": wrong}))
+        .await
+        .unwrap_err();
+    let field = &status.details.unwrap().causes[0].field;
+    assert_eq!(
+        field,
+        "spec.config.schedulers.shoot.candidateDeterminationStrategy"
+    );
+}
+
+#[tokio::test]
+async fn bad_input_is_named_by_its_path() {
+    let world = gardener::world();
+    let fields = |status: meta::Status| -> Vec<String> {
+        assert_eq!(status.code, 422);
+        status
+            .details
+            .unwrap()
+            .causes
+            .into_iter()
+            .map(|cause| cause.field)
+            .collect()
+    };
+    let ask = async |spec: Value| fields(world.review(spec).await.unwrap_err());
+    assert_eq!(ask(json!({})).await, ["spec.object"]);
+    assert_eq!(
+        ask(json!({"object": shoot("a", "b"), "reference": reference()})).await,
+        ["spec.reference"]
+    );
+    assert_eq!(
+        ask(json!({"object": shoot("a", "b"), "objects": fleet()})).await,
+        ["spec.objects"]
+    );
+    assert_eq!(
+        ask(json!({"object": shoot("a", "b"), "inventory": "Dead"})).await,
+        ["spec.inventory"]
+    );
+    assert_eq!(
+        ask(json!({"object": {"kind": "Shoot"}})).await,
+        ["spec.object.kind"]
+    );
+    let mut unnamed = shoot("a", "b");
+    unnamed["metadata"] = json!({});
+    assert_eq!(
+        ask(json!({"object": unnamed})).await,
+        ["spec.object.metadata.name"]
+    );
+    let mut typed = shoot("a", "b");
+    typed["spec"]["region"] = 7.into();
+    assert_eq!(ask(json!({"object": typed})).await, ["spec.object.spec.region"]);
+
+    let mut objects = fleet();
+    objects.truncate(3);
+    objects[2]["spec"]["networks"]["pods"] = "10.1.0.0/99".into();
+    objects.push(objects[0].clone());
+    objects.push(json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}}));
+    let seen = ask(json!({"object": shoot("a", "b"), "inventory": "Provided", "objects": objects})).await;
+    assert!(
+        seen.contains(&"spec.objects[2].spec.networks.pods".to_owned()),
+        "{seen:?}"
+    );
+    assert!(
+        seen.contains(&"spec.objects[3].metadata.name".to_owned()),
+        "{seen:?}"
+    );
+    assert!(seen.contains(&"spec.objects[4].kind".to_owned()), "{seen:?}");
+}
