@@ -8,9 +8,11 @@ use std::fs::{File, OpenOptions};
 use std::io::{ErrorKind, Read};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
+use std::sync::mpsc;
+use std::time::Duration;
 
 use meta::Revision;
-use redb::{Builder, Database, DatabaseError, ReadableDatabase, TableDefinition};
+use redb::{Builder, Database, DatabaseError, ReadOnlyDatabase, ReadableDatabase, TableDefinition};
 
 use crate::embedded::{header, load, record};
 use crate::error::StoreError;
@@ -28,6 +30,11 @@ pub(crate) const TOTALS_KEY: &str = "totals";
 const FIRST: Revision = Revision(1);
 /// redb's page cache. Objects are served from memory of our own; this is for the pages that commits go through.
 const PAGE_CACHE: usize = 64 << 20;
+
+/// The part of a file that is named when no record can be.
+const PAGES: &str = "pages";
+/// How long the record that is damaged is looked for.
+const SEARCH: Duration = Duration::from_secs(5);
 
 /// An open database file.
 pub(crate) struct Disk {
@@ -49,7 +56,32 @@ pub(crate) fn open(path: &Path) -> Result<Opened, StoreError> {
     let file = path.display().to_string();
     prepare(path).map_err(|error| unreadable(&file, &error))?;
     check_header(path, &file)?;
-    open_with(&file, |builder| builder.create(path))
+    open_with(&file, |builder| builder.create(path)).map_err(|error| name_record(path, &file, error))
+}
+
+/// redb's check says only that some page is damaged. This looks for the record that is hit, so that the error can name
+/// it. It reads on a thread of its own and is not waited for long, since damaged pages may lead redb in circles.
+fn name_record(path: &Path, file: &str, error: StoreError) -> StoreError {
+    if !matches!(&error, StoreError::Corrupt { key, .. } if key == PAGES) {
+        return error;
+    }
+    let (sender, found) = mpsc::channel();
+    let (path, name) = (path.to_owned(), file.to_owned());
+    let search = move || {
+        let loaded = guarded(&name, || {
+            let database = ReadOnlyDatabase::open(&path).map_err(|error| broken(&name, error))?;
+            load::load(&name, &database).map(drop)
+        });
+        // Whoever asked may have stopped waiting.
+        sender.send(loaded).unwrap_or_default();
+    };
+    if std::thread::Builder::new().spawn(search).is_err() {
+        return error;
+    }
+    match found.recv_timeout(SEARCH) {
+        Ok(Err(named @ StoreError::Corrupt { .. })) => named,
+        _ => error,
+    }
 }
 
 /// Opens the database that `open` gives, known as `file` in errors.
@@ -225,7 +257,7 @@ fn guarded<T>(file: &str, work: impl FnOnce() -> Result<T, StoreError>) -> Resul
             .unwrap_or("no reason given");
         Err(corrupt(
             file,
-            "pages".to_owned(),
+            PAGES.to_owned(),
             format!("the database failed on them: {text}"),
         ))
     })
@@ -246,7 +278,7 @@ pub(crate) fn broken(file: &str, error: impl Into<redb::Error>) -> StoreError {
         redb::Error::DatabaseAlreadyOpen => StoreError::Unavailable(format!(
             "{file} is in use: stop the other process, or name another data directory"
         )),
-        redb::Error::Io(error) if damaged(&error) => corrupt(file, "pages".to_owned(), error.to_string()),
+        redb::Error::Io(error) if damaged(&error) => corrupt(file, PAGES.to_owned(), error.to_string()),
         redb::Error::Io(error) => unreadable(file, &error),
         redb::Error::PreviousIo => StoreError::Unavailable(format!("{file}: an earlier write failed")),
         error @ (redb::Error::Corrupted(_)
@@ -255,7 +287,7 @@ pub(crate) fn broken(file: &str, error: impl Into<redb::Error>) -> StoreError {
         | redb::Error::TableTypeMismatch { .. }
         | redb::Error::TableIsMultimap(_)
         | redb::Error::TypeDefinitionChanged { .. }
-        | redb::Error::TableDoesNotExist(_)) => corrupt(file, "pages".to_owned(), error.to_string()),
+        | redb::Error::TableDoesNotExist(_)) => corrupt(file, PAGES.to_owned(), error.to_string()),
         error => StoreError::Unavailable(format!("{file}: {error}")),
     }
 }

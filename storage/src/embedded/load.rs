@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use imbl::OrdMap;
 use meta::{GroupResource, Object};
-use redb::{Database, ReadableDatabase, ReadableTable};
+use redb::{ReadableDatabase, ReadableTable};
 
 use crate::collection::Name;
 use crate::embedded::disk::{RECORDS, TOTALS, TOTALS_KEY, broken, corrupt};
@@ -30,7 +30,7 @@ struct Loaded {
 ///
 /// # Errors
 /// `Corrupt`, naming the record, when anything does not add up.
-pub(crate) fn load(file: &str, database: &Database) -> Result<(Totals, Picture), StoreError> {
+pub(crate) fn load(file: &str, database: &impl ReadableDatabase) -> Result<(Totals, Picture), StoreError> {
     let (totals, raw) = read(file, database)?;
     let loaded = parse_all(file, &raw)?;
     check_totals(file, &totals, &loaded)?;
@@ -45,7 +45,7 @@ pub(crate) fn load(file: &str, database: &Database) -> Result<(Totals, Picture),
     Ok((totals, picture))
 }
 
-fn read(file: &str, database: &Database) -> Result<(Totals, Vec<Raw>), StoreError> {
+fn read(file: &str, database: &impl ReadableDatabase) -> Result<(Totals, Vec<Raw>), StoreError> {
     let fail = |error: redb::Error| broken(file, error);
     let transaction = database.begin_read().map_err(|error| fail(error.into()))?;
     let table = transaction
