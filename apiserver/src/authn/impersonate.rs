@@ -13,6 +13,7 @@ use crate::authz;
 const USER: HeaderName = HeaderName::from_static("impersonate-user");
 const GROUP: HeaderName = HeaderName::from_static("impersonate-group");
 const UID: HeaderName = HeaderName::from_static("impersonate-uid");
+const PREFIX: &str = "impersonate-";
 const EXTRA: &str = "impersonate-extra-";
 const SERVICE_ACCOUNT: &str = "system:serviceaccount:";
 
@@ -46,6 +47,9 @@ pub async fn impersonate(
 }
 
 fn read(map: &HeaderMap) -> Result<Option<Wanted>, String> {
+    if !map.keys().any(|name| name.as_str().starts_with(PREFIX)) {
+        return Ok(None);
+    }
     let text = |name: &HeaderName| match map.get(name) {
         Some(value) => headers::text(name, value.as_bytes()).map(str::to_owned),
         None => Ok(String::new()),
@@ -78,7 +82,7 @@ fn read(map: &HeaderMap) -> Result<Option<Wanted>, String> {
 fn strip(map: &mut HeaderMap) {
     let found: Vec<HeaderName> = map
         .keys()
-        .filter(|name| name.as_str().starts_with("impersonate-"))
+        .filter(|name| name.as_str().starts_with(PREFIX))
         .cloned()
         .collect();
     for name in found {
