@@ -46,13 +46,19 @@ impl Writing<'_> {
     pub(crate) fn update(&self, mut value: Value, old: &Object) -> Result<Value, Status> {
         self.to_stored(&mut value);
         let old = old.value();
+        let value = self.confine(value, old);
+        self.settle(value, Some(old))
+    }
+
+    /// Takes from the stored object what this write may not touch: system fields, and the status or all but it.
+    fn confine(&self, mut value: Value, old: &Value) -> Value {
         if self.operation == Operation::Subresource("status") {
             value = system::only_status(value, old);
         } else if self.served.info().status {
             system::keep_status(&mut value, old);
         }
         system::on_update(&mut value, old);
-        self.settle(value, Some(old))
+        value
     }
 
     /// An object that is answered and not kept: `value` as decoded. It needs no name and gets no system fields.
@@ -86,7 +92,10 @@ impl Writing<'_> {
     fn settle(&self, mut value: Value, old: Option<&Value>) -> Result<Value, Status> {
         let request = self.request(old);
         self.with_warnings(|warnings| self.chain.mutate(&request, &mut value, warnings))?;
-        self.refill(&mut value, old);
+        if let Some(old) = old {
+            // Admission may change no more than the write itself.
+            value = self.confine(value, old);
+        }
         let kind = self.served.kind();
         let schema = kind.schema(self.served.info().storage_version);
         let write = Write {
@@ -107,13 +116,6 @@ impl Writing<'_> {
         self.refuse(errors, &value)?;
         self.with_warnings(|warnings| self.chain.validate(&request, Some(&value), warnings))?;
         Ok(value)
-    }
-
-    /// Admission may change labels or specs, never what the server owns.
-    fn refill(&self, value: &mut Value, old: Option<&Value>) {
-        if let Some(old) = old {
-            system::on_update(value, old);
-        }
     }
 
     fn refuse(&self, errors: Vec<FieldError>, value: &Value) -> Result<(), Status> {

@@ -73,7 +73,12 @@ impl Registry {
         };
         loop {
             draw.next(&mut value);
-            let settled = writing.create(value.clone())?;
+            let body = if draw.generated() {
+                value.clone()
+            } else {
+                std::mem::take(&mut value)
+            };
+            let settled = writing.create(body)?;
             let draft = prepare::draft(served, &settled)?;
             match self.insert(served, actor, draft).await {
                 Err(StoreError::AlreadyExists { .. }) if draw.may_go_on() => {}
