@@ -1,5 +1,6 @@
 //! The virtual API over real dialects, a store in memory and the server's registry; no HTTP.
 
+mod configuration;
 mod gardener;
 mod ocm;
 mod reviews;
