@@ -107,7 +107,7 @@ fn put(hub: &mut dyn Inventory, value: &Value) {
         text("/metadata/name"),
     );
     let object = Arc::new(Object::new(value, Revision(1)).expect("a well-formed object"));
-    let _ = hub.fold(&Change::added(key, object));
+    drop(hub.fold(&Change::added(key, object)));
 }
 
 fn cluster(index: usize, round: usize) -> Value {

@@ -26,8 +26,8 @@ pub(crate) struct Expression {
     tree: Tree,
     /// Whether it calls `scores()`, which filters may not (a non-goal of the seed).
     pub(crate) uses_scores: bool,
-    /// By candidate index: the stamp of the cluster that was judged, and the result.
-    results: Mutex<Vec<(u64, bool)>>,
+    /// What came out, by cluster.
+    results: Mutex<evaluate::Results>,
 }
 
 /// Compiles `source`.
@@ -130,6 +130,23 @@ mod tests {
         ] {
             let problem = compile(source).unwrap_err();
             assert!(problem.contains(part), "{source}: {problem}");
+        }
+    }
+
+    #[test]
+    fn the_deepest_accepted_expressions_fit_the_stack() {
+        for source in [
+            format!("1{} == 251", "+1".repeat(250)),
+            format!("managedCluster{} == 1", ".a".repeat(250)),
+            format!("{}true{}", "(".repeat(96), ")".repeat(96)),
+            format!("{}true", "!".repeat(250)),
+            format!("true{}", " ? true : true".repeat(100)),
+            format!("{}1{}", "[".repeat(96), "]".repeat(96)),
+        ] {
+            // Some are refused by the parser's own limit; none may end the process.
+            if let Ok(expression) = compile(&source) {
+                drop(evaluate::environment().resolve(&expression.tree));
+            }
         }
     }
 

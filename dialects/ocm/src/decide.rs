@@ -214,7 +214,6 @@ impl Case<'_> {
     }
 
     /// The values of every prioritizer, their weighted sums, and when the first value in use expires.
-    #[expect(clippy::type_complexity, reason = "the first two are what the core returns")]
     fn score(
         &self,
         prioritizers: &[Prioritizer],

@@ -11,7 +11,9 @@ use kube_cel::cel::{Context, ExecutionError, Value};
 use scheduling::Ix;
 
 use super::Expression;
+use crate::bits::Bits;
 use crate::cluster::Cluster;
+use crate::fleet::Fleet;
 
 /// The functions expressions may call: the standard ones, Kubernetes' own, and `parseJSON`.
 pub(super) fn environment() -> Context<'static> {
@@ -68,6 +70,32 @@ fn value(json: &serde_json::Value) -> Value {
     }
 }
 
+/// Results by the stamp of the cluster that was judged, in two generations: what is still asked for moves to the young
+/// one, what is not is forgotten when the generations change. So memory is bounded, and a cluster that comes or goes
+/// costs one evaluation, not one per cluster.
+#[derive(Debug, Default)]
+pub(super) struct Results {
+    young: HashMap<u64, bool>,
+    old: HashMap<u64, bool>,
+}
+
+impl Results {
+    /// The fewest results a generation holds.
+    const LEAST: usize = 256;
+
+    fn get(&mut self, stamp: u64, clusters: usize, judge: impl FnOnce() -> bool) -> bool {
+        if let Some(&held) = self.young.get(&stamp) {
+            return held;
+        }
+        let held = self.old.get(&stamp).copied().unwrap_or_else(judge);
+        if self.young.len() >= clusters.max(Self::LEAST) {
+            self.old = std::mem::take(&mut self.young);
+        }
+        self.young.insert(stamp, held);
+        held
+    }
+}
+
 /// Runs expressions during one decision. The environment is made at the first result that is not known yet.
 #[derive(Default)]
 pub(crate) struct Evaluator {
@@ -77,24 +105,25 @@ pub(crate) struct Evaluator {
 }
 
 impl Evaluator {
-    /// Whether `expression` is true of the cluster at `candidate`. Errors and other values than true are no match.
-    pub(crate) fn holds(&mut self, expression: &Expression, candidate: Ix, cluster: &Cluster) -> bool {
-        let place = candidate as usize;
-        {
-            let results = expression.results.lock().unwrap_or_else(PoisonError::into_inner);
-            if let Some(&(stamp, held)) = results.get(place)
-                && stamp == cluster.stamp
-            {
-                return held;
+    /// Keeps in `matching` only the clusters of `fleet` of which `expression` is true. Errors and other values than
+    /// true are no match. Two decisions that need the same results wait for each other instead of both working.
+    pub(crate) fn retain(&mut self, expression: &Expression, fleet: &Fleet, matching: &mut Bits) {
+        let mut results = expression.results.lock().unwrap_or_else(PoisonError::into_inner);
+        let candidates: Vec<Ix> = matching.iter().collect();
+        for candidate in candidates {
+            let cluster = fleet.row(candidate);
+            if !results.get(cluster.stamp, fleet.rows.len(), || self.run(expression, cluster)) {
+                matching.set(candidate, false);
             }
         }
-        let held = self.run(expression, cluster);
-        let mut results = expression.results.lock().unwrap_or_else(PoisonError::into_inner);
-        if results.len() <= place {
-            results.resize(place + 1, (0, false));
-        }
-        results[place] = (cluster.stamp, held);
-        held
+    }
+
+    /// Whether `expression` is true of the cluster at `candidate`.
+    pub(crate) fn holds(&mut self, expression: &Expression, fleet: &Fleet, candidate: Ix) -> bool {
+        let mut one = Bits::none(fleet.count());
+        one.set(candidate, true);
+        self.retain(expression, fleet, &mut one);
+        one.has(candidate)
     }
 
     fn run(&mut self, expression: &Expression, cluster: &Cluster) -> bool {
@@ -106,5 +135,27 @@ impl Evaluator {
         // A panic of the interpreter on odd data is an evaluation error like any other.
         let outcome = catch_unwind(AssertUnwindSafe(|| context.resolve(&expression.tree)));
         matches!(outcome, Ok(Ok(Value::Bool(true))))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn results_are_kept_while_they_are_asked_for_and_forgotten_after() {
+        let mut results = Results::default();
+        let mut runs = 0;
+        for round in 0..10u64 {
+            // One of 1,000 clusters changes in each round.
+            for stamp in (0..999).chain([10_000 + round]) {
+                results.get(stamp, 1_000, || {
+                    runs += 1;
+                    true
+                });
+            }
+        }
+        assert_eq!(runs, 999 + 10);
+        assert!(results.young.len() + results.old.len() <= 2_000);
     }
 }

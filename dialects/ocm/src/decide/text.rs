@@ -6,7 +6,6 @@ use scheduling::{Ix, Reason, Solved};
 
 use super::Detail;
 use crate::cel::Evaluator;
-use crate::cluster::Cluster;
 use crate::fleet::Fleet;
 use crate::inventory::Hub;
 use crate::names::SET_LABEL;
@@ -66,7 +65,7 @@ fn sentence(fleet: &Fleet, policy: Option<&Policy>, candidate: Ix, plugin: u16, 
                 .map(|(index, predicate)| {
                     format!(
                         "predicates[{index}] {}",
-                        mismatch(predicate, candidate, row, &mut evaluator)
+                        mismatch(predicate, fleet, candidate, &mut evaluator)
                     )
                 })
                 .collect();
@@ -86,7 +85,8 @@ fn sentence(fleet: &Fleet, policy: Option<&Policy>, candidate: Ix, plugin: u16, 
 }
 
 /// The first part of `predicate` that does not match.
-fn mismatch(predicate: &Predicate, candidate: Ix, row: &Cluster, evaluator: &mut Evaluator) -> String {
+fn mismatch(predicate: &Predicate, fleet: &Fleet, candidate: Ix, evaluator: &mut Evaluator) -> String {
+    let row = fleet.row(candidate);
     let asks = |what: &str, selector: &Selector| format!("asks for {what} {selector}");
     if !predicate.labels.matches(row.labels()) {
         return asks("labels", &predicate.labels);
@@ -97,7 +97,7 @@ fn mismatch(predicate: &Predicate, candidate: Ix, row: &Cluster, evaluator: &mut
     let failed = predicate
         .expressions
         .iter()
-        .find(|(_, expression)| !evaluator.holds(expression, candidate, row));
+        .find(|(_, expression)| !evaluator.holds(expression, fleet, candidate));
     failed.map_or_else(
         || "matches".to_owned(),
         |(source, _)| format!("asks for {source}"),

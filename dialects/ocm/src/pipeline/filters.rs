@@ -71,15 +71,8 @@ fn one(predicate: &policy::Predicate, fleet: &Fleet, evaluator: &mut Evaluator) 
     if !predicate.claims.is_everything() {
         matching.intersect(&fleet.claims.select(&predicate.claims, count));
     }
-    if !predicate.expressions.is_empty() {
-        let selected: Vec<Ix> = matching.iter().collect();
-        for candidate in selected {
-            let row = fleet.row(candidate);
-            let mut expressions = predicate.expressions.iter();
-            if !expressions.all(|(_, expression)| evaluator.holds(expression, candidate, row)) {
-                matching.set(candidate, false);
-            }
-        }
+    for (_, expression) in &predicate.expressions {
+        evaluator.retain(expression, fleet, &mut matching);
     }
     matching
 }
