@@ -37,6 +37,7 @@ use crate::request_info::RequestInfo;
 use crate::respond::{self, Failure};
 use crate::version::VersionInfo;
 
+use body::Kept;
 use trail::{AUDIT_ID, Ending, Trail};
 
 /// Bounds on requests. The defaults are kube-apiserver's.
@@ -152,13 +153,12 @@ impl Chain {
         busy: Option<Busy>,
     ) -> Response<Body> {
         let (parts, body) = request.into_parts();
+        let (body, unread) = body::kept(body);
         // The Audit-ID comes first: whatever happens from here on, a panic included, can be found by it.
         let mut trail = Trail::start(&parts, connection, self.clock.now());
         trail.busy = busy;
-        self.guarded(trail, async |trail| {
-            self.understand(trail, connection, parts, body).await
-        })
-        .await
+        let steps = async |trail: &mut Trail| self.understand(trail, connection, parts, body).await;
+        self.guarded(trail, unread, steps).await
     }
 
     /// Answers a request to a route of the program's own, which does without authentication (admission webhooks).
@@ -170,6 +170,7 @@ impl Chain {
         busy: Option<Busy>,
     ) -> Response<Body> {
         let (parts, body) = request.into_parts();
+        let (body, unread) = body::kept(body);
         let mut trail = Trail::start(&parts, connection, self.clock.now());
         trail.busy = busy;
         let steps = async |trail: &mut Trail| {
@@ -178,13 +179,14 @@ impl Chain {
             trail.info = Some(Arc::new(info));
             Ok(route(Request::from_parts(parts, body)).await)
         };
-        self.guarded(trail, steps).await
+        self.guarded(trail, unread, steps).await
     }
 
     /// Panic recovery is outermost: a request that panics must not take its connection, and other requests, with it.
     async fn guarded(
         &self,
         mut trail: Trail,
+        unread: Option<Kept>,
         steps: impl AsyncFnOnce(&mut Trail) -> Result<Response<Body>, Status>,
     ) -> Response<Body> {
         let span = tracing::info_span!("request", audit_id = trail.id);
@@ -209,7 +211,7 @@ impl Chain {
                 )))
             }
         };
-        self.finish(trail, response, panicked).await
+        self.finish(trail, unread, response, panicked).await
     }
 
     /// What is asked for, before who asks: limits, metrics and time-outs depend on it, and so does everything below.
@@ -373,7 +375,13 @@ impl Chain {
     }
 
     /// Headers every answer has, the audit event, and the body's way out.
-    async fn finish(&self, mut trail: Trail, mut response: Response<Body>, panicked: bool) -> Response<Body> {
+    async fn finish(
+        &self,
+        mut trail: Trail,
+        unread: Option<Kept>,
+        mut response: Response<Body>,
+        panicked: bool,
+    ) -> Response<Body> {
         respond::set_default(
             &mut response,
             CACHE_CONTROL,
@@ -400,7 +408,7 @@ impl Chain {
         ending.record(panicked).await;
         let closing = long_running.then(|| self.closing.clone().cancelled_owned());
         let longest = (!long_running).then_some(self.limits.request_timeout);
-        response.map(|inner| Body::new(body::Followed::new(inner, ending, closing, longest)))
+        response.map(|inner| Body::new(body::Followed::new(inner, ending, unread, closing, longest)))
     }
 }
 

@@ -3,6 +3,7 @@
 use std::any::Any;
 use std::panic::AssertUnwindSafe;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
@@ -13,6 +14,7 @@ use http::header::CONTENT_LENGTH;
 use http_body::{Frame, SizeHint};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use meta::Status;
+use parking_lot::Mutex;
 use tokio::time::{Instant, Sleep};
 use tokio_util::sync::WaitForCancellationFutureOwned;
 
@@ -38,11 +40,49 @@ pub(super) async fn read(headers: &HeaderMap, body: Body, limit: usize) -> Resul
     }
 }
 
+/// A request body that outlives whoever reads it.
+///
+/// Refusing a request without reading its body drops the body, and on HTTP/2 that resets the stream before the refusal
+/// is sent. So the answer keeps the body until it is sent itself.
+#[derive(Clone)]
+pub(super) struct Kept(Arc<Mutex<Body>>);
+
+/// `body` for a reader, and what the answer is to keep of it.
+pub(super) fn kept(body: Body) -> (Body, Option<Kept>) {
+    if http_body::Body::is_end_stream(&body) {
+        return (body, None);
+    }
+    let kept = Kept(Arc::new(Mutex::new(body)));
+    (Body::new(kept.clone()), Some(kept))
+}
+
+impl http_body::Body for Kept {
+    type Data = Bytes;
+    type Error = axum::Error;
+
+    fn poll_frame(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+        Pin::new(&mut *self.0.lock()).poll_frame(context)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.0.lock().is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.0.lock().size_hint()
+    }
+}
+
 /// A response body under way. Its end, however it comes, completes the request: the metrics, the audit event, and the
 /// place among the requests in flight.
 pub(super) struct Followed {
     inner: Body,
     ending: Option<Ending>,
+    /// What the client may still be sending; dropped with the whole.
+    _unread: Option<Kept>,
     /// Ends a long-running answer, as if it had ended by itself.
     closing: Option<Pin<Box<WaitForCancellationFutureOwned>>>,
     /// Cuts off any other answer. Started when the body first has to be waited for.
@@ -55,12 +95,14 @@ impl Followed {
     pub(super) fn new(
         body: Body,
         ending: Ending,
+        unread: Option<Kept>,
         closing: Option<WaitForCancellationFutureOwned>,
         longest: Option<Duration>,
     ) -> Self {
         Self {
             inner: body,
             ending: Some(ending),
+            _unread: unread,
             closing: closing.map(Box::pin),
             longest,
             cut: None,

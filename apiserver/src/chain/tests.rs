@@ -430,6 +430,7 @@ async fn a_body_that_stalls_is_cut_off() {
         stalled,
         ending(&bench.chain.metrics),
         None,
+        None,
         Some(Duration::from_millis(20)),
     );
     assert!(Body::new(followed).collect().await.is_err());

@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 use axum::routing::post;
 use bytes::Bytes;
 use http::{Request, Response, StatusCode};
-use http_body_util::{BodyExt, Empty};
+use http_body_util::{BodyExt, Empty, Full};
 use hyper::body::Incoming;
 use hyper::client::conn::{http1, http2};
 use hyper_util::rt::{TokioExecutor, TokioIo};
@@ -298,6 +298,37 @@ async fn a_panic_leaves_the_connection_in_use() {
     assert_eq!(panicked.status(), 500);
     let next = sender.send_request(get2(FOOS)).await.unwrap();
     assert_eq!(next.status(), 200);
+    site.running.stop().await.unwrap();
+}
+
+#[tokio::test]
+async fn refusals_arrive_while_the_body_is_still_being_sent() {
+    let site = site(|config| {
+        let never_reads = post(async || StatusCode::IM_A_TEAPOT);
+        config.open_routes = Router::new().route("/admission/mutate", never_reads);
+    })
+    .await;
+    let large = || Full::new(Bytes::from(vec![b' '; 4 * 1024 * 1024]));
+    for (pair, target, code) in [
+        (site.alice(), FOOS, 413),
+        (None, FOOS, 403),
+        (site.alice(), "/version", 405),
+        (None, "/admission/mutate", 418),
+    ] {
+        let stream = TokioIo::new(site.tls(b"h2", pair).await);
+        let (mut sender, connection) = http2::handshake(TokioExecutor::new(), stream).await.unwrap();
+        tokio::spawn(connection);
+        let request = Request::post(format!("https://localhost{target}"))
+            .body(large())
+            .unwrap();
+        let response = sender.send_request(request).await.unwrap();
+        assert_eq!(response.status(), code, "{target}");
+        let body = text(response).await;
+        assert!(
+            code == 418 || body.contains("\"kind\":\"Status\""),
+            "{target}: {body}"
+        );
+    }
     site.running.stop().await.unwrap();
 }
 
