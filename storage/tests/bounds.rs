@@ -1,5 +1,7 @@
 //! What a store keeps beside the present, and for how long. Time is tokio's, paused.
 
+#![expect(clippy::unwrap_used, reason = "in a test, an unwrap is an assertion")]
+
 use std::time::Duration;
 
 use meta::{Key, Revision};

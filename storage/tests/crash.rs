@@ -2,6 +2,8 @@
 //!
 //! The test starts its own executable again as the process to kill; that one acknowledges on stdout.
 
+#![expect(clippy::unwrap_used, reason = "in a test, an unwrap is an assertion")]
+
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
@@ -76,10 +78,10 @@ fn start(file: &Path, round: i64) -> Child {
 /// Writer to (index, revision) of its last acknowledged step, of a process killed after `enough` of them.
 fn acknowledged_before_the_kill(file: &Path, round: i64, enough: usize) -> Vec<(i64, i64, u64)> {
     let mut child = start(file, round);
-    let mut lines = BufReader::new(child.stdout.take().unwrap()).split(b'\n');
+    let lines = BufReader::new(child.stdout.take().unwrap()).split(b'\n');
     let mut acks = Vec::new();
     let mut ended = false;
-    while let Some(line) = lines.next() {
+    for line in lines {
         let line = String::from_utf8(line.unwrap()).unwrap();
         let words: Vec<&str> = line.split_whitespace().collect();
         if let ["ack", writer, index, revision] = words[..] {

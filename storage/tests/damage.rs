@@ -1,5 +1,7 @@
 //! Single flipped bits anywhere in a database file: noticed, or without any effect. Never silently different objects.
 
+#![expect(clippy::unwrap_used, reason = "in a test, an unwrap is an assertion")]
+
 use std::collections::BTreeMap;
 use std::fs;
 use std::panic::{AssertUnwindSafe, catch_unwind};

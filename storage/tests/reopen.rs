@@ -1,5 +1,7 @@
 //! What a store in a file keeps over a restart, and what it does not.
 
+#![expect(clippy::unwrap_used, reason = "in a test, an unwrap is an assertion")]
+
 use std::path::PathBuf;
 
 use meta::{GroupResource, Key, Revision};
