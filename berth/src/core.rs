@@ -2,8 +2,8 @@
 //! serviceaccounts, both Event APIs over one store, and RBAC. One file each; behind an aggregator they are never
 //! registered.
 
-mod data;
 pub mod config_map;
+mod data;
 pub mod event;
 pub mod namespace;
 pub mod rbac;
@@ -40,12 +40,18 @@ pub fn groups(store: &Arc<dyn Store>) -> Vec<Group> {
             resources: vec![
                 stored(Arc::new(config_map::ConfigMap)),
                 stored(Arc::new(event::CoreEvent)),
-                Resource { subresources: vec![finalize], ..stored(Arc::new(namespace::Namespace)) },
+                Resource {
+                    subresources: vec![finalize],
+                    ..stored(Arc::new(namespace::Namespace))
+                },
                 stored(Arc::new(secret::Secret)),
                 stored(Arc::new(service_account::ServiceAccount)),
             ],
         },
-        Group { name: event::GROUP, resources: vec![stored(Arc::new(event::Event))] },
+        Group {
+            name: event::GROUP,
+            resources: vec![stored(Arc::new(event::Event))],
+        },
         Group {
             name: rbac::GROUP,
             resources: vec![

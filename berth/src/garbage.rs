@@ -22,8 +22,8 @@ use tokio_util::sync::CancellationToken;
 
 use graph::Graph;
 pub use kinds::Kinds;
-pub(crate) use removal::{Propagation, Removal};
 use removal::{FOREGROUND, ORPHAN};
+pub(crate) use removal::{Propagation, Removal};
 
 /// How many objects are worked on at once, so that their writes share commits.
 const AT_ONCE: usize = 64;
@@ -40,7 +40,11 @@ pub fn spawn(
     stop: CancellationToken,
 ) -> tokio::task::JoinHandle<()> {
     tokio::spawn(async move {
-        let collector = Collector { removal: Removal::new(Arc::clone(&store), Arc::clone(&kinds), clock), store, kinds };
+        let collector = Collector {
+            removal: Removal::new(Arc::clone(&store), Arc::clone(&kinds), clock),
+            store,
+            kinds,
+        };
         let ended = stop.clone();
         tokio::select! {
             () = ended.cancelled() => {}
@@ -102,7 +106,11 @@ impl Collector {
         }
     }
 
-    async fn begin(&self, graph: &mut Graph, queue: &mut Queue) -> Result<Box<dyn storage::Watch>, StoreError> {
+    async fn begin(
+        &self,
+        graph: &mut Graph,
+        queue: &mut Queue,
+    ) -> Result<Box<dyn storage::Watch>, StoreError> {
         let start = self.store.revision();
         for resource in self.kinds.stored() {
             let list = self.store.list(resource, At::Latest).await?;
@@ -124,7 +132,9 @@ impl Collector {
         match new {
             None => {
                 if let Some(old) = old {
-                    graph.dependents(&old.meta().uid).for_each(|key| queue.push(key.clone()));
+                    graph
+                        .dependents(&old.meta().uid)
+                        .for_each(|key| queue.push(key.clone()));
                 }
             }
             Some(object) if is_of_interest(object) => queue.push(change.key.clone()),
@@ -162,7 +172,9 @@ impl Collector {
 
     /// Does what is to be done about one object; gives what to look at next.
     async fn visit(&self, graph: &Graph, key: &Key) -> Result<Vec<Key>, StoreError> {
-        let Some(object) = self.find(key) else { return Ok(Vec::new()) };
+        let Some(object) = self.find(key) else {
+            return Ok(Vec::new());
+        };
         let meta = object.meta();
         if meta.deletion_timestamp.is_some() {
             if has_finalizer(&object, ORPHAN) {
@@ -180,7 +192,9 @@ impl Collector {
             return Ok(Vec::new());
         }
         if owners.solid {
-            self.removal.edit(key, &meta.uid, |value| release(value, &owners.leaving)).await?;
+            self.removal
+                .edit(key, &meta.uid, |value| release(value, &owners.leaving))
+                .await?;
             return Ok(Vec::new());
         }
         self.collect(graph, key, &object, owners.waiting).await
@@ -220,21 +234,33 @@ impl Collector {
             .cloned()
             .collect();
         if blocking.is_empty() {
-            self.removal.edit(key, uid, |value| remove_finalizer(value, FOREGROUND)).await?;
+            self.removal
+                .edit(key, uid, |value| remove_finalizer(value, FOREGROUND))
+                .await?;
             return Ok(Vec::new());
         }
-        Ok(blocking.into_iter().filter(|key| !self.is_deleting(key)).collect())
+        Ok(blocking
+            .into_iter()
+            .filter(|key| !self.is_deleting(key))
+            .collect())
     }
 
     /// Releases the dependents, then the owner.
     async fn orphan(&self, graph: &Graph, key: &Key, object: &Object) -> Result<(), StoreError> {
         let uid = &object.meta().uid;
         for dependent in graph.dependents(uid) {
-            let Some(current) = self.find(dependent) else { continue };
+            let Some(current) = self.find(dependent) else {
+                continue;
+            };
             let gone = [uid.clone()];
-            self.removal.edit(dependent, &current.meta().uid, |value| release(value, &gone)).await?;
+            self.removal
+                .edit(dependent, &current.meta().uid, |value| release(value, &gone))
+                .await?;
         }
-        self.removal.edit(key, uid, |value| remove_finalizer(value, ORPHAN)).await.map(|_| ())
+        self.removal
+            .edit(key, uid, |value| remove_finalizer(value, ORPHAN))
+            .await
+            .map(|_| ())
     }
 
     fn owners(&self, key: &Key, object: &Object) -> Owners {
@@ -245,7 +271,10 @@ impl Collector {
                 owners.solid = true;
                 continue;
             };
-            match self.find(&owner).filter(|owner| owner.meta().uid == reference.uid) {
+            match self
+                .find(&owner)
+                .filter(|owner| owner.meta().uid == reference.uid)
+            {
                 None => owners.leaving.push(reference.uid.clone()),
                 Some(owner) if is_waiting(&owner) => {
                     owners.leaving.push(reference.uid.clone());
@@ -258,7 +287,10 @@ impl Collector {
     }
 
     fn find(&self, key: &Key) -> Option<Arc<Object>> {
-        self.store.cached(key.resource).get(&key.namespace, &key.name).cloned()
+        self.store
+            .cached(key.resource)
+            .get(&key.namespace, &key.name)
+            .cloned()
     }
 
     fn waits(&self, key: &Key) -> bool {
@@ -266,7 +298,8 @@ impl Collector {
     }
 
     fn is_deleting(&self, key: &Key) -> bool {
-        self.find(key).is_none_or(|object| object.meta().deletion_timestamp.is_some())
+        self.find(key)
+            .is_none_or(|object| object.meta().deletion_timestamp.is_some())
     }
 }
 
@@ -317,13 +350,16 @@ fn is_of_interest(object: &Object) -> bool {
 }
 
 fn blocks(object: &Object, owner: &str) -> bool {
-    let blocks = |reference: &OwnerReference| reference.uid == owner && reference.block_owner_deletion == Some(true);
+    let blocks =
+        |reference: &OwnerReference| reference.uid == owner && reference.block_owner_deletion == Some(true);
     object.meta().owner_references.iter().any(blocks)
 }
 
 /// Takes the references to `owners` away.
 fn release(value: &mut Value, owners: &[String]) -> bool {
-    let Some(references) = value["metadata"]["ownerReferences"].as_array_mut() else { return false };
+    let Some(references) = value["metadata"]["ownerReferences"].as_array_mut() else {
+        return false;
+    };
     let before = references.len();
     references.retain(|reference| !owners.iter().any(|owner| reference["uid"] == owner.as_str()));
     let changed = references.len() != before;
@@ -347,7 +383,9 @@ fn unblock(value: &mut Value) -> bool {
 }
 
 fn remove_finalizer(value: &mut Value, name: &str) -> bool {
-    let Some(finalizers) = value["metadata"]["finalizers"].as_array_mut() else { return false };
+    let Some(finalizers) = value["metadata"]["finalizers"].as_array_mut() else {
+        return false;
+    };
     let before = finalizers.len();
     finalizers.retain(|finalizer| finalizer != name);
     let changed = finalizers.len() != before;

@@ -81,7 +81,10 @@ impl Kubeconfig {
             kind: "Config",
             clusters: [Named {
                 name: NAME,
-                item: Item::Cluster { server, certificate_authority_data: encode(ca) },
+                item: Item::Cluster {
+                    server,
+                    certificate_authority_data: encode(ca),
+                },
             }],
             users: [Named {
                 name: user,
@@ -90,10 +93,14 @@ impl Kubeconfig {
                     client_key_data: encode(&issued.key),
                 },
             }],
-            contexts: [Named { name: NAME, item: Item::Context { cluster: NAME, user } }],
+            contexts: [Named {
+                name: NAME,
+                item: Item::Context { cluster: NAME, user },
+            }],
             current_context: NAME,
         };
-        let yaml = serde_saphyr::to_string(&config).map_err(|problem| KubeconfigError::Yaml(problem.to_string()))?;
+        let yaml =
+            serde_saphyr::to_string(&config).map_err(|problem| KubeconfigError::Yaml(problem.to_string()))?;
         Ok(Self { yaml })
     }
 
@@ -134,9 +141,18 @@ struct Named<'a> {
 #[derive(Serialize)]
 #[serde(rename_all = "kebab-case", rename_all_fields = "kebab-case")]
 enum Item<'a> {
-    Cluster { server: &'a str, certificate_authority_data: String },
-    User { client_certificate_data: String, client_key_data: String },
-    Context { cluster: &'a str, user: &'a str },
+    Cluster {
+        server: &'a str,
+        certificate_authority_data: String,
+    },
+    User {
+        client_certificate_data: String,
+        client_key_data: String,
+    },
+    Context {
+        cluster: &'a str,
+        user: &'a str,
+    },
 }
 
 #[cfg(test)]
@@ -158,16 +174,31 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let folder = Folder::open(directory.path().join("pki"), now()).unwrap();
         let path = directory.path().join("admin.kubeconfig");
-        issue(&folder, "admin: the first", false).unwrap().write(&path).unwrap();
+        issue(&folder, "admin: the first", false)
+            .unwrap()
+            .write(&path)
+            .unwrap();
         let read = kube::config::Kubeconfig::read_from(&path).unwrap();
         assert_eq!(read.current_context.as_deref(), Some("berth"));
         let cluster = read.clusters[0].cluster.as_ref().unwrap();
         assert_eq!(cluster.server.as_deref(), Some(SERVER));
-        let ca = STANDARD.decode(cluster.certificate_authority_data.as_ref().unwrap()).unwrap();
+        let ca = STANDARD
+            .decode(cluster.certificate_authority_data.as_ref().unwrap())
+            .unwrap();
         assert_eq!(ca, folder.ca().certificate_pem().as_bytes());
         assert_eq!(read.auth_infos[0].name, "admin: the first");
-        assert!(read.auth_infos[0].auth_info.as_ref().unwrap().client_key_data.is_some());
-        assert_eq!(read.contexts[0].context.as_ref().unwrap().user.as_deref(), Some("admin: the first"));
+        assert!(
+            read.auth_infos[0]
+                .auth_info
+                .as_ref()
+                .unwrap()
+                .client_key_data
+                .is_some()
+        );
+        assert_eq!(
+            read.contexts[0].context.as_ref().unwrap().user.as_deref(),
+            Some("admin: the first")
+        );
     }
 
     #[test]
@@ -177,7 +208,10 @@ mod tests {
         let problem = issue(&folder, "berth:scheduler", false).unwrap_err();
         assert!(problem.to_string().contains("--force"), "{problem}");
         assert!(issue(&folder, "berth:scheduler", true).is_ok());
-        assert!(matches!(issue(&folder, "", true).unwrap_err(), KubeconfigError::Unnamed));
+        assert!(matches!(
+            issue(&folder, "", true).unwrap_err(),
+            KubeconfigError::Unnamed
+        ));
     }
 
     #[cfg(unix)]
@@ -188,6 +222,9 @@ mod tests {
         let folder = Folder::open(directory.path().join("pki"), now()).unwrap();
         let path = directory.path().join("config");
         issue(&folder, "jane", false).unwrap().write(&path).unwrap();
-        assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+        assert_eq!(
+            std::fs::metadata(&path).unwrap().permissions().mode() & 0o777,
+            0o600
+        );
     }
 }

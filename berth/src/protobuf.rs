@@ -34,21 +34,31 @@ pub struct Protobuf;
 impl BodyDecoder for Protobuf {
     fn decode(&self, bytes: &[u8]) -> Option<Result<Value, String>> {
         let Some(envelope) = bytes.strip_prefix(MAGIC) else {
-            return Some(Err("provided data does not appear to be a protobuf message, expected prefix 6b 38 73 00".to_owned()));
+            return Some(Err(
+                "provided data does not appear to be a protobuf message, expected prefix 6b 38 73 00"
+                    .to_owned(),
+            ));
         };
         let envelope = match Unknown::decode(envelope) {
             Ok(envelope) => envelope,
             Err(problem) => return Some(Err(format!("reading the protobuf envelope: {problem}"))),
         };
         let named = envelope.type_meta.unwrap_or_default();
-        let (version, kind) = (named.api_version.unwrap_or_default(), named.kind.unwrap_or_default());
+        let (version, kind) = (
+            named.api_version.unwrap_or_default(),
+            named.kind.unwrap_or_default(),
+        );
         let raw = envelope.raw.unwrap_or_default();
         let fields = message(&version, &kind, &raw)?;
-        Some(fields.map_err(|problem| format!("reading protobuf {version} {kind}: {problem}")).map(|mut fields| {
-            fields.text("apiVersion", Some(version));
-            fields.text("kind", Some(kind));
-            fields.into_value()
-        }))
+        Some(
+            fields
+                .map_err(|problem| format!("reading protobuf {version} {kind}: {problem}"))
+                .map(|mut fields| {
+                    fields.text("apiVersion", Some(version));
+                    fields.text("kind", Some(kind));
+                    fields.into_value()
+                }),
+        )
     }
 }
 
@@ -86,7 +96,9 @@ fn message(version: &str, kind: &str, raw: &[u8]) -> Option<Result<Fields, prost
             "LocalSubjectAccessReview" => read::<authorization_v1::LocalSubjectAccessReview>(raw),
             _ => None,
         },
-        ("authentication.k8s.io/v1", "SelfSubjectReview") => read::<authentication_v1::SelfSubjectReview>(raw),
+        ("authentication.k8s.io/v1", "SelfSubjectReview") => {
+            read::<authentication_v1::SelfSubjectReview>(raw)
+        }
         _ => None,
     }
 }

@@ -16,8 +16,8 @@ use async_trait::async_trait;
 use parking_lot::RwLock;
 use storage::Source;
 
-pub use compiled::Granted;
 use compiled::Compiled;
+pub use compiled::Granted;
 pub use escalation::EscalationGuard;
 
 use crate::core::rbac::{PolicyRule, RoleRef};
@@ -43,7 +43,11 @@ impl Rbac {
     #[must_use]
     pub fn allows(&self, attributes: &Attributes) -> Option<String> {
         let compiled = self.current();
-        let namespace = if attributes.is_resource { attributes.namespace.as_str() } else { "" };
+        let namespace = if attributes.is_resource {
+            attributes.namespace.as_str()
+        } else {
+            ""
+        };
         compiled
             .granted(&attributes.user, namespace)
             .find(|granted| granted.rules.iter().any(|rule| rules::allows(rule, attributes)))
@@ -54,7 +58,10 @@ impl Rbac {
     #[must_use]
     pub fn rules_for(&self, user: &UserInfo, namespace: &str) -> Vec<PolicyRule> {
         let compiled = self.current();
-        compiled.granted(user, namespace).flat_map(|granted| granted.rules.iter().cloned()).collect()
+        compiled
+            .granted(user, namespace)
+            .flat_map(|granted| granted.rules.iter().cloned())
+            .collect()
     }
 
     /// The rules of the role that a binding in `namespace` refers to; `None` when there is no such role.

@@ -27,7 +27,11 @@ pub fn groups(rbac: &Arc<Rbac>) -> Vec<Group> {
         Group {
             name: AUTHENTICATION,
             resources: vec![resource(
-                Review::new::<own::SelfSubjectReviewFields>(AUTHENTICATION, "SelfSubjectReview", Scope::Cluster),
+                Review::new::<own::SelfSubjectReviewFields>(
+                    AUTHENTICATION,
+                    "SelfSubjectReview",
+                    Scope::Cluster,
+                ),
                 Arc::new(own::WhoAmI),
             )],
         },
@@ -72,7 +76,11 @@ pub fn groups(rbac: &Arc<Rbac>) -> Vec<Group> {
 }
 
 fn resource(kind: Review, answer: Arc<dyn Computed>) -> Resource {
-    Resource { kind: Arc::new(kind), backing: Backing::Computed(answer), subresources: Vec::new() }
+    Resource {
+        kind: Arc::new(kind),
+        backing: Backing::Computed(answer),
+        subresources: Vec::new(),
+    }
 }
 
 #[cfg(test)]

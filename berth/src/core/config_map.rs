@@ -55,8 +55,11 @@ static INFO: KindInfo = KindInfo {
 
 static SCHEMA: LazyLock<Schema> = LazyLock::new(Schema::of::<ConfigMapFields>);
 
-const COLUMNS: &[Column] =
-    &[Column::NAME, Column::text("Data", "How many keys data and binaryData have together"), Column::AGE];
+const COLUMNS: &[Column] = &[
+    Column::NAME,
+    Column::text("Data", "How many keys data and binaryData have together"),
+    Column::AGE,
+];
 
 impl Kind for ConfigMap {
     fn info(&self) -> &KindInfo {
@@ -97,10 +100,20 @@ impl Kind for ConfigMap {
 
 /// Keys that stand in both places.
 fn twice(new: &Value) -> Vec<FieldError> {
-    let Some(binary) = value::object(new, &["binaryData"]) else { return Vec::new() };
-    let keys = value::object(new, &["data"]).into_iter().flat_map(|entries| entries.keys());
+    let Some(binary) = value::object(new, &["binaryData"]) else {
+        return Vec::new();
+    };
+    let keys = value::object(new, &["data"])
+        .into_iter()
+        .flat_map(|entries| entries.keys());
     keys.filter(|key| binary.contains_key(*key))
-        .map(|key| FieldError::invalid(format!("data[{key}]"), key.as_str(), "duplicate of key present in binaryData"))
+        .map(|key| {
+            FieldError::invalid(
+                format!("data[{key}]"),
+                key.as_str(),
+                "duplicate of key present in binaryData",
+            )
+        })
         .collect()
 }
 
@@ -113,9 +126,21 @@ mod tests {
     use super::*;
 
     fn errors(old: Option<&Value>, new: &Value) -> Vec<String> {
-        let operation = if old.is_some() { Operation::Update } else { Operation::Create };
-        let write = Write { operation, old, now: Timestamp::UNIX_EPOCH };
-        ConfigMap.validate(&write, new).iter().map(ToString::to_string).collect()
+        let operation = if old.is_some() {
+            Operation::Update
+        } else {
+            Operation::Create
+        };
+        let write = Write {
+            operation,
+            old,
+            now: Timestamp::UNIX_EPOCH,
+        };
+        ConfigMap
+            .validate(&write, new)
+            .iter()
+            .map(ToString::to_string)
+            .collect()
     }
 
     #[test]
@@ -125,7 +150,10 @@ mod tests {
         assert_eq!(errors.len(), 3, "{errors:?}");
         assert!(errors[0].starts_with("data[a b]: Invalid value: \"a b\": a valid config key"));
         assert!(errors[1].starts_with("binaryData[bad]: Invalid value: \"!\": must be base64"));
-        assert_eq!(errors[2], "data[twice]: Invalid value: \"twice\": duplicate of key present in binaryData");
+        assert_eq!(
+            errors[2],
+            "data[twice]: Invalid value: \"twice\": duplicate of key present in binaryData"
+        );
     }
 
     #[test]
@@ -141,7 +169,10 @@ mod tests {
         assert!(errors(Some(&old), &old).is_empty());
         let changed = errors(Some(&old), &json!({"data": {"a": "y"}}));
         assert_eq!(changed.len(), 2, "{changed:?}");
-        assert_eq!(changed[0], "immutable: Forbidden: field is immutable when `immutable` is set");
+        assert_eq!(
+            changed[0],
+            "immutable: Forbidden: field is immutable when `immutable` is set"
+        );
         let old = json!({"immutable": false, "data": {"a": "x"}});
         assert!(errors(Some(&old), &json!({"immutable": true, "data": {"a": "y"}})).is_empty());
     }

@@ -17,9 +17,11 @@ fn config_key(key: &str) -> Result<(), String> {
     }
     let allowed = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
     if key.is_empty() || !key.bytes().all(allowed) {
-        return Err("a valid config key must consist of alphanumeric characters, '-', '_' or '.' (e.g. 'key.name',  \
+        return Err(
+            "a valid config key must consist of alphanumeric characters, '-', '_' or '.' (e.g. 'key.name',  \
                     or 'KEY_NAME',  or 'key-name', regex used for validation is '[-._a-zA-Z0-9]+')"
-            .to_owned());
+                .to_owned(),
+        );
     }
     match key {
         "." | ".." => Err(format!("must not be '{key}'")),
@@ -33,7 +35,9 @@ pub(crate) fn keys(object: &Value, field: &str) -> Vec<FieldError> {
     let entries = value::object(object, &[field]).into_iter().flatten();
     entries
         .filter_map(|(key, _)| {
-            config_key(key).err().map(|problem| FieldError::invalid(format!("{field}[{key}]"), key.as_str(), problem))
+            config_key(key)
+                .err()
+                .map(|problem| FieldError::invalid(format!("{field}[{key}]"), key.as_str(), problem))
         })
         .collect()
 }
@@ -44,8 +48,13 @@ pub(crate) fn encodings(object: &Value, field: &str) -> Vec<FieldError> {
     entries
         .filter_map(|(key, entry)| {
             let problem = STANDARD.decode(entry.as_str()?).err()?;
-            let detail = format!("must be base64 as RFC 4648 section 4 describes it, with padding: {problem}");
-            Some(FieldError::invalid(format!("{field}[{key}]"), entry.clone(), detail))
+            let detail =
+                format!("must be base64 as RFC 4648 section 4 describes it, with padding: {problem}");
+            Some(FieldError::invalid(
+                format!("{field}[{key}]"),
+                entry.clone(),
+                detail,
+            ))
         })
         .collect()
 }
@@ -54,7 +63,9 @@ pub(crate) fn encodings(object: &Value, field: &str) -> Vec<FieldError> {
 pub(crate) fn size(object: &Value, fields: &[(&str, bool)]) -> Option<FieldError> {
     let mut total = 0;
     for (field, encoded) in fields {
-        let values = value::object(object, &[field]).into_iter().flat_map(|entries| entries.values());
+        let values = value::object(object, &[field])
+            .into_iter()
+            .flat_map(|entries| entries.values());
         let lengths = values.filter_map(Value::as_str).map(|text| match encoded {
             true => text.trim_end_matches('=').len() * 3 / 4,
             false => text.len(),

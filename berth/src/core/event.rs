@@ -179,7 +179,10 @@ const SELECTABLE: &[SelectableField] = fields![
 ];
 
 /// `source` falls back on the reporting controller.
-const SOURCE: SelectableField = SelectableField { path: "source", read: |event| row::component(event).to_owned() };
+const SOURCE: SelectableField = SelectableField {
+    path: "source",
+    read: |event| row::component(event).to_owned(),
+};
 
 static CORE_FIELDS: LazyLock<Vec<SelectableField>> = LazyLock::new(|| [CORE_SELECTABLE, &[SOURCE]].concat());
 

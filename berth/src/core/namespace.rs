@@ -87,12 +87,21 @@ static INFO: KindInfo = KindInfo {
 
 static SCHEMA: LazyLock<Schema> = LazyLock::new(Schema::of::<NamespaceFields>);
 
-const COLUMNS: &[Column] =
-    &[Column::NAME, Column::text("Status", "Active, or Terminating while it is being emptied"), Column::AGE];
+const COLUMNS: &[Column] = &[
+    Column::NAME,
+    Column::text("Status", "Active, or Terminating while it is being emptied"),
+    Column::AGE,
+];
 
 const SELECTABLE: &[SelectableField] = &[
-    SelectableField { path: "status.phase", read: |object| value::text(object, &["status", "phase"]).to_owned() },
-    SelectableField { path: "name", read: |object| value::text(object, &["metadata", "name"]).to_owned() },
+    SelectableField {
+        path: "status.phase",
+        read: |object| value::text(object, &["status", "phase"]).to_owned(),
+    },
+    SelectableField {
+        path: "name",
+        read: |object| value::text(object, &["metadata", "name"]).to_owned(),
+    },
 ];
 
 impl Kind for Namespace {
@@ -127,7 +136,10 @@ impl Kind for Namespace {
             let deleting = !value::text(new, &["metadata", "deletionTimestamp"]).is_empty();
             let (wanted, detail) = match deleting {
                 false => ("Active", "may only be 'Active' if `deletionTimestamp` is empty"),
-                true => ("Terminating", "may only be 'Terminating' if `deletionTimestamp` is not empty"),
+                true => (
+                    "Terminating",
+                    "may only be 'Terminating' if `deletionTimestamp` is not empty",
+                ),
             };
             if phase != wanted {
                 errors.push(FieldError::invalid("status.phase", phase, detail));
@@ -196,7 +208,9 @@ fn label(new: &mut Value) {
 
 /// Puts `finalizers` in the spec.
 pub(crate) fn set_finalizers(new: &mut Value, finalizers: Vec<Value>) {
-    let Some(spec) = value::object_mut(new, "spec") else { return };
+    let Some(spec) = value::object_mut(new, "spec") else {
+        return;
+    };
     if finalizers.is_empty() {
         spec.remove("finalizers");
     } else {
@@ -210,11 +224,13 @@ fn finalizer_errors(new: &Value) -> Vec<FieldError> {
         .filter_map(|(index, finalizer)| {
             let text = finalizer.as_str()?;
             let problem = match text.split_once('/') {
-                Some((prefix, rest)) => name::dns_subdomain(prefix).err().or_else(|| {
-                    rest.is_empty().then(|| "name part must be non-empty".to_owned())
-                }),
+                Some((prefix, rest)) => name::dns_subdomain(prefix)
+                    .err()
+                    .or_else(|| rest.is_empty().then(|| "name part must be non-empty".to_owned())),
                 None if text == FINALIZER => None,
-                None => Some("name is neither a standard finalizer name nor is it fully qualified".to_owned()),
+                None => {
+                    Some("name is neither a standard finalizer name nor is it fully qualified".to_owned())
+                }
             };
             problem.map(|problem| FieldError::invalid(format!("spec.finalizers[{index}]"), text, problem))
         })
@@ -278,7 +294,12 @@ impl SubresourceHandler for Finalize {
             }
             match self.store.apply(vec![step]).await {
                 Ok(applied) => {
-                    return Ok(Reply::Object(applied.into_iter().next().map_or(preview, |applied| applied.object)));
+                    return Ok(Reply::Object(
+                        applied
+                            .into_iter()
+                            .next()
+                            .map_or(preview, |applied| applied.object),
+                    ));
                 }
                 // Without a revision of the client's the change is made to whatever is there by now.
                 Err(StoreError::Conflict { .. }) if revision.is_empty() => {}
@@ -291,7 +312,10 @@ impl SubresourceHandler for Finalize {
 }
 
 fn previewed(current: &Arc<Object>, step: &Step) -> Arc<Object> {
-    step.object.as_ref().map_or_else(|| Arc::clone(current), |draft| Arc::new(draft.at(current.revision())))
+    step.object.as_ref().map_or_else(
+        || Arc::clone(current),
+        |draft| Arc::new(draft.at(current.revision())),
+    )
 }
 
 fn moved(name: &str) -> Status {

@@ -56,8 +56,10 @@ const COLUMNS: &[Column] = &[
     Column::AGE,
 ];
 
-const SELECTABLE: &[SelectableField] =
-    &[SelectableField { path: "type", read: |object| value::text(object, &["type"]).to_owned() }];
+const SELECTABLE: &[SelectableField] = &[SelectableField {
+    path: "type",
+    read: |object| value::text(object, &["type"]).to_owned(),
+}];
 
 const SERVICE_ACCOUNT: &str = "kubernetes.io/service-account.name";
 
@@ -86,7 +88,11 @@ impl Kind for Secret {
         errors.extend(of_type(new));
         if let Some(old) = write.old {
             if old["type"] != new["type"] {
-                errors.push(FieldError::invalid("type", new["type"].clone(), "field is immutable"));
+                errors.push(FieldError::invalid(
+                    "type",
+                    new["type"].clone(),
+                    "field is immutable",
+                ));
             }
             errors.extend(data::immutable(old, new, &["data"]));
         }
@@ -102,7 +108,11 @@ impl Kind for Secret {
         vec![
             object.meta().name.as_str().into(),
             value::text(value, &["type"]).into(),
-            Cell::Value(value::object(value, &["data"]).map_or(0, serde_json::Map::len).into()),
+            Cell::Value(
+                value::object(value, &["data"])
+                    .map_or(0, serde_json::Map::len)
+                    .into(),
+            ),
             Cell::Age(object.meta().creation_timestamp),
         ]
     }
@@ -114,13 +124,20 @@ impl Kind for Secret {
 
 /// Moves stringData into data. Texts that are none stay, for the schema to refuse.
 fn encode_texts(new: &mut Value) {
-    let Some(Value::Object(texts)) = new.get("stringData") else { return };
+    let Some(Value::Object(texts)) = new.get("stringData") else {
+        return;
+    };
     if !texts.values().all(Value::is_string) {
         return;
     }
     let encoded: Vec<(String, Value)> = texts
         .iter()
-        .map(|(key, text)| (key.clone(), STANDARD.encode(text.as_str().unwrap_or_default()).into()))
+        .map(|(key, text)| {
+            (
+                key.clone(),
+                STANDARD.encode(text.as_str().unwrap_or_default()).into(),
+            )
+        })
         .collect();
     if let Some(fields) = new.as_object_mut() {
         fields.remove("stringData");
@@ -137,18 +154,30 @@ fn of_type(new: &Value) -> Vec<FieldError> {
     let json = |key: &str| {
         let bytes = STANDARD.decode(value::text(new, &["data", key])).ok()?;
         let problem = serde_json::from_slice::<serde::de::IgnoredAny>(&bytes).err()?;
-        Some(FieldError::invalid(format!("data[{key}]"), "<secret contents redacted>", problem.to_string()))
+        Some(FieldError::invalid(
+            format!("data[{key}]"),
+            "<secret contents redacted>",
+            problem.to_string(),
+        ))
     };
     match value::text(new, &["type"]) {
         "kubernetes.io/service-account-token" => {
             let path = format!("metadata.annotations[{SERVICE_ACCOUNT}]");
             let given = !value::text(new, &["metadata", "annotations", SERVICE_ACCOUNT]).is_empty();
-            if given { Vec::new() } else { vec![FieldError::required(path, "")] }
+            if given {
+                Vec::new()
+            } else {
+                vec![FieldError::required(path, "")]
+            }
         }
-        "kubernetes.io/dockercfg" => required(".dockercfg").or_else(|| json(".dockercfg")).into_iter().collect(),
-        "kubernetes.io/dockerconfigjson" => {
-            required(".dockerconfigjson").or_else(|| json(".dockerconfigjson")).into_iter().collect()
-        }
+        "kubernetes.io/dockercfg" => required(".dockercfg")
+            .or_else(|| json(".dockercfg"))
+            .into_iter()
+            .collect(),
+        "kubernetes.io/dockerconfigjson" => required(".dockerconfigjson")
+            .or_else(|| json(".dockerconfigjson"))
+            .into_iter()
+            .collect(),
         "kubernetes.io/basic-auth" if !has("username") => required("password").into_iter().collect(),
         "kubernetes.io/ssh-auth" => required("ssh-privatekey").into_iter().collect(),
         "kubernetes.io/tls" => ["tls.crt", "tls.key"].into_iter().filter_map(required).collect(),
@@ -165,12 +194,24 @@ mod tests {
     use super::*;
 
     fn write(old: Option<&Value>) -> Write<'_> {
-        let operation = if old.is_some() { Operation::Update } else { Operation::Create };
-        Write { operation, old, now: Timestamp::UNIX_EPOCH }
+        let operation = if old.is_some() {
+            Operation::Update
+        } else {
+            Operation::Create
+        };
+        Write {
+            operation,
+            old,
+            now: Timestamp::UNIX_EPOCH,
+        }
     }
 
     fn errors(old: Option<&Value>, new: &Value) -> Vec<String> {
-        Secret.validate(&write(old), new).iter().map(ToString::to_string).collect()
+        Secret
+            .validate(&write(old), new)
+            .iter()
+            .map(ToString::to_string)
+            .collect()
     }
 
     #[test]
@@ -187,7 +228,10 @@ mod tests {
     #[test]
     fn the_type_cannot_change() {
         let old = json!({"type": "Opaque"});
-        assert_eq!(errors(Some(&old), &json!({"type": "x"})), ["type: Invalid value: \"x\": field is immutable"]);
+        assert_eq!(
+            errors(Some(&old), &json!({"type": "x"})),
+            ["type: Invalid value: \"x\": field is immutable"]
+        );
     }
 
     #[test]
@@ -199,8 +243,16 @@ mod tests {
             ("kubernetes.io/basic-auth", json!({}), 1),
             ("kubernetes.io/basic-auth", json!({"username": ""}), 0),
             ("kubernetes.io/ssh-auth", json!({}), 1),
-            ("kubernetes.io/dockerconfigjson", json!({".dockerconfigjson": "e30="}), 0),
-            ("kubernetes.io/dockerconfigjson", json!({".dockerconfigjson": "AA=="}), 1),
+            (
+                "kubernetes.io/dockerconfigjson",
+                json!({".dockerconfigjson": "e30="}),
+                0,
+            ),
+            (
+                "kubernetes.io/dockerconfigjson",
+                json!({".dockerconfigjson": "AA=="}),
+                1,
+            ),
             ("kubernetes.io/service-account-token", json!({}), 1),
             ("example.com/own", json!({}), 0),
         ] {
@@ -212,6 +264,9 @@ mod tests {
     #[test]
     fn data_that_is_not_base64_is_refused() {
         let errors = errors(None, &json!({"type": "Opaque", "data": {"a": "%"}}));
-        assert!(errors[0].starts_with("data[a]: Invalid value: \"%\": must be base64"), "{errors:?}");
+        assert!(
+            errors[0].starts_with("data[a]: Invalid value: \"%\": must be base64"),
+            "{errors:?}"
+        );
     }
 }

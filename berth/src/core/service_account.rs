@@ -72,7 +72,11 @@ static INFO: KindInfo = KindInfo {
 
 static SCHEMA: LazyLock<Schema> = LazyLock::new(Schema::of::<ServiceAccountFields>);
 
-const COLUMNS: &[Column] = &[Column::NAME, Column::text("Secrets", "How many secrets the account lists"), Column::AGE];
+const COLUMNS: &[Column] = &[
+    Column::NAME,
+    Column::text("Secrets", "How many secrets the account lists"),
+    Column::AGE,
+];
 
 impl Kind for ServiceAccount {
     fn info(&self) -> &KindInfo {

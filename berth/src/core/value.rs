@@ -15,7 +15,9 @@ pub(crate) fn instant(value: &Value, path: &[&str]) -> Option<Timestamp> {
 
 /// The list at `path` below `value`.
 pub(crate) fn list<'a>(value: &'a Value, path: &[&str]) -> &'a [Value] {
-    at(value, path).and_then(Value::as_array).map_or(&[], Vec::as_slice)
+    at(value, path)
+        .and_then(Value::as_array)
+        .map_or(&[], Vec::as_slice)
 }
 
 /// The object at `path` below `value`.

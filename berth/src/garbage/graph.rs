@@ -23,9 +23,19 @@ impl Graph {
                 }
             }
         }
-        let Some(owners) = change.new.as_deref().map(owners).filter(|owners| !owners.is_empty()) else { return };
+        let Some(owners) = change
+            .new
+            .as_deref()
+            .map(owners)
+            .filter(|owners| !owners.is_empty())
+        else {
+            return;
+        };
         for owner in &owners {
-            self.dependents.entry(owner.clone()).or_default().insert(change.key.clone());
+            self.dependents
+                .entry(owner.clone())
+                .or_default()
+                .insert(change.key.clone());
         }
         self.owners.insert(change.key.clone(), owners);
     }
@@ -37,5 +47,10 @@ impl Graph {
 }
 
 fn owners(object: &Object) -> Vec<String> {
-    object.meta().owner_references.iter().map(|reference| reference.uid.clone()).collect()
+    object
+        .meta()
+        .owner_references
+        .iter()
+        .map(|reference| reference.uid.clone())
+        .collect()
 }

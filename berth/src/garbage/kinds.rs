@@ -24,9 +24,14 @@ impl Kinds {
                 continue;
             }
             let info = resource.kind.info();
-            kinds.by_kind.insert((info.group, info.kind), Arc::clone(&resource.kind));
+            kinds
+                .by_kind
+                .insert((info.group, info.kind), Arc::clone(&resource.kind));
             // Where two APIs show the same records, either kind will do.
-            kinds.by_resource.entry(resource.kind.stored_in()).or_insert_with(|| Arc::clone(&resource.kind));
+            kinds
+                .by_resource
+                .entry(resource.kind.stored_in())
+                .or_insert_with(|| Arc::clone(&resource.kind));
         }
         Arc::new(kinds)
     }
@@ -34,7 +39,12 @@ impl Kinds {
     /// The resources that hold records, in order, each once.
     #[must_use]
     pub fn stored(&self) -> Vec<GroupResource> {
-        self.by_resource.keys().copied().collect::<BTreeSet<_>>().into_iter().collect()
+        self.by_resource
+            .keys()
+            .copied()
+            .collect::<BTreeSet<_>>()
+            .into_iter()
+            .collect()
     }
 
     /// Those of them with namespaces.

@@ -37,8 +37,15 @@ impl Removal {
     }
 
     /// Deletes the object while it is still the one with `uid`: removed at once, or marked when something holds it.
-    pub(crate) async fn delete(&self, key: &Key, uid: &str, propagation: Propagation) -> Result<(), StoreError> {
-        self.on_current(key, uid, |current| Some(self.marked(key, current, propagation))).await.map(|_| ())
+    pub(crate) async fn delete(
+        &self,
+        key: &Key,
+        uid: &str,
+        propagation: Propagation,
+    ) -> Result<(), StoreError> {
+        self.on_current(key, uid, |current| Some(self.marked(key, current, propagation)))
+            .await
+            .map(|_| ())
     }
 
     /// Changes the object while it is still the one with `uid`; `edit` says whether it changed anything. An object
@@ -70,13 +77,21 @@ impl Removal {
     ) -> Result<bool, StoreError> {
         loop {
             let list = self.store.list(key.resource, At::Latest).await?;
-            let current = list.get(&key.namespace, &key.name).filter(|object| object.meta().uid == uid);
+            let current = list
+                .get(&key.namespace, &key.name)
+                .filter(|object| object.meta().uid == uid);
             let Some(current) = current else { return Ok(false) };
-            let Some(value) = next(current) else { return Ok(false) };
+            let Some(value) = next(current) else {
+                return Ok(false);
+            };
             let draft = value.map(|value| Draft::new(&value)).transpose();
             let draft = draft.map_err(|problem| StoreError::Unavailable(format!("{key}: {problem}")))?;
             let step = Step {
-                verb: if draft.is_some() { Verb::Update } else { Verb::Delete },
+                verb: if draft.is_some() {
+                    Verb::Update
+                } else {
+                    Verb::Delete
+                },
                 key: key.clone(),
                 subresource: "",
                 object: draft,
@@ -121,10 +136,14 @@ impl Removal {
     }
 
     fn holds(&self, key: &Key, value: &mut Value) -> bool {
-        self.kinds.kind(key.resource).is_some_and(|kind| kind.holds_deletion(value, self.clock.now()))
+        self.kinds
+            .kind(key.resource)
+            .is_some_and(|kind| kind.holds_deletion(value, self.clock.now()))
     }
 }
 
 fn has_finalizers(value: &Value) -> bool {
-    value["metadata"]["finalizers"].as_array().is_some_and(|finalizers| !finalizers.is_empty())
+    value["metadata"]["finalizers"]
+        .as_array()
+        .is_some_and(|finalizers| !finalizers.is_empty())
 }

@@ -33,7 +33,12 @@ pub fn spawn(
 ) -> tokio::task::JoinHandle<()> {
     tokio::spawn(async move {
         let removal = Removal::new(Arc::clone(&store), Arc::clone(&kinds), Arc::clone(&clock));
-        let deleter = Deleter { store, kinds, clock, removal };
+        let deleter = Deleter {
+            store,
+            kinds,
+            clock,
+            removal,
+        };
         let ended = stop.clone();
         tokio::select! {
             () = ended.cancelled() => {}
@@ -87,7 +92,9 @@ impl Deleter {
     async fn begin(&self) -> Result<(Box<dyn Watch>, BTreeSet<String>), StoreError> {
         let start = self.store.revision();
         let namespaces = self.store.list(namespace::RESOURCE, At::Latest).await?;
-        let terminating = namespaces.iter(None, None).filter(|(_, object)| is_terminating(object));
+        let terminating = namespaces
+            .iter(None, None)
+            .filter(|(_, object)| is_terminating(object));
         let dirty = terminating.map(|(name, _)| name.name.to_string()).collect();
         Ok((self.store.watch(Scope::All, start)?, dirty))
     }
@@ -121,7 +128,9 @@ impl Deleter {
     }
 
     async fn empty(&self, name: &str) -> Result<(), StoreError> {
-        let Some(current) = self.terminating(name).await? else { return Ok(()) };
+        let Some(current) = self.terminating(name).await? else {
+            return Ok(());
+        };
         if !value::texts(current.value(), &["spec", "finalizers"]).contains(&namespace::FINALIZER) {
             return Ok(());
         }
@@ -135,13 +144,20 @@ impl Deleter {
         let key = Key::new(namespace::RESOURCE, "", name);
         let now = time::rfc3339(self.clock.now());
         let conditions = remaining.conditions();
-        self.removal.edit(&key, &current.meta().uid, |value| set_conditions(value, &conditions, &now)).await?;
+        self.removal
+            .edit(&key, &current.meta().uid, |value| {
+                set_conditions(value, &conditions, &now)
+            })
+            .await?;
         Ok(())
     }
 
     async fn terminating(&self, name: &str) -> Result<Option<Arc<Object>>, StoreError> {
         let namespaces = self.store.list(namespace::RESOURCE, At::Latest).await?;
-        Ok(namespaces.get("", name).filter(|object| is_terminating(object)).cloned())
+        Ok(namespaces
+            .get("", name)
+            .filter(|object| is_terminating(object))
+            .cloned())
     }
 
     /// Deletes all objects of one resource that are not being deleted yet.
@@ -151,7 +167,10 @@ impl Deleter {
             .iter(Some(name), None)
             .filter(|(_, object)| object.meta().deletion_timestamp.is_none())
             .map(|(place, object)| {
-                (Key::new(resource, &place.namespace, &place.name), object.meta().uid.clone())
+                (
+                    Key::new(resource, &place.namespace, &place.name),
+                    object.meta().uid.clone(),
+                )
             })
             .collect();
         stream::iter(alive)
@@ -178,7 +197,9 @@ impl Deleter {
     /// Takes the finalizer of the content off; with the last one the namespace goes.
     async fn finalize(&self, name: &str) -> Result<(), StoreError> {
         loop {
-            let Some(current) = self.terminating(name).await? else { return Ok(()) };
+            let Some(current) = self.terminating(name).await? else {
+                return Ok(());
+            };
             let mut finalizers = value::list(current.value(), &["spec", "finalizers"]).to_vec();
             finalizers.retain(|finalizer| finalizer != namespace::FINALIZER);
             let step = namespace::finalized(&current, finalizers).map_err(StoreError::Unavailable)?;
@@ -202,8 +223,11 @@ impl Remaining {
             .iter()
             .map(|(resource, count)| format!("{resource} has {count} resource instances"))
             .collect();
-        let finalizers: Vec<String> =
-            self.finalizers.iter().map(|(name, count)| format!("{name} in {count} resource instances")).collect();
+        let finalizers: Vec<String> = self
+            .finalizers
+            .iter()
+            .map(|(name, count)| format!("{name} in {count} resource instances"))
+            .collect();
         let content = condition(
             "NamespaceContentRemaining",
             true,
@@ -222,7 +246,10 @@ impl Remaining {
                 "NamespaceFinalizersRemaining",
                 true,
                 "SomeFinalizersRemain",
-                &format!("Some content in the namespace has finalizers remaining: {}", finalizers.join(", ")),
+                &format!(
+                    "Some content in the namespace has finalizers remaining: {}",
+                    finalizers.join(", ")
+                ),
             )
         };
         vec![content, waiting]
@@ -236,9 +263,13 @@ fn condition(kind: &str, holds: bool, reason: &str, message: &str) -> Value {
 
 /// Puts the conditions in the status, each with the time its status last changed; says whether anything is new.
 fn set_conditions(object: &mut Value, conditions: &[Value], now: &str) -> bool {
-    let Some(status) = value::object_mut(object, "status") else { return false };
+    let Some(status) = value::object_mut(object, "status") else {
+        return false;
+    };
     let list = status.entry("conditions").or_insert_with(|| json!([]));
-    let Some(list) = list.as_array_mut() else { return false };
+    let Some(list) = list.as_array_mut() else {
+        return false;
+    };
     let mut changed = false;
     for condition in conditions {
         let mut condition = condition.clone();

@@ -33,7 +33,8 @@ impl NamespaceLifecycle {
         };
         if request.operation == Operation::Create && is_terminating(namespace) {
             let name = request.namespace;
-            let text = format!("unable to create new content in namespace {name} because it is being terminated");
+            let text =
+                format!("unable to create new content in namespace {name} because it is being terminated");
             let cause = format!("namespace {name} is being terminated");
             let status = Status::forbidden(request.resource, request.name, &text);
             return denied(status.with_cause("NamespaceTerminating", cause, "metadata.namespace"));
@@ -63,7 +64,11 @@ impl Plugin for NamespaceLifecycle {
 
     /// Before anything else is looked at, so that a missing namespace is what the client hears of.
     fn mutate(&self, request: &Request<'_>, _: &mut Value, _: &mut Vec<String>) -> Result<(), Denied> {
-        if request.resource == RESOURCE { Ok(()) } else { self.check(request) }
+        if request.resource == RESOURCE {
+            Ok(())
+        } else {
+            self.check(request)
+        }
     }
 
     fn validate(&self, request: &Request<'_>, _: Option<&Value>, _: &mut Vec<String>) -> Result<(), Denied> {

@@ -9,13 +9,18 @@ use super::fields::Fields;
 
 fn requirement(key: Option<String>, operator: Option<String>, values: Vec<String>) -> Fields {
     let mut fields = Fields::default();
-    fields.text("key", key).text("operator", operator).texts("values", values);
+    fields
+        .text("key", key)
+        .text("operator", operator)
+        .texts("values", values);
     fields
 }
 
 fn selector(raw: Option<String>, requirements: impl Iterator<Item = Fields>) -> Fields {
     let mut fields = Fields::default();
-    fields.text("rawSelector", raw).objects("requirements", requirements);
+    fields
+        .text("rawSelector", raw)
+        .objects("requirements", requirements);
     fields
 }
 
@@ -59,23 +64,40 @@ impl ToJson for authorization_v1::SelfSubjectAccessReview {
         let spec = self.spec.map(|spec| {
             let mut fields = Fields::default();
             fields
-                .present("resourceAttributes", spec.resource_attributes.map(ToJson::to_json))
-                .present("nonResourceAttributes", spec.non_resource_attributes.map(ToJson::to_json));
+                .present(
+                    "resourceAttributes",
+                    spec.resource_attributes.map(ToJson::to_json),
+                )
+                .present(
+                    "nonResourceAttributes",
+                    spec.non_resource_attributes.map(ToJson::to_json),
+                );
             fields
         });
         let mut fields = Fields::default();
-        fields.present("metadata", self.metadata.map(ToJson::to_json)).present("spec", spec);
+        fields
+            .present("metadata", self.metadata.map(ToJson::to_json))
+            .present("spec", spec);
         fields
     }
 }
 
 impl ToJson for authorization_v1::SubjectAccessReviewSpec {
     fn to_json(self) -> Fields {
-        let extra = self.extra.into_iter().map(|(key, values)| (key, values.items.into()));
+        let extra = self
+            .extra
+            .into_iter()
+            .map(|(key, values)| (key, values.items.into()));
         let mut fields = Fields::default();
         fields
-            .present("resourceAttributes", self.resource_attributes.map(ToJson::to_json))
-            .present("nonResourceAttributes", self.non_resource_attributes.map(ToJson::to_json))
+            .present(
+                "resourceAttributes",
+                self.resource_attributes.map(ToJson::to_json),
+            )
+            .present(
+                "nonResourceAttributes",
+                self.non_resource_attributes.map(ToJson::to_json),
+            )
             .text("user", self.user)
             .texts("groups", self.groups)
             .values("extra", extra)
@@ -112,7 +134,9 @@ impl ToJson for authorization_v1::SelfSubjectRulesReview {
             fields
         });
         let mut fields = Fields::default();
-        fields.present("metadata", self.metadata.map(ToJson::to_json)).present("spec", spec);
+        fields
+            .present("metadata", self.metadata.map(ToJson::to_json))
+            .present("spec", spec);
         fields
     }
 }

@@ -25,7 +25,9 @@ impl ToJson for core_v1::Namespace {
                 fields
             });
             let mut fields = Fields::default();
-            fields.text("phase", status.phase).objects("conditions", conditions);
+            fields
+                .text("phase", status.phase)
+                .objects("conditions", conditions);
             fields
         });
         let mut fields = Fields::default();
@@ -74,7 +76,10 @@ impl ToJson for core_v1::ServiceAccount {
             .present("metadata", self.metadata.map(ToJson::to_json))
             .objects("secrets", self.secrets.into_iter().map(ToJson::to_json))
             .objects("imagePullSecrets", pull)
-            .flag("automountServiceAccountToken", self.automount_service_account_token);
+            .flag(
+                "automountServiceAccountToken",
+                self.automount_service_account_token,
+            );
         fields
     }
 }
@@ -105,7 +110,9 @@ impl ToJson for core_v1::EventSource {
 impl ToJson for core_v1::EventSeries {
     fn to_json(self) -> Fields {
         let mut fields = Fields::default();
-        fields.count("count", self.count).micro_time("lastObservedTime", self.last_observed_time);
+        fields
+            .count("count", self.count)
+            .micro_time("lastObservedTime", self.last_observed_time);
         fields
     }
 }
@@ -113,7 +120,9 @@ impl ToJson for core_v1::EventSeries {
 impl ToJson for events_v1::EventSeries {
     fn to_json(self) -> Fields {
         let mut fields = Fields::default();
-        fields.count("count", self.count).micro_time("lastObservedTime", self.last_observed_time);
+        fields
+            .count("count", self.count)
+            .micro_time("lastObservedTime", self.last_observed_time);
         fields
     }
 }

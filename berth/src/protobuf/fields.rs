@@ -57,7 +57,11 @@ impl Fields {
 
     /// A map of bytes, as base64.
     pub(crate) fn bytes(&mut self, name: &str, map: BTreeMap<String, Vec<u8>>) -> &mut Self {
-        self.values(name, map.into_iter().map(|(key, bytes)| (key, STANDARD.encode(bytes).into())))
+        self.values(
+            name,
+            map.into_iter()
+                .map(|(key, bytes)| (key, STANDARD.encode(bytes).into())),
+        )
     }
 
     /// A map of values.

@@ -21,7 +21,10 @@ impl ToJson for meta_v1::ObjectMeta {
             .number("deletionGracePeriodSeconds", self.deletion_grace_period_seconds)
             .map("labels", self.labels)
             .map("annotations", self.annotations)
-            .objects("ownerReferences", self.owner_references.into_iter().map(ToJson::to_json))
+            .objects(
+                "ownerReferences",
+                self.owner_references.into_iter().map(ToJson::to_json),
+            )
             .texts("finalizers", self.finalizers);
         fields
     }
@@ -52,7 +55,9 @@ impl ToJson for meta_v1::LabelSelector {
                 .texts("values", expression.values);
             fields
         });
-        fields.map("matchLabels", self.match_labels).objects("matchExpressions", expressions);
+        fields
+            .map("matchLabels", self.match_labels)
+            .objects("matchExpressions", expressions);
         fields
     }
 }

@@ -32,7 +32,10 @@ impl ToJson for rbac_v1::ClusterRole {
     fn to_json(self) -> Fields {
         let aggregation = self.aggregation_rule.map(|rule| {
             let mut fields = Fields::default();
-            fields.objects("clusterRoleSelectors", rule.cluster_role_selectors.into_iter().map(ToJson::to_json));
+            fields.objects(
+                "clusterRoleSelectors",
+                rule.cluster_role_selectors.into_iter().map(ToJson::to_json),
+            );
             fields
         });
         let mut fields = Fields::default();
@@ -59,7 +62,10 @@ impl ToJson for rbac_v1::Subject {
 impl ToJson for rbac_v1::RoleRef {
     fn to_json(self) -> Fields {
         let mut fields = Fields::default();
-        fields.text("apiGroup", self.api_group).text("kind", self.kind).text("name", self.name);
+        fields
+            .text("apiGroup", self.api_group)
+            .text("kind", self.kind)
+            .text("name", self.name);
         fields
     }
 }

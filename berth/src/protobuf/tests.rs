@@ -4,12 +4,22 @@ use serde_json::json;
 use super::*;
 
 fn decode(bytes: &[u8]) -> Value {
-    Protobuf.decode(bytes).expect("a known message").expect("a well-formed message")
+    Protobuf
+        .decode(bytes)
+        .expect("a known message")
+        .expect("a well-formed message")
 }
 
 fn body(version: &str, kind: &str, message: &impl Message) -> Vec<u8> {
-    let type_meta = TypeMeta { api_version: Some(version.to_owned()), kind: Some(kind.to_owned()) };
-    let envelope = Unknown { type_meta: Some(type_meta), raw: Some(message.encode_to_vec()), ..Unknown::default() };
+    let type_meta = TypeMeta {
+        api_version: Some(version.to_owned()),
+        kind: Some(kind.to_owned()),
+    };
+    let envelope = Unknown {
+        type_meta: Some(type_meta),
+        raw: Some(message.encode_to_vec()),
+        ..Unknown::default()
+    };
     [MAGIC, &envelope.encode_to_vec()].concat()
 }
 
@@ -35,9 +45,18 @@ fn what_kubectl_sends_reads_as_the_json_it_would_have_sent() {
     let name = |name: &str| json!({"name": name});
     let rbac = "rbac.authorization.k8s.io/v1";
     for (bytes, value) in [
-        (NAMESPACE, json!({"apiVersion": "v1", "kind": "Namespace", "metadata": name("a")})),
-        (CONFIG_MAP, json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": name("b"), "data": {"x": "y"}})),
-        (SECRET, json!({"apiVersion": "v1", "kind": "Secret", "metadata": name("c"), "data": {"x": "eQ=="}})),
+        (
+            NAMESPACE,
+            json!({"apiVersion": "v1", "kind": "Namespace", "metadata": name("a")}),
+        ),
+        (
+            CONFIG_MAP,
+            json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": name("b"), "data": {"x": "y"}}),
+        ),
+        (
+            SECRET,
+            json!({"apiVersion": "v1", "kind": "Secret", "metadata": name("c"), "data": {"x": "eQ=="}}),
+        ),
         (
             ROLE,
             json!({"apiVersion": rbac, "kind": "Role", "metadata": name("e"),
@@ -80,12 +99,22 @@ fn bindings_and_service_accounts_keep_their_parts() {
         kind: Some("ClusterRole".to_owned()),
         name: Some("view".to_owned()),
     };
-    let binding = rbac_v1::RoleBinding { metadata: None, subjects: vec![subject], role_ref: Some(role_ref) };
+    let binding = rbac_v1::RoleBinding {
+        metadata: None,
+        subjects: vec![subject],
+        role_ref: Some(role_ref),
+    };
     let value = decode(&body("rbac.authorization.k8s.io/v1", "RoleBinding", &binding));
-    assert_eq!(value["subjects"], json!([{"kind": "ServiceAccount", "name": "d", "namespace": "ns"}]));
+    assert_eq!(
+        value["subjects"],
+        json!([{"kind": "ServiceAccount", "name": "d", "namespace": "ns"}])
+    );
     assert_eq!(value["roleRef"]["name"], "view");
 
-    let account = core_v1::ServiceAccount { automount_service_account_token: Some(false), ..Default::default() };
+    let account = core_v1::ServiceAccount {
+        automount_service_account_token: Some(false),
+        ..Default::default()
+    };
     let value = decode(&body("v1", "ServiceAccount", &account));
     assert_eq!(value["automountServiceAccountToken"], false);
 }
@@ -94,7 +123,10 @@ fn bindings_and_service_accounts_keep_their_parts() {
 fn metadata_comes_through_but_for_managed_fields() {
     let metadata = meta_v1::ObjectMeta {
         name: Some("x".to_owned()),
-        creation_timestamp: Some(meta_v1::Time { seconds: Some(1_700_000_000), nanos: None }),
+        creation_timestamp: Some(meta_v1::Time {
+            seconds: Some(1_700_000_000),
+            nanos: None,
+        }),
         deletion_timestamp: Some(meta_v1::Time::default()),
         labels: [("a".to_owned(), "b".to_owned())].into(),
         finalizers: vec!["example.com/f".to_owned()],
@@ -109,7 +141,14 @@ fn metadata_comes_through_but_for_managed_fields() {
         managed_fields: vec![meta_v1::ManagedFieldsEntry::default()],
         ..Default::default()
     };
-    let value = decode(&body("v1", "ConfigMap", &core_v1::ConfigMap { metadata: Some(metadata), ..Default::default() }));
+    let value = decode(&body(
+        "v1",
+        "ConfigMap",
+        &core_v1::ConfigMap {
+            metadata: Some(metadata),
+            ..Default::default()
+        },
+    ));
     let owner = json!({"apiVersion": "v1", "kind": "ConfigMap", "name": "o", "uid": "u", "controller": true,
         "blockOwnerDeletion": false});
     let expected = json!({"name": "x", "creationTimestamp": "2023-11-14T22:13:20Z", "labels": {"a": "b"},
@@ -121,7 +160,10 @@ fn metadata_comes_through_but_for_managed_fields() {
 fn delete_options_are_read_in_every_group() {
     let options = meta_v1::DeleteOptions {
         grace_period_seconds: Some(0),
-        preconditions: Some(meta_v1::Preconditions { uid: Some("u".to_owned()), resource_version: None }),
+        preconditions: Some(meta_v1::Preconditions {
+            uid: Some("u".to_owned()),
+            resource_version: None,
+        }),
         propagation_policy: Some("Foreground".to_owned()),
         dry_run: vec!["All".to_owned()],
         ..Default::default()
@@ -135,32 +177,80 @@ fn delete_options_are_read_in_every_group() {
 
 #[test]
 fn events_of_both_apis_carry_their_times() {
-    let at = meta_v1::MicroTime { seconds: Some(1_700_000_000), nanos: Some(5_000) };
-    let event = events_v1::Event { event_time: Some(at), note: Some("n".to_owned()), ..Default::default() };
+    let at = meta_v1::MicroTime {
+        seconds: Some(1_700_000_000),
+        nanos: Some(5_000),
+    };
+    let event = events_v1::Event {
+        event_time: Some(at),
+        note: Some("n".to_owned()),
+        ..Default::default()
+    };
     let value = decode(&body("events.k8s.io/v1", "Event", &event));
-    assert_eq!((&value["eventTime"], &value["note"]), (&json!("2023-11-14T22:13:20.000005Z"), &json!("n")));
-    let event = core_v1::Event { count: Some(3), message: Some("m".to_owned()), ..Default::default() };
+    assert_eq!(
+        (&value["eventTime"], &value["note"]),
+        (&json!("2023-11-14T22:13:20.000005Z"), &json!("n"))
+    );
+    let event = core_v1::Event {
+        count: Some(3),
+        message: Some("m".to_owned()),
+        ..Default::default()
+    };
     let value = decode(&body("v1", "Event", &event));
     assert_eq!((&value["count"], &value["message"]), (&json!(3), &json!("m")));
 }
 
 #[test]
 fn what_is_no_protobuf_is_told_and_what_is_not_ours_is_left() {
-    assert!(Protobuf.decode(b"{}").unwrap().unwrap_err().contains("6b 38 73 00"));
-    assert!(Protobuf.decode(b"k8s\0\xff\xff").unwrap().unwrap_err().contains("envelope"));
+    assert!(
+        Protobuf
+            .decode(b"{}")
+            .unwrap()
+            .unwrap_err()
+            .contains("6b 38 73 00")
+    );
+    assert!(
+        Protobuf
+            .decode(b"k8s\0\xff\xff")
+            .unwrap()
+            .unwrap_err()
+            .contains("envelope")
+    );
     let envelope = Unknown {
-        type_meta: Some(TypeMeta { api_version: Some("v1".to_owned()), kind: Some("ConfigMap".to_owned()) }),
+        type_meta: Some(TypeMeta {
+            api_version: Some("v1".to_owned()),
+            kind: Some("ConfigMap".to_owned()),
+        }),
         raw: Some(vec![0xff, 0xff]),
         ..Unknown::default()
     };
     let bytes = [MAGIC, &envelope.encode_to_vec()].concat();
-    assert!(Protobuf.decode(&bytes).unwrap().unwrap_err().contains("v1 ConfigMap"));
-    assert!(Protobuf.decode(&body("apps/v1", "Deployment", &core_v1::ConfigMap::default())).is_none());
+    assert!(
+        Protobuf
+            .decode(&bytes)
+            .unwrap()
+            .unwrap_err()
+            .contains("v1 ConfigMap")
+    );
+    assert!(
+        Protobuf
+            .decode(&body("apps/v1", "Deployment", &core_v1::ConfigMap::default()))
+            .is_none()
+    );
 }
 
 #[test]
 fn no_cut_or_flipped_body_panics() {
-    for whole in [NAMESPACE, CONFIG_MAP, SECRET, ROLE, CLUSTER_ROLE, CAN_I, CAN_I_LIST, WHO_AM_I] {
+    for whole in [
+        NAMESPACE,
+        CONFIG_MAP,
+        SECRET,
+        ROLE,
+        CLUSTER_ROLE,
+        CAN_I,
+        CAN_I_LIST,
+        WHO_AM_I,
+    ] {
         for cut in 0..whole.len() {
             drop(Protobuf.decode(&whole[..cut]));
             for bit in 0..8 {

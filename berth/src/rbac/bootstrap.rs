@@ -35,7 +35,11 @@ struct Bootstrap {
 ///
 /// # Errors
 /// When the store refuses.
-pub async fn ensure(store: &Arc<dyn Store>, clock: &dyn Clock, placeable: &[GroupResource]) -> Result<(), StoreError> {
+pub async fn ensure(
+    store: &Arc<dyn Store>,
+    clock: &dyn Clock,
+    placeable: &[GroupResource],
+) -> Result<(), StoreError> {
     for role in roles(placeable) {
         ensure_role(store, clock, &role).await?;
     }
@@ -50,7 +54,10 @@ const BINDINGS: [(&str, &[&str]); 4] = [
     ("cluster-admin", &["system:masters"]),
     ("system:discovery", &["system:authenticated"]),
     ("system:basic-user", &["system:authenticated"]),
-    ("system:public-info-viewer", &["system:authenticated", "system:unauthenticated"]),
+    (
+        "system:public-info-viewer",
+        &["system:authenticated", "system:unauthenticated"],
+    ),
 ];
 
 fn rule(group: &str, resources: &[&str], verbs: &[&str]) -> Value {
@@ -62,34 +69,61 @@ fn paths(urls: &[&str]) -> Value {
 }
 
 fn plain(name: &'static str, rules: Vec<Value>) -> Bootstrap {
-    Bootstrap { name, aggregates_to: None, rules, aggregates: None }
+    Bootstrap {
+        name,
+        aggregates_to: None,
+        rules,
+        aggregates: None,
+    }
 }
 
 fn aggregated(name: &'static str) -> Bootstrap {
-    Bootstrap { aggregates: Some(name), ..plain(name, Vec::new()) }
+    Bootstrap {
+        aggregates: Some(name),
+        ..plain(name, Vec::new())
+    }
 }
 
 fn part(name: &'static str, of: &'static str, rules: Vec<Value>) -> Bootstrap {
-    Bootstrap { aggregates_to: Some(of), ..plain(name, rules) }
+    Bootstrap {
+        aggregates_to: Some(of),
+        ..plain(name, rules)
+    }
 }
 
 fn roles(placeable: &[GroupResource]) -> Vec<Bootstrap> {
     let mut list = vec![
         plain(
             "cluster-admin",
-            vec![rule("*", &["*"], &["*"]), json!({"nonResourceURLs": ["*"], "verbs": ["*"]})],
+            vec![
+                rule("*", &["*"], &["*"]),
+                json!({"nonResourceURLs": ["*"], "verbs": ["*"]}),
+            ],
         ),
         plain(
             "system:discovery",
             vec![paths(&[
-                "/api", "/api/*", "/apis", "/apis/*", "/healthz", "/livez", "/openapi", "/openapi/*", "/readyz",
-                "/version", "/version/",
+                "/api",
+                "/api/*",
+                "/apis",
+                "/apis/*",
+                "/healthz",
+                "/livez",
+                "/openapi",
+                "/openapi/*",
+                "/readyz",
+                "/version",
+                "/version/",
             ])],
         ),
         plain(
             "system:basic-user",
             vec![
-                rule("authorization.k8s.io", &["selfsubjectaccessreviews", "selfsubjectrulesreviews"], &["create"]),
+                rule(
+                    "authorization.k8s.io",
+                    &["selfsubjectaccessreviews", "selfsubjectrulesreviews"],
+                    &["create"],
+                ),
                 rule("authentication.k8s.io", &["selfsubjectreviews"], &["create"]),
             ],
         ),
@@ -112,7 +146,11 @@ fn admin_rules() -> Vec<Value> {
     let all = [&READ[..], &WRITE[..]].concat();
     vec![
         rule(GROUP, &["roles", "rolebindings"], &all),
-        rule("authorization.k8s.io", &["localsubjectaccessreviews"], &["create"]),
+        rule(
+            "authorization.k8s.io",
+            &["localsubjectaccessreviews"],
+            &["create"],
+        ),
     ]
 }
 
@@ -122,13 +160,21 @@ fn edit_rules(placeable: &[GroupResource]) -> Vec<Value> {
         rule("", &["secrets"], &READ),
         rule("", &["serviceaccounts"], &["impersonate"]),
     ];
-    rules.extend(placeable.iter().map(|resource| rule(resource.group, &[resource.resource], &WRITE)));
+    rules.extend(
+        placeable
+            .iter()
+            .map(|resource| rule(resource.group, &[resource.resource], &WRITE)),
+    );
     rules
 }
 
 fn view_rules(placeable: &[GroupResource]) -> Vec<Value> {
     let mut rules = vec![
-        rule("", &["configmaps", "events", "namespaces", "serviceaccounts"], &READ),
+        rule(
+            "",
+            &["configmaps", "events", "namespaces", "serviceaccounts"],
+            &READ,
+        ),
         rule("events.k8s.io", &["events"], &READ),
     ];
     for resource in placeable {
@@ -143,20 +189,32 @@ fn berth_roles(placeable: &[GroupResource]) -> Vec<Bootstrap> {
     let decisions = || rule(BERTH, &["decisions", "clusterdecisions"], &READ);
     let of_placeable = |subresource: &str, verbs: &[&str]| {
         let rules = placeable.iter().map(|resource| {
-            rule(resource.group, &[&format!("{}/{subresource}", resource.resource)], verbs)
+            rule(
+                resource.group,
+                &[&format!("{}/{subresource}", resource.resource)],
+                verbs,
+            )
         });
         rules.collect::<Vec<_>>()
     };
     let mut explainer = vec![
         decisions(),
-        rule(BERTH, &["decisions/scheduling", "clusterdecisions/scheduling"], &["get"]),
+        rule(
+            BERTH,
+            &["decisions/scheduling", "clusterdecisions/scheduling"],
+            &["get"],
+        ),
         rule(BERTH, &["candidates", "clustercandidates"], &["get", "list"]),
         rule(BERTH, &["schedulingreviews"], &["create"]),
     ];
     explainer.extend(of_placeable("scheduling", &["get"]));
     let mut binder = vec![
         decisions(),
-        rule(BERTH, &["decisions/binding", "clusterdecisions/binding"], &["get", "create"]),
+        rule(
+            BERTH,
+            &["decisions/binding", "clusterdecisions/binding"],
+            &["get", "create"],
+        ),
         rule(BERTH, &["bindings", "clusterbindings"], &["create"]),
     ];
     binder.extend(of_placeable("binding", &["get", "create", "update", "patch"]));
@@ -209,7 +267,9 @@ fn aggregate_label(to: &str) -> String {
 }
 
 fn binding(role: &str, groups: &[&str], clock: &dyn Clock) -> Value {
-    let subjects = groups.iter().map(|group| json!({"kind": "Group", "apiGroup": GROUP, "name": group}));
+    let subjects = groups
+        .iter()
+        .map(|group| json!({"kind": "Group", "apiGroup": GROUP, "name": group}));
     json!({
         "apiVersion": "rbac.authorization.k8s.io/v1",
         "kind": "ClusterRoleBinding",
@@ -247,7 +307,9 @@ async fn ensure_role(store: &Arc<dyn Store>, clock: &dyn Clock, role: &Bootstrap
         let Some(current) = stored.get("", role.name) else {
             return create(store, key, &role_object(role, clock)).await;
         };
-        let Some(next) = completed(current.value(), role) else { return Ok(()) };
+        let Some(next) = completed(current.value(), role) else {
+            return Ok(());
+        };
         let step = Step {
             verb: Verb::Update,
             key: key.clone(),
@@ -257,7 +319,9 @@ async fn ensure_role(store: &Arc<dyn Store>, clock: &dyn Clock, role: &Bootstrap
             guards: Vec::new(),
         };
         match store.apply(vec![step]).await {
-            Err(error @ (StoreError::Conflict { .. } | StoreError::NotFound { .. })) => conflict = Some(error),
+            Err(error @ (StoreError::Conflict { .. } | StoreError::NotFound { .. })) => {
+                conflict = Some(error)
+            }
             result => return result.map(|_| ()),
         }
     }
@@ -270,7 +334,12 @@ fn completed(stored: &Value, role: &Bootstrap) -> Option<Value> {
         return None;
     }
     let parse = |value: &Value| PolicyRule::deserialize(value).ok();
-    let held: Vec<PolicyRule> = stored["rules"].as_array().into_iter().flatten().filter_map(parse).collect();
+    let held: Vec<PolicyRule> = stored["rules"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter_map(parse)
+        .collect();
     let wanted: Vec<PolicyRule> = role.rules.iter().filter_map(parse).collect();
     let missing = rules::uncovered(&held, &wanted);
     if missing.is_empty() {

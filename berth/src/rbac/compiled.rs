@@ -11,8 +11,8 @@ use serde::Deserialize;
 use storage::{Collection, Source};
 
 use crate::core::rbac::{
-    AggregationRule, BindingFields, CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES, PolicyRule, ROLE_BINDINGS, ROLES, RoleRef,
-    Subject,
+    AggregationRule, BindingFields, CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES, PolicyRule, ROLE_BINDINGS, ROLES,
+    RoleRef, Subject,
 };
 
 /// What was compiled: roles, cluster roles, role bindings, cluster role bindings.
@@ -75,41 +75,67 @@ impl Compiled {
         let same = |one: &Collection, other: &Collection| {
             one.items.ptr_eq(&other.items) || (one.items.is_empty() && other.items.is_empty())
         };
-        self.pictures.iter().zip(pictures).all(|(one, other)| same(one, other))
+        self.pictures
+            .iter()
+            .zip(pictures)
+            .all(|(one, other)| same(one, other))
     }
 
     pub(crate) fn rules_of(&self, role: &RoleRef, namespace: &str) -> Option<Arc<[PolicyRule]>> {
         match role.kind.as_str() {
             "ClusterRole" => self.cluster_roles.get(&role.name).cloned(),
-            "Role" => self.roles.get(&(namespace.to_owned(), role.name.clone())).cloned(),
+            "Role" => self
+                .roles
+                .get(&(namespace.to_owned(), role.name.clone()))
+                .cloned(),
             _ => None,
         }
     }
 
     /// What is granted to `user` in `namespace`: what holds everywhere, and what holds there.
-    pub(crate) fn granted<'a>(&'a self, user: &UserInfo, namespace: &str) -> impl Iterator<Item = Granted<'a>> {
+    pub(crate) fn granted<'a>(
+        &'a self,
+        user: &UserInfo,
+        namespace: &str,
+    ) -> impl Iterator<Item = Granted<'a>> {
         let own = self.users.get(&user.name);
         let of_groups = user.groups.iter().filter_map(|group| self.groups.get(group));
         let grants: Vec<_> = own.into_iter().chain(of_groups).flatten().collect();
         let namespace = namespace.to_owned();
         grants.into_iter().filter_map(move |(grant, subject)| {
-            let applies = grant.namespace.as_ref().is_none_or(|own| !namespace.is_empty() && *own == namespace);
-            applies.then(|| Granted { grant, subject, rules: &grant.rules })
+            let applies = grant
+                .namespace
+                .as_ref()
+                .is_none_or(|own| !namespace.is_empty() && *own == namespace);
+            applies.then(|| Granted {
+                grant,
+                subject,
+                rules: &grant.rules,
+            })
         })
     }
 
     /// Files one binding under each of its subjects. One whose role does not exist grants nothing.
     fn bind(&mut self, object: &Object, namespace: Option<&str>) {
-        let Some(fields) = parsed::<BindingFields>(object) else { return };
+        let Some(fields) = parsed::<BindingFields>(object) else {
+            return;
+        };
         let own = namespace.unwrap_or_default();
-        let Some(rules) = self.rules_of(&fields.role_ref, own) else { return };
+        let Some(rules) = self.rules_of(&fields.role_ref, own) else {
+            return;
+        };
         let name = &object.meta().name;
         let binding = match namespace {
             Some(namespace) => format!("RoleBinding \"{name}/{namespace}\""),
             None => format!("ClusterRoleBinding \"{name}\""),
         };
         let namespace = namespace.map(str::to_owned);
-        let grant = Arc::new(Grant { binding, namespace, role: fields.role_ref, rules });
+        let grant = Arc::new(Grant {
+            binding,
+            namespace,
+            role: fields.role_ref,
+            rules,
+        });
         for subject in fields.subjects.unwrap_or_default() {
             let (map, key) = match subject.kind.as_str() {
                 "User" => (&mut self.users, subject.name.clone()),
@@ -124,7 +150,11 @@ impl Compiled {
 
 /// The user name of a service account; one without namespace is of the binding's.
 fn service_account(subject: &Subject, namespace: &str) -> String {
-    let namespace = if subject.namespace.is_empty() { namespace } else { &subject.namespace };
+    let namespace = if subject.namespace.is_empty() {
+        namespace
+    } else {
+        &subject.namespace
+    };
     format!("system:serviceaccount:{namespace}:{}", subject.name)
 }
 
@@ -136,7 +166,11 @@ impl fmt::Display for Granted<'_> {
             "ServiceAccount" => format!("{}/{}", subject.name, subject.namespace),
             _ => subject.name.clone(),
         };
-        write!(f, "{} of {kind} \"{name}\" to {} \"{who}\"", self.grant.binding, subject.kind)
+        write!(
+            f,
+            "{} of {kind} \"{name}\" to {} \"{who}\"",
+            self.grant.binding, subject.kind
+        )
     }
 }
 
@@ -165,7 +199,10 @@ fn namespaced_roles(roles: &Collection) -> HashMap<(String, String), Arc<[Policy
     roles
         .iter(None, None)
         .map(|(name, object)| {
-            ((name.namespace.to_string(), name.name.to_string()), rules(object).unwrap_or_default().into())
+            (
+                (name.namespace.to_string(), name.name.to_string()),
+                rules(object).unwrap_or_default().into(),
+            )
         })
         .collect()
 }
@@ -184,11 +221,20 @@ fn cluster_roles_of(roles: &Collection) -> HashMap<String, Arc<[PolicyRule]>> {
             let view = parsed::<RoleView>(object)?;
             let selectors = view.aggregation_rule.map(|rule| {
                 let selectors = rule.cluster_role_selectors.iter();
-                selectors.filter_map(|selector| Selector::compile(selector, "").ok()).collect()
+                selectors
+                    .filter_map(|selector| Selector::compile(selector, "").ok())
+                    .collect()
             });
             let labels = &object.meta().labels;
             let rules = view.rules.unwrap_or_default();
-            Some((&*name.name, ClusterRoleView { labels, rules, selectors }))
+            Some((
+                &*name.name,
+                ClusterRoleView {
+                    labels,
+                    rules,
+                    selectors,
+                },
+            ))
         })
         .collect();
     views

@@ -26,7 +26,10 @@ impl EscalationGuard {
     }
 
     fn role(&self, request: &Request<'_>, role: &Value) -> Result<(), Denied> {
-        if request.old.is_some_and(|old| same(old, role, &["rules", "aggregationRule"])) {
+        if request
+            .old
+            .is_some_and(|old| same(old, role, &["rules", "aggregationRule"]))
+        {
             return Ok(());
         }
         let may = Attributes {
@@ -37,8 +40,9 @@ impl EscalationGuard {
         if self.rbac.allows(&may).is_some() {
             return Ok(());
         }
-        let mut wanted: Vec<PolicyRule> =
-            Option::deserialize(&role["rules"]).map_err(|problem| malformed(&problem))?.unwrap_or_default();
+        let mut wanted: Vec<PolicyRule> = Option::deserialize(&role["rules"])
+            .map_err(|problem| malformed(&problem))?
+            .unwrap_or_default();
         if role["aggregationRule"].is_object() {
             // Who chooses roles by label gets whatever is labelled so later.
             wanted.extend(everything());
@@ -47,12 +51,19 @@ impl EscalationGuard {
     }
 
     fn binding(&self, request: &Request<'_>, binding: &Value) -> Result<(), Denied> {
-        if request.old.is_some_and(|old| same(old, binding, &["subjects", "roleRef"])) {
+        if request
+            .old
+            .is_some_and(|old| same(old, binding, &["subjects", "roleRef"]))
+        {
             return Ok(());
         }
         let role = RoleRef::deserialize(&binding["roleRef"]).map_err(|problem| malformed(&problem))?;
         let resource = if role.kind == "Role" { ROLES } else { CLUSTER_ROLES };
-        let may = Attributes { verb: "bind".to_owned(), name: role.name.clone(), ..attributes(request, resource) };
+        let may = Attributes {
+            verb: "bind".to_owned(),
+            name: role.name.clone(),
+            ..attributes(request, resource)
+        };
         if self.rbac.allows(&may).is_some() {
             return Ok(());
         }
@@ -65,7 +76,11 @@ impl EscalationGuard {
     fn held(&self, request: &Request<'_>, wanted: &[PolicyRule]) -> Result<(), Denied> {
         let held = self.rbac.rules_for(request.user, request.namespace);
         let missing = rules::uncovered(&held, wanted);
-        if missing.is_empty() { Ok(()) } else { Err(Denied::Forbidden(refusal(request, &missing))) }
+        if missing.is_empty() {
+            Ok(())
+        } else {
+            Err(Denied::Forbidden(refusal(request, &missing)))
+        }
     }
 }
 
@@ -81,7 +96,12 @@ impl Plugin for EscalationGuard {
             && !request.user.is_in(MASTERS)
     }
 
-    fn validate(&self, request: &Request<'_>, object: Option<&Value>, _: &mut Vec<String>) -> Result<(), Denied> {
+    fn validate(
+        &self,
+        request: &Request<'_>,
+        object: Option<&Value>,
+        _: &mut Vec<String>,
+    ) -> Result<(), Denied> {
         let Some(object) = object else { return Ok(()) };
         match request.resource.resource {
             "roles" | "clusterroles" => self.role(request, object),
@@ -109,8 +129,17 @@ fn same(old: &Value, new: &Value, fields: &[&str]) -> bool {
 fn everything() -> [PolicyRule; 2] {
     let all = || vec!["*".to_owned()];
     [
-        PolicyRule { verbs: all(), api_groups: all(), resources: all(), ..PolicyRule::default() },
-        PolicyRule { verbs: all(), non_resource_urls: all(), ..PolicyRule::default() },
+        PolicyRule {
+            verbs: all(),
+            api_groups: all(),
+            resources: all(),
+            ..PolicyRule::default()
+        },
+        PolicyRule {
+            verbs: all(),
+            non_resource_urls: all(),
+            ..PolicyRule::default()
+        },
     ]
 }
 
@@ -135,8 +164,9 @@ fn refusal(request: &Request<'_>, missing: &[PolicyRule]) -> String {
             ("Verbs", &rule.verbs),
         ];
         let given = parts.iter().filter(|(_, list)| !list.is_empty());
-        let shown: Vec<String> =
-            given.map(|(name, list)| format!("{name}:[{}]", quoted(list).join(" "))).collect();
+        let shown: Vec<String> = given
+            .map(|(name, list)| format!("{name}:[{}]", quoted(list).join(" ")))
+            .collect();
         // Writing to a text cannot fail.
         let _: std::fmt::Result = write!(text, "\n{{{}}}", shown.join(", "));
     }

@@ -10,10 +10,16 @@ pub(crate) fn allows(rule: &PolicyRule, request: &Attributes) -> bool {
         return false;
     }
     if !request.is_resource {
-        return rule.non_resource_urls.iter().any(|url| url_matches(url, &request.path));
+        return rule
+            .non_resource_urls
+            .iter()
+            .any(|url| url_matches(url, &request.path));
     }
     holds(&rule.api_groups, &request.group)
-        && rule.resources.iter().any(|resource| resource_matches(resource, &request.resource, &request.subresource))
+        && rule
+            .resources
+            .iter()
+            .any(|resource| resource_matches(resource, &request.resource, &request.subresource))
         && (rule.resource_names.is_empty() || rule.resource_names.contains(&request.name))
 }
 
@@ -41,7 +47,11 @@ fn resource_matches(pattern: &str, resource: &str, subresource: &str) -> bool {
 
 /// The smallest rules of `wanted` that `held` does not cover.
 pub(crate) fn uncovered(held: &[PolicyRule], wanted: &[PolicyRule]) -> Vec<PolicyRule> {
-    wanted.iter().flat_map(parts).filter(|part| !held.iter().any(|rule| covers(rule, part))).collect()
+    wanted
+        .iter()
+        .flat_map(parts)
+        .filter(|part| !held.iter().any(|rule| covers(rule, part)))
+        .collect()
 }
 
 /// A rule as rules of one verb, one group, one resource and at most one name, or one verb and one path.
@@ -51,7 +61,11 @@ fn parts(rule: &PolicyRule) -> Vec<PolicyRule> {
         let verbs = vec![verb.clone()];
         for url in &rule.non_resource_urls {
             let non_resource_urls = vec![url.clone()];
-            list.push(PolicyRule { verbs: verbs.clone(), non_resource_urls, ..PolicyRule::default() });
+            list.push(PolicyRule {
+                verbs: verbs.clone(),
+                non_resource_urls,
+                ..PolicyRule::default()
+            });
         }
         for group in &rule.api_groups {
             for resource in &rule.resources {
@@ -66,7 +80,10 @@ fn parts(rule: &PolicyRule) -> Vec<PolicyRule> {
                     continue;
                 }
                 let named = rule.resource_names.iter();
-                list.extend(named.map(|name| PolicyRule { resource_names: vec![name.clone()], ..part.clone() }));
+                list.extend(named.map(|name| PolicyRule {
+                    resource_names: vec![name.clone()],
+                    ..part.clone()
+                }));
             }
         }
     }
@@ -77,16 +94,24 @@ fn parts(rule: &PolicyRule) -> Vec<PolicyRule> {
 fn covers(rule: &PolicyRule, part: &PolicyRule) -> bool {
     let each = |have: &[String], wanted: &[String]| wanted.iter().all(|wanted| holds(have, wanted));
     let urls = part.non_resource_urls.iter().all(|url| {
-        rule.non_resource_urls.iter().any(|have| match have.strip_suffix('*') {
-            Some(prefix) => url.starts_with(prefix),
-            None => have == url,
-        })
+        rule.non_resource_urls
+            .iter()
+            .any(|have| match have.strip_suffix('*') {
+                Some(prefix) => url.starts_with(prefix),
+                None => have == url,
+            })
     });
     let resources = part.resources.iter().all(|wanted| {
-        rule.resources.iter().any(|have| have == "*" || have == wanted || covers_subresource(have, wanted))
+        rule.resources
+            .iter()
+            .any(|have| have == "*" || have == wanted || covers_subresource(have, wanted))
     });
     let names = rule.resource_names.is_empty()
-        || (!part.resource_names.is_empty() && part.resource_names.iter().all(|name| rule.resource_names.contains(name)));
+        || (!part.resource_names.is_empty()
+            && part
+                .resource_names
+                .iter()
+                .all(|name| rule.resource_names.contains(name)));
     each(&rule.verbs, &part.verbs) && each(&rule.api_groups, &part.api_groups) && resources && names && urls
 }
 

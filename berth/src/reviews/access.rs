@@ -124,7 +124,15 @@ impl Computed for Own {
         let spec: SelfSubjectAccessReviewSpec = spec(&object)?;
         let attributes = attributes(spec.resource_attributes, spec.non_resource_attributes)
             .map_err(|error| invalid(kind, &[error]))?;
-        answer(call, object, Attributes { user: call.user.clone(), ..attributes }).await
+        answer(
+            call,
+            object,
+            Attributes {
+                user: call.user.clone(),
+                ..attributes
+            },
+        )
+        .await
     }
 }
 
@@ -184,7 +192,11 @@ fn somebody(kind: &str, object: &Value) -> Result<Attributes, Status> {
     };
     let mut errors = Vec::new();
     if user.name.is_empty() && user.groups.is_empty() {
-        errors.push(FieldError::invalid("spec.user", "", "at least one of user or group must be specified"));
+        errors.push(FieldError::invalid(
+            "spec.user",
+            "",
+            "at least one of user or group must be specified",
+        ));
     }
     match attributes(spec.resource_attributes, spec.non_resource_attributes) {
         Ok(attributes) if errors.is_empty() => return Ok(Attributes { user, ..attributes }),

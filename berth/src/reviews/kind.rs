@@ -30,7 +30,10 @@ impl Review {
             unconditional_update: false,
             strategic: false,
         };
-        Self { info, schema: Schema::of::<T>() }
+        Self {
+            info,
+            schema: Schema::of::<T>(),
+        }
     }
 }
 

@@ -109,11 +109,17 @@ impl Computed for Rules {
         let namespace = object["spec"]["namespace"].as_str().unwrap_or_default();
         if namespace.is_empty() {
             let error = FieldError::required("spec.namespace", "no namespace on request");
-            return Err(Status::invalid(AUTHORIZATION, "SelfSubjectRulesReview", "", &[error]));
+            return Err(Status::invalid(
+                AUTHORIZATION,
+                "SelfSubjectRulesReview",
+                "",
+                &[error],
+            ));
         }
         let rules = self.rbac.rules_for(&call.user, namespace);
-        let (paths, resources): (Vec<_>, Vec<_>) =
-            rules.into_iter().partition(|rule| !rule.non_resource_urls.is_empty());
+        let (paths, resources): (Vec<_>, Vec<_>) = rules
+            .into_iter()
+            .partition(|rule| !rule.non_resource_urls.is_empty());
         object["status"] =
             json!({"resourceRules": resources, "nonResourceRules": paths, "incomplete": false});
         Ok(Reply::Value(object))

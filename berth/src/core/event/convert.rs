@@ -31,7 +31,10 @@ pub(crate) fn to_new(value: &mut Value) {
 pub(crate) fn served_path(path: &str) -> String {
     let end = path.find(['.', '[']).unwrap_or(path.len());
     let (first, rest) = path.split_at(end);
-    let name = NAMES.iter().find(|(core, _)| *core == first).map_or(first, |(_, new)| new);
+    let name = NAMES
+        .iter()
+        .find(|(core, _)| *core == first)
+        .map_or(first, |(_, new)| new);
     format!("{name}{rest}")
 }
 

@@ -61,8 +61,20 @@ fn target(event: &Value) -> String {
 
 fn source(event: &Value) -> String {
     let controller = text(event, &["reportingComponent"]);
-    let component = if controller.is_empty() { text(event, &["source", "component"]) } else { controller };
+    let component = if controller.is_empty() {
+        text(event, &["source", "component"])
+    } else {
+        controller
+    };
     let instance = text(event, &["reportingInstance"]);
-    let host = if instance.is_empty() { text(event, &["source", "host"]) } else { instance };
-    if host.is_empty() { component.to_owned() } else { format!("{component}, {host}") }
+    let host = if instance.is_empty() {
+        text(event, &["source", "host"])
+    } else {
+        instance
+    };
+    if host.is_empty() {
+        component.to_owned()
+    } else {
+        format!("{component}, {host}")
+    }
 }

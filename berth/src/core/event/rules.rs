@@ -28,14 +28,29 @@ pub(crate) fn new_api(write: &Write<'_>, new: &Value) -> Vec<FieldError> {
         errors.extend(reported(write, new));
         for field in ["source", "firstTimestamp", "lastTimestamp", "count"] {
             if new.get(field).is_some_and(is_set) {
-                errors.push(FieldError::invalid(field, new[field].clone(), "needs to be unset"));
+                errors.push(FieldError::invalid(
+                    field,
+                    new[field].clone(),
+                    "needs to be unset",
+                ));
             }
         }
         return errors;
     };
     let frozen = [
-        "involvedObject", "reason", "message", "type", "eventTime", "action", "related", "reportingComponent",
-        "reportingInstance", "source", "firstTimestamp", "lastTimestamp", "count",
+        "involvedObject",
+        "reason",
+        "message",
+        "type",
+        "eventTime",
+        "action",
+        "related",
+        "reportingComponent",
+        "reportingInstance",
+        "source",
+        "firstTimestamp",
+        "lastTimestamp",
+        "count",
     ];
     let unset = |value: &Value| !is_set(value);
     for field in frozen {
@@ -66,7 +81,11 @@ fn namespace(new: &Value) -> Option<FieldError> {
         involved => involved == own,
     };
     (!fits).then(|| {
-        FieldError::invalid("involvedObject.namespace", involved, "does not match event.namespace")
+        FieldError::invalid(
+            "involvedObject.namespace",
+            involved,
+            "does not match event.namespace",
+        )
     })
 }
 
@@ -79,7 +98,11 @@ fn reported(write: &Write<'_>, new: &Value) -> Vec<FieldError> {
     } else if let Err(problem) = qualified(controller) {
         errors.push(FieldError::invalid("reportingComponent", controller, problem));
     }
-    for (field, required) in [("reportingInstance", true), ("action", write.old.is_none()), ("reason", true)] {
+    for (field, required) in [
+        ("reportingInstance", true),
+        ("action", write.old.is_none()),
+        ("reason", true),
+    ] {
         let value = text(new, &[field]);
         if value.is_empty() && required {
             errors.push(FieldError::required(field, ""));
@@ -107,7 +130,12 @@ fn qualified(text: &str) -> Result<(), String> {
         None => text,
     };
     let allowed = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
-    let ends = name.bytes().next().into_iter().chain(name.bytes().last()).all(|byte| byte.is_ascii_alphanumeric());
+    let ends = name
+        .bytes()
+        .next()
+        .into_iter()
+        .chain(name.bytes().last())
+        .all(|byte| byte.is_ascii_alphanumeric());
     if name.is_empty() || name.len() > 63 || !ends || !name.bytes().all(allowed) {
         return Err("name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with \
                     an alphanumeric character, at most 63 of them"

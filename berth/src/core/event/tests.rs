@@ -22,9 +22,20 @@ fn stored() -> Object {
 }
 
 fn errors(kind: &dyn Kind, old: Option<&Value>, new: &Value) -> Vec<String> {
-    let operation = if old.is_some() { Operation::Update } else { Operation::Create };
-    let write = Write { operation, old, now: Timestamp::UNIX_EPOCH };
-    kind.validate(&write, new).iter().map(ToString::to_string).collect()
+    let operation = if old.is_some() {
+        Operation::Update
+    } else {
+        Operation::Create
+    };
+    let write = Write {
+        operation,
+        old,
+        now: Timestamp::UNIX_EPOCH,
+    };
+    kind.validate(&write, new)
+        .iter()
+        .map(ToString::to_string)
+        .collect()
 }
 
 #[test]
@@ -33,7 +44,10 @@ fn one_object_is_both_apis() {
     assert_eq!(object.value()["involvedObject"]["name"], "foo");
     assert_eq!(object.value()["message"], " placed ");
     let mut back = Event.to_served("v1", &object).unwrap();
-    back["metadata"].as_object_mut().unwrap().remove("resourceVersion");
+    back["metadata"]
+        .as_object_mut()
+        .unwrap()
+        .remove("resourceVersion");
     assert_eq!(back, served());
     assert_eq!(Event.stored_in(), CoreEvent.stored_in());
 }
@@ -68,13 +82,20 @@ fn the_row_shows_the_series() {
         "firstTimestamp": "2026-11-21T12:00:00Z", "source": {"component": "x"}, "involvedObject": {"kind": "Node"}});
     let row = CoreEvent.row(&Object::new(&old, Revision(1)).unwrap());
     assert_eq!(row[0], Cell::Age(meta::time::parse("2026-11-21T12:00:00Z")));
-    assert_eq!((&row[3], &row[5], &row[8]), (&Cell::from("node"), &Cell::from("x"), &Cell::from(1)));
+    assert_eq!(
+        (&row[3], &row[5], &row[8]),
+        (&Cell::from("node"), &Cell::from("x"), &Cell::from(1))
+    );
 }
 
 #[test]
 fn the_newer_api_asks_for_more() {
     let good = stored().parse();
-    assert!(errors(&Event, None, &good).is_empty(), "{:?}", errors(&Event, None, &good));
+    assert!(
+        errors(&Event, None, &good).is_empty(),
+        "{:?}",
+        errors(&Event, None, &good)
+    );
     let mut bad = good.clone();
     bad["type"] = "Bad".into();
     bad["count"] = 3.into();
@@ -82,7 +103,13 @@ fn the_newer_api_asks_for_more() {
     bad["reportingComponent"] = "a b".into();
     bad.as_object_mut().unwrap().remove("action");
     let errors = errors(&Event, None, &bad);
-    let starts = ["reportingController: Invalid", "action: Required", "note: Too long", "type: Unsupported", "deprecatedCount: Invalid"];
+    let starts = [
+        "reportingController: Invalid",
+        "action: Required",
+        "note: Too long",
+        "type: Unsupported",
+        "deprecatedCount: Invalid",
+    ];
     assert_eq!(errors.len(), starts.len(), "{errors:?}");
     for (error, start) in errors.iter().zip(starts) {
         assert!(error.starts_with(start), "{error}");
@@ -93,7 +120,11 @@ fn the_newer_api_asks_for_more() {
 fn wrong_types_are_told_by_the_names_the_client_used() {
     let mut bad = stored().parse();
     bad["involvedObject"]["name"] = 5.into();
-    assert!(errors(&Event, None, &bad)[0].starts_with("regarding.name: "), "{:?}", errors(&Event, None, &bad));
+    assert!(
+        errors(&Event, None, &bad)[0].starts_with("regarding.name: "),
+        "{:?}",
+        errors(&Event, None, &bad)
+    );
 }
 
 #[test]
@@ -103,14 +134,15 @@ fn in_the_newer_api_only_the_series_moves() {
     new["series"]["count"] = 5.into();
     assert!(errors(&Event, Some(&old), &new).is_empty());
     new["message"] = "other".into();
-    assert_eq!(errors(&Event, Some(&old), &new), ["note: Invalid value: \"other\": field is immutable"]);
+    assert_eq!(
+        errors(&Event, Some(&old), &new),
+        ["note: Invalid value: \"other\": field is immutable"]
+    );
 }
 
 #[test]
 fn an_event_stands_with_what_it_is_about() {
-    let event = |own: &str, involved: &str| {
-        json!({"metadata": {"namespace": own}, "involvedObject": {"namespace": involved}})
-    };
+    let event = |own: &str, involved: &str| json!({"metadata": {"namespace": own}, "involvedObject": {"namespace": involved}});
     assert!(errors(&CoreEvent, None, &event("ns", "ns")).is_empty());
     assert!(errors(&CoreEvent, None, &event("default", "")).is_empty());
     let words = "involvedObject.namespace: Invalid value: \"a\": does not match event.namespace";

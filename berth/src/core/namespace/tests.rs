@@ -23,7 +23,11 @@ fn stored(value: &Value) -> (Arc<dyn Store>, Arc<Object>) {
 
 #[test]
 fn a_new_one_is_active_with_its_finalizer_and_label() {
-    let write = Write { operation: Operation::Create, old: None, now: now() };
+    let write = Write {
+        operation: Operation::Create,
+        old: None,
+        now: now(),
+    };
     let mut new = json!({"metadata": {"name": "x"}, "status": {"phase": "Terminating"}});
     Namespace.prepare(&write, &mut new);
     assert_eq!(
@@ -37,7 +41,11 @@ fn a_new_one_is_active_with_its_finalizer_and_label() {
 #[test]
 fn an_update_cannot_touch_the_finalizers_of_the_spec() {
     let old = super::new("x", now());
-    let write = Write { operation: Operation::Update, old: Some(&old), now: now() };
+    let write = Write {
+        operation: Operation::Update,
+        old: Some(&old),
+        now: now(),
+    };
     let mut new = old.clone();
     new["spec"] = json!({"finalizers": ["example.com/mine"]});
     Namespace.prepare(&write, &mut new);
@@ -56,11 +64,16 @@ fn deleting_marks_it_and_waits_for_the_finalizers() {
 #[test]
 fn the_phase_fits_the_deletion() {
     let old = super::new("x", now());
-    let write = Write { operation: Operation::Subresource("status"), old: Some(&old), now: now() };
+    let write = Write {
+        operation: Operation::Subresource("status"),
+        old: Some(&old),
+        now: now(),
+    };
     let mut new = old.clone();
     new["status"]["phase"] = "Terminating".into();
     let errors = Namespace.validate(&write, &new);
-    let words = "status.phase: Invalid value: \"Terminating\": may only be 'Active' if `deletionTimestamp` is empty";
+    let words =
+        "status.phase: Invalid value: \"Terminating\": may only be 'Active' if `deletionTimestamp` is empty";
     assert_eq!(errors[0].to_string(), words);
 }
 
@@ -87,11 +100,27 @@ async fn finalize_changes_the_finalizers_and_removes_what_is_free() {
         "spec": {"finalizers": ["example.com/x"]}});
     finalize.update(&call, body).await.unwrap();
     assert!(store.cached(RESOURCE).get("", "x").is_some());
-    finalize.update(&Call { dry_run: true, ..call.clone() }, json!({"spec": {}})).await.unwrap();
+    finalize
+        .update(
+            &Call {
+                dry_run: true,
+                ..call.clone()
+            },
+            json!({"spec": {}}),
+        )
+        .await
+        .unwrap();
     assert!(store.cached(RESOURCE).get("", "x").is_some());
     finalize.update(&call, json!({"spec": {}})).await.unwrap();
     assert!(store.cached(RESOURCE).get("", "x").is_none());
-    assert_eq!(finalize.update(&call, json!({"spec": {}})).await.unwrap_err().code, 404);
+    assert_eq!(
+        finalize
+            .update(&call, json!({"spec": {}}))
+            .await
+            .unwrap_err()
+            .code,
+        404
+    );
 }
 
 struct Nobody;

@@ -63,8 +63,12 @@ pub struct RoleBinding;
 pub struct ClusterRoleBinding;
 
 static ROLE_BINDING: KindInfo = super::info("RoleBinding", "rolebindings", "rolebinding", Scope::Namespaced);
-static CLUSTER_ROLE_BINDING: KindInfo =
-    super::info("ClusterRoleBinding", "clusterrolebindings", "clusterrolebinding", Scope::Cluster);
+static CLUSTER_ROLE_BINDING: KindInfo = super::info(
+    "ClusterRoleBinding",
+    "clusterrolebindings",
+    "clusterrolebinding",
+    Scope::Cluster,
+);
 static SCHEMA: LazyLock<Schema> = LazyLock::new(Schema::of::<BindingFields>);
 
 const COLUMNS: &[Column] = &[
@@ -138,7 +142,11 @@ impl Kind for ClusterRoleBinding {
 
 fn cells(object: &Object) -> Vec<Cell> {
     let value = object.value();
-    let role = format!("{}/{}", value::text(value, &["roleRef", "kind"]), value::text(value, &["roleRef", "name"]));
+    let role = format!(
+        "{}/{}",
+        value::text(value, &["roleRef", "kind"]),
+        value::text(value, &["roleRef", "name"])
+    );
     let of_kind = |kind: &str| {
         let subjects = value::list(value, &["subjects"]).iter();
         let names = subjects.filter(|subject| subject["kind"] == kind).map(|subject| {
@@ -164,7 +172,9 @@ fn cells(object: &Object) -> Vec<Cell> {
 fn fill_groups(new: &mut Value) {
     let fill = |holder: &mut Value| {
         if let Some(fields) = holder.as_object_mut()
-            && fields.get("apiGroup").is_none_or(|group| group.is_null() || group == "")
+            && fields
+                .get("apiGroup")
+                .is_none_or(|group| group.is_null() || group == "")
         {
             fields.insert("apiGroup".to_owned(), GROUP.into());
         }
@@ -172,7 +182,11 @@ fn fill_groups(new: &mut Value) {
     if let Some(role) = new.get_mut("roleRef") {
         fill(role);
     }
-    let subjects = new.get_mut("subjects").and_then(Value::as_array_mut).into_iter().flatten();
+    let subjects = new
+        .get_mut("subjects")
+        .and_then(Value::as_array_mut)
+        .into_iter()
+        .flatten();
     for subject in subjects.filter(|subject| subject["kind"] == "User" || subject["kind"] == "Group") {
         fill(subject);
     }
@@ -180,7 +194,9 @@ fn fill_groups(new: &mut Value) {
 
 fn errors(write: &Write<'_>, new: &Value, role_kinds: &[&str], namespaced: bool) -> Vec<FieldError> {
     // What does not parse is the schema's to refuse.
-    let Ok(fields) = BindingFields::deserialize(new) else { return Vec::new() };
+    let Ok(fields) = BindingFields::deserialize(new) else {
+        return Vec::new();
+    };
     let mut errors = role_errors(&fields.role_ref, role_kinds);
     for (index, subject) in fields.subjects.iter().flatten().enumerate() {
         errors.extend(subject_errors(subject, &format!("subjects[{index}]"), namespaced));
@@ -188,7 +204,11 @@ fn errors(write: &Write<'_>, new: &Value, role_kinds: &[&str], namespaced: bool)
     if let Some(old) = write.old
         && old["roleRef"] != new["roleRef"]
     {
-        errors.push(FieldError::invalid("roleRef", new["roleRef"].clone(), "cannot change roleRef"));
+        errors.push(FieldError::invalid(
+            "roleRef",
+            new["roleRef"].clone(),
+            "cannot change roleRef",
+        ));
     }
     errors
 }
@@ -196,10 +216,18 @@ fn errors(write: &Write<'_>, new: &Value, role_kinds: &[&str], namespaced: bool)
 fn role_errors(role: &RoleRef, kinds: &[&str]) -> Vec<FieldError> {
     let mut errors = Vec::new();
     if role.api_group != GROUP {
-        errors.push(FieldError::not_supported("roleRef.apiGroup", role.api_group.as_str(), &[GROUP]));
+        errors.push(FieldError::not_supported(
+            "roleRef.apiGroup",
+            role.api_group.as_str(),
+            &[GROUP],
+        ));
     }
     if !kinds.contains(&role.kind.as_str()) {
-        errors.push(FieldError::not_supported("roleRef.kind", role.kind.as_str(), kinds));
+        errors.push(FieldError::not_supported(
+            "roleRef.kind",
+            role.kind.as_str(),
+            kinds,
+        ));
     }
     if role.name.is_empty() {
         errors.push(FieldError::required("roleRef.name", ""));
@@ -217,7 +245,11 @@ fn subject_errors(subject: &Subject, path: &str, namespaced: bool) -> Vec<FieldE
     }
     let mut group = |wanted: &str| {
         if subject.api_group != wanted {
-            errors.push(FieldError::not_supported(at("apiGroup"), subject.api_group.as_str(), &[wanted]));
+            errors.push(FieldError::not_supported(
+                at("apiGroup"),
+                subject.api_group.as_str(),
+                &[wanted],
+            ));
         }
     };
     match subject.kind.as_str() {
@@ -234,7 +266,11 @@ fn subject_errors(subject: &Subject, path: &str, namespaced: bool) -> Vec<FieldE
             }
         }
         kind => {
-            errors.push(FieldError::not_supported(at("kind"), kind, &["ServiceAccount", "User", "Group"]));
+            errors.push(FieldError::not_supported(
+                at("kind"),
+                kind,
+                &["ServiceAccount", "User", "Group"],
+            ));
         }
     }
     errors

@@ -37,14 +37,26 @@ pub struct PolicyRule {
     #[serde(default)]
     pub verbs: Vec<String>,
     /// The API groups; '' is the core group, '*' every group.
-    #[serde(default, deserialize_with = "null_is_empty", skip_serializing_if = "Vec::is_empty")]
+    #[serde(
+        default,
+        deserialize_with = "null_is_empty",
+        skip_serializing_if = "Vec::is_empty"
+    )]
     pub api_groups: Vec<String>,
     /// The resources, with their subresource where it has one ('shoots/binding'); '*' is every resource, '*/scale' the
     /// subresource scale of each.
-    #[serde(default, deserialize_with = "null_is_empty", skip_serializing_if = "Vec::is_empty")]
+    #[serde(
+        default,
+        deserialize_with = "null_is_empty",
+        skip_serializing_if = "Vec::is_empty"
+    )]
     pub resources: Vec<String>,
     /// The names of objects the rule is limited to; none means no limit.
-    #[serde(default, deserialize_with = "null_is_empty", skip_serializing_if = "Vec::is_empty")]
+    #[serde(
+        default,
+        deserialize_with = "null_is_empty",
+        skip_serializing_if = "Vec::is_empty"
+    )]
     pub resource_names: Vec<String>,
     /// Paths that are no resources, such as '/healthz'; a '*' at the end stands for any rest. Only in a ClusterRole
     /// given by a ClusterRoleBinding.
@@ -83,10 +95,17 @@ static CLUSTER_ROLE: KindInfo = super::info("ClusterRole", "clusterroles", "clus
 static ROLE_SCHEMA: LazyLock<Schema> = LazyLock::new(Schema::of::<RoleFields>);
 static CLUSTER_ROLE_SCHEMA: LazyLock<Schema> = LazyLock::new(Schema::of::<ClusterRoleFields>);
 
-const COLUMNS: &[Column] = &[Column::NAME, Column::text("Created At", "When the role was created")];
+const COLUMNS: &[Column] = &[
+    Column::NAME,
+    Column::text("Created At", "When the role was created"),
+];
 
 fn cells(object: &Object) -> Vec<Cell> {
-    let created = object.meta().creation_timestamp.map(time::rfc3339).unwrap_or_default();
+    let created = object
+        .meta()
+        .creation_timestamp
+        .map(time::rfc3339)
+        .unwrap_or_default();
     vec![object.meta().name.as_str().into(), created.into()]
 }
 
@@ -158,7 +177,10 @@ fn rule_errors(new: &Value, namespaced: bool) -> Vec<FieldError> {
 fn one_rule(rule: &PolicyRule, path: &str, namespaced: bool) -> Vec<FieldError> {
     let mut errors = Vec::new();
     if rule.verbs.is_empty() {
-        errors.push(FieldError::required(format!("{path}.verbs"), "verbs must contain at least one value"));
+        errors.push(FieldError::required(
+            format!("{path}.verbs"),
+            "verbs must contain at least one value",
+        ));
     }
     if rule.non_resource_urls.is_empty() {
         if rule.api_groups.is_empty() {
@@ -189,7 +211,9 @@ fn aggregation_errors(new: &Value) -> Vec<FieldError> {
         return Vec::new();
     }
     let path = "aggregationRule.clusterRoleSelectors";
-    let Ok(rule) = AggregationRule::deserialize(&new["aggregationRule"]) else { return Vec::new() };
+    let Ok(rule) = AggregationRule::deserialize(&new["aggregationRule"]) else {
+        return Vec::new();
+    };
     if rule.cluster_role_selectors.is_empty() {
         let detail = "at least one clusterRoleSelector required if aggregationRule is non-nil";
         return vec![FieldError::required(path, detail)];

@@ -5,11 +5,24 @@ use serde_json::{Value, json};
 use super::*;
 
 fn errors(kind: &dyn Kind, old: Option<&Value>, new: &Value) -> Vec<String> {
-    let operation = if old.is_some() { Operation::Update } else { Operation::Create };
-    let write = Write { operation, old, now: Timestamp::UNIX_EPOCH };
+    let operation = if old.is_some() {
+        Operation::Update
+    } else {
+        Operation::Create
+    };
+    let write = Write {
+        operation,
+        old,
+        now: Timestamp::UNIX_EPOCH,
+    };
     let mut new = new.clone();
     kind.prepare(&write, &mut new);
-    let mut errors: Vec<String> = kind.schema("v1").validate(&new).iter().map(ToString::to_string).collect();
+    let mut errors: Vec<String> = kind
+        .schema("v1")
+        .validate(&new)
+        .iter()
+        .map(ToString::to_string)
+        .collect();
     errors.extend(kind.validate(&write, &new).iter().map(ToString::to_string));
     errors
 }
@@ -21,11 +34,15 @@ fn rules_are_about_resources_or_about_paths() {
     assert!(errors(&Role, None, &good).is_empty() && errors(&ClusterRole, None, &good).is_empty());
     let empty = errors(&Role, None, &rule(json!({"verbs": []})));
     assert_eq!(empty.len(), 3, "{empty:?}");
-    assert_eq!(empty[0], "rules[0].verbs: Required value: verbs must contain at least one value");
+    assert_eq!(
+        empty[0],
+        "rules[0].verbs: Required value: verbs must contain at least one value"
+    );
     let path = rule(json!({"verbs": ["get"], "nonResourceURLs": ["/x"]}));
     assert!(errors(&ClusterRole, None, &path).is_empty());
     assert!(errors(&Role, None, &path)[0].ends_with("namespaced rules cannot apply to non-resource URLs"));
-    let both = rule(json!({"verbs": ["get"], "nonResourceURLs": ["/x"], "resources": ["a"], "apiGroups": [""]}));
+    let both =
+        rule(json!({"verbs": ["get"], "nonResourceURLs": ["/x"], "resources": ["a"], "apiGroups": [""]}));
     assert_eq!(errors(&ClusterRole, None, &both).len(), 1);
 }
 
@@ -34,8 +51,15 @@ fn aggregation_needs_selectors_that_parse() {
     let role = |selectors: Value| json!({"metadata": {"name": "x"}, "aggregationRule": {"clusterRoleSelectors": selectors}});
     assert!(errors(&ClusterRole, None, &role(json!([{"matchLabels": {"a": "b"}}]))).is_empty());
     assert_eq!(errors(&ClusterRole, None, &role(json!([]))).len(), 1);
-    let bad = errors(&ClusterRole, None, &role(json!([{"matchExpressions": [{"key": "a", "operator": "Near"}]}])));
-    assert!(bad[0].starts_with("aggregationRule.clusterRoleSelectors[0].matchExpressions[0].operator"), "{bad:?}");
+    let bad = errors(
+        &ClusterRole,
+        None,
+        &role(json!([{"matchExpressions": [{"key": "a", "operator": "Near"}]}])),
+    );
+    assert!(
+        bad[0].starts_with("aggregationRule.clusterRoleSelectors[0].matchExpressions[0].operator"),
+        "{bad:?}"
+    );
 }
 
 fn binding() -> Value {
@@ -47,13 +71,21 @@ fn binding() -> Value {
 
 #[test]
 fn groups_of_roles_and_subjects_are_filled_in() {
-    let write = Write { operation: Operation::Create, old: None, now: Timestamp::UNIX_EPOCH };
+    let write = Write {
+        operation: Operation::Create,
+        old: None,
+        now: Timestamp::UNIX_EPOCH,
+    };
     let mut new = binding();
     RoleBinding.prepare(&write, &mut new);
     assert_eq!(new["roleRef"]["apiGroup"], GROUP);
     assert_eq!(new["subjects"][0]["apiGroup"], GROUP);
     assert_eq!(new["subjects"][2].get("apiGroup"), None);
-    assert!(errors(&RoleBinding, None, &binding()).is_empty(), "{:?}", errors(&RoleBinding, None, &binding()));
+    assert!(
+        errors(&RoleBinding, None, &binding()).is_empty(),
+        "{:?}",
+        errors(&RoleBinding, None, &binding())
+    );
 }
 
 #[test]
