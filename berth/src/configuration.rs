@@ -75,10 +75,10 @@ fn schema(dialects: &[Arc<dyn Dialect>]) -> Schema {
         "autoBind".to_owned(),
         json!({
             "type": "string",
-            "enum": ["Admission", "Controller", "Disabled"],
-            "description": "Who binds new objects of the system: Admission binds them while they are created, \
-                            Controller soon afterwards, Disabled leaves it to whoever creates a binding. Left out, \
-                            the system's own default counts.",
+            // OnCreate and Controller join when something acts on them: a value without effect would be a trap.
+            "enum": ["Off"],
+            "description": "Who binds new objects of the system. Off leaves it to whoever creates a Binding, and is \
+                            what happens when the field is left out.",
         }),
     );
     for dialect in dialects {

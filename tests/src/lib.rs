@@ -14,37 +14,24 @@ use serde_json::Value;
 /// How long anything may take before a test fails, unless it says otherwise.
 pub const DEADLINE: Duration = Duration::from_secs(30);
 
-/// The `berth` program of this build, built once.
+/// The `berth` program of this build, brought up to date once.
+///
+/// `cargo test --workspace` has built it already (for `berth`'s own integration tests); the same command without running
+/// anything is then a check of a second. Another command would resolve features anew and build everything twice.
 #[must_use]
 pub fn berth() -> &'static Path {
     static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
     PROGRAM.get_or_init(|| {
         let test = std::env::current_exe().expect("a test knows its own path");
-        let profile = test
-            .parent()
-            .and_then(Path::parent)
-            .expect("tests live in <target>/<profile>/deps");
+        let profile = test.parent().and_then(Path::parent).expect("tests live in <target>/<profile>/deps");
         let target = profile.parent().expect("the profile is below the target folder");
         let mut build = Command::new(env!("CARGO"));
-        build
-            .args([
-                "build",
-                "--quiet",
-                "--package",
-                "berth",
-                "--bin",
-                "berth",
-                "--target-dir",
-            ])
-            .arg(target);
+        build.args(["test", "--quiet", "--workspace", "--no-run", "--target-dir"]).arg(target);
         if profile.ends_with("release") {
             build.arg("--release");
         }
-        let status = build
-            .current_dir(env!("CARGO_MANIFEST_DIR"))
-            .status()
-            .expect("cargo runs");
-        assert!(status.success(), "building berth failed");
+        let output = build.current_dir(env!("CARGO_MANIFEST_DIR")).output().expect("cargo runs");
+        assert!(output.status.success(), "building berth failed: {}", String::from_utf8_lossy(&output.stderr));
         profile.join("berth")
     })
 }

@@ -1,0 +1,56 @@
+//! The program as a shell sees it: help, versions, exit codes, and errors that say what to do.
+
+use std::process::{Command, Output};
+
+fn berth(arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_berth")).args(arguments).output().expect("berth runs")
+}
+
+fn error(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+#[test]
+fn help_names_every_command() {
+    let output = berth(&["--help"]);
+    assert_eq!(output.status.code(), Some(0));
+    let text = String::from_utf8_lossy(&output.stdout);
+    for command in ["serve", "demo", "load", "kubeconfig"] {
+        assert!(text.contains(command), "{text}");
+    }
+}
+
+#[test]
+fn wrong_arguments_end_with_2() {
+    for arguments in [&["serve", "--secure-port", "seven"][..], &["load"], &["fly"], &["serve", "--log-level", "=="]] {
+        assert_eq!(berth(arguments).status.code(), Some(2), "{arguments:?}");
+    }
+}
+
+#[test]
+fn etcd_is_refused_with_one_sentence_that_says_how_to_get_it() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let data = folder.path().display().to_string();
+    let output = berth(&["serve", "--storage", "etcd", "--secure-port", "0", "--data-dir", &data]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(error(&output).contains("without etcd"), "{}", error(&output));
+}
+
+#[test]
+fn a_kubeconfig_needs_a_server_s_folder_and_a_name_that_is_not_reserved() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let data = folder.path().display().to_string();
+    let output = berth(&["kubeconfig", "--user", "ann", "--data-dir", &data]);
+    assert!(error(&output).contains("berth serve --data-dir"), "{}", error(&output));
+}
+
+#[test]
+fn malformed_manifests_are_named_before_anything_is_sent() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let file = folder.path().join("bad.yaml");
+    std::fs::write(&file, "kind: A\n---\n- 1\n").expect("a file");
+    let kubeconfig = folder.path().join("none.kubeconfig").display().to_string();
+    let output = berth(&["load", "--kubeconfig", &kubeconfig, "-f", &file.display().to_string()]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(error(&output).contains("none.kubeconfig"), "{}", error(&output));
+}
