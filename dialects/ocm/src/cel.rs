@@ -17,6 +17,8 @@ pub(crate) use evaluate::Evaluator;
 
 /// The longest expression accepted, in bytes.
 pub(crate) const MAX_BYTES: usize = 2048;
+/// The stack expressions are compiled on, in bytes.
+const COMPILE_STACK: usize = 32 << 20;
 /// How deep comprehensions (`all`, `exists`, `map`, `filter`) may stand in each other.
 pub(crate) const MAX_NESTING: usize = 2;
 
@@ -45,6 +47,23 @@ pub(crate) fn compile(source: &str) -> Result<Expression, String> {
         ));
     }
     check::tokens(source)?;
+    // Parser and checks recurse as deep as the source nests, before its depth can be known: they get a stack that
+    // holds the worst the token check lets through. Only trees shallow enough for any stack come back.
+    std::thread::scope(|scope| {
+        let worker = std::thread::Builder::new()
+            .name("cel-compile".to_owned())
+            .stack_size(COMPILE_STACK);
+        let compiled = worker
+            .spawn_scoped(scope, || parse(source))
+            .map_err(|error| format!("cannot be compiled now: {error}"))?;
+        compiled
+            .join()
+            .unwrap_or_else(|_| Err("does not compile: the parser cannot read it".to_owned()))
+    })
+}
+
+/// Parses and judges `source`.
+fn parse(source: &str) -> Result<Expression, String> {
     // The parser is someone else's: should it panic on odd input, that is a refusal, not a crash.
     let parsed = catch_unwind(AssertUnwindSafe(|| {
         Parser::new().enable_optional_syntax(true).parse(source)

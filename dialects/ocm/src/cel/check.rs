@@ -10,8 +10,10 @@ use kube_cel::cel::parser::Expression as Tree;
 use super::MAX_NESTING;
 use super::evaluate::environment;
 
-/// How deep brackets may stand in each other, and how deep the syntax tree may be: recursion uses the stack.
+/// How deep brackets may stand in each other: the parser recurses.
 const MAX_DEPTH: usize = 96;
+/// How deep the syntax tree may be: running it recurses on whatever stack the decision has.
+const MAX_TREE: usize = 48;
 /// How many operators and selections an expression may chain: `a.b.c` and `1 + 2 + 3` are trees as deep as long.
 const MAX_CHAIN: usize = 256;
 
@@ -68,6 +70,7 @@ pub(super) fn tree(tree: &Tree) -> Result<bool, String> {
     let mut walk = Walk {
         scope: vec!["managedCluster".to_owned()],
         uses_scores: false,
+        depth: 0,
     };
     let nesting = walk.expression(tree)?;
     if nesting > MAX_NESTING {
@@ -81,11 +84,24 @@ pub(super) fn tree(tree: &Tree) -> Result<bool, String> {
 struct Walk {
     scope: Vec<String>,
     uses_scores: bool,
+    depth: usize,
 }
 
 impl Walk {
     /// How deep comprehensions nest in `expression`.
     fn expression(&mut self, expression: &IdedExpr) -> Result<usize, String> {
+        if self.depth >= MAX_TREE {
+            return Err(format!(
+                "is too deep: more than {MAX_TREE} operators or selections on top of each other"
+            ));
+        }
+        self.depth += 1;
+        let nesting = self.node(expression);
+        self.depth -= 1;
+        nesting
+    }
+
+    fn node(&mut self, expression: &IdedExpr) -> Result<usize, String> {
         match &expression.expr {
             Expr::Unspecified => Err("does not compile: an operand is missing".to_owned()),
             Expr::Struct(_) => Err("uses message literals, which are not supported".to_owned()),
