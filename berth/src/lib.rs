@@ -8,6 +8,7 @@ pub mod client;
 pub mod clock;
 pub mod configuration;
 pub mod core;
+pub mod definitions;
 pub mod demo;
 pub mod garbage;
 pub mod kubeconfig;

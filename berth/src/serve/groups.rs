@@ -12,6 +12,7 @@ use engine::Engine;
 use meta::{Clock, GroupResource};
 use storage::{Source, Store};
 
+use crate::definitions;
 use crate::namespaces::NamespaceLifecycle;
 use crate::protobuf::Protobuf;
 use crate::rbac::{EscalationGuard, Rbac};
@@ -46,23 +47,40 @@ pub(super) fn assemble(store: &Arc<dyn Store>, clock: &Arc<dyn Clock>) -> Result
     let registry = Registry::new(admission(&source, &rbac, &dialects), Arc::clone(clock));
 
     let own = core::groups(store);
-    let own_kinds = own.iter().flat_map(|group| group.resources.iter().map(|resource| Arc::clone(&resource.kind)));
+    let own_kinds = own
+        .iter()
+        .flat_map(|group| group.resources.iter().map(|resource| Arc::clone(&resource.kind)));
     let virtual_api = VirtualApi::new(Arc::clone(&engine), Arc::clone(&registry), own_kinds.collect());
     let mut groups = own;
     groups.extend(reviews::groups(&rbac));
     groups.push(configuration::group(dialects.clone(), Arc::clone(store)));
-    groups.extend(dialects.iter().flat_map(|dialect| owned(dialect, &virtual_api, store)));
+    groups.extend(
+        dialects
+            .iter()
+            .flat_map(|dialect| owned(dialect, &virtual_api, store)),
+    );
     groups.extend(virtual_api.groups());
+    groups.push(definitions::group());
     registry.install(&groups).map_err(|problem| anyhow!(problem))?;
     let api = Arc::new(ApiState::over(registry).with_decoder(Arc::new(Protobuf)));
-    Ok(Parts { dialects, engine, virtual_api, rbac, api, groups })
+    Ok(Parts {
+        dialects,
+        engine,
+        virtual_api,
+        rbac,
+        api,
+        groups,
+    })
 }
 
 /// The namespaced resources that want a place, which the default `view` and `edit` roles cover.
 #[must_use]
 pub(super) fn placeable(dialects: &[Arc<dyn Dialect>]) -> Vec<GroupResource> {
     let demands = dialects.iter().flat_map(|dialect| dialect.demands());
-    demands.filter(|demand| demand.namespaced).map(|demand| demand.resource).collect()
+    demands
+        .filter(|demand| demand.namespaced)
+        .map(|demand| demand.resource)
+        .collect()
 }
 
 fn admission(source: &Arc<dyn Source>, rbac: &Arc<Rbac>, dialects: &[Arc<dyn Dialect>]) -> Chain {
@@ -86,7 +104,10 @@ fn owned(dialect: &Arc<dyn Dialect>, virtual_api: &VirtualApi, store: &Arc<dyn S
         };
         match groups.iter_mut().find(|group| group.name == name) {
             Some(group) => group.resources.push(resource),
-            None => groups.push(Group { name, resources: vec![resource] }),
+            None => groups.push(Group {
+                name,
+                resources: vec![resource],
+            }),
         }
     }
     groups

@@ -1,5 +1,7 @@
 //! The virtual API over real dialects, a store in memory and the server's registry; no HTTP.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on panics")]
+
 mod configuration;
 mod gardener;
 mod ocm;
