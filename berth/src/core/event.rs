@@ -132,7 +132,8 @@ const fn info(group: &'static str) -> KindInfo {
         kind: "Event",
         plural: "events",
         singular: "event",
-        short_names: &["ev"],
+        // A short name in both groups makes kubectl warn that it is ambiguous.
+        short_names: if group.is_empty() { &["ev"] } else { &[] },
         categories: &[],
         scope: Scope::Namespaced,
         verbs: ALL_VERBS,
