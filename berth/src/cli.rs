@@ -170,8 +170,12 @@ pub struct KubeconfigArgs {
 
 /// Parses `300ms`, `15s`, `2m`, `1h`, as Go writes durations.
 fn duration(text: &str) -> Result<Duration, String> {
-    let split = text.find(|letter: char| !letter.is_ascii_digit()).unwrap_or(text.len());
-    let number: u64 = text[..split].parse().map_err(|_| "a number with ms, s, m or h is expected".to_owned())?;
+    let split = text
+        .find(|letter: char| !letter.is_ascii_digit())
+        .unwrap_or(text.len());
+    let number: u64 = text[..split]
+        .parse()
+        .map_err(|_| "a number with ms, s, m or h is expected".to_owned())?;
     match &text[split..] {
         "ms" => Ok(Duration::from_millis(number)),
         "s" => Ok(Duration::from_secs(number)),

@@ -38,7 +38,10 @@ impl Client {
             .await
             .with_context(|| format!("using {}", path.display()))?;
         let inner = kube::Client::try_from(config).context("building the client")?;
-        Ok(Self { inner, places: HashMap::new() })
+        Ok(Self {
+            inner,
+            places: HashMap::new(),
+        })
     }
 
     /// Sends one request. The outer error is a connection that failed.
@@ -46,7 +49,10 @@ impl Client {
     /// # Errors
     /// When no answer came, or none that is JSON.
     pub async fn send(&self, method: Method, path: &str, body: Option<(&str, &Value)>) -> Result<Answer> {
-        let mut request = Request::builder().method(method.clone()).uri(path).header("accept", "application/json");
+        let mut request = Request::builder()
+            .method(method.clone())
+            .uri(path)
+            .header("accept", "application/json");
         let bytes = match body {
             Some((kind, value)) => {
                 request = request.header("content-type", kind);
@@ -54,10 +60,20 @@ impl Client {
             }
             None => Vec::new(),
         };
-        let request = request.body(Body::from(bytes)).with_context(|| format!("{method} {path}"))?;
-        let response = self.inner.send(request).await.with_context(|| format!("{method} {path}"))?;
+        let request = request
+            .body(Body::from(bytes))
+            .with_context(|| format!("{method} {path}"))?;
+        let response = self
+            .inner
+            .send(request)
+            .await
+            .with_context(|| format!("{method} {path}"))?;
         let code = response.status();
-        let bytes = response.into_body().collect_bytes().await.with_context(|| format!("{method} {path}"))?;
+        let bytes = response
+            .into_body()
+            .collect_bytes()
+            .await
+            .with_context(|| format!("{method} {path}"))?;
         let value: Value = serde_json::from_slice(&bytes)
             .with_context(|| format!("{method} {path}: {code}: {}", String::from_utf8_lossy(&bytes)))?;
         if code.is_success() {
@@ -72,7 +88,9 @@ impl Client {
     /// # Errors
     /// When the server refused, or none answered.
     pub async fn get(&self, path: &str) -> Result<Value> {
-        self.send(Method::GET, path, None).await?.map_err(|status| anyhow!("{path}: {}", status.message))
+        self.send(Method::GET, path, None)
+            .await?
+            .map_err(|status| anyhow!("{path}: {}", status.message))
     }
 
     /// Creates or replaces `object`, then writes its status where it has one and the kind a status subresource.
@@ -85,7 +103,10 @@ impl Client {
         let name = object["metadata"]["name"].as_str().unwrap_or_default();
         let collection = collection(object, &place);
         let path = format!("{collection}/{name}");
-        let group = object["apiVersion"].as_str().and_then(|version| version.split_once('/')).map(|(group, _)| group);
+        let group = object["apiVersion"]
+            .as_str()
+            .and_then(|version| version.split_once('/'))
+            .map(|(group, _)| group);
         let kind = object["kind"].as_str().unwrap_or_default().to_lowercase();
         let shown = match group {
             Some(group) => format!("{kind}.{group}/{name}"),
@@ -96,19 +117,28 @@ impl Client {
             Ok(stored) => {
                 let before = stored["metadata"]["resourceVersion"].clone();
                 let merged = replacement(object, &stored);
-                let answer = self.send(Method::PUT, &path, Some(("application/json", &merged))).await?;
+                let answer = self
+                    .send(Method::PUT, &path, Some(("application/json", &merged)))
+                    .await?;
                 (answer.map_err(refused)?, Some(before))
             }
             Err(status) if status.code == 404 => {
-                let answer = self.send(Method::POST, &collection, Some(("application/json", object))).await?;
+                let answer = self
+                    .send(Method::POST, &collection, Some(("application/json", object)))
+                    .await?;
                 (answer.map_err(refused)?, None)
             }
             Err(status) => return Err(refused(status)),
         };
         if place.status && object.get("status").is_some() {
             stored["status"] = object["status"].clone();
-            let answer =
-                self.send(Method::PUT, &format!("{path}/status"), Some(("application/json", &stored))).await?;
+            let answer = self
+                .send(
+                    Method::PUT,
+                    &format!("{path}/status"),
+                    Some(("application/json", &stored)),
+                )
+                .await?;
             stored = answer.map_err(refused)?;
         }
         Ok((
@@ -128,7 +158,10 @@ impl Client {
         if !self.places.contains_key(&wanted) {
             self.learn(&version).await?;
         }
-        self.places.get(&wanted).cloned().ok_or_else(|| anyhow!("the server has no kind \"{kind}\" in \"{version}\""))
+        self.places
+            .get(&wanted)
+            .cloned()
+            .ok_or_else(|| anyhow!("the server has no kind \"{kind}\" in \"{version}\""))
     }
 
     /// Reads the resource list of one group version.
@@ -136,18 +169,32 @@ impl Client {
         let list = self.get(&root(version)).await?;
         let resources = list["resources"].as_array().cloned().unwrap_or_default();
         let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-        for resource in resources.iter().filter(|resource| !text(&resource["name"]).contains('/')) {
+        for resource in resources
+            .iter()
+            .filter(|resource| !text(&resource["name"]).contains('/'))
+        {
             let plural = text(&resource["name"]);
-            let status = resources.iter().any(|other| text(&other["name"]) == format!("{plural}/status"));
-            let place = Place { plural, namespaced: resource["namespaced"] == true, status };
-            self.places.insert((version.to_owned(), text(&resource["kind"])), place);
+            let status = resources
+                .iter()
+                .any(|other| text(&other["name"]) == format!("{plural}/status"));
+            let place = Place {
+                plural,
+                namespaced: resource["namespaced"] == true,
+                status,
+            };
+            self.places
+                .insert((version.to_owned(), text(&resource["kind"])), place);
         }
         Ok(())
     }
 }
 
 fn root(version: &str) -> String {
-    if version.contains('/') { format!("/apis/{version}") } else { format!("/api/{version}") }
+    if version.contains('/') {
+        format!("/apis/{version}")
+    } else {
+        format!("/api/{version}")
+    }
 }
 
 fn collection(object: &Value, place: &Place) -> String {

@@ -7,7 +7,10 @@ use meta::{Clock, Timestamp};
 pub struct SystemClock;
 
 impl Clock for SystemClock {
-    #[expect(clippy::disallowed_methods, reason = "this is the one clock everything else is given")]
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "this is the one clock everything else is given"
+    )]
     fn now(&self) -> Timestamp {
         Timestamp::now()
     }

@@ -23,7 +23,12 @@ use crate::terminal::{dim, heading};
 pub async fn run(args: DemoArgs) -> Result<()> {
     let temporary = match &args.data_dir {
         Some(_) => None,
-        None => Some(tempfile::Builder::new().prefix("berth-demo-").tempdir().context("making a data folder")?),
+        None => Some(
+            tempfile::Builder::new()
+                .prefix("berth-demo-")
+                .tempdir()
+                .context("making a data folder")?,
+        ),
     };
     let data_dir: PathBuf = match (&args.data_dir, &temporary) {
         (Some(folder), _) => folder.clone(),
@@ -53,10 +58,19 @@ async fn tell(client: &mut Client) -> Result<()> {
 /// What to try next.
 fn commands(kubeconfig: &str) -> String {
     let hint = |text: &str, what: &str| format!("  {text}\n      {}\n", dim(what));
-    let mut text = format!("{}\n\n  export KUBECONFIG={kubeconfig}\n\n", heading("The server is running. Explore it:"));
+    let mut text = format!(
+        "{}\n\n  export KUBECONFIG={kubeconfig}\n\n",
+        heading("The server is running. Explore it:")
+    );
     for (command, what) in [
-        ("kubectl get targets", "every cluster of every system, with readiness and capacity"),
-        ("kubectl get decisions -A -o wide", "every placeable object and where it is bound"),
+        (
+            "kubectl get targets",
+            "every cluster of every system, with readiness and capacity",
+        ),
+        (
+            "kubectl get decisions -A -o wide",
+            "every placeable object and where it is bound",
+        ),
         (
             "kubectl -n story-2 get decision placement.ocm --subresource=scheduling",
             "every candidate of a decision, with score and reasons",
@@ -65,8 +79,14 @@ fn commands(kubeconfig: &str) -> String {
             "kubectl -n garden-dev get candidates --field-selector decision=overlap.gardener",
             "why each seed was refused",
         ),
-        ("kubectl -n story-1 get placementdecisions -o yaml", "the system's own objects, as its controllers read them"),
-        ("kubectl explain placements.spec.prioritizerPolicy", "what the fields mean"),
+        (
+            "kubectl -n story-1 get placementdecisions -o yaml",
+            "the system's own objects, as its controllers read them",
+        ),
+        (
+            "kubectl explain placements.spec.prioritizerPolicy",
+            "what the fields mean",
+        ),
     ] {
         text.push_str(&hint(command, what));
     }

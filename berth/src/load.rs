@@ -21,14 +21,24 @@ pub async fn run(client: &mut Client, paths: &[PathBuf]) -> Result<()> {
     for document in namespaces_first(documents) {
         match client.put(&document.object).await {
             Ok((name, what)) => println!("{name} {what}"),
-            Err(error) => refused.push(format!("{}: document {}: {error:#}", document.file, document.number)),
+            Err(error) => refused.push(format!(
+                "{}: document {}: {error:#}",
+                document.file, document.number
+            )),
         }
     }
-    if refused.is_empty() { Ok(()) } else { bail!(lines(&refused)) }
+    if refused.is_empty() {
+        Ok(())
+    } else {
+        bail!(lines(&refused))
+    }
 }
 
 fn lines<T: ToString>(list: &[T]) -> String {
-    list.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
+    list.iter()
+        .map(ToString::to_string)
+        .collect::<Vec<_>>()
+        .join("\n")
 }
 
 /// Namespaces before what lives in them; otherwise the order of the files.

@@ -33,7 +33,9 @@ async fn run(command: Command) -> anyhow::Result<()> {
         Command::Serve(args) => berth::serve::run(*args).await,
         Command::Demo(args) => berth::demo::run(args).await,
         Command::Load(args) => {
-            let path = args.kubeconfig.unwrap_or_else(|| args.data_dir.join("admin.kubeconfig"));
+            let path = args
+                .kubeconfig
+                .unwrap_or_else(|| args.data_dir.join("admin.kubeconfig"));
             let mut client = berth::client::Client::from_kubeconfig(&path).await?;
             berth::load::run(&mut client, &args.filename).await
         }
@@ -43,7 +45,9 @@ async fn run(command: Command) -> anyhow::Result<()> {
 
 fn log(cli: &Cli) -> anyhow::Result<()> {
     let filter = tracing_subscriber::EnvFilter::try_new(&cli.log_level)?;
-    let lines = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
+    let lines = tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(std::io::stderr);
     match cli.logging_format {
         LogFormat::Text => lines.init(),
         LogFormat::Json => lines.json().init(),

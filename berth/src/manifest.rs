@@ -78,16 +78,27 @@ pub fn read(paths: &[PathBuf]) -> Result<Vec<Document>, Vec<Problem>> {
             let name = file.display().to_string();
             match std::fs::read_to_string(&file) {
                 Ok(text) => parse(&name, &text, &mut documents, &mut problems),
-                Err(error) => problems.push(Problem { file: name, number: 0, problem: error.to_string() }),
+                Err(error) => problems.push(Problem {
+                    file: name,
+                    number: 0,
+                    problem: error.to_string(),
+                }),
             }
         }
     }
-    if problems.is_empty() { Ok(documents) } else { Err(problems) }
+    if problems.is_empty() {
+        Ok(documents)
+    } else {
+        Err(problems)
+    }
 }
 
 fn files(path: &Path) -> Result<Vec<PathBuf>, Problem> {
-    let problem =
-        |text: String| Problem { file: path.display().to_string(), number: 0, problem: text };
+    let problem = |text: String| Problem {
+        file: path.display().to_string(),
+        number: 0,
+        problem: text,
+    };
     if !path.is_dir() {
         return Ok(vec![path.to_owned()]);
     }
@@ -95,13 +106,17 @@ fn files(path: &Path) -> Result<Vec<PathBuf>, Problem> {
     let mut list = Vec::new();
     for entry in entries {
         let file = entry.map_err(|error| problem(error.to_string()))?.path();
-        let known = file.extension().is_some_and(|end| ["yaml", "yml", "json"].iter().any(|known| end == *known));
+        let known = file
+            .extension()
+            .is_some_and(|end| ["yaml", "yml", "json"].iter().any(|known| end == *known));
         if file.is_file() && known {
             list.push(file);
         }
     }
     if list.is_empty() {
-        return Err(problem("no *.yaml, *.yml or *.json file in this folder".to_owned()));
+        return Err(problem(
+            "no *.yaml, *.yml or *.json file in this folder".to_owned(),
+        ));
     }
     list.sort();
     Ok(list)
@@ -112,14 +127,26 @@ pub fn parse(file: &str, text: &str, documents: &mut Vec<Document>, problems: &m
     let values: Vec<Value> = match serde_saphyr::from_multiple(text) {
         Ok(values) => values,
         Err(error) => {
-            problems.push(Problem { file: file.to_owned(), number: 0, problem: error.to_string() });
+            problems.push(Problem {
+                file: file.to_owned(),
+                number: 0,
+                problem: error.to_string(),
+            });
             return;
         }
     };
     for (number, value) in (1..).zip(values) {
         let mut add = |object: Value| match judge(&object) {
-            Ok(()) => documents.push(Document { file: file.to_owned(), number, object }),
-            Err(problem) => problems.push(Problem { file: file.to_owned(), number, problem: problem.to_owned() }),
+            Ok(()) => documents.push(Document {
+                file: file.to_owned(),
+                number,
+                object,
+            }),
+            Err(problem) => problems.push(Problem {
+                file: file.to_owned(),
+                number,
+                problem: problem.to_owned(),
+            }),
         };
         match value {
             Value::Null => {}
@@ -176,7 +203,10 @@ mod tests {
     #[test]
     fn what_is_no_object_is_named_with_its_document() {
         let (_, problems) = read_text("apiVersion: v1\nkind: A\nmetadata: {name: x}\n---\nkind: B\n");
-        assert_eq!(problems[0].to_string(), "f.yaml: document 2: apiVersion: Required value");
+        assert_eq!(
+            problems[0].to_string(),
+            "f.yaml: document 2: apiVersion: Required value"
+        );
         let (_, problems) = read_text("a: [1, 2\n");
         assert_eq!(problems.len(), 1);
     }

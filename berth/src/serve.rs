@@ -66,7 +66,10 @@ pub async fn run(args: ServeArgs) -> Result<()> {
 pub fn issue_kubeconfig(args: &KubeconfigArgs) -> Result<()> {
     let admin = identity::admin_kubeconfig(&args.data_dir);
     if !admin.exists() {
-        bail!("{} is not the data folder of a server: start `berth serve --data-dir` with it first", args.data_dir.display());
+        bail!(
+            "{} is not the data folder of a server: start `berth serve --data-dir` with it first",
+            args.data_dir.display()
+        );
     }
     let server = match &args.server {
         Some(server) => server.clone(),
@@ -92,16 +95,30 @@ impl Standalone {
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
         let folder = Arc::new(Folder::open(&options.data_dir, clock.now())?);
         let store = open(&options)?;
-        namespaces::ensure_defaults(&store, &*clock).await.context("making the default namespaces")?;
+        namespaces::ensure_defaults(&store, &*clock)
+            .await
+            .context("making the default namespaces")?;
         let parts = groups::assemble(&store, &clock)?;
         let placeable = groups::placeable(&parts.dialects);
-        rbac::bootstrap::ensure(&store, &*clock, &placeable).await.context("making the default roles")?;
+        rbac::bootstrap::ensure(&store, &*clock, &placeable)
+            .await
+            .context("making the default roles")?;
         configuration_files::fill(&store, &parts, &options.config, clock.now()).await?;
 
         let mut tasks = vec![parts.engine.spawn(), parts.virtual_api.spawn()];
         let (kinds, ending) = (Kinds::of(&parts.groups), CancellationToken::new());
-        tasks.push(garbage::spawn(Arc::clone(&store), Arc::clone(&kinds), Arc::clone(&clock), ending.clone()));
-        tasks.push(namespaces::spawn(Arc::clone(&store), kinds, Arc::clone(&clock), ending.clone()));
+        tasks.push(garbage::spawn(
+            Arc::clone(&store),
+            Arc::clone(&kinds),
+            Arc::clone(&clock),
+            ending.clone(),
+        ));
+        tasks.push(namespaces::spawn(
+            Arc::clone(&store),
+            kinds,
+            Arc::clone(&clock),
+            ending.clone(),
+        ));
         loaded(&parts).await?;
 
         let certificate = identity::certificate(&options, &folder, &clock)?;
@@ -117,7 +134,12 @@ impl Standalone {
         };
         let server = Server::bind(config).await?;
         let kubeconfig = identity::write_admin_kubeconfig(&folder, server.address(), clock.now())?;
-        Ok(Self { running: server.start(), kubeconfig, tasks, ending })
+        Ok(Self {
+            running: server.start(),
+            kubeconfig,
+            tasks,
+            ending,
+        })
     }
 
     /// The admin's kubeconfig.
@@ -132,7 +154,8 @@ impl Standalone {
     /// When signals cannot be listened to, or the server's task failed.
     pub async fn until_signal(self) -> Result<()> {
         let stop = self.running.stop_handle();
-        let (mut terminate, mut interrupt) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
+        let (mut terminate, mut interrupt) =
+            (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
         tokio::select! {
             _ = terminate.recv() => {}
             _ = interrupt.recv() => {}
@@ -165,19 +188,29 @@ fn open(options: &Options) -> Result<Arc<dyn Store>> {
             let file = options.data_dir.join("berth.redb");
             Ok(Arc::new(EmbeddedStore::open(&file, storage::Limits::default())?))
         }
-        Storage::Memory => Ok(Arc::new(MemoryStore::new(storage::Revision(1), storage::Limits::default()))),
-        Storage::Etcd => bail!("this berth was built without etcd: build it with `cargo build --release --features etcd`"),
+        Storage::Memory => Ok(Arc::new(MemoryStore::new(
+            storage::Revision(1),
+            storage::Limits::default(),
+        ))),
+        Storage::Etcd => {
+            bail!("this berth was built without etcd: build it with `cargo build --release --features etcd`")
+        }
     }
 }
 
 /// Waits until the engine has read the whole store, so that the first answer is complete.
 async fn loaded(parts: &groups::Parts) -> Result<()> {
     let revision = parts.engine.source().revision();
-    within(LOAD, parts.engine.caught_up(revision)).await.context("reading the store")?.context("reading the store")
+    within(LOAD, parts.engine.caught_up(revision))
+        .await
+        .context("reading the store")?
+        .context("reading the store")
 }
 
 async fn within<T>(limit: Duration, work: impl Future<Output = T>) -> Result<T> {
-    tokio::time::timeout(limit, work).await.with_context(|| format!("not done in {limit:?}"))
+    tokio::time::timeout(limit, work)
+        .await
+        .with_context(|| format!("not done in {limit:?}"))
 }
 
 fn chain(
@@ -197,7 +230,10 @@ fn chain(
         api: Arc::clone(&parts.api) as Arc<_>,
         authentication: identity::authentication(options, folder)?,
         authorizer: Arc::clone(&parts.rbac) as Arc<_>,
-        always_allowed: apiserver::authz::ALWAYS_ALLOWED.iter().map(|&path| path.to_owned()).collect(),
+        always_allowed: apiserver::authz::ALWAYS_ALLOWED
+            .iter()
+            .map(|&path| path.to_owned())
+            .collect(),
         limits: Limits {
             reads: options.max_requests_inflight,
             writes: options.max_mutating_requests_inflight,
@@ -206,7 +242,11 @@ fn chain(
         audit,
         health: health(store, parts),
         metrics,
-        version: VersionInfo::new(version, option_env!("BERTH_GIT_COMMIT"), option_env!("BERTH_BUILD_DATE")),
+        version: VersionInfo::new(
+            version,
+            option_env!("BERTH_GIT_COMMIT"),
+            option_env!("BERTH_BUILD_DATE"),
+        ),
         documents: Documents::of_groups("Berth", &format!("v{version}"), &parts.groups),
         clock: Arc::clone(clock),
     })
@@ -218,9 +258,17 @@ fn health(store: &Arc<dyn Store>, parts: &groups::Parts) -> Arc<Health> {
     health.add("storage", &[Probe::Healthz, Probe::Readyz], move || ready.ready());
     for dialect in &parts.dialects {
         let engine = Arc::clone(&parts.engine);
-        health.add_informative(&format!("dialect-{}", dialect.name()), &[Probe::Readyz], move || {
-            if engine.is_loaded() { Ok(()) } else { Err("still reading its objects".to_owned()) }
-        });
+        health.add_informative(
+            &format!("dialect-{}", dialect.name()),
+            &[Probe::Readyz],
+            move || {
+                if engine.is_loaded() {
+                    Ok(())
+                } else {
+                    Err("still reading its objects".to_owned())
+                }
+            },
+        );
     }
     Arc::new(health)
 }

@@ -58,7 +58,10 @@ mod tests {
 
     #[test]
     fn columns_are_as_wide_as_their_widest_cell() {
-        let rows = vec![vec!["eu-1".to_owned(), "x".to_owned()], vec!["a".to_owned(), String::new()]];
+        let rows = vec![
+            vec!["eu-1".to_owned(), "x".to_owned()],
+            vec!["a".to_owned(), String::new()],
+        ];
         assert_eq!(table(&["TARGET", "R"], &rows), "TARGET  R\neu-1    x\na\n");
     }
 }

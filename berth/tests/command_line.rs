@@ -3,7 +3,10 @@
 use std::process::{Command, Output};
 
 fn berth(arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_berth")).args(arguments).output().expect("berth runs")
+    Command::new(env!("CARGO_BIN_EXE_berth"))
+        .args(arguments)
+        .output()
+        .expect("berth runs")
 }
 
 fn error(output: &Output) -> String {
@@ -22,7 +25,12 @@ fn help_names_every_command() {
 
 #[test]
 fn wrong_arguments_end_with_2() {
-    for arguments in [&["serve", "--secure-port", "seven"][..], &["load"], &["fly"], &["serve", "--log-level", "=="]] {
+    for arguments in [
+        &["serve", "--secure-port", "seven"][..],
+        &["load"],
+        &["fly"],
+        &["serve", "--log-level", "=="],
+    ] {
         assert_eq!(berth(arguments).status.code(), Some(2), "{arguments:?}");
     }
 }
@@ -31,7 +39,15 @@ fn wrong_arguments_end_with_2() {
 fn etcd_is_refused_with_one_sentence_that_says_how_to_get_it() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let data = folder.path().display().to_string();
-    let output = berth(&["serve", "--storage", "etcd", "--secure-port", "0", "--data-dir", &data]);
+    let output = berth(&[
+        "serve",
+        "--storage",
+        "etcd",
+        "--secure-port",
+        "0",
+        "--data-dir",
+        &data,
+    ]);
     assert_eq!(output.status.code(), Some(1));
     assert!(error(&output).contains("without etcd"), "{}", error(&output));
 }
@@ -41,7 +57,11 @@ fn a_kubeconfig_needs_a_server_s_folder_and_a_name_that_is_not_reserved() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let data = folder.path().display().to_string();
     let output = berth(&["kubeconfig", "--user", "ann", "--data-dir", &data]);
-    assert!(error(&output).contains("berth serve --data-dir"), "{}", error(&output));
+    assert!(
+        error(&output).contains("berth serve --data-dir"),
+        "{}",
+        error(&output)
+    );
 }
 
 #[test]
@@ -50,7 +70,13 @@ fn malformed_manifests_are_named_before_anything_is_sent() {
     let file = folder.path().join("bad.yaml");
     std::fs::write(&file, "kind: A\n---\n- 1\n").expect("a file");
     let kubeconfig = folder.path().join("none.kubeconfig").display().to_string();
-    let output = berth(&["load", "--kubeconfig", &kubeconfig, "-f", &file.display().to_string()]);
+    let output = berth(&[
+        "load",
+        "--kubeconfig",
+        &kubeconfig,
+        "-f",
+        &file.display().to_string(),
+    ]);
     assert_eq!(output.status.code(), Some(1));
     assert!(error(&output).contains("none.kubeconfig"), "{}", error(&output));
 }

@@ -76,7 +76,10 @@ mod tests {
             assert!(!read(path, now).unwrap().is_empty(), "{path}");
         }
         let fleet = read("ocm/fleet.yaml", now).unwrap();
-        let score = fleet.iter().find(|document| document.kind() == "AddOnPlacementScore").unwrap();
+        let score = fleet
+            .iter()
+            .find(|document| document.kind() == "AddOnPlacementScore")
+            .unwrap();
         assert_eq!(score.object["status"]["validUntil"], "2031-10-29T18:31:39Z");
     }
 
@@ -84,8 +87,14 @@ mod tests {
     fn every_example_file_is_built_in() {
         let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples");
         let mut found = Vec::new();
-        for folder in std::fs::read_dir(&root).unwrap().map(|entry| entry.unwrap().path()) {
-            for file in std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
+        for folder in std::fs::read_dir(&root)
+            .unwrap()
+            .map(|entry| entry.unwrap().path())
+        {
+            for file in std::fs::read_dir(folder)
+                .unwrap()
+                .map(|entry| entry.unwrap().path())
+            {
                 found.push(file.strip_prefix(&root).unwrap().display().to_string());
             }
         }

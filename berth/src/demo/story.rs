@@ -17,7 +17,10 @@ const GROUP: &str = "/apis/scheduling.berth.dev/v1alpha1";
 /// # Errors
 /// When the server refuses a step.
 pub(super) async fn ocm(client: &mut Client, now: Timestamp) -> Result<()> {
-    title("Open Cluster Management", "weighted scores; the best N into PlacementDecision objects");
+    title(
+        "Open Cluster Management",
+        "weighted scores; the best N into PlacementDecision objects",
+    );
     load(client, "ocm/fleet.yaml", now).await?;
     for (file, namespace, placements) in [
         ("ocm/story-1.yaml", "story-1", &["placement"][..]),
@@ -32,7 +35,12 @@ pub(super) async fn ocm(client: &mut Client, now: Timestamp) -> Result<()> {
     }
     say("Disaster: the primary cluster is tainted, as OCM does when it is unreachable.");
     let taint = json!({"spec": {"taints": [{"key": "cluster.open-cluster-management.io/unreachable", "effect": "NoSelect"}]}});
-    patch(client, "/apis/cluster.open-cluster-management.io/v1/managedclusters/primary", &taint).await?;
+    patch(
+        client,
+        "/apis/cluster.open-cluster-management.io/v1/managedclusters/primary",
+        &taint,
+    )
+    .await?;
     place(client, "story-3", "placement.ocm").await
 }
 
@@ -41,7 +49,10 @@ pub(super) async fn ocm(client: &mut Client, now: Timestamp) -> Result<()> {
 /// # Errors
 /// When the server refuses a step.
 pub(super) async fn gardener(client: &mut Client, now: Timestamp) -> Result<()> {
-    title("Gardener", "filters, then the strategy, then the seed with the fewest shoots, into spec.seedName");
+    title(
+        "Gardener",
+        "filters, then the strategy, then the seed with the fewest shoots, into spec.seedName",
+    );
     load(client, "gardener/fleet.yaml", now).await?;
     load(client, "gardener/load.yaml", now).await?;
     for (file, shoot) in [
@@ -70,15 +81,28 @@ fn say(text: &str) {
 async fn load(client: &mut Client, path: &str, now: Timestamp) -> Result<()> {
     for document in namespaces_first(examples::read(path, now)?) {
         client.put(&document.object).await.map_err(|error| {
-            anyhow!("{path}: document {} ({} {}): {error:#}", document.number, document.kind(), document.name())
+            anyhow!(
+                "{path}: document {} ({} {}): {error:#}",
+                document.number,
+                document.kind(),
+                document.name()
+            )
         })?;
     }
     Ok(())
 }
 
 async fn patch(client: &Client, path: &str, change: &Value) -> Result<()> {
-    let answer = client.send(Method::PATCH, path, Some(("application/merge-patch+json", change))).await?;
-    answer.map(|_| ()).map_err(|status| anyhow!("{path}: {}", status.message))
+    let answer = client
+        .send(
+            Method::PATCH,
+            path,
+            Some(("application/merge-patch+json", change)),
+        )
+        .await?;
+    answer
+        .map(|_| ())
+        .map_err(|status| anyhow!("{path}: {}", status.message))
 }
 
 /// Shows what the scheduler would decide, binds it when something fits, and shows where it is bound.
@@ -87,18 +111,34 @@ async fn place(client: &Client, namespace: &str, name: &str) -> Result<()> {
     let scheduling = client.get(&format!("{path}/scheduling")).await?;
     let status = &scheduling["status"];
     let outcome = text(&status["outcome"]);
-    let placed = matches!(outcome.as_str(), "Scheduled" | "Partial" | "Unchanged" | "Provision");
+    let placed = matches!(
+        outcome.as_str(),
+        "Scheduled" | "Partial" | "Unchanged" | "Provision"
+    );
     let shown = if placed { good(&outcome) } else { bad(&outcome) };
     anstream::println!("{namespace}/{name}: {shown}: {}", text(&status["message"]));
-    let rows: Vec<Vec<String>> = status["candidates"].as_array().into_iter().flatten().map(row).collect();
-    anstream::print!("{}", table(&["  TARGET", "RANK", "SCORE", "PICKED", "WHY NOT"], &rows));
+    let rows: Vec<Vec<String>> = status["candidates"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .map(row)
+        .collect();
+    anstream::print!(
+        "{}",
+        table(&["  TARGET", "RANK", "SCORE", "PICKED", "WHY NOT"], &rows)
+    );
     if placed {
         let binding = json!({
             "apiVersion": "scheduling.berth.dev/v1alpha1", "kind": "Binding",
             "metadata": {"name": name, "namespace": namespace}, "spec": {},
         });
-        let answer =
-            client.send(Method::POST, &format!("{path}/binding"), Some(("application/json", &binding))).await?;
+        let answer = client
+            .send(
+                Method::POST,
+                &format!("{path}/binding"),
+                Some(("application/json", &binding)),
+            )
+            .await?;
         answer.map_err(|status| anyhow!("binding {namespace}/{name}: {}", status.message))?;
         let decision = client.get(&path).await?;
         let bound: Vec<String> = decision["status"]["decisions"]
@@ -114,7 +154,12 @@ async fn place(client: &Client, namespace: &str, name: &str) -> Result<()> {
 }
 
 fn row(candidate: &Value) -> Vec<String> {
-    let number = |value: &Value| value.as_i64().map(|number| number.to_string()).unwrap_or_default();
+    let number = |value: &Value| {
+        value
+            .as_i64()
+            .map(|number| number.to_string())
+            .unwrap_or_default()
+    };
     let reasons: Vec<String> = candidate["rejections"]
         .as_array()
         .into_iter()
@@ -128,7 +173,11 @@ fn row(candidate: &Value) -> Vec<String> {
         format!("  {}", text(&candidate["clusterName"])),
         number(&candidate["rank"]),
         number(&candidate["score"]),
-        if candidate["picked"] == true { "yes".to_owned() } else { String::new() },
+        if candidate["picked"] == true {
+            "yes".to_owned()
+        } else {
+            String::new()
+        },
         reasons.join(", "),
     ]
 }

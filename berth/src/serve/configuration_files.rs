@@ -15,7 +15,12 @@ use super::groups::Parts;
 ///
 /// # Errors
 /// When a file cannot be read, is of no dialect, or breaks its rules: every error of the file.
-pub(super) async fn fill(store: &Arc<dyn Store>, parts: &Parts, files: &[PathBuf], now: Timestamp) -> Result<()> {
+pub(super) async fn fill(
+    store: &Arc<dyn Store>,
+    parts: &Parts,
+    files: &[PathBuf],
+    now: Timestamp,
+) -> Result<()> {
     for file in files {
         let text = std::fs::read_to_string(file).with_context(|| format!("reading {}", file.display()))?;
         let value: Value =
@@ -23,20 +28,30 @@ pub(super) async fn fill(store: &Arc<dyn Store>, parts: &Parts, files: &[PathBuf
         let (dialect, spec) = recognize(&parts.dialects, file, value)?;
         let errors = dialect.validate_config(&spec, "");
         if !errors.is_empty() {
-            let lines: Vec<String> =
-                errors.iter().map(|error| error.to_string().trim_start_matches('.').to_owned()).collect();
+            let lines: Vec<String> = errors
+                .iter()
+                .map(|error| error.to_string().trim_start_matches('.').to_owned())
+                .collect();
             bail!("{}:\n{}", file.display(), lines.join("\n"));
         }
-        create(store, dialect.name(), &spec, now).await.with_context(|| format!("storing {}", file.display()))?;
+        create(store, dialect.name(), &spec, now)
+            .await
+            .with_context(|| format!("storing {}", file.display()))?;
     }
     Ok(())
 }
 
 /// The dialect a file is of, and its part of a SchedulerConfiguration.
-fn recognize(dialects: &[Arc<dyn Dialect>], file: &Path, mut value: Value) -> Result<(Arc<dyn Dialect>, Value)> {
+fn recognize(
+    dialects: &[Arc<dyn Dialect>],
+    file: &Path,
+    mut value: Value,
+) -> Result<(Arc<dyn Dialect>, Value)> {
     let api_version = value["apiVersion"].as_str().unwrap_or_default().to_owned();
     let named = |name: &str| dialects.iter().find(|dialect| dialect.name() == name).cloned();
-    let own_form = dialects.iter().find(|dialect| dialect.configuration_versions().contains(&api_version.as_str()));
+    let own_form = dialects
+        .iter()
+        .find(|dialect| dialect.configuration_versions().contains(&api_version.as_str()));
     if let Some(dialect) = own_form {
         if let Some(map) = value.as_object_mut() {
             map.retain(|name, _| name != "apiVersion" && name != "kind" && name != "metadata");
@@ -50,7 +65,10 @@ fn recognize(dialects: &[Arc<dyn Dialect>], file: &Path, mut value: Value) -> Re
             None => bail!("{}: metadata.name: {name:?} is no dialect", file.display()),
         };
     }
-    bail!("{}: apiVersion {api_version:?} is no configuration of a dialect", file.display())
+    bail!(
+        "{}: apiVersion {api_version:?} is no configuration of a dialect",
+        file.display()
+    )
 }
 
 async fn create(store: &Arc<dyn Store>, dialect: &str, spec: &Value, now: Timestamp) -> Result<()> {

@@ -49,11 +49,19 @@ pub(super) fn authentication(options: &Options, folder: &Folder) -> Result<Authe
     let request_header = RequestHeaderTrust {
         username_headers: RequestHeaderTrust::header_names(&headers.username_headers)?,
         group_headers: RequestHeaderTrust::header_names(&headers.group_headers)?,
-        extra_prefixes: headers.extra_prefixes.iter().map(|prefix| prefix.to_lowercase()).collect(),
+        extra_prefixes: headers
+            .extra_prefixes
+            .iter()
+            .map(|prefix| prefix.to_lowercase())
+            .collect(),
         ..RequestHeaderTrust::new(front_proxy, headers.allowed_names.clone())
     };
     let trust = Arc::new(Trust::new(client, Some(request_header)));
-    Ok(Authentication { trust, tokens: None, anonymous: options.anonymous_auth })
+    Ok(Authentication {
+        trust,
+        tokens: None,
+        anonymous: options.anonymous_auth,
+    })
 }
 
 fn pool(own: &certs::Authority, file: Option<&Path>) -> Result<CaPool> {
@@ -70,7 +78,11 @@ fn pool(own: &certs::Authority, file: Option<&Path>) -> Result<CaPool> {
 ///
 /// # Errors
 /// When the certificate cannot be made or the file cannot be written.
-pub(super) fn write_admin_kubeconfig(folder: &Folder, address: SocketAddr, now: Timestamp) -> Result<PathBuf> {
+pub(super) fn write_admin_kubeconfig(
+    folder: &Folder,
+    address: SocketAddr,
+    now: Timestamp,
+) -> Result<PathBuf> {
     let reachable = match address {
         SocketAddr::V4(at) if at.ip().is_unspecified() => format!("https://127.0.0.1:{}", at.port()),
         SocketAddr::V6(at) if at.ip().is_unspecified() => format!("https://[::1]:{}", at.port()),
@@ -87,8 +99,12 @@ pub(super) fn write_admin_kubeconfig(folder: &Folder, address: SocketAddr, now: 
 /// # Errors
 /// When the file cannot be read or names no server.
 pub(super) fn server_of(path: &Path) -> Result<String> {
-    let file = kube::config::Kubeconfig::read_from(path).with_context(|| format!("reading {}", path.display()))?;
-    let servers = file.clusters.into_iter().filter_map(|cluster| cluster.cluster?.server);
+    let file =
+        kube::config::Kubeconfig::read_from(path).with_context(|| format!("reading {}", path.display()))?;
+    let servers = file
+        .clusters
+        .into_iter()
+        .filter_map(|cluster| cluster.cluster?.server);
     match servers.into_iter().next() {
         Some(server) => Ok(server),
         None => bail!("{} names no server", path.display()),
