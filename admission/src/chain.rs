@@ -19,7 +19,12 @@ pub trait Plugin: Send + Sync + 'static {
     ///
     /// # Errors
     /// When the write must be refused.
-    fn mutate(&self, _request: &Request<'_>, _object: &mut Value, _warnings: &mut Vec<String>) -> Result<(), Denied> {
+    fn mutate(
+        &self,
+        _request: &Request<'_>,
+        _object: &mut Value,
+        _warnings: &mut Vec<String>,
+    ) -> Result<(), Denied> {
         Ok(())
     }
 
@@ -52,9 +57,16 @@ impl Chain {
     ///
     /// # Errors
     /// The first refusal, as the client sees it.
-    pub fn mutate(&self, request: &Request<'_>, object: &mut Value, warnings: &mut Vec<String>) -> Result<(), Status> {
+    pub fn mutate(
+        &self,
+        request: &Request<'_>,
+        object: &mut Value,
+        warnings: &mut Vec<String>,
+    ) -> Result<(), Status> {
         for plugin in self.0.iter().filter(|plugin| plugin.handles(request)) {
-            plugin.mutate(request, object, warnings).map_err(|denied| denied.into_status(request))?;
+            plugin
+                .mutate(request, object, warnings)
+                .map_err(|denied| denied.into_status(request))?;
         }
         Ok(())
     }
@@ -70,7 +82,9 @@ impl Chain {
         warnings: &mut Vec<String>,
     ) -> Result<(), Status> {
         for plugin in self.0.iter().filter(|plugin| plugin.handles(request)) {
-            plugin.validate(request, object, warnings).map_err(|denied| denied.into_status(request))?;
+            plugin
+                .validate(request, object, warnings)
+                .map_err(|denied| denied.into_status(request))?;
         }
         Ok(())
     }
@@ -121,7 +135,9 @@ mod tests {
         let mut object = json!({"seen": []});
         chain.mutate(&request, &mut object, &mut Vec::new()).unwrap();
         assert_eq!(object["seen"], json!(["a", "b"]));
-        let denied = chain.validate(&request, Some(&object), &mut Vec::new()).unwrap_err();
+        let denied = chain
+            .validate(&request, Some(&object), &mut Vec::new())
+            .unwrap_err();
         assert_eq!(denied.message, "foos.g \"x\" is forbidden: no");
         request.operation = Operation::Delete;
         assert!(chain.validate(&request, None, &mut Vec::new()).is_ok());

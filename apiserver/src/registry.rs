@@ -28,6 +28,10 @@ pub(crate) use prepare::{Actor, Writing};
 pub(crate) use system::{check_namespace, drop_nulls, metadata, text};
 pub(crate) use write::Target;
 
+/// How often a write that depends on nobody's resource version is made again when the object moved under it. Each
+/// conflict means that another write went through, so this is bounded by how many writes may be in flight (200).
+pub(crate) const CONFLICT_ATTEMPTS: usize = 256;
+
 /// What is served and how it is written. Made before the groups are, since their handlers may write through it.
 pub struct Registry {
     chain: Chain,

@@ -193,11 +193,11 @@ mod tests {
     #[test]
     fn several_documents_and_lists_are_taken_apart() {
         let (documents, problems) = read_text(
-            "apiVersion: v1\nkind: A\nmetadata: {name: x}\n---\n---\napiVersion: v1\nkind: List\nitems:\n- {apiVersion: v1, kind: B, metadata: {name: y}}\n",
+            "apiVersion: v1\nkind: A\nmetadata: {name: x}\n---\n---\napiVersion: v1\nkind: List\nitems:\n- {apiVersion: v1, kind: B, metadata: {name: b}}\n",
         );
         assert!(problems.is_empty(), "{problems:?}");
         let names: Vec<&str> = documents.iter().map(Document::name).collect();
-        assert_eq!(names, ["x", "y"]);
+        assert_eq!(names, ["x", "b"]);
     }
 
     #[test]

@@ -45,8 +45,12 @@ impl Solved {
     /// The refusals of `candidate`, in pipeline order.
     #[must_use]
     pub fn rejections_of(&self, candidate: Ix) -> &[Rejection] {
-        let start = self.rejections.partition_point(|rejection| rejection.candidate < candidate);
-        let end = self.rejections.partition_point(|rejection| rejection.candidate <= candidate);
+        let start = self
+            .rejections
+            .partition_point(|rejection| rejection.candidate < candidate);
+        let end = self
+            .rejections
+            .partition_point(|rejection| rejection.candidate <= candidate);
         &self.rejections[start..end]
     }
 
@@ -59,6 +63,8 @@ impl Solved {
     /// The weighted total of `candidate`, where the system has one.
     #[must_use]
     pub fn total_of(&self, candidate: Ix) -> Option<i64> {
-        self.row_of(candidate).and_then(|row| self.totals.get(row)).copied()
+        self.row_of(candidate)
+            .and_then(|row| self.totals.get(row))
+            .copied()
     }
 }

@@ -59,7 +59,11 @@ pub fn filter<F: ?Sized>(fleet: &F, count: Ix, filters: &[&dyn Filter<F>]) -> (V
         let before = rejections.len();
         for (plugin, filter) in (0u16..).zip(filters) {
             if let Verdict::Reject(reason) = filter.check(fleet, candidate) {
-                rejections.push(Rejection { candidate, plugin, reason });
+                rejections.push(Rejection {
+                    candidate,
+                    plugin,
+                    reason,
+                });
             }
         }
         if rejections.len() == before {
@@ -70,7 +74,11 @@ pub fn filter<F: ?Sized>(fleet: &F, count: Ix, filters: &[&dyn Filter<F>]) -> (V
 }
 
 /// Runs every scorer over the feasible candidates and adds up the weighted totals, saturating.
-pub fn score<F: ?Sized>(fleet: &F, feasible: &[Ix], scorers: &[&dyn Scorer<F>]) -> (Vec<ScoreColumn>, Vec<i64>) {
+pub fn score<F: ?Sized>(
+    fleet: &F,
+    feasible: &[Ix],
+    scorers: &[&dyn Scorer<F>],
+) -> (Vec<ScoreColumn>, Vec<i64>) {
     let mut totals = vec![0i64; feasible.len()];
     let mut columns = Vec::with_capacity(scorers.len());
     for (plugin, scorer) in (0u16..).zip(scorers) {
@@ -80,7 +88,11 @@ pub fn score<F: ?Sized>(fleet: &F, feasible: &[Ix], scorers: &[&dyn Scorer<F>]) 
         for (total, value) in totals.iter_mut().zip(&values) {
             *total = total.saturating_add(weight.saturating_mul(value.unwrap_or(0)));
         }
-        columns.push(ScoreColumn { plugin, weight, values });
+        columns.push(ScoreColumn {
+            plugin,
+            weight,
+            values,
+        });
     }
     (columns, totals)
 }
@@ -107,7 +119,11 @@ mod tests {
             "AtLeast"
         }
         fn check(&self, fleet: &[i64], candidate: Ix) -> Verdict {
-            if fleet[candidate as usize] >= self.0 { Verdict::Pass } else { Verdict::reject(1) }
+            if fleet[candidate as usize] >= self.0 {
+                Verdict::Pass
+            } else {
+                Verdict::reject(1)
+            }
         }
     }
     impl Scorer<[i64]> for AtLeast {
@@ -137,6 +153,9 @@ mod tests {
         let (_, totals) = score(&fleet[..], &feasible, &[&AtLeast(2)]);
         assert_eq!(totals, [6, 14, 14]);
         let names = [0, 9, 4];
-        assert_eq!(rank_by_total(&feasible, &totals, |candidate| names[candidate as usize]), [2, 1, 0]);
+        assert_eq!(
+            rank_by_total(&feasible, &totals, |candidate| names[candidate as usize]),
+            [2, 1, 0]
+        );
     }
 }

@@ -23,15 +23,27 @@ pub fn berth() -> &'static Path {
     static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
     PROGRAM.get_or_init(|| {
         let test = std::env::current_exe().expect("a test knows its own path");
-        let profile = test.parent().and_then(Path::parent).expect("tests live in <target>/<profile>/deps");
+        let profile = test
+            .parent()
+            .and_then(Path::parent)
+            .expect("tests live in <target>/<profile>/deps");
         let target = profile.parent().expect("the profile is below the target folder");
         let mut build = Command::new(env!("CARGO"));
-        build.args(["test", "--quiet", "--workspace", "--no-run", "--target-dir"]).arg(target);
+        build
+            .args(["test", "--quiet", "--workspace", "--no-run", "--target-dir"])
+            .arg(target);
         if profile.ends_with("release") {
             build.arg("--release");
         }
-        let output = build.current_dir(env!("CARGO_MANIFEST_DIR")).output().expect("cargo runs");
-        assert!(output.status.success(), "building berth failed: {}", String::from_utf8_lossy(&output.stderr));
+        let output = build
+            .current_dir(env!("CARGO_MANIFEST_DIR"))
+            .output()
+            .expect("cargo runs");
+        assert!(
+            output.status.success(),
+            "building berth failed: {}",
+            String::from_utf8_lossy(&output.stderr)
+        );
         profile.join("berth")
     })
 }

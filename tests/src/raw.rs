@@ -14,9 +14,11 @@ use serde_json::Value;
 /// When the file makes no client.
 pub async fn client(kubeconfig: &Path) -> Client {
     let file = Kubeconfig::read_from(kubeconfig).expect("the kubeconfig can be read");
-    let config = kube::Config::from_custom_kubeconfig(file, &KubeConfigOptions::default())
+    let mut config = kube::Config::from_custom_kubeconfig(file, &KubeConfigOptions::default())
         .await
         .expect("the kubeconfig makes a configuration");
+    // Refusals are what the tests look at.
+    config.default_retry = false;
     Client::try_from(config).expect("the configuration makes a client")
 }
 

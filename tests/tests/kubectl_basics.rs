@@ -139,7 +139,7 @@ fn labels_annotations_patches_and_edits_change_one_object() {
         server
             .kubectl("get cm --field-selector spec.nope=1")
             .fails()
-            .contains("field label not supported")
+            .contains("is not a known field selector")
     );
 }
 

@@ -174,8 +174,9 @@ fn a_chosen_target_is_taken_or_refused_with_its_reasons() {
 #[test]
 fn shoots_are_bound_in_gardeners_own_form() {
     let server = gardener();
-    let plain = server
-        .kubectl_args(&[
+    let patch = |arguments: &[&str]| {
+        let change = r#"{"spec":{"seedName":"aws-eu1"}}"#;
+        let fixed = [
             "-n",
             "garden-dev",
             "patch",
@@ -183,36 +184,36 @@ fn shoots_are_bound_in_gardeners_own_form() {
             "web",
             "--type=merge",
             "-p",
-            r#"{"spec":{"seedName":"aws-eu1"}}"#,
-        ])
-        .fails();
-    assert!(plain.contains("binding"), "{plain}");
-    server
-        .kubectl_args(&[
-            "-n",
-            "garden-dev",
-            "patch",
-            "shoot",
-            "web",
-            "--subresource=binding",
-            "--type=merge",
-            "-p",
-            r#"{"spec":{"seedName":"aws-eu1"}}"#,
-        ])
-        .run();
+            change,
+        ];
+        server.kubectl_args(&[&fixed[..], arguments].concat()).run()
+    };
+    let plain = patch(&[]);
+    assert!(
+        !plain.success && plain.err.contains("binding"),
+        "{}{}",
+        plain.out,
+        plain.err
+    );
     let raw = "/apis/core.gardener.cloud/v1beta1/namespaces/garden-dev/shoots/web/binding";
     let mut shoot = server.kubectl(&format!("get --raw {raw}")).json();
     shoot["spec"]["seedName"] = "aws-eu1".into();
     let file = server.file("shoot.json", &shoot.to_string());
-    let put = server
+    server
         .kubectl_args(&["replace", "--raw", raw, "-f", &file.display().to_string()])
-        .run();
-    assert!(put.success, "{}", put.err);
+        .ok();
     assert_eq!(
         server
             .kubectl("-n garden-dev get shoot web -o jsonpath={.spec.seedName}")
             .ok(),
         "aws-eu1"
+    );
+    let again = patch(&["--subresource=binding"]);
+    assert!(
+        !again.success && again.err.contains("bound to this seed already"),
+        "{}{}",
+        again.out,
+        again.err
     );
     let row = server.kubectl("-n garden-dev get shoot web").ok();
     assert!(row.contains("aws") && row.contains("eu-west-1"), "{row}");

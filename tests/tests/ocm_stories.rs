@@ -87,10 +87,12 @@ fn story_1_data_pushed_from_each_cluster_selects_clusters() {
     assert_eq!(bind(&server), ["cluster2", "cluster3", "cluster4"]);
     let placement = server.kubectl("-n ns1 get placement placement -o json").json();
     assert_eq!(placement["status"]["numberOfSelectedClusters"], 3);
-    assert_eq!(
-        placement["status"]["conditions"][0]["reason"],
-        "AllDecisionsScheduled"
-    );
+    let conditions = placement["status"]["conditions"].as_array().unwrap();
+    let satisfied = conditions
+        .iter()
+        .find(|condition| condition["type"] == "PlacementSatisfied")
+        .unwrap();
+    assert_eq!(satisfied["reason"], "AllDecisionsScheduled");
     assert!(
         server
             .kubectl("-n ns1 get placements")

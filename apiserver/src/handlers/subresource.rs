@@ -11,12 +11,10 @@ use crate::call::{Call, Reply};
 use crate::decode::Expected;
 use crate::negotiation::Answer;
 use crate::options::WriteOptions;
+use crate::registry::CONFLICT_ATTEMPTS;
 use crate::registry::{metadata, text};
 use crate::resource::Subresource;
 use crate::{render, validation};
-
-/// How often a patch is made again when what it patches moved under it.
-const CONFLICT_ATTEMPTS: usize = 6;
 
 pub(super) async fn handle(cx: &Cx<'_>) -> Result<Response<Body>, Status> {
     let info = &cx.request.info;

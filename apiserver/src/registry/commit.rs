@@ -14,10 +14,7 @@ use crate::errors;
 use crate::registry::delete::pending_state;
 use crate::registry::prepare::{self, Actor, Writing};
 use crate::registry::write::{Next, Target};
-use crate::registry::{Registry, Served, system};
-
-/// How often a list is prepared again when an object it names no revision of moved meanwhile.
-const CONFLICT_ATTEMPTS: usize = 6;
+use crate::registry::{CONFLICT_ATTEMPTS, Registry, Served, system};
 
 /// One write of a list.
 #[derive(Clone, Debug)]

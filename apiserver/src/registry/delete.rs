@@ -10,10 +10,7 @@ use crate::errors;
 use crate::options::{DeleteOptions, Propagation};
 use crate::registry::prepare::{self, Actor};
 use crate::registry::write::{Target, apply_one};
-use crate::registry::{Registry, Served, system};
-
-/// As for updates.
-const CONFLICT_ATTEMPTS: usize = 6;
+use crate::registry::{CONFLICT_ATTEMPTS, Registry, Served, system};
 
 /// The finalizer that makes the garbage collector let dependents go first.
 const FOREGROUND: &str = "foregroundDeletion";

@@ -8,11 +8,8 @@ use serde_json::Value;
 use storage::{Applied, At, Expect, Step, Store, StoreError, Verb};
 
 use crate::registry::prepare::{self, Actor, Writing};
-use crate::registry::{Registry, Served, system};
+use crate::registry::{CONFLICT_ATTEMPTS, Registry, Served, system};
 use crate::{errors, names};
-
-/// How often a write that depends on nobody's resource version is decided again when the object moved under it.
-const CONFLICT_ATTEMPTS: usize = 6;
 
 /// How often a generated name is drawn before giving up (facts/apiserver.md section 1.4).
 const NAME_ATTEMPTS: usize = 8;

@@ -1,3 +1,5 @@
+//! Garbage collection in each propagation.
+
 use std::time::{Duration, Instant};
 
 use meta::time::FixedClock;

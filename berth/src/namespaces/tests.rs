@@ -1,3 +1,5 @@
+//! Namespaces from creation to their end.
+
 use std::time::{Duration, Instant};
 
 use admission::{Operation, Plugin as _, Request, UserInfo};

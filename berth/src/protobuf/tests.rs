@@ -1,3 +1,5 @@
+//! Bodies as kubectl sends them in protobuf.
+
 use k8s_pb::apimachinery::pkg::runtime::TypeMeta;
 use serde_json::json;
 

@@ -1,3 +1,5 @@
+//! RBAC evaluation, aggregation and escalation.
+
 use std::sync::Arc;
 
 use admission::{Operation, Plugin as _, Request};

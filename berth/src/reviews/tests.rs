@@ -1,3 +1,5 @@
+//! Access reviews against stored roles.
+
 use admission::UserInfo;
 use apiserver::{Access, Attributes, Authorizer, Call, Reply, Warnings};
 use async_trait::async_trait;

@@ -33,7 +33,7 @@ fn a_configuration_is_judged_by_its_dialect() {
     assert!(
         errors(
             "gardener",
-            json!({"gardener": strategy("MinimalDistance"), "autoBind": "Controller"})
+            json!({"gardener": strategy("MinimalDistance"), "autoBind": "Off"})
         )
         .is_empty()
     );

@@ -1,3 +1,5 @@
+//! Authorities: made once, kept, never overwritten.
+
 use std::fs;
 
 use rustls_pki_types::UnixTime;

@@ -1,3 +1,5 @@
+//! The serving certificate: reuse, renewal, reload.
+
 use std::fs;
 
 use jiff::SignedDuration;

@@ -137,7 +137,11 @@ impl Decision {
     /// The rank of `candidate`, 1-based; `None` for the infeasible.
     #[must_use]
     pub fn rank_of(&self, candidate: Ix) -> Option<usize> {
-        self.solved.ranked.iter().position(|&ranked| ranked == candidate).map(|place| place + 1)
+        self.solved
+            .ranked
+            .iter()
+            .position(|&ranked| ranked == candidate)
+            .map(|place| place + 1)
     }
 }
 

@@ -91,7 +91,10 @@ impl Due {
     /// Nothing to do.
     #[must_use]
     pub fn nothing() -> Self {
-        Self { targets: Some(Vec::new()), ..Self::default() }
+        Self {
+            targets: Some(Vec::new()),
+            ..Self::default()
+        }
     }
 }
 
@@ -158,7 +161,13 @@ pub trait Inventory: Send + Sync + 'static {
     fn filters(&self) -> &'static [&'static str];
 
     /// The token and the sentence of a refusal in `decision`.
-    fn reason(&self, decision: &Decision, candidate: Ix, plugin: u16, reason: Reason) -> (&'static str, String);
+    fn reason(
+        &self,
+        decision: &Decision,
+        candidate: Ix,
+        plugin: u16,
+        reason: Reason,
+    ) -> (&'static str, String);
 
     /// The token and sentence for a candidate that is feasible but not picked.
     fn not_picked(&self, decision: &Decision, candidate: Ix) -> (&'static str, String);
@@ -178,7 +187,11 @@ pub trait Inventory: Send + Sync + 'static {
     ///
     /// # Errors
     /// What speaks against the binding.
-    fn own_binding(&self, _old: &serde_json::Value, _new: &mut serde_json::Value) -> Result<Vec<Arc<str>>, Denied> {
+    fn own_binding(
+        &self,
+        _old: &serde_json::Value,
+        _new: &mut serde_json::Value,
+    ) -> Result<Vec<Arc<str>>, Denied> {
         Ok(Vec::new())
     }
 }

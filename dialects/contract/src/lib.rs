@@ -13,4 +13,4 @@ pub mod view;
 pub use decision::{Action, BindingChange, Current, Decision, Outcome, Refused, Write, WriteVerb};
 pub use dialect::{Affected, Ask, DemandKind, Dialect, Due, Inventory};
 pub use report::Report;
-pub use view::{DemandView, Phase, Placed, Quantities, TargetView, Taint, Unusable};
+pub use view::{DemandView, Phase, Placed, Quantities, Taint, TargetView, Unusable};

@@ -152,7 +152,12 @@ pub struct WriteEntry {
 /// The report of `decision`, made on `inventory` (at `revision`) by the dialect named `dialect`.
 #[must_use]
 pub fn report(dialect: &str, inventory: &dyn Inventory, revision: u64, decision: &Decision) -> Report {
-    let view = View { dialect, inventory, decision, ranks: ranks(inventory, decision) };
+    let view = View {
+        dialect,
+        inventory,
+        decision,
+        ranks: ranks(inventory, decision),
+    };
     Report {
         outcome: decision.outcome.as_str(),
         reason: decision.reason.to_owned(),
@@ -198,7 +203,10 @@ impl View<'_> {
     }
 
     fn target_of(&self, cluster_name: &str) -> String {
-        self.inventory.candidate(cluster_name).map(|candidate| self.target(candidate)).unwrap_or_default()
+        self.inventory
+            .candidate(cluster_name)
+            .map(|candidate| self.target(candidate))
+            .unwrap_or_default()
     }
 
     fn rank(&self, candidate: u32) -> Option<usize> {
@@ -206,7 +214,9 @@ impl View<'_> {
     }
 
     fn scores(&self, candidate: u32) -> Vec<Score> {
-        let Some(row) = self.decision.solved.row_of(candidate) else { return Vec::new() };
+        let Some(row) = self.decision.solved.row_of(candidate) else {
+            return Vec::new();
+        };
         let columns = self.decision.solved.scores.iter();
         columns
             .map(|column| Score {
@@ -219,7 +229,12 @@ impl View<'_> {
     }
 
     fn picked(&self) -> Vec<Pick> {
-        let held = |name: &str| self.decision.current.iter().any(|current| *current.cluster_name == *name);
+        let held = |name: &str| {
+            self.decision
+                .current
+                .iter()
+                .any(|current| *current.cluster_name == *name)
+        };
         let picks = self.decision.solved.picked.iter();
         let mut list: Vec<Pick> = picks
             .map(|&candidate| {
@@ -234,7 +249,11 @@ impl View<'_> {
                 }
             })
             .collect();
-        let made = self.decision.changes.iter().filter(|change| change.action == crate::Action::Create);
+        let made = self
+            .decision
+            .changes
+            .iter()
+            .filter(|change| change.action == crate::Action::Create);
         list.extend(made.map(|change| Pick {
             cluster_name: change.cluster_name.to_string(),
             target: self.target_of(&change.cluster_name),
@@ -275,25 +294,33 @@ impl View<'_> {
         for &candidate in &self.decision.solved.picked {
             picked[candidate as usize] = true;
         }
-        let considered = !self.decision.solved.feasible.is_empty() || !self.decision.solved.rejections.is_empty();
-        let rest = (0..if considered { count } else { 0 }).filter(|&candidate| self.rank(candidate).is_none());
+        let considered =
+            !self.decision.solved.feasible.is_empty() || !self.decision.solved.rejections.is_empty();
+        let rest =
+            (0..if considered { count } else { 0 }).filter(|&candidate| self.rank(candidate).is_none());
         let order = self.decision.solved.ranked.iter().copied().chain(rest);
-        let mut list: Vec<Candidate> =
-            order.map(|candidate| self.candidate(candidate, picked[candidate as usize])).collect();
-        list.extend(self.decision.unknown.iter().map(|(name, plugin, reason)| Candidate {
-            cluster_name: name.to_string(),
-            target: String::new(),
-            feasible: false,
-            picked: false,
-            rank: None,
-            score: None,
-            scores: Vec::new(),
-            rejections: vec![RejectionEntry {
-                plugin: (*plugin).to_owned(),
-                reason: (*reason).to_owned(),
-                message: format!("there is no cluster \"{name}\""),
-            }],
-        }));
+        let mut list: Vec<Candidate> = order
+            .map(|candidate| self.candidate(candidate, picked[candidate as usize]))
+            .collect();
+        list.extend(
+            self.decision
+                .unknown
+                .iter()
+                .map(|(name, plugin, reason)| Candidate {
+                    cluster_name: name.to_string(),
+                    target: String::new(),
+                    feasible: false,
+                    picked: false,
+                    rank: None,
+                    score: None,
+                    scores: Vec::new(),
+                    rejections: vec![RejectionEntry {
+                        plugin: (*plugin).to_owned(),
+                        reason: (*reason).to_owned(),
+                        message: format!("there is no cluster \"{name}\""),
+                    }],
+                }),
+        );
         list
     }
 
@@ -304,14 +331,23 @@ impl View<'_> {
             .iter()
             .map(|rejection| {
                 let (reason, message) =
-                    self.inventory.reason(self.decision, candidate, rejection.plugin, rejection.reason);
+                    self.inventory
+                        .reason(self.decision, candidate, rejection.plugin, rejection.reason);
                 let plugin = self.inventory.filters()[usize::from(rejection.plugin)].to_owned();
-                RejectionEntry { plugin, reason: reason.to_owned(), message }
+                RejectionEntry {
+                    plugin,
+                    reason: reason.to_owned(),
+                    message,
+                }
             })
             .collect();
         if feasible && !picked {
             let (reason, message) = self.inventory.not_picked(self.decision, candidate);
-            rejections.push(RejectionEntry { plugin: String::new(), reason: reason.to_owned(), message });
+            rejections.push(RejectionEntry {
+                plugin: String::new(),
+                reason: reason.to_owned(),
+                message,
+            });
         }
         Candidate {
             cluster_name: self.inventory.cluster_name(candidate).to_string(),

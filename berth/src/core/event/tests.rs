@@ -1,3 +1,5 @@
+//! Events: both APIs over one record.
+
 use meta::kind::Operation;
 use meta::{Revision, Timestamp};
 use serde_json::json;

@@ -1,3 +1,5 @@
+//! Namespaces: defaults, deletion, finalizers.
+
 use serde_json::json;
 use storage::MemoryStore;
 

@@ -1,3 +1,5 @@
+//! RBAC kinds: rules and columns.
+
 use meta::kind::{Operation, Write};
 use meta::{Cell, Kind, Object, Revision, Timestamp};
 use serde_json::{Value, json};
