@@ -20,24 +20,49 @@ use tokio_util::sync::WaitForCancellationFutureOwned;
 
 use super::trail::Ending;
 
+/// How much of a body that is too long is still read, and for how long. A client that writes its whole body before it
+/// reads would otherwise see a broken connection instead of the refusal.
+const DISCARD: usize = 16 * 1024 * 1024;
+const DISCARD_FOR: Duration = Duration::from_secs(2);
+
 /// Reads a whole request body of at most `limit` bytes.
 ///
 /// # Errors
 /// 413 when it is longer, by its own word or in fact; 400 when it breaks off.
-pub(super) async fn read(headers: &HeaderMap, body: Body, limit: usize) -> Result<Bytes, Status> {
+pub(super) async fn read(headers: &HeaderMap, mut body: Body, limit: usize) -> Result<Bytes, Status> {
     let announced = headers
         .get(CONTENT_LENGTH)
         .and_then(|value| value.to_str().ok()?.parse::<usize>().ok());
     if announced.is_some_and(|length| length > limit) {
+        discard(body).await;
         return Err(Status::too_large(limit));
     }
-    match Limited::new(body, limit).collect().await {
+    match Limited::new(&mut body, limit).collect().await {
         Ok(collected) => Ok(collected.to_bytes()),
-        Err(problem) if problem.is::<LengthLimitError>() => Err(Status::too_large(limit)),
+        Err(problem) if problem.is::<LengthLimitError>() => {
+            discard(body).await;
+            Err(Status::too_large(limit))
+        }
         Err(problem) => Err(Status::bad_request(format!(
             "the request body could not be read: {problem}"
         ))),
     }
+}
+
+/// Reads and forgets what is left of `body`, within bounds.
+async fn discard(mut body: Body) {
+    let reading = async {
+        let mut left = DISCARD;
+        while let Some(Ok(frame)) = body.frame().await {
+            let length = frame.data_ref().map_or(0, Bytes::len);
+            if length > left {
+                return;
+            }
+            left -= length;
+        }
+    };
+    // Whoever sends for longer than this is answered all the same.
+    tokio::time::timeout(DISCARD_FOR, reading).await.ok();
 }
 
 /// A request body that outlives whoever reads it.
