@@ -120,8 +120,8 @@ pub struct ServeArgs {
 /// Arguments of `berth demo`.
 #[derive(Args, Clone, Debug)]
 pub struct DemoArgs {
-    /// The port to listen on; 0 takes a free one.
-    #[arg(long, default_value_t = 7443)]
+    /// The port to listen on; a free one by default.
+    #[arg(long, default_value_t = 0)]
     pub secure_port: u16,
     /// The folder of certificates, kubeconfig and database; a temporary one by default.
     #[arg(long)]

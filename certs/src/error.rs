@@ -8,12 +8,12 @@ use std::path::PathBuf;
 #[non_exhaustive]
 pub enum CertsError {
     /// A file could not be read or written.
-    #[error("{}: {source}", path.display())]
+    #[error("{}: {problem}", path.display())]
     Io {
         /// The file or folder.
         path: PathBuf,
         /// What the operating system said.
-        source: io::Error,
+        problem: io::Error,
     },
     /// A file's content is not what it should be.
     #[error("{}: {problem}", path.display())]
@@ -75,7 +75,7 @@ pub enum CertsError {
 impl CertsError {
     pub(crate) fn io(path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Self {
         let path = path.into();
-        move |source| Self::Io { path, source }
+        move |problem| Self::Io { path, problem }
     }
 
     pub(crate) fn malformed(path: impl Into<PathBuf>, problem: impl Into<String>) -> Self {

@@ -43,7 +43,7 @@ pub fn write(path: &Path, content: &[u8], access: Access) -> Result<(), CertsErr
         drop(fs::remove_file(&temporary));
         CertsError::Io {
             path: path.to_owned(),
-            source,
+            problem,
         }
     })
 }
@@ -70,7 +70,7 @@ pub fn read_if_there(path: &Path) -> Result<Option<Vec<u8>>, CertsError> {
         Err(problem) if problem.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(problem) => Err(CertsError::Io {
             path: path.to_owned(),
-            source: problem,
+            problem,
         }),
     }
 }

@@ -326,3 +326,40 @@ fn rights_are_those_of_roles_and_bindings() {
         "no"
     );
 }
+
+#[test]
+fn events_are_shown_for_the_object_they_regard() {
+    let server = Server::start();
+    server.kubectl("create configmap a").ok();
+    let event = |name: &str, regarding: &str| {
+        format!(
+            "apiVersion: v1\nkind: Event\nmetadata: {{name: {name}, namespace: default}}\ninvolvedObject: {{apiVersion: v1, kind: ConfigMap, name: {regarding}, namespace: default}}\nreason: Tested\nmessage: about {regarding}\ntype: Normal\n"
+        )
+    };
+    server
+        .kubectl("create -f -")
+        .input(format!("{}---\n{}", event("e1", "a"), event("e2", "b")))
+        .ok();
+    let shown = server.kubectl("events --for configmap/a").ok();
+    assert!(shown.contains("about a") && !shown.contains("about b"), "{shown}");
+    let other = server.kubectl("get events.v1.events.k8s.io -o json").json();
+    assert_eq!(other["items"][0]["apiVersion"], "events.k8s.io/v1");
+    assert_eq!(other["items"][0]["regarding"]["name"], "a");
+    let normal = server
+        .kubectl("get events --field-selector involvedObject.name=b,type=Normal -o name")
+        .ok();
+    assert_eq!(normal, "event/e2\n");
+}
+
+#[test]
+fn one_data_folder_is_served_by_one_process() {
+    let server = Server::start();
+    let second = std::process::Command::new(tests::berth())
+        .args(["serve", "--secure-port", "0", "--data-dir"])
+        .arg(server.data_dir())
+        .output()
+        .unwrap();
+    assert_eq!(second.status.code(), Some(1));
+    let error = String::from_utf8_lossy(&second.stderr);
+    assert!(error.contains("is in use"), "{error}");
+}

@@ -277,3 +277,59 @@ fn the_configuration_changes_live_and_bad_ones_are_refused_with_every_error() {
     server.load(&example("gardener/minimal-distance-configuration.yaml"));
     assert_eq!(outcome(), "Scheduled");
 }
+
+#[test]
+fn every_subresource_can_be_read_raw() {
+    let server = gardener();
+    server.load(&example("ocm/fleet.yaml"));
+    server.load(&example("ocm/story-1.yaml"));
+    let ours = "/apis/scheduling.berth.dev/v1alpha1/namespaces";
+    let ocm = "/apis/cluster.open-cluster-management.io/v1beta1/namespaces/story-1/placements/placement";
+    let shoot = "/apis/core.gardener.cloud/v1beta1/namespaces/garden-dev/shoots/web";
+    for (path, kind) in [
+        (
+            format!("{ours}/garden-dev/decisions/web.gardener/scheduling"),
+            "Scheduling",
+        ),
+        (
+            format!("{ours}/garden-dev/decisions/web.gardener/binding"),
+            "Binding",
+        ),
+        (
+            format!("{ours}/story-1/decisions/placement.ocm/scheduling"),
+            "Scheduling",
+        ),
+        (format!("{ocm}/scheduling"), "Scheduling"),
+        (format!("{ocm}/binding"), "Binding"),
+        (format!("{ocm}/status"), "Placement"),
+        (format!("{shoot}/scheduling"), "Scheduling"),
+        (format!("{shoot}/binding"), "Shoot"),
+        (format!("{shoot}/status"), "Shoot"),
+    ] {
+        assert_eq!(
+            server.kubectl(&format!("get --raw {path}")).json()["kind"],
+            kind,
+            "{path}"
+        );
+    }
+}
+
+#[test]
+fn a_full_upstream_manifest_applies_and_keeps_every_field() {
+    let server = gardener();
+    let manifest = Path::new(env!("CARGO_MANIFEST_DIR")).join("manifests/shoot.yaml");
+    let manifest = manifest.display().to_string();
+    let applied = server.kubectl_args(&["apply", "-f", &manifest]).ok();
+    assert_eq!(applied, "shoot.core.gardener.cloud/crazy-botany created\n");
+    let again = server.kubectl_args(&["apply", "-f", &manifest]).ok();
+    assert_eq!(again, "shoot.core.gardener.cloud/crazy-botany unchanged\n");
+    let shoot = server
+        .kubectl("-n garden-dev get shoot crazy-botany -o json")
+        .json();
+    assert_eq!(shoot["spec"]["maintenance"]["timeWindow"]["begin"], "220000+0100");
+    assert_eq!(shoot["spec"]["provider"]["workers"][0]["volume"]["type"], "gp3");
+    let report = server
+        .kubectl("get --raw /apis/core.gardener.cloud/v1beta1/namespaces/garden-dev/shoots/crazy-botany/scheduling")
+        .json();
+    assert_eq!(report["status"]["picked"][0]["clusterName"], "aws-eu2");
+}

@@ -50,6 +50,14 @@ pub async fn ensure(
     Ok(())
 }
 
+/// The cluster roles for Berth's users as manifests: names, rules and the labels that aggregate them, without what only
+/// a stored object has (uid, time) and without the marks of the roles a server restores by itself. A hub gets them
+/// applied; a standalone server makes the same ones in [`ensure`], and `placeable` means the same here.
+#[must_use]
+pub fn manifests(placeable: &[GroupResource]) -> Vec<Value> {
+    berth_roles(placeable).iter().map(role_manifest).collect()
+}
+
 const BINDINGS: [(&str, &[&str]); 4] = [
     ("cluster-admin", &["system:masters"]),
     ("system:discovery", &["system:authenticated"]),
@@ -236,11 +244,25 @@ fn metadata(name: &str, clock: &dyn Clock) -> Value {
     })
 }
 
+/// The role as it is stored: its manifest with an identity and the marks of a default role.
 fn role_object(role: &Bootstrap, clock: &dyn Clock) -> Value {
+    let mut object = role_manifest(role);
+    let mut stored = metadata(role.name, clock);
+    if let (Some(labels), Some(more)) = (
+        stored["labels"].as_object_mut(),
+        object["metadata"]["labels"].as_object(),
+    ) {
+        labels.extend(more.clone());
+    }
+    object["metadata"] = stored;
+    object
+}
+
+fn role_manifest(role: &Bootstrap) -> Value {
     let mut object = json!({
         "apiVersion": "rbac.authorization.k8s.io/v1",
         "kind": "ClusterRole",
-        "metadata": metadata(role.name, clock),
+        "metadata": {"name": role.name},
         "rules": role.rules,
     });
     if let Some(to) = role.aggregates_to {

@@ -75,7 +75,7 @@ pub(super) fn assemble(store: &Arc<dyn Store>, clock: &Arc<dyn Clock>) -> Result
 
 /// The namespaced resources that want a place, which the default `view` and `edit` roles cover.
 #[must_use]
-pub(super) fn placeable(dialects: &[Arc<dyn Dialect>]) -> Vec<GroupResource> {
+pub fn placeable(dialects: &[Arc<dyn Dialect>]) -> Vec<GroupResource> {
     let demands = dialects.iter().flat_map(|dialect| dialect.demands());
     demands
         .filter(|demand| demand.namespaced)
