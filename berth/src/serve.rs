@@ -26,6 +26,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
+pub use self::groups::placeable;
 pub use self::options::Options;
 use crate::cli::{KubeconfigArgs, ServeArgs, Storage};
 use crate::clock::SystemClock;
@@ -221,6 +222,7 @@ fn chain(
     clock: &Arc<dyn Clock>,
 ) -> Result<ChainConfig> {
     let metrics = Arc::new(Metrics::new());
+    metrics.count_stored(&parts.groups);
     let audit = match &options.audit_log_path {
         Some(path) => Some(Audit::open(path, Arc::clone(&metrics))?),
         None => None,

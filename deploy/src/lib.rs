@@ -1,1 +1,85 @@
-//! deploy.
+//! What a cluster must be told about Berth, rendered from the code that serves it.
+//!
+//! Three files so far, in `manifests/`, pinned by `tests/manifests.rs`:
+//!
+//! - `apiservice.yaml`, from the virtual group ([`api_service`]): which Service answers for `scheduling.berth.dev`;
+//! - `rbac.yaml`, from the standalone server's own default roles: the cluster roles for Berth's users;
+//! - `crds.yaml`, from the kind: how a hub serves `schedulerconfigurations.config.berth.dev` by itself.
+//!
+//! They are not an installation. Berth cannot run behind an aggregator yet, so there is nothing for the APIService to
+//! point at: no Deployment and Service, no certificate and caBundle, no delegated authentication and authorization, no
+//! rights for Berth itself, no webhooks. `README.md` says what each file is good for today.
+
+mod api_service;
+
+use anyhow::{Context, Result};
+use berth::configuration::SchedulerConfiguration;
+use serde_json::Value;
+
+pub use api_service::{Service, api_service};
+
+/// The first lines of every file.
+const HEADER: &str = "# Rendered from the code, do not edit. What it is for: deploy/README.md. To render it again:\n\
+                      #   UPDATE_EXPECT=1 cargo test -p deploy --test manifests\n";
+
+/// One file of manifests.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Manifest {
+    /// The file's name, `rbac.yaml`.
+    pub file: &'static str,
+    /// The objects in it, in order.
+    pub objects: Vec<Value>,
+}
+
+impl Manifest {
+    /// The file's text: a note on where it comes from, and the objects as YAML documents.
+    ///
+    /// # Errors
+    /// When an object has no form in YAML.
+    pub fn text(&self) -> Result<String> {
+        let mut text = HEADER.to_owned();
+        for object in &self.objects {
+            let document = serde_saphyr::to_string(object).with_context(|| {
+                format!("writing {} of {} as YAML", object["metadata"]["name"], self.file)
+            })?;
+            text.push_str("---\n");
+            text.push_str(document.trim_end());
+            text.push('\n');
+        }
+        Ok(text)
+    }
+}
+
+/// Every file, in the order of names. `service` is what the aggregator sends requests for Berth's group to.
+#[must_use]
+pub fn manifests(service: &Service) -> Vec<Manifest> {
+    vec![
+        Manifest {
+            file: "apiservice.yaml",
+            objects: vec![api_service(service)],
+        },
+        Manifest {
+            file: "crds.yaml",
+            objects: vec![scheduler_configurations()],
+        },
+        Manifest {
+            file: "rbac.yaml",
+            objects: cluster_roles(),
+        },
+    ]
+}
+
+/// The cluster roles for Berth's users, the same a standalone server makes at its start.
+#[must_use]
+pub fn cluster_roles() -> Vec<Value> {
+    let placeable = berth::serve::placeable(&dialect_registry::all());
+    berth::rbac::bootstrap::manifests(&placeable)
+}
+
+/// The CustomResourceDefinition of SchedulerConfiguration, which behind an aggregator is always the hub's to serve
+/// (CONTRACT.md section 4). What a schema cannot say (a name is that of a system, a system's configuration is valid)
+/// is for the webhook.
+#[must_use]
+pub fn scheduler_configurations() -> Value {
+    openapi::crd::definition(&SchedulerConfiguration::new(dialect_registry::all()))
+}

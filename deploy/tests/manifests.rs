@@ -1,0 +1,164 @@
+//! The files in `manifests/` are what the code renders, and what Kubernetes understands.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use berth::virtual_api::kinds::{self, GROUP, Virtual};
+use deploy::{Service, api_service, cluster_roles, manifests, scheduler_configurations};
+use k8s_openapi::api::rbac::v1::ClusterRole;
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
+use k8s_openapi::kube_aggregator::pkg::apis::apiregistration::v1::APIService;
+use meta::Kind;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("manifests")
+}
+
+#[test]
+fn the_committed_files_are_what_the_code_renders() {
+    let update = std::env::var_os("UPDATE_EXPECT").is_some_and(|value| value == "1");
+    let mut stale = Vec::new();
+    let rendered = manifests(&Service::default());
+    for manifest in &rendered {
+        let (path, text) = (folder().join(manifest.file), manifest.text().expect("it is YAML"));
+        if update {
+            std::fs::write(&path, &text).expect("the file can be written");
+        }
+        match std::fs::read_to_string(&path) {
+            Ok(committed) if committed == text => {}
+            Ok(committed) => stale.push(format!(
+                "{}: {}",
+                manifest.file,
+                first_difference(&committed, &text)
+            )),
+            Err(problem) => stale.push(format!("{}: {problem}", manifest.file)),
+        }
+    }
+    for entry in std::fs::read_dir(folder()).expect("the folder can be read") {
+        let name = entry.expect("entries can be read").file_name();
+        if rendered.iter().all(|manifest| name != manifest.file) {
+            stale.push(format!("{}: nothing renders it, remove it", name.display()));
+        }
+    }
+    assert!(
+        stale.is_empty(),
+        "deploy/manifests is not what the code renders. If the change is meant, render the files again and commit \
+         them:\n  UPDATE_EXPECT=1 cargo test -p deploy --test manifests\n{}",
+        stale.join("\n")
+    );
+}
+
+/// Where two texts part, with the line of each.
+fn first_difference(committed: &str, rendered: &str) -> String {
+    let (mut old, mut new) = (committed.lines(), rendered.lines());
+    for number in 1.. {
+        match (old.next(), new.next()) {
+            (None, None) => break,
+            (left, right) if left == right => {}
+            (left, right) => {
+                let shown = |line: Option<&str>| line.unwrap_or("<end of file>").to_owned();
+                return format!(
+                    "line {number}\n  committed: {}\n  rendered:  {}",
+                    shown(left),
+                    shown(right)
+                );
+            }
+        }
+    }
+    "only the ends of lines differ".to_owned()
+}
+
+#[test]
+fn the_yaml_reads_back_as_the_objects_it_was_made_of() {
+    for manifest in manifests(&Service::default()) {
+        let text = manifest.text().expect("it is YAML");
+        let read: Vec<Value> = serde_saphyr::from_multiple(&text)
+            .unwrap_or_else(|problem| panic!("{}: {problem}", manifest.file));
+        assert_eq!(read, manifest.objects, "{}", manifest.file);
+    }
+}
+
+/// Reading an object as Kubernetes' own type drops what that type does not know.
+fn survives<T: DeserializeOwned + Serialize>(object: &Value) {
+    let typed = T::deserialize(object).unwrap_or_else(|problem| panic!("{problem}: {object}"));
+    assert_eq!(&json!(typed), object);
+}
+
+#[test]
+fn kubernetes_knows_every_field() {
+    survives::<APIService>(&api_service(&Service::default()));
+    survives::<CustomResourceDefinition>(&scheduler_configurations());
+    cluster_roles().iter().for_each(survives::<ClusterRole>);
+}
+
+#[test]
+fn the_service_is_a_parameter_and_the_priority_is_below_the_systems() {
+    let service = Service {
+        name: "placement".to_owned(),
+        namespace: "control".to_owned(),
+        port: 7443,
+    };
+    let object = api_service(&service);
+    assert_eq!(object["metadata"]["name"], "v1alpha1.scheduling.berth.dev");
+    assert_eq!(
+        object["spec"]["service"],
+        json!({"name": "placement", "namespace": "control", "port": 7443})
+    );
+    assert_eq!(object["spec"]["groupPriorityMinimum"], 1000);
+    assert!(object["spec"].get("caBundle").is_none());
+    assert!(object["spec"].get("insecureSkipTLSVerify").is_none());
+}
+
+#[test]
+fn roles_name_only_resources_the_virtual_group_has() {
+    let all: [Virtual; 8] = [
+        kinds::binding::namespaced(),
+        kinds::binding::cluster(),
+        kinds::candidate::namespaced(),
+        kinds::candidate::cluster(),
+        kinds::decision::namespaced(),
+        kinds::decision::cluster(),
+        kinds::review::kind(),
+        kinds::target::kind(),
+    ];
+    let served: BTreeSet<&str> = all.iter().map(|kind| kind.info().plural).collect();
+    for role in cluster_roles() {
+        let rules = role["rules"].as_array().expect("a role has rules");
+        let own = rules.iter().filter(|rule| rule["apiGroups"][0] == GROUP);
+        for resource in own.flat_map(|rule| rule["resources"].as_array().expect("a list")) {
+            let name = resource.as_str().expect("a name");
+            let plural = name.split('/').next().unwrap_or_default();
+            assert!(served.contains(plural), "{}: {name}", role["metadata"]["name"]);
+        }
+    }
+}
+
+#[test]
+fn only_reading_decisions_comes_with_view() {
+    let roles = cluster_roles();
+    let names: Vec<&str> = roles
+        .iter()
+        .filter_map(|role| role["metadata"]["name"].as_str())
+        .collect();
+    assert_eq!(
+        names,
+        [
+            "berth:decision-viewer",
+            "berth:explainer",
+            "berth:binder",
+            "berth:target-viewer"
+        ]
+    );
+    for role in &roles {
+        let labels = &role["metadata"]["labels"];
+        if role["metadata"]["name"] == "berth:decision-viewer" {
+            let expected = json!({"rbac.authorization.k8s.io/aggregate-to-view": "true"});
+            assert_eq!(labels, &expected);
+        } else {
+            assert!(labels.is_null(), "{role}");
+        }
+    }
+}
