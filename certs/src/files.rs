@@ -38,7 +38,7 @@ pub fn write(path: &Path, content: &[u8], access: Access) -> Result<(), CertsErr
         })
         .and_then(|()| fs::rename(&temporary, path))
         .and_then(|()| sync_folder(path));
-    written.map_err(|source| {
+    written.map_err(|problem| {
         // The temporary file may or may not be there; the first error is the one to tell.
         drop(fs::remove_file(&temporary));
         CertsError::Io {
