@@ -34,7 +34,7 @@ use crate::health::Health;
 use crate::limit::{Limiter, Place};
 use crate::metrics::{Labels, Metrics};
 use crate::request_info::RequestInfo;
-use crate::respond::{self, Failure};
+use crate::respond::{self, Failure, Listed};
 use crate::version::VersionInfo;
 
 use body::Kept;
@@ -273,7 +273,11 @@ impl Chain {
         // Bodies after authorization: nobody makes the server read megabytes it will not use.
         let body = match info.verb {
             "get" | "list" | "watch" => bytes::Bytes::new(),
-            _ => body::read(&parts.headers, body, self.limits.body).await?,
+            _ => {
+                let body = body::read(&parts.headers, body, self.limits.body).await?;
+                self.metrics.body(&trail.labels, body.len());
+                body
+            }
         };
         self.dispatch(info, user, parts, body, trail).await
     }
@@ -293,7 +297,7 @@ impl Chain {
                 user,
                 certificate_expires,
             }) => {
-                self.metrics.authentication("success");
+                self.metrics.authenticated(&user.name);
                 if let Some(expires) = certificate_expires {
                     self.metrics
                         .certificate_life(expires - trail.received.as_second());
@@ -301,7 +305,7 @@ impl Chain {
                 Ok(user)
             }
             Err(refusals) => {
-                self.metrics.authentication("failure");
+                self.metrics.unauthenticated();
                 let reasons = refusals.join("; ");
                 tracing::info!(audit_id = trail.id, peer = %connection.peer(), reasons, "unauthenticated");
                 Err(Status::unauthorized())
@@ -396,6 +400,7 @@ impl Chain {
         // A watch that was refused is an ordinary, short answer.
         trail.long_running &= response.status().is_success() || response.status().is_informational();
         let long_running = trail.long_running;
+        trail.listed = response.extensions_mut().remove::<Listed>();
         let failure = response.extensions_mut().remove::<Failure>();
         let mut ending = Ending::new(
             trail,

@@ -2,7 +2,10 @@
 //!
 //! Resource labels come from the routes of the API alone, so requests to made-up paths add no series (probe 45).
 
+mod labels;
+mod objects;
 mod process;
+mod unsuffixed;
 
 use std::sync::atomic::AtomicU64;
 
@@ -11,17 +14,27 @@ use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
-use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
+use prometheus_client::metrics::histogram::{Histogram, exponential_buckets, linear_buckets};
 use prometheus_client::registry::Registry;
 
-use crate::context::Route;
-use crate::request_info::RequestInfo;
-
-const COMPONENT: &str = "apiserver";
+pub(crate) use self::labels::Labels;
+use self::labels::{Outcome, Place, Sent, Termination, WatchList, Watched};
+use self::unsuffixed::Unsuffixed;
+use crate::resource::Group;
 
 const DURATIONS: [f64; 23] = [
     0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1.0, 1.25, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0, 15.0,
     20.0, 30.0, 45.0, 60.0,
+];
+
+/// Service levels are told from a twentieth of a second on.
+const SERVICE_LEVELS: [f64; 21] = [
+    0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1.0, 1.25, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0, 15.0, 20.0, 30.0,
+    45.0, 60.0,
+];
+
+const WATCH_LISTS: [f64; 17] = [
+    0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1.0, 2.0, 4.0, 6.0, 8.0, 10.0, 15.0, 20.0, 30.0, 45.0, 60.0,
 ];
 
 /// Seconds of life left in a client certificate: none, half an hour, hours, days, weeks, months, a year.
@@ -43,63 +56,6 @@ const CERTIFICATE_LIFE: [f64; 15] = [
     62_208_000.0,
 ];
 
-/// What a request is counted under, its outcome apart.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
-pub(crate) struct Labels {
-    verb: &'static str,
-    dry_run: &'static str,
-    group: &'static str,
-    version: &'static str,
-    resource: &'static str,
-    subresource: &'static str,
-    scope: &'static str,
-    component: &'static str,
-}
-
-/// What a request without `dry_run` is counted under.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct Place {
-    verb: &'static str,
-    group: &'static str,
-    version: &'static str,
-    resource: &'static str,
-    subresource: &'static str,
-    scope: &'static str,
-    component: &'static str,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct Outcome {
-    verb: &'static str,
-    dry_run: &'static str,
-    group: &'static str,
-    version: &'static str,
-    resource: &'static str,
-    subresource: &'static str,
-    scope: &'static str,
-    component: &'static str,
-    code: u16,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct Termination {
-    verb: &'static str,
-    group: &'static str,
-    version: &'static str,
-    resource: &'static str,
-    subresource: &'static str,
-    scope: &'static str,
-    component: &'static str,
-    code: u16,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct Watched {
-    group: &'static str,
-    version: &'static str,
-    resource: &'static str,
-}
-
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct RequestKind {
     request_kind: &'static str,
@@ -108,6 +64,11 @@ struct RequestKind {
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct AttemptResult {
     result: &'static str,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct Username {
+    username: &'static str,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
@@ -122,13 +83,17 @@ pub struct Metrics {
     registry: Mutex<Registry>,
     requests: Family<Outcome, Counter>,
     durations: Family<Labels, Histogram, fn() -> Histogram>,
+    service_levels: Family<Place, Histogram, fn() -> Histogram>,
     sizes: Family<Place, Histogram, fn() -> Histogram>,
+    bodies: Family<Sent, Histogram, fn() -> Histogram>,
     long_running: Family<Place, Gauge>,
     in_flight: Family<RequestKind, Gauge>,
     terminations: Family<Termination, Counter>,
     watch_events: Family<Watched, Counter>,
     watch_sizes: Family<Watched, Histogram, fn() -> Histogram>,
-    authentications: Family<AttemptResult, Counter>,
+    watch_lists: Family<WatchList, Histogram, fn() -> Histogram>,
+    authentications: Family<AttemptResult, Unsuffixed>,
+    users: Family<Username, Unsuffixed>,
     certificate_life: Histogram,
     tls_errors: Counter,
     audit_events: Counter,
@@ -144,6 +109,19 @@ impl Default for Metrics {
 
 fn durations() -> Histogram {
     Histogram::new(DURATIONS)
+}
+
+fn service_levels() -> Histogram {
+    Histogram::new(SERVICE_LEVELS)
+}
+
+fn watch_lists() -> Histogram {
+    Histogram::new(WATCH_LISTS)
+}
+
+// Up to the body limit of kube-apiserver.
+fn bodies() -> Histogram {
+    Histogram::new(linear_buckets(50_000.0, 100_000.0, 31))
 }
 
 fn sizes() -> Histogram {
@@ -162,13 +140,17 @@ impl Metrics {
             registry: Mutex::default(),
             requests: Family::default(),
             durations: Family::new_with_constructor(durations),
+            service_levels: Family::new_with_constructor(service_levels),
             sizes: Family::new_with_constructor(sizes),
+            bodies: Family::new_with_constructor(bodies),
             long_running: Family::default(),
             in_flight: Family::default(),
             terminations: Family::default(),
             watch_events: Family::default(),
             watch_sizes: Family::new_with_constructor(event_sizes),
+            watch_lists: Family::new_with_constructor(watch_lists),
             authentications: Family::default(),
+            users: Family::default(),
             certificate_life: Histogram::new(CERTIFICATE_LIFE),
             tls_errors: Counter::default(),
             audit_events: Counter::default(),
@@ -182,6 +164,12 @@ impl Metrics {
     /// Lets the program add metrics of its own.
     pub fn register(&self, add: impl FnOnce(&mut Registry)) {
         add(&mut self.registry.lock());
+    }
+
+    /// Adds how many objects of each stored resource of `groups` there are.
+    pub fn count_stored(&self, groups: &[Group]) {
+        let stored = objects::Objects::of(groups);
+        self.register(|registry| registry.register_collector(Box::new(stored)));
     }
 
     /// The exposition, in OpenMetrics text format.
@@ -205,9 +193,14 @@ impl Metrics {
         to.register(
             "apiserver_request_sli_duration_seconds",
             "Seconds from a request's arrival to the last byte of its answer, without time spent in webhooks",
-            self.durations.clone(),
+            self.service_levels.clone(),
         );
         to.register("apiserver_response_sizes", "Bytes of answers", self.sizes.clone());
+        to.register(
+            "apiserver_request_body_size_bytes",
+            "Bytes of request bodies",
+            self.bodies.clone(),
+        );
         to.register(
             "apiserver_longrunning_requests",
             "Watches and proxied requests now open",
@@ -232,6 +225,16 @@ impl Metrics {
             "apiserver_watch_events_sizes",
             "Bytes of watch events",
             self.watch_sizes.clone(),
+        );
+        to.register(
+            "apiserver_watch_list_duration_seconds",
+            "Seconds from a watch's arrival until it was sent all there was at its start",
+            self.watch_lists.clone(),
+        );
+        to.register(
+            "authenticated_user_requests",
+            "Authenticated requests by what kind of name the user has",
+            self.users.clone(),
         );
         to.register(
             "authentication_attempts",
@@ -273,32 +276,30 @@ impl Metrics {
             return;
         }
         self.durations.get_or_create(labels).observe(seconds);
+        let place = labels.place();
+        self.service_levels.get_or_create(&place).observe(seconds);
         #[expect(clippy::cast_precision_loss, reason = "sizes beyond 2^52 bytes do not occur")]
-        self.sizes.get_or_create(&labels.place()).observe(bytes as f64);
+        self.sizes.get_or_create(&place).observe(bytes as f64);
+    }
+
+    /// Counts a request body of `bytes` bytes that was read whole.
+    pub(crate) fn body(&self, labels: &Labels, bytes: usize) {
+        if let Some(sent) = labels.body() {
+            #[expect(clippy::cast_precision_loss, reason = "bodies beyond 2^52 bytes do not occur")]
+            self.bodies.get_or_create(&sent).observe(bytes as f64);
+        }
+    }
+
+    /// Counts a watch that has sent all there was at its start, `seconds` after the request arrived.
+    pub(crate) fn watch_listed(&self, labels: &Labels, seconds: f64) {
+        self.watch_lists
+            .get_or_create(&labels.watch_list())
+            .observe(seconds);
     }
 
     /// Counts a request that was refused for load or cut off in time.
     pub(crate) fn terminated(&self, labels: &Labels, code: u16) {
-        let Place {
-            verb,
-            group,
-            version,
-            resource,
-            subresource,
-            scope,
-            component,
-        } = labels.place();
-        let termination = Termination {
-            verb,
-            group,
-            version,
-            resource,
-            subresource,
-            scope,
-            component,
-            code,
-        };
-        self.terminations.get_or_create(&termination).inc();
+        self.terminations.get_or_create(&labels.termination(code)).inc();
     }
 
     /// Counts an open long-running request; the gauge is to be decreased when it ends.
@@ -318,11 +319,7 @@ impl Metrics {
 
     /// Counts `events` watch events of `bytes` bytes together.
     pub(crate) fn watch_events(&self, labels: &Labels, events: u64, bytes: usize) {
-        let watched = Watched {
-            group: labels.group,
-            version: labels.version,
-            resource: labels.resource,
-        };
+        let watched = labels.watched();
         self.watch_events.get_or_create(&watched).inc_by(events);
         #[expect(clippy::cast_precision_loss, reason = "sizes beyond 2^52 bytes do not occur")]
         let each = bytes as f64 / events as f64;
@@ -332,8 +329,19 @@ impl Metrics {
         }
     }
 
-    /// Counts an authentication: `success`, `failure` or `error`.
-    pub(crate) fn authentication(&self, result: &'static str) {
+    /// Counts a request whose user was found out.
+    pub(crate) fn authenticated(&self, user: &str) {
+        let username = kind_of_name(user);
+        self.users.get_or_create(&Username { username }).inc();
+        self.attempt("success");
+    }
+
+    /// Counts a request whose credentials nobody accepted.
+    pub(crate) fn unauthenticated(&self) {
+        self.attempt("failure");
+    }
+
+    fn attempt(&self, result: &'static str) {
         self.authentications
             .get_or_create(&AttemptResult { result })
             .inc();
@@ -375,107 +383,18 @@ impl Metrics {
     }
 }
 
-impl Labels {
-    /// The labels of a request to `route`; without one, only the method is told.
-    pub(crate) fn of(info: &RequestInfo, route: Option<Route>) -> Self {
-        let none = Route {
-            group: "",
-            version: "",
-            resource: "",
-            subresource: "",
-        };
-        let Route {
-            group,
-            version,
-            resource,
-            subresource,
-        } = route.unwrap_or(none);
-        Self {
-            verb: verb(info.verb),
-            dry_run: if info.query.first("dryRun") == Some("All") {
-                "All"
-            } else {
-                ""
-            },
-            group,
-            version,
-            resource,
-            subresource,
-            scope: if route.is_some() { scope(info) } else { "" },
-            component: COMPONENT,
-        }
-    }
-
-    fn place(&self) -> Place {
-        let Self {
-            verb,
-            group,
-            version,
-            resource,
-            subresource,
-            scope,
-            component,
-            ..
-        } = *self;
-        Place {
-            verb,
-            group,
-            version,
-            resource,
-            subresource,
-            scope,
-            component,
-        }
-    }
-
-    fn outcome(&self, code: u16) -> Outcome {
-        let Self {
-            verb,
-            dry_run,
-            group,
-            version,
-            resource,
-            subresource,
-            scope,
-            component,
-        } = *self;
-        Outcome {
-            verb,
-            dry_run,
-            group,
-            version,
-            resource,
-            subresource,
-            scope,
-            component,
-            code,
-        }
-    }
-}
-
-fn verb(verb: &str) -> &'static str {
-    match verb {
-        "get" => "GET",
-        "list" => "LIST",
-        "watch" => "WATCH",
-        "create" | "post" => "POST",
-        "update" | "put" => "PUT",
-        "patch" => "PATCH",
-        "delete" => "DELETE",
-        "deletecollection" => "DELETECOLLECTION",
-        "head" => "HEAD",
-        "options" => "OPTIONS",
-        "proxy" => "CONNECT",
-        _ => "other",
-    }
-}
-
-fn scope(info: &RequestInfo) -> &'static str {
-    if info.named_in_path {
-        "resource"
-    } else if info.namespace.is_empty() {
-        "cluster"
-    } else {
-        "namespace"
+/// The label of a user: names themselves would add series without end, and tell who works here.
+fn kind_of_name(user: &str) -> &'static str {
+    const KNOWN: [&str; 5] = [
+        "admin",
+        "client",
+        "kube_proxy",
+        "kubelet",
+        "system:serviceaccount:kube-system:default",
+    ];
+    match KNOWN.into_iter().find(|known| *known == user) {
+        Some(known) => known,
+        None if user.contains('@') => "email_id",
+        None => "other",
     }
 }

@@ -1,5 +1,8 @@
 //! Answers the server itself makes: `Status` bodies, JSON and plain text.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use axum::body::Body;
 use bytes::Bytes;
 use http::header::{CONTENT_LENGTH, CONTENT_TYPE, HeaderValue, RETRY_AFTER};
@@ -13,6 +16,22 @@ pub struct Failure {
     pub reason: String,
     /// `status.message`.
     pub message: String,
+}
+
+/// Raised when a watch has handed out all there was at its start. Left in the extensions of its response for metrics.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Listed(Arc<AtomicBool>);
+
+impl Listed {
+    /// Everything has been handed out.
+    pub(crate) fn raise(&self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether everything has been handed out.
+    pub(crate) fn is_raised(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
 }
 
 /// A `Status` as a response: its code, its JSON, and `Retry-After` where it says so.

@@ -145,12 +145,20 @@ impl Api for Toy {
             return respond::status(&Status::no_such_path());
         }
         match (request.info.verb, request.info.name.as_str()) {
-            ("watch", _) => Response::new(Body::from_stream(
-                futures::stream::iter([Ok::<_, std::io::Error>(Bytes::from_static(
-                    b"{\"type\":\"ADDED\"}\n",
-                ))])
-                .chain(futures::stream::pending()),
-            )),
+            ("watch", _) => {
+                let mut response = Response::new(Body::from_stream(
+                    futures::stream::iter([Ok::<_, std::io::Error>(Bytes::from_static(
+                        b"{\"type\":\"ADDED\"}\n",
+                    ))])
+                    .chain(futures::stream::pending()),
+                ));
+                let listed = respond::Listed::default();
+                if request.info.query.first("sendInitialEvents") == Some("true") {
+                    listed.raise();
+                }
+                response.extensions_mut().insert(listed);
+                response
+            }
             (_, "panic") => panic!("told to"),
             (_, "panic-late") => {
                 let first = futures::stream::iter([Ok::<_, std::io::Error>(Bytes::from_static(b"x"))]);

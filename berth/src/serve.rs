@@ -222,6 +222,7 @@ fn chain(
     clock: &Arc<dyn Clock>,
 ) -> Result<ChainConfig> {
     let metrics = Arc::new(Metrics::new());
+    metrics.count_stored(&parts.groups);
     let audit = match &options.audit_log_path {
         Some(path) => Some(Audit::open(path, Arc::clone(&metrics))?),
         None => None,

@@ -429,7 +429,9 @@ async fn health_and_metrics_say_what_operators_look_for() {
         text.contains("[+]ping ok") && text.contains("readyz check passed"),
         "{text}"
     );
-    get(&client, &format!("{MAPS}?watch=1&timeoutSeconds=1")).await;
+    create(&client, "counted").await;
+    let all = "sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true";
+    get(&client, &format!("{MAPS}?watch=1&timeoutSeconds=1&{all}")).await;
     for number in 0..20 {
         get(&client, &format!("/random/{number}")).await;
     }
@@ -440,7 +442,19 @@ async fn health_and_metrics_say_what_operators_look_for() {
         .filter(|line| line.starts_with("apiserver_request_total{") && line.contains("verb=\"WATCH\""));
     assert_eq!(watches.count(), 1, "{text}");
     assert!(!text.contains("/random/"), "unknown paths add series");
-    assert!(text.contains("apiserver_request_duration_seconds_bucket"));
+    for family in [
+        "apiserver_request_duration_seconds_bucket{",
+        "apiserver_request_sli_duration_seconds_bucket{",
+        "apiserver_request_body_size_bytes_count{group=\"\",resource=\"configmaps\",verb=\"create\"} 1\n",
+        "apiserver_storage_objects{resource=\"configmaps\"} ",
+        "apiserver_storage_objects{resource=\"placements.cluster.open-cluster-management.io\"} 0\n",
+        "apiserver_watch_list_duration_seconds_count{group=\"\",version=\"v1\",resource=\"configmaps\"",
+        "apiserver_watch_events_sizes_bucket{",
+        "authenticated_user_requests{username=",
+        "authentication_attempts{result=\"success\"} ",
+    ] {
+        assert!(text.contains(family), "{family} is missing in\n{text}");
+    }
 }
 
 #[test]

@@ -17,7 +17,7 @@ use crate::context::Annotations;
 use crate::limit::Place;
 use crate::metrics::{Labels, Metrics};
 use crate::request_info::RequestInfo;
-use crate::respond::Failure;
+use crate::respond::{Failure, Listed};
 
 /// The header that joins this server's audit events with those of a kube-apiserver before it.
 pub(super) const AUDIT_ID: HeaderName = HeaderName::from_static("audit-id");
@@ -42,6 +42,8 @@ pub(super) struct Trail {
     pub(super) annotations: Annotations,
     pub(super) place: Option<Place>,
     pub(super) long_running: bool,
+    /// Of a watch: whether all there was at its start is on its way. Taken once that is counted.
+    pub(super) listed: Option<Listed>,
     /// Kept while the request runs, so that its connection counts as busy.
     pub(super) busy: Option<Arc<dyn std::any::Any + Send + Sync>>,
 }
@@ -70,6 +72,7 @@ impl Trail {
             annotations: Annotations::default(),
             place: None,
             long_running: false,
+            listed: None,
             busy: None,
         }
     }
@@ -135,6 +138,10 @@ impl Ending {
             let events = data.iter().filter(|&&byte| byte == b'\n').count() as u64;
             if events > 0 {
                 self.metrics.watch_events(&self.trail.labels, events, data.len());
+            }
+            if self.trail.listed.take_if(|listed| listed.is_raised()).is_some() {
+                let seconds = self.trail.started.elapsed().as_secs_f64();
+                self.metrics.watch_listed(&self.trail.labels, seconds);
             }
         }
     }

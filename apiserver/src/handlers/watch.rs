@@ -18,6 +18,7 @@ use crate::errors;
 use crate::names;
 use crate::negotiation::Answer;
 use crate::options::ListOptions;
+use crate::respond::Listed;
 use feed::{Feed, Start};
 use frame::Framer;
 
@@ -36,6 +37,7 @@ pub(super) async fn handle(cx: &Cx<'_>) -> Result<Response<Body>, Status> {
         Ok((initial, watch)) => Start::Running { initial, watch },
         Err(status) => Start::Failed(Box::new(status)),
     };
+    let listed = Listed::default();
     let feed = Feed::new(
         start,
         framer,
@@ -43,6 +45,7 @@ pub(super) async fn handle(cx: &Cx<'_>) -> Result<Response<Body>, Status> {
         &options,
         timeout(&options),
         cx.state.shutdown.clone(),
+        listed.clone(),
     );
     let body = stream::unfold(feed, |mut feed| async move {
         let chunk = feed.next().await?;
@@ -53,6 +56,7 @@ pub(super) async fn handle(cx: &Cx<'_>) -> Result<Response<Body>, Status> {
     response
         .headers_mut()
         .insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    response.extensions_mut().insert(listed);
     Ok(response)
 }
 

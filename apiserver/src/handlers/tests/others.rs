@@ -238,3 +238,30 @@ async fn routes_are_named_only_for_what_is_served() {
     assert_eq!(route(&format!("{GADGETS}/g/status")), None);
     assert_eq!(route("/apis/made/v1/ups"), None);
 }
+
+#[tokio::test]
+async fn metrics_count_the_objects_of_every_stored_resource() {
+    let client = Client::new();
+    client.widget("a").await;
+    client.widget("b").await;
+    let metrics = crate::metrics::Metrics::new();
+    metrics.count_stored(&client.toys.groups(client.api.registry()));
+    let counts = || {
+        let page = metrics.render().unwrap();
+        let lines = page
+            .lines()
+            .filter(|line| line.contains("apiserver_storage_objects"));
+        lines.map(str::to_owned).collect::<Vec<_>>()
+    };
+    let expected = |widgets: usize| {
+        [
+            "# HELP apiserver_storage_objects Stored objects by resource".to_owned(),
+            "# TYPE apiserver_storage_objects gauge".to_owned(),
+            "apiserver_storage_objects{resource=\"gadgets.toys.example.com\"} 0".to_owned(),
+            format!("apiserver_storage_objects{{resource=\"widgets.toys.example.com\"}} {widgets}"),
+        ]
+    };
+    assert_eq!(counts(), expected(2));
+    client.widget("c").await;
+    assert_eq!(counts(), expected(3));
+}

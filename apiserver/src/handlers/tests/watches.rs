@@ -104,6 +104,33 @@ async fn without_a_resource_version_a_watch_begins_with_what_is_there() {
     watch.expect("MODIFIED", "a", "103").await;
 }
 
+#[tokio::test]
+async fn metrics_learn_when_all_initial_events_are_sent() {
+    let client = Client::new();
+    client.widget("a").await;
+    for (query, end) in [
+        ("sendInitialEvents=true&resourceVersionMatch=NotOlderThan", true),
+        ("", false),
+    ] {
+        let path = format!("{WIDGETS}?watch=true&allowWatchBookmarks=true&{query}");
+        let response = client.open(&path, &[]).await;
+        let listed = response
+            .extensions()
+            .get::<crate::respond::Listed>()
+            .unwrap()
+            .clone();
+        assert!(!listed.is_raised());
+        response
+            .into_body()
+            .into_data_stream()
+            .next()
+            .await
+            .unwrap()
+            .unwrap();
+        assert_eq!(listed.is_raised(), end, "{query}");
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn initial_events_end_with_the_annotated_bookmark_and_the_watch_on_time() {
     let client = Client::new();

@@ -17,6 +17,7 @@ use crate::errors;
 use crate::list_body::CHUNK;
 use crate::options::ListOptions;
 use crate::registry::Served;
+use crate::respond::Listed;
 use crate::selection::Selection;
 
 /// How often a bookmark is sent, and how long before the end the last one.
@@ -57,6 +58,8 @@ pub(super) struct Feed {
     announce_end: bool,
     deadline: Instant,
     shutdown: CancellationToken,
+    /// Raised with the bookmark that announces the end of what there was.
+    listed: Listed,
 }
 
 impl Feed {
@@ -67,6 +70,7 @@ impl Feed {
         options: &ListOptions,
         timeout: Duration,
         shutdown: CancellationToken,
+        listed: Listed,
     ) -> Self {
         let now = Instant::now();
         let deadline = now + timeout;
@@ -95,6 +99,7 @@ impl Feed {
             announce_end,
             deadline,
             shutdown,
+            listed,
         }
     }
 
@@ -132,6 +137,7 @@ impl Feed {
             let Some(object) = items.next() else {
                 if self.announce_end {
                     self.framer.bookmark(revision, true, &mut out);
+                    self.listed.raise();
                 }
                 self.phase = Phase::Live(watch);
                 return (!out.is_empty()).then(|| out.into());

@@ -1,0 +1,245 @@
+//! What requests are counted under. Every value is one of a fixed set or comes from the routes of the API.
+
+use prometheus_client::encoding::EncodeLabelSet;
+
+use crate::context::Route;
+use crate::request_info::RequestInfo;
+
+const COMPONENT: &str = "apiserver";
+
+/// What a request is counted under, its outcome apart.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+pub(crate) struct Labels {
+    verb: &'static str,
+    dry_run: &'static str,
+    group: &'static str,
+    version: &'static str,
+    resource: &'static str,
+    subresource: &'static str,
+    scope: &'static str,
+    component: &'static str,
+}
+
+/// What a request without `dry_run` is counted under.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+pub(super) struct Place {
+    verb: &'static str,
+    group: &'static str,
+    version: &'static str,
+    resource: &'static str,
+    subresource: &'static str,
+    scope: &'static str,
+    component: &'static str,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+pub(super) struct Outcome {
+    verb: &'static str,
+    dry_run: &'static str,
+    group: &'static str,
+    version: &'static str,
+    resource: &'static str,
+    subresource: &'static str,
+    scope: &'static str,
+    component: &'static str,
+    code: u16,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+pub(super) struct Termination {
+    verb: &'static str,
+    group: &'static str,
+    version: &'static str,
+    resource: &'static str,
+    subresource: &'static str,
+    scope: &'static str,
+    component: &'static str,
+    code: u16,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+pub(super) struct Watched {
+    group: &'static str,
+    version: &'static str,
+    resource: &'static str,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+pub(super) struct WatchList {
+    group: &'static str,
+    version: &'static str,
+    resource: &'static str,
+    scope: &'static str,
+}
+
+/// What a request body is counted under. The verbs are spelled as Kubernetes spells them here alone.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+pub(super) struct Sent {
+    group: &'static str,
+    resource: &'static str,
+    verb: &'static str,
+}
+
+impl Labels {
+    /// The labels of a request to `route`; without one, only the method is told.
+    pub(crate) fn of(info: &RequestInfo, route: Option<Route>) -> Self {
+        let none = Route {
+            group: "",
+            version: "",
+            resource: "",
+            subresource: "",
+        };
+        let Route {
+            group,
+            version,
+            resource,
+            subresource,
+        } = route.unwrap_or(none);
+        Self {
+            verb: verb(info.verb),
+            dry_run: if info.query.first("dryRun") == Some("All") {
+                "All"
+            } else {
+                ""
+            },
+            group,
+            version,
+            resource,
+            subresource,
+            scope: if route.is_some() { scope(info) } else { "" },
+            component: COMPONENT,
+        }
+    }
+
+    pub(super) fn place(&self) -> Place {
+        let Self {
+            verb,
+            group,
+            version,
+            resource,
+            subresource,
+            scope,
+            component,
+            ..
+        } = *self;
+        Place {
+            verb,
+            group,
+            version,
+            resource,
+            subresource,
+            scope,
+            component,
+        }
+    }
+
+    pub(super) fn outcome(&self, code: u16) -> Outcome {
+        let Self {
+            verb,
+            dry_run,
+            group,
+            version,
+            resource,
+            subresource,
+            scope,
+            component,
+        } = *self;
+        Outcome {
+            verb,
+            dry_run,
+            group,
+            version,
+            resource,
+            subresource,
+            scope,
+            component,
+            code,
+        }
+    }
+
+    /// The labels of a request ended with `code`.
+    pub(super) fn termination(&self, code: u16) -> Termination {
+        let Place {
+            verb,
+            group,
+            version,
+            resource,
+            subresource,
+            scope,
+            component,
+        } = self.place();
+        Termination {
+            verb,
+            group,
+            version,
+            resource,
+            subresource,
+            scope,
+            component,
+            code,
+        }
+    }
+
+    /// The resource alone.
+    pub(super) fn watched(&self) -> Watched {
+        Watched {
+            group: self.group,
+            version: self.version,
+            resource: self.resource,
+        }
+    }
+
+    /// The labels of a watch that begins with everything there is.
+    pub(super) fn watch_list(&self) -> WatchList {
+        WatchList {
+            group: self.group,
+            version: self.version,
+            resource: self.resource,
+            scope: self.scope,
+        }
+    }
+
+    /// The labels of a request body; `None` where no served resource takes one.
+    pub(super) fn body(&self) -> Option<Sent> {
+        let verb = match self.verb {
+            "POST" => "create",
+            "PUT" => "update",
+            "PATCH" => "patch",
+            "DELETE" => "delete",
+            "DELETECOLLECTION" => "delete_collection",
+            _ => return None,
+        };
+        (!self.resource.is_empty()).then_some(Sent {
+            group: self.group,
+            resource: self.resource,
+            verb,
+        })
+    }
+}
+
+fn verb(verb: &str) -> &'static str {
+    match verb {
+        "get" => "GET",
+        "list" => "LIST",
+        "watch" => "WATCH",
+        "create" | "post" => "POST",
+        "update" | "put" => "PUT",
+        "patch" => "PATCH",
+        "delete" => "DELETE",
+        "deletecollection" => "DELETECOLLECTION",
+        "head" => "HEAD",
+        "options" => "OPTIONS",
+        "proxy" => "CONNECT",
+        _ => "other",
+    }
+}
+
+fn scope(info: &RequestInfo) -> &'static str {
+    if info.named_in_path {
+        "resource"
+    } else if info.namespace.is_empty() {
+        "cluster"
+    } else {
+        "namespace"
+    }
+}

@@ -1,0 +1,54 @@
+//! `apiserver_storage_objects`: how many objects of each stored resource there are, counted at each scrape.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+
+use meta::GroupResource;
+use prometheus_client::collector::Collector;
+use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric};
+use prometheus_client::metrics::MetricType;
+use prometheus_client::metrics::gauge::ConstGauge;
+use storage::Store;
+
+use crate::resource::{Backing, Group};
+
+/// The stored resources, by name, and where each is stored. Resources that share their records count once.
+pub(super) struct Objects(BTreeMap<String, (GroupResource, Arc<dyn Store>)>);
+
+impl Objects {
+    pub(super) fn of(groups: &[Group]) -> Self {
+        let resources = groups.iter().flat_map(|group| &group.resources);
+        let stored = resources.filter_map(|resource| match &resource.backing {
+            Backing::Stored(store) => {
+                let stored = resource.kind.stored_in();
+                Some((stored.to_string(), (stored, Arc::clone(store))))
+            }
+            Backing::Projected(_) | Backing::Computed(_) => None,
+        });
+        Self(stored.collect())
+    }
+}
+
+impl Collector for Objects {
+    fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> Result<(), fmt::Error> {
+        let mut family = encoder.encode_descriptor(
+            "apiserver_storage_objects",
+            "Stored objects by resource",
+            None,
+            MetricType::Gauge,
+        )?;
+        for (name, (resource, store)) in &self.0 {
+            let count = store.cached(*resource).items.len();
+            let labels = [("resource", name.as_str())];
+            ConstGauge::new(count).encode(family.encode_family(&labels)?)?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Debug for Objects {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_set().entries(self.0.keys()).finish()
+    }
+}
