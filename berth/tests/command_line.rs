@@ -80,3 +80,33 @@ fn malformed_manifests_are_named_before_anything_is_sent() {
     assert_eq!(output.status.code(), Some(1));
     assert!(error(&output).contains("none.kubeconfig"), "{}", error(&output));
 }
+
+#[test]
+fn a_configuration_file_is_refused_with_every_error_before_anything_is_served() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let data = folder.path().join("data").display().to_string();
+    let file = folder.path().join("gardener.yaml");
+    std::fs::write(
+        &file,
+        "apiVersion: scheduler.config.gardener.cloud/v1alpha1\nkind: SchedulerConfiguration\nschedulers:\n  shoot: {candidateDeterminationStrategy: Nearest, retrySyncPeriod: -1s}\n",
+    )
+    .expect("a file");
+    let file = file.display().to_string();
+    let output = berth(&[
+        "serve",
+        "--secure-port",
+        "0",
+        "--data-dir",
+        &data,
+        "--config",
+        &file,
+    ]);
+    assert_eq!(output.status.code(), Some(1));
+    let text = error(&output);
+    for path in [
+        "schedulers.shoot.candidateDeterminationStrategy",
+        "schedulers.shoot.retrySyncPeriod",
+    ] {
+        assert!(text.contains(path), "{text}");
+    }
+}

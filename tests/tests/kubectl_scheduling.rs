@@ -333,3 +333,18 @@ fn a_full_upstream_manifest_applies_and_keeps_every_field() {
         .json();
     assert_eq!(report["status"]["picked"][0]["clusterName"], "aws-eu2");
 }
+
+#[test]
+fn a_systems_own_configuration_file_is_taken_unmodified() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("gardener.yaml");
+    let text = "apiVersion: scheduler.config.gardener.cloud/v1alpha1\nkind: SchedulerConfiguration\nleaderElection: {leaderElect: true}\nschedulers:\n  shoot: {candidateDeterminationStrategy: MinimalDistance}\n";
+    std::fs::write(&file, text).unwrap();
+    let server = Server::start_with(&["--config", &file.display().to_string()]);
+    server.load(&example("gardener/fleet.yaml"));
+    server.load(&example("gardener/minimal-distance.yaml"));
+    let decision = server
+        .kubectl("-n garden-dev get decision edge.gardener -o jsonpath={.status.message}")
+        .ok();
+    assert!(decision.contains("picked aws-eu1"), "{decision}");
+}
