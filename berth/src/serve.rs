@@ -194,7 +194,9 @@ fn open(options: &Options) -> Result<Arc<dyn Store>> {
             storage::Limits::default(),
         ))),
         Storage::Etcd => {
-            bail!("this berth was built without etcd: build it with `cargo build --release --features etcd`")
+            bail!(
+                "storing in etcd is not part of this berth yet: use --storage embedded, one file of one process"
+            )
         }
     }
 }

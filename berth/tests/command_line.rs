@@ -36,7 +36,7 @@ fn wrong_arguments_end_with_2() {
 }
 
 #[test]
-fn etcd_is_refused_with_one_sentence_that_says_how_to_get_it() {
+fn etcd_is_refused_with_one_sentence_that_says_what_to_use() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let data = folder.path().display().to_string();
     let output = berth(&[
@@ -49,7 +49,11 @@ fn etcd_is_refused_with_one_sentence_that_says_how_to_get_it() {
         &data,
     ]);
     assert_eq!(output.status.code(), Some(1));
-    assert!(error(&output).contains("without etcd"), "{}", error(&output));
+    assert!(
+        error(&output).contains("--storage embedded"),
+        "{}",
+        error(&output)
+    );
 }
 
 #[test]
