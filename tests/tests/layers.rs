@@ -13,7 +13,7 @@ const LAYERS: [&[&str]; 7] = [
     &["scheduling", "storage", "openapi", "certs", "admission"],
     &["dialect-contract"],
     &["dialect-*", "engine"],
-    &["dialect-registry", "apiserver"],
+    &["dialect-registry", "dialect-testing", "apiserver"],
     &["berth"],
     &["deploy", "tests"],
 ];
@@ -63,6 +63,9 @@ fn root() -> PathBuf {
         .to_owned()
 }
 
+/// What only tests use, and may therefore stand above those it serves: a dev-dependency on it is no edge.
+const FOR_TESTS: &str = "dialect-testing";
+
 /// Every crate of the workspace with its dependencies of all sorts: normal, build and dev.
 fn crates() -> BTreeMap<String, BTreeSet<String>> {
     let output = Command::new(std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned()))
@@ -83,6 +86,7 @@ fn crates() -> BTreeMap<String, BTreeSet<String>> {
             .as_array()
             .expect("a list")
             .iter()
+            .filter(|dependency| dependency["kind"] != "dev" || dependency["name"] != FOR_TESTS)
             .map(name)
             .collect()
     };
@@ -95,7 +99,7 @@ fn crates() -> BTreeMap<String, BTreeSet<String>> {
 /// The name of `krate` in the tables above.
 fn role(krate: &str) -> &str {
     match krate {
-        "dialect-contract" | "dialect-registry" => krate,
+        "dialect-contract" | "dialect-registry" | FOR_TESTS => krate,
         other if other.starts_with("dialect-") => "dialect-*",
         other => other,
     }

@@ -1,10 +1,10 @@
 //! `--config FILE`: a system's own configuration file, taken unmodified where no SchedulerConfiguration is stored.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
-use anyhow::{Context, Result, bail};
-use dialect_contract::{Dialect, config};
+use anyhow::{Context, Result, anyhow};
+use dialect_contract::config;
 use meta::{Draft, Timestamp, time};
 use serde_json::{Value, json};
 use storage::{Expect, Step, Store, StoreError, Verb};
@@ -25,50 +25,15 @@ pub(super) async fn fill(
         let text = std::fs::read_to_string(file).with_context(|| format!("reading {}", file.display()))?;
         let value: Value =
             serde_saphyr::from_str(&text).with_context(|| format!("reading {}", file.display()))?;
-        let (dialect, spec) = recognize(&parts.dialects, file, value)?;
-        let errors = dialect.validate_config(&spec, "");
-        if !errors.is_empty() {
-            let lines: Vec<String> = errors
-                .iter()
-                .map(|error| error.to_string().trim_start_matches('.').to_owned())
-                .collect();
-            bail!("{}:\n{}", file.display(), lines.join("\n"));
-        }
+        let (dialect, spec) = config::from_file(&parts.dialects, &value).map_err(|errors| {
+            let lines: Vec<String> = errors.iter().map(ToString::to_string).collect();
+            anyhow!("{}:\n{}", file.display(), lines.join("\n"))
+        })?;
         create(store, dialect.name(), &spec, now)
             .await
             .with_context(|| format!("storing {}", file.display()))?;
     }
     Ok(())
-}
-
-/// The dialect a file is of, and its part of a SchedulerConfiguration.
-fn recognize(
-    dialects: &[Arc<dyn Dialect>],
-    file: &Path,
-    mut value: Value,
-) -> Result<(Arc<dyn Dialect>, Value)> {
-    let api_version = value["apiVersion"].as_str().unwrap_or_default().to_owned();
-    let named = |name: &str| dialects.iter().find(|dialect| dialect.name() == name).cloned();
-    let own_form = dialects
-        .iter()
-        .find(|dialect| dialect.configuration_versions().contains(&api_version.as_str()));
-    if let Some(dialect) = own_form {
-        if let Some(map) = value.as_object_mut() {
-            map.retain(|name, _| name != "apiVersion" && name != "kind" && name != "metadata");
-        }
-        return Ok((Arc::clone(dialect), value));
-    }
-    if api_version == format!("{}/{}", config::GROUP, config::VERSION) {
-        let name = value["metadata"]["name"].as_str().unwrap_or_default().to_owned();
-        return match named(&name) {
-            Some(dialect) => Ok((dialect, value["spec"][name.as_str()].take())),
-            None => bail!("{}: metadata.name: {name:?} is no dialect", file.display()),
-        };
-    }
-    bail!(
-        "{}: apiVersion {api_version:?} is no configuration of a dialect",
-        file.display()
-    )
 }
 
 async fn create(store: &Arc<dyn Store>, dialect: &str, spec: &Value, now: Timestamp) -> Result<()> {

@@ -1,7 +1,12 @@
 //! Where configuration comes from: the SchedulerConfiguration of a dialect (CONTRACT.md section 4) is folded into its
 //! inventory like any other object, so that reviews and `simulate` overlay it the same way.
 
-use meta::{GroupResource, Key};
+use std::sync::Arc;
+
+use meta::{FieldError, GroupResource, Key};
+use serde_json::Value;
+
+use crate::Dialect;
 
 /// The API group of the configuration.
 pub const GROUP: &str = "config.berth.dev";
@@ -16,4 +21,48 @@ pub const RESOURCE: GroupResource = GroupResource::new(GROUP, "schedulerconfigur
 #[must_use]
 pub fn key(dialect: &str) -> Key {
     Key::new(RESOURCE, "", dialect)
+}
+
+/// The dialect a configuration file is of, and its part of a SchedulerConfiguration: the file is either one of the
+/// system itself or a SchedulerConfiguration.
+///
+/// # Errors
+/// Why the file is neither, or everything wrong with what it configures, with paths in the file.
+pub fn from_file(
+    dialects: &[Arc<dyn Dialect>],
+    file: &Value,
+) -> Result<(Arc<dyn Dialect>, Value), Vec<FieldError>> {
+    let (dialect, spec, path) = recognize(dialects, file)?;
+    let errors = dialect.validate_config(&spec, &path);
+    if errors.is_empty() {
+        return Ok((dialect, spec));
+    }
+    let bare = |error: FieldError| FieldError {
+        path: error.path.trim_start_matches('.').to_owned(),
+        ..error
+    };
+    Err(errors.into_iter().map(bare).collect())
+}
+
+/// Dialect, spec, and the path of the spec in the file.
+fn recognize(
+    dialects: &[Arc<dyn Dialect>],
+    file: &Value,
+) -> Result<(Arc<dyn Dialect>, Value, String), Vec<FieldError>> {
+    if file["apiVersion"] == format!("{GROUP}/{VERSION}") {
+        let name = file["metadata"]["name"].as_str().unwrap_or_default();
+        let Some(dialect) = dialects.iter().find(|dialect| dialect.name() == name) else {
+            let known: Vec<&str> = dialects.iter().map(|dialect| dialect.name()).collect();
+            return Err(vec![FieldError::not_supported("metadata.name", name, &known)]);
+        };
+        return Ok((Arc::clone(dialect), file["spec"][name].clone(), format!("spec.{name}")));
+    }
+    let own = dialects
+        .iter()
+        .find_map(|dialect| Some((dialect, dialect.own_configuration(file)?)));
+    own.map(|(dialect, spec)| (Arc::clone(dialect), spec, String::new()))
+        .ok_or_else(|| {
+            let detail = "is neither a SchedulerConfiguration nor a configuration file of a dialect";
+            vec![FieldError::invalid("apiVersion", file["apiVersion"].clone(), detail)]
+        })
 }

@@ -53,9 +53,10 @@ pub trait Dialect: Send + Sync + 'static {
         Vec::new()
     }
 
-    /// The `apiVersion`s of the system's own configuration files, which `--config` takes unmodified.
-    fn configuration_versions(&self) -> &'static [&'static str] {
-        &[]
+    /// The dialect's part of a SchedulerConfiguration in `file`, if that is a configuration file of the system itself,
+    /// which `--config` takes unmodified. Only looks at what the file is; [`Dialect::validate_config`] judges it.
+    fn own_configuration(&self, _file: &serde_json::Value) -> Option<serde_json::Value> {
+        None
     }
 
     /// Judges the dialect's part of a SchedulerConfiguration (`spec.<dialect>`, given with `path`), all errors at once.

@@ -54,8 +54,11 @@ impl Dialect for Gardener {
         vec![Arc::new(SeedNameGuard)]
     }
 
-    fn configuration_versions(&self) -> &'static [&'static str] {
-        &[crate::config::API_VERSION]
+    fn own_configuration(&self, file: &Value) -> Option<Value> {
+        let is_own = file["apiVersion"] == crate::config::API_VERSION;
+        let mut spec = file.as_object().filter(|_| is_own)?.clone();
+        spec.retain(|name, _| name != "apiVersion" && name != "kind" && name != "metadata");
+        Some(Value::Object(spec))
     }
 
     fn validate_config(&self, spec: &Value, path: &str) -> Vec<FieldError> {

@@ -1,0 +1,1 @@
+//! KubeFleet: ClusterResourcePlacements want MemberClusters.

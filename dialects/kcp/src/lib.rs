@@ -1,0 +1,1 @@
+//! kcp: Namespaces want a WorkloadCluster.

@@ -1,0 +1,1 @@
+//! openMCP: ClusterRequests want a Cluster.

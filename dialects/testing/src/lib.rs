@@ -1,0 +1,1 @@
+//! What the dialects' own tests share: the runner of their scenario folders and the properties every decision has.
