@@ -40,10 +40,25 @@ impl Snapshot {
         now: Timestamp,
     ) -> Option<Result<Decision, Refused>> {
         let object = self.inventory.object(demand)?;
+        self.decide_with(demand, chosen, now, seed(object.meta()))
+    }
+
+    /// The same with a seed of the caller's.
+    ///
+    /// # Errors
+    /// As [`Snapshot::decide`].
+    #[must_use]
+    pub fn decide_with(
+        &self,
+        demand: &Key,
+        chosen: Option<&[String]>,
+        now: Timestamp,
+        seed: u64,
+    ) -> Option<Result<Decision, Refused>> {
         self.inventory.decide(&Ask {
             demand,
             now,
-            seed: seed(object.meta()),
+            seed,
             chosen,
         })
     }

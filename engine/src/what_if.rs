@@ -45,6 +45,12 @@ impl Catalog {
         Some((found, version))
     }
 
+    /// Whether any kind of `group` is in it.
+    #[must_use]
+    pub fn knows_group(&self, group: &str) -> bool {
+        self.kinds.keys().any(|(known, _)| *known == group)
+    }
+
     /// Reads one object as it would be stored: defaulted, normalized and validated by its kind. A namespaced object
     /// without a namespace is in `default`. Status is kept, since files and reviews describe a state, not a request.
     ///
@@ -270,6 +276,11 @@ impl World {
             .map_err(|malformed| vec![FieldError::invalid(path, spec.clone(), malformed.to_string())])?;
         self.put(&config::key(name), Arc::new(object))
             .map_err(|problem| vec![FieldError::invalid(path, spec.clone(), problem)])
+    }
+
+    /// Takes the object at `key` away, if it is there.
+    pub fn remove(&mut self, key: &Key) {
+        self.change(key, None);
     }
 
     /// Makes the writes of a decision happen in this world.

@@ -9,14 +9,10 @@ use meta::{Key, Meta};
 use scheduling::Ix;
 use uuid::Uuid;
 
+pub use dialect_contract::names::{join, place};
+
 /// What stands between the decision and the target in the name of a candidate.
 pub const CANDIDATE_SEPARATOR: char = ':';
-
-/// The name of a virtual object.
-#[must_use]
-pub fn join(source: &str, dialect: &str) -> String {
-    format!("{source}.{dialect}")
-}
 
 /// The source name and the dialect in the name of a virtual object.
 #[must_use]
@@ -35,22 +31,6 @@ pub fn candidate(decision: &str, target: &str) -> String {
 #[must_use]
 pub fn split_candidate(name: &str) -> Option<(&str, &str)> {
     name.split_once(CANDIDATE_SEPARATOR)
-}
-
-/// Where the virtual object of `demand` lives: its namespace (empty for a ClusterDecision) and its name.
-///
-/// A namespaced demand lives beside its source; the decision about a Namespace lives in that namespace.
-#[must_use]
-pub fn place(dialect: &dyn Dialect, demand: &Key) -> (String, String) {
-    let namespaced = dialect
-        .demands()
-        .iter()
-        .any(|kind| kind.resource == demand.resource && kind.namespaced);
-    let namespace = match (namespaced, demand.namespace.is_empty()) {
-        (true, true) => &demand.name,
-        _ => &demand.namespace,
-    };
-    (namespace.to_string(), join(&demand.name, dialect.name()))
 }
 
 /// The demand whose virtual object is `source`.`dialect` in `namespace` (empty: a ClusterDecision).

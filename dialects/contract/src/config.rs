@@ -55,7 +55,11 @@ fn recognize(
             let known: Vec<&str> = dialects.iter().map(|dialect| dialect.name()).collect();
             return Err(vec![FieldError::not_supported("metadata.name", name, &known)]);
         };
-        return Ok((Arc::clone(dialect), file["spec"][name].clone(), format!("spec.{name}")));
+        return Ok((
+            Arc::clone(dialect),
+            file["spec"][name].clone(),
+            format!("spec.{name}"),
+        ));
     }
     let own = dialects
         .iter()
@@ -63,6 +67,10 @@ fn recognize(
     own.map(|(dialect, spec)| (Arc::clone(dialect), spec, String::new()))
         .ok_or_else(|| {
             let detail = "is neither a SchedulerConfiguration nor a configuration file of a dialect";
-            vec![FieldError::invalid("apiVersion", file["apiVersion"].clone(), detail)]
+            vec![FieldError::invalid(
+                "apiVersion",
+                file["apiVersion"].clone(),
+                detail,
+            )]
         })
 }

@@ -7,6 +7,7 @@
 pub mod config;
 pub mod decision;
 pub mod dialect;
+pub mod names;
 pub mod report;
 pub mod view;
 

@@ -1,1 +1,9 @@
 //! What the dialects' own tests share: the runner of their scenario folders and the properties every decision has.
+//!
+//! Only tests use this crate, so it may stand above the dialects it serves: they name it as a dev-dependency.
+
+mod foreign;
+pub mod matching;
+pub mod scenario;
+
+pub use scenario::scenarios;

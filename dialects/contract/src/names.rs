@@ -1,0 +1,27 @@
+//! Names of virtual objects (CONTRACT.md section 1), as far as they are made from the source's name alone.
+
+use meta::Key;
+
+use crate::Dialect;
+
+/// The name of a virtual object: `<source name>.<dialect>`.
+#[must_use]
+pub fn join(source: &str, dialect: &str) -> String {
+    format!("{source}.{dialect}")
+}
+
+/// Where the virtual object of `demand` lives: its namespace (empty for a ClusterDecision) and its name.
+///
+/// A namespaced demand lives beside its source; the decision about a Namespace lives in that namespace.
+#[must_use]
+pub fn place(dialect: &dyn Dialect, demand: &Key) -> (String, String) {
+    let namespaced = dialect
+        .demands()
+        .iter()
+        .any(|kind| kind.resource == demand.resource && kind.namespaced);
+    let namespace = match (namespaced, demand.namespace.is_empty()) {
+        (true, true) => &demand.name,
+        _ => &demand.namespace,
+    };
+    (namespace.to_string(), join(&demand.name, dialect.name()))
+}

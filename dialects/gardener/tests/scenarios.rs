@@ -1,0 +1,9 @@
+//! Every scenario of Gardener's rules.
+
+#[test]
+fn every_scenario_gives_the_expected_report() {
+    dialect_testing::scenarios(
+        dialect_gardener::dialect(),
+        concat!(env!("CARGO_MANIFEST_DIR"), "/scenarios"),
+    );
+}

@@ -1,0 +1,209 @@
+//! The runner of scenario folders: objects in files, the reports they must give beside them.
+//!
+//! A folder is named after the rule it shows and holds `inventory.yaml` (clusters and whatever else is stored),
+//! `request.yaml` (what wants a place), optionally `config.yaml` (the system's own configuration file, or a
+//! SchedulerConfiguration) and `expected.yaml`:
+//!
+//! ```yaml
+//! at: 2021-10-28T09:00:00Z   # the instant to decide for; this one where it is left out
+//! seed: 7                    # of random strategies; each demand's own where it is left out
+//! independent: false         # whether writes of one decision stay unseen by the next
+//! items:                     # the Schedulings, in output order, each matched as a subset
+//! - metadata: {namespace: default, name: p1.ocm}
+//!   status: {outcome: Scheduled, picked: [{clusterName: c1}]}
+//! errors: []                 # or: what each problem of the input says, in their order
+//! ```
+//!
+//! With `SCENARIO=<folder>` in the environment only that one runs, and its reports are printed.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use dialect_contract::{Dialect, config, names};
+use engine::simulate::{Fault, Input, Terms};
+use engine::{Catalog, Simulation};
+use meta::Timestamp;
+use serde_json::{Value, json};
+
+use crate::foreign;
+use crate::matching::differences;
+
+/// The instant scenarios decide at, unless they say otherwise: the seeds' examples are of that time.
+const DEFAULT_NOW: &str = "2021-10-28T09:00:00Z";
+
+/// Runs every scenario in `folder` for `dialect`.
+///
+/// # Panics
+/// With every difference of every scenario, or when the folder holds none.
+pub fn scenarios(dialect: Arc<dyn Dialect>, folder: &str) {
+    let only = std::env::var("SCENARIO").ok();
+    let all = folders(Path::new(folder));
+    let chosen: Vec<&PathBuf> = all
+        .iter()
+        .filter(|path| only.as_deref().is_none_or(|only| path.ends_with(only)))
+        .collect();
+    assert!(!chosen.is_empty(), "no scenario in {folder}");
+    let mut failures = Vec::new();
+    for path in chosen {
+        let scenario = Scenario::read(path);
+        let outcome = scenario.run(&dialect);
+        if only.is_some() {
+            println!("{}", shown(&outcome));
+        }
+        let problems = scenario.judge(&outcome);
+        if !problems.is_empty() {
+            failures.push(format!("{}:\n  {}", path.display(), problems.join("\n  ")));
+        }
+    }
+    assert!(
+        failures.is_empty(),
+        "{} of {} scenarios fail:\n{}",
+        failures.len(),
+        all.len(),
+        failures.join("\n")
+    );
+}
+
+fn folders(root: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(root).unwrap_or_else(|error| panic!("{}: {error}", root.display()));
+    let mut list: Vec<PathBuf> = entries
+        .map(|entry| {
+            entry
+                .unwrap_or_else(|error| panic!("{}: {error}", root.display()))
+                .path()
+        })
+        .filter(|path| path.is_dir())
+        .collect();
+    list.sort();
+    list
+}
+
+fn shown(outcome: &Result<Vec<Value>, Vec<String>>) -> String {
+    match outcome {
+        Ok(items) => serde_saphyr::to_string(items).unwrap_or_else(|error| error.to_string()),
+        Err(problems) => problems.join("\n"),
+    }
+}
+
+/// One folder.
+struct Scenario {
+    inputs: Vec<Input>,
+    config: Option<Value>,
+    expected: Value,
+}
+
+impl Scenario {
+    fn read(folder: &Path) -> Self {
+        let mut inputs = Vec::new();
+        for name in ["inventory.yaml", "request.yaml"] {
+            for (number, value) in (1..).zip(documents(&folder.join(name))) {
+                let at = format!("{name}: document {number}");
+                inputs.push(Input { at, value });
+            }
+        }
+        let one = |name: &str| documents(&folder.join(name)).into_iter().next();
+        let expected = one("expected.yaml");
+        Self {
+            inputs,
+            config: one("config.yaml"),
+            expected: expected.unwrap_or_else(|| panic!("{}: expected.yaml is missing", folder.display())),
+        }
+    }
+
+    /// The Schedulings, or what is wrong with the input.
+    fn run(&self, dialect: &Arc<dyn Dialect>) -> Result<Vec<Value>, Vec<String>> {
+        let terms = self.terms();
+        let catalog = Catalog::new(dialect.kinds().into_iter().chain(foreign::kinds()));
+        let dialects = [Arc::clone(dialect)];
+        let mut configurations = Vec::new();
+        if let Some(file) = &self.config {
+            let found = config::from_file(&dialects, file);
+            let found = found.map_err(|errors| -> Vec<String> {
+                let errors = errors.iter();
+                errors.map(|error| format!("config.yaml: {error}")).collect()
+            });
+            configurations.push(found?);
+        }
+        let loaded = Simulation::load(
+            &dialects,
+            &catalog,
+            configurations,
+            self.inputs.clone(),
+            terms.now,
+        );
+        let mut simulation =
+            loaded.map_err(|problems| problems.iter().map(ToString::to_string).collect::<Vec<_>>())?;
+        let mut items = Vec::new();
+        let told = simulation.run::<Fault>(
+            &terms,
+            |_, _| true,
+            |decided| {
+                let (namespace, name) = names::place(&*decided.snapshot.dialect, &decided.decision.demand);
+                let report = serde_json::to_value(decided.snapshot.report(decided.decision));
+                items.push(json!({
+                    "metadata": {"namespace": namespace, "name": name},
+                    "status": report.unwrap_or_else(|error| error.to_string().into()),
+                }));
+                Ok(())
+            },
+        );
+        told.map_err(|fault| vec![fault.to_string()])?;
+        Ok(items)
+    }
+
+    fn terms(&self) -> Terms {
+        let at = self.expected["at"].as_str().unwrap_or(DEFAULT_NOW);
+        let now: Timestamp = at
+            .parse()
+            .unwrap_or_else(|error| panic!("expected.yaml: at: {at:?}: {error}"));
+        Terms {
+            now,
+            seed: self.expected["seed"].as_u64(),
+            independent: self.expected["independent"].as_bool().unwrap_or_default(),
+        }
+    }
+
+    /// What is not as expected.
+    fn judge(&self, outcome: &Result<Vec<Value>, Vec<String>>) -> Vec<String> {
+        let errors = self.expected["errors"].as_array().filter(|list| !list.is_empty());
+        match (outcome, errors) {
+            (Ok(items), None) => {
+                let expected = &self.expected["items"];
+                if !expected.is_array() {
+                    return vec!["expected.yaml: items: a list is required".to_owned()];
+                }
+                differences(&json!({ "items": expected }), &json!({ "items": items }))
+            }
+            (Ok(_), Some(_)) => vec!["expected the input to be refused".to_owned()],
+            (Err(problems), None) => problems.clone(),
+            (Err(problems), Some(expected)) => refused(expected, problems),
+        }
+    }
+}
+
+/// Problems that do not say what was expected of them.
+fn refused(expected: &[Value], problems: &[String]) -> Vec<String> {
+    if expected.len() != problems.len() {
+        let (wanted, found) = (expected.len(), problems.join("\n    "));
+        return vec![format!(
+            "errors: expected {wanted}, found {}:\n    {found}",
+            problems.len()
+        )];
+    }
+    let pairs = expected.iter().zip(problems);
+    pairs
+        .filter(|(expected, problem)| !problem.contains(expected.as_str().unwrap_or("a text is required")))
+        .map(|(expected, problem)| format!("errors: expected {expected}, found {problem:?}"))
+        .collect()
+}
+
+/// The documents of a file; none where there is no such file.
+fn documents(path: &Path) -> Vec<Value> {
+    match std::fs::read_to_string(path) {
+        Ok(text) => {
+            serde_saphyr::from_multiple(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+        }
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Vec::new(),
+        Err(error) => panic!("{}: {error}", path.display()),
+    }
+}
