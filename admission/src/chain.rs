@@ -1,56 +1,94 @@
 //! The ordered list of plugins.
 
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use meta::Status;
 use serde_json::Value;
 
-use crate::request::{Denied, Request};
+use crate::plugin::{Guard, Plugin};
+use crate::request::{Denied, Operation, Request};
 
-/// One admission rule set. `mutate` runs before schema defaulting and validation, `validate` after.
-pub trait Plugin: Send + Sync + 'static {
-    /// The plugin's name, for metrics and messages.
-    fn name(&self) -> &'static str;
+/// The annotation of a write that a guard let pass for the break-glass group; its value names the guard.
+const BREAK_GLASS: &str = "break-glass";
 
-    /// Whether this plugin has anything to say about `request`.
-    fn handles(&self, request: &Request<'_>) -> bool;
+/// The two passes of admission.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Phase {
+    /// Changing the object.
+    Mutate,
+    /// Judging it.
+    Validate,
+}
 
-    /// Changes the object on its way in. Adds texts for the client to `warnings`.
-    ///
-    /// # Errors
-    /// When the write must be refused.
-    fn mutate(
-        &self,
-        _request: &Request<'_>,
-        _object: &mut Value,
-        _warnings: &mut Vec<String>,
-    ) -> Result<(), Denied> {
-        Ok(())
-    }
+/// One pass of one plugin, or of the whole chain, over one write.
+#[derive(Clone, Copy, Debug)]
+pub struct Observed {
+    /// The plugin; `None` for the chain as a whole.
+    pub plugin: Option<&'static str>,
+    /// Which pass.
+    pub phase: Phase,
+    /// Of which operation.
+    pub operation: Operation,
+    /// Whether the write was refused.
+    pub rejected: bool,
+    /// How long it took.
+    pub took: Duration,
+}
 
-    /// Judges the final object (`None` on delete).
-    ///
-    /// # Errors
-    /// When the write must be refused.
-    fn validate(
-        &self,
-        _request: &Request<'_>,
-        _object: Option<&Value>,
-        _warnings: &mut Vec<String>,
-    ) -> Result<(), Denied> {
-        Ok(())
-    }
+/// Hears of every pass, for metrics.
+pub trait Observer: Send + Sync + 'static {
+    /// Notes one.
+    fn observed(&self, pass: &Observed);
 }
 
 /// Plugins in the order they run.
 #[derive(Clone, Default)]
-pub struct Chain(Vec<Arc<dyn Plugin>>);
+pub struct Chain {
+    plugins: Vec<Arc<dyn Plugin>>,
+    observer: Option<Arc<dyn Observer>>,
+    break_glass: Arc<[String]>,
+}
 
 impl Chain {
     /// The chain of `plugins`, first one first.
     #[must_use]
     pub fn new(plugins: Vec<Arc<dyn Plugin>>) -> Self {
-        Self(plugins)
+        Self {
+            plugins,
+            ..Self::default()
+        }
+    }
+
+    /// The same, telling `observer` of every pass.
+    #[must_use]
+    pub fn observed_by(self, observer: Arc<dyn Observer>) -> Self {
+        Self {
+            observer: Some(observer),
+            ..self
+        }
+    }
+
+    /// The same with groups whose members pass every plugin that [is a guard](Plugin::is_guard).
+    #[must_use]
+    pub fn with_break_glass(self, groups: impl Into<Arc<[String]>>) -> Self {
+        Self {
+            break_glass: groups.into(),
+            ..self
+        }
+    }
+
+    /// Waits until every plugin that handles `request` knows what it needs.
+    ///
+    /// # Errors
+    /// When that does not come in time.
+    pub async fn ready(&self, request: &Request<'_>) -> Result<(), Status> {
+        for plugin in self.acting(request) {
+            if let Some(ready) = plugin.ready(request) {
+                ready.await?;
+            }
+        }
+        Ok(())
     }
 
     /// Runs every plugin's `mutate` over `object`.
@@ -63,12 +101,9 @@ impl Chain {
         object: &mut Value,
         warnings: &mut Vec<String>,
     ) -> Result<(), Status> {
-        for plugin in self.0.iter().filter(|plugin| plugin.handles(request)) {
-            plugin
-                .mutate(request, object, warnings)
-                .map_err(|denied| denied.into_status(request))?;
-        }
-        Ok(())
+        self.pass(Phase::Mutate, request, |plugin| {
+            plugin.mutate(request, object, warnings)
+        })
     }
 
     /// Runs every plugin's `validate` over the final object.
@@ -81,65 +116,93 @@ impl Chain {
         object: Option<&Value>,
         warnings: &mut Vec<String>,
     ) -> Result<(), Status> {
-        for plugin in self.0.iter().filter(|plugin| plugin.handles(request)) {
-            plugin
-                .validate(request, object, warnings)
-                .map_err(|denied| denied.into_status(request))?;
+        self.pass(Phase::Validate, request, |plugin| {
+            plugin.validate(request, object, warnings)
+        })
+    }
+
+    /// What must still be true when the write, which was let through, is stored.
+    #[must_use]
+    pub fn guards(&self, request: &Request<'_>, object: Option<&Value>) -> Vec<Guard> {
+        self.acting(request)
+            .flat_map(|plugin| plugin.guards(request, object))
+            .collect()
+    }
+
+    /// What the audit log should say of the write, which was let through: keys without a prefix, each once.
+    #[must_use]
+    pub fn annotations(&self, request: &Request<'_>, object: Option<&Value>) -> Vec<(&'static str, String)> {
+        let mut list: Vec<(&'static str, String)> = Vec::new();
+        for plugin in self.plugins.iter().filter(|plugin| plugin.handles(request)) {
+            let annotations = if self.yields(&**plugin, request) {
+                vec![(BREAK_GLASS, plugin.name().to_owned())]
+            } else {
+                plugin.annotate(request, object)
+            };
+            for (key, value) in annotations {
+                match list.iter_mut().find(|(known, _)| *known == key) {
+                    Some((_, text)) => text.extend([",", &value]),
+                    None => list.push((key, value)),
+                }
+            }
         }
-        Ok(())
+        list
+    }
+
+    fn acting(&self, request: &Request<'_>) -> impl Iterator<Item = &Arc<dyn Plugin>> {
+        self.plugins
+            .iter()
+            .filter(move |plugin| plugin.handles(request) && !self.yields(&***plugin, request))
+    }
+
+    fn yields(&self, plugin: &dyn Plugin, request: &Request<'_>) -> bool {
+        plugin.is_guard() && self.break_glass.iter().any(|group| request.user.is_in(group))
+    }
+
+    fn pass(
+        &self,
+        phase: Phase,
+        request: &Request<'_>,
+        mut run: impl FnMut(&dyn Plugin) -> Result<(), Denied>,
+    ) -> Result<(), Status> {
+        let start = Instant::now();
+        let mut before = start;
+        let mut result = Ok(());
+        let mut ran = false;
+        for plugin in self.acting(request) {
+            result = run(&**plugin);
+            let now = Instant::now();
+            self.tell(Some(plugin.name()), phase, request, result.is_err(), now - before);
+            (before, ran) = (now, true);
+            if result.is_err() {
+                break;
+            }
+        }
+        if ran {
+            self.tell(None, phase, request, result.is_err(), before - start);
+        }
+        result.map_err(|denied| denied.into_status(request))
+    }
+
+    fn tell(
+        &self,
+        plugin: Option<&'static str>,
+        phase: Phase,
+        request: &Request<'_>,
+        rejected: bool,
+        took: Duration,
+    ) {
+        if let Some(observer) = &self.observer {
+            observer.observed(&Observed {
+                plugin,
+                phase,
+                operation: request.operation,
+                rejected,
+                took,
+            });
+        }
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use meta::GroupResource;
-    use serde_json::json;
-
-    use super::*;
-    use crate::request::{Operation, UserInfo};
-
-    struct Stamp(&'static str);
-    impl Plugin for Stamp {
-        fn name(&self) -> &'static str {
-            self.0
-        }
-        fn handles(&self, request: &Request<'_>) -> bool {
-            request.operation == Operation::Create
-        }
-        fn mutate(&self, _: &Request<'_>, object: &mut Value, _: &mut Vec<String>) -> Result<(), Denied> {
-            if let Some(list) = object["seen"].as_array_mut() {
-                list.push(self.0.into());
-            }
-            Ok(())
-        }
-        fn validate(&self, _: &Request<'_>, _: Option<&Value>, _: &mut Vec<String>) -> Result<(), Denied> {
-            Err(Denied::Forbidden("no".to_owned()))
-        }
-    }
-
-    #[test]
-    fn plugins_run_in_order_and_only_where_they_handle() {
-        let chain = Chain::new(vec![Arc::new(Stamp("a")), Arc::new(Stamp("b"))]);
-        let user = UserInfo::default();
-        let mut request = Request {
-            operation: Operation::Create,
-            resource: GroupResource::new("g", "foos"),
-            kind: "Foo",
-            subresource: "",
-            namespace: "",
-            name: "x",
-            user: &user,
-            old: None,
-            dry_run: false,
-        };
-        let mut object = json!({"seen": []});
-        chain.mutate(&request, &mut object, &mut Vec::new()).unwrap();
-        assert_eq!(object["seen"], json!(["a", "b"]));
-        let denied = chain
-            .validate(&request, Some(&object), &mut Vec::new())
-            .unwrap_err();
-        assert_eq!(denied.message, "foos.g \"x\" is forbidden: no");
-        request.operation = Operation::Delete;
-        assert!(chain.validate(&request, None, &mut Vec::new()).is_ok());
-    }
-}
+mod tests;

@@ -1,10 +1,19 @@
 //! Admission: what guards writes. One [`Plugin`] trait and one [`Chain`], used in-process for the objects Berth owns and
-//! (later) behind the webhook front for objects on a hub.
+//! behind the webhook front ([`webhook`]) for objects on a hub.
 //!
-//! Plugins are pure functions of the request: they get what they look up from whoever builds them.
+//! Plugins are pure functions of the request: they get what they look up from whoever builds them. What must still be
+//! true when the write is stored they say as [`Guard`]s.
+
+#![allow(
+    clippy::result_large_err,
+    reason = "a Status is the error of nearly every function here, and errors are rare"
+)]
 
 pub mod chain;
+pub mod plugin;
 pub mod request;
+pub mod webhook;
 
-pub use chain::{Chain, Plugin};
+pub use chain::{Chain, Observed, Observer, Phase};
+pub use plugin::{Guard, Plugin, Ready};
 pub use request::{Denied, Operation, Request, UserInfo};

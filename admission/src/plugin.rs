@@ -1,0 +1,92 @@
+//! One admission rule set.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+
+use meta::{Key, Revision, Status};
+use serde_json::Value;
+
+use crate::request::{Denied, Request};
+
+/// What a plugin waits for before it can judge.
+pub type Ready<'a> = Pin<Box<dyn Future<Output = Result<(), Status>> + Send + 'a>>;
+
+/// What must be true at the moment the write is stored, so that a verdict given before still holds then. A write whose
+/// guard fails is judged again. Only stores of our own know guards; a hub does not.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Guard {
+    /// Another object is still at this revision.
+    Unchanged {
+        /// Which object.
+        key: Key,
+        /// Its revision.
+        revision: Revision,
+    },
+    /// No other write passed this fence after `not_after`; this one passes it. `None` passes without asking.
+    Fence {
+        /// The fence's name, such as `gardener/seeds/eu-1`.
+        name: Arc<str>,
+        /// The revision of what the verdict was given on.
+        not_after: Option<Revision>,
+    },
+}
+
+/// One admission rule set. `mutate` runs before schema defaulting and validation, `validate` after.
+///
+/// The same plugin may run in-process and behind a webhook, and a webhook may be asked twice about one write, so
+/// mutating twice must do no more than mutating once.
+pub trait Plugin: Send + Sync + 'static {
+    /// The plugin's name, for metrics and messages.
+    fn name(&self) -> &'static str;
+
+    /// Whether this plugin has anything to say about `request`.
+    fn handles(&self, request: &Request<'_>) -> bool;
+
+    /// Whether this plugin only keeps fields to those they belong to, so that members of the break-glass group pass it
+    /// (CONTRACT.md section 5).
+    fn is_guard(&self) -> bool {
+        false
+    }
+
+    /// What to wait for before `request` can be judged: knowledge of every write acknowledged before it.
+    fn ready<'a>(&'a self, _request: &Request<'_>) -> Option<Ready<'a>> {
+        None
+    }
+
+    /// Changes the object on its way in. Adds texts for the client to `warnings`.
+    ///
+    /// # Errors
+    /// When the write must be refused.
+    fn mutate(
+        &self,
+        _request: &Request<'_>,
+        _object: &mut Value,
+        _warnings: &mut Vec<String>,
+    ) -> Result<(), Denied> {
+        Ok(())
+    }
+
+    /// Judges the final object (`None` on delete).
+    ///
+    /// # Errors
+    /// When the write must be refused.
+    fn validate(
+        &self,
+        _request: &Request<'_>,
+        _object: Option<&Value>,
+        _warnings: &mut Vec<String>,
+    ) -> Result<(), Denied> {
+        Ok(())
+    }
+
+    /// What must still be true when the write that was let through is stored.
+    fn guards(&self, _request: &Request<'_>, _object: Option<&Value>) -> Vec<Guard> {
+        Vec::new()
+    }
+
+    /// What the audit log should say of a write that was let through: keys without a prefix (`transition`) and values.
+    fn annotate(&self, _request: &Request<'_>, _object: Option<&Value>) -> Vec<(&'static str, String)> {
+        Vec::new()
+    }
+}

@@ -1,0 +1,117 @@
+//! The webhook side of admission: `AdmissionReview` of `admission.k8s.io/v1` (facts/apiserver.md section 1.7).
+//!
+//! Pure functions over bytes: [`read`] makes a [`Review`] of a body, [`Review::request`] shows it to a [`Chain`] as any
+//! other write, and [`Review::mutate`] or [`Review::validate`] make the answer. Who calls waits for [`Chain::ready`]
+//! in between.
+//!
+//! [`Chain`]: crate::Chain
+//! [`Chain::ready`]: crate::Chain::ready
+
+mod answer;
+mod read;
+
+use meta::GroupResource;
+use serde_json::Value;
+
+use crate::request::{Operation, Request, UserInfo};
+
+pub use answer::refused_version;
+pub use read::read;
+
+/// `admission.k8s.io/v1`.
+pub const API_VERSION: &str = "admission.k8s.io/v1";
+/// `AdmissionReview`.
+pub const KIND: &str = "AdmissionReview";
+/// The most bytes a review may have: twice the largest object, and room.
+pub const MOST_BYTES: usize = 8 * 1024 * 1024;
+
+/// A body that is an AdmissionReview.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Body {
+    /// One of the version spoken here.
+    V1(Box<Review>),
+    /// One of another version, whose sender needs a readable refusal in its own version.
+    Other {
+        /// `admission.k8s.io/v1beta1`.
+        api_version: String,
+        /// `request.uid`, empty when it has none.
+        uid: String,
+    },
+}
+
+/// A group, a version and a kind.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct GroupVersionKind {
+    /// The API group.
+    pub group: String,
+    /// The API version.
+    pub version: String,
+    /// The kind.
+    pub kind: String,
+}
+
+/// A group, a version and a plural resource.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct GroupVersionResource {
+    /// The API group.
+    pub group: String,
+    /// The API version.
+    pub version: String,
+    /// The plural resource.
+    pub resource: String,
+}
+
+/// The `request` of an AdmissionReview.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Review {
+    /// What the answer must repeat.
+    pub uid: String,
+    /// The kind of `object`, after conversion to what the webhook is registered for.
+    pub kind: GroupVersionKind,
+    /// The resource, after the same conversion.
+    pub resource: GroupVersionResource,
+    /// The subresource, or the empty string.
+    pub subresource: String,
+    /// The kind in the request of the client, where it differs (`matchPolicy: Equivalent`).
+    pub request_kind: Option<GroupVersionKind>,
+    /// The resource in the request of the client.
+    pub request_resource: Option<GroupVersionResource>,
+    /// The name; may be empty on a create with `generateName`.
+    pub name: String,
+    /// The namespace, or the empty string.
+    pub namespace: String,
+    /// What is done.
+    pub operation: Operation,
+    /// Who does it: a claim of the sender.
+    pub user: UserInfo,
+    /// The new object; null on delete.
+    pub object: Value,
+    /// The object as it is stored; null on create and connect.
+    pub old_object: Value,
+    /// Whether nothing will be stored.
+    pub dry_run: bool,
+    /// CreateOptions, UpdateOptions or DeleteOptions; null where there are none.
+    pub options: Value,
+}
+
+impl Review {
+    /// The review as plugins see a write, about `resource`, by which name the program knows what [`Review::resource`]
+    /// names.
+    #[must_use]
+    pub fn request(&self, resource: GroupResource) -> Request<'_> {
+        Request {
+            operation: self.operation,
+            resource,
+            kind: &self.kind.kind,
+            subresource: &self.subresource,
+            namespace: &self.namespace,
+            name: &self.name,
+            user: &self.user,
+            old: Some(&self.old_object).filter(|old| !old.is_null()),
+            dry_run: self.dry_run,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
