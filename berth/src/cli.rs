@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use meta::Timestamp;
 
 /// Which cluster does this go to, and why? An aggregated Kubernetes API server that decides, explains, binds and
 /// guards placements.
@@ -38,6 +39,11 @@ pub enum Command {
     Serve(Box<ServeArgs>),
     /// Serve with each system's example fleet loaded, decided and explained on the terminal
     Demo(DemoArgs),
+    /// Decide every placeable object in files against the clusters in them, with no server
+    ///
+    /// Exit codes: 0 when everything was decided; 1 with --exit-code, when something found no place or not all it
+    /// asked for; 2 when the input or the configuration is malformed (every problem is on standard error).
+    Simulate(SimulateArgs),
     /// Write objects with their status, as `kubectl apply` cannot
     Load(LoadArgs),
     /// Issue a kubeconfig for a user of a standalone server
@@ -129,6 +135,46 @@ pub struct DemoArgs {
     /// End after the story instead of serving until Ctrl-C.
     #[arg(long)]
     pub exit: bool,
+}
+
+/// How `berth simulate` prints.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum SimulateOutput {
+    /// Tables to read; long fleets are cut, with counts by reason.
+    Table,
+    /// A SchedulingList in JSON.
+    Json,
+    /// A SchedulingList in YAML.
+    Yaml,
+}
+
+/// Arguments of `berth simulate`.
+#[derive(Args, Clone, Debug)]
+pub struct SimulateArgs {
+    /// Files and folders of YAML or JSON, of any mix of systems; `-` is standard input.
+    #[arg(short = 'f', long = "filename", required = true, num_args = 1.., value_name = "PATH")]
+    pub filename: Vec<PathBuf>,
+    /// A system's own configuration file, or a SchedulerConfiguration; repeatable, one per system.
+    #[arg(long, value_name = "FILE")]
+    pub config: Vec<PathBuf>,
+    /// The instant to decide for (RFC 3339); the clock's by default.
+    #[arg(long, value_name = "RFC3339")]
+    pub at: Option<Timestamp>,
+    /// The seed of random strategies; by default the one a server would use for the object.
+    #[arg(long, value_name = "N")]
+    pub seed: Option<u64>,
+    /// Decide only this object.
+    #[arg(long, value_name = "KIND/[NAMESPACE/]NAME")]
+    pub r#for: Option<String>,
+    /// Decide each object on the world as given, not on what the decisions before it make of it.
+    #[arg(long)]
+    pub independent: bool,
+    /// How to print.
+    #[arg(short = 'o', long, value_enum, default_value_t = SimulateOutput::Table)]
+    pub output: SimulateOutput,
+    /// Exit with 1 when something found no place, or not all it asked for.
+    #[arg(long)]
+    pub exit_code: bool,
 }
 
 /// Arguments of `berth load`.

@@ -17,15 +17,47 @@ use apiserver::{Backing, Group, Resource, Subresource};
 use meta::Kind;
 use storage::Store;
 
-/// The groups of Kubernetes' own stored kinds, all in `store`.
+/// Kubernetes' own stored kinds, those of one group together.
+#[must_use]
+pub fn kinds() -> Vec<Arc<dyn Kind>> {
+    vec![
+        Arc::new(config_map::ConfigMap),
+        Arc::new(event::CoreEvent),
+        Arc::new(namespace::Namespace),
+        Arc::new(secret::Secret),
+        Arc::new(service_account::ServiceAccount),
+        Arc::new(event::Event),
+        Arc::new(rbac::ClusterRoleBinding),
+        Arc::new(rbac::ClusterRole),
+        Arc::new(rbac::RoleBinding),
+        Arc::new(rbac::Role),
+    ]
+}
+
+/// The groups of these kinds, all in `store`.
 #[must_use]
 pub fn groups(store: &Arc<dyn Store>) -> Vec<Group> {
-    let stored = |kind: Arc<dyn Kind>| Resource {
-        kind,
-        backing: Backing::Stored(Arc::clone(store)),
-        subresources: Vec::new(),
-    };
-    let finalize = Subresource {
+    let mut groups: Vec<Group> = Vec::new();
+    for kind in kinds() {
+        let name = kind.info().group;
+        let resource = Resource {
+            subresources: subresources(kind.info().kind, store),
+            kind,
+            backing: Backing::Stored(Arc::clone(store)),
+        };
+        match groups.last_mut() {
+            Some(group) if group.name == name => group.resources.push(resource),
+            _ => groups.push(Group {
+                name,
+                resources: vec![resource],
+            }),
+        }
+    }
+    groups
+}
+
+fn subresources(kind: &str, store: &Arc<dyn Store>) -> Vec<Subresource> {
+    let finalize = || Subresource {
         name: "finalize",
         group: "",
         version: "",
@@ -34,32 +66,9 @@ pub fn groups(store: &Arc<dyn Store>) -> Vec<Group> {
         schema: None,
         handler: Arc::new(namespace::Finalize::new(Arc::clone(store))),
     };
-    vec![
-        Group {
-            name: "",
-            resources: vec![
-                stored(Arc::new(config_map::ConfigMap)),
-                stored(Arc::new(event::CoreEvent)),
-                Resource {
-                    subresources: vec![finalize],
-                    ..stored(Arc::new(namespace::Namespace))
-                },
-                stored(Arc::new(secret::Secret)),
-                stored(Arc::new(service_account::ServiceAccount)),
-            ],
-        },
-        Group {
-            name: event::GROUP,
-            resources: vec![stored(Arc::new(event::Event))],
-        },
-        Group {
-            name: rbac::GROUP,
-            resources: vec![
-                stored(Arc::new(rbac::ClusterRoleBinding)),
-                stored(Arc::new(rbac::ClusterRole)),
-                stored(Arc::new(rbac::RoleBinding)),
-                stored(Arc::new(rbac::Role)),
-            ],
-        },
-    ]
+    if kind == "Namespace" {
+        vec![finalize()]
+    } else {
+        Vec::new()
+    }
 }

@@ -19,5 +19,6 @@ pub mod protobuf;
 pub mod rbac;
 pub mod reviews;
 pub mod serve;
+pub mod simulate;
 pub mod terminal;
 pub mod virtual_api;

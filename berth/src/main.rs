@@ -20,7 +20,7 @@ fn main() -> ExitCode {
         .map_err(anyhow::Error::from)
         .and_then(|runtime| runtime.block_on(run(cli.command)));
     match outcome {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(code) => code,
         Err(error) => {
             anstream::eprintln!("error: {error:#}");
             ExitCode::FAILURE
@@ -28,19 +28,21 @@ fn main() -> ExitCode {
     }
 }
 
-async fn run(command: Command) -> anyhow::Result<()> {
+async fn run(command: Command) -> anyhow::Result<ExitCode> {
     match command {
-        Command::Serve(args) => berth::serve::run(*args).await,
-        Command::Demo(args) => berth::demo::run(args).await,
+        Command::Serve(args) => berth::serve::run(*args).await?,
+        Command::Demo(args) => berth::demo::run(args).await?,
+        Command::Simulate(args) => return Ok(berth::simulate::run(&args)),
         Command::Load(args) => {
             let path = args
                 .kubeconfig
                 .unwrap_or_else(|| args.data_dir.join("admin.kubeconfig"));
             let mut client = berth::client::Client::from_kubeconfig(&path).await?;
-            berth::load::run(&mut client, &args.filename).await
+            berth::load::run(&mut client, &args.filename).await?;
         }
-        Command::Kubeconfig(args) => berth::serve::issue_kubeconfig(&args),
+        Command::Kubeconfig(args) => berth::serve::issue_kubeconfig(&args)?,
     }
+    Ok(ExitCode::SUCCESS)
 }
 
 fn log(cli: &Cli) -> anyhow::Result<()> {

@@ -63,11 +63,23 @@ impl fmt::Display for Problem {
     }
 }
 
-/// Reads files and, without descending into them, folders (`*.yaml`, `*.yml`, `*.json`, by name).
+/// Reads all of `paths`, or nothing.
 ///
 /// # Errors
 /// Every problem of every file.
 pub fn read(paths: &[PathBuf]) -> Result<Vec<Document>, Vec<Problem>> {
+    let (documents, problems) = read_all(paths);
+    if problems.is_empty() {
+        Ok(documents)
+    } else {
+        Err(problems)
+    }
+}
+
+/// Reads files and, without descending into them, folders (`*.yaml`, `*.yml`, `*.json`, by name); `-` is standard
+/// input. Gives what could be read, and every problem with the rest.
+#[must_use]
+pub fn read_all(paths: &[PathBuf]) -> (Vec<Document>, Vec<Problem>) {
     let mut documents = Vec::new();
     let mut problems = Vec::new();
     for path in paths {
@@ -76,7 +88,11 @@ pub fn read(paths: &[PathBuf]) -> Result<Vec<Document>, Vec<Problem>> {
             Vec::new()
         }) {
             let name = file.display().to_string();
-            match std::fs::read_to_string(&file) {
+            let text = match name.as_str() {
+                "-" => std::io::read_to_string(std::io::stdin()),
+                _ => std::fs::read_to_string(&file),
+            };
+            match text {
                 Ok(text) => parse(&name, &text, &mut documents, &mut problems),
                 Err(error) => problems.push(Problem {
                     file: name,
@@ -86,11 +102,7 @@ pub fn read(paths: &[PathBuf]) -> Result<Vec<Document>, Vec<Problem>> {
             }
         }
     }
-    if problems.is_empty() {
-        Ok(documents)
-    } else {
-        Err(problems)
-    }
+    (documents, problems)
 }
 
 fn files(path: &Path) -> Result<Vec<PathBuf>, Problem> {

@@ -2,29 +2,80 @@
 
 use anstyle::{AnsiColor, Style};
 
+/// Went where it should.
+pub const GOOD: Style = AnsiColor::Green.on_default();
+/// Found no place.
+pub const BAD: Style = AnsiColor::Red.on_default();
+/// Went there in part, or goes away.
+pub const WARNING: Style = AnsiColor::Yellow.on_default();
+/// Beside the point.
+pub const DIM: Style = Style::new().dimmed();
+
+/// One cell of a table: the style does not count as width.
+#[derive(Clone, Debug)]
+pub struct Cell {
+    text: String,
+    style: Style,
+}
+
+impl Cell {
+    /// Text in a style.
+    #[must_use]
+    pub fn new(text: impl Into<String>, style: Style) -> Self {
+        Self {
+            text: text.into(),
+            style,
+        }
+    }
+
+    /// Text as it is.
+    #[must_use]
+    pub fn plain(text: impl Into<String>) -> Self {
+        Self::new(text, Style::new())
+    }
+}
+
 /// Rows under headings, each column as wide as its widest cell, two spaces apart.
 #[must_use]
 pub fn table(headings: &[&str], rows: &[Vec<String>]) -> String {
+    let rows: Vec<Vec<Cell>> = rows
+        .iter()
+        .map(|row| row.iter().map(Cell::plain).collect())
+        .collect();
+    styled_table(headings, &rows)
+}
+
+/// The same of cells with styles.
+#[must_use]
+pub fn styled_table(headings: &[&str], rows: &[Vec<Cell>]) -> String {
+    let headings: Vec<Cell> = headings.iter().map(|&text| Cell::plain(text)).collect();
+    let lines = || std::iter::once(&headings).chain(rows);
     let width = |column: usize| {
-        let cells = rows.iter().map(|row| row[column].chars().count());
-        cells.chain([headings[column].chars().count()]).max().unwrap_or(0)
+        lines()
+            .map(|row| row[column].text.chars().count())
+            .max()
+            .unwrap_or(0)
     };
     let widths: Vec<usize> = (0..headings.len()).map(width).collect();
-    let heading: Vec<String> = headings.iter().map(|&text| text.to_owned()).collect();
     let mut text = String::new();
-    for row in std::iter::once(&heading).chain(rows) {
-        let mut line = String::new();
-        for (cell, width) in row.iter().zip(&widths) {
-            line.push_str(cell);
-            line.extend(std::iter::repeat_n(' ', width - cell.chars().count() + 2));
+    for row in lines() {
+        let last = row.iter().rposition(|cell| !cell.text.is_empty());
+        for (column, cell) in row.iter().enumerate().take(last.map_or(0, |last| last + 1)) {
+            text.push_str(&styled(cell.style, &cell.text));
+            if Some(column) != last {
+                let gap = widths[column] - cell.text.chars().count() + 2;
+                text.extend(std::iter::repeat_n(' ', gap));
+            }
         }
-        text.push_str(line.trim_end());
         text.push('\n');
     }
     text
 }
 
 fn styled(style: Style, text: &str) -> String {
+    if style.is_plain() {
+        return text.to_owned();
+    }
     format!("{style}{text}{style:#}")
 }
 
@@ -37,19 +88,25 @@ pub fn heading(text: &str) -> String {
 /// Something that went where it should.
 #[must_use]
 pub fn good(text: &str) -> String {
-    styled(AnsiColor::Green.on_default(), text)
+    styled(GOOD, text)
 }
 
 /// Something that found no place.
 #[must_use]
 pub fn bad(text: &str) -> String {
-    styled(AnsiColor::Red.on_default(), text)
+    styled(BAD, text)
+}
+
+/// Something that went there in part.
+#[must_use]
+pub fn warning(text: &str) -> String {
+    styled(WARNING, text)
 }
 
 /// Something beside the point.
 #[must_use]
 pub fn dim(text: &str) -> String {
-    styled(Style::new().dimmed(), text)
+    styled(DIM, text)
 }
 
 #[cfg(test)]

@@ -33,6 +33,8 @@ use self::resolve::About;
 use self::reviews::Reviews;
 
 pub use self::commit::RegistryCommitter;
+pub use self::kinds::API_VERSION;
+pub(crate) use self::scheduling::scheduling_of;
 
 /// The virtual API over one engine.
 pub struct VirtualApi {

@@ -18,7 +18,7 @@ fn help_names_every_command() {
     let output = berth(&["--help"]);
     assert_eq!(output.status.code(), Some(0));
     let text = String::from_utf8_lossy(&output.stdout);
-    for command in ["serve", "demo", "load", "kubeconfig"] {
+    for command in ["serve", "demo", "simulate", "load", "kubeconfig"] {
         assert!(text.contains(command), "{text}");
     }
 }

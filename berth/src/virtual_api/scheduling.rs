@@ -26,9 +26,9 @@ impl SubresourceHandler for Scheduling {
     async fn get(&self, call: &Call) -> Result<Reply, Status> {
         let Found { snapshot, demand } = self.about.find(&self.engine, &call.namespace, &call.name).await?;
         let decision = decide(&snapshot, &demand, call.now)?;
-        let report = value_of(&snapshot.report(&decision))?;
-        let rows = rows(&report);
-        Ok(Reply::Table(object(&snapshot, &demand, report), rows))
+        let object = scheduling_of(&snapshot, &decision)?;
+        let rows = rows(&object["status"]);
+        Ok(Reply::Table(object, rows))
     }
 }
 
@@ -45,6 +45,12 @@ pub(crate) fn decide(snapshot: &Snapshot, demand: &Key, now: Timestamp) -> Resul
 /// A report as JSON.
 pub(crate) fn value_of(report: &Report) -> Result<Value, Status> {
     serde_json::to_value(report).map_err(|error| Status::internal(error.to_string()))
+}
+
+/// The Scheduling that shows `decision`, which was made on `snapshot`.
+pub(crate) fn scheduling_of(snapshot: &Snapshot, decision: &Decision) -> Result<Value, Status> {
+    let report = value_of(&snapshot.report(decision))?;
+    Ok(object(snapshot, &decision.demand, report))
 }
 
 /// The Scheduling of `demand` with `report` as its status.

@@ -1,0 +1,173 @@
+//! `berth simulate`: decides every placeable object in files against the clusters in them, with no server (CONTRACT.md
+//! section 2). The "plan" step for a placement change.
+
+mod output;
+mod table;
+mod wanted;
+
+use std::io::{self, BufWriter, Write};
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use dialect_contract::{Dialect, Outcome, config};
+use engine::simulate::{Fault, Input, Terms};
+use engine::{Catalog, Simulation};
+use meta::Clock;
+use serde_json::Value;
+
+use crate::cli::{SimulateArgs, SimulateOutput};
+use crate::clock::SystemClock;
+use crate::manifest::{self, Document};
+use crate::{configuration, core};
+use output::List;
+use table::Tables;
+
+/// Everything was decided.
+const DONE: u8 = 0;
+/// With `--exit-code`: something found no place, or not all it asked for.
+const UNPLACED: u8 = 1;
+/// The input or the configuration is malformed.
+const MALFORMED: u8 = 2;
+
+/// Why a simulation ended early.
+#[derive(Debug, thiserror::Error)]
+enum Stop {
+    /// Nobody reads any more.
+    #[error(transparent)]
+    Output(#[from] io::Error),
+    /// A dialect is at fault.
+    #[error(transparent)]
+    Fault(#[from] Fault),
+}
+
+/// Decides and prints; problems of the input go to standard error, all of them, and end it with exit code 2.
+#[must_use]
+pub fn run(args: &SimulateArgs) -> ExitCode {
+    let terms = Terms {
+        now: args.at.unwrap_or_else(|| SystemClock.now()),
+        seed: args.seed,
+        independent: args.independent,
+    };
+    let loaded = load(args, &terms).and_then(|simulation| {
+        let only = args.r#for.as_deref();
+        let wanted = only.map(|only| wanted::find(&simulation, only)).transpose();
+        Ok((simulation, wanted.map_err(|problem| vec![problem])?))
+    });
+    let (mut simulation, wanted) = match loaded {
+        Ok(loaded) => loaded,
+        Err(problems) => {
+            for problem in problems {
+                anstream::eprintln!("error: {problem}");
+            }
+            return ExitCode::from(MALFORMED);
+        }
+    };
+    for (kind, count) in simulation.unread() {
+        anstream::eprintln!("note: no system schedules by {kind}: {count} left out of account");
+    }
+    let mut unplaced = false;
+    let decided = print(&mut simulation, args, &terms, wanted.as_ref(), &mut unplaced);
+    match decided {
+        Err(Stop::Output(error)) if error.kind() == io::ErrorKind::BrokenPipe => ExitCode::from(DONE),
+        Err(stop) => {
+            anstream::eprintln!("error: {stop}");
+            ExitCode::FAILURE
+        }
+        Ok(()) if unplaced && args.exit_code => ExitCode::from(UNPLACED),
+        Ok(()) => ExitCode::from(DONE),
+    }
+}
+
+fn print(
+    simulation: &mut Simulation,
+    args: &SimulateArgs,
+    terms: &Terms,
+    wanted: Option<&wanted::Wanted>,
+    unplaced: &mut bool,
+) -> Result<(), Stop> {
+    let choose = |dialect: &dyn Dialect, demand: &meta::Key| {
+        wanted.is_none_or(|wanted| wanted.is(dialect.name(), demand))
+    };
+    let mut note = |outcome: Outcome| {
+        *unplaced |= matches!(
+            outcome,
+            Outcome::Partial | Outcome::Unschedulable | Outcome::Invalid
+        );
+    };
+    let mut out = BufWriter::with_capacity(1 << 16, anstream::AutoStream::auto(io::stdout().lock()));
+    match args.output {
+        SimulateOutput::Table => {
+            let mut tables = Tables::default();
+            simulation.run(terms, choose, |decided| -> Result<(), Stop> {
+                note(decided.decision.outcome);
+                Ok(tables.write(&mut out, decided)?)
+            })?;
+            tables.end(&mut out)?;
+        }
+        SimulateOutput::Json | SimulateOutput::Yaml => {
+            let mut list = List::new(args.output);
+            simulation.run(terms, choose, |decided| -> Result<(), Stop> {
+                note(decided.decision.outcome);
+                Ok(list.write(&mut out, decided)?)
+            })?;
+            list.end(&mut out)?;
+        }
+    }
+    Ok(out.flush()?)
+}
+
+fn load(args: &SimulateArgs, terms: &Terms) -> Result<Simulation, Vec<String>> {
+    let dialects = dialect_registry::all();
+    let mut problems = Vec::new();
+    let configurations = configurations(args, &dialects, &mut problems);
+    let (documents, unread) = manifest::read_all(&args.filename);
+    problems.extend(unread.iter().map(ToString::to_string));
+    let inputs = documents.into_iter().map(input).collect();
+    let kinds = dialects.iter().flat_map(|dialect| dialect.kinds());
+    let configuration = Arc::new(configuration::SchedulerConfiguration::new(dialects.clone()));
+    let catalog = Catalog::new(core::kinds().into_iter().chain(kinds).chain([configuration as _]));
+    match Simulation::load(&dialects, &catalog, configurations, inputs, terms.now) {
+        Ok(simulation) if problems.is_empty() => Ok(simulation),
+        Ok(_) => Err(problems),
+        Err(found) => {
+            problems.extend(found.iter().map(ToString::to_string));
+            Err(problems)
+        }
+    }
+}
+
+fn input(document: Document) -> Input {
+    Input {
+        at: format!("{}: document {}", document.file, document.number),
+        value: document.object,
+    }
+}
+
+/// The configurations of `--config`, each for its dialect.
+fn configurations(
+    args: &SimulateArgs,
+    dialects: &[Arc<dyn Dialect>],
+    problems: &mut Vec<String>,
+) -> Vec<(Arc<dyn Dialect>, Value)> {
+    let mut list: Vec<(Arc<dyn Dialect>, Value)> = Vec::new();
+    for file in &args.config {
+        let name = file.display();
+        let text = match std::fs::read_to_string(file) {
+            Ok(text) => text,
+            Err(error) => {
+                problems.push(format!("{name}: {error}"));
+                continue;
+            }
+        };
+        let read: Result<Value, _> = serde_saphyr::from_str(&text);
+        match read.map(|value| config::from_file(dialects, &value)) {
+            Err(error) => problems.push(format!("{name}: {error}")),
+            Ok(Err(errors)) => problems.extend(errors.iter().map(|error| format!("{name}: {error}"))),
+            Ok(Ok((dialect, _))) if list.iter().any(|(other, _)| other.name() == dialect.name()) => {
+                problems.push(format!("{name}: there is another --config of {}", dialect.name()));
+            }
+            Ok(Ok(found)) => list.push(found),
+        }
+    }
+    list
+}

@@ -1,0 +1,83 @@
+//! `-o json` and `-o yaml`: a SchedulingList, written item by item, so that a large fleet needs no memory for all of
+//! them at once.
+
+use std::io::{self, Write};
+
+use engine::simulate::Decided;
+use serde_json::Value;
+
+use crate::cli::SimulateOutput;
+use crate::virtual_api::{API_VERSION, scheduling_of};
+
+/// A list in the making.
+pub(super) struct List {
+    form: SimulateOutput,
+    count: usize,
+}
+
+impl List {
+    pub(super) fn new(form: SimulateOutput) -> Self {
+        Self { form, count: 0 }
+    }
+
+    /// Writes one Scheduling.
+    pub(super) fn write(&mut self, out: &mut impl Write, decided: &Decided<'_>) -> io::Result<()> {
+        let item = scheduling_of(decided.snapshot, decided.decision)
+            .map_err(|status| io::Error::other(status.message))?;
+        if self.count == 0 {
+            self.begin(out)?;
+        }
+        match self.form {
+            SimulateOutput::Yaml => yaml_item(out, &item)?,
+            _ => {
+                let text = serde_json::to_string_pretty(&item)?;
+                let separator = if self.count == 0 { "\n    " } else { ",\n    " };
+                write!(out, "{separator}{}", text.replace('\n', "\n    "))?;
+            }
+        }
+        self.count += 1;
+        Ok(())
+    }
+
+    fn begin(&self, out: &mut impl Write) -> io::Result<()> {
+        match self.form {
+            SimulateOutput::Yaml => write!(out, "apiVersion: {API_VERSION}\nkind: SchedulingList\nitems:\n"),
+            _ => write!(
+                out,
+                "{{\n  \"apiVersion\": \"{API_VERSION}\",\n  \"kind\": \"SchedulingList\",\n  \"items\": ["
+            ),
+        }
+    }
+
+    /// Writes what comes after the last item.
+    pub(super) fn end(self, out: &mut impl Write) -> io::Result<()> {
+        match (&self.form, self.count) {
+            (SimulateOutput::Yaml, 0) => {
+                write!(
+                    out,
+                    "apiVersion: {API_VERSION}\nkind: SchedulingList\nitems: []\n"
+                )
+            }
+            (SimulateOutput::Yaml, _) => Ok(()),
+            (_, 0) => {
+                self.begin(out)?;
+                out.write_all(b"]\n}\n")
+            }
+            _ => out.write_all(b"\n  ]\n}\n"),
+        }
+    }
+}
+
+/// One element of a YAML list.
+fn yaml_item(out: &mut impl Write, item: &Value) -> io::Result<()> {
+    let text = serde_saphyr::to_string(item).map_err(io::Error::other)?;
+    for (index, line) in text.trim_end().lines().enumerate() {
+        let indent = match (index, line.is_empty()) {
+            (0, _) => "- ",
+            (_, true) => "",
+            (_, false) => "  ",
+        };
+        writeln!(out, "{indent}{line}")?;
+    }
+    Ok(())
+}

@@ -1,0 +1,326 @@
+//! `-o table`: one block per demand, made to be read: the picked first, then what changes, then the rest with reasons.
+//!
+//! A long fleet is cut: after [`SHOWN`] clusters that were not picked the others are counted by reason. JSON and YAML
+//! have them all.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::{self, Write};
+
+use anstyle::Style;
+use dialect_contract::{Action, BindingChange, Decision, Inventory, Outcome, Write as Planned, names};
+use engine::simulate::Decided;
+
+use crate::terminal::{self, Cell};
+
+/// How many clusters that are not picked are shown one by one.
+const SHOWN: usize = 20;
+
+const HEADINGS: [&str; 5] = ["  CLUSTER", "RANK", "SCORE", "RESULT", "REASON"];
+
+/// Tables in the making, and what to say at their end.
+#[derive(Default)]
+pub(super) struct Tables {
+    outcomes: BTreeMap<&'static str, usize>,
+}
+
+impl Tables {
+    /// Writes the block of one demand.
+    pub(super) fn write(&mut self, out: &mut impl Write, decided: &Decided<'_>) -> io::Result<()> {
+        if !self.outcomes.is_empty() {
+            writeln!(out)?;
+        }
+        let decision = decided.decision;
+        *self.outcomes.entry(decision.outcome.as_str()).or_default() += 1;
+        let inventory = &*decided.snapshot.inventory;
+        writeln!(out, "{}", headline(decided))?;
+        writeln!(out, "  {}", inventory.message(decision))?;
+        let rows = Rows::of(inventory, decision);
+        if !rows.rows.is_empty() {
+            write!(out, "{}", terminal::styled_table(&HEADINGS, &rows.rows))?;
+        }
+        for line in rows.cut {
+            writeln!(out, "  {}", terminal::dim(&line))?;
+        }
+        for planned in inventory.writes(decision) {
+            writeln!(out, "  {}", terminal::dim(&write_line(&planned)))?;
+        }
+        Ok(())
+    }
+
+    /// Writes the summary of all.
+    pub(super) fn end(self, out: &mut impl Write) -> io::Result<()> {
+        let count: usize = self.outcomes.values().sum();
+        if count == 0 {
+            return writeln!(out, "Nothing here wants a place.");
+        }
+        let parts: Vec<String> = self
+            .outcomes
+            .iter()
+            .map(|(outcome, count)| format!("{count} {outcome}"))
+            .collect();
+        let noun = if count == 1 { "object" } else { "objects" };
+        writeln!(
+            out,
+            "\n{}",
+            terminal::heading(&format!("{count} {noun}: {}", parts.join(", ")))
+        )
+    }
+}
+
+fn headline(decided: &Decided<'_>) -> String {
+    let dialect = &*decided.snapshot.dialect;
+    let decision = decided.decision;
+    let (namespace, _) = names::place(dialect, &decision.demand);
+    let name = &decision.demand.name;
+    let full = if namespace.is_empty() || decision.demand.namespace.is_empty() {
+        name.to_string()
+    } else {
+        format!("{namespace}/{name}")
+    };
+    let outcome = decision.outcome.as_str();
+    let outcome = match decision.outcome {
+        Outcome::Scheduled | Outcome::Provision | Outcome::Unchanged => terminal::good(outcome),
+        Outcome::Partial => terminal::warning(outcome),
+        Outcome::Unschedulable | Outcome::Invalid => terminal::bad(outcome),
+        Outcome::Ignored | Outcome::Released => terminal::dim(outcome),
+    };
+    let reason = match decision.reason {
+        reason if reason.is_empty() || reason == decision.outcome.as_str() => String::new(),
+        reason => format!(", {reason}"),
+    };
+    let subject = format!("{} {full}", decided.kind);
+    format!(
+        "{} {}: {outcome}{reason}",
+        terminal::heading(&subject),
+        terminal::dim(&format!("({})", dialect.name()))
+    )
+}
+
+/// `create placementdecisions.cluster.open-cluster-management.io ns/p-decision-1`.
+fn write_line(planned: &Planned) -> String {
+    let key = &planned.key;
+    let mut resource = key.resource.resource.to_owned();
+    if !key.resource.group.is_empty() {
+        resource.push('.');
+        resource.push_str(key.resource.group);
+    }
+    let subresource = match planned.subresource {
+        "" => String::new(),
+        subresource => format!(" ({subresource})"),
+    };
+    let place = if key.namespace.is_empty() {
+        key.name.to_string()
+    } else {
+        format!("{}/{}", key.namespace, key.name)
+    };
+    format!("would {} {resource} {place}{subresource}", planned.verb.as_str())
+}
+
+/// The rows of one demand.
+struct Rows<'a> {
+    inventory: &'a dyn Inventory,
+    decision: &'a Decision,
+    changes: BTreeMap<&'a str, &'a BindingChange>,
+    shown: BTreeSet<u32>,
+    rows: Vec<Vec<Cell>>,
+    /// What is said of the clusters that are not shown.
+    cut: Vec<String>,
+}
+
+impl<'a> Rows<'a> {
+    fn of(inventory: &'a dyn Inventory, decision: &'a Decision) -> Self {
+        let changes = decision.changes.iter();
+        let mut rows = Self {
+            inventory,
+            decision,
+            changes: changes.map(|change| (&*change.cluster_name, change)).collect(),
+            shown: BTreeSet::new(),
+            rows: Vec::new(),
+            cut: Vec::new(),
+        };
+        rows.picked();
+        rows.let_go();
+        rows.not_picked();
+        rows
+    }
+
+    fn picked(&mut self) {
+        for &candidate in &self.decision.solved.picked {
+            let name = self.inventory.cluster_name(candidate);
+            let result = self.result_of(&name).unwrap_or_else(|| "Picked".to_owned());
+            let reasons = self.refusals(candidate);
+            self.row(candidate, Cell::new(result, terminal::GOOD), reasons);
+        }
+        let made = self
+            .decision
+            .changes
+            .iter()
+            .filter(|change| change.action == Action::Create);
+        for change in made {
+            self.rows.push(vec![
+                Cell::plain(format!("  {}", change.cluster_name)),
+                Cell::plain(""),
+                Cell::plain(""),
+                Cell::new(with_states(change), terminal::GOOD),
+                Cell::plain(""),
+            ]);
+        }
+    }
+
+    /// What is unbound, candidate or not.
+    fn let_go(&mut self) {
+        let gone = self
+            .decision
+            .changes
+            .iter()
+            .filter(|change| change.action == Action::Unbind);
+        for change in gone {
+            let result = Cell::new(with_states(change), terminal::WARNING);
+            match self.inventory.candidate(&change.cluster_name) {
+                Some(candidate) => {
+                    let reasons = self.refusals(candidate);
+                    self.row(candidate, result, reasons);
+                }
+                None => self.rows.push(vec![
+                    Cell::plain(format!("  {}", change.cluster_name)),
+                    Cell::plain(""),
+                    Cell::plain(""),
+                    result,
+                    Cell::plain("there is no such cluster any more"),
+                ]),
+            }
+        }
+    }
+
+    /// The feasible that others were better than, then the refused, by name.
+    fn not_picked(&mut self) {
+        let solved = &self.decision.solved;
+        let ranked = solved.ranked.iter().copied();
+        let mut rest: Vec<u32> = ranked
+            .filter(|candidate| !self.shown.contains(candidate))
+            .collect();
+        let mut refused: Vec<u32> = solved
+            .rejections
+            .iter()
+            .map(|rejection| rejection.candidate)
+            .collect();
+        refused.dedup();
+        refused.retain(|candidate| !self.shown.contains(candidate));
+        rest.extend(refused);
+        for &candidate in rest.iter().take(SHOWN) {
+            let mut reasons = self.refusals(candidate);
+            let result = if reasons.is_empty() {
+                let (token, message) = self.inventory.not_picked(self.decision, candidate);
+                reasons.push(format!("{token}: {message}"));
+                Cell::new("NotPicked", terminal::DIM)
+            } else {
+                Cell::new("Refused", terminal::BAD)
+            };
+            self.row(candidate, result, reasons);
+        }
+        for (name, plugin, reason) in &self.decision.unknown {
+            self.rows.push(vec![
+                Cell::plain(format!("  {name}")),
+                Cell::plain(""),
+                Cell::plain(""),
+                Cell::new("Refused", terminal::BAD),
+                Cell::plain(format!("{plugin}/{reason}: there is no cluster \"{name}\"")),
+            ]);
+        }
+        if rest.len() > SHOWN {
+            self.count(&rest[SHOWN..]);
+        }
+    }
+
+    /// Says how many `hidden` clusters there are, by reason.
+    fn count(&mut self, hidden: &[u32]) {
+        let filters = self.inventory.filters();
+        let mut counts: BTreeMap<String, usize> = BTreeMap::new();
+        let mut feasible = 0_usize;
+        // Many candidates share few codes, and making the token of each is the slow part.
+        let mut tokens: BTreeMap<(u16, scheduling::Reason), &'static str> = BTreeMap::new();
+        for &candidate in hidden {
+            let refusals = self.decision.solved.rejections_of(candidate);
+            feasible += usize::from(refusals.is_empty());
+            for refusal in refusals {
+                let token = tokens.entry((refusal.plugin, refusal.reason)).or_insert_with(|| {
+                    let (inventory, decision) = (self.inventory, self.decision);
+                    inventory
+                        .reason(decision, candidate, refusal.plugin, refusal.reason)
+                        .0
+                });
+                let plugin = filters[usize::from(refusal.plugin)];
+                *counts.entry(format!("{plugin}/{token}")).or_default() += 1;
+            }
+        }
+        let mut parts: Vec<String> = Vec::new();
+        if feasible > 0 {
+            parts.push(format!("{feasible} NotPicked"));
+        }
+        parts.extend(
+            counts
+                .into_iter()
+                .map(|(reason, count)| format!("{count} {reason}")),
+        );
+        self.cut
+            .push(format!("… and {} more: {}", hidden.len(), parts.join(", ")));
+    }
+
+    /// `Plugin/Reason: sentence` of every plugin that refuses `candidate`.
+    fn refusals(&self, candidate: u32) -> Vec<String> {
+        let refusals = self.decision.solved.rejections_of(candidate).iter();
+        refusals
+            .map(|refusal| {
+                let (inventory, decision) = (self.inventory, self.decision);
+                let (token, message) = inventory.reason(decision, candidate, refusal.plugin, refusal.reason);
+                format!(
+                    "{}/{token}: {message}",
+                    inventory.filters()[usize::from(refusal.plugin)]
+                )
+            })
+            .collect()
+    }
+
+    /// The change of a cluster, in words.
+    fn result_of(&self, cluster_name: &str) -> Option<String> {
+        self.changes.get(cluster_name).map(|change| with_states(change))
+    }
+
+    /// One line of the cluster, and one more for each further reason.
+    fn row(&mut self, candidate: u32, result: Cell, reasons: Vec<String>) {
+        if !self.shown.insert(candidate) {
+            return;
+        }
+        let number = |number: Option<String>| Cell::plain(number.unwrap_or_default());
+        let rank = self.decision.rank_of(candidate).map(|rank| rank.to_string());
+        let score = self
+            .decision
+            .solved
+            .total_of(candidate)
+            .map(|score| score.to_string());
+        let name = self.inventory.cluster_name(candidate);
+        let mut reasons = reasons.into_iter();
+        self.rows.push(vec![
+            Cell::plain(format!("  {name}")),
+            number(rank),
+            number(score),
+            result,
+            Cell::plain(reasons.next().unwrap_or_default()),
+        ]);
+        let blank = || Cell::new("", Style::new());
+        self.rows
+            .extend(reasons.map(|reason| vec![blank(), blank(), blank(), blank(), Cell::plain(reason)]));
+    }
+}
+
+/// `Bind`, or `Restore Unscheduled→Bound` where the system names its states.
+fn with_states(change: &BindingChange) -> String {
+    let action = change.action.as_str();
+    match (change.from, change.to) {
+        ("", "") => action.to_owned(),
+        (from, to) if from == to => format!("{action} ({to})"),
+        ("", to) => format!("{action} ({to})"),
+        (from, "") => format!("{action} ({from})"),
+        (from, to) => format!("{action} ({from} → {to})"),
+    }
+}

@@ -1,0 +1,91 @@
+//! `--for KIND/[NAMESPACE/]NAME`: one demand by name, with the kind as `kubectl` users write it.
+
+use dialect_contract::{Dialect, names};
+use engine::Simulation;
+use meta::Key;
+
+/// The demand that is asked for.
+pub(super) struct Wanted {
+    dialect: &'static str,
+    demand: Key,
+}
+
+impl Wanted {
+    /// Whether `demand` of `dialect` is it.
+    pub(super) fn is(&self, dialect: &str, demand: &Key) -> bool {
+        self.dialect == dialect && self.demand == *demand
+    }
+}
+
+/// Finds what `text` names. Kinds are taken in any case, singular or plural, with or without their group.
+///
+/// # Errors
+/// How it should be written, or which demands there are.
+pub(super) fn find(simulation: &Simulation, text: &str) -> Result<Wanted, String> {
+    let (kind, namespace, name) = parts(text)?;
+    let demands = simulation.demands();
+    let mut found = demands.iter().filter(|(dialect, demand)| {
+        is_kind(&***dialect, demand, kind)
+            && *demand.name == *name
+            && namespace.is_none_or(|namespace| *demand.namespace == *namespace)
+    });
+    match (found.next(), found.next()) {
+        (Some((dialect, demand)), None) => Ok(Wanted {
+            dialect: dialect.name(),
+            demand: demand.clone(),
+        }),
+        (Some((_, first)), Some((_, second))) => Err(format!(
+            "--for {text}: there are several, such as {first} and {second}: name the namespace, as KIND/NAMESPACE/NAME, or the group, as KIND.GROUP"
+        )),
+        (None, _) => Err(format!(
+            "--for {text}: no such object wants a place here; there are {}",
+            some(&demands)
+        )),
+    }
+}
+
+fn parts(text: &str) -> Result<(&str, Option<&str>, &str), String> {
+    let parts: Vec<&str> = text.split('/').collect();
+    match *parts {
+        [kind, name] if !kind.is_empty() && !name.is_empty() => Ok((kind, None, name)),
+        [kind, namespace, name] if !kind.is_empty() && !name.is_empty() => Ok((kind, Some(namespace), name)),
+        _ => Err(format!(
+            "--for {text:?}: KIND/NAME or KIND/NAMESPACE/NAME is expected"
+        )),
+    }
+}
+
+fn is_kind(dialect: &dyn Dialect, demand: &Key, text: &str) -> bool {
+    let (kind, group) = text
+        .split_once('.')
+        .map_or((text, None), |(kind, group)| (kind, Some(group)));
+    let mut kinds = dialect.demands().iter();
+    kinds.any(|known| {
+        known.resource == demand.resource
+            && (known.kind.eq_ignore_ascii_case(kind) || known.resource.resource.eq_ignore_ascii_case(kind))
+            && group.is_none_or(|group| group == known.resource.group)
+    })
+}
+
+/// How many demands an error names.
+const SHOWN: usize = 10;
+
+fn some(demands: &[(&std::sync::Arc<dyn Dialect>, Key)]) -> String {
+    if demands.is_empty() {
+        return "none".to_owned();
+    }
+    let all = demands.iter().take(SHOWN).map(|(dialect, demand)| {
+        let (namespace, name) = names::place(&***dialect, demand);
+        let place = if namespace.is_empty() {
+            String::new()
+        } else {
+            format!("{namespace}/")
+        };
+        format!("{place}{name}")
+    });
+    let mut text = all.collect::<Vec<_>>().join(", ");
+    if demands.len() > SHOWN {
+        text.push_str(&format!(" and {} more", demands.len() - SHOWN));
+    }
+    text
+}
