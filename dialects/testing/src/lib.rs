@@ -4,6 +4,8 @@
 
 mod foreign;
 pub mod matching;
+pub mod properties;
 pub mod scenario;
 
+pub use properties::{Case, Generator, Later, Property};
 pub use scenario::scenarios;

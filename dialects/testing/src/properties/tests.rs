@@ -1,0 +1,124 @@
+//! The suite on the toy dialect: it passes when nothing is wrong, and each property catches the fault it is about.
+
+use std::sync::Arc;
+
+use dialect_contract::Dialect;
+use meta::Timestamp;
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+use super::toy::Toys;
+use super::{Case, Generator, Later, Property, falsify};
+
+struct Generated(Option<Property>);
+
+fn object(kind: &str, name: &str, spec: &Value) -> Value {
+    let mut value = json!({
+        "apiVersion": "toys.example/v1", "kind": kind, "metadata": {"name": name}, "spec": spec,
+    });
+    if kind != "Crate" {
+        value["metadata"]["namespace"] = json!("ns");
+    }
+    value
+}
+
+fn crates() -> impl Strategy<Value = Vec<Value>> {
+    let one = (prop::bool::weighted(0.8), 0..3i64);
+    prop::collection::btree_map(0..5u8, one, 0..5).prop_map(|crates| {
+        let spec = |(number, (red, capacity))| {
+            let colour = if red { "red" } else { "blue" };
+            object(
+                "Crate",
+                &format!("c{number}"),
+                &json!({"colour": colour, "capacity": capacity}),
+            )
+        };
+        crates.into_iter().map(spec).collect()
+    })
+}
+
+fn toys() -> impl Strategy<Value = Vec<Value>> {
+    prop::collection::btree_map(0..3u8, 1..3u8, 1..3).prop_map(|toys| {
+        let spec = |(number, wanted)| {
+            object(
+                "Toy",
+                &format!("t{number}"),
+                &json!({"colour": "red", "wanted": wanted}),
+            )
+        };
+        toys.into_iter().map(spec).collect()
+    })
+}
+
+fn later() -> impl Strategy<Value = Later> {
+    let name = (0..5u8).prop_map(|number| format!("c{number}"));
+    (name, 0..3i64, 0..4u8).prop_map(|(name, capacity, choice)| match choice {
+        0 => Later::Wait(capacity),
+        1 => Later::Merge(object(
+            "Crate",
+            &name,
+            &json!({"colour": "red", "capacity": capacity}),
+        )),
+        _ => Later::Delete(object("Crate", &name, &json!({}))),
+    })
+}
+
+impl Generator for Generated {
+    fn dialect(&self) -> Arc<dyn Dialect> {
+        Arc::new(Toys(self.0))
+    }
+
+    fn case(&self) -> BoxedStrategy<Case> {
+        let later = prop::collection::vec(later(), 0..4);
+        (crates(), toys(), later)
+            .prop_map(|(crates, toys, later)| Case {
+                infeasible: Some(object("Crate", "b", &json!({"colour": "green", "capacity": 9}))),
+                later,
+                ..Case::new(Timestamp::UNIX_EPOCH, crates.into_iter().chain(toys).collect())
+            })
+            .boxed()
+    }
+}
+
+#[test]
+fn a_faultless_dialect_passes_every_property() {
+    for property in Property::ALL {
+        assert_eq!(falsify(&Generated(None), property), Ok(()));
+    }
+}
+
+#[test]
+fn each_property_catches_its_fault_and_shows_the_case() {
+    for property in Property::ALL {
+        let problem =
+            falsify(&Generated(Some(property)), property).expect_err(&format!("{property:?} holds"));
+        assert!(
+            problem.starts_with(&format!("{property:?} of toy does not hold: ")),
+            "{problem}"
+        );
+        assert!(
+            problem.contains("\n# case\n# at 1970-01-01T00:00:00Z\n---\napiVersion: "),
+            "{problem}"
+        );
+        assert!(problem.contains("kind: Toy"), "{problem}");
+    }
+}
+
+#[test]
+fn a_bad_case_says_what_is_bad_about_it() {
+    struct Bad;
+    impl Generator for Bad {
+        fn dialect(&self) -> Arc<dyn Dialect> {
+            Arc::new(Toys(None))
+        }
+        fn case(&self) -> BoxedStrategy<Case> {
+            let case = Case::new(Timestamp::UNIX_EPOCH, vec![object("Doll", "d", &json!({}))]);
+            Just(case).boxed()
+        }
+    }
+    let problem = falsify(&Bad, Property::SameSeedSameAnswer).unwrap_err();
+    assert!(
+        problem.contains("the dialect does not read the generator's toys.example/v1 Doll"),
+        "{problem}"
+    );
+}
