@@ -26,7 +26,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
-pub use self::groups::placeable;
+pub use self::groups::reach;
 pub use self::options::Options;
 use crate::cli::{KubeconfigArgs, ServeArgs, Storage};
 use crate::clock::SystemClock;
@@ -100,8 +100,8 @@ impl Standalone {
             .await
             .context("making the default namespaces")?;
         let parts = groups::assemble(&store, &clock)?;
-        let placeable = groups::placeable(&parts.dialects);
-        rbac::bootstrap::ensure(&store, &*clock, &placeable)
+        let reach = groups::reach(&parts.dialects);
+        rbac::bootstrap::ensure(&store, &*clock, &reach)
             .await
             .context("making the default roles")?;
         configuration_files::fill(&store, &parts, &options.config, clock.now()).await?;
@@ -129,6 +129,7 @@ impl Standalone {
             certificate,
             chain: chain(&options, &folder, &store, &parts, &clock)?,
             open_routes: axum::Router::new(),
+            open_address: None,
             connections: ConnectionLimits::default(),
             shutdown_delay: options.shutdown_delay,
             drain: DRAIN,

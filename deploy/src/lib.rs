@@ -72,8 +72,8 @@ pub fn manifests(service: &Service) -> Vec<Manifest> {
 /// The cluster roles for Berth's users, the same a standalone server makes at its start.
 #[must_use]
 pub fn cluster_roles() -> Vec<Value> {
-    let placeable = berth::serve::placeable(&dialect_registry::all());
-    berth::rbac::bootstrap::manifests(&placeable)
+    let reach = berth::serve::reach(&dialect_registry::all());
+    berth::rbac::bootstrap::manifests(&reach)
 }
 
 /// The CustomResourceDefinition of SchedulerConfiguration, which behind an aggregator is always the hub's to serve

@@ -20,6 +20,18 @@ const ATTEMPTS: usize = 8;
 const READ: [&str; 3] = ["get", "list", "watch"];
 const WRITE: [&str; 5] = ["create", "delete", "deletecollection", "patch", "update"];
 
+/// What the systems' users work with, as the default roles cover it.
+#[derive(Clone, Debug, Default)]
+pub struct Reach {
+    /// The namespaced resources that systems place: `view` reads them, `edit` writes them.
+    pub placeable: Vec<GroupResource>,
+    /// The cluster-scoped ones: `view` reads them, for whom it is bound everywhere. Writing one places onto a whole
+    /// fleet, which `edit` does not give.
+    pub fleet_wide: Vec<GroupResource>,
+    /// What else users of a system may read (kcp's Locations).
+    pub readable: Vec<GroupResource>,
+}
+
 /// One cluster role of the start.
 struct Bootstrap {
     name: &'static str,
@@ -30,17 +42,12 @@ struct Bootstrap {
     aggregates: Option<&'static str>,
 }
 
-/// Makes the roles and bindings that are missing, and adds to roles the rules a newer version has. `placeable` are the
-/// namespaced resources that systems place, which `view` and `edit` cover.
+/// Makes the roles and bindings that are missing, and adds to roles the rules a newer version has.
 ///
 /// # Errors
 /// When the store refuses.
-pub async fn ensure(
-    store: &Arc<dyn Store>,
-    clock: &dyn Clock,
-    placeable: &[GroupResource],
-) -> Result<(), StoreError> {
-    for role in roles(placeable) {
+pub async fn ensure(store: &Arc<dyn Store>, clock: &dyn Clock, reach: &Reach) -> Result<(), StoreError> {
+    for role in roles(reach) {
         ensure_role(store, clock, &role).await?;
     }
     for (role, groups) in BINDINGS {
@@ -52,10 +59,16 @@ pub async fn ensure(
 
 /// The cluster roles for Berth's users as manifests: names, rules and the labels that aggregate them, without what only
 /// a stored object has (uid, time) and without the marks of the roles a server restores by itself. A hub gets them
-/// applied; a standalone server makes the same ones in [`ensure`], and `placeable` means the same here.
+/// applied; a standalone server makes the same ones in [`ensure`].
 #[must_use]
-pub fn manifests(placeable: &[GroupResource]) -> Vec<Value> {
-    berth_roles(placeable).iter().map(role_manifest).collect()
+pub fn manifests(reach: &Reach) -> Vec<Value> {
+    berth_roles(reach).iter().map(role_manifest).collect()
+}
+
+/// Every cluster role of the start as a manifest.
+#[cfg(test)]
+pub(super) fn all_manifests(reach: &Reach) -> Vec<Value> {
+    roles(reach).iter().map(role_manifest).collect()
 }
 
 const BINDINGS: [(&str, &[&str]); 4] = [
@@ -99,7 +112,7 @@ fn part(name: &'static str, of: &'static str, rules: Vec<Value>) -> Bootstrap {
     }
 }
 
-fn roles(placeable: &[GroupResource]) -> Vec<Bootstrap> {
+fn roles(reach: &Reach) -> Vec<Bootstrap> {
     let mut list = vec![
         plain(
             "cluster-admin",
@@ -143,10 +156,10 @@ fn roles(placeable: &[GroupResource]) -> Vec<Bootstrap> {
         aggregated("edit"),
         aggregated("view"),
         part("system:aggregate-to-admin", "admin", admin_rules()),
-        part("system:aggregate-to-edit", "edit", edit_rules(placeable)),
-        part("system:aggregate-to-view", "view", view_rules(placeable)),
+        part("system:aggregate-to-edit", "edit", edit_rules(&reach.placeable)),
+        part("system:aggregate-to-view", "view", view_rules(reach)),
     ];
-    list.extend(berth_roles(placeable));
+    list.extend(berth_roles(reach));
     list
 }
 
@@ -176,7 +189,7 @@ fn edit_rules(placeable: &[GroupResource]) -> Vec<Value> {
     rules
 }
 
-fn view_rules(placeable: &[GroupResource]) -> Vec<Value> {
+fn view_rules(reach: &Reach) -> Vec<Value> {
     let mut rules = vec![
         rule(
             "",
@@ -185,18 +198,21 @@ fn view_rules(placeable: &[GroupResource]) -> Vec<Value> {
         ),
         rule("events.k8s.io", &["events"], &READ),
     ];
-    for resource in placeable {
+    for resource in reach.placeable.iter().chain(&reach.fleet_wide) {
         let status = format!("{}/status", resource.resource);
         rules.push(rule(resource.group, &[resource.resource, &status], &READ));
+    }
+    for resource in &reach.readable {
+        rules.push(rule(resource.group, &[resource.resource], &READ));
     }
     rules
 }
 
 /// Reading decisions is for every viewer. Why, where to and which targets there are is given one by one.
-fn berth_roles(placeable: &[GroupResource]) -> Vec<Bootstrap> {
+fn berth_roles(reach: &Reach) -> Vec<Bootstrap> {
     let decisions = || rule(BERTH, &["decisions", "clusterdecisions"], &READ);
     let of_placeable = |subresource: &str, verbs: &[&str]| {
-        let rules = placeable.iter().map(|resource| {
+        let rules = reach.placeable.iter().chain(&reach.fleet_wide).map(|resource| {
             rule(
                 resource.group,
                 &[&format!("{}/{subresource}", resource.resource)],

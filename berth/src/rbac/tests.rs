@@ -379,10 +379,17 @@ async fn the_bootstrap_roles_come_once_and_are_completed() {
     let world = World::new();
     let store: Arc<dyn Store> = Arc::clone(&world.store) as Arc<dyn Store>;
     let clock = meta::time::FixedClock(meta::Timestamp::UNIX_EPOCH);
-    let shoots = [GroupResource::new("core.gardener.cloud", "shoots")];
-    bootstrap::ensure(&store, &clock, &shoots).await.unwrap();
+    let reach = bootstrap::Reach {
+        placeable: vec![GroupResource::new("core.gardener.cloud", "shoots")],
+        fleet_wide: vec![GroupResource::new(
+            "placement.kubernetes-fleet.io",
+            "clusterresourceplacements",
+        )],
+        readable: vec![GroupResource::new("scheduling.kcp.dev", "locations")],
+    };
+    bootstrap::ensure(&store, &clock, &reach).await.unwrap();
     let revision = store.revision();
-    bootstrap::ensure(&store, &clock, &shoots).await.unwrap();
+    bootstrap::ensure(&store, &clock, &reach).await.unwrap();
     assert_eq!(store.revision(), revision, "a second start writes nothing");
 
     world.bind("ns", "edit", user());
@@ -408,7 +415,7 @@ async fn the_bootstrap_roles_come_once_and_are_completed() {
     }
     world.role("system:discovery", json!([]));
     assert!(!world.may_visit("/apis"));
-    bootstrap::ensure(&store, &clock, &shoots).await.unwrap();
+    bootstrap::ensure(&store, &clock, &reach).await.unwrap();
     let everyone = UserInfo {
         groups: vec!["system:authenticated".to_owned()],
         ..jane()
@@ -450,4 +457,44 @@ fn garbage_in_the_store_grants_nothing_and_breaks_nothing() {
         json!({"metadata": {"name": "odd"}, "subjects": 5}),
     );
     assert!(world.may("get", "configmaps", "ns") && !world.may("get", "secrets", "ns"));
+}
+
+#[test]
+fn viewers_read_what_is_placed_fleet_wide_and_editors_do_not_write_it() {
+    let fleet_wide = GroupResource::new("placement.kubernetes-fleet.io", "clusterresourceplacements");
+    let locations = GroupResource::new("scheduling.kcp.dev", "locations");
+    let reach = bootstrap::Reach {
+        placeable: Vec::new(),
+        fleet_wide: vec![fleet_wide],
+        readable: vec![locations],
+    };
+    let verbs = |role: &str, resource: &str| -> Vec<String> {
+        let roles = bootstrap::all_manifests(&reach);
+        let role = roles
+            .iter()
+            .find(|found| found["metadata"]["name"] == role)
+            .unwrap();
+        let rules = role["rules"].as_array().unwrap().iter();
+        let of = rules.filter(|rule| {
+            rule["resources"]
+                .as_array()
+                .unwrap()
+                .iter()
+                .any(|have| have == resource)
+        });
+        of.flat_map(|rule| rule["verbs"].as_array().unwrap().clone())
+            .map(|verb| verb.as_str().unwrap().to_owned())
+            .collect()
+    };
+    for resource in ["clusterresourceplacements", "locations"] {
+        assert_eq!(
+            verbs("system:aggregate-to-view", resource),
+            ["get", "list", "watch"]
+        );
+        assert!(verbs("system:aggregate-to-edit", resource).is_empty());
+    }
+    assert_eq!(
+        verbs("berth:explainer", "clusterresourceplacements/scheduling"),
+        ["get"]
+    );
 }

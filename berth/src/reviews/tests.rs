@@ -144,7 +144,9 @@ async fn who_am_i_is_answered() {
 async fn ones_own_rules_are_listed() {
     let store: Arc<dyn storage::Store> = Arc::new(MemoryStore::default());
     let clock = meta::time::FixedClock(Timestamp::UNIX_EPOCH);
-    crate::rbac::bootstrap::ensure(&store, &clock, &[]).await.unwrap();
+    crate::rbac::bootstrap::ensure(&store, &clock, &crate::rbac::bootstrap::Reach::default())
+        .await
+        .unwrap();
     let rules = own::Rules::new(Rbac::new(store));
     let call = Call {
         user: UserInfo {

@@ -9,12 +9,13 @@ use apiserver::registry::Registry;
 use apiserver::{Backing, Group, Resource};
 use dialect_contract::Dialect;
 use engine::Engine;
-use meta::{Clock, GroupResource};
+use meta::Clock;
 use storage::{Source, Store};
 
 use crate::definitions;
 use crate::namespaces::NamespaceLifecycle;
 use crate::protobuf::Protobuf;
+use crate::rbac::bootstrap::Reach;
 use crate::rbac::{EscalationGuard, Rbac};
 use crate::virtual_api::VirtualApi;
 use crate::{configuration, core, reviews};
@@ -73,14 +74,24 @@ pub(super) fn assemble(store: &Arc<dyn Store>, clock: &Arc<dyn Clock>) -> Result
     })
 }
 
-/// The namespaced resources that want a place, which the default `view` and `edit` roles cover.
+/// What the users of `dialects` work with. Kubernetes' own kinds have their rules already.
 #[must_use]
-pub fn placeable(dialects: &[Arc<dyn Dialect>]) -> Vec<GroupResource> {
-    let demands = dialects.iter().flat_map(|dialect| dialect.demands());
-    demands
-        .filter(|demand| demand.namespaced)
-        .map(|demand| demand.resource)
-        .collect()
+pub fn reach(dialects: &[Arc<dyn Dialect>]) -> Reach {
+    let demands = |namespaced: bool| {
+        let all = dialects.iter().flat_map(|dialect| dialect.demands());
+        all.filter(|demand| demand.namespaced == namespaced && !demand.resource.group.is_empty())
+            .map(|demand| demand.resource)
+            .collect()
+    };
+    Reach {
+        placeable: demands(true),
+        fleet_wide: demands(false),
+        readable: dialects
+            .iter()
+            .flat_map(|dialect| dialect.readable())
+            .copied()
+            .collect(),
+    }
 }
 
 fn admission(source: &Arc<dyn Source>, rbac: &Arc<Rbac>, dialects: &[Arc<dyn Dialect>]) -> Chain {

@@ -37,6 +37,11 @@ pub trait Dialect: Send + Sync + 'static {
     /// The kinds that want a place.
     fn demands(&self) -> &'static [DemandKind];
 
+    /// What else of its kinds the system shows to ordinary users, to read.
+    fn readable(&self) -> &'static [GroupResource] {
+        &[]
+    }
+
     /// The resource of the cluster-like objects.
     fn target(&self) -> GroupResource;
 
