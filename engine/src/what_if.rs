@@ -86,6 +86,12 @@ impl Catalog {
                 now,
             };
             kind.prepare(&write, &mut value);
+            // What preparing filled in is no change of the object.
+            let old = value.clone();
+            let write = kind::Write {
+                old: Some(&old),
+                ..write
+            };
             errors = kind.validate(&write, &value);
             let name = value["metadata"]["name"].as_str().unwrap_or_default();
             if let Err(problem) = kind.validate_name(name) {
