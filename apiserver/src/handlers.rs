@@ -227,6 +227,7 @@ impl<'a> Cx<'a> {
             now: self.request.now,
             dry_run,
             warnings: &self.request.warnings,
+            annotations: &self.request.annotations,
         }
     }
 

@@ -51,7 +51,7 @@ pub use chain::{ChainConfig, Limits};
 pub use context::{Api, Authorized, RequestCx};
 pub use decode::BodyDecoder;
 pub use handlers::ApiState;
-pub use registry::{InternalWrite, Registry};
+pub use registry::{AfterCreate, Created, InternalWrite, Registry};
 pub use request_info::{Query, RequestInfo};
 pub use resource::{Backing, Computed, Group, Resource, Subresource, SubresourceHandler};
 pub use serve::{BindError, ConnectionLimits, Running, Server, ServerConfig};

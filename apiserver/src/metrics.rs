@@ -2,6 +2,7 @@
 //!
 //! Resource labels come from the routes of the API alone, so requests to made-up paths add no series (probe 45).
 
+mod admission;
 mod labels;
 mod objects;
 mod process;
@@ -17,6 +18,7 @@ use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::{Histogram, exponential_buckets, linear_buckets};
 use prometheus_client::registry::Registry;
 
+pub use self::admission::AdmissionMetrics;
 pub(crate) use self::labels::Labels;
 use self::labels::{Outcome, Place, Sent, Termination, WatchList, Watched};
 use self::unsuffixed::Unsuffixed;

@@ -14,10 +14,12 @@ mod write;
 use std::sync::{Arc, OnceLock};
 
 use admission::{Chain, UserInfo};
-use meta::{Clock, GroupResource, Key, Object, Status};
+use async_trait::async_trait;
+use meta::{Clock, GroupResource, Key, Object, Status, Timestamp};
 use serde_json::Value;
 use storage::{At, Collection, Guard};
 
+use crate::call::Warnings;
 use crate::errors;
 use crate::resource::Group;
 
@@ -32,11 +34,36 @@ pub(crate) use write::Target;
 /// conflict means that another write went through, so this is bounded by how many writes may be in flight (200).
 pub(crate) const CONFLICT_ATTEMPTS: usize = 256;
 
+/// An object that a client has just made.
+#[derive(Clone)]
+pub struct Created {
+    /// The resource the client named.
+    pub resource: GroupResource,
+    /// The object as stored, or as it would have been.
+    pub object: Arc<Object>,
+    /// Who made it.
+    pub user: UserInfo,
+    /// The instant of the request.
+    pub now: Timestamp,
+    /// Whether nothing was stored.
+    pub dry_run: bool,
+    /// Texts for the client.
+    pub warnings: Warnings,
+}
+
+/// What the program does about a new object before the client hears of it.
+#[async_trait]
+pub trait AfterCreate: Send + Sync + 'static {
+    /// Gives the object to answer with. The create itself has happened, so what goes wrong here is a warning.
+    async fn created(&self, created: Created) -> Arc<Object>;
+}
+
 /// What is served and how it is written. Made before the groups are, since their handlers may write through it.
 pub struct Registry {
     chain: Chain,
     clock: Arc<dyn Clock>,
     index: OnceLock<Index>,
+    after_create: OnceLock<Arc<dyn AfterCreate>>,
 }
 
 impl Registry {
@@ -47,6 +74,7 @@ impl Registry {
             chain,
             clock,
             index: OnceLock::new(),
+            after_create: OnceLock::new(),
         })
     }
 
@@ -59,6 +87,37 @@ impl Registry {
         self.index
             .set(index)
             .map_err(|_| "groups are installed already".to_owned())
+    }
+
+    /// Sets what is done after each create that a client asks for, once.
+    ///
+    /// # Errors
+    /// A sentence when it is set already.
+    pub fn after_create(&self, hook: Arc<dyn AfterCreate>) -> Result<(), String> {
+        self.after_create
+            .set(hook)
+            .map_err(|_| "what follows a create is set already".to_owned())
+    }
+
+    /// The object to answer a create with, which made `object`.
+    pub(crate) async fn created(
+        &self,
+        served: &Served,
+        actor: Actor<'_>,
+        object: Arc<Object>,
+    ) -> Arc<Object> {
+        let Some(hook) = self.after_create.get() else {
+            return object;
+        };
+        let created = Created {
+            resource: served.name,
+            object,
+            user: actor.user.clone(),
+            now: actor.now,
+            dry_run: actor.dry_run,
+            warnings: actor.warnings.clone(),
+        };
+        hook.created(created).await
     }
 
     /// What is served; nothing before [`Registry::install`].

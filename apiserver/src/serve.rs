@@ -68,6 +68,8 @@ pub struct ServerConfig {
     pub chain: ChainConfig,
     /// Routes of the program's own that do without authentication (`/admission/…`). They are in front of the API.
     pub open_routes: Router,
+    /// Where to serve `open_routes` instead, and nothing but them.
+    pub open_address: Option<SocketAddr>,
     /// Bounds on connections.
     pub connections: ConnectionLimits,
     /// How long to go on serving, unready, after being told to stop.
@@ -98,13 +100,17 @@ pub enum BindError {
 /// A server whose port is open but whose requests are not answered yet.
 pub struct Server {
     address: SocketAddr,
+    open_address: Option<SocketAddr>,
     listener: TcpListener,
+    open_listener: Option<TcpListener>,
     serving: Serving,
 }
 
 struct Serving {
     acceptor: TlsAcceptor,
     endpoint: Arc<connection::Endpoint>,
+    /// What is behind the listener of the open routes, where they have one of their own.
+    open_endpoint: Arc<connection::Endpoint>,
     health: Arc<Health>,
     audit: Option<Audit>,
     shutdown_delay: Duration,
@@ -133,16 +139,24 @@ impl Server {
         let audit = config.chain.audit.clone();
         let metrics = config.chain.metrics.clone();
         let chain = Arc::new(Chain::new(config.chain, closing.clone())?);
-        let failed = |problem| BindError::Listen {
-            address: config.address,
-            problem,
+        let (listener, address) = listen(config.address).await?;
+        let (open_listener, open_address) = match config.open_address {
+            Some(address) => {
+                let (listener, address) = listen(address).await?;
+                (Some(listener), Some(address))
+            }
+            None => (None, None),
         };
-        let listener = TcpListener::bind(config.address).await.map_err(failed)?;
-        let address = listener.local_addr().map_err(failed)?;
-        let endpoint = connection::Endpoint::new(chain, &config.open_routes, config.connections, metrics);
+        let (inside, apart) = if open_address.is_some() {
+            (Router::new(), config.open_routes)
+        } else {
+            (config.open_routes, Router::new())
+        };
+        let limits = config.connections;
         let serving = Serving {
             acceptor: TlsAcceptor::from(Arc::new(tls)),
-            endpoint: Arc::new(endpoint),
+            endpoint: Arc::new(connection::Endpoint::new(&chain, inside, limits, metrics.clone())),
+            open_endpoint: Arc::new(connection::Endpoint::only_open(&chain, apart, limits, metrics)),
             health,
             audit,
             shutdown_delay: config.shutdown_delay,
@@ -151,9 +165,17 @@ impl Server {
         };
         Ok(Self {
             address,
+            open_address,
             listener,
+            open_listener,
             serving,
         })
+    }
+
+    /// Where the open routes are served, if not where the rest is.
+    #[must_use]
+    pub fn open_address(&self) -> Option<SocketAddr> {
+        self.open_address
     }
 
     /// Where it listens, with the port that was picked.
@@ -166,7 +188,7 @@ impl Server {
     #[must_use]
     pub fn start(self) -> Running {
         let stop = CancellationToken::new();
-        let task = tokio::spawn(self.serving.run(self.listener, stop.clone()));
+        let task = tokio::spawn(self.serving.run(self.listener, self.open_listener, stop.clone()));
         Running {
             address: self.address,
             stop,
@@ -201,7 +223,7 @@ impl Running {
 }
 
 impl Serving {
-    async fn run(self, listener: TcpListener, stop: CancellationToken) {
+    async fn run(self, listener: TcpListener, open_listener: Option<TcpListener>, stop: CancellationToken) {
         let connections = TaskTracker::new();
         // Told to finish what they have begun; then, if they do not, cut off.
         let finish = CancellationToken::new();
@@ -209,13 +231,14 @@ impl Serving {
         let red = self.announced(&stop);
         tokio::pin!(red);
         loop {
-            let accepted = tokio::select! {
+            let (accepted, endpoint) = tokio::select! {
                 () = &mut red => break,
-                accepted = listener.accept() => accepted,
+                accepted = listener.accept() => (accepted, &self.endpoint),
+                accepted = accept(open_listener.as_ref()) => (accepted, &self.open_endpoint),
             };
             match accepted {
                 Ok((stream, peer)) => {
-                    let served = self.serve(stream, peer, finish.clone());
+                    let served = self.serve(endpoint, stream, peer, finish.clone());
                     let cut = cut.clone();
                     connections.spawn(async move {
                         // A connection that is cut off is simply dropped.
@@ -225,7 +248,7 @@ impl Serving {
                 Err(problem) => back_off(&problem).await,
             }
         }
-        drop(listener);
+        drop((listener, open_listener));
         finish.cancel();
         self.closing.cancel();
         connections.close();
@@ -255,11 +278,27 @@ impl Serving {
 
     fn serve(
         &self,
+        endpoint: &Arc<connection::Endpoint>,
         stream: TcpStream,
         peer: SocketAddr,
         finish: CancellationToken,
     ) -> impl Future<Output = ()> + Send + 'static {
-        connection::serve(self.endpoint.clone(), self.acceptor.clone(), stream, peer, finish)
+        connection::serve(endpoint.clone(), self.acceptor.clone(), stream, peer, finish)
+    }
+}
+
+async fn listen(address: SocketAddr) -> Result<(TcpListener, SocketAddr), BindError> {
+    let failed = |problem| BindError::Listen { address, problem };
+    let listener = TcpListener::bind(address).await.map_err(failed)?;
+    let bound = listener.local_addr().map_err(failed)?;
+    Ok((listener, bound))
+}
+
+/// The next connection; never one where there is no listener.
+async fn accept(listener: Option<&TcpListener>) -> io::Result<(TcpStream, SocketAddr)> {
+    match listener {
+        Some(listener) => listener.accept().await,
+        None => std::future::pending().await,
     }
 }
 

@@ -7,7 +7,7 @@ use arc_swap::ArcSwapOption;
 use meta::Timestamp;
 use rustls::pki_types::CertificateDer;
 
-use super::trust::TrustState;
+use super::trust::{CaPool, TrustState};
 use super::x509::{self, Identity};
 
 /// One client connection. Certificates are verified at its first request and again only when the trusted CAs change or
@@ -17,6 +17,14 @@ pub struct Connection {
     peer: SocketAddr,
     certificates: Vec<CertificateDer<'static>>,
     verdict: ArcSwapOption<Verdict>,
+    /// Whether they chain to the CA that the program's own routes demand.
+    membership: ArcSwapOption<Membership>,
+}
+
+#[derive(Debug)]
+struct Membership {
+    recheck: i64,
+    result: Result<(), String>,
 }
 
 /// What the peer's certificates are good for.
@@ -39,6 +47,7 @@ impl Connection {
             peer,
             certificates,
             verdict: ArcSwapOption::empty(),
+            membership: ArcSwapOption::empty(),
         }
     }
 
@@ -46,6 +55,29 @@ impl Connection {
     #[must_use]
     pub fn peer(&self) -> SocketAddr {
         self.peer
+    }
+
+    /// Whether the peer showed a client certificate of `ca`, which must be the same at each call: for routes of the
+    /// program's own that do without authentication.
+    ///
+    /// # Errors
+    /// Why not.
+    pub fn certified_by(&self, ca: &CaPool, now: Timestamp) -> Result<(), String> {
+        let Some((leaf, intermediates)) = self.certificates.split_first() else {
+            return Err("a client certificate is required".to_owned());
+        };
+        let seconds = now.as_second();
+        if let Some(known) = self.membership.load_full()
+            && seconds < known.recheck
+        {
+            return known.result.clone();
+        }
+        let result = x509::verify_chain(leaf, intermediates, ca, seconds);
+        self.membership.store(Some(Arc::new(Membership {
+            recheck: x509::next_validity_change(&self.certificates, seconds),
+            result: result.clone(),
+        })));
+        result
     }
 
     /// What the peer's certificates are good for under `trust`; `None` when it showed none.

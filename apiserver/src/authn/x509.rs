@@ -94,7 +94,8 @@ pub(crate) fn next_validity_change(certificates: &[CertificateDer<'_>], now: i64
         .unwrap_or(i64::MAX)
 }
 
-fn verify_chain(
+/// Checks that the certificate chains to `ca` and is for clients.
+pub(crate) fn verify_chain(
     leaf: &CertificateDer<'_>,
     intermediates: &[CertificateDer<'_>],
     ca: &CaPool,

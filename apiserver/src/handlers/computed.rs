@@ -83,6 +83,7 @@ pub(super) async fn create(cx: &Cx<'_>) -> Result<Response<Body>, Status> {
         namespace: cx.namespace,
         name: &name,
     };
+    writing.ready().await?;
     let value = writing.answer(value)?;
     let reply = handler(cx)?.create(&cx.call(options.dry_run), value).await?;
     cx.reply(accepted, StatusCode::CREATED, &reply)

@@ -12,12 +12,10 @@ pub(super) async fn handle(cx: &Cx<'_>) -> Result<Response<Body>, Status> {
     let accepted = cx.negotiate(Answer::Object)?;
     let options = WriteOptions::parse(&cx.request.info.query, "CreateOptions")?;
     let schema = cx.served.kind().schema(cx.served.version);
-    let value = cx.read_body(cx.expected(), Some(schema), options)?;
+    let body = || cx.read_body(cx.expected(), Some(schema), options);
     let actor = cx.actor(options.dry_run);
-    let object = cx
-        .state
-        .registry
-        .create(cx.served, actor, cx.namespace, value)
-        .await?;
+    let registry = &cx.state.registry;
+    let object = registry.create(cx.served, actor, cx.namespace, body).await?;
+    let object = registry.created(cx.served, actor, object).await;
     cx.object(accepted, StatusCode::CREATED, &object)
 }

@@ -1,5 +1,6 @@
 //! Subresources: `status`, which every stored kind with a status has, and those the program answers.
 
+use admission::{Operation, Request};
 use axum::body::Body;
 use http::{Response, StatusCode};
 use meta::{Schema, Status};
@@ -66,11 +67,11 @@ impl<'a> Custom<'a> {
         let (code, reply) = match verb {
             "get" => (StatusCode::OK, handler.get(&self.cx.call(false)).await?),
             "create" => {
-                let (call, body) = self.body("CreateOptions")?;
+                let (call, body) = self.body(Operation::Create, "CreateOptions").await?;
                 (StatusCode::CREATED, handler.create(&call, body).await?)
             }
             "update" => {
-                let (call, body) = self.body("UpdateOptions")?;
+                let (call, body) = self.body(Operation::Update, "UpdateOptions").await?;
                 self.cx.check_name(&body)?;
                 (StatusCode::OK, handler.update(&call, body).await?)
             }
@@ -95,7 +96,7 @@ impl<'a> Custom<'a> {
         self.subresource.schema.as_deref().or_else(own)
     }
 
-    fn body(&self, options: &str) -> Result<(Call, Value), Status> {
+    async fn body(&self, operation: Operation, options: &str) -> Result<(Call, Value), Status> {
         let options = WriteOptions::parse(&self.cx.request.info.query, options)?;
         let mut value = self.cx.read_body(self.expected(), self.schema(), options)?;
         if text(&value, "name").is_empty() {
@@ -105,8 +106,41 @@ impl<'a> Custom<'a> {
         if !self.cx.namespace.is_empty() {
             metadata(&mut value).insert("namespace".to_owned(), self.cx.namespace.into());
         }
-        let value = self.judge(value)?;
+        let value = self.admit(operation, options.dry_run, value).await?;
         Ok((self.cx.call(options.dry_run), value))
+    }
+
+    /// Admission and validation of a body by its own schema. One of the resource's kind goes through both when it is
+    /// written.
+    async fn admit(&self, operation: Operation, dry_run: bool, mut value: Value) -> Result<Value, Status> {
+        if self.subresource.schema.is_none() {
+            return Ok(value);
+        }
+        let cx = self.cx;
+        let request = Request {
+            operation: if self.subresource.name == "proxy" {
+                Operation::Connect
+            } else {
+                operation
+            },
+            resource: cx.served.name,
+            kind: self.subresource.kind,
+            subresource: self.subresource.name,
+            namespace: cx.namespace,
+            name: cx.name,
+            user: &cx.request.user,
+            old: None,
+            dry_run,
+        };
+        let chain = cx.state.registry.chain();
+        chain.ready(&request).await?;
+        let mut texts = Vec::new();
+        let result = chain
+            .mutate(&request, &mut value, &mut texts)
+            .and_then(|()| self.judge(value))
+            .and_then(|value| chain.validate(&request, Some(&value), &mut texts).map(|()| value));
+        texts.into_iter().for_each(|text| cx.request.warnings.add(text));
+        result
     }
 
     /// Defaults and validates a body by its own schema. One of the resource's kind is judged when it is written.

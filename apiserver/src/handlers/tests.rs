@@ -1,5 +1,6 @@
 //! The API as requests see it: toy kinds over a store in memory, a projection and a handler.
 
+mod admitted;
 mod deletes;
 mod fuzz;
 mod inside;
@@ -83,7 +84,13 @@ impl Client {
 
     pub(super) fn with_limits(limits: storage::Limits) -> Self {
         let toys = toys::Toys::new(limits);
-        let registry = Registry::new(toys.chain(), testing::clock());
+        let chain = toys.chain();
+        Self::over(toys, chain)
+    }
+
+    /// The toys behind another chain.
+    pub(super) fn over(toys: toys::Toys, chain: Chain) -> Self {
+        let registry = Registry::new(chain, testing::clock());
         registry.install(&toys.groups(&registry)).unwrap();
         let api = ApiState::over(registry).with_decoder(Arc::new(toys::Reversed));
         Self {

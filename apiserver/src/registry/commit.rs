@@ -5,14 +5,15 @@ use std::sync::Arc;
 
 use admission::UserInfo;
 use meta::kind::Operation;
-use meta::{Draft, Key, Object, Revision, Status};
+use meta::{Key, Object, Revision, Status};
 use serde_json::Value;
 use storage::{At, Expect, Guard, Step, Store, StoreError, Verb};
 
 use crate::call::Warnings;
+use crate::context::Annotations;
 use crate::errors;
 use crate::registry::delete::pending_state;
-use crate::registry::prepare::{self, Actor, Writing};
+use crate::registry::prepare::{self, Actor, Settled, Writing};
 use crate::registry::write::{Next, Target};
 use crate::registry::{CONFLICT_ATTEMPTS, Registry, Served, system};
 
@@ -64,7 +65,7 @@ impl Registry {
                 return Ok(plan.results);
             }
             if let Some(first) = plan.steps.first_mut() {
-                first.guards.clone_from(&guards);
+                first.guards.extend_from_slice(&guards);
             }
             match store.apply(std::mem::take(&mut plan.steps)).await {
                 Ok(applied) => return Ok(plan.outcome(applied)),
@@ -79,12 +80,13 @@ impl Registry {
     }
 
     async fn plan(&self, user: &UserInfo, writes: &[InternalWrite], dry_run: bool) -> Result<Plan, Status> {
-        let warnings = Warnings::default();
+        let (warnings, annotations) = (Warnings::default(), Annotations::default());
         let actor = Actor {
             user,
             now: self.clock().now(),
             dry_run,
             warnings: &warnings,
+            annotations: &annotations,
         };
         let mut plan = Plan::default();
         for write in writes {
@@ -102,13 +104,21 @@ impl Registry {
                 name: &write.key.name,
             };
             match write.verb {
-                Verb::Create => self.plan_create(&mut plan, target, actor, write)?,
+                Verb::Create => self.plan_create(&mut plan, target, actor, write).await?,
                 Verb::Update => self.plan_update(&mut plan, target, actor, write).await?,
                 Verb::Delete => self.plan_delete(&mut plan, target, actor, write).await?,
             }
         }
         for warning in warnings.take() {
             tracing::debug!(user = user.name, warning, "a write in the process drew a warning");
+        }
+        for (key, value) in annotations.all() {
+            tracing::debug!(
+                user = user.name,
+                key,
+                value,
+                "a write in the process was annotated"
+            );
         }
         Ok(plan)
     }
@@ -125,7 +135,7 @@ impl Registry {
         }
     }
 
-    fn plan_create(
+    async fn plan_create(
         &self,
         plan: &mut Plan,
         target: Target<'_>,
@@ -149,16 +159,17 @@ impl Registry {
             namespace,
             name,
         };
-        let draft = prepare::draft(served, &writing.create(value)?)?;
-        let revision = target.store()?.revision();
-        plan.add(
-            target.key(),
-            write.subresource,
-            Verb::Create,
-            Some(draft),
-            Expect::Absent,
-            revision,
-        );
+        writing.ready().await?;
+        let Settled { value, guards } = writing.create(value)?;
+        let step = Step {
+            verb: Verb::Create,
+            key: target.key(),
+            subresource: write.subresource,
+            object: Some(prepare::draft(served, &value)?),
+            expect: Expect::Absent,
+            guards,
+        };
+        plan.add(step, target.store()?.revision());
         Ok(())
     }
 
@@ -176,19 +187,20 @@ impl Registry {
         };
         let mut value = write.object.clone();
         system::drop_nulls(&mut value);
-        let next = self.next_state(target, actor, operation, value, &current)?;
-        let (verb, draft) = match next {
+        let (next, guards) = self.next_state(target, actor, operation, value, &current).await?;
+        let (verb, object) = match next {
             Next::Stays(draft) => (Verb::Update, Some(draft)),
             Next::Goes(_) => (Verb::Delete, None),
         };
-        plan.add(
-            target.key(),
-            write.subresource,
+        let step = Step {
             verb,
-            draft,
+            key: target.key(),
+            subresource: write.subresource,
+            object,
             expect,
-            current.revision(),
-        );
+            guards,
+        };
+        plan.add(step, current.revision());
         if verb == Verb::Delete {
             plan.results.push(current);
         }
@@ -203,7 +215,7 @@ impl Registry {
         write: &InternalWrite,
     ) -> Result<(), Status> {
         let (current, expect) = plan.current(target, write).await?;
-        prepare::admit_delete(self.chain(), target.served, &actor, &current)?;
+        let guards = prepare::admit_delete(self.chain(), target.served, &actor, &current).await?;
         let pending = pending_state(target.served, &actor, None, &current);
         let draft = pending
             .map(|value| prepare::draft(target.served, &value))
@@ -213,7 +225,15 @@ impl Registry {
         } else {
             Verb::Delete
         };
-        plan.add(target.key(), "", verb, draft, expect, current.revision());
+        let step = Step {
+            verb,
+            key: target.key(),
+            subresource: "",
+            object: draft,
+            expect,
+            guards,
+        };
+        plan.add(step, current.revision());
         if verb == Verb::Delete {
             plan.results.push(current);
         }
@@ -287,26 +307,12 @@ impl Plan {
         }
     }
 
-    fn add(
-        &mut self,
-        key: Key,
-        subresource: &'static str,
-        verb: Verb,
-        draft: Option<Draft>,
-        expect: Expect,
-        revision: Revision,
-    ) {
-        let after = draft.as_ref().map(|draft| Arc::new(draft.at(revision)));
+    /// Adds a step, which for the writes after it leaves its object as of `revision`.
+    fn add(&mut self, step: Step, revision: Revision) {
+        let after = step.object.as_ref().map(|draft| Arc::new(draft.at(revision)));
         self.results.extend(after.clone());
-        self.written.insert(key.clone(), after);
-        self.steps.push(Step {
-            verb,
-            key,
-            subresource,
-            object: draft,
-            expect,
-            guards: Vec::new(),
-        });
+        self.written.insert(step.key.clone(), after);
+        self.steps.push(step);
     }
 
     fn outcome(self, applied: Vec<storage::Applied>) -> Vec<Arc<Object>> {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use meta::{Object, Status, time};
 use serde_json::Value;
-use storage::{Expect, Step, StoreError, Verb};
+use storage::{Expect, Guard, Step, StoreError, Verb};
 
 use crate::errors;
 use crate::options::{DeleteOptions, Propagation};
@@ -47,11 +47,11 @@ impl Registry {
         loop {
             let current = target.current().await?;
             options.check_preconditions(target.served.name, &current)?;
-            prepare::admit_delete(self.chain(), target.served, &actor, &current)?;
+            let guards = prepare::admit_delete(self.chain(), target.served, &actor, &current).await?;
             let pending = pending_state(target.served, &actor, options.propagation, &current);
-            match settle(target, actor, &current, pending).await? {
+            match settle(target, actor, &current, pending, guards).await? {
                 // A precondition on the resource version is found broken at the next turn.
-                Err(StoreError::Conflict { .. }) if attempt < CONFLICT_ATTEMPTS => attempt += 1,
+                Err(error) if prepare::is_moved(&error) && attempt < CONFLICT_ATTEMPTS => attempt += 1,
                 result => return result.map_err(|error| errors::of_store(error, target.served)),
             }
         }
@@ -104,6 +104,7 @@ async fn settle(
     actor: Actor<'_>,
     current: &Arc<Object>,
     pending: Option<Value>,
+    guards: Vec<Guard>,
 ) -> Result<Result<Deleted, StoreError>, Status> {
     let store = target.store()?;
     let draft = pending
@@ -126,7 +127,7 @@ async fn settle(
         subresource: "",
         object: draft,
         expect: Expect::At(current.revision()),
-        guards: Vec::new(),
+        guards,
     };
     let result = apply_one(store, step).await;
     Ok(result.map(|object| {

@@ -3,10 +3,12 @@
 
 use admission::{Chain, Operation as Admitted, Request, UserInfo};
 use meta::kind::{Operation, Write};
-use meta::{Draft, FieldError, Object, Status, Timestamp};
+use meta::{Draft, FieldError, Object, Revision, Status, Timestamp};
 use serde_json::Value;
+use storage::{Guard, StoreError};
 
 use crate::call::Warnings;
+use crate::context::Annotations;
 use crate::registry::{Served, system};
 use crate::validation;
 
@@ -21,6 +23,18 @@ pub(crate) struct Actor<'a> {
     pub(crate) dry_run: bool,
     /// Texts for the client.
     pub(crate) warnings: &'a Warnings,
+    /// Texts for the audit log.
+    pub(crate) annotations: &'a Annotations,
+}
+
+/// The domain of the audit annotations that plugins make.
+const ANNOTATIONS: &str = "admission.berth.dev/";
+
+/// An object that passed admission and validation.
+pub(crate) struct Settled {
+    pub(crate) value: Value,
+    /// What must still be true when it is stored.
+    pub(crate) guards: Vec<Guard>,
 }
 
 /// A write on its way from the body to the store.
@@ -35,15 +49,20 @@ pub(crate) struct Writing<'a> {
 }
 
 impl Writing<'_> {
+    /// Waits until admission knows what it needs.
+    pub(crate) async fn ready(&self) -> Result<(), Status> {
+        self.chain.ready(&self.request(None)).await
+    }
+
     /// A new object: `value` as decoded, in the served version, its name given or generated already.
-    pub(crate) fn create(&self, mut value: Value) -> Result<Value, Status> {
+    pub(crate) fn create(&self, mut value: Value) -> Result<Settled, Status> {
         self.to_stored(&mut value);
         system::on_create(&mut value, self.served, self.namespace, self.actor.now);
         self.settle(value, None)
     }
 
     /// The next state of `old`: `value` as decoded, in the served version.
-    pub(crate) fn update(&self, mut value: Value, old: &Object) -> Result<Value, Status> {
+    pub(crate) fn update(&self, mut value: Value, old: &Object) -> Result<Settled, Status> {
         self.to_stored(&mut value);
         let old = old.value();
         let value = self.confine(value, old);
@@ -79,6 +98,7 @@ impl Writing<'_> {
         errors.extend(kind.validate(&write, &value));
         self.refuse(errors, &value)?;
         self.with_warnings(|warnings| self.chain.validate(&request, Some(&value), warnings))?;
+        annotate(self.chain, &self.actor, &request, Some(&value));
         Ok(value)
     }
 
@@ -89,7 +109,7 @@ impl Writing<'_> {
         value["kind"] = served.info().kind.into();
     }
 
-    fn settle(&self, mut value: Value, old: Option<&Value>) -> Result<Value, Status> {
+    fn settle(&self, mut value: Value, old: Option<&Value>) -> Result<Settled, Status> {
         let request = self.request(old);
         self.with_warnings(|warnings| self.chain.mutate(&request, &mut value, warnings))?;
         if let Some(old) = old {
@@ -115,7 +135,9 @@ impl Writing<'_> {
         errors.extend(kind.validate(&write, &value));
         self.refuse(errors, &value)?;
         self.with_warnings(|warnings| self.chain.validate(&request, Some(&value), warnings))?;
-        Ok(value)
+        annotate(self.chain, &self.actor, &request, Some(&value));
+        let guards = guards(self.chain, &request, Some(&value));
+        Ok(Settled { value, guards })
     }
 
     fn refuse(&self, errors: Vec<FieldError>, value: &Value) -> Result<(), Status> {
@@ -158,13 +180,13 @@ impl Writing<'_> {
     }
 }
 
-/// Whether `chain` lets `actor` delete `old`.
-pub(crate) fn admit_delete(
+/// Whether `chain` lets `actor` delete `old`, and what must still be true when it is done.
+pub(crate) async fn admit_delete(
     chain: &Chain,
     served: &Served,
     actor: &Actor<'_>,
     old: &Object,
-) -> Result<(), Status> {
+) -> Result<Vec<Guard>, Status> {
     let request = Request {
         operation: Admitted::Delete,
         resource: served.name,
@@ -176,10 +198,38 @@ pub(crate) fn admit_delete(
         old: Some(old.value()),
         dry_run: actor.dry_run,
     };
+    chain.ready(&request).await?;
     let mut texts = Vec::new();
     let result = chain.validate(&request, None, &mut texts);
     texts.into_iter().for_each(|text| actor.warnings.add(text));
-    result
+    result?;
+    annotate(chain, actor, &request, None);
+    Ok(guards(chain, &request, None))
+}
+
+fn annotate(chain: &Chain, actor: &Actor<'_>, request: &Request<'_>, object: Option<&Value>) {
+    for (key, value) in chain.annotations(request, object) {
+        actor.annotations.add(format!("{ANNOTATIONS}{key}"), value);
+    }
+}
+
+fn guards(chain: &Chain, request: &Request<'_>, object: Option<&Value>) -> Vec<Guard> {
+    let asked = chain.guards(request, object).into_iter();
+    asked
+        .map(|guard| match guard {
+            admission::Guard::Unchanged { key, revision } => Guard::Unchanged { key, revision },
+            admission::Guard::Fence { name, not_after } => Guard::Fence {
+                name,
+                // Nothing was decided on an older picture, so whoever passed before does not matter.
+                not_after: not_after.unwrap_or(Revision(u64::MAX)),
+            },
+        })
+        .collect()
+}
+
+/// Whether the world moved between the verdict and the write, so that the write is to be judged again.
+pub(crate) fn is_moved(error: &StoreError) -> bool {
+    matches!(error, StoreError::Conflict { .. } | StoreError::Fenced { .. })
 }
 
 /// The settled `value`, serialized.

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use meta::kind::Operation;
 use meta::{Draft, FieldError, Key, Object, Revision, Status};
 use serde_json::Value;
-use storage::{Applied, At, Expect, Step, Store, StoreError, Verb};
+use storage::{Applied, At, Expect, Guard, Step, Store, StoreError, Verb};
 
-use crate::registry::prepare::{self, Actor, Writing};
+use crate::registry::prepare::{self, Actor, Settled, Writing};
 use crate::registry::{CONFLICT_ATTEMPTS, Registry, Served, system};
 use crate::{errors, names};
 
@@ -50,15 +50,16 @@ pub(crate) enum Next {
 }
 
 impl Registry {
-    /// Stores a new object: `value` as decoded, in the served version.
+    /// Stores a new object: `body` gives it as decoded, in the served version, again for each attempt.
     pub(crate) async fn create(
         &self,
         served: &Served,
         actor: Actor<'_>,
         namespace: &str,
-        mut value: Value,
+        mut body: impl FnMut() -> Result<Value, Status>,
     ) -> Result<Arc<Object>, Status> {
-        let mut draw = NameDraw::of(&mut value)?;
+        let mut value = body()?;
+        let mut draw = NameDraw::of(&value)?;
         let requested = draw.requested.clone();
         let writing = Writing {
             served,
@@ -68,22 +69,24 @@ impl Registry {
             namespace,
             name: &requested,
         };
+        let mut attempt = 1;
         loop {
-            draw.next(&mut value);
-            let body = if draw.generated() {
-                value.clone()
-            } else {
-                std::mem::take(&mut value)
-            };
-            let settled = writing.create(body)?;
+            draw.name(&mut value);
+            writing.ready().await?;
+            let Settled {
+                value: settled,
+                guards,
+            } = writing.create(value)?;
             let draft = prepare::draft(served, &settled)?;
-            match self.insert(served, actor, draft).await {
-                Err(StoreError::AlreadyExists { .. }) if draw.may_go_on() => {}
+            match self.insert(served, actor, draft, guards).await {
+                Err(StoreError::AlreadyExists { .. }) if draw.may_go_on() => draw.attempt += 1,
                 Err(StoreError::AlreadyExists { key }) if draw.generated() => {
                     return Err(draw.gave_up(served, &key));
                 }
+                Err(error) if prepare::is_moved(&error) && attempt < CONFLICT_ATTEMPTS => attempt += 1,
                 result => return result.map_err(|error| errors::of_store(error, served)),
             }
+            value = body()?;
         }
     }
 
@@ -92,6 +95,7 @@ impl Registry {
         served: &Served,
         actor: Actor<'_>,
         draft: Draft,
+        guards: Vec<Guard>,
     ) -> Result<Arc<Object>, StoreError> {
         let Some(store) = served.store() else {
             return Err(StoreError::Unavailable(format!("{} is not stored", served.name)));
@@ -110,7 +114,7 @@ impl Registry {
             subresource: "",
             object: Some(draft),
             expect: Expect::Absent,
-            guards: Vec::new(),
+            guards,
         };
         apply_one(store, step).await
     }
@@ -130,28 +134,29 @@ impl Registry {
             let current = target.current().await?;
             let value = edit(&current)?;
             check_base(target.served, &value, &current, unconditional)?;
-            let next = self.next_state(target, actor, operation, value, &current)?;
+            let (next, guards) = self.next_state(target, actor, operation, value, &current).await?;
             if actor.dry_run {
                 let (Next::Stays(draft) | Next::Goes(draft)) = next;
                 return Ok(Arc::new(draft.at(current.revision())));
             }
-            match store_next(target, operation, next, Expect::At(current.revision())).await {
+            let expect = Expect::At(current.revision());
+            match store_next(target, operation, next, expect, guards).await {
                 // A resource version the client gave is found stale at the next turn; all else is decided afresh.
-                Err(StoreError::Conflict { .. }) if attempt < CONFLICT_ATTEMPTS => attempt += 1,
+                Err(error) if prepare::is_moved(&error) && attempt < CONFLICT_ATTEMPTS => attempt += 1,
                 result => return result.map_err(|error| errors::of_store(error, target.served)),
             }
         }
     }
 
-    /// What `value` makes of `current`, after admission and validation.
-    pub(crate) fn next_state(
+    /// What `value` makes of `current`, after admission and validation, and what must still be true when it is stored.
+    pub(crate) async fn next_state(
         &self,
         target: Target<'_>,
         actor: Actor<'_>,
         operation: Operation,
         value: Value,
         current: &Object,
-    ) -> Result<Next, Status> {
+    ) -> Result<(Next, Vec<Guard>), Status> {
         let Target {
             served,
             namespace,
@@ -165,17 +170,22 @@ impl Registry {
             namespace,
             name,
         };
-        let mut settled = writing.update(value, current)?;
+        writing.ready().await?;
+        let Settled {
+            value: mut settled,
+            guards,
+        } = writing.update(value, current)?;
         let deleting = current.meta().deletion_timestamp.is_some();
         let free = deleting
             && prepare::draft(served, &settled)?.meta().finalizers.is_empty()
             && !served.kind().holds_deletion(&mut settled, actor.now);
         let draft = prepare::draft(served, &settled)?;
-        Ok(if free {
+        let next = if free {
             Next::Goes(draft)
         } else {
             Next::Stays(draft)
-        })
+        };
+        Ok((next, guards))
     }
 }
 
@@ -213,6 +223,7 @@ async fn store_next(
     operation: Operation,
     next: Next,
     expect: Expect,
+    guards: Vec<Guard>,
 ) -> Result<Arc<Object>, StoreError> {
     let Some(store) = target.served.store() else {
         return Err(StoreError::Unavailable(format!(
@@ -234,7 +245,7 @@ async fn store_next(
         subresource,
         object,
         expect,
-        guards: Vec::new(),
+        guards,
     };
     let object = apply_one(store, step).await?;
     // The store keeps what was there before; the client sees what it wrote, at the revision of the removal.
@@ -257,11 +268,12 @@ struct NameDraw {
     /// The name in the request; empty when it is generated.
     requested: String,
     prefix: String,
+    /// From 1; counts names, not writes.
     attempt: usize,
 }
 
 impl NameDraw {
-    fn of(value: &mut Value) -> Result<Self, Status> {
+    fn of(value: &Value) -> Result<Self, Status> {
         if !system::text(value, "resourceVersion").is_empty() {
             return Err(Status::bad_request(
                 "resourceVersion should not be set on objects to be created",
@@ -276,7 +288,7 @@ impl NameDraw {
         Ok(Self {
             prefix: prefix.to_owned(),
             requested,
-            attempt: 0,
+            attempt: 1,
         })
     }
 
@@ -284,8 +296,7 @@ impl NameDraw {
         !self.prefix.is_empty()
     }
 
-    fn next(&mut self, value: &mut Value) {
-        self.attempt += 1;
+    fn name(&self, value: &mut Value) {
         if self.generated() {
             system::metadata(value).insert("name".to_owned(), names::generate(&self.prefix).into());
         }

@@ -59,13 +59,33 @@ struct Origin {
 impl Endpoint {
     /// Routes of the program's own first, then the pipeline.
     pub(super) fn new(
-        chain: Arc<Chain>,
-        open_routes: &Router,
+        chain: &Arc<Chain>,
+        open_routes: Router,
         limits: ConnectionLimits,
         metrics: Arc<Metrics>,
     ) -> Self {
+        let router = open(Arc::clone(chain), open_routes).fallback(api(Arc::clone(chain)));
+        Self::of(router, limits, metrics)
+    }
+
+    /// Routes of the program's own and nothing else.
+    pub(super) fn only_open(
+        chain: &Arc<Chain>,
+        open_routes: Router,
+        limits: ConnectionLimits,
+        metrics: Arc<Metrics>,
+    ) -> Self {
+        let refuse = || async { respond::status(&Status::no_such_path()) };
+        Self::of(
+            open(Arc::clone(chain), open_routes).fallback(refuse),
+            limits,
+            metrics,
+        )
+    }
+
+    fn of(router: Router, limits: ConnectionLimits, metrics: Arc<Metrics>) -> Self {
         Self {
-            router: router(chain, open_routes.clone()),
+            router,
             http: http(limits),
             limits,
             metrics,
@@ -73,12 +93,17 @@ impl Endpoint {
     }
 }
 
-fn router(chain: Arc<Chain>, open_routes: Router) -> Router {
-    let guard = chain.clone();
-    let open = middleware::from_fn(
-        move |Extension(origin): Extension<Origin>, request: Request, next: Next| {
-            let chain = guard.clone();
+/// The program's own routes, each request followed and guarded as the API's are. They find the [`Connection`] among the
+/// request's extensions.
+fn open(chain: Arc<Chain>, routes: Router) -> Router {
+    if !routes.has_routes() {
+        return routes;
+    }
+    let guard = middleware::from_fn(
+        move |Extension(origin): Extension<Origin>, mut request: Request, next: Next| {
+            let chain = chain.clone();
             async move {
+                request.extensions_mut().insert(origin.connection.clone());
                 let route = async |request| next.run(request).await;
                 chain
                     .handle_open(&origin.connection, request, route, Some(origin.busy.clone()))
@@ -86,22 +111,23 @@ fn router(chain: Arc<Chain>, open_routes: Router) -> Router {
             }
         },
     );
-    let api = move |Extension(origin): Extension<Origin>, request: Request| {
+    let refuse = || async { respond::status(&Status::method_not_allowed()) };
+    // `route_layer` keeps the guard for requests that one of these routes takes; all others are the fallback's.
+    routes.method_not_allowed_fallback(refuse).route_layer(guard)
+}
+
+/// The pipeline, for every request that no other route takes.
+fn api(
+    chain: Arc<Chain>,
+) -> impl Fn(Extension<Origin>, Request) -> futures::future::BoxFuture<'static, Response> + Clone {
+    move |Extension(origin): Extension<Origin>, request: Request| {
         let chain = chain.clone();
-        async move {
+        Box::pin(async move {
             chain
                 .handle_busy(&origin.connection, request, Some(origin.busy))
                 .await
-        }
-    };
-    let refuse = || async { respond::status(&Status::method_not_allowed()) };
-    // `route_layer` keeps the guard for requests that one of these routes takes; all others are the pipeline's.
-    let open_routes = if open_routes.has_routes() {
-        open_routes.method_not_allowed_fallback(refuse).route_layer(open)
-    } else {
-        open_routes
-    };
-    open_routes.fallback(api)
+        })
+    }
 }
 
 fn http(limits: ConnectionLimits) -> Builder<TokioExecutor> {

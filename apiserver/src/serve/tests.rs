@@ -22,6 +22,7 @@ const FOOS: &str = "/apis/g.io/v1/namespaces/ns/foos";
 
 struct Site {
     running: Running,
+    open: Option<SocketAddr>,
     api: Arc<Toy>,
     serving: Ca,
     clients: Ca,
@@ -37,14 +38,17 @@ async fn site(adjust: impl FnOnce(&mut ServerConfig)) -> Site {
         certificate: Arc::new(Fixed(certified(serving.server()))),
         chain: chain_config(api.clone(), &clients, &proxies),
         open_routes: Router::new(),
+        open_address: None,
         connections: ConnectionLimits::default(),
         shutdown_delay: Duration::ZERO,
         drain: Duration::from_secs(10),
     };
     adjust(&mut config);
-    let running = Server::bind(config).await.unwrap().start();
+    let server = Server::bind(config).await.unwrap();
+    let open = server.open_address();
     Site {
-        running,
+        running: server.start(),
+        open,
         api,
         serving,
         clients,
@@ -68,6 +72,10 @@ fn certified(pair: Pair) -> Arc<rustls::sign::CertifiedKey> {
 
 impl Site {
     async fn tls(&self, protocol: &[u8], pair: Option<Pair>) -> TlsStream<TcpStream> {
+        self.tls_at(self.running.address, protocol, pair).await
+    }
+
+    async fn tls_at(&self, address: SocketAddr, protocol: &[u8], pair: Option<Pair>) -> TlsStream<TcpStream> {
         let mut roots = RootCertStore::empty();
         roots.add(self.serving.certificate.clone()).unwrap();
         let provider = Arc::new(rustls::crypto::ring::default_provider());
@@ -82,7 +90,7 @@ impl Site {
             None => builder.with_no_client_auth(),
         };
         config.alpn_protocols = vec![protocol.to_vec()];
-        let stream = TcpStream::connect(self.running.address).await.unwrap();
+        let stream = TcpStream::connect(address).await.unwrap();
         let name = ServerName::try_from("localhost").unwrap();
         TlsConnector::from(Arc::new(config))
             .connect(name, stream)
@@ -98,7 +106,11 @@ impl Site {
     }
 
     async fn http2(&self, pair: Option<Pair>) -> http2::SendRequest<Empty<Bytes>> {
-        let stream = TokioIo::new(self.tls(b"h2", pair).await);
+        self.http2_at(self.running.address, pair).await
+    }
+
+    async fn http2_at(&self, address: SocketAddr, pair: Option<Pair>) -> http2::SendRequest<Empty<Bytes>> {
+        let stream = TokioIo::new(self.tls_at(address, b"h2", pair).await);
         let (sender, connection) = http2::handshake(TokioExecutor::new(), stream).await.unwrap();
         tokio::spawn(connection);
         sender
@@ -382,6 +394,53 @@ async fn open_routes_need_no_credentials_and_answer_with_statuses() {
 }
 
 #[tokio::test]
+async fn open_routes_can_have_a_port_of_their_own() {
+    let site = site(|config| {
+        config.open_address = Some("127.0.0.1:0".parse().unwrap());
+        // Trust is read by the pipeline's own rules elsewhere; here it is what the route demands.
+        let pool = config.chain.authentication.trust.current().client.clone();
+        let now = config.chain.clock.now();
+        let route = move |axum::Extension(peer): axum::Extension<Arc<crate::authn::Connection>>| async move {
+            let certified = peer.certified_by(&pool, now);
+            assert_eq!(
+                certified,
+                peer.certified_by(&pool, now),
+                "the same when asked again"
+            );
+            certified.map_or_else(|problem| problem, |()| "certified".to_owned())
+        };
+        config.open_routes = Router::new().route("/admission/mutate", post(route));
+    })
+    .await;
+    let open = site.open.unwrap();
+    assert_ne!(open, site.running.address);
+    let call = |path: &str| {
+        Request::post(format!("https://localhost{path}"))
+            .body(Empty::<Bytes>::new())
+            .unwrap()
+    };
+    let stranger = Ca::new("strangers").client("x", &[]);
+    for (pair, expected) in [
+        (None, "a client certificate is required"),
+        (Some(stranger), "verifying the client certificate failed"),
+        (site.alice(), "certified"),
+    ] {
+        let mut sender = site.http2_at(open, pair).await;
+        let answer = sender.send_request(call("/admission/mutate")).await.unwrap();
+        assert_eq!(answer.status(), 200);
+        let said = text(answer).await;
+        assert!(said.contains(expected), "{said}");
+        let nothing_else = sender.send_request(call(FOOS)).await.unwrap();
+        assert_eq!(nothing_else.status(), 404);
+        assert!(text(nothing_else).await.contains("\"kind\":\"Status\""));
+    }
+    let mut sender = site.http2(Some(Ca::new("others").client("x", &[]))).await;
+    let answer = sender.send_request(call("/admission/mutate")).await.unwrap();
+    assert_eq!(answer.status(), 401, "the API's own port has no open routes then");
+    site.running.stop().await.unwrap();
+}
+
+#[tokio::test]
 async fn stopping_completes_what_is_in_flight_and_ends_watches() {
     let site = site(|_| {}).await;
     let mut sender = site.http2(site.alice()).await;
@@ -448,6 +507,7 @@ async fn a_taken_port_is_named() {
         certificate: Arc::new(Fixed(certified(site.serving.server()))),
         chain: chain_config(Arc::new(Toy::default()), &clients, &proxies),
         open_routes: Router::new(),
+        open_address: None,
         connections: ConnectionLimits::default(),
         shutdown_delay: Duration::ZERO,
         drain: Duration::ZERO,

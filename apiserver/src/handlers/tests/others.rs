@@ -205,7 +205,11 @@ async fn a_subresource_of_the_programs_has_its_own_rules_and_rows() {
     assert_eq!(table["rows"][1]["object"]["metadata"]["name"], "a");
     assert_eq!(client.get(&report).await.expect(200)["kind"], "Report");
     let answer = client.post(&report, &json!({"spec": {}})).await.expect(201);
-    assert_eq!(answer["metadata"], json!({"name": "a", "namespace": "default"}));
+    assert_eq!(
+        answer["metadata"],
+        json!({"name": "a", "namespace": "default", "annotations": {"creator": "alice"}}),
+        "admission saw it"
+    );
     assert_eq!(
         (&answer["kind"], &answer["spec"]["shape"]),
         (&json!("Report"), &json!("round"))

@@ -1,0 +1,98 @@
+//! How long admission takes and what it refuses, under kube-apiserver's names (facts/apiserver.md section 1.6).
+
+use std::sync::Arc;
+
+use admission::{Observed, Observer, Operation, Phase};
+use prometheus_client::encoding::EncodeLabelSet;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::histogram::Histogram;
+
+use super::Metrics;
+
+const LATENCIES: [f64; 6] = [0.005, 0.025, 0.1, 0.5, 1.0, 2.5];
+
+fn latencies() -> Histogram {
+    Histogram::new(LATENCIES)
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct Step {
+    r#type: &'static str,
+    operation: &'static str,
+    rejected: &'static str,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct Controller {
+    name: &'static str,
+    r#type: &'static str,
+    operation: &'static str,
+    rejected: &'static str,
+}
+
+/// Admission's metrics, per plugin (an admission controller, as Kubernetes calls it) and per pass of the whole chain.
+#[derive(Debug)]
+pub struct AdmissionMetrics {
+    steps: Family<Step, Histogram, fn() -> Histogram>,
+    controllers: Family<Controller, Histogram, fn() -> Histogram>,
+}
+
+impl AdmissionMetrics {
+    /// All of them, at zero. They are exposed by [`Metrics::count_admission`].
+    #[must_use]
+    pub fn new() -> Arc<Self> {
+        Arc::new(Self {
+            steps: Family::new_with_constructor(latencies),
+            controllers: Family::new_with_constructor(latencies),
+        })
+    }
+}
+
+impl Metrics {
+    /// Exposes what `admission` counts.
+    pub fn count_admission(&self, admission: &AdmissionMetrics) {
+        self.register(|registry| {
+            registry.register(
+                "apiserver_admission_step_admission_duration_seconds",
+                "Seconds of a pass of admission, by its type, the operation and whether the write was refused",
+                admission.steps.clone(),
+            );
+            registry.register(
+                "apiserver_admission_controller_admission_duration_seconds",
+                "Seconds in one admission plugin, by its name, the type of pass, the operation and whether the write was refused",
+                admission.controllers.clone(),
+            );
+        });
+    }
+}
+
+impl Observer for AdmissionMetrics {
+    fn observed(&self, pass: &Observed) {
+        let r#type = match pass.phase {
+            Phase::Mutate => "admit",
+            Phase::Validate => "validate",
+        };
+        let operation = Operation::as_str(pass.operation);
+        let rejected = if pass.rejected { "true" } else { "false" };
+        let seconds = pass.took.as_secs_f64();
+        match pass.plugin {
+            Some(name) => self
+                .controllers
+                .get_or_create(&Controller {
+                    name,
+                    r#type,
+                    operation,
+                    rejected,
+                })
+                .observe(seconds),
+            None => self
+                .steps
+                .get_or_create(&Step {
+                    r#type,
+                    operation,
+                    rejected,
+                })
+                .observe(seconds),
+        }
+    }
+}
