@@ -64,11 +64,13 @@ fn at_rest(server: &Server, decision: &Decision) -> Result<(), String> {
             write.object
         ));
     }
-    if let Some(change) = decision
-        .changes
-        .iter()
-        .find(|change| change.action != Action::Keep)
-    {
+    // What is being deleted is let go by others, once their work is done.
+    let rests = match decision.outcome {
+        Outcome::Released => Action::Unbind,
+        _ => Action::Keep,
+    };
+    let mut changes = decision.changes.iter();
+    if let Some(change) = changes.find(|change| change.action != rests && change.action != Action::Keep) {
         return Err(format!("changes {change:?} and writes nothing"));
     }
     let placed = inventory
@@ -165,6 +167,10 @@ pub(crate) fn explained(matter: &Matter<'_>, server: Server) -> Result<(), Strin
         return Ok(());
     }
     let solved = &decision.solved;
+    if decision.outcome == Outcome::Unchanged && solved.feasible.is_empty() && solved.rejections.is_empty() {
+        // Bound, and nobody was considered.
+        return Ok(());
+    }
     let inventory = server.inventory();
     for candidate in 0..inventory.count() {
         let refused = !solved.rejections_of(candidate).is_empty();
@@ -181,6 +187,14 @@ pub(crate) fn explained(matter: &Matter<'_>, server: Server) -> Result<(), Strin
     let ranked: BTreeSet<u32> = solved.ranked.iter().copied().collect();
     if ranked != solved.feasible.iter().copied().collect() || ranked.len() != solved.ranked.len() {
         return Err(format!("{}: the ranked are not the feasible", matter.demand));
+    }
+    let pairs = solved.ranked.windows(2);
+    for pair in pairs.filter(|pair| solved.total_of(pair[0]) < solved.total_of(pair[1])) {
+        let names = [pair[0], pair[1]].map(|candidate| inventory.cluster_name(candidate));
+        return Err(format!(
+            "{}: {} ranks before {} with a smaller total",
+            matter.demand, names[0], names[1]
+        ));
     }
     let report = server.snapshot.report(&decision);
     for candidate in report.candidates.iter().filter(|candidate| !candidate.picked) {
@@ -223,7 +237,12 @@ pub(crate) fn exact(matter: &Matter<'_>, mut server: Server) -> Result<(), Strin
             ));
         }
     }
-    server.apply(&server.inventory().writes(&decision))?;
+    let writes = server.inventory().writes(&decision);
+    if decision.outcome == Outcome::Released && writes.is_empty() {
+        // Others let it go.
+        return Ok(());
+    }
+    server.apply(&writes)?;
     let after = placed(&server, demand);
     let mut named = BTreeSet::new();
     for change in &decision.changes {
