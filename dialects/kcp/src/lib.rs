@@ -1,1 +1,36 @@
-//! kcp: Namespaces want a WorkloadCluster.
+//! kcp: every Namespace gets a WorkloadCluster of a Location (seed kcp-locations-and-scheduling.md, facts/kcp.md,
+//! CONTRACT.md sections 3, 5 and 6).
+//!
+//! A placement lives in an annotation of the namespace, and several actors move its entries through a state machine
+//! ([`machine`]). Deciding is what the placement controller does: it lets go of clusters that may no longer be used and
+//! chooses new ones at random, in the same location where there was one. Start reading at [`machine`] and `select` (the
+//! rules) and `fleet` (what is known); [`kind`] holds the API objects. [`namespace_controller`], [`resource_controller`]
+//! and [`syncer_view`] are the other actors' computations.
+
+pub mod condition;
+pub mod config;
+mod decide;
+mod dialect;
+mod filters;
+mod fleet;
+pub mod kind;
+pub mod location_status;
+pub mod location_string;
+pub mod machine;
+pub mod names;
+pub mod placement;
+pub mod readiness;
+mod select;
+mod words;
+mod writes;
+
+use std::sync::Arc;
+
+pub use dialect::Kcp;
+pub use fleet::Fleet;
+
+/// The dialect.
+#[must_use]
+pub fn dialect() -> Arc<dyn dialect_contract::Dialect> {
+    Arc::new(Kcp)
+}

@@ -1,0 +1,167 @@
+//! Conditions: as WorkloadClusters carry them, and the one namespaces get, `NamespaceScheduled` (facts section 7).
+
+use meta::Timestamp;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+use crate::placement::{Form, Reading};
+
+/// One observation about an object, as kcp writes it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+#[schemars(extend("required" = ["status", "type"]))]
+pub struct Condition {
+    /// When status, severity, reason or message last changed.
+    #[schemars(with = "String", extend("format" = "date-time", "nullable" = true))]
+    pub last_transition_time: Option<Timestamp>,
+    /// What was observed, as a sentence.
+    pub message: String,
+    /// What was observed, as a CamelCase token.
+    pub reason: String,
+    /// How bad it is while the status is False: Error, Warning, Info or empty.
+    #[schemars(extend("enum" = ["Error", "Warning", "Info", ""]))]
+    pub severity: String,
+    /// True, False or Unknown.
+    #[schemars(extend("enum" = ["True", "False", "Unknown"]))]
+    pub status: String,
+    /// What the condition is about, in CamelCase.
+    pub r#type: String,
+}
+
+/// The condition of `type` in a list.
+#[must_use]
+pub fn find<'a>(conditions: &'a [Condition], r#type: &str) -> Option<&'a Condition> {
+    conditions.iter().find(|condition| condition.r#type == r#type)
+}
+
+/// The type of the namespace's condition.
+pub const NAMESPACE_SCHEDULED: &str = "NamespaceScheduled";
+
+/// What `NamespaceScheduled` says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Scheduled {
+    /// Whether the namespace is placed.
+    pub status: bool,
+    /// The token; empty when it is.
+    pub reason: &'static str,
+    /// The sentence; empty when it is.
+    pub message: String,
+}
+
+/// The condition for a namespace whose annotation says `reading`; `None` leaves it as it is. Any entry in any state
+/// counts as scheduled.
+#[must_use]
+pub fn namespace_scheduled(disabled: bool, reading: &Reading) -> Option<Scheduled> {
+    let no = |reason, message: String| {
+        Some(Scheduled {
+            status: false,
+            reason,
+            message,
+        })
+    };
+    if disabled {
+        return no(
+            "SchedulingDisabled",
+            "the namespace is labelled to stay where it is".to_owned(),
+        );
+    }
+    match &reading.form {
+        Form::Absent => None,
+        Form::Malformed(problem) => no("PlacementInvalid", format!("the placement annotation {problem}")),
+        // Entries that nobody understands are entries all the same, until they are taken out.
+        Form::Map if !reading.placement.0.is_empty() || !reading.dropped.is_empty() => Some(Scheduled {
+            status: true,
+            reason: "",
+            message: String::new(),
+        }),
+        Form::Null | Form::Map => no(
+            "Unschedulable",
+            "no workload cluster can take the namespace".to_owned(),
+        ),
+    }
+}
+
+impl Scheduled {
+    /// The condition as JSON; its time is that of `known`, the stored one, unless something changed.
+    #[must_use]
+    pub fn to_json(&self, known: Option<&Value>, now: Timestamp) -> Value {
+        let mut fields = Map::new();
+        fields.insert("type".to_owned(), NAMESPACE_SCHEDULED.into());
+        fields.insert(
+            "status".to_owned(),
+            if self.status { "True" } else { "False" }.into(),
+        );
+        if !self.reason.is_empty() {
+            fields.insert("reason".to_owned(), self.reason.into());
+        }
+        if !self.message.is_empty() {
+            fields.insert("message".to_owned(), self.message.as_str().into());
+        }
+        let since = known
+            .filter(|known| self.is(known))
+            .and_then(|known| known["lastTransitionTime"].as_str());
+        let since = since.map_or_else(|| meta::time::rfc3339(now), str::to_owned);
+        fields.insert("lastTransitionTime".to_owned(), since.into());
+        Value::Object(fields)
+    }
+
+    /// Whether the stored condition `known` says the same.
+    #[must_use]
+    pub fn is(&self, known: &Value) -> bool {
+        let text = |field: &str| known[field].as_str().unwrap_or_default();
+        let status = if self.status { "True" } else { "False" };
+        text("status") == status && text("reason") == self.reason && text("message") == self.message
+    }
+}
+
+/// The stored condition `NamespaceScheduled` of a namespace.
+#[must_use]
+pub fn stored(namespace: &Value) -> Option<&Value> {
+    let list = namespace.get("status")?.get("conditions")?.as_array()?;
+    list.iter()
+        .find(|condition| condition["type"] == NAMESPACE_SCHEDULED)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn the_condition_is_read_off_the_annotation() {
+        let of = |disabled, text: Option<&str>| {
+            let said = namespace_scheduled(disabled, &Reading::of(text));
+            said.map(|said| (said.status, said.reason))
+        };
+        assert_eq!(
+            of(true, Some(r#"{"root+a+x":"Bound"}"#)),
+            Some((false, "SchedulingDisabled"))
+        );
+        assert_eq!(of(false, Some("{")), Some((false, "PlacementInvalid")));
+        assert_eq!(
+            of(false, Some(r#"{"root+a+x":1}"#)),
+            Some((false, "PlacementInvalid"))
+        );
+        assert_eq!(of(false, Some("{}")), Some((false, "Unschedulable")));
+        assert_eq!(of(false, Some("null")), Some((false, "Unschedulable")));
+        assert_eq!(of(false, Some(r#"{"root+a+x":"Removing"}"#)), Some((true, "")));
+        assert_eq!(of(false, Some(r#"{"what":"ever"}"#)), Some((true, "")));
+        assert_eq!(of(false, Some("")), None);
+        assert_eq!(of(false, None), None);
+    }
+
+    #[test]
+    fn the_time_moves_only_with_the_content() {
+        let now = meta::time::parse("2021-10-28T09:00:00Z").unwrap();
+        let scheduled = namespace_scheduled(false, &Reading::of(Some(r#"{"root+a+x":"Bound"}"#))).unwrap();
+        let known = json!({"type": NAMESPACE_SCHEDULED, "status": "True", "lastTransitionTime": "2020-01-01T00:00:00Z"});
+        assert_eq!(scheduled.to_json(Some(&known), now), known);
+        let other = json!({"type": NAMESPACE_SCHEDULED, "status": "False", "lastTransitionTime": "2020-01-01T00:00:00Z"});
+        assert_eq!(
+            scheduled.to_json(Some(&other), now)["lastTransitionTime"],
+            "2021-10-28T09:00:00Z"
+        );
+    }
+}

@@ -1,0 +1,280 @@
+//! The configuration of this dialect, `spec.kcp` of a SchedulerConfiguration. kcp itself has flags for these things and
+//! no configuration file, so the form is Berth's own:
+//!
+//! ```yaml
+//! locationCluster: root:compute      # first segment of location strings
+//! namespaceSelector: {}              # labels of the namespaces that are placed; empty: all
+//! heartbeatThreshold: 1m             # how old a heartbeat may be
+//! syncedResources: [configmaps, …]   # the resources that follow their namespace
+//! ```
+//!
+//! Read by hand, not by serde, so that every mistake is found with its path. Defaults apply on read.
+
+use std::sync::Arc;
+
+use jiff::SignedDuration;
+use meta::selector::{LabelSelector, Selector};
+use meta::{FieldError, GroupResource, name};
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::location_string::check_location_cluster;
+use crate::names::{DEFAULT_LOCATION_CLUSTER, SYNCED_BY_DEFAULT};
+
+/// What the dialect goes by.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Config {
+    /// `locationCluster`: where the Locations live, the first segment of location strings.
+    pub location_cluster: Arc<str>,
+    /// `namespaceSelector`: the namespaces that are placed; those that stop matching are drained.
+    pub namespace_selector: Selector,
+    /// `heartbeatThreshold`: how old the last heartbeat of a syncer may be.
+    pub heartbeat_threshold: SignedDuration,
+    /// `syncedResources`: the resources that follow their namespace to the workload cluster.
+    pub synced_resources: Vec<GroupResource>,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            location_cluster: DEFAULT_LOCATION_CLUSTER.into(),
+            namespace_selector: Selector::default(),
+            heartbeat_threshold: SignedDuration::from_mins(1),
+            synced_resources: SYNCED_BY_DEFAULT.to_vec(),
+        }
+    }
+}
+
+const FIELDS: [&str; 4] = [
+    "locationCluster",
+    "namespaceSelector",
+    "heartbeatThreshold",
+    "syncedResources",
+];
+
+impl Config {
+    /// Reads `spec` (what stands at `path`, such as `spec.kcp`); an absent or null one is all defaults.
+    ///
+    /// # Errors
+    /// Everything that is wrong.
+    pub fn read(spec: Option<&Value>, path: &str) -> Result<Self, Vec<FieldError>> {
+        let Some(spec) = spec.filter(|spec| !spec.is_null()) else {
+            return Ok(Self::default());
+        };
+        let Some(fields) = spec.as_object() else {
+            return Err(vec![FieldError::type_invalid(
+                path,
+                spec.clone(),
+                "must be an object",
+            )]);
+        };
+        let mut reader = Reader {
+            path,
+            errors: Vec::new(),
+        };
+        let mut config = Self::default();
+        let given = |name: &str| fields.get(name).filter(|value| !value.is_null());
+        if let Some(value) = given("locationCluster") {
+            reader.location_cluster(value, &mut config);
+        }
+        if let Some(value) = given("namespaceSelector") {
+            reader.namespace_selector(value, &mut config);
+        }
+        if let Some(value) = given("heartbeatThreshold") {
+            reader.heartbeat_threshold(value, &mut config);
+        }
+        if let Some(value) = given("syncedResources") {
+            reader.synced_resources(value, &mut config);
+        }
+        for (name, value) in fields {
+            if !FIELDS.contains(&name.as_str()) {
+                let at = reader.at(name);
+                reader
+                    .errors
+                    .push(FieldError::invalid(at, value.clone(), "unknown field"));
+            }
+        }
+        if reader.errors.is_empty() {
+            Ok(config)
+        } else {
+            Err(reader.errors)
+        }
+    }
+
+    /// Whether namespaces with these labels are placed.
+    pub(crate) fn selects(&self, namespace: &meta::Meta) -> bool {
+        self.namespace_selector.matches(&namespace.labels)
+    }
+}
+
+struct Reader<'a> {
+    path: &'a str,
+    errors: Vec<FieldError>,
+}
+
+impl Reader<'_> {
+    fn at(&self, name: &str) -> String {
+        format!("{}.{name}", self.path)
+    }
+
+    fn text<'v>(&mut self, name: &str, value: &'v Value) -> Option<&'v str> {
+        let text = value.as_str();
+        if text.is_none() {
+            let at = self.at(name);
+            self.errors
+                .push(FieldError::type_invalid(at, value.clone(), "must be a string"));
+        }
+        text
+    }
+
+    fn wrong(&mut self, name: &str, value: &Value, problem: String) {
+        let at = self.at(name);
+        self.errors.push(FieldError::invalid(at, value.clone(), problem));
+    }
+
+    fn location_cluster(&mut self, value: &Value, config: &mut Config) {
+        let Some(text) = self.text("locationCluster", value) else {
+            return;
+        };
+        match check_location_cluster(text) {
+            Ok(()) => config.location_cluster = text.into(),
+            Err(problem) => self.wrong("locationCluster", value, problem),
+        }
+    }
+
+    fn namespace_selector(&mut self, value: &Value, config: &mut Config) {
+        let path = self.at("namespaceSelector");
+        let known = ["matchLabels", "matchExpressions"];
+        for (name, extra) in value.as_object().into_iter().flatten() {
+            if !known.contains(&name.as_str()) {
+                let at = format!("{path}.{name}");
+                self.errors
+                    .push(FieldError::invalid(at, extra.clone(), "unknown field"));
+            }
+        }
+        match LabelSelector::deserialize(value) {
+            Ok(selector) => match Selector::compile(&selector, &path) {
+                Ok(selector) => config.namespace_selector = selector,
+                Err(errors) => self.errors.extend(errors),
+            },
+            Err(error) => self.wrong(
+                "namespaceSelector",
+                value,
+                format!("must be a label selector: {error}"),
+            ),
+        }
+    }
+
+    fn heartbeat_threshold(&mut self, value: &Value, config: &mut Config) {
+        let Some(text) = self.text("heartbeatThreshold", value) else {
+            return;
+        };
+        match text.parse::<SignedDuration>() {
+            Ok(threshold) if threshold > SignedDuration::ZERO => config.heartbeat_threshold = threshold,
+            Ok(_) => self.wrong("heartbeatThreshold", value, "must be greater than 0".to_owned()),
+            Err(error) => {
+                let problem = format!("must be a duration such as 1m or 90s: {error}");
+                self.wrong("heartbeatThreshold", value, problem);
+            }
+        }
+    }
+
+    fn synced_resources(&mut self, value: &Value, config: &mut Config) {
+        let Some(list) = value.as_array() else {
+            let at = self.at("syncedResources");
+            let detail = "must be a list of resources such as configmaps or deployments.apps";
+            self.errors
+                .push(FieldError::type_invalid(at, value.clone(), detail));
+            return;
+        };
+        let mut resources: Vec<GroupResource> = Vec::with_capacity(list.len());
+        for (index, entry) in list.iter().enumerate() {
+            let name = format!("syncedResources[{index}]");
+            let Some(text) = self.text(&name, entry) else {
+                continue;
+            };
+            let (plural, group) = text.split_once('.').unwrap_or((text, ""));
+            let grouped = group.is_empty() && !text.ends_with('.') || name::dns_subdomain(group).is_ok();
+            if name::dns_label(plural).is_err() || !grouped {
+                let problem = "must be a plural name, with its group behind a dot, such as configmaps or \
+                               deployments.apps; there is no wildcard";
+                self.wrong(&name, entry, problem.to_owned());
+                continue;
+            }
+            let resource = GroupResource::intern(group, plural);
+            if resources.contains(&resource) {
+                let at = self.at(&name);
+                self.errors.push(FieldError::duplicate(at, entry.clone()));
+            } else {
+                resources.push(resource);
+            }
+        }
+        config.synced_resources = resources;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn defaults_apply_field_by_field() {
+        assert_eq!(Config::read(None, "spec.kcp"), Ok(Config::default()));
+        assert_eq!(
+            Config::read(Some(&json!({"locationCluster": null})), "spec.kcp"),
+            Ok(Config::default())
+        );
+        let spec = json!({
+            "locationCluster": "root:org:team-1", "heartbeatThreshold": "1m30s",
+            "namespaceSelector": {"matchLabels": {"scheduling.berth.dev/kcp": "enabled"}},
+            "syncedResources": ["configmaps", "ingresses.networking.k8s.io"],
+        });
+        let config = Config::read(Some(&spec), "spec.kcp").unwrap();
+        assert_eq!(&*config.location_cluster, "root:org:team-1");
+        assert_eq!(config.heartbeat_threshold, SignedDuration::from_secs(90));
+        assert_eq!(
+            config.namespace_selector.to_string(),
+            "scheduling.berth.dev/kcp=enabled"
+        );
+        let names: Vec<String> = config.synced_resources.iter().map(ToString::to_string).collect();
+        assert_eq!(names, ["configmaps", "ingresses.networking.k8s.io"]);
+    }
+
+    #[test]
+    fn every_mistake_is_told_with_its_path() {
+        let spec = json!({
+            "locationCluster": "compute", "namespaceSelector": {"matchLabels": {"a b": "c"}, "matchFields": []},
+            "heartbeatThreshold": "0s", "syncedResources": ["*", "configmaps", "configmaps", 1, "a."], "workspace": "x",
+        });
+        let errors = Config::read(Some(&spec), "spec.kcp").unwrap_err();
+        let starts = [
+            "spec.kcp.locationCluster: Invalid value: \"compute\": must be \"root\" or a path",
+            "spec.kcp.namespaceSelector.matchFields: Invalid value: []: unknown field",
+            "spec.kcp.namespaceSelector.matchLabels: Invalid value: \"a b\": name part must consist",
+            "spec.kcp.heartbeatThreshold: Invalid value: \"0s\": must be greater than 0",
+            "spec.kcp.syncedResources[0]: Invalid value: \"*\": must be a plural name",
+            "spec.kcp.syncedResources[2]: Duplicate value: \"configmaps\"",
+            "spec.kcp.syncedResources[3]: Invalid value: 1: must be a string",
+            "spec.kcp.syncedResources[4]: Invalid value: \"a.\": must be a plural name",
+            "spec.kcp.workspace: Invalid value: \"x\": unknown field",
+        ];
+        assert_eq!(errors.len(), starts.len(), "{errors:?}");
+        for (error, start) in errors.iter().zip(starts) {
+            assert!(error.to_string().starts_with(start), "{error}");
+        }
+        for (field, value) in [
+            ("heartbeatThreshold", json!("soon")),
+            ("locationCluster", json!(1)),
+        ] {
+            assert_eq!(
+                Config::read(Some(&json!({field: value})), "spec.kcp")
+                    .unwrap_err()
+                    .len(),
+                1
+            );
+        }
+        assert_eq!(Config::read(Some(&json!([])), "spec.kcp").unwrap_err().len(), 1);
+    }
+}

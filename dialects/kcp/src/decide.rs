@@ -1,0 +1,329 @@
+//! Deciding about one namespace, as the placement controller.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use dialect_contract::{Action, Ask, BindingChange, Current, Decision, Outcome, Refused};
+use jiff::SignedDuration;
+use meta::{FieldError, Timestamp};
+use scheduling::{Ix, Solved};
+
+use crate::condition::{self, Scheduled};
+use crate::fleet::{Fleet, Record};
+use crate::placement::{Form, Placement, Reading, State};
+use crate::select::{self, Choice, Judged, Kept};
+use crate::words;
+
+/// How soon a namespace that got no cluster is looked at again (facts section 6).
+const RETRY: SignedDuration = SignedDuration::from_mins(2);
+
+/// What the words and writes of a decision need beside its indices.
+#[derive(Debug, Default)]
+pub(crate) struct Detail {
+    /// The annotation to write; `None` leaves it.
+    pub(crate) annotation: Option<String>,
+    /// What the condition will say; `None` leaves it.
+    pub(crate) condition: Option<Scheduled>,
+    /// The locations a cluster was looked for in; empty when in any, or none was looked for.
+    pub(crate) locations: Vec<Arc<str>>,
+    /// The locations that got none.
+    pub(crate) unmet: Vec<Arc<str>>,
+    /// The locations of the chosen clusters.
+    pub(crate) chosen_in: Vec<Choice>,
+    /// Whether nothing new was wanted.
+    pub(crate) settled: bool,
+    /// Whether the caller named the clusters.
+    pub(crate) asked: bool,
+}
+
+impl Fleet {
+    /// Decides about the namespace of `ask`.
+    pub(crate) fn decide_namespace(&self, ask: &Ask<'_>) -> Option<Result<Decision, Refused>> {
+        let record = Arc::clone(self.namespace(ask.demand)?);
+        Some(self.judge_namespace(&record, ask))
+    }
+
+    fn judge_namespace(&self, record: &Record, ask: &Ask<'_>) -> Result<Decision, Refused> {
+        let case = Case {
+            fleet: self,
+            record,
+            ask,
+        };
+        if record.deleting {
+            return Ok(case.unjudged(Outcome::Released, "Released"));
+        }
+        if record.disabled {
+            return Ok(case.frozen());
+        }
+        if !self.is_subject(record) {
+            return Ok(case.drained());
+        }
+        case.placed()
+    }
+}
+
+/// One question.
+struct Case<'a> {
+    fleet: &'a Fleet,
+    record: &'a Record,
+    ask: &'a Ask<'a>,
+}
+
+impl Case<'_> {
+    /// A decision that never ran the pipeline and changes nothing.
+    fn unjudged(&self, outcome: Outcome, reason: &'static str) -> Decision {
+        let entries = self.record.reading.placement.0.iter();
+        let current = entries.map(|(place, state)| Current {
+            cluster_name: Arc::clone(&place.identifier),
+            state: state.as_str(),
+        });
+        Decision {
+            demand: self.ask.demand.clone(),
+            demand_revision: self.record.object.revision(),
+            outcome,
+            reason,
+            solved: Solved::default(),
+            scorers: Vec::new(),
+            unknown: Vec::new(),
+            current: current.collect(),
+            changes: changes(&self.record.reading.placement, &self.record.reading.placement),
+            fences: Vec::new(),
+            due_at: None,
+            now: self.ask.now,
+            detail: Box::new(Detail::default()),
+        }
+    }
+
+    /// A namespace that is labelled to stay where it is: only its condition is kept up to date.
+    fn frozen(&self) -> Decision {
+        let condition = condition::namespace_scheduled(true, &self.record.reading);
+        let mut decision = self.unjudged(Outcome::Ignored, "SchedulingDisabled");
+        decision.detail = Box::new(Detail {
+            condition,
+            ..Detail::default()
+        });
+        decision
+    }
+
+    /// A namespace that is no longer placed: its entries go, each by the legal way.
+    fn drained(&self) -> Decision {
+        let kept = self.fleet.keep(self.record, false, self.ask.now);
+        let mut decision = self.unjudged(Outcome::Released, "Released");
+        decision.changes = changes(&self.record.reading.placement, &kept.placement);
+        let mut detail = self.detail(&kept.placement);
+        // What is no longer placed gets no condition; one that it has is kept true to the end.
+        detail.condition = detail.condition.filter(|_| self.record.has_condition);
+        decision.detail = Box::new(detail);
+        decision
+    }
+
+    fn placed(&self) -> Result<Decision, Refused> {
+        let kept = self.fleet.keep(self.record, true, self.ask.now);
+        let judged = select::judge(self.fleet, &kept, self.ask.now);
+        let (choices, unmet) = match self.ask.chosen.filter(|names| !names.is_empty()) {
+            Some(names) => {
+                let choices = self.asked(&kept, &judged, names)?;
+                let met = |location: &&Arc<str>| !choices.iter().any(|(name, _)| name == *location);
+                let unmet = kept.reschedule.iter().filter(met).cloned().collect();
+                (choices, unmet)
+            }
+            None => select::choose(self.fleet, &kept, &judged, self.ask.seed),
+        };
+        Ok(self.conclude(kept, judged, choices, unmet))
+    }
+
+    fn conclude(&self, kept: Kept, judged: Judged, choices: Vec<Choice>, unmet: Vec<Arc<str>>) -> Decision {
+        let placement = select::with_choices(self.fleet, &kept, &choices);
+        let detail = Detail {
+            locations: kept.reschedule.clone(),
+            unmet,
+            settled: kept.wanted() == 0,
+            asked: self.ask.chosen.is_some_and(|names| !names.is_empty()),
+            ..self.detail(&placement)
+        };
+        let lacking = !detail.unmet.is_empty() || kept.anywhere && choices.is_empty();
+        let (outcome, reason) = self.outcome(&kept, &detail, &choices, lacking);
+        let mut decision = self.unjudged(outcome, reason);
+        decision.changes = changes(&self.record.reading.placement, &placement);
+        decision.due_at = self.due_at(&kept, &choices, lacking);
+        decision.solved = solved(judged, &choices);
+        decision.detail = Box::new(Detail {
+            chosen_in: choices,
+            ..detail
+        });
+        decision
+    }
+
+    fn outcome(
+        &self,
+        kept: &Kept,
+        detail: &Detail,
+        choices: &[Choice],
+        lacking: bool,
+    ) -> (Outcome, &'static str) {
+        let malformed = matches!(self.record.reading.form, Form::Malformed(_));
+        let somewhere = kept.active || !choices.is_empty();
+        let writes = detail.annotation.is_some() || detail.condition_changes(self.record);
+        match (somewhere, lacking) {
+            (true, true) if writes => (Outcome::Partial, "Unschedulable"),
+            (true, true) => (Outcome::Unchanged, "Unschedulable"),
+            (true, false) if !choices.is_empty() => (Outcome::Scheduled, "Picked"),
+            (true, false) if writes => (Outcome::Scheduled, "Kept"),
+            (true, false) => (Outcome::Unchanged, "Kept"),
+            (false, _) if malformed => (Outcome::Invalid, "PlacementInvalid"),
+            (false, _) => (Outcome::Unschedulable, "Unschedulable"),
+        }
+    }
+
+    /// Time takes clusters away and gives none: an eviction starts. What got no cluster is tried again.
+    fn due_at(&self, kept: &Kept, choices: &[Choice], lacking: bool) -> Option<Timestamp> {
+        let retry = if lacking {
+            self.ask.now.checked_add(RETRY).ok()
+        } else {
+            None
+        };
+        let evictions = choices
+            .iter()
+            .map(|(_, candidate)| self.fleet.row(*candidate).facts.evict_after)
+            .filter(|&at| at < Timestamp::MAX);
+        evictions.chain(kept.evicted_at).chain(retry).min()
+    }
+
+    /// What is to be written so that the annotation says `placement`.
+    fn detail(&self, placement: &Placement) -> Detail {
+        let reading = &self.record.reading;
+        let write = match &reading.form {
+            // A text that nobody understands is replaced by something better only.
+            Form::Malformed(_) => !placement.0.is_empty(),
+            Form::Absent | Form::Null => true,
+            Form::Map => *placement != reading.placement || !reading.dropped.is_empty(),
+        };
+        let annotation = write.then(|| placement.to_text());
+        let after = match &annotation {
+            Some(text) => Reading::of(Some(text)),
+            None => reading.clone(),
+        };
+        Detail {
+            condition: condition::namespace_scheduled(false, &after),
+            annotation,
+            ..Detail::default()
+        }
+    }
+
+    /// The clusters the caller names: those the namespace is on stay, the others must be feasible, and no more than are
+    /// wanted.
+    fn asked(&self, kept: &Kept, judged: &Judged, names: &[String]) -> Result<Vec<Choice>, Refused> {
+        let mut errors = Vec::new();
+        let mut asked: Vec<Ix> = Vec::new();
+        for (index, name) in names.iter().enumerate() {
+            let path = format!("spec.targets[{index}]");
+            let wrong = |detail: String| FieldError::invalid(path.as_str(), name.as_str(), detail);
+            if names[..index].contains(name) {
+                errors.push(FieldError::duplicate(path, name.as_str()));
+                continue;
+            }
+            let Some((candidate, row)) = self.fleet.cluster(name) else {
+                errors.push(wrong(format!(
+                    "there is no WorkloadCluster with the identifier \"{name}\""
+                )));
+                continue;
+            };
+            if judged.held.binary_search(&candidate).is_ok() {
+                continue;
+            }
+            let refusals: Vec<String> = judged
+                .rejections
+                .iter()
+                .filter(|rejection| rejection.candidate == candidate)
+                .map(|rejection| {
+                    let (token, sentence) =
+                        words::refusal(self.fleet, row, &kept.reschedule, self.ask.now, rejection.reason);
+                    format!("{token}: {sentence}")
+                })
+                .collect();
+            if !refusals.is_empty() {
+                errors.push(wrong(refusals.join("; ")));
+            } else if kept.wanted() == 0 {
+                errors.push(wrong(words::settled(self.fleet, &judged.held)));
+            } else {
+                asked.push(candidate);
+            }
+        }
+        if asked.len() > kept.wanted() {
+            let most = kept.wanted() + judged.held.len();
+            errors.push(FieldError::too_many("spec.targets", names.len(), most));
+        }
+        if !errors.is_empty() {
+            return Err(Refused { errors });
+        }
+        select::assign(self.fleet, kept, &asked, self.ask.seed).ok_or_else(|| {
+            let detail = format!(
+                "the workload clusters must each stand for one of the locations {}",
+                kept.reschedule.join(", ")
+            );
+            Refused {
+                errors: vec![FieldError::invalid("spec.targets", names.join(","), detail)],
+            }
+        })
+    }
+}
+
+impl Detail {
+    /// Whether the stored condition of `record` says something else.
+    pub(crate) fn condition_changes(&self, record: &Record) -> bool {
+        let stored = condition::stored(record.object.value());
+        let said = self.condition.as_ref();
+        said.is_some_and(|said| !stored.is_some_and(|stored| said.is(stored)))
+    }
+}
+
+/// The picked first: those kept, then the new ones; then the rest, by name.
+fn solved(judged: Judged, choices: &[Choice]) -> Solved {
+    let mut picked = judged.held;
+    picked.extend(choices.iter().map(|&(_, candidate)| candidate));
+    let feasible = |candidate: &Ix| judged.feasible.binary_search(candidate).is_ok();
+    let mut ranked: Vec<Ix> = picked.iter().copied().filter(feasible).collect();
+    let mut first = ranked.clone();
+    first.sort_unstable();
+    let rest = judged.feasible.iter().copied();
+    ranked.extend(rest.filter(|candidate| first.binary_search(candidate).is_err()));
+    Solved {
+        rejections: judged.rejections,
+        feasible: judged.feasible,
+        ranked,
+        picked,
+        ..Solved::default()
+    }
+}
+
+/// What happens to each cluster, by identifier: a cluster may move from one location to another in one write.
+fn changes(before: &Placement, after: &Placement) -> Vec<BindingChange> {
+    let states = |placement: &Placement| -> BTreeMap<Arc<str>, State> {
+        let entries = placement.0.iter();
+        entries
+            .map(|(place, &state)| (Arc::clone(&place.identifier), state))
+            .collect()
+    };
+    let (before, after) = (states(before), states(after));
+    let mut names: Vec<&Arc<str>> = before.keys().chain(after.keys()).collect();
+    names.sort_unstable();
+    names.dedup();
+    let change = |name: &Arc<str>| {
+        let (from, to) = (before.get(name).copied(), after.get(name).copied());
+        let action = match (from, to) {
+            (from, to) if from == to => Action::Keep,
+            (_, Some(State::Pending)) => Action::Bind,
+            _ => Action::Unbind,
+        };
+        BindingChange {
+            action,
+            cluster_name: Arc::clone(name),
+            from: from.map_or("", State::as_str),
+            to: to.map_or("", State::as_str),
+        }
+    };
+    names.into_iter().map(change).collect()
+}
+
+#[cfg(test)]
+mod tests {}

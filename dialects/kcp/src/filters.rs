@@ -1,0 +1,161 @@
+//! The filters, in the order of CONTRACT.md section 3. Each judges every workload cluster, so that every refusal is
+//! known. kcp chooses at random among what they leave; there is no scoring.
+
+use meta::Timestamp;
+use scheduling::{Filter, Ix, Reason, Verdict};
+
+use crate::fleet::Row;
+use crate::select::Scope;
+
+/// Why a filter refuses a workload cluster.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u16)]
+pub(crate) enum Code {
+    NotInLocation,
+    OtherLocation,
+    NotReady,
+    Cordoned,
+    Evicting,
+    AlreadyPlaced,
+}
+
+impl Code {
+    /// Every code, by its number.
+    pub(crate) const ALL: [Self; 6] = [
+        Self::NotInLocation,
+        Self::OtherLocation,
+        Self::NotReady,
+        Self::Cordoned,
+        Self::Evicting,
+        Self::AlreadyPlaced,
+    ];
+
+    /// The token.
+    pub(crate) const fn token(self) -> &'static str {
+        match self {
+            Self::NotInLocation => "NotInLocation",
+            Self::OtherLocation => "OtherLocation",
+            Self::NotReady => "NotReady",
+            Self::Cordoned => "Cordoned",
+            Self::Evicting => "Evicting",
+            Self::AlreadyPlaced => "AlreadyPlaced",
+        }
+    }
+
+    const fn refuse(self) -> Verdict {
+        Verdict::Reject(Reason {
+            code: self as u16,
+            detail: 0,
+        })
+    }
+}
+
+/// The names of the filters.
+pub(crate) const NAMES: &[&str] = &["Location", "Ready", "Unschedulable", "Eviction", "Placed"];
+
+/// The filters, in order.
+pub(crate) fn all<'a, 'r>() -> [&'a dyn Filter<Request<'r>>; 5] {
+    [&Location, &Ready, &Unschedulable, &Eviction, &Placed]
+}
+
+/// The workload clusters as one namespace sees them.
+pub(crate) struct Request<'a> {
+    /// The candidates, by index.
+    pub(crate) rows: Vec<&'a Row>,
+    /// Where a cluster is looked for.
+    pub(crate) scope: &'a Scope,
+    /// The clusters the namespace is leaving, ascending.
+    pub(crate) leaving: Vec<Ix>,
+    /// The instant.
+    pub(crate) now: Timestamp,
+}
+
+impl Request<'_> {
+    fn row(&self, candidate: Ix) -> &Row {
+        self.rows[candidate as usize]
+    }
+}
+
+fn pass(passes: bool, code: Code) -> Verdict {
+    if passes { Verdict::Pass } else { code.refuse() }
+}
+
+/// In a location, and in one that is looked in.
+struct Location;
+
+impl Filter<Request<'_>> for Location {
+    fn name(&self) -> &'static str {
+        NAMES[0]
+    }
+
+    fn check(&self, request: &Request<'_>, candidate: Ix) -> Verdict {
+        let locations = &request.row(candidate).facts.locations;
+        match request.scope {
+            Scope::Default => Verdict::Pass,
+            _ if locations.is_empty() => Code::NotInLocation.refuse(),
+            Scope::Any => Verdict::Pass,
+            Scope::Only(numbers) => pass(
+                locations.iter().any(|number| numbers.contains(number)),
+                Code::OtherLocation,
+            ),
+        }
+    }
+}
+
+/// Ready, with a heartbeat that is not stale.
+struct Ready;
+
+impl Filter<Request<'_>> for Ready {
+    fn name(&self) -> &'static str {
+        NAMES[1]
+    }
+
+    fn check(&self, request: &Request<'_>, candidate: Ix) -> Verdict {
+        pass(request.row(candidate).facts.is_ready(request.now), Code::NotReady)
+    }
+}
+
+/// Not cordoned.
+struct Unschedulable;
+
+impl Filter<Request<'_>> for Unschedulable {
+    fn name(&self) -> &'static str {
+        NAMES[2]
+    }
+
+    fn check(&self, request: &Request<'_>, candidate: Ix) -> Verdict {
+        pass(!request.row(candidate).facts.unschedulable, Code::Cordoned)
+    }
+}
+
+/// Not evicting.
+struct Eviction;
+
+impl Filter<Request<'_>> for Eviction {
+    fn name(&self) -> &'static str {
+        NAMES[3]
+    }
+
+    fn check(&self, request: &Request<'_>, candidate: Ix) -> Verdict {
+        pass(
+            !request.row(candidate).facts.is_evicting(request.now),
+            Code::Evicting,
+        )
+    }
+}
+
+/// Not one the namespace is leaving. One it is on is kept, which is no refusal.
+struct Placed;
+
+impl Filter<Request<'_>> for Placed {
+    fn name(&self) -> &'static str {
+        NAMES[4]
+    }
+
+    fn check(&self, request: &Request<'_>, candidate: Ix) -> Verdict {
+        pass(
+            request.leaving.binary_search(&candidate).is_err(),
+            Code::AlreadyPlaced,
+        )
+    }
+}

@@ -1,0 +1,101 @@
+//! The inventory: workload clusters as rows in name order, locations, namespaces and configuration, all copied on write.
+
+mod cluster;
+mod fold;
+mod inventory;
+mod location;
+mod namespace;
+mod take_namespace;
+
+use std::sync::Arc;
+
+use imbl::{HashMap, OrdMap, OrdSet, Vector};
+use meta::{Key, Object};
+use scheduling::Ix;
+
+use crate::config::Config;
+pub(crate) use cluster::Row;
+pub(crate) use location::{LocationRecord, Numbers};
+pub(crate) use namespace::Record;
+
+/// Everything the placement controller knows. Cloning copies a handful of pointers.
+#[derive(Clone, Default)]
+pub struct Fleet {
+    /// What it goes by: the last good configuration.
+    pub(crate) config: Config,
+    /// The workload clusters, by name.
+    pub(crate) rows: Vector<Row>,
+    /// The name of the workload cluster with each identifier.
+    names: HashMap<Arc<str>, Arc<str>>,
+    /// Workload clusters whose identifier another one has: identifier and name.
+    shadowed: OrdMap<(Arc<str>, Arc<str>), Arc<Object>>,
+    /// The locations, by name.
+    pub(crate) locations: OrdMap<Arc<str>, Arc<LocationRecord>>,
+    /// The locations' numbers, which rows name them by.
+    pub(crate) numbers: Numbers,
+    /// Every namespace but Kubernetes' own.
+    namespaces: OrdMap<Key, Arc<Record>>,
+    /// The namespaces that lack a place, as far as they themselves tell.
+    waiting: OrdSet<Key>,
+    /// Identifier and namespace of every placement entry.
+    placed: OrdSet<(Arc<str>, Key)>,
+    /// How many namespaces are on each workload cluster (or come or go), those that are not there (yet) included.
+    counts: HashMap<Arc<str>, i64>,
+    /// What could not be read, and why.
+    unusable: OrdMap<Key, Arc<str>>,
+}
+
+impl Fleet {
+    /// The place of the workload cluster `name`, or where it would stand.
+    fn place(&self, name: &str) -> Result<usize, usize> {
+        self.rows.binary_search_by(|row| (*row.name).cmp(name))
+    }
+
+    /// The candidate with this identifier.
+    pub(crate) fn cluster(&self, identifier: &str) -> Option<(Ix, &Row)> {
+        let name = self.names.get(identifier)?;
+        let place = self.place(name).ok()?;
+        Some((Ix::try_from(place).ok()?, self.rows.get(place)?))
+    }
+
+    /// The row of a candidate.
+    pub(crate) fn row(&self, candidate: Ix) -> &Row {
+        &self.rows[candidate as usize]
+    }
+
+    /// How many workload clusters there are.
+    pub(crate) fn clusters(&self) -> Ix {
+        Ix::try_from(self.rows.len()).unwrap_or(Ix::MAX)
+    }
+
+    /// Whether there is a compute service at all: a Location or a WorkloadCluster.
+    fn serves(&self) -> bool {
+        !self.rows.is_empty() || !self.locations.is_empty()
+    }
+
+    /// Whether namespaces like `record` are placed.
+    pub(crate) fn is_subject(&self, record: &Record) -> bool {
+        self.serves() && self.config.selects(record.object.meta())
+    }
+
+    /// Whether there is anything to decide about `record`: it is placed, or was, and must be drained and
+    /// its condition mended.
+    fn is_demand(&self, record: &Record) -> bool {
+        self.is_subject(record) || record.is_placed() || record.is_mistaken()
+    }
+
+    /// The namespace of a demand.
+    pub(crate) fn namespace(&self, demand: &Key) -> Option<&Arc<Record>> {
+        self.namespaces
+            .get(demand)
+            .filter(|record| self.is_demand(record))
+    }
+
+    /// How many namespaces are on the workload cluster with this identifier.
+    fn count_of(&self, identifier: &str) -> i64 {
+        self.counts.get(identifier).copied().unwrap_or(0)
+    }
+}
+
+#[cfg(test)]
+mod tests {}

@@ -1,0 +1,127 @@
+//! A workload cluster as scheduling sees it: one row.
+
+use std::sync::Arc;
+
+use jiff::SignedDuration;
+use meta::{Meta, Object, Timestamp};
+
+use crate::kind::workload_cluster::WorkloadCluster;
+use crate::location_string::check_identifier;
+use crate::readiness::{self, Reported};
+
+/// What every decision looks at, in one stretch of memory.
+#[derive(Clone)]
+pub(crate) struct Row {
+    /// The name of the WorkloadCluster; rows are sorted by it.
+    pub(crate) name: Arc<str>,
+    /// Its identifier, which location strings and labels name it by.
+    pub(crate) identifier: Arc<str>,
+    /// What of it is needed for words and views only.
+    pub(crate) record: Arc<ClusterRecord>,
+    /// The facts the filters go by.
+    pub(crate) facts: Facts,
+}
+
+/// A workload cluster and the object it was read from.
+pub(crate) struct ClusterRecord {
+    pub(crate) object: Arc<Object>,
+    pub(crate) view: WorkloadCluster,
+    /// What its conditions say, heartbeats left aside.
+    pub(crate) reported: Reported,
+}
+
+/// What the filters go by.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Facts {
+    /// The conditions say that it is ready.
+    pub(crate) ready: bool,
+    /// The last instant its heartbeat is healthy; the end of time where none was ever seen.
+    pub(crate) fresh_until: Timestamp,
+    /// No new namespaces.
+    pub(crate) unschedulable: bool,
+    /// From when on namespaces must leave; the end of time where never.
+    pub(crate) evict_after: Timestamp,
+    /// The numbers of the locations it belongs to, ascending.
+    pub(crate) locations: Arc<[u32]>,
+}
+
+/// The identifier of a workload cluster: its uid, or its name where it has none.
+pub(crate) fn identifier(meta: &Meta) -> &str {
+    if meta.uid.is_empty() {
+        &meta.name
+    } else {
+        &meta.uid
+    }
+}
+
+impl Row {
+    /// Reads a WorkloadCluster that belongs to `locations`.
+    ///
+    /// # Errors
+    /// Why it cannot be read.
+    pub(crate) fn read(
+        object: &Arc<Object>,
+        threshold: SignedDuration,
+        locations: Arc<[u32]>,
+    ) -> Result<Self, String> {
+        let view: WorkloadCluster = object.view().map_err(|error| error.to_string())?;
+        let meta = object.meta();
+        let identifier = identifier(meta);
+        let field = if meta.uid.is_empty() {
+            "metadata.name"
+        } else {
+            "metadata.uid"
+        };
+        check_identifier(identifier).map_err(|problem| {
+            format!("{field}: Invalid value: \"{identifier}\": as the identifier it {problem}")
+        })?;
+        let reported = readiness::reported(&view.status);
+        let facts = Facts {
+            ready: reported == Reported::Ready,
+            fresh_until: readiness::fresh_until(&view.status, threshold),
+            unschedulable: view.spec.unschedulable,
+            evict_after: view.spec.evict_after.unwrap_or(Timestamp::MAX),
+            locations,
+        };
+        Ok(Self {
+            name: meta.name.as_str().into(),
+            identifier: identifier.into(),
+            record: Arc::new(ClusterRecord {
+                object: Arc::clone(object),
+                view,
+                reported,
+            }),
+            facts,
+        })
+    }
+
+    /// When it was last heard of.
+    fn heard(&self) -> Option<Timestamp> {
+        self.record.view.status.last_syncer_heartbeat_time
+    }
+
+    /// Whether a decision could tell this reading from `older`. A heartbeat that came in time makes no difference; one
+    /// after a silence does.
+    pub(crate) fn decides_like(&self, older: &Self) -> bool {
+        let (new, old) = (&self.facts, &older.facts);
+        let unbroken = self.heard().is_none_or(|heard| heard <= old.fresh_until);
+        self.identifier == older.identifier
+            && new.ready == old.ready
+            && new.unschedulable == old.unschedulable
+            && new.evict_after == old.evict_after
+            && new.locations == old.locations
+            && (self.heard().is_some() == older.heard().is_some() && unbroken)
+    }
+}
+
+impl Facts {
+    /// Whether it can run workload at `now`.
+    pub(crate) fn is_ready(&self, now: Timestamp) -> bool {
+        self.ready && now <= self.fresh_until
+    }
+
+    /// Whether namespaces must leave it at `now`: from the very instant on.
+    pub(crate) fn is_evicting(&self, now: Timestamp) -> bool {
+        now >= self.evict_after
+    }
+}

@@ -1,0 +1,269 @@
+//! Taking in changes, and what they mean for others.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use dialect_contract::config;
+use dialect_contract::dialect::{Affected, Due};
+use meta::{Change, Key, Object};
+
+use super::Fleet;
+use super::cluster::Row;
+use super::location::LocationRecord;
+use crate::config::Config;
+use crate::names::{DIALECT, LOCATIONS, NAMESPACES, WORKLOAD_CLUSTERS};
+
+impl Fleet {
+    /// Takes in one change of any resource that is read.
+    pub(super) fn take_in(&mut self, change: &Change) -> Due {
+        let (key, new) = (&change.key, change.new.as_ref());
+        if key.resource == NAMESPACES {
+            return self.take_namespace(key, new);
+        }
+        let served = self.serves();
+        let mut due = if key.resource == WORKLOAD_CLUSTERS {
+            self.take_cluster(key, new)
+        } else if key.resource == LOCATIONS {
+            self.take_location(key, new)
+        } else if *key == config::key(DIALECT) {
+            self.take_config(key, new)
+        } else {
+            return Due::nothing();
+        };
+        if served != self.serves() {
+            // Namespaces become demands, or cease to be.
+            due.decide = Affected::All;
+            due.demands = Affected::All;
+        }
+        due
+    }
+
+    /// Notes whether the object at `key` could be read.
+    fn note<T>(&mut self, key: &Key, read: Result<T, String>) -> Option<T> {
+        match read {
+            Ok(value) => Some(value),
+            Err(problem) => {
+                self.unusable.insert(key.clone(), problem.into());
+                None
+            }
+        }
+    }
+
+    fn take_cluster(&mut self, key: &Key, new: Option<&Arc<Object>>) -> Due {
+        let mut due = self.put_cluster(key, new);
+        // Whoever had to stand back for the identifier that was given up comes in now.
+        if let Some((next, object)) = self.next_in_line() {
+            let more = self.put_cluster(&next, Some(&object));
+            due = Due {
+                decide: join(due.decide, more.decide),
+                demands: join(due.demands, more.demands),
+                targets: due.targets.zip(more.targets).map(|(mut one, two)| {
+                    one.extend(two);
+                    one
+                }),
+            };
+        }
+        due
+    }
+
+    fn next_in_line(&self) -> Option<(Key, Arc<Object>)> {
+        let free = self
+            .shadowed
+            .iter()
+            .find(|((identifier, _), _)| !self.names.contains_key(identifier));
+        free.map(|((_, name), object)| (Key::new(WORKLOAD_CLUSTERS, "", name), Arc::clone(object)))
+    }
+
+    fn put_cluster(&mut self, key: &Key, new: Option<&Arc<Object>>) -> Due {
+        self.unusable.remove(key);
+        let shadow = self.shadowed.keys().find(|(_, name)| *name == key.name).cloned();
+        if let Some(shadow) = shadow {
+            self.shadowed.remove(&shadow);
+        }
+        let row = new.and_then(|object| {
+            let read = self.read_cluster(object);
+            self.note(key, read)
+        });
+        let old = match (self.place(&key.name), row.clone()) {
+            (Ok(place), Some(row)) => Some(self.rows.set(place, row)),
+            (Ok(place), None) => Some(self.rows.remove(place)),
+            (Err(place), Some(row)) => {
+                self.rows.insert(place, row);
+                None
+            }
+            (Err(_), None) => return Due::nothing(),
+        };
+        if let Some(old) = &old {
+            self.names.remove(&old.identifier);
+        }
+        if let Some(row) = &row {
+            self.names
+                .insert(Arc::clone(&row.identifier), Arc::clone(&row.name));
+        }
+        self.due_by_cluster(old.as_ref(), row.as_ref())
+    }
+
+    fn read_cluster(&mut self, object: &Arc<Object>) -> Result<Row, String> {
+        let locations = self.locations_of(object);
+        let row = Row::read(object, self.config.heartbeat_threshold, locations)?;
+        match self.names.get(&row.identifier) {
+            Some(holder) if *holder != row.name => {
+                let problem = format!(
+                    "the identifier \"{}\" is that of WorkloadCluster \"{holder}\" already; identifiers must differ",
+                    row.identifier
+                );
+                let line = (Arc::clone(&row.identifier), Arc::clone(&row.name));
+                self.shadowed.insert(line, Arc::clone(object));
+                Err(problem)
+            }
+            _ => Ok(row),
+        }
+    }
+
+    fn locations_of(&self, object: &Object) -> Arc<[u32]> {
+        let labels = &object.meta().labels;
+        let member = self
+            .locations
+            .values()
+            .filter(|location| location.selector.matches(labels));
+        let mut numbers: Vec<u32> = member.map(|location| location.number).collect();
+        numbers.sort_unstable();
+        numbers.into()
+    }
+
+    /// Who is due when a workload cluster changes: those on it, since they may have to leave or to stay; and, unless it
+    /// is gone, those that lack a place.
+    fn due_by_cluster(&self, old: Option<&Row>, new: Option<&Row>) -> Due {
+        let both = [old, new];
+        let mut targets: Vec<Arc<str>> = both
+            .into_iter()
+            .flatten()
+            .map(|row| Arc::clone(&row.identifier))
+            .collect();
+        targets.dedup();
+        let mut due = BTreeSet::new();
+        if !matches!((old, new), (Some(old), Some(new)) if new.decides_like(old)) {
+            due.extend(targets.iter().flat_map(|identifier| self.placed_on(identifier)));
+            if new.is_some() {
+                due.extend(self.waiting());
+            }
+        }
+        let decide = some(due.into_iter().collect());
+        Due {
+            demands: decide.clone(),
+            decide,
+            targets: Some(targets),
+        }
+    }
+
+    fn take_location(&mut self, key: &Key, new: Option<&Arc<Object>>) -> Due {
+        self.unusable.remove(key);
+        let selector = new.and_then(|object| self.note(key, LocationRecord::read(object)));
+        let old = self
+            .locations
+            .get(&key.name)
+            .map(|location| location.selector.clone());
+        if old == selector {
+            return Due::nothing();
+        }
+        let number = self.numbers.number(&key.name);
+        match selector {
+            Some(selector) => {
+                let record = Arc::new(LocationRecord { number, selector });
+                self.locations.insert(Arc::clone(&key.name), record);
+            }
+            None => {
+                self.locations.remove(&key.name);
+            }
+        }
+        self.assign(&key.name, number);
+        Due {
+            decide: Affected::All,
+            demands: Affected::All,
+            targets: Some(Vec::new()),
+        }
+    }
+
+    /// Puts every workload cluster in or out of the location `name`.
+    fn assign(&mut self, name: &Arc<str>, number: u32) {
+        let location = self.locations.get(name).cloned();
+        let member = |row: &Row| {
+            let labels = &row.record.object.meta().labels;
+            location
+                .as_ref()
+                .is_some_and(|location| location.selector.matches(labels))
+        };
+        let moved: Vec<(usize, bool)> = self
+            .rows
+            .iter()
+            .enumerate()
+            .map(|(place, row)| (place, member(row), row.facts.locations.contains(&number)))
+            .filter(|(_, is, was)| is != was)
+            .map(|(place, is, _)| (place, is))
+            .collect();
+        for (place, is) in moved {
+            if let Some(row) = self.rows.get_mut(place) {
+                let mut numbers = row.facts.locations.to_vec();
+                match numbers.binary_search(&number) {
+                    Err(at) if is => numbers.insert(at, number),
+                    Ok(at) if !is => drop(numbers.remove(at)),
+                    _ => {}
+                }
+                row.facts.locations = numbers.into();
+            }
+        }
+    }
+
+    /// A bad configuration leaves the last good one in force.
+    fn take_config(&mut self, key: &Key, new: Option<&Arc<Object>>) -> Due {
+        self.unusable.remove(key);
+        let read = match new {
+            None => Ok(Config::default()),
+            Some(object) => {
+                let spec = object.value().get("spec").and_then(|spec| spec.get(DIALECT));
+                Config::read(spec, &format!("spec.{DIALECT}"))
+                    .map_err(|errors| meta::field::aggregate(&errors))
+            }
+        };
+        let Some(config) = self.note(key, read) else {
+            return Due::nothing();
+        };
+        if config == self.config {
+            return Due::nothing();
+        }
+        let threshold = config.heartbeat_threshold;
+        let retimed = threshold != self.config.heartbeat_threshold;
+        self.config = config;
+        if retimed {
+            self.rows.iter_mut().for_each(|row| {
+                row.facts.fresh_until = crate::readiness::fresh_until(&row.record.view.status, threshold);
+            });
+        }
+        Due {
+            decide: Affected::All,
+            demands: Affected::All,
+            targets: if retimed { None } else { Some(Vec::new()) },
+        }
+    }
+}
+
+fn some(keys: Vec<Key>) -> Affected {
+    if keys.is_empty() {
+        Affected::None
+    } else {
+        Affected::Some(keys)
+    }
+}
+
+fn join(one: Affected, two: Affected) -> Affected {
+    match (one, two) {
+        (Affected::All, _) | (_, Affected::All) => Affected::All,
+        (Affected::None, other) | (other, Affected::None) => other,
+        (Affected::Some(mut keys), Affected::Some(more)) => {
+            keys.extend(more);
+            keys.sort_unstable();
+            keys.dedup();
+            Affected::Some(keys)
+        }
+    }
+}

@@ -1,0 +1,54 @@
+//! Locations as scheduling sees them.
+
+use std::sync::Arc;
+
+use imbl::{HashMap, Vector};
+use meta::Object;
+use meta::selector::Selector;
+
+use crate::kind::location::Location;
+
+/// A location.
+pub(crate) struct LocationRecord {
+    /// Its number.
+    pub(crate) number: u32,
+    /// The labels of the workload clusters that belong to it.
+    pub(crate) selector: Selector,
+}
+
+impl LocationRecord {
+    /// Reads the selector of a Location.
+    ///
+    /// # Errors
+    /// Why it cannot be read.
+    pub(crate) fn read(object: &Object) -> Result<Selector, String> {
+        let location: Location = object.view().map_err(|error| error.to_string())?;
+        Selector::compile(&location.spec.instance_selector, "spec.instanceSelector")
+            .map_err(|errors| meta::field::aggregate(&errors))
+    }
+}
+
+/// Names as small numbers, so that rows hold integers. A clone shares what is there.
+#[derive(Clone, Default)]
+pub(crate) struct Numbers {
+    numbers: HashMap<Arc<str>, u32>,
+    names: Vector<Arc<str>>,
+}
+
+impl Numbers {
+    /// The number of `name`, a new one when it is new.
+    pub(crate) fn number(&mut self, name: &Arc<str>) -> u32 {
+        if let Some(&known) = self.numbers.get(name) {
+            return known;
+        }
+        let number = u32::try_from(self.names.len()).unwrap_or(u32::MAX);
+        self.numbers.insert(Arc::clone(name), number);
+        self.names.push_back(Arc::clone(name));
+        number
+    }
+
+    /// The name with this number.
+    pub(crate) fn name(&self, number: u32) -> &Arc<str> {
+        &self.names[number as usize]
+    }
+}

@@ -1,0 +1,124 @@
+//! A namespace as scheduling sees it.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use meta::Object;
+
+use crate::condition;
+use crate::machine::{Actor, may};
+use crate::names::{PLACEMENT, SCHEDULING_DISABLED};
+use crate::placement::{Form, Reading, State};
+
+/// A namespace and what it says of its placement.
+pub(crate) struct Record {
+    pub(crate) object: Arc<Object>,
+    /// Its placement annotation, read.
+    pub(crate) reading: Reading,
+    /// It is labelled to stay where it is.
+    pub(crate) disabled: bool,
+    /// It is being deleted.
+    pub(crate) deleting: bool,
+    /// Its condition is not what its annotation and labels make it, or missing.
+    condition_differs: bool,
+    /// It has that condition.
+    pub(crate) has_condition: bool,
+}
+
+impl Record {
+    /// Reads a Namespace; there is nothing in it that cannot be read.
+    pub(crate) fn read(object: &Arc<Object>) -> Self {
+        let meta = object.meta();
+        let reading = Reading::of(meta.annotations.get(PLACEMENT).map(String::as_str));
+        let disabled = meta
+            .labels
+            .get(SCHEDULING_DISABLED)
+            .is_some_and(|value| value == "true");
+        let said = condition::namespace_scheduled(disabled, &reading);
+        let stored = condition::stored(object.value());
+        let condition_differs = said.is_some_and(|said| !stored.is_some_and(|stored| said.is(stored)));
+        Self {
+            object: Arc::clone(object),
+            reading,
+            disabled,
+            deleting: meta.deletion_timestamp.is_some(),
+            condition_differs,
+            has_condition: stored.is_some(),
+        }
+    }
+
+    /// Whether the placement has any entry, one that nobody understands included.
+    pub(crate) fn is_placed(&self) -> bool {
+        !self.reading.placement.0.is_empty() || !self.reading.dropped.is_empty()
+    }
+
+    /// Whether its condition says something that is not (any more) so.
+    pub(crate) fn is_mistaken(&self) -> bool {
+        self.has_condition && self.condition_differs
+    }
+
+    /// The identifiers of its entries.
+    pub(crate) fn identifiers(&self) -> impl Iterator<Item = &Arc<str>> {
+        self.reading.placement.0.keys().map(|place| &place.identifier)
+    }
+
+    /// The identifiers of the clusters it is on, comes to or leaves.
+    pub(crate) fn occupied(&self) -> impl Iterator<Item = &Arc<str>> {
+        let entries = self.reading.placement.0.iter();
+        entries
+            .filter(|(_, state)| **state != State::Unbound)
+            .map(|(place, _)| &place.identifier)
+    }
+
+    /// Whether a change of the fleet could give it a place: it has none, or leaves one without another in the same
+    /// location.
+    pub(crate) fn waits(&self) -> bool {
+        if self.deleting || self.disabled {
+            return false;
+        }
+        let entries = || self.reading.placement.0.iter();
+        let active: BTreeSet<_> = entries()
+            .filter(|(_, state)| state.is_active())
+            .map(|(place, _)| (&place.location_cluster, &place.location))
+            .collect();
+        let stranded = entries().any(|(place, state)| {
+            *state == State::Removing && !active.contains(&(&place.location_cluster, &place.location))
+        });
+        active.is_empty() || stranded
+    }
+
+    /// Whether there is something to take out of the annotation.
+    fn is_littered(&self) -> bool {
+        let reading = &self.reading;
+        !reading.dropped.is_empty()
+            || !matches!(reading.form, Form::Map)
+            || reading.placement.0.values().any(|&state| state == State::Unbound)
+    }
+
+    /// Whether the change from `old` to this must be decided, labels that select namespaces left aside. The placement
+    /// controller's own writes are not:
+    /// they make legal moves, leave nothing to take out, and bring the condition up to date.
+    pub(crate) fn decides_unlike(&self, old: &Self) -> bool {
+        let moved = || {
+            let (before, after) = (&old.reading.placement.0, &self.reading.placement.0);
+            let foreign = |(place, state)| {
+                let from = before.get(place).copied();
+                let legal = [Actor::PlacementController, Actor::NamespaceController];
+                !legal.into_iter().any(|actor| may(actor, from, state))
+            };
+            let kept = after.iter().map(|(place, state)| (place, Some(*state)));
+            let gone = before
+                .keys()
+                .filter(|place| !after.contains_key(*place))
+                .map(|place| (place, None));
+            kept.chain(gone).any(foreign)
+        };
+        let annotation = self.reading != old.reading && (self.is_littered() || moved());
+        let conditions = || condition::stored(self.object.value()) != condition::stored(old.object.value());
+        self.object.meta().uid != old.object.meta().uid
+            || self.disabled != old.disabled
+            || self.deleting != old.deleting
+            || annotation
+            || self.condition_differs && conditions()
+    }
+}

@@ -1,0 +1,90 @@
+//! Taking in namespaces: entries and counts are kept up to date, nothing is rebuilt.
+
+use std::sync::Arc;
+
+use dialect_contract::dialect::{Affected, Due};
+use meta::{Key, Object};
+
+use super::{Fleet, Record};
+use crate::names::is_system_namespace;
+
+impl Fleet {
+    /// Takes in a namespace, or that it is gone.
+    pub(super) fn take_namespace(&mut self, key: &Key, new: Option<&Arc<Object>>) -> Due {
+        if is_system_namespace(&key.name) {
+            return Due::nothing();
+        }
+        let record = new.map(|object| Arc::new(Record::read(object)));
+        let old = match &record {
+            Some(record) => self.namespaces.insert(key.clone(), Arc::clone(record)),
+            None => self.namespaces.remove(key),
+        };
+        let targets = self.move_entries(key, old.as_deref(), record.as_deref());
+        let again = match (&old, &record) {
+            (Some(old), Some(new)) => {
+                let selected = self.is_subject(new) != self.is_subject(old);
+                self.is_demand(new) && (selected || new.decides_unlike(old))
+            }
+            (None, Some(new)) => self.is_demand(new),
+            (_, None) => false,
+        };
+        Due {
+            decide: if again {
+                Affected::Some(vec![key.clone()])
+            } else {
+                Affected::None
+            },
+            demands: Affected::Some(vec![key.clone()]),
+            targets: Some(targets),
+        }
+    }
+
+    /// Moves the entries of a namespace. Gives the clusters whose count changed.
+    fn move_entries(&mut self, key: &Key, old: Option<&Record>, new: Option<&Record>) -> Vec<Arc<str>> {
+        if new.is_some_and(Record::waits) {
+            self.waiting.insert(key.clone());
+        } else {
+            self.waiting.remove(key);
+        }
+        for identifier in old.into_iter().flat_map(Record::identifiers) {
+            self.placed.remove(&(Arc::clone(identifier), key.clone()));
+        }
+        for identifier in new.into_iter().flat_map(Record::identifiers) {
+            self.placed.insert((Arc::clone(identifier), key.clone()));
+        }
+        let names = |record: Option<&Record>| -> Vec<Arc<str>> {
+            record.into_iter().flat_map(Record::occupied).cloned().collect()
+        };
+        let (before, after) = (names(old), names(new));
+        let mut touched = Vec::new();
+        for (these, those, step) in [(&before, &after, -1), (&after, &before, 1)] {
+            for identifier in these.iter().filter(|identifier| !those.contains(identifier)) {
+                let count = self.count_of(identifier) + step;
+                if count == 0 {
+                    self.counts.remove(identifier);
+                } else {
+                    self.counts.insert(Arc::clone(identifier), count);
+                }
+                touched.push(Arc::clone(identifier));
+            }
+        }
+        touched
+    }
+
+    /// The demands among the namespaces with an entry of `identifier`.
+    pub(super) fn placed_on<'a>(&'a self, identifier: &'a Arc<str>) -> impl Iterator<Item = Key> + 'a {
+        let first = Key::new(crate::names::NAMESPACES, "", "");
+        self.placed
+            .range((Arc::clone(identifier), first)..)
+            .take_while(move |(of, _)| of == identifier)
+            .map(|(_, key)| key.clone())
+    }
+
+    /// The demands that lack a place.
+    pub(super) fn waiting(&self) -> impl Iterator<Item = Key> + '_ {
+        self.waiting
+            .iter()
+            .filter(|key| self.namespace(key).is_some_and(|record| self.is_subject(record)))
+            .cloned()
+    }
+}

@@ -1,0 +1,37 @@
+//! The kinds of kcp that scheduling reads: one file each, with their types, rules and columns (facts section 2).
+//! Namespaces are Kubernetes' own and served elsewhere.
+//!
+//! The types are read-only views: fields that matter are typed and documented, all others pass through untouched.
+
+pub mod location;
+pub mod workload_cluster;
+
+use std::sync::Arc;
+
+use meta::{FieldError, Kind, Schema};
+use serde::Deserialize;
+use serde_json::Value;
+
+/// Every kind, in the order of discovery.
+#[must_use]
+pub fn all() -> Vec<Arc<dyn Kind>> {
+    vec![
+        Arc::new(location::LocationKind),
+        Arc::new(workload_cluster::WorkloadClusterKind),
+    ]
+}
+
+/// The typed view of `value`. A value of wrong types is `Err` with nothing in it when the schema says what is wrong
+/// already, and with an error when only the view stumbles.
+fn view<'a, T: Deserialize<'a>>(schema: &Schema, value: &'a Value) -> Result<T, Vec<FieldError>> {
+    T::deserialize(value).map_err(|error| {
+        if schema.validate(value).is_empty() {
+            vec![FieldError::invalid("", Value::Null, error.to_string())]
+        } else {
+            Vec::new()
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests {}

@@ -1,0 +1,190 @@
+//! Location: a collection of WorkloadClusters that users can place namespaces in (seed "Main Concepts", facts
+//! section 2).
+
+use std::collections::BTreeSet;
+use std::sync::LazyLock;
+
+use meta::kind::{ALL_VERBS, Write};
+use meta::selector::{LabelSelector, Selector, validate_label_key, validate_label_value};
+use meta::{Cell, Column, FieldError, Kind, KindInfo, Object, Schema, Scope};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::view;
+use crate::location_status::labels_text;
+use crate::names::{SCHEDULING_GROUP, VERSION};
+
+/// Which workload clusters belong together, and what users are told about them.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[schemars(extend("x-kubernetes-preserve-unknown-fields" = true))]
+pub struct Location {
+    /// Which workload clusters belong to the location.
+    pub spec: LocationSpec,
+    /// How many there are.
+    #[serde(default)]
+    pub status: LocationStatus,
+}
+
+/// Which workload clusters belong to the location.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(extend("x-kubernetes-preserve-unknown-fields" = true))]
+pub struct LocationSpec {
+    /// The resource of the instances.
+    pub resource: InstanceResource,
+    /// What users are told about the location.
+    #[serde(default)]
+    pub description: Option<String>,
+    /// Labels that users may select instances by. They are advertised only.
+    #[serde(default)]
+    #[schemars(extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["key"]))]
+    pub available_selector_labels: Vec<AvailableLabel>,
+    /// The labels of the workload clusters that belong to the location; an empty selector takes all of them.
+    #[serde(default)]
+    #[schemars(extend("x-default" = {}))]
+    pub instance_selector: LabelSelector,
+}
+
+/// The resource of the instances: workload clusters.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+pub struct InstanceResource {
+    /// The API group.
+    #[serde(default)]
+    #[schemars(extend("enum" = ["workloads.kcp.dev"]))]
+    pub group: Option<String>,
+    /// The version.
+    #[schemars(extend("enum" = ["v1alpha1"]))]
+    pub version: String,
+    /// The plural name.
+    #[schemars(extend("enum" = ["workloadclusters"]))]
+    pub resource: String,
+}
+
+/// One label users may select by.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+pub struct AvailableLabel {
+    /// The label key.
+    #[schemars(length(max = 255))]
+    pub key: String,
+    /// The values there are.
+    #[serde(default)]
+    pub values: Vec<String>,
+    /// What the label means.
+    #[serde(default)]
+    pub description: Option<String>,
+}
+
+/// How many workload clusters belong to the location.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+#[schemars(extend("x-kubernetes-preserve-unknown-fields" = true))]
+pub struct LocationStatus {
+    /// How many workload clusters the selector matches.
+    #[schemars(range(min = 0))]
+    pub instances: Option<i32>,
+    /// How many of them are ready and not cordoned.
+    #[schemars(range(min = 0))]
+    pub available_instances: Option<i32>,
+}
+
+/// The kind Location.
+#[derive(Clone, Copy, Debug)]
+pub struct LocationKind;
+
+const INFO: KindInfo = KindInfo {
+    group: SCHEDULING_GROUP,
+    versions: &[VERSION],
+    storage_version: VERSION,
+    kind: "Location",
+    plural: "locations",
+    singular: "location",
+    short_names: &[],
+    categories: &["kcp"],
+    scope: Scope::Cluster,
+    verbs: ALL_VERBS,
+    status: true,
+    unconditional_update: false,
+    strategic: false,
+};
+
+const COLUMNS: &[Column] = &[
+    Column::NAME,
+    Column::text("Resource", "The resource of the instances"),
+    Column::text("Available", "How many instances are ready and not cordoned").integer(),
+    Column::text("Instances", "How many instances there are").integer(),
+    Column::text("Labels", "The labels of the location, which users select it by"),
+];
+
+impl Kind for LocationKind {
+    fn info(&self) -> &KindInfo {
+        &INFO
+    }
+
+    fn schema(&self, _version: &str) -> &Schema {
+        static SCHEMA: LazyLock<Schema> = LazyLock::new(Schema::of::<Location>);
+        &SCHEMA
+    }
+
+    fn validate(&self, _write: &Write<'_>, new: &Value) -> Vec<FieldError> {
+        let location: Location = match view(self.schema(VERSION), new) {
+            Ok(location) => location,
+            Err(errors) => return errors,
+        };
+        let mut errors = Vec::new();
+        available_labels(&location.spec.available_selector_labels, &mut errors);
+        let selector = Selector::compile(&location.spec.instance_selector, "spec.instanceSelector");
+        errors.extend(selector.err().into_iter().flatten());
+        errors
+    }
+
+    fn columns(&self) -> &[Column] {
+        COLUMNS
+    }
+
+    fn row(&self, object: &Object) -> Vec<Cell> {
+        let location = object.view::<Location>().ok();
+        let status = location
+            .as_ref()
+            .map(|location| location.status.clone())
+            .unwrap_or_default();
+        let count = |number: Option<i32>| Cell::Value(number.map_or(Value::Null, Value::from));
+        let resource = location.map(|location| location.spec.resource.resource);
+        vec![
+            object.meta().name.as_str().into(),
+            resource.unwrap_or_default().into(),
+            count(status.available_instances),
+            count(status.instances),
+            labels_text(&object.meta().labels).into(),
+        ]
+    }
+}
+
+fn available_labels(labels: &[AvailableLabel], errors: &mut Vec<FieldError>) {
+    for (index, label) in labels.iter().enumerate() {
+        let path = format!("spec.availableSelectorLabels[{index}]");
+        if let Err(problem) = validate_label_key(&label.key) {
+            errors.push(FieldError::invalid(
+                format!("{path}.key"),
+                label.key.as_str(),
+                problem,
+            ));
+        }
+        if label.values.is_empty() {
+            errors.push(FieldError::required(
+                format!("{path}.values"),
+                "must have at least one value",
+            ));
+        }
+        let mut seen = BTreeSet::new();
+        for (place, value) in label.values.iter().enumerate() {
+            let path = format!("{path}.values[{place}]");
+            if let Err(problem) = validate_label_value(value) {
+                errors.push(FieldError::invalid(path.as_str(), value.as_str(), problem));
+            }
+            if !seen.insert(value) {
+                errors.push(FieldError::duplicate(path, value.as_str()));
+            }
+        }
+    }
+}

@@ -1,0 +1,130 @@
+//! WorkloadCluster: a Kubernetes cluster that namespaces are placed on (seed "Main Concepts", facts section 2).
+
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
+use meta::kind::ALL_VERBS;
+use meta::schema::types::QuantityText;
+use meta::{Cell, Column, Kind, KindInfo, Object, Schema, Scope, Timestamp};
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use crate::condition::{Condition, find};
+use crate::names::{VERSION, WORKLOADS_GROUP};
+use crate::readiness::READY;
+
+/// The desired state and the reported state of one workload cluster.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(default)]
+#[schemars(extend("x-kubernetes-preserve-unknown-fields" = true))]
+pub struct WorkloadCluster {
+    /// Whether namespaces may be placed on the cluster.
+    pub spec: WorkloadClusterSpec,
+    /// What is known about the cluster.
+    pub status: WorkloadClusterStatus,
+}
+
+/// Whether namespaces may be placed on the cluster.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+#[schemars(extend("x-kubernetes-preserve-unknown-fields" = true))]
+pub struct WorkloadClusterSpec {
+    /// Keeps new namespaces away; those that are there stay.
+    #[schemars(extend("x-default" = false))]
+    pub unschedulable: bool,
+    /// From this instant on, namespaces on the cluster are moved away and no new ones come.
+    #[schemars(with = "String", extend("format" = "date-time", "nullable" = true))]
+    pub evict_after: Option<Timestamp>,
+}
+
+/// What is known about the cluster.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+#[schemars(extend("x-kubernetes-preserve-unknown-fields" = true))]
+pub struct WorkloadClusterStatus {
+    /// What workload may use, by resource name.
+    pub allocatable: BTreeMap<String, QuantityText>,
+    /// All there is, by resource name.
+    pub capacity: BTreeMap<String, QuantityText>,
+    /// The state of the cluster, one entry per aspect; Ready sums them up.
+    pub conditions: Vec<Condition>,
+    /// The resources the syncer syncs, such as deployments.apps.
+    pub synced_resources: Vec<String>,
+    /// When the syncer last said that it is alive.
+    #[schemars(with = "String", extend("format" = "date-time", "nullable" = true))]
+    pub last_syncer_heartbeat_time: Option<Timestamp>,
+    /// Where the syncer finds what it is to sync.
+    pub virtual_workspaces: Vec<VirtualWorkspace>,
+}
+
+/// An API endpoint made for the syncer.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[schemars(extend("x-kubernetes-preserve-unknown-fields" = true))]
+pub struct VirtualWorkspace {
+    /// Its URL.
+    pub url: String,
+}
+
+/// The kind WorkloadCluster.
+#[derive(Clone, Copy, Debug)]
+pub struct WorkloadClusterKind;
+
+const INFO: KindInfo = KindInfo {
+    group: WORKLOADS_GROUP,
+    versions: &[VERSION],
+    storage_version: VERSION,
+    kind: "WorkloadCluster",
+    plural: "workloadclusters",
+    singular: "workloadcluster",
+    short_names: &[],
+    categories: &["kcp"],
+    scope: Scope::Cluster,
+    verbs: ALL_VERBS,
+    status: true,
+    unconditional_update: false,
+    strategic: false,
+};
+
+/// kcp gives priorities up to 3, so all but the name show with `-o wide` only.
+const COLUMNS: &[Column] = &[
+    Column::NAME,
+    column("Location", "The name of the cluster", 1),
+    column("Ready", "Whether the cluster is ready", 2),
+    column("Synced API resources", "The resources the syncer syncs", 3),
+];
+
+const fn column(name: &'static str, description: &'static str, priority: i32) -> Column {
+    Column {
+        priority,
+        ..Column::text(name, description)
+    }
+}
+
+impl Kind for WorkloadClusterKind {
+    fn info(&self) -> &KindInfo {
+        &INFO
+    }
+
+    fn schema(&self, _version: &str) -> &Schema {
+        static SCHEMA: LazyLock<Schema> = LazyLock::new(Schema::of::<WorkloadCluster>);
+        &SCHEMA
+    }
+
+    fn columns(&self) -> &[Column] {
+        COLUMNS
+    }
+
+    fn row(&self, object: &Object) -> Vec<Cell> {
+        let status = object.view::<WorkloadCluster>().unwrap_or_default().status;
+        let ready = find(&status.conditions, READY).map(|ready| ready.status.as_str());
+        let name = object.meta().name.as_str();
+        vec![
+            name.into(),
+            name.into(),
+            ready.unwrap_or_default().into(),
+            serde_json::Value::from(status.synced_resources)
+                .to_string()
+                .into(),
+        ]
+    }
+}

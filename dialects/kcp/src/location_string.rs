@@ -1,0 +1,163 @@
+//! Location strings, `<location cluster>+<location>+<workload cluster identifier>` (facts section 4): the keys of the
+//! placement annotation.
+//!
+//! There is no escaping, and none is needed: no segment may hold a `+`.
+
+use std::fmt;
+use std::sync::Arc;
+
+use meta::name;
+
+use crate::names::LONGEST_IDENTIFIER;
+
+/// A parsed location string.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct LocationString {
+    /// Where the Location lives: a path such as `root:compute`.
+    pub location_cluster: Arc<str>,
+    /// The name of the Location.
+    pub location: Arc<str>,
+    /// The identifier of the WorkloadCluster.
+    pub identifier: Arc<str>,
+}
+
+impl LocationString {
+    /// The location string of these segments, which are taken as they are.
+    #[must_use]
+    pub fn new(location_cluster: &Arc<str>, location: &Arc<str>, identifier: &Arc<str>) -> Self {
+        Self {
+            location_cluster: Arc::clone(location_cluster),
+            location: Arc::clone(location),
+            identifier: Arc::clone(identifier),
+        }
+    }
+
+    /// Reads `text`.
+    ///
+    /// # Errors
+    /// Which segment is wrong, and what would be right.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let segments: Vec<&str> = text.split('+').collect();
+        let [location_cluster, location, identifier] = segments[..] else {
+            return Err(format!(
+                "has {} segments, a location string has 3: <location cluster>+<location>+<workload cluster identifier>",
+                segments.len()
+            ));
+        };
+        check_location_cluster(location_cluster)
+            .map_err(|problem| format!("location cluster \"{location_cluster}\" {problem}"))?;
+        name::dns_subdomain(location).map_err(|problem| format!("location \"{location}\": {problem}"))?;
+        check_identifier(identifier)
+            .map_err(|problem| format!("workload cluster identifier \"{identifier}\" {problem}"))?;
+        Ok(Self {
+            location_cluster: location_cluster.into(),
+            location: location.into(),
+            identifier: identifier.into(),
+        })
+    }
+}
+
+impl fmt::Display for LocationString {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{}+{}+{}",
+            self.location_cluster, self.location, self.identifier
+        )
+    }
+}
+
+/// Judges the path of a location cluster: `root`, or names below it behind colons.
+///
+/// # Errors
+/// What is wrong, as the end of a sentence.
+pub fn check_location_cluster(path: &str) -> Result<(), String> {
+    let mut parts = path.split(':');
+    let rooted = parts.next() == Some("root");
+    if rooted && parts.all(is_path_part) {
+        return Ok(());
+    }
+    Err(
+        "must be \"root\" or a path below it of lower case names behind colons, such as \"root:compute\""
+            .to_owned(),
+    )
+}
+
+fn is_path_part(part: &str) -> bool {
+    let inner = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
+    let bytes = part.as_bytes();
+    match (bytes.first(), bytes.last()) {
+        (Some(&first), Some(&last)) => {
+            inner(first) && inner(last) && bytes.iter().all(|&byte| inner(byte) || byte == b'-')
+        }
+        _ => false,
+    }
+}
+
+/// Judges the identifier of a workload cluster, which is part of label keys and finalizers.
+///
+/// # Errors
+/// What is wrong, as the end of a sentence.
+pub fn check_identifier(identifier: &str) -> Result<(), String> {
+    if identifier.is_empty() {
+        return Err("must not be empty".to_owned());
+    }
+    if identifier.len() > LONGEST_IDENTIFIER {
+        return Err(format!(
+            "must be no more than {LONGEST_IDENTIFIER} characters, since it is part of label keys and finalizers"
+        ));
+    }
+    let bytes = identifier.as_bytes();
+    let ends = [bytes.first(), bytes.last()];
+    let shaped = ends.into_iter().flatten().all(u8::is_ascii_alphanumeric)
+        && bytes
+            .iter()
+            .all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(byte));
+    if shaped {
+        Ok(())
+    } else {
+        Err("must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric \
+             character"
+            .to_owned())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_seeds_own_string_is_read_and_written_back() {
+        let text = "root:compute+us-east1-gcp+a7fcajg8a-a9sf-a738";
+        let read = LocationString::parse(text).unwrap();
+        assert_eq!(&*read.location_cluster, "root:compute");
+        assert_eq!(&*read.location, "us-east1-gcp");
+        assert_eq!(&*read.identifier, "a7fcajg8a-a9sf-a738");
+        assert_eq!(read.to_string(), text);
+    }
+
+    #[test]
+    fn every_wrong_segment_is_named() {
+        let long = format!("root+a+{}", "x".repeat(57));
+        let cases = [
+            ("", "has 1 segments"),
+            ("root+a", "has 2 segments"),
+            ("root+a+b+c", "has 4 segments"),
+            ("++", "location cluster \"\" must be"),
+            ("compute+a+b", "location cluster \"compute\" must be"),
+            ("root:+a+b", "location cluster \"root:\" must be"),
+            ("root:Up+a+b", "location cluster \"root:Up\" must be"),
+            ("root++b", "location \"\": a lowercase RFC 1123 subdomain"),
+            ("root+A+b", "location \"A\": a lowercase RFC 1123 subdomain"),
+            ("root+a+", "workload cluster identifier \"\" must not be empty"),
+            ("root+a+b c", "workload cluster identifier \"b c\" must consist"),
+            ("root+a+-b", "workload cluster identifier \"-b\" must consist"),
+            (&long, "must be no more than 56 characters"),
+        ];
+        for (text, part) in cases {
+            let problem = LocationString::parse(text).unwrap_err();
+            assert!(problem.contains(part), "{text}: {problem}");
+        }
+        assert!(LocationString::parse(&format!("root:a-1:b+a.b+{}", "x".repeat(56))).is_ok());
+    }
+}

@@ -1,0 +1,339 @@
+//! The two state machines (seed "State Machines", facts section 5 and 8): one pure function per actor says what it does
+//! next, and tables say which changes are legal at all. Admission judges changes with the tables; a test holds the
+//! functions to them.
+//!
+//! 1. The *placement* of a namespace, in its annotation: who may move an entry from which [`State`] to which.
+//! 2. The *syncing* of an object (a namespace or a resource in it), in its state label: [`SyncState`].
+
+use std::fmt;
+
+use crate::placement::{Placement, State};
+
+/// Who acts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Actor {
+    /// The scheduler: chooses clusters, asks for removal, cleans up.
+    PlacementController,
+    /// Adopts namespaces and reports that clusters have let go.
+    NamespaceController,
+    /// Hands the namespaces' labels on to the resources in them.
+    ResourceController,
+    /// Changes resources before they are synced and holds back their removal.
+    CoordinationController,
+    /// Syncs one cluster.
+    Syncer,
+}
+
+impl Actor {
+    /// Every actor.
+    pub const ALL: [Self; 5] = [
+        Self::PlacementController,
+        Self::NamespaceController,
+        Self::ResourceController,
+        Self::CoordinationController,
+        Self::Syncer,
+    ];
+}
+
+impl fmt::Display for Actor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::PlacementController => "the placement controller",
+            Self::NamespaceController => "the namespace controller",
+            Self::ResourceController => "the resource controller",
+            Self::CoordinationController => "a coordination controller",
+            Self::Syncer => "the syncer of that cluster",
+        })
+    }
+}
+
+/// One legal change of an entry of the placement annotation; `None` is no entry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Transition {
+    /// Who may make it.
+    pub actor: Actor,
+    /// From which state.
+    pub from: Option<State>,
+    /// To which state.
+    pub to: Option<State>,
+    /// When it is made.
+    pub when: &'static str,
+}
+
+const fn transition(actor: Actor, from: Option<State>, to: Option<State>, when: &'static str) -> Transition {
+    Transition {
+        actor,
+        from,
+        to,
+        when,
+    }
+}
+
+/// Every legal change of a placement entry. What is not here is illegal for everyone.
+pub const TRANSITIONS: &[Transition] = {
+    use Actor::{NamespaceController as Namespaces, PlacementController as Placements};
+    use State::{Bound, Pending, Removing, Unbound};
+    &[
+        transition(Placements, None, Some(Pending), "a workload cluster was chosen"),
+        transition(
+            Placements,
+            Some(Pending),
+            None,
+            "the workload cluster may no longer be used and nobody adopted the entry",
+        ),
+        transition(Namespaces, Some(Pending), Some(Bound), "the namespace is adopted"),
+        transition(
+            Placements,
+            Some(Bound),
+            Some(Removing),
+            "the namespace must leave the workload cluster",
+        ),
+        transition(
+            Namespaces,
+            Some(Removing),
+            Some(Unbound),
+            "the workload cluster has let go of the namespace",
+        ),
+        transition(Placements, Some(Unbound), None, "the entry is cleaned up"),
+        transition(
+            Placements,
+            Some(Unbound),
+            Some(Pending),
+            "the same workload cluster was chosen again",
+        ),
+    ]
+};
+
+/// Who may move an entry so; `None` when nobody may. A change to the same state is no change.
+#[must_use]
+pub fn who_may(from: Option<State>, to: Option<State>) -> Option<Actor> {
+    let found = TRANSITIONS
+        .iter()
+        .find(|legal| legal.from == from && legal.to == to);
+    found.map(|legal| legal.actor)
+}
+
+/// Whether `actor` may move an entry so.
+#[must_use]
+pub fn may(actor: Actor, from: Option<State>, to: Option<State>) -> bool {
+    from == to || who_may(from, to) == Some(actor)
+}
+
+/// One entry that differs between two placements.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Moved {
+    /// The entry's location string.
+    pub entry: String,
+    /// Its identifier.
+    pub identifier: String,
+    /// The state before.
+    pub from: Option<State>,
+    /// The state after.
+    pub to: Option<State>,
+}
+
+impl fmt::Display for Moved {
+    /// `entry "root+a+x" from Bound to Removing`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let word = |state: Option<State>| state.map_or("absent", State::as_str);
+        write!(
+            f,
+            "entry \"{}\" from {} to {}",
+            self.entry,
+            word(self.from),
+            word(self.to)
+        )
+    }
+}
+
+/// Every entry that differs between `old` and `new`, by location string.
+#[must_use]
+pub fn moved(old: &Placement, new: &Placement) -> Vec<Moved> {
+    let mut places: Vec<_> = old.0.keys().chain(new.0.keys()).collect();
+    places.sort_unstable();
+    places.dedup();
+    let entry = |place| {
+        let (from, to) = (old.0.get(place).copied(), new.0.get(place).copied());
+        (from != to).then(|| Moved {
+            entry: place.to_string(),
+            identifier: place.identifier.to_string(),
+            from,
+            to,
+        })
+    };
+    places.into_iter().filter_map(entry).collect()
+}
+
+/// What the placement controller makes of a stored entry, before it chooses anything new: an admissible entry stays,
+/// one that nobody adopted is dropped, a bound one is asked to leave. A removal is never taken back.
+#[must_use]
+pub const fn placement_controller(state: State, admissible: bool) -> Option<State> {
+    match (state, admissible) {
+        (State::Pending, true) => Some(State::Pending),
+        (State::Bound, true) => Some(State::Bound),
+        (State::Bound, false) | (State::Removing, _) => Some(State::Removing),
+        (State::Pending, false) | (State::Unbound, _) => None,
+    }
+}
+
+/// What the namespace controller makes of an entry: it adopts what is pending, and reports what the cluster has let go
+/// of, which it has when the namespace has lost its state label or the cluster is no more.
+#[must_use]
+pub const fn namespace_controller(state: State, labelled: bool, cluster_exists: bool) -> State {
+    match state {
+        State::Pending | State::Bound => State::Bound,
+        State::Removing if labelled && cluster_exists => State::Removing,
+        State::Removing | State::Unbound => State::Unbound,
+    }
+}
+
+/// The value of a state label: whether a cluster's syncer sees the object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum SyncState {
+    /// `""`: assigned to the cluster, not yet synced.
+    Assigned,
+    /// `Sync`: the syncer sees it.
+    Sync,
+}
+
+impl SyncState {
+    /// The label's value.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Assigned => "",
+            Self::Sync => "Sync",
+        }
+    }
+
+    /// The state of this exact value; any other value is invalid.
+    #[must_use]
+    pub fn named(value: &str) -> Option<Self> {
+        [Self::Assigned, Self::Sync]
+            .into_iter()
+            .find(|sync| sync.as_str() == value)
+    }
+}
+
+/// One legal change of a state label; `None` is no label.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SyncTransition {
+    /// Who may make it.
+    pub actor: Actor,
+    /// Whether on a namespace; else on a resource.
+    pub namespace: bool,
+    /// From which value.
+    pub from: Option<SyncState>,
+    /// To which value.
+    pub to: Option<SyncState>,
+}
+
+const fn sync(
+    actor: Actor,
+    namespace: bool,
+    from: Option<SyncState>,
+    to: Option<SyncState>,
+) -> SyncTransition {
+    SyncTransition {
+        actor,
+        namespace,
+        from,
+        to,
+    }
+}
+
+/// Every legal change of a state label.
+pub const SYNC_TRANSITIONS: &[SyncTransition] = {
+    use Actor::{CoordinationController, NamespaceController, ResourceController, Syncer};
+    use SyncState::{Assigned, Sync};
+    &[
+        // The namespace is adopted; a value that is none yet is mended.
+        sync(NamespaceController, true, None, Some(Sync)),
+        sync(NamespaceController, true, Some(Assigned), Some(Sync)),
+        // What is left of an entry that is Unbound, or whose cluster is no more.
+        sync(NamespaceController, true, Some(Sync), None),
+        sync(NamespaceController, true, Some(Assigned), None),
+        // The downstream namespace is gone.
+        sync(Syncer, true, Some(Sync), None),
+        sync(ResourceController, false, None, Some(Assigned)),
+        sync(ResourceController, false, None, Some(Sync)),
+        sync(ResourceController, false, Some(Assigned), Some(Sync)),
+        sync(CoordinationController, false, Some(Assigned), Some(Sync)),
+        // The namespace left the cluster before anything held the resource.
+        sync(ResourceController, false, Some(Assigned), None),
+        sync(ResourceController, false, Some(Sync), None),
+        // The downstream object is gone.
+        sync(Syncer, false, Some(Sync), None),
+    ]
+};
+
+/// The actors that may change a state label so.
+pub fn who_may_sync(
+    namespace: bool,
+    from: Option<SyncState>,
+    to: Option<SyncState>,
+) -> impl Iterator<Item = Actor> {
+    let legal = SYNC_TRANSITIONS
+        .iter()
+        .filter(move |legal| legal.namespace == namespace && legal.from == from && legal.to == to);
+    legal.map(|legal| legal.actor)
+}
+
+/// Whether `actor` may change a state label so.
+#[must_use]
+pub fn may_sync(actor: Actor, namespace: bool, from: Option<SyncState>, to: Option<SyncState>) -> bool {
+    from == to || who_may_sync(namespace, from, to).any(|legal| legal == actor)
+}
+
+/// What the resource controller makes of a resource's state label, given that of its namespace. `leaving` is whether
+/// the namespace is to leave the cluster, `held` whether anything (the syncer's finalizer, soft finalizers) still holds
+/// the resource, `coordinated` whether a coordination controller has the first look.
+#[must_use]
+pub const fn resource_controller(
+    label: Option<SyncState>,
+    namespace: Option<SyncState>,
+    leaving: bool,
+    held: bool,
+    coordinated: bool,
+) -> Option<SyncState> {
+    match (label, namespace) {
+        (None, Some(SyncState::Sync)) if !leaving => Some(if coordinated {
+            SyncState::Assigned
+        } else {
+            SyncState::Sync
+        }),
+        (Some(SyncState::Assigned), Some(SyncState::Sync)) if !coordinated && !leaving => {
+            Some(SyncState::Sync)
+        }
+        (label, Some(SyncState::Sync)) => label,
+        (label, _) if held => label,
+        _ => None,
+    }
+}
+
+/// What a coordination controller makes of a resource's state label once it is done with the resource.
+#[must_use]
+pub const fn coordination_controller(label: Option<SyncState>) -> Option<SyncState> {
+    match label {
+        Some(_) => Some(SyncState::Sync),
+        None => None,
+    }
+}
+
+/// What the syncer makes of the state label of an object it sees: it goes once the object was to go, nothing holds it
+/// softly any more, and the downstream object is gone.
+#[must_use]
+pub const fn syncer(
+    label: Option<SyncState>,
+    deleting: bool,
+    softly_held: bool,
+    downstream_gone: bool,
+) -> Option<SyncState> {
+    match label {
+        Some(SyncState::Sync) if deleting && !softly_held && downstream_gone => None,
+        label => label,
+    }
+}
+
+#[cfg(test)]
+mod tests;

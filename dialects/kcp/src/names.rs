@@ -1,0 +1,72 @@
+//! Names of kcp's APIs, in the spelling of the seed (facts section 1 and 3): the domain is `workloads.kcp.dev`, plural,
+//! as API group and in labels alike.
+
+use meta::GroupResource;
+
+/// The group of Location.
+pub const SCHEDULING_GROUP: &str = "scheduling.kcp.dev";
+/// The group of WorkloadCluster, and the domain of the syncing keys.
+pub const WORKLOADS_GROUP: &str = "workloads.kcp.dev";
+/// The one version of both groups.
+pub const VERSION: &str = "v1alpha1";
+/// The dialect's name, and the name of its configuration object.
+pub const DIALECT: &str = "kcp";
+
+/// What wants a place: Kubernetes' own Namespaces.
+pub const NAMESPACES: GroupResource = GroupResource::new("", "namespaces");
+/// What the places are grouped by.
+pub const LOCATIONS: GroupResource = GroupResource::new(SCHEDULING_GROUP, "locations");
+/// The places.
+pub const WORKLOAD_CLUSTERS: GroupResource = GroupResource::new(WORKLOADS_GROUP, "workloadclusters");
+
+/// Annotation of a namespace: a JSON object of location strings and states.
+pub const PLACEMENT: &str = "scheduling.kcp.dev/placement";
+/// Annotation of a Location: its labels as one text, for printing.
+pub const LOCATION_LABELS: &str = "scheduling.kcp.dev/labels";
+/// Prefix of the annotations of a namespace that only the scheduler writes.
+pub const INTERNAL_SCHEDULING: &str = "internal.scheduling.kcp.dev/";
+/// Prefix of the label that says whether a cluster's syncer sees an object; the identifier follows.
+pub const STATE: &str = "state.internal.workloads.kcp.dev/";
+/// Prefix of the annotation that asks a cluster's syncer to let go of an object; the identifier follows.
+pub const DELETION: &str = "deletion.internal.workloads.kcp.dev/";
+/// Prefix of the annotation with the soft finalizers of one cluster, comma-separated; the identifier follows.
+pub const SOFT_FINALIZERS: &str = "finalizers.workloads.kcp.dev/";
+/// Prefix of the finalizer a syncer holds an object with; the identifier follows.
+pub const SYNCER_FINALIZER: &str = "workloads.kcp.dev/syncer-";
+/// Label of a namespace: exactly `true` keeps the placement controller away.
+pub const SCHEDULING_DISABLED: &str = "experimental.workloads.kcp.dev/scheduling-disabled";
+/// Prefix of the annotation with the status one cluster reported; the identifier follows.
+pub const STATUS_OF: &str = "experimental.status.workloads.kcp.dev/";
+/// Prefix of the annotation with a JSON patch of `spec` for one cluster; the identifier follows.
+pub const SPEC_DIFF: &str = "experimental.spec-diff.workloads.kcp.dev/";
+/// Annotation of a WorkloadCluster: `true` lets statuses and specs differ per cluster.
+pub const ADVANCED_SCHEDULING: &str = "featuregates.experimental.workloads.kcp.dev/advancedscheduling";
+/// Label of downstream objects: the identifier of their cluster.
+pub const DOWNSTREAM_CLUSTER: &str = "internal.workloads.kcp.dev/cluster";
+/// Annotation of downstream namespaces: where they come from.
+pub const NAMESPACE_LOCATOR: &str = "kcp.dev/namespace-locator";
+/// What every key of the internal part of the domain has in its prefix.
+pub const INTERNAL_WORKLOADS: &str = "internal.workloads.kcp.dev";
+
+/// The location that stands for all clusters while there is none.
+pub const DEFAULT_LOCATION: &str = "default";
+/// The first segment of location strings, unless configured otherwise.
+pub const DEFAULT_LOCATION_CLUSTER: &str = "root:compute";
+
+/// The longest identifier, in bytes: `syncer-<identifier>` is the name part of a finalizer.
+pub const LONGEST_IDENTIFIER: usize = 56;
+
+/// Whether no namespace of this name is ever placed: Kubernetes' own.
+#[must_use]
+pub fn is_system_namespace(name: &str) -> bool {
+    name.starts_with("kube-")
+}
+
+/// The resources that follow their namespace, unless configured otherwise.
+pub const SYNCED_BY_DEFAULT: [GroupResource; 5] = [
+    GroupResource::new("", "configmaps"),
+    GroupResource::new("", "secrets"),
+    GroupResource::new("", "serviceaccounts"),
+    GroupResource::new("", "services"),
+    GroupResource::new("apps", "deployments"),
+];

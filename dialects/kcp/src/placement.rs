@@ -1,0 +1,259 @@
+//! The annotation `scheduling.kcp.dev/placement`: a JSON object from location strings to states (seed "Placement", facts
+//! sections 4 and 5).
+//!
+//! Two readers: [`Placement::parse`] is strict and names everything wrong, for whoever judges a write;
+//! [`Reading::of`] makes the best of what is stored, for the controllers that must go on with it.
+
+mod pairs;
+
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+use std::fmt;
+use std::sync::Arc;
+
+use serde_json::{Map, Value};
+
+use crate::location_string::LocationString;
+use pairs::Pairs;
+
+/// The state of one entry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum State {
+    /// Chosen, waits for the namespace controller to adopt it.
+    Pending,
+    /// Adopted: the cluster's syncer syncs the namespace.
+    Bound,
+    /// The namespace is to leave the cluster.
+    Removing,
+    /// The cluster has let go; the entry will be taken out.
+    Unbound,
+}
+
+impl State {
+    /// Every state, in the order of a life.
+    pub const ALL: [Self; 4] = [Self::Pending, Self::Bound, Self::Removing, Self::Unbound];
+
+    /// The word.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Pending => "Pending",
+            Self::Bound => "Bound",
+            Self::Removing => "Removing",
+            Self::Unbound => "Unbound",
+        }
+    }
+
+    /// The state of this exact word.
+    #[must_use]
+    pub fn named(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|state| state.as_str() == word)
+    }
+
+    /// Whether the namespace is on its way to the cluster or there.
+    #[must_use]
+    pub const fn is_active(self) -> bool {
+        matches!(self, Self::Pending | Self::Bound)
+    }
+
+    /// Which of two entries with one identifier is believed: the one that has most to do with the cluster.
+    const fn weight(self) -> u8 {
+        match self {
+            Self::Unbound => 0,
+            Self::Pending => 1,
+            Self::Removing => 2,
+            Self::Bound => 3,
+        }
+    }
+}
+
+impl fmt::Display for State {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// What is wrong with one entry, or (without an entry) with the whole value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Problem {
+    /// The entry's key as it stands.
+    pub entry: Option<String>,
+    /// The sentence.
+    pub problem: String,
+}
+
+impl Problem {
+    fn whole(problem: String) -> Self {
+        Self { entry: None, problem }
+    }
+
+    fn of(entry: &str, problem: String) -> Self {
+        Self {
+            entry: Some(entry.to_owned()),
+            problem,
+        }
+    }
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.entry {
+            Some(entry) => write!(f, "entry \"{entry}\": {}", self.problem),
+            None => f.write_str(&self.problem),
+        }
+    }
+}
+
+/// The entries, by location string. At most one per identifier, since labels know identifiers only.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Placement(pub BTreeMap<LocationString, State>);
+
+impl Placement {
+    /// Reads an annotation's value strictly.
+    ///
+    /// # Errors
+    /// Everything wrong with it.
+    pub fn parse(text: &str) -> Result<Self, Vec<Problem>> {
+        let pairs = Pairs::parse(text).map_err(|problem| vec![Problem::whole(problem)])?;
+        let Some(pairs) = pairs else {
+            return Err(vec![Problem::whole(pairs::not_an_object("null"))]);
+        };
+        let mut problems: Vec<Problem> = pairs
+            .duplicates()
+            .map(|key| Problem::of(key, "stands twice".to_owned()))
+            .collect();
+        let mut seen: BTreeMap<Arc<str>, String> = BTreeMap::new();
+        let mut map = BTreeMap::new();
+        for (key, word) in pairs.0 {
+            match entry(&key, &word) {
+                Ok((place, state)) => {
+                    let first = seen
+                        .entry(Arc::clone(&place.identifier))
+                        .or_insert_with(|| key.clone());
+                    if *first != key {
+                        let problem = format!(
+                            "workload cluster \"{}\" has the entry \"{first}\" already; it may have one",
+                            place.identifier
+                        );
+                        problems.push(Problem::of(&key, problem));
+                    }
+                    map.insert(place, state);
+                }
+                Err(problem) => problems.push(Problem::of(&key, problem)),
+            }
+        }
+        if problems.is_empty() {
+            Ok(Self(map))
+        } else {
+            Err(problems)
+        }
+    }
+
+    /// The canonical text: compact JSON, sorted by location string; `{}` when there is no entry.
+    #[must_use]
+    pub fn to_text(&self) -> String {
+        let entries = self.0.iter();
+        let map: Map<String, Value> = entries
+            .map(|(place, state)| (place.to_string(), state.as_str().into()))
+            .collect();
+        Value::Object(map).to_string()
+    }
+
+    /// The entry of the workload cluster with this identifier.
+    #[must_use]
+    pub fn of(&self, identifier: &str) -> Option<(&LocationString, State)> {
+        let found = self.0.iter().find(|(place, _)| *place.identifier == *identifier);
+        found.map(|(place, &state)| (place, state))
+    }
+}
+
+fn entry(key: &str, word: &str) -> Result<(LocationString, State), String> {
+    let place = LocationString::parse(key)?;
+    let state = State::named(word).ok_or_else(|| {
+        let states = State::ALL.map(State::as_str).join(", ");
+        format!("has the unknown state \"{word}\"; states are {states}")
+    })?;
+    Ok((place, state))
+}
+
+/// In which form the annotation was found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// There is no annotation, or an empty one.
+    Absent,
+    /// It says `null`, which counts as no entries.
+    Null,
+    /// It is a JSON object of strings.
+    Map,
+    /// It is anything else, which counts as no placement.
+    Malformed(String),
+}
+
+/// What a stored annotation says, as far as it can be understood.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Reading {
+    /// The form of the whole.
+    pub form: Form,
+    /// The entries that can be understood.
+    pub placement: Placement,
+    /// The entries that cannot; the placement controller takes them out.
+    pub dropped: Vec<Problem>,
+}
+
+impl Reading {
+    /// Reads the annotation's value (`None`: there is none).
+    #[must_use]
+    pub fn of(text: Option<&str>) -> Self {
+        let mut reading = Self {
+            form: Form::Absent,
+            placement: Placement::default(),
+            dropped: Vec::new(),
+        };
+        let Some(text) = text.filter(|text| !text.is_empty()) else {
+            return reading;
+        };
+        match Pairs::parse(text) {
+            Ok(Some(pairs)) => {
+                reading.form = Form::Map;
+                reading.take(pairs);
+            }
+            Ok(None) => reading.form = Form::Null,
+            Err(problem) => reading.form = Form::Malformed(problem),
+        }
+        reading
+    }
+
+    /// Of duplicate keys the last one counts, as JSON readers have it.
+    fn take(&mut self, pairs: Pairs) {
+        let last: BTreeMap<String, String> = pairs.0.into_iter().collect();
+        let mut by_identifier: BTreeMap<Arc<str>, (LocationString, State)> = BTreeMap::new();
+        for (key, word) in last {
+            let (place, state) = match entry(&key, &word) {
+                Ok(entry) => entry,
+                Err(problem) => {
+                    self.dropped.push(Problem::of(&key, problem));
+                    continue;
+                }
+            };
+            match by_identifier.entry(Arc::clone(&place.identifier)) {
+                Entry::Vacant(slot) => {
+                    slot.insert((place, state));
+                }
+                Entry::Occupied(mut slot) => {
+                    let stronger = state.weight() > slot.get().1.weight();
+                    let loser = if stronger {
+                        slot.insert((place, state))
+                    } else {
+                        (place, state)
+                    };
+                    let problem = format!("workload cluster \"{}\" has another entry", loser.0.identifier);
+                    self.dropped.push(Problem::of(&loser.0.to_string(), problem));
+                }
+            }
+        }
+        self.placement = Placement(by_identifier.into_values().collect());
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,134 @@
+//! Whether a WorkloadCluster is ready: its condition Ready, and its heartbeat (facts section 2).
+//!
+//! Ready sums up SyncerReady, APIImporterReady and HeartbeatHealthy. Where it is reported it is believed, but a heartbeat
+//! that was seen once and has stopped makes it False at once, without waiting for anybody to write that down. Where it
+//! is not reported it is summed up here.
+
+use meta::Timestamp;
+
+use crate::condition::{Condition, find};
+use crate::kind::workload_cluster::WorkloadClusterStatus;
+
+/// The condition that sums the others up.
+pub const READY: &str = "Ready";
+/// The condition about heartbeats.
+pub const HEARTBEAT_HEALTHY: &str = "HeartbeatHealthy";
+/// What Ready sums up.
+const PARTS: [&str; 3] = ["SyncerReady", "APIImporterReady", HEARTBEAT_HEALTHY];
+
+/// What the conditions say, heartbeats left aside.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reported {
+    /// Ready.
+    Ready,
+    /// The condition of this type is False; it is Ready itself or a part of it.
+    False(&'static str),
+    /// The condition Ready is Unknown.
+    Unknown,
+    /// No condition says anything.
+    Nothing,
+}
+
+/// Sums the conditions of `status` up.
+#[must_use]
+pub fn reported(status: &WorkloadClusterStatus) -> Reported {
+    let conditions = &status.conditions;
+    if let Some(ready) = find(conditions, READY) {
+        return match ready.status.as_str() {
+            "True" => Reported::Ready,
+            "False" => Reported::False(READY),
+            _ => Reported::Unknown,
+        };
+    }
+    let beats = status.last_syncer_heartbeat_time.is_some();
+    let is =
+        |part: &str, wanted: &str| find(conditions, part).is_some_and(|condition| condition.status == wanted);
+    // A heartbeat speaks for itself; what somebody once wrote about it is older.
+    let parts = || {
+        PARTS
+            .into_iter()
+            .filter(|&part| part != HEARTBEAT_HEALTHY || !beats)
+    };
+    if let Some(part) = parts().find(|part| is(part, "False")) {
+        Reported::False(part)
+    } else if beats || parts().any(|part| is(part, "True")) {
+        Reported::Ready
+    } else if parts().any(|part| is(part, "Unknown")) {
+        Reported::Unknown
+    } else {
+        Reported::Nothing
+    }
+}
+
+/// The last instant the heartbeat counts as healthy: exactly at the threshold it still does.
+#[must_use]
+pub fn fresh_until(status: &WorkloadClusterStatus, threshold: jiff::SignedDuration) -> Timestamp {
+    let last = status.last_syncer_heartbeat_time;
+    last.map_or(Timestamp::MAX, |last| {
+        last.checked_add(threshold).unwrap_or(Timestamp::MAX)
+    })
+}
+
+/// The sentence of the condition of `type`, where it has one.
+pub(crate) fn sentence(conditions: &[Condition], r#type: &str) -> String {
+    let message = find(conditions, r#type).map(|condition| condition.message.as_str());
+    match message.filter(|message| !message.is_empty()) {
+        Some(message) => format!("condition {type} is False: {message}"),
+        None => format!("condition {type} is False"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn status(conditions: &[(&str, &str)], beats: bool) -> WorkloadClusterStatus {
+        let conditions = conditions.iter().map(|&(kind, status)| Condition {
+            r#type: kind.to_owned(),
+            status: status.to_owned(),
+            ..Condition::default()
+        });
+        WorkloadClusterStatus {
+            conditions: conditions.collect(),
+            last_syncer_heartbeat_time: beats.then_some(Timestamp::UNIX_EPOCH),
+            ..WorkloadClusterStatus::default()
+        }
+    }
+
+    #[test]
+    fn ready_is_believed_or_summed_up() {
+        let of = |conditions: &[(&str, &str)], beats| reported(&status(conditions, beats));
+        assert_eq!(
+            of(&[("Ready", "True"), ("SyncerReady", "False")], false),
+            Reported::Ready
+        );
+        assert_eq!(of(&[("Ready", "False")], true), Reported::False("Ready"));
+        assert_eq!(of(&[("Ready", "Unknown")], true), Reported::Unknown);
+        assert_eq!(
+            of(&[("SyncerReady", "True"), ("APIImporterReady", "Unknown")], false),
+            Reported::Ready
+        );
+        assert_eq!(
+            of(&[("SyncerReady", "True"), ("APIImporterReady", "False")], true),
+            Reported::False("APIImporterReady")
+        );
+        assert_eq!(
+            of(&[("HeartbeatHealthy", "False")], false),
+            Reported::False("HeartbeatHealthy")
+        );
+        assert_eq!(of(&[("HeartbeatHealthy", "False")], true), Reported::Ready);
+        assert_eq!(of(&[("SyncerReady", "Unknown")], false), Reported::Unknown);
+        assert_eq!(of(&[], false), Reported::Nothing);
+        assert_eq!(of(&[], true), Reported::Ready);
+    }
+
+    #[test]
+    fn a_heartbeat_is_fresh_up_to_the_threshold() {
+        let minute = jiff::SignedDuration::from_mins(1);
+        assert_eq!(
+            fresh_until(&status(&[], true), minute),
+            Timestamp::from_second(60).unwrap()
+        );
+        assert_eq!(fresh_until(&status(&[], false), minute), Timestamp::MAX);
+    }
+}

@@ -1,0 +1,296 @@
+//! Selection (facts section 6): what becomes of the entries there are, where a new cluster is looked for, and which one
+//! is chosen. Pure; text is made elsewhere.
+//!
+//! The location is sticky: while an entry in it is active nothing new is chosen there, and a namespace that must leave a
+//! cluster gets another one of the same location, in the same write. Only a namespace without any active entry that is
+//! not leaving a location either may go anywhere.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use meta::Timestamp;
+use scheduling::{Ix, Random, Rejection, filter};
+
+use crate::filters::{self, Request};
+use crate::fleet::{Fleet, Record};
+use crate::location_string::LocationString;
+use crate::machine::placement_controller;
+use crate::names::DEFAULT_LOCATION;
+use crate::placement::{Placement, State};
+
+/// Where a new cluster is looked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Scope {
+    /// There are no locations: the virtual location `default` holds every cluster.
+    Default,
+    /// In every location.
+    Any,
+    /// In the locations with these numbers.
+    Only(Vec<u32>),
+}
+
+/// What becomes of the entries there are.
+#[derive(Debug)]
+pub(crate) struct Kept {
+    /// The entries that stay, each in its new state.
+    pub(crate) placement: Placement,
+    /// Whether an entry is active.
+    pub(crate) active: bool,
+    /// The locations that need a new cluster, by name.
+    pub(crate) reschedule: Vec<Arc<str>>,
+    /// Whether a location or, without any placement, just any location is looked for.
+    pub(crate) anywhere: bool,
+    /// Where clusters are looked for (or, when none is, where the active ones are).
+    pub(crate) scope: Scope,
+    /// When an active entry's cluster starts to evict.
+    pub(crate) evicted_at: Option<Timestamp>,
+}
+
+impl Kept {
+    /// How many new clusters are wanted.
+    pub(crate) fn wanted(&self) -> usize {
+        if self.anywhere { 1 } else { self.reschedule.len() }
+    }
+}
+
+impl Fleet {
+    /// Whether the location `name` exists, the virtual one included.
+    fn has_location(&self, place: &LocationString) -> bool {
+        place.location_cluster == self.config.location_cluster
+            && (self.locations.contains_key(&place.location)
+                || self.locations.is_empty() && *place.location == *DEFAULT_LOCATION)
+    }
+
+    /// Whether an entry may stay: its cluster is in its location and not evicting. Whether it is ready or cordoned does
+    /// not matter.
+    fn is_admissible(&self, place: &LocationString, now: Timestamp) -> bool {
+        let Some((_, row)) = self.cluster(&place.identifier) else {
+            return false;
+        };
+        let inside = match self.locations.get(&place.location) {
+            Some(location) => row.facts.locations.contains(&location.number),
+            None => true,
+        };
+        self.has_location(place) && inside && !row.facts.is_evicting(now)
+    }
+
+    /// What becomes of the entries of `record`; with `subject` false all of them go.
+    pub(crate) fn keep(&self, record: &Record, subject: bool, now: Timestamp) -> Kept {
+        let mut placement = Placement::default();
+        for (place, &state) in &record.reading.placement.0 {
+            let admissible = subject && self.is_admissible(place, now);
+            if let Some(next) = placement_controller(state, admissible) {
+                placement.0.insert(place.clone(), next);
+            }
+        }
+        let mut active = BTreeSet::new();
+        let mut left = BTreeSet::new();
+        let mut evicted_at = None;
+        for (place, state) in &placement.0 {
+            if state.is_active() {
+                active.insert(&place.location);
+                let at = self
+                    .cluster(&place.identifier)
+                    .map(|(_, row)| row.facts.evict_after);
+                evicted_at = [evicted_at, at.filter(|&at| at < Timestamp::MAX)]
+                    .into_iter()
+                    .flatten()
+                    .min();
+            } else if self.has_location(place) {
+                left.insert(&place.location);
+            }
+        }
+        let reschedule: Vec<Arc<str>> = if subject {
+            left.difference(&active).map(|name| Arc::clone(name)).collect()
+        } else {
+            Vec::new()
+        };
+        let anywhere = subject && reschedule.is_empty() && active.is_empty();
+        let among = if reschedule.is_empty() {
+            active.iter().map(|name| Arc::clone(name)).collect()
+        } else {
+            reschedule.clone()
+        };
+        let is_active = !active.is_empty();
+        Kept {
+            scope: self.scope(anywhere, &among),
+            active: is_active,
+            placement,
+            reschedule,
+            anywhere,
+            evicted_at,
+        }
+    }
+
+    fn scope(&self, anywhere: bool, among: &[Arc<str>]) -> Scope {
+        if self.locations.is_empty() {
+            return Scope::Default;
+        }
+        if anywhere {
+            return Scope::Any;
+        }
+        let numbers = among.iter().filter_map(|name| self.locations.get(name));
+        Scope::Only(numbers.map(|location| location.number).collect())
+    }
+}
+
+/// Every cluster judged.
+#[derive(Debug)]
+pub(crate) struct Judged {
+    /// Those no filter refuses, in name order.
+    pub(crate) feasible: Vec<Ix>,
+    /// Every refusal.
+    pub(crate) rejections: Vec<Rejection>,
+    /// The active clusters that stay, in name order.
+    pub(crate) held: Vec<Ix>,
+}
+
+/// Judges every cluster for a namespace whose entries became `kept`.
+pub(crate) fn judge(fleet: &Fleet, kept: &Kept, now: Timestamp) -> Judged {
+    let (mut held, mut leaving) = (Vec::new(), Vec::new());
+    for (place, state) in &kept.placement.0 {
+        if let Some((candidate, _)) = fleet.cluster(&place.identifier) {
+            if state.is_active() {
+                &mut held
+            } else {
+                &mut leaving
+            }
+            .push(candidate);
+        }
+    }
+    held.sort_unstable();
+    leaving.sort_unstable();
+    let request = Request {
+        rows: fleet.rows.iter().collect(),
+        scope: &kept.scope,
+        leaving,
+        now,
+    };
+    let (feasible, rejections) = filter(&request, fleet.clusters(), &filters::all());
+    Judged {
+        feasible,
+        rejections,
+        held,
+    }
+}
+
+/// A cluster chosen, with the location it is chosen for.
+pub(crate) type Choice = (Arc<str>, Ix);
+
+/// Chooses at random what `kept` wants; gives the choices, and the locations that got none.
+pub(crate) fn choose(fleet: &Fleet, kept: &Kept, judged: &Judged, seed: u64) -> (Vec<Choice>, Vec<Arc<str>>) {
+    let mut random = Random::new(seed);
+    let mut free: Vec<Ix> = judged
+        .feasible
+        .iter()
+        .copied()
+        .filter(|candidate| judged.held.binary_search(candidate).is_err())
+        .collect();
+    if kept.anywhere {
+        return (
+            anywhere(fleet, &free, &mut random).into_iter().collect(),
+            Vec::new(),
+        );
+    }
+    let (mut choices, mut unmet) = (Vec::new(), Vec::new());
+    for location in &kept.reschedule {
+        let members = members(fleet, &free, location);
+        match draw(&members, &mut random) {
+            Some(candidate) => {
+                free.retain(|&other| other != candidate);
+                choices.push((Arc::clone(location), candidate));
+            }
+            None => unmet.push(Arc::clone(location)),
+        }
+    }
+    (choices, unmet)
+}
+
+/// First a location that has something free, then a cluster in it.
+fn anywhere(fleet: &Fleet, free: &[Ix], random: &mut Random) -> Option<Choice> {
+    if fleet.locations.is_empty() {
+        return Some((DEFAULT_LOCATION.into(), draw(free, random)?));
+    }
+    let numbers: BTreeSet<u32> = free
+        .iter()
+        .flat_map(|&candidate| fleet.row(candidate).facts.locations.iter().copied())
+        .collect();
+    let mut names: Vec<&Arc<str>> = numbers
+        .into_iter()
+        .map(|number| fleet.numbers.name(number))
+        .collect();
+    names.sort_unstable();
+    let location = draw(&names, random)?;
+    let candidate = draw(&members(fleet, free, location), random)?;
+    Some((Arc::clone(location), candidate))
+}
+
+fn draw<T: Copy>(list: &[T], random: &mut Random) -> Option<T> {
+    let place = random.below(list.len() as u64);
+    list.get(usize::try_from(place).ok()?).copied()
+}
+
+/// Those of `free` in `location`.
+fn members(fleet: &Fleet, free: &[Ix], location: &Arc<str>) -> Vec<Ix> {
+    match fleet.locations.get(location) {
+        None => free.to_vec(),
+        Some(record) => {
+            let inside = |candidate: &Ix| fleet.row(*candidate).facts.locations.contains(&record.number);
+            free.iter().copied().filter(inside).collect()
+        }
+    }
+}
+
+/// Finds a location for each of the clusters `asked` for, all of them feasible and no more than wanted; `None` when
+/// they do not go together.
+pub(crate) fn assign(fleet: &Fleet, kept: &Kept, asked: &[Ix], seed: u64) -> Option<Vec<Choice>> {
+    if kept.anywhere {
+        return asked
+            .iter()
+            .map(|&candidate| anywhere(fleet, &[candidate], &mut Random::new(seed)))
+            .collect();
+    }
+    let mut taken: BTreeMap<usize, Ix> = BTreeMap::new();
+    for &candidate in asked {
+        if !place(fleet, kept, candidate, &mut taken, &mut BTreeSet::new()) {
+            return None;
+        }
+    }
+    let choice = |(location, candidate): (usize, Ix)| (Arc::clone(&kept.reschedule[location]), candidate);
+    Some(taken.into_iter().map(choice).collect())
+}
+
+/// Puts `candidate` in a location, moving others on where that helps.
+fn place(
+    fleet: &Fleet,
+    kept: &Kept,
+    candidate: Ix,
+    taken: &mut BTreeMap<usize, Ix>,
+    tried: &mut BTreeSet<usize>,
+) -> bool {
+    for (index, location) in kept.reschedule.iter().enumerate() {
+        if members(fleet, &[candidate], location).is_empty() || !tried.insert(index) {
+            continue;
+        }
+        let free = match taken.get(&index).copied() {
+            None => true,
+            Some(other) => place(fleet, kept, other, taken, tried),
+        };
+        if free {
+            taken.insert(index, candidate);
+            return true;
+        }
+    }
+    false
+}
+
+/// The placement with the chosen clusters added.
+pub(crate) fn with_choices(fleet: &Fleet, kept: &Kept, choices: &[Choice]) -> Placement {
+    let mut placement = kept.placement.clone();
+    for (location, candidate) in choices {
+        let identifier = &fleet.row(*candidate).identifier;
+        let place = LocationString::new(&fleet.config.location_cluster, location, identifier);
+        placement.0.insert(place, State::Pending);
+    }
+    placement
+}

@@ -1,0 +1,208 @@
+//! The words for codes: made when somebody reads a decision, never while deciding.
+
+use std::sync::Arc;
+
+use dialect_contract::{Decision, Outcome};
+use meta::Timestamp;
+use scheduling::{Ix, Reason};
+
+use crate::decide::Detail;
+use crate::filters::{Code, NAMES};
+use crate::fleet::{Fleet, Row};
+use crate::placement::{Form, State};
+use crate::readiness::{self, Reported};
+
+/// The token and sentence of one refusal. `locations` are those a cluster was looked for in.
+pub(crate) fn refusal(
+    fleet: &Fleet,
+    row: &Row,
+    locations: &[Arc<str>],
+    now: Timestamp,
+    reason: Reason,
+) -> (&'static str, String) {
+    let Some(&code) = Code::ALL.get(usize::from(reason.code)) else {
+        return ("", String::new());
+    };
+    let sentence = match code {
+        Code::NotInLocation => "the labels match the instanceSelector of no location".to_owned(),
+        Code::OtherLocation if locations.is_empty() => {
+            format!("it is in {}, the namespace is elsewhere", located(fleet, row))
+        }
+        Code::OtherLocation => format!(
+            "it is in {}; the namespace stays in {}",
+            located(fleet, row),
+            locations.join(", ")
+        ),
+        Code::NotReady => unready(row, now).1,
+        Code::Cordoned => "it takes no new namespaces (spec.unschedulable)".to_owned(),
+        Code::Evicting => {
+            let since = meta::time::rfc3339(row.facts.evict_after);
+            format!("namespaces must leave it since {since} (spec.evictAfter)")
+        }
+        Code::AlreadyPlaced => "the namespace is leaving it".to_owned(),
+    };
+    (code.token(), sentence)
+}
+
+/// The locations of a cluster, as words.
+fn located(fleet: &Fleet, row: &Row) -> String {
+    let numbers = row.facts.locations.iter();
+    let mut names: Vec<&str> = numbers.map(|&number| &**fleet.numbers.name(number)).collect();
+    names.sort_unstable();
+    if let [name] = names[..] {
+        format!("location {name}")
+    } else {
+        format!("locations {}", names.join(", "))
+    }
+}
+
+/// Reason token and sentence of a cluster that is not ready.
+pub(crate) fn unready(row: &Row, now: Timestamp) -> (&'static str, String) {
+    let status = &row.record.view.status;
+    match row.record.reported {
+        Reported::False(part) => ("NotReady", readiness::sentence(&status.conditions, part)),
+        Reported::Unknown => ("StatusUnknown", "condition Ready is Unknown".to_owned()),
+        Reported::Nothing => ("ConditionMissing", "condition Ready is missing".to_owned()),
+        Reported::Ready if now > row.facts.fresh_until => {
+            let last = status.last_syncer_heartbeat_time.map(meta::time::rfc3339);
+            (
+                "HeartbeatStale",
+                format!("no heartbeat of its syncer since {}", last.unwrap_or_default()),
+            )
+        }
+        Reported::Ready => ("WorkloadClusterReady", "the cluster is ready".to_owned()),
+    }
+}
+
+fn names(fleet: &Fleet, candidates: &[Ix]) -> String {
+    let names: Vec<&str> = candidates
+        .iter()
+        .map(|&candidate| &*fleet.row(candidate).name)
+        .collect();
+    names.join(", ")
+}
+
+/// Why nothing new is bound while `held` are.
+pub(crate) fn settled(fleet: &Fleet, held: &[Ix]) -> String {
+    format!(
+        "the namespace is on {} and gets no second workload cluster; it moves within its location when that one is \
+         evicted (spec.evictAfter)",
+        names(fleet, held)
+    )
+}
+
+/// Why a feasible cluster was not picked.
+pub(crate) fn not_picked(fleet: &Fleet, decision: &Decision) -> (&'static str, String) {
+    const TOKEN: &str = "NotChosen";
+    let nothing = Detail::default();
+    let detail = decision.detail::<Detail>().unwrap_or(&nothing);
+    let chosen: Vec<Ix> = detail.chosen_in.iter().map(|&(_, candidate)| candidate).collect();
+    let sentence = if detail.settled {
+        format!("the namespace stays on {}", names(fleet, &decision.solved.picked))
+    } else if chosen.is_empty() {
+        "its place was given to another workload cluster".to_owned()
+    } else if detail.asked {
+        format!("{} was asked for", names(fleet, &chosen))
+    } else {
+        format!("{} was chosen at random", names(fleet, &chosen))
+    };
+    (TOKEN, sentence)
+}
+
+/// The summary line.
+pub(crate) fn message(fleet: &Fleet, decision: &Decision) -> String {
+    let nothing = Detail::default();
+    let detail = decision.detail::<Detail>().unwrap_or(&nothing);
+    let record = fleet.namespace(&decision.demand);
+    match decision.outcome {
+        Outcome::Released if record.is_some_and(|record| record.deleting) => {
+            "the namespace is being deleted; its workload clusters let go of it".to_owned()
+        }
+        Outcome::Released => "the namespace is no longer placed and leaves its workload clusters".to_owned(),
+        Outcome::Ignored => "scheduling is disabled by label; the placement stays as it is".to_owned(),
+        Outcome::Invalid => {
+            let problem = record.map(|record| match &record.reading.form {
+                Form::Malformed(problem) => problem.clone(),
+                _ => "holds entries that are not understood".to_owned(),
+            });
+            let problem = problem.unwrap_or_default();
+            format!(
+                "the placement annotation {problem}; {}",
+                feasible(fleet, decision)
+            )
+        }
+        Outcome::Unchanged if detail.unmet.is_empty() => {
+            format!(
+                "placed on {}; nothing to do",
+                names(fleet, &decision.solved.picked)
+            )
+        }
+        _ => sentence(fleet, decision, detail),
+    }
+}
+
+fn feasible(fleet: &Fleet, decision: &Decision) -> String {
+    let (count, all) = (decision.solved.feasible.len(), fleet.clusters());
+    if all == 0 {
+        return "there are no workload clusters".to_owned();
+    }
+    format!("{count} of {all} workload clusters feasible")
+}
+
+fn sentence(fleet: &Fleet, decision: &Decision, detail: &Detail) -> String {
+    let mut parts = vec![feasible(fleet, decision)];
+    for (location, candidate) in &detail.chosen_in {
+        parts.push(format!(
+            "picked {} in location {location}",
+            fleet.row(*candidate).name
+        ));
+    }
+    if detail.chosen_in.is_empty() && !decision.solved.picked.is_empty() {
+        parts.push(format!("kept {}", names(fleet, &decision.solved.picked)));
+    }
+    let leaving = decision
+        .changes
+        .iter()
+        .filter(|change| change.to == State::Removing.as_str());
+    let leaving: Vec<&str> = leaving
+        .map(|change| match fleet.cluster(&change.cluster_name) {
+            Some((_, row)) => &*row.name,
+            None => &*change.cluster_name,
+        })
+        .collect();
+    if !leaving.is_empty() {
+        parts.push(format!("leaving {}", leaving.join(", ")));
+    }
+    if !detail.unmet.is_empty() {
+        parts.push(format!(
+            "no workload cluster to move to in location {}",
+            detail.unmet.join(", ")
+        ));
+    }
+    let text = parts.join("; ");
+    if detail.chosen_in.is_empty() && !detail.settled {
+        format!("{text}{}", failures(decision))
+    } else {
+        text
+    }
+}
+
+/// How often each reason stands, in the order of the filters: `: 3 Ready/NotReady, 1 Eviction/Evicting`.
+fn failures(decision: &Decision) -> String {
+    let mut counts = [(0usize, 0u16); Code::ALL.len()];
+    for rejection in &decision.solved.rejections {
+        let count = &mut counts[usize::from(rejection.reason.code)];
+        *count = (count.0 + 1, rejection.plugin);
+    }
+    let parts: Vec<String> = Code::ALL
+        .iter()
+        .zip(counts)
+        .filter(|(_, (count, _))| *count > 0)
+        .map(|(code, (count, plugin))| format!("{count} {}/{}", NAMES[usize::from(plugin)], code.token()))
+        .collect();
+    if parts.is_empty() {
+        String::new()
+    } else {
+        format!(": {}", parts.join(", "))
+    }
+}
