@@ -22,6 +22,15 @@ pub struct DemandKind {
     pub namespaced: bool,
 }
 
+/// A resource whose objects are not deleted while objects of another one use them (CONTRACT.md section 6).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Protected {
+    /// What is used.
+    pub resource: GroupResource,
+    /// By objects of which resource.
+    pub by: GroupResource,
+}
+
 /// One multi-cluster system: its kinds, its rules, its way to decide.
 pub trait Dialect: Send + Sync + 'static {
     /// `ocm`, `gardener`, …: the last part of every virtual name.
@@ -67,6 +76,39 @@ pub trait Dialect: Send + Sync + 'static {
     /// Judges the dialect's part of a SchedulerConfiguration (`spec.<dialect>`, given with `path`), all errors at once.
     fn validate_config(&self, _spec: &serde_json::Value, _path: &str) -> Vec<FieldError> {
         Vec::new()
+    }
+
+    /// What is legal in the dialect's part of a SchedulerConfiguration but surely not meant, as sentences that name the
+    /// field (below `path`). Asked only of what [`Dialect::validate_config`] finds no error in.
+    fn config_warnings(&self, _spec: &serde_json::Value, _path: &str) -> Vec<String> {
+        Vec::new()
+    }
+
+    /// What is not deleted while it is used.
+    fn protects(&self) -> &'static [Protected] {
+        &[]
+    }
+
+    /// The protected objects that `object`, which is of `resource`, uses. Reads the object alone.
+    fn uses(&self, _resource: GroupResource, _object: &serde_json::Value) -> Vec<Key> {
+        Vec::new()
+    }
+
+    /// The name of the fence that every write passes which begins a use of the protected object at `key`, and its
+    /// deletion too. Where decisions count capacity on it, this is the fence they name ([`Decision::fences`]), so that
+    /// a binding and a deletion never miss each other.
+    fn fence(&self, key: &Key) -> Arc<str> {
+        let resource = key.resource.resource;
+        if key.namespace.is_empty() {
+            format!("{}/{resource}/{}", self.name(), key.name).into()
+        } else {
+            format!("{}/{resource}/{}/{}", self.name(), key.namespace, key.name).into()
+        }
+    }
+
+    /// The resources of which [`Inventory::reserved`] may reserve objects for the scheduler.
+    fn reserves(&self) -> &'static [GroupResource] {
+        &[]
     }
 }
 
@@ -183,6 +225,17 @@ pub trait Inventory: Send + Sync + 'static {
 
     /// The conditions as the system itself would report them, as JSON condition objects.
     fn conditions(&self, decision: &Decision) -> Vec<serde_json::Value>;
+
+    /// The users of the protected object at `key`: at most `most` of them, in key order, and how many there are.
+    fn users(&self, _key: &Key, _most: usize) -> (Vec<Key>, usize) {
+        (Vec::new(), 0)
+    }
+
+    /// Whether only the scheduler ([`Dialect::actor`]) may write `object`, which is of one of [`Dialect::reserves`]:
+    /// then whose decision it holds, as `Placement "p"`.
+    fn reserved(&self, _resource: GroupResource, _object: &serde_json::Value) -> Option<String> {
+        None
+    }
 
     /// Exactly what binding would write, in order: every prefix is a valid state, and deciding again finishes it.
     fn writes(&self, decision: &Decision) -> Vec<Write>;

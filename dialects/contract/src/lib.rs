@@ -12,6 +12,6 @@ pub mod report;
 pub mod view;
 
 pub use decision::{Action, BindingChange, Current, Decision, Outcome, Refused, Write, WriteVerb};
-pub use dialect::{Affected, Ask, DemandKind, Dialect, Due, Inventory};
+pub use dialect::{Affected, Ask, DemandKind, Dialect, Due, Inventory, Protected};
 pub use report::Report;
 pub use view::{DemandView, Phase, Placed, Quantities, Taint, TargetView, Unusable};

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use admission::Plugin;
 use dialect_contract::config;
-use dialect_contract::dialect::{DemandKind, Dialect, Inventory};
-use meta::{FieldError, GroupResource, Kind};
+use dialect_contract::dialect::{DemandKind, Dialect, Inventory, Protected};
+use meta::{FieldError, GroupResource, Key, Kind};
 use serde_json::Value;
 
 use crate::admission::SeedNameGuard;
@@ -13,6 +13,7 @@ use crate::config::Config;
 use crate::fleet::Fleet;
 use crate::group::{CLOUD_PROFILES, DIALECT, SEEDS, SHOOTS, VERSION};
 use crate::kind;
+use crate::uses;
 
 /// Gardener: shoots want a seed.
 #[derive(Clone, Copy, Debug, Default)]
@@ -24,6 +25,17 @@ const DEMANDS: &[DemandKind] = &[DemandKind {
     version: VERSION,
     namespaced: true,
 }];
+
+const PROTECTED: &[Protected] = &[
+    Protected {
+        resource: SEEDS,
+        by: SHOOTS,
+    },
+    Protected {
+        resource: CLOUD_PROFILES,
+        by: SHOOTS,
+    },
+];
 
 impl Dialect for Gardener {
     fn name(&self) -> &'static str {
@@ -63,5 +75,17 @@ impl Dialect for Gardener {
 
     fn validate_config(&self, spec: &Value, path: &str) -> Vec<FieldError> {
         Config::read(Some(spec), path).err().unwrap_or_default()
+    }
+
+    fn protects(&self) -> &'static [Protected] {
+        PROTECTED
+    }
+
+    fn uses(&self, resource: GroupResource, object: &Value) -> Vec<Key> {
+        if resource == SHOOTS {
+            uses::of_shoot(object)
+        } else {
+            Vec::new()
+        }
     }
 }

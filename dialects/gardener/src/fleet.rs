@@ -15,6 +15,7 @@ use meta::Key;
 use scheduling::Ix;
 
 use crate::config::Config;
+use crate::kind::shoot::spec::CLOUD_PROFILE;
 use intern::Interner;
 use profile::Profile;
 use seed::Row;
@@ -98,6 +99,34 @@ impl Fleet {
     /// The shoot of a demand, if it could be read.
     pub(crate) fn shoot(&self, demand: &Key) -> Option<&Arc<Record>> {
         self.shoots.get(demand)?.record.as_ref()
+    }
+
+    /// How many shoots sit on the seed `name`, whether it is there or not.
+    pub(crate) fn shoots_on(&self, name: &str) -> i64 {
+        self.seats.get(name).copied().unwrap_or(0)
+    }
+
+    /// Those shoots.
+    pub(crate) fn sitting_on(&self, name: &str) -> impl Iterator<Item = &Key> {
+        let sits = move |resident: &Resident| resident.seats.names().any(|seat| **seat == *name);
+        self.shoots
+            .iter()
+            .filter(move |(_, resident)| sits(resident))
+            .map(|(key, _)| key)
+    }
+
+    /// The shoots of the profile `name` that has no namespace.
+    pub(crate) fn made_of(&self, name: &str) -> impl Iterator<Item = &Key> {
+        let is = move |resident: &Resident| {
+            resident.record.as_ref().is_some_and(|record| {
+                let (kind, profile) = &record.wants.profile;
+                kind == CLOUD_PROFILE && profile == name
+            })
+        };
+        self.shoots
+            .iter()
+            .filter(move |(_, resident)| is(resident))
+            .map(|(key, _)| key)
     }
 
     /// How many seeds there are.

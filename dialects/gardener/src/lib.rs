@@ -22,6 +22,7 @@ mod request;
 mod solve;
 #[cfg(test)]
 mod testing;
+mod uses;
 mod words;
 
 use std::sync::Arc;

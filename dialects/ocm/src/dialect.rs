@@ -53,6 +53,10 @@ impl Dialect for Ocm {
         Arc::new(Hub::default())
     }
 
+    fn reserves(&self) -> &'static [GroupResource] {
+        &[DECISIONS]
+    }
+
     fn validate_config(&self, spec: &Value, path: &str) -> Vec<FieldError> {
         match spec {
             Value::Null => Vec::new(),

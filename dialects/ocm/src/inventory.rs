@@ -194,6 +194,18 @@ impl Inventory for Hub {
         writes::conditions(self, decision)
     }
 
+    /// The decisions of a placement are its scheduler's, unless the placement leaves them to others.
+    fn reserved(&self, resource: meta::GroupResource, object: &serde_json::Value) -> Option<String> {
+        if resource != crate::names::DECISIONS {
+            return None;
+        }
+        let metadata = &object["metadata"];
+        let name = metadata["labels"][crate::names::PLACEMENT_LABEL].as_str()?;
+        let placement = Key::new(PLACEMENTS, metadata["namespace"].as_str()?, name);
+        let record = self.placements.get(&placement)?;
+        (!record.disabled()).then(|| format!("Placement \"{name}\""))
+    }
+
     fn writes(&self, decision: &Decision) -> Vec<Write> {
         writes::writes(self, decision)
     }

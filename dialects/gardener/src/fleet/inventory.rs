@@ -120,6 +120,10 @@ impl Inventory for Fleet {
         Vec::new()
     }
 
+    fn users(&self, key: &Key, most: usize) -> (Vec<Key>, usize) {
+        self.users_of(key, most)
+    }
+
     fn writes(&self, decision: &Decision) -> Vec<Write> {
         binding::writes(self, decision)
     }

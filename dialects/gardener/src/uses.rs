@@ -1,0 +1,112 @@
+//! Which seeds and cloud profiles shoots use: those are not deleted meanwhile (CONTRACT.md section 6).
+
+use meta::{GroupResource, Key};
+use serde_json::Value;
+
+use crate::fleet::{Fleet, Seats};
+use crate::group::{CLOUD_PROFILES, SEEDS};
+use crate::kind::shoot::spec::CLOUD_PROFILE;
+
+/// What a raw Shoot uses: the seeds of its spec and its status, and its cloud profile.
+pub(crate) fn of_shoot(shoot: &Value) -> Vec<Key> {
+    let text = |path: &str| shoot.pointer(path).and_then(Value::as_str);
+    let seats = Seats::of(text("/spec/seedName"), text("/status/seedName"));
+    let key = |resource: GroupResource, name: &str| Key::new(resource, "", name);
+    let mut keys: Vec<Key> = seats.names().map(|name| key(SEEDS, name)).collect();
+    let profile = match shoot.pointer("/spec/cloudProfile") {
+        Some(Value::Object(reference)) => {
+            let kind = reference.get("kind").and_then(Value::as_str).unwrap_or_default();
+            let named = kind.is_empty() || kind == CLOUD_PROFILE;
+            reference.get("name").and_then(Value::as_str).filter(|_| named)
+        }
+        _ => text("/spec/cloudProfileName"),
+    };
+    keys.extend(
+        profile
+            .filter(|name| !name.is_empty())
+            .map(|name| key(CLOUD_PROFILES, name)),
+    );
+    keys
+}
+
+impl Fleet {
+    /// The shoots that use the seed or the profile at `key`: the first `most`, and how many there are.
+    pub(crate) fn users_of(&self, key: &Key, most: usize) -> (Vec<Key>, usize) {
+        if key.resource == SEEDS {
+            let count = usize::try_from(self.shoots_on(&key.name)).unwrap_or_default();
+            // The count is kept, so the search ends with the last one that is shown.
+            let first = self.sitting_on(&key.name).take(most.min(count));
+            return (first.cloned().collect(), count);
+        }
+        if key.resource != CLOUD_PROFILES {
+            return (Vec::new(), 0);
+        }
+        let mut first = Vec::new();
+        let mut count = 0;
+        for user in self.made_of(&key.name) {
+            count += 1;
+            if first.len() < most {
+                first.push(user.clone());
+            }
+        }
+        (first, count)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use dialect_contract::Dialect;
+    use serde_json::json;
+
+    use super::*;
+    use crate::Gardener;
+    use crate::decide::fence;
+    use crate::group::SHOOTS;
+    use crate::testing::{fleet, shoot, with};
+
+    fn shown(shoot: &Value) -> Vec<String> {
+        Gardener
+            .uses(SHOOTS, shoot)
+            .iter()
+            .map(|key| format!("{}/{}", key.resource.resource, key.name))
+            .collect()
+    }
+
+    #[test]
+    fn a_shoot_uses_the_seeds_of_spec_and_status_and_its_profile() {
+        let shoot =
+            json!({"spec": {"seedName": "a", "cloudProfileName": "aws"}, "status": {"seedName": "b"}});
+        assert_eq!(shown(&shoot), ["seeds/a", "seeds/b", "cloudprofiles/aws"]);
+        let newer =
+            json!({"spec": {"cloudProfileName": "old", "cloudProfile": {"name": "new"}, "seedName": ""}});
+        assert_eq!(shown(&newer), ["cloudprofiles/new"]);
+        let own = json!({"spec": {"cloudProfile": {"kind": "NamespacedCloudProfile", "name": "mine"}}});
+        assert!(shown(&own).is_empty());
+        assert!(shown(&json!(7)).is_empty());
+    }
+
+    #[test]
+    fn users_are_counted_and_the_first_of_them_named() {
+        let shoots: Vec<Value> = ["c", "a", "b"]
+            .iter()
+            .map(|name| with(shoot(name, "r"), "/spec/seedName", json!("s")))
+            .collect();
+        let moving = with(shoot("d", "r"), "/status", json!({"seedName": "s"}));
+        let fleet = fleet(&[shoots, vec![moving, shoot("e", "r")]].concat());
+        let names = |(first, count): (Vec<Key>, usize)| {
+            let first: Vec<String> = first.iter().map(|key| key.name.to_string()).collect();
+            (first.join(" "), count)
+        };
+        let users = |resource, name: &str, most| names(fleet.users_of(&Key::new(resource, "", name), most));
+        assert_eq!(users(SEEDS, "s", 2), ("a b".to_owned(), 4));
+        assert_eq!(users(SEEDS, "s", 9), ("a b c d".to_owned(), 4));
+        assert_eq!(users(SEEDS, "t", 9), (String::new(), 0));
+        assert_eq!(users(CLOUD_PROFILES, "aws", 3), ("a b c".to_owned(), 5));
+        assert_eq!(users(SHOOTS, "a", 3), (String::new(), 0));
+    }
+
+    #[test]
+    fn deleting_a_seed_passes_the_fence_that_bindings_pass() {
+        assert_eq!(Gardener.fence(&Key::new(SEEDS, "", "eu-1")), fence("eu-1"));
+    }
+}
