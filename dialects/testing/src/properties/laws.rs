@@ -188,8 +188,8 @@ pub(crate) fn explained(matter: &Matter<'_>, server: Server) -> Result<(), Strin
     if ranked != solved.feasible.iter().copied().collect() || ranked.len() != solved.ranked.len() {
         return Err(format!("{}: the ranked are not the feasible", matter.demand));
     }
-    let pairs = solved.ranked.windows(2);
-    for pair in pairs.filter(|pair| solved.total_of(pair[0]) < solved.total_of(pair[1])) {
+    let mut pairs = solved.ranked.windows(2);
+    if let Some(pair) = pairs.find(|pair| solved.total_of(pair[0]) < solved.total_of(pair[1])) {
         let names = [pair[0], pair[1]].map(|candidate| inventory.cluster_name(candidate));
         return Err(format!(
             "{}: {} ranks before {} with a smaller total",
