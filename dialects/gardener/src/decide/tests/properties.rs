@@ -1,11 +1,9 @@
-//! What holds for every fleet.
+//! The strategy's last word, for every fleet (what holds of every dialect stands in `tests/properties.rs`).
 
-use dialect_contract::{Decision, Inventory, Outcome};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use crate::fleet::Fleet;
-use crate::testing::{configuration, decide, fleet, seed, shoot, stored, with};
+use crate::testing::{configuration, decide, fleet, seed, shoot, with};
 
 const REGIONS: [&str; 4] = ["eu-west-1", "eu-central-1", "us-east-1", "nowhere"];
 
@@ -51,69 +49,8 @@ prop_compose! {
     }
 }
 
-/// What of a decision does not depend on numbering.
-fn essence(fleet: &Fleet, decision: &Decision) -> (Outcome, Vec<String>, Vec<String>, usize) {
-    let names = |list: &[u32]| {
-        list.iter()
-            .map(|&candidate| fleet.cluster_name(candidate).to_string())
-            .collect()
-    };
-    (
-        decision.outcome,
-        names(&decision.solved.picked),
-        names(&decision.solved.ranked),
-        decision.solved.rejections.len(),
-    )
-}
-
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
-
-    #[test]
-    fn deciding_twice_gives_the_same((objects, demand) in any_world()) {
-        let fleet = fleet(&objects);
-        prop_assert_eq!(essence(&fleet, &decide(&fleet, &demand)), essence(&fleet, &decide(&fleet, &demand)));
-    }
-
-    #[test]
-    fn what_was_written_is_kept((objects, demand) in any_world()) {
-        let mut fleet = fleet(&objects);
-        let decision = decide(&fleet, &demand);
-        let writes = fleet.writes(&decision);
-        prop_assert_eq!(writes.len(), decision.solved.picked.len());
-        for write in writes {
-            let due = fleet.fold(&stored(&write.object));
-            prop_assert_eq!(due.decide, dialect_contract::Affected::None, "its own writes make nothing due");
-            let again = decide(&fleet, &demand);
-            prop_assert_eq!(again.outcome, Outcome::Unchanged);
-            prop_assert_eq!(&again.solved.picked, &decision.solved.picked);
-            prop_assert!(fleet.writes(&again).is_empty());
-        }
-    }
-
-    #[test]
-    fn the_order_of_objects_does_not_matter((objects, demand) in any_world()) {
-        // Of several seeds of one name the last one stands, so only the last of each is turned around.
-        let mut last: Vec<Value> = Vec::new();
-        for object in objects {
-            last.retain(|other| crate::testing::key(other) != crate::testing::key(&object));
-            last.push(object);
-        }
-        let forwards = fleet(&last);
-        last.reverse();
-        let backwards = fleet(&last);
-        prop_assert_eq!(essence(&forwards, &decide(&forwards, &demand)), essence(&backwards, &decide(&backwards, &demand)));
-    }
-
-    #[test]
-    fn an_infeasible_seed_changes_no_pick((objects, demand) in any_world(), name in "[a-z]{1,8}") {
-        let before = fleet(&objects);
-        let mut after = before.clone();
-        let hidden = with(seed(&format!("x-{name}"), "aws", "eu-west-1"), "/spec/settings/scheduling/visible", json!(false));
-        after.fold(&stored(&hidden));
-        let (one, two) = (essence(&before, &decide(&before, &demand)), essence(&after, &decide(&after, &demand)));
-        prop_assert_eq!((one.0, one.1, one.2), (two.0, two.1, two.2));
-    }
 
     #[test]
     fn the_picked_seed_has_room_and_fewest_shoots((objects, demand) in any_world()) {
