@@ -5,7 +5,6 @@ mod due;
 mod groups;
 mod kinds;
 mod predicates;
-mod properties;
 mod scores;
 mod stories;
 mod world;
