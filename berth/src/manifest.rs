@@ -136,13 +136,13 @@ fn files(path: &Path) -> Result<Vec<PathBuf>, Problem> {
 
 /// Parses the documents of one text; a `List` stands for its items.
 pub fn parse(file: &str, text: &str, documents: &mut Vec<Document>, problems: &mut Vec<Problem>) {
-    let values: Vec<Value> = match serde_saphyr::from_multiple(text) {
+    let values = match values(text) {
         Ok(values) => values,
-        Err(error) => {
+        Err(problem) => {
             problems.push(Problem {
                 file: file.to_owned(),
                 number: 0,
-                problem: error.to_string(),
+                problem,
             });
             return;
         }
@@ -171,6 +171,29 @@ pub fn parse(file: &str, text: &str, documents: &mut Vec<Document>, problems: &m
             object => add(object),
         }
     }
+}
+
+/// Every value of a text: one of JSON, or the documents of YAML.
+fn values(text: &str) -> Result<Vec<Value>, String> {
+    // What looks like JSON and is not may still be YAML.
+    if text.trim_start().starts_with('{')
+        && let Ok(value) = serde_json::from_str(text)
+    {
+        return Ok(vec![value]);
+    }
+    // As long as nothing is repeated by aliases, which keep their limits, a text has no more nodes than letters: a
+    // fleet of any size is read.
+    let most = text.len().saturating_add(1);
+    let options = serde_saphyr::options! {
+        strict_booleans: true,
+        budget: serde_saphyr::budget! {
+            max_documents: most,
+            max_events: most.saturating_mul(4),
+            max_nodes: most,
+            max_total_scalar_bytes: most.max(64 << 20),
+        },
+    };
+    serde_saphyr::from_multiple_with_options(text, options).map_err(|error| error.to_string())
 }
 
 fn is_list(kind: &str) -> bool {
@@ -210,6 +233,34 @@ mod tests {
         assert!(problems.is_empty(), "{problems:?}");
         let names: Vec<&str> = documents.iter().map(Document::name).collect();
         assert_eq!(names, ["x", "b"]);
+    }
+
+    #[test]
+    fn a_fleet_of_any_size_is_read() {
+        let one = "apiVersion: v1\nkind: A\nmetadata: {name: x, labels: {a: b, c: d, e: f, y: n}}\n";
+        let text = vec![one; 40_000].join("---\n");
+        let (documents, problems) = read_text(&text);
+        assert!(problems.is_empty(), "{problems:?}");
+        assert_eq!(documents.len(), 40_000);
+        assert_eq!(documents[0].object["metadata"]["labels"]["y"], "n");
+    }
+
+    #[test]
+    fn aliases_cannot_blow_a_text_up() {
+        let mut text = "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n".to_owned();
+        for level in 1..12 {
+            let before = vec![format!("*a{}", level - 1); 10].join(", ");
+            text.push_str(&format!("a{level}: &a{level} [{before}]\n"));
+        }
+        let (_, problems) = read_text(&text);
+        assert_eq!(problems.len(), 1);
+    }
+
+    #[test]
+    fn json_is_read_too() {
+        let (documents, problems) =
+            read_text("{\"apiVersion\": \"v1\", \"kind\": \"A\", \"metadata\": {\"name\": \"x\"}}");
+        assert!(problems.is_empty() && documents.len() == 1);
     }
 
     #[test]
