@@ -159,7 +159,12 @@ fn join(path: &str, field: &str) -> String {
 
 /// Gives a namespaced object its namespace and refuses one on a cluster-scoped object.
 fn place(value: &mut Value, info: &kind::KindInfo, path: &str) -> Result<(), Vec<FieldError>> {
-    let namespace = value["metadata"]["namespace"].as_str().unwrap_or_default();
+    let namespace = match value["metadata"].get("namespace") {
+        None | Some(Value::Null) => "",
+        Some(Value::String(namespace)) => namespace,
+        // The schema says what is wrong with it.
+        Some(_) => return Ok(()),
+    };
     if info.namespaced() {
         if namespace.is_empty() {
             value["metadata"]["namespace"] = "default".into();
