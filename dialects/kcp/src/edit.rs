@@ -1,0 +1,143 @@
+//! Reading and editing the metadata of raw objects by the keys of one workload cluster.
+
+use std::collections::BTreeSet;
+
+use meta::Timestamp;
+use serde_json::{Map, Value, json};
+
+use crate::machine::SyncState;
+use crate::names::{DELETION, SOFT_FINALIZERS, STATE, SYNCER_FINALIZER};
+
+/// `metadata.labels`.
+pub(crate) const LABELS: &str = "labels";
+/// `metadata.annotations`.
+pub(crate) const ANNOTATIONS: &str = "annotations";
+
+/// The map `metadata.<name>`, where there is one.
+pub(crate) fn part<'a>(object: &'a Value, name: &str) -> Option<&'a Map<String, Value>> {
+    object.get("metadata")?.get(name)?.as_object()
+}
+
+/// The text of `metadata.<name>[key]`.
+pub(crate) fn text<'a>(object: &'a Value, name: &str, key: &str) -> Option<&'a str> {
+    part(object, name)?.get(key)?.as_str()
+}
+
+/// Sets `metadata.<name>[key]`, or takes it out.
+pub(crate) fn set(object: &mut Value, name: &str, key: &str, value: Option<&str>) {
+    if value.is_none() && part(object, name).is_none() {
+        return;
+    }
+    let slot = &mut object["metadata"][name];
+    if !slot.is_object() {
+        *slot = json!({});
+    }
+    let Some(map) = slot.as_object_mut() else { return };
+    match value {
+        Some(value) => map.insert(key.to_owned(), value.into()),
+        None => map.remove(key),
+    };
+}
+
+/// The value of a cluster's state label; a value that is none counts as no label.
+pub(crate) fn state(object: &Value, identifier: &str) -> Option<SyncState> {
+    text(object, LABELS, &format!("{STATE}{identifier}")).and_then(SyncState::named)
+}
+
+/// Whether there is a state label of a cluster at all.
+pub(crate) fn has_state(object: &Value, identifier: &str) -> bool {
+    part(object, LABELS).is_some_and(|labels| labels.contains_key(&format!("{STATE}{identifier}")))
+}
+
+/// Sets a cluster's state label, or takes it out.
+pub(crate) fn set_state(object: &mut Value, identifier: &str, state: Option<SyncState>) {
+    set(
+        object,
+        LABELS,
+        &format!("{STATE}{identifier}"),
+        state.map(SyncState::as_str),
+    );
+}
+
+/// The instant of a cluster's deletion annotation, where it is one.
+pub(crate) fn deletion(object: &Value, identifier: &str) -> Option<Timestamp> {
+    text(object, ANNOTATIONS, &format!("{DELETION}{identifier}")).and_then(meta::time::parse)
+}
+
+/// Sets a cluster's deletion annotation (UTC, whole seconds), or takes it out.
+pub(crate) fn set_deletion(object: &mut Value, identifier: &str, at: Option<Timestamp>) {
+    let at = at.map(meta::time::rfc3339);
+    set(
+        object,
+        ANNOTATIONS,
+        &format!("{DELETION}{identifier}"),
+        at.as_deref(),
+    );
+}
+
+/// Whether coordination controllers still hold an object on a cluster.
+pub(crate) fn softly_held(object: &Value, identifier: &str) -> bool {
+    text(object, ANNOTATIONS, &format!("{SOFT_FINALIZERS}{identifier}"))
+        .is_some_and(|names| names.split(',').any(|name| !name.trim().is_empty()))
+}
+
+/// The object's finalizers.
+pub(crate) fn finalizers(object: &Value) -> impl Iterator<Item = &str> {
+    let list = object
+        .get("metadata")
+        .and_then(|metadata| metadata.get("finalizers"));
+    list.and_then(Value::as_array)
+        .into_iter()
+        .flatten()
+        .filter_map(Value::as_str)
+}
+
+/// Whether a cluster's syncer holds an object.
+pub(crate) fn has_syncer_finalizer(object: &Value, identifier: &str) -> bool {
+    finalizers(object).any(|name| name.strip_prefix(SYNCER_FINALIZER) == Some(identifier))
+}
+
+/// Adds the finalizer of a cluster's syncer, or takes it out.
+pub(crate) fn set_syncer_finalizer(object: &mut Value, identifier: &str, present: bool) {
+    if has_syncer_finalizer(object, identifier) == present {
+        return;
+    }
+    let name = format!("{SYNCER_FINALIZER}{identifier}");
+    let mut list: Vec<String> = finalizers(object)
+        .filter(|known| **known != name)
+        .map(str::to_owned)
+        .collect();
+    if present {
+        list.push(name);
+    }
+    object["metadata"]["finalizers"] = list.into();
+}
+
+/// The identifiers an object knows: those of its state labels, deletion annotations and syncer finalizers.
+pub(crate) fn identifiers(object: &Value) -> BTreeSet<String> {
+    let keys = |name, prefix: &'static str| {
+        let keys = part(object, name).into_iter().flat_map(Map::keys);
+        keys.filter_map(move |key| key.strip_prefix(prefix))
+    };
+    let held = finalizers(object).filter_map(|name| name.strip_prefix(SYNCER_FINALIZER));
+    keys(LABELS, STATE)
+        .chain(keys(ANNOTATIONS, DELETION))
+        .chain(held)
+        .map(str::to_owned)
+        .collect()
+}
+
+/// `metadata.deletionTimestamp`.
+pub(crate) fn deleted_at(object: &Value) -> Option<Timestamp> {
+    object
+        .get("metadata")?
+        .get("deletionTimestamp")?
+        .as_str()
+        .and_then(meta::time::parse)
+}
+
+/// `metadata.name`.
+pub(crate) fn name(object: &Value) -> &str {
+    let name = object.get("metadata").and_then(|metadata| metadata.get("name"));
+    name.and_then(Value::as_str).unwrap_or_default()
+}

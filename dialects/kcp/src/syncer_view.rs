@@ -1,0 +1,302 @@
+//! What the syncer of one workload cluster sees of an object, and what becomes of its writes (seed "Resource Syncing",
+//! facts section 9). Pure functions over the stored objects; the server in front of them serves get, list, watch, update
+//! and patch, and `status`.
+//!
+//! The view is the object as it concerns this cluster alone: another cluster's labels, annotations and finalizers are
+//! not in it, the placement of the namespace neither, and the deletion annotation shows as a deletionTimestamp. Soft
+//! finalizers stay visible: the syncer holds the downstream deletion while there are any.
+
+use admission::Denied;
+use meta::FieldError;
+use serde_json::{Map, Value, json};
+use sha2::{Digest, Sha224};
+
+use crate::edit::{
+    ANNOTATIONS, LABELS, deletion, has_syncer_finalizer, part, set, set_deletion, set_state,
+    set_syncer_finalizer, state, text,
+};
+use crate::machine::SyncState;
+use crate::names::{
+    DELETION, INTERNAL_SCHEDULING, PLACEMENT, SOFT_FINALIZERS, SPEC_DIFF, STATE, STATUS_OF, SYNCER_FINALIZER,
+};
+
+/// One syncer's eye.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Syncer<'a> {
+    /// The identifier of its cluster.
+    pub identifier: &'a str,
+    /// Whether the cluster has a spec and a status of its own for each object, in annotations (the feature
+    /// `advancedscheduling`).
+    pub advanced: bool,
+}
+
+/// An object as a syncer sees it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Seen {
+    /// The object.
+    pub object: Value,
+    /// What could not be translated, and was left out of the view.
+    pub problems: Vec<String>,
+}
+
+impl Syncer<'_> {
+    /// Whether the syncer sees `object` at all: its state label is exactly `Sync`.
+    #[must_use]
+    pub fn sees(&self, object: &Value) -> bool {
+        state(object, self.identifier) == Some(SyncState::Sync)
+    }
+
+    /// The view of `object`; `None` when the syncer does not see it.
+    #[must_use]
+    pub fn view(&self, object: &Value) -> Option<Seen> {
+        if !self.sees(object) {
+            return None;
+        }
+        let mut new = object.clone();
+        let mut problems = Vec::new();
+        self.hide(&mut new);
+        if let Some(metadata) = new["metadata"].as_object_mut() {
+            for field in ["deletionTimestamp", "deletionGracePeriodSeconds"] {
+                metadata.remove(field);
+            }
+            self.show_deletion(object, metadata, &mut problems);
+        }
+        if self.advanced {
+            self.show_spec(object, &mut new, &mut problems);
+            self.show_status(object, &mut new, &mut problems);
+        }
+        Some(Seen {
+            object: new,
+            problems,
+        })
+    }
+
+    fn key(&self, prefix: &str) -> String {
+        format!("{prefix}{}", self.identifier)
+    }
+
+    /// Takes out what concerns others.
+    fn hide(&self, object: &mut Value) {
+        let foreign = |key: &str| {
+            let prefixes = [STATE, DELETION, SOFT_FINALIZERS, STATUS_OF, SPEC_DIFF];
+            let others = prefixes.iter().any(|prefix| {
+                key.strip_prefix(prefix)
+                    .is_some_and(|identifier| identifier != self.identifier)
+            });
+            others || key == PLACEMENT || key.starts_with(INTERNAL_SCHEDULING)
+        };
+        for name in [LABELS, ANNOTATIONS] {
+            if let Some(map) = object["metadata"][name].as_object_mut() {
+                map.retain(|key, _| !foreign(key));
+            }
+        }
+        let own = self.key(SYNCER_FINALIZER);
+        if let Some(list) = object["metadata"]["finalizers"].as_array_mut() {
+            list.retain(|name| name.as_str() == Some(&own));
+        }
+        // Indexing to change makes what is missing.
+        if let Some(metadata) = object["metadata"].as_object_mut() {
+            metadata.retain(|_, value| !value.is_null());
+        }
+    }
+
+    fn show_deletion(&self, object: &Value, metadata: &mut Map<String, Value>, problems: &mut Vec<String>) {
+        let key = self.key(DELETION);
+        match (text(object, ANNOTATIONS, &key), deletion(object, self.identifier)) {
+            (_, Some(at)) => {
+                metadata.insert("deletionTimestamp".to_owned(), meta::time::rfc3339(at).into());
+            }
+            (Some(text), None) => {
+                problems.push(format!("annotation {key}: \"{text}\" is no RFC 3339 instant; the object is not shown as being deleted"));
+            }
+            (None, None) => {}
+        }
+    }
+
+    /// Applies the patch of the spec for this cluster.
+    fn show_spec(&self, object: &Value, new: &mut Value, problems: &mut Vec<String>) {
+        let key = self.key(SPEC_DIFF);
+        let Some(text) = text(object, ANNOTATIONS, &key) else {
+            return;
+        };
+        let mut spec = new.get("spec").cloned().unwrap_or_else(|| json!({}));
+        let patched = serde_json::from_str::<json_patch::Patch>(text)
+            .map_err(|error| error.to_string())
+            .and_then(|patch| json_patch::patch(&mut spec, &patch).map_err(|error| error.to_string()));
+        match patched {
+            Ok(()) => new["spec"] = spec,
+            Err(error) => problems.push(format!(
+                "annotation {key}: the JSON patch cannot be applied to spec: {error}"
+            )),
+        }
+    }
+
+    /// Shows the status this cluster reported instead of the common one.
+    fn show_status(&self, object: &Value, new: &mut Value, problems: &mut Vec<String>) {
+        let key = self.key(STATUS_OF);
+        let status = match text(object, ANNOTATIONS, &key).map(serde_json::from_str::<Value>) {
+            Some(Ok(status)) => Some(status),
+            Some(Err(error)) => {
+                problems.push(format!("annotation {key}: is not JSON: {error}"));
+                None
+            }
+            None => None,
+        };
+        match (status, new.as_object_mut()) {
+            (Some(status), Some(fields)) => drop(fields.insert("status".to_owned(), status)),
+            (None, Some(fields)) => drop(fields.remove("status")),
+            (_, None) => {}
+        }
+    }
+
+    /// The stored object after the syncer wrote `written` (as it sees the object) over it. The server has compared
+    /// resourceVersions. Taken are the syncer's own finalizer and nothing else; or, on an object that is being deleted
+    /// in its view and no longer carries that finalizer, the release: the object leaves the view.
+    ///
+    /// `remaining` is how many resources of a namespace the cluster still has; it is released after them.
+    ///
+    /// # Errors
+    /// [`Denied::Invalid`] with every field the syncer may not change, or what is missing.
+    pub fn update(&self, stored: &Value, written: &Value, remaining: usize) -> Result<Value, Denied> {
+        let view = self.view(stored).ok_or_else(|| self.unseen())?;
+        let mut errors = changed(&view.object, written, &["status", "metadata"]);
+        errors.extend(self.changed_metadata(&view.object, written));
+        let kept = has_syncer_finalizer(written, self.identifier);
+        let deleting = view.object["metadata"].get("deletionTimestamp").is_some();
+        let own = self.key(SYNCER_FINALIZER);
+        if !kept && !deleting {
+            let detail = format!("the syncer must hold the object with its finalizer \"{own}\"");
+            errors.push(FieldError::required("metadata.finalizers", detail));
+        }
+        if !kept && deleting && remaining > 0 {
+            let detail = format!(
+                "may be taken off the namespace after the {remaining} resources in it that the cluster still has"
+            );
+            errors.push(FieldError::forbidden(
+                format!("metadata.finalizers[{own}]"),
+                detail,
+            ));
+        }
+        if !errors.is_empty() {
+            return Err(Denied::Invalid(errors));
+        }
+        let mut new = stored.clone();
+        set_syncer_finalizer(&mut new, self.identifier, kept);
+        if !kept {
+            self.release(&mut new);
+        }
+        Ok(new)
+    }
+
+    /// The stored object after the syncer wrote the status of `written`.
+    ///
+    /// # Errors
+    /// [`Denied::Forbidden`] when the syncer does not see the object.
+    pub fn update_status(&self, stored: &Value, written: &Value) -> Result<Value, Denied> {
+        if !self.sees(stored) {
+            return Err(self.unseen());
+        }
+        let mut new = stored.clone();
+        let status = written.get("status").filter(|status| !status.is_null());
+        if self.advanced {
+            let status = status.map(Value::to_string);
+            set(&mut new, ANNOTATIONS, &self.key(STATUS_OF), status.as_deref());
+        } else if let Some(fields) = new.as_object_mut() {
+            match status {
+                Some(status) => fields.insert("status".to_owned(), status.clone()),
+                None => fields.remove("status"),
+            };
+        }
+        Ok(new)
+    }
+
+    fn unseen(&self) -> Denied {
+        let label = self.key(STATE);
+        Denied::Forbidden(format!(
+            "the syncer sees objects with the label {label}=Sync only"
+        ))
+    }
+
+    fn release(&self, object: &mut Value) {
+        set_state(object, self.identifier, None);
+        set_deletion(object, self.identifier, None);
+        for prefix in [STATUS_OF, SPEC_DIFF] {
+            set(object, ANNOTATIONS, &self.key(prefix), None);
+        }
+    }
+
+    /// What the syncer changed in the metadata beside its finalizer.
+    fn changed_metadata(&self, view: &Value, written: &Value) -> Vec<FieldError> {
+        // What every client gets back changed, and the finalizers, which are judged on their own.
+        const FREE: [&str; 3] = ["finalizers", "managedFields", "resourceVersion"];
+        let nothing = Value::Null;
+        let of = |object: &'_ Value| object.get("metadata").unwrap_or(&nothing).clone();
+        let mut errors: Vec<FieldError> = changed(&of(view), &of(written), &FREE)
+            .into_iter()
+            .map(|error| FieldError {
+                path: format!("metadata.{}", error.path),
+                ..error
+            })
+            .collect();
+        let own = self.key(SYNCER_FINALIZER);
+        let foreign = crate::edit::finalizers(written).filter(|name| **name != own);
+        errors.extend(foreign.map(|name| {
+            FieldError::forbidden(
+                format!("metadata.finalizers[{name}]"),
+                "is not the syncer's own finalizer",
+            )
+        }));
+        errors
+    }
+}
+
+/// An error for each field that differs, those in `free` left aside; empty maps and absent ones are alike.
+fn changed(view: &Value, written: &Value, free: &[&str]) -> Vec<FieldError> {
+    let nothing = Map::new();
+    let (old, new) = (
+        view.as_object().unwrap_or(&nothing),
+        written.as_object().unwrap_or(&nothing),
+    );
+    let bare = |value: Option<&Value>| match value {
+        Some(Value::Object(map)) if map.is_empty() => None,
+        Some(Value::Array(list)) if list.is_empty() => None,
+        Some(Value::Null) | None => None,
+        Some(value) => Some(value.clone()),
+    };
+    let mut names: Vec<&String> = old.keys().chain(new.keys()).collect();
+    names.sort_unstable();
+    names.dedup();
+    let differs =
+        |name: &&String| !free.contains(&name.as_str()) && bare(old.get(*name)) != bare(new.get(*name));
+    let error = |name: &String| {
+        FieldError::forbidden(
+            name.as_str(),
+            "the syncer may change its finalizer and the status only",
+        )
+    };
+    names.into_iter().filter(differs).map(error).collect()
+}
+
+/// The annotation `kcp.dev/namespace-locator` of the downstream namespace of `namespace`.
+#[must_use]
+pub fn namespace_locator(logical_cluster: &str, namespace: &str) -> String {
+    // Sorted keys and no spaces: the form that is hashed.
+    json!({"logical-cluster": logical_cluster, "namespace": namespace}).to_string()
+}
+
+/// The name of the downstream namespace of `namespace`: the same on every cluster, and no other namespace's.
+#[must_use]
+pub fn downstream_namespace(logical_cluster: &str, namespace: &str) -> String {
+    let hash = Sha224::digest(namespace_locator(logical_cluster, namespace));
+    let digits = hash.iter().map(|byte| format!("{byte:02x}"));
+    std::iter::once("kcp".to_owned()).chain(digits).collect()
+}
+
+/// Whether `object` has anything of this cluster: what is counted before a namespace is released.
+#[must_use]
+pub fn concerns(object: &Value, identifier: &str) -> bool {
+    part(object, LABELS).is_some_and(|labels| labels.contains_key(&format!("{STATE}{identifier}")))
+}
+
+#[cfg(test)]
+mod tests;
