@@ -6,6 +6,7 @@ use admission::{Denied, Plugin};
 use meta::{Change, FieldError, GroupResource, Key, Kind, Object, Timestamp};
 use scheduling::{Ix, Reason};
 
+use crate::control::{self, Note, Pace};
 use crate::decision::{Decision, Refused, Write};
 use crate::view::{DemandView, TargetView, Unusable};
 
@@ -225,6 +226,17 @@ pub trait Inventory: Send + Sync + 'static {
 
     /// The conditions as the system itself would report them, as JSON condition objects.
     fn conditions(&self, decision: &Decision) -> Vec<serde_json::Value>;
+
+    /// How the controller works, by the configuration in force.
+    fn pace(&self) -> Pace {
+        Pace::default()
+    }
+
+    /// What is reported as events on the demand once `decision` is committed; `wrote` says whether anything changed by
+    /// it. Asked also of decisions that change nothing: what is repeated here becomes a series.
+    fn notes(&self, decision: &Decision, wrote: bool) -> Vec<Note> {
+        control::default_notes(self, decision, wrote)
+    }
 
     /// The users of the protected object at `key`: at most `most` of them, in key order, and how many there are.
     fn users(&self, _key: &Key, _most: usize) -> (Vec<Key>, usize) {

@@ -5,12 +5,14 @@
 //! here knows storage, HTTP or a clock. Start reading at [`dialect`].
 
 pub mod config;
+pub mod control;
 pub mod decision;
 pub mod dialect;
 pub mod names;
 pub mod report;
 pub mod view;
 
+pub use control::{Backoff, Note, NoteType, Pace, Related};
 pub use decision::{Action, BindingChange, Current, Decision, Outcome, Refused, Write, WriteVerb};
 pub use dialect::{Affected, Ask, DemandKind, Dialect, Due, Inventory, Protected};
 pub use report::Report;

@@ -1,0 +1,159 @@
+//! What a dialect tells the controller that keeps its decisions current: how to pace itself, and what to report as
+//! Kubernetes events. Pure, like everything here.
+
+use std::time::Duration;
+
+use meta::Key;
+
+use crate::dialect::Inventory;
+use crate::{Action, Decision, Outcome};
+
+/// Growing delays: each twice as long as the one before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Backoff {
+    /// The first delay.
+    pub first: Duration,
+    /// The longest.
+    pub most: Duration,
+}
+
+impl Backoff {
+    /// The delay after the `failures`th failure in a row, counted from 1.
+    #[must_use]
+    pub fn delay(self, failures: u32) -> Duration {
+        let doubled = 2u32.checked_pow(failures.saturating_sub(1));
+        let delay = doubled.and_then(|factor| self.first.checked_mul(factor));
+        delay.unwrap_or(self.most).min(self.most)
+    }
+}
+
+/// How a controller works.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pace {
+    /// How many demands it decides at once.
+    pub parallel: usize,
+    /// How it tries again what found no place, or not all it wants. `None` where only changes and
+    /// [`Decision::due_at`] make a demand due again.
+    pub unplaced: Option<Backoff>,
+    /// How it tries again what could not be written.
+    pub failed: Backoff,
+}
+
+impl Default for Pace {
+    /// The delays of failures are those of Kubernetes' controllers: from 5 ms up to 1,000 s.
+    fn default() -> Self {
+        Self {
+            parallel: 16,
+            unplaced: None,
+            failed: Backoff {
+                first: Duration::from_millis(5),
+                most: Duration::from_secs(1000),
+            },
+        }
+    }
+}
+
+/// Whether an event tells of something that went well.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NoteType {
+    /// It did.
+    Normal,
+    /// Somebody may want to look at it.
+    Warning,
+}
+
+impl NoteType {
+    /// The token.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Normal => "Normal",
+            Self::Warning => "Warning",
+        }
+    }
+}
+
+/// A second object an event has to do with.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Related {
+    /// Its group and version.
+    pub api_version: &'static str,
+    /// Its kind.
+    pub kind: &'static str,
+    /// The object.
+    pub key: Key,
+}
+
+/// One event on the demand of a decision (CONTRACT.md section 4).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Note {
+    /// Its type.
+    pub r#type: NoteType,
+    /// Why, as a token.
+    pub reason: &'static str,
+    /// What was done, as a token.
+    pub action: &'static str,
+    /// What happened. Whoever stores it cuts it to 1,000 bytes.
+    pub text: String,
+    /// A second object.
+    pub related: Option<Related>,
+}
+
+/// The events of systems that have none of their own: `Scheduled` and `FailedScheduling`, as kube-scheduler has them.
+/// `wrote` says whether the decision has changed anything.
+#[must_use]
+pub fn default_notes(inventory: &(impl Inventory + ?Sized), decision: &Decision, wrote: bool) -> Vec<Note> {
+    let anew = |change: &crate::BindingChange| matches!(change.action, Action::Bind | Action::Restore);
+    let scheduled = match decision.outcome {
+        Outcome::Scheduled | Outcome::Provision => wrote,
+        Outcome::Partial => wrote && decision.changes.iter().any(anew),
+        _ => false,
+    };
+    let failed = matches!(
+        decision.outcome,
+        Outcome::Partial | Outcome::Unschedulable | Outcome::Invalid
+    );
+    let mut notes = Vec::new();
+    if scheduled {
+        notes.push(Note {
+            r#type: NoteType::Normal,
+            reason: "Scheduled",
+            action: "Binding",
+            text: inventory.message(decision),
+            related: None,
+        });
+    }
+    if failed {
+        notes.push(failed_scheduling(inventory, decision));
+    }
+    notes
+}
+
+/// The event `FailedScheduling`, with the reason and the summary of the decision.
+#[must_use]
+pub fn failed_scheduling(inventory: &(impl Inventory + ?Sized), decision: &Decision) -> Note {
+    Note {
+        r#type: NoteType::Warning,
+        reason: "FailedScheduling",
+        action: "Scheduling",
+        text: format!("{}: {}", decision.reason, inventory.message(decision)),
+        related: None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn delays_double_up_to_the_longest() {
+        let backoff = Backoff {
+            first: Duration::from_secs(15),
+            most: Duration::from_hours(12),
+        };
+        let seconds: Vec<u64> = [1, 2, 3, 12, 13, 500, u32::MAX]
+            .map(|failures| backoff.delay(failures).as_secs())
+            .to_vec();
+        assert_eq!(seconds, [15, 30, 60, 30_720, 43_200, 43_200, 43_200]);
+    }
+}
