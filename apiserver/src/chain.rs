@@ -108,6 +108,14 @@ pub struct Chain {
     closing: CancellationToken,
 }
 
+/// Reads the body of a request to a route of the program's own, of at most `limit` bytes.
+///
+/// # Errors
+/// 413 when it is longer, by its own word or in fact; 400 when it breaks off.
+pub async fn read_body(headers: &HeaderMap, body: Body, limit: usize) -> Result<bytes::Bytes, Status> {
+    body::read(headers, body, limit).await
+}
+
 /// Marks a connection as busy while a request on it runs.
 pub(crate) type Busy = Arc<dyn std::any::Any + Send + Sync>;
 

@@ -112,6 +112,15 @@ pub struct ServeArgs {
     /// The audit log's file; `-` is standard output.
     #[arg(long)]
     pub audit_log_path: Option<String>,
+    /// The port for /admission/mutate and /admission/validate; 0 serves them on the secure port.
+    #[arg(long, default_value_t = 0)]
+    pub admission_bind_port: u16,
+    /// The CA (PEM) whose client certificates callers of the admission webhooks must show.
+    #[arg(long)]
+    pub admission_client_ca_file: Option<PathBuf>,
+    /// Groups whose members may write what is otherwise left to one actor; repeatable, none by default.
+    #[arg(long)]
+    pub break_glass_group: Vec<String>,
     /// How many reading requests may run at once; 0 is unlimited.
     #[arg(long, default_value_t = 400)]
     pub max_requests_inflight: usize,

@@ -10,6 +10,40 @@ use meta::{Cell, Column, FieldError, Kind, Object, Schema, Scope};
 use serde_json::{Map, Value, json};
 use storage::Store;
 
+/// `spec.autoBind`: who binds new objects of a system.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum AutoBindMode {
+    /// The server, before it answers the create.
+    #[default]
+    OnCreate,
+    /// Whoever makes a Binding.
+    Off,
+}
+
+impl AutoBindMode {
+    // Controller joins when something acts on it: a value without effect would be a trap.
+    const ALL: [Self; 2] = [Self::OnCreate, Self::Off];
+
+    /// The token.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::OnCreate => "OnCreate",
+            Self::Off => "Off",
+        }
+    }
+
+    /// What a stored SchedulerConfiguration says.
+    #[must_use]
+    pub fn of(configuration: &Value) -> Self {
+        let said = configuration["spec"]["autoBind"].as_str();
+        Self::ALL
+            .into_iter()
+            .find(|mode| said == Some(mode.as_str()))
+            .unwrap_or_default()
+    }
+}
+
 /// The kind of `schedulerconfigurations`.
 pub struct SchedulerConfiguration {
     info: KindInfo,
@@ -75,10 +109,10 @@ fn schema(dialects: &[Arc<dyn Dialect>]) -> Schema {
         "autoBind".to_owned(),
         json!({
             "type": "string",
-            // OnCreate and Controller join when something acts on them: a value without effect would be a trap.
-            "enum": ["Off"],
-            "description": "Who binds new objects of the system. Off leaves it to whoever creates a Binding, and is \
-                            what happens when the field is left out.",
+            "enum": AutoBindMode::ALL.map(AutoBindMode::as_str),
+            "description": "Who binds new objects of the system. OnCreate, the default, decides and binds before a \
+                            create is answered; what fits nowhere is created unbound, with a warning. Off leaves it \
+                            to whoever creates a Binding.",
         }),
     );
     for dialect in dialects {
@@ -183,7 +217,7 @@ impl Kind for SchedulerConfiguration {
         let text = |value: Option<&Value>| value.and_then(Value::as_str).unwrap_or("<none>").into();
         vec![
             object.meta().name.as_str().into(),
-            text(value["spec"].get("autoBind")),
+            AutoBindMode::of(value).as_str().into(),
             text(valid.and_then(|condition| condition.get("status"))),
             Cell::Age(object.meta().creation_timestamp),
         ]

@@ -6,6 +6,7 @@ mod identity;
 mod options;
 
 use std::future::Future;
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -28,6 +29,7 @@ use tokio_util::sync::CancellationToken;
 
 pub use self::groups::reach;
 pub use self::options::Options;
+use crate::admission::{self, Front};
 use crate::cli::{KubeconfigArgs, ServeArgs, Storage};
 use crate::clock::SystemClock;
 use crate::garbage::{self, Kinds};
@@ -99,7 +101,7 @@ impl Standalone {
         namespaces::ensure_defaults(&store, &*clock)
             .await
             .context("making the default namespaces")?;
-        let parts = groups::assemble(&store, &clock)?;
+        let parts = groups::assemble(&store, &clock, &options.break_glass_groups)?;
         let reach = groups::reach(&parts.dialects);
         rbac::bootstrap::ensure(&store, &*clock, &reach)
             .await
@@ -128,8 +130,10 @@ impl Standalone {
             address: options.address,
             certificate,
             chain: chain(&options, &folder, &store, &parts, &clock)?,
-            open_routes: axum::Router::new(),
-            open_address: None,
+            open_routes: webhooks(&options, &parts, &clock)?,
+            open_address: options
+                .admission_bind_port
+                .map(|port| SocketAddr::new(options.address.ip(), port)),
             connections: ConnectionLimits::default(),
             shutdown_delay: options.shutdown_delay,
             drain: DRAIN,
@@ -226,6 +230,7 @@ fn chain(
 ) -> Result<ChainConfig> {
     let metrics = Arc::new(Metrics::new());
     metrics.count_stored(&parts.groups);
+    metrics.count_admission(&parts.admission_metrics);
     let audit = match &options.audit_log_path {
         Some(path) => Some(Audit::open(path, Arc::clone(&metrics))?),
         None => None,
@@ -255,6 +260,16 @@ fn chain(
         documents: Documents::of_groups("Berth", &format!("v{version}"), &parts.groups),
         clock: Arc::clone(clock),
     })
+}
+
+/// The admission webhooks, about everything that is served here.
+fn webhooks(options: &Options, parts: &groups::Parts, clock: &Arc<dyn Clock>) -> Result<axum::Router> {
+    let chain = parts.admission.webhooks(parts.virtual_api.catalog());
+    let served = parts.groups.iter().flat_map(|group| &group.resources);
+    let resources = served.map(|resource| resource.kind.info().resource());
+    let client_ca = identity::admission_client_ca(options)?;
+    let front = Front::new(chain, resources, client_ca, Arc::clone(clock));
+    Ok(admission::routes(front))
 }
 
 fn health(store: &Arc<dyn Store>, parts: &groups::Parts) -> Arc<Health> {

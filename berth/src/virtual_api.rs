@@ -8,6 +8,7 @@ mod candidates;
 mod commit;
 pub mod kinds;
 pub mod names;
+pub(crate) mod own_places;
 mod owned;
 pub mod projection;
 mod render;
@@ -33,6 +34,7 @@ use self::resolve::About;
 use self::reviews::Reviews;
 
 pub use self::commit::RegistryCommitter;
+pub(crate) use self::resolve::behind;
 pub use self::kinds::API_VERSION;
 pub(crate) use self::scheduling::scheduling_of;
 

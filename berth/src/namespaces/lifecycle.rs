@@ -1,10 +1,13 @@
 //! The admission plugin of the same name in Kubernetes: nothing is made in namespaces that are missing or going, and
 //! the default ones are not deleted.
+//!
+//! A create is stored only while its namespace is as it was when the create was judged. So whatever the deleter finds
+//! in a namespace that is going is all there will ever be in it.
 
 use std::sync::Arc;
 
-use admission::{Denied, Operation, Plugin, Request};
-use meta::{Object, Status};
+use admission::{Denied, Guard, Operation, Plugin, Request};
+use meta::{Key, Object, Status};
 use serde_json::Value;
 use storage::Source;
 
@@ -58,7 +61,7 @@ impl Plugin for NamespaceLifecycle {
         }
         // One may ask about access in a namespace that is not there.
         !request.namespace.is_empty()
-            && matches!(request.operation, Operation::Create | Operation::Update)
+            && request.operation != Operation::Delete
             && request.resource.group != "authorization.k8s.io"
     }
 
@@ -69,6 +72,20 @@ impl Plugin for NamespaceLifecycle {
         } else {
             self.check(request)
         }
+    }
+
+    fn guards(&self, request: &Request<'_>, _: Option<&Value>) -> Vec<Guard> {
+        if request.operation != Operation::Create || request.resource == RESOURCE {
+            return Vec::new();
+        }
+        let namespaces = self.namespaces.cached(RESOURCE);
+        let namespace = namespaces.get("", request.namespace);
+        // One that is gone or going by now has no revision that would do.
+        let live = namespace.filter(|namespace| !is_terminating(namespace));
+        vec![Guard::Unchanged {
+            key: Key::new(RESOURCE, "", request.namespace),
+            revision: live.map_or_else(Default::default, |namespace| namespace.revision()),
+        }]
     }
 
     fn validate(&self, request: &Request<'_>, _: Option<&Value>, _: &mut Vec<String>) -> Result<(), Denied> {

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use admission::{Chain, Plugin};
 use anyhow::{Result, anyhow};
 use apiserver::handlers::ApiState;
+use apiserver::metrics::AdmissionMetrics;
 use apiserver::registry::Registry;
 use apiserver::{Backing, Group, Resource};
 use dialect_contract::Dialect;
@@ -12,12 +12,12 @@ use engine::Engine;
 use meta::Clock;
 use storage::{Source, Store};
 
+use crate::admission::{self, AutoBind};
 use crate::definitions;
-use crate::namespaces::NamespaceLifecycle;
 use crate::protobuf::Protobuf;
+use crate::rbac::Rbac;
 use crate::rbac::bootstrap::Reach;
-use crate::rbac::{EscalationGuard, Rbac};
-use crate::virtual_api::VirtualApi;
+use crate::virtual_api::{RegistryCommitter, VirtualApi};
 use crate::{configuration, core, reviews};
 
 /// The parts of a standalone server.
@@ -34,18 +34,38 @@ pub(super) struct Parts {
     pub api: Arc<ApiState>,
     /// What is served.
     pub groups: Vec<Group>,
+    /// What admission is made of.
+    pub admission: admission::Parts,
+    /// What admission counts.
+    pub admission_metrics: Arc<AdmissionMetrics>,
 }
 
 /// Puts the parts together over one store.
 ///
 /// # Errors
 /// When two parts claim the same resource.
-pub(super) fn assemble(store: &Arc<dyn Store>, clock: &Arc<dyn Clock>) -> Result<Parts> {
+pub(super) fn assemble(
+    store: &Arc<dyn Store>,
+    clock: &Arc<dyn Clock>,
+    break_glass: &[String],
+) -> Result<Parts> {
     let dialects = dialect_registry::all();
     let source = Arc::clone(store) as Arc<dyn Source>;
     let engine = Engine::new(dialects.clone(), Arc::clone(&source), Arc::clone(clock));
     let rbac = Rbac::new(Arc::clone(&source));
-    let registry = Registry::new(admission(&source, &rbac, &dialects), Arc::clone(clock));
+    let admission_metrics = AdmissionMetrics::new();
+    let admission = admission::Parts {
+        engine: Arc::clone(&engine),
+        rbac: Arc::clone(&rbac),
+        break_glass: break_glass.to_vec(),
+        observer: Arc::clone(&admission_metrics) as Arc<_>,
+    };
+    let registry = Registry::new(admission.in_process(&source), Arc::clone(clock));
+    let committer = Arc::new(RegistryCommitter(Arc::clone(&registry)));
+    let auto_bind = AutoBind::new(Arc::clone(&engine), committer, Arc::clone(&registry));
+    registry
+        .after_create(Arc::new(auto_bind))
+        .map_err(|problem| anyhow!(problem))?;
 
     let own = core::groups(store);
     let own_kinds = own
@@ -71,6 +91,8 @@ pub(super) fn assemble(store: &Arc<dyn Store>, clock: &Arc<dyn Clock>) -> Result
         rbac,
         api,
         groups,
+        admission,
+        admission_metrics,
     })
 }
 
@@ -92,15 +114,6 @@ pub fn reach(dialects: &[Arc<dyn Dialect>]) -> Reach {
             .copied()
             .collect(),
     }
-}
-
-fn admission(source: &Arc<dyn Source>, rbac: &Arc<Rbac>, dialects: &[Arc<dyn Dialect>]) -> Chain {
-    let mut plugins: Vec<Arc<dyn Plugin>> = vec![
-        Arc::new(NamespaceLifecycle::new(Arc::clone(source))),
-        Arc::new(EscalationGuard::new(Arc::clone(rbac))),
-    ];
-    plugins.extend(dialects.iter().flat_map(|dialect| dialect.admission()));
-    Chain::new(plugins)
 }
 
 /// A dialect's own kinds, by group, with the subresources the virtual API adds to them.

@@ -64,6 +64,20 @@ pub(super) fn authentication(options: &Options, folder: &Folder) -> Result<Authe
     })
 }
 
+/// The CA whose client certificates callers of the admission webhooks must show, if any.
+///
+/// # Errors
+/// When the file cannot be read.
+pub(super) fn admission_client_ca(options: &Options) -> Result<Option<CaPool>> {
+    let Some(file) = &options.admission_client_ca_file else {
+        return Ok(None);
+    };
+    let pem = std::fs::read(file).with_context(|| format!("reading {}", file.display()))?;
+    let pool = CaPool::from_pem(&pem);
+    pool.map(Some)
+        .with_context(|| format!("reading the certificates of {}", file.display()))
+}
+
 fn pool(own: &certs::Authority, file: Option<&Path>) -> Result<CaPool> {
     let mut pem = own.certificate_pem().as_bytes().to_vec();
     if let Some(file) = file {

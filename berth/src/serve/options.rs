@@ -31,6 +31,12 @@ pub struct Options {
     pub config: Vec<PathBuf>,
     /// The audit log.
     pub audit_log_path: Option<String>,
+    /// The port of the admission webhooks, if not the API's.
+    pub admission_bind_port: Option<u16>,
+    /// The CA whose client certificates callers of the webhooks must show.
+    pub admission_client_ca_file: Option<PathBuf>,
+    /// Groups whose members pass guards.
+    pub break_glass_groups: Vec<String>,
     /// Reads at once; 0 is unlimited.
     pub max_requests_inflight: usize,
     /// Writes at once; 0 is unlimited.
@@ -75,6 +81,9 @@ impl Options {
             storage: Storage::Embedded,
             config: Vec::new(),
             audit_log_path: None,
+            admission_bind_port: None,
+            admission_client_ca_file: None,
+            break_glass_groups: Vec::new(),
             max_requests_inflight: 400,
             max_mutating_requests_inflight: 200,
             shutdown_delay: Duration::ZERO,
@@ -107,6 +116,9 @@ impl TryFrom<ServeArgs> for Options {
             storage: args.storage,
             config: args.config,
             audit_log_path: args.audit_log_path,
+            admission_bind_port: Some(args.admission_bind_port).filter(|port| *port != 0),
+            admission_client_ca_file: args.admission_client_ca_file,
+            break_glass_groups: args.break_glass_group,
             max_requests_inflight: args.max_requests_inflight,
             max_mutating_requests_inflight: args.max_mutating_requests_inflight,
             shutdown_delay: args.shutdown_delay_duration,

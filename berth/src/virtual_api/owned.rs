@@ -1,5 +1,4 @@
-//! The subresources that placeable objects carry beside their virtual ones, and the rights binding them takes: the one
-//! table that says what is whose.
+//! The subresources that placeable objects carry beside their virtual ones, and the rights binding them takes.
 
 use std::sync::Arc;
 
@@ -16,37 +15,14 @@ use storage::Guard;
 
 use super::binding::{Binder, BindingSubresource, check_name};
 use super::kinds::{self, GROUP, VERSION};
+use super::own_places::{self, OwnPlace};
 use super::resolve::{About, behind};
 use super::scheduling::Scheduling;
-
-/// A demand whose `binding` subresource is its system's own: the whole object, put back with its place set.
-struct OwnBinding {
-    resource: GroupResource,
-    /// The right every binding of it takes, whichever way.
-    verb: &'static str,
-}
-
-/// Every demand with a `binding` of its system's own: Gardener's Shoots (facts/gardener.md section 8).
-const OWN: &[OwnBinding] = &[OwnBinding {
-    resource: GroupResource::new("core.gardener.cloud", "shoots"),
-    verb: "update",
-}];
-
-fn own(resource: GroupResource) -> Option<&'static OwnBinding> {
-    OWN.iter().find(|own| own.resource == resource)
-}
 
 /// The rights that binding an object of `resource` takes beside `create` on the decision's `binding`; namespace and
 /// name are the caller's to fill in.
 pub(super) fn rights_to_bind(resource: GroupResource) -> Option<Attributes> {
-    own(resource).map(|own| Attributes {
-        verb: own.verb.to_owned(),
-        is_resource: true,
-        group: resource.group.to_owned(),
-        resource: resource.resource.to_owned(),
-        subresource: "binding".to_owned(),
-        ..Attributes::default()
-    })
+    own_places::of(resource).map(OwnPlace::right)
 }
 
 /// The subresources of the placeable kind `demand` of `dialect`.
@@ -60,7 +36,7 @@ pub(super) fn subresources(
         dialect: dialect.name(),
         resource: demand.resource,
     };
-    let binding = match own(demand.resource) {
+    let binding = match own_places::of(demand.resource) {
         None => binding(binder, about, demand.namespaced),
         Some(own) => Subresource {
             name: "binding",
@@ -119,7 +95,7 @@ struct WholeObject {
     registry: Arc<Registry>,
     dialect: &'static str,
     kind: &'static str,
-    own: &'static OwnBinding,
+    own: &'static OwnPlace,
 }
 
 impl WholeObject {

@@ -1,0 +1,102 @@
+//! Admission put together: which plugins guard the objects served here, and which the webhooks run (CONTRACT.md
+//! sections 4 to 6).
+//!
+//! The rules of one system are plugins of its dialect. Here are those that need to know the world (the engine's
+//! snapshot) or the program's own kinds, each for every dialect that asks for it through the contract.
+
+mod auto_bind;
+mod bound_on_create;
+mod config_maps;
+mod configurations;
+mod forecast;
+mod front;
+mod in_use;
+mod knowledge;
+mod patch_place;
+mod reserved;
+mod sources;
+
+use std::sync::Arc;
+
+use admission::{Chain, Observer, Plugin};
+use dialect_contract::Dialect;
+use engine::{Catalog, Engine};
+use storage::Source;
+
+pub use auto_bind::AutoBind;
+pub use front::{Front, routes};
+
+use crate::namespaces::NamespaceLifecycle;
+use crate::rbac::{EscalationGuard, Rbac};
+use knowledge::Knowledge;
+
+/// What the plugins are made of.
+pub struct Parts {
+    /// What knows the world.
+    pub engine: Arc<Engine>,
+    /// Who may do what.
+    pub rbac: Arc<Rbac>,
+    /// Groups whose members pass guards.
+    pub break_glass: Vec<String>,
+    /// Who counts.
+    pub observer: Arc<dyn Observer>,
+}
+
+impl Parts {
+    /// The chain of the objects served here; their namespaces are in `source`.
+    #[must_use]
+    pub fn in_process(&self, source: &Arc<dyn Source>) -> Chain {
+        let mut plugins: Vec<Arc<dyn Plugin>> = vec![
+            Arc::new(NamespaceLifecycle::new(Arc::clone(source))),
+            Arc::new(EscalationGuard::new(Arc::clone(&self.rbac))),
+        ];
+        plugins.extend(self.of_dialects());
+        plugins.extend(self.knowing());
+        plugins.push(Arc::new(configurations::Configurations::warning(self.dialects())));
+        self.chain(plugins)
+    }
+
+    /// The chain of the webhooks, which a hub asks about its own objects; `catalog` reads them. The hub has its own
+    /// namespace life cycle and RBAC.
+    #[must_use]
+    pub fn webhooks(&self, catalog: &Arc<Catalog>) -> Chain {
+        let mut plugins: Vec<Arc<dyn Plugin>> = self.of_dialects();
+        plugins.push(Arc::new(patch_place::PatchPlace::new(
+            Knowledge::new(&self.engine),
+            Arc::clone(catalog),
+        )));
+        plugins.extend(self.knowing());
+        plugins.push(Arc::new(configurations::Configurations::judging(self.dialects())));
+        self.chain(plugins)
+    }
+
+    fn of_dialects(&self) -> Vec<Arc<dyn Plugin>> {
+        self.engine
+            .dialects()
+            .flat_map(|dialect| dialect.admission())
+            .collect()
+    }
+
+    fn knowing(&self) -> Vec<Arc<dyn Plugin>> {
+        let knowledge = || Knowledge::new(&self.engine);
+        vec![
+            Arc::new(bound_on_create::BoundOnCreate::new(
+                knowledge(),
+                Arc::clone(&self.rbac),
+            )),
+            Arc::new(in_use::InUse::new(knowledge())),
+            Arc::new(reserved::Reserved::new(knowledge())),
+            Arc::new(config_maps::ConfigMaps::new(self.dialects())),
+        ]
+    }
+
+    fn dialects(&self) -> Vec<Arc<dyn Dialect>> {
+        self.engine.dialects().cloned().collect()
+    }
+
+    fn chain(&self, plugins: Vec<Arc<dyn Plugin>>) -> Chain {
+        Chain::new(plugins)
+            .observed_by(Arc::clone(&self.observer))
+            .with_break_glass(self.break_glass.clone())
+    }
+}

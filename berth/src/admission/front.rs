@@ -1,0 +1,151 @@
+//! `/admission/mutate` and `/admission/validate` (CONTRACT.md section 4): no authentication, since who asks is in the
+//! body anyway and only a claim; pure, reserving nothing; bounded in size and per source address.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use admission::webhook::{self, Body as Read, Review};
+use admission::{Chain, Phase};
+use apiserver::authn::{CaPool, Connection};
+use apiserver::respond;
+use axum::Router;
+use axum::body::Body;
+use axum::extract::{Extension, Request};
+use axum::routing::post;
+use bytes::Bytes;
+use http::header::CONTENT_TYPE;
+use http::{HeaderMap, Response, StatusCode};
+use meta::{Clock, GroupResource, Status};
+use serde_json::Value;
+
+use super::sources::Sources;
+
+/// Reviews under way from one address. A kube-apiserver has about as many as it has writes in flight.
+const AT_ONCE: usize = 200;
+/// How long a body may take to arrive; a kube-apiserver gives a webhook no more than that for everything.
+const ARRIVAL: Duration = Duration::from_secs(30);
+/// Larger bodies are parsed off the threads that serve everyone.
+const LARGE: usize = 128 * 1024;
+
+/// What answers reviews.
+pub struct Front {
+    chain: Chain,
+    /// What the plugins may know, by plural name.
+    resources: HashMap<&'static str, Vec<GroupResource>>,
+    /// Whose client certificate is demanded.
+    client_ca: Option<CaPool>,
+    clock: Arc<dyn Clock>,
+    sources: Arc<Sources>,
+}
+
+impl Front {
+    /// Answers by `chain` about `resources`, and has nothing against writes to others.
+    #[must_use]
+    pub fn new(
+        chain: Chain,
+        resources: impl IntoIterator<Item = GroupResource>,
+        client_ca: Option<CaPool>,
+        clock: Arc<dyn Clock>,
+    ) -> Self {
+        let mut by_name: HashMap<&'static str, Vec<GroupResource>> = HashMap::new();
+        for resource in resources {
+            by_name.entry(resource.resource).or_default().push(resource);
+        }
+        Self {
+            chain,
+            resources: by_name,
+            client_ca,
+            clock,
+            sources: Sources::new(AT_ONCE),
+        }
+    }
+
+    async fn handle(&self, phase: Phase, request: Request, peer: &Connection) -> Response<Body> {
+        match self.answer(phase, request, peer).await {
+            Ok(answer) => respond::bytes(StatusCode::OK, "application/json", answer),
+            Err(status) => respond::status(&status),
+        }
+    }
+
+    async fn answer(&self, phase: Phase, request: Request, peer: &Connection) -> Result<Bytes, Status> {
+        if let Some(ca) = &self.client_ca {
+            peer.certified_by(ca, self.clock.now())
+                .map_err(|problem| Status::failure(401, "Unauthorized", problem))?;
+        }
+        let _place = self.sources.admit(peer.peer().ip()).ok_or_else(|| {
+            Status::too_many_requests("too many reviews are under way from this address", 1)
+        })?;
+        let (parts, body) = request.into_parts();
+        is_json(&parts.headers)?;
+        let reading = apiserver::chain::read_body(&parts.headers, body, webhook::MOST_BYTES);
+        let body = tokio::time::timeout(ARRIVAL, reading)
+            .await
+            .map_err(|_| Status::timeout(format!("the review did not arrive within {ARRIVAL:?}")))??;
+        let answer = match read(body).await? {
+            Read::Other { api_version, uid } => webhook::refused_version(&api_version, &uid),
+            Read::V1(review) => self.judge(phase, &review).await?,
+        };
+        serde_json::to_vec(&answer)
+            .map(Bytes::from)
+            .map_err(|problem| Status::internal(problem.to_string()))
+    }
+
+    async fn judge(&self, phase: Phase, review: &Review) -> Result<Value, Status> {
+        let Some(resource) = self.known(&review.resource.group, &review.resource.resource) else {
+            return Ok(review.allow());
+        };
+        if let Err(status) = self.chain.ready(&review.request(resource)).await {
+            return Ok(review.refuse(status));
+        }
+        match phase {
+            Phase::Mutate => review.mutate(&self.chain, resource),
+            Phase::Validate => Ok(review.validate(&self.chain, resource)),
+        }
+    }
+
+    fn known(&self, group: &str, resource: &str) -> Option<GroupResource> {
+        let named = self.resources.get(resource)?;
+        named.iter().copied().find(|known| known.group == group)
+    }
+}
+
+/// The routes of `front`.
+pub fn routes(front: Front) -> Router {
+    let front = Arc::new(front);
+    let route = |phase: Phase| {
+        let front = Arc::clone(&front);
+        post(
+            move |Extension(peer): Extension<Arc<Connection>>, request: Request| {
+                let front = Arc::clone(&front);
+                async move { front.handle(phase, request, &peer).await }
+            },
+        )
+    };
+    Router::new()
+        .route("/admission/mutate", route(Phase::Mutate))
+        .route("/admission/validate", route(Phase::Validate))
+}
+
+async fn read(body: Bytes) -> Result<Read, Status> {
+    if body.len() <= LARGE {
+        return webhook::read(&body);
+    }
+    let reading = tokio::task::spawn_blocking(move || webhook::read(&body));
+    reading
+        .await
+        .map_err(|problem| Status::internal(problem.to_string()))?
+}
+
+/// Reviews are JSON; a body without a type is taken for it.
+fn is_json(headers: &HeaderMap) -> Result<(), Status> {
+    let Some(value) = headers.get(CONTENT_TYPE) else {
+        return Ok(());
+    };
+    let media_type = value.to_str().unwrap_or_default();
+    let media_type = media_type.split(';').next().unwrap_or_default().trim();
+    if media_type.is_empty() || media_type.eq_ignore_ascii_case("application/json") {
+        return Ok(());
+    }
+    Err(Status::unsupported_media_type(&["application/json"]))
+}

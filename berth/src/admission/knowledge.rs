@@ -1,0 +1,57 @@
+//! What plugins know of the world: the engine's snapshots.
+
+use std::sync::Arc;
+
+use admission::{Denied, Guard, Ready};
+use dialect_contract::Dialect;
+use engine::{Engine, Snapshot};
+use meta::{Revision, Status, Timestamp};
+
+use crate::virtual_api::behind;
+
+/// The engine as plugins ask it.
+#[derive(Clone)]
+pub(super) struct Knowledge(Arc<Engine>);
+
+impl Knowledge {
+    pub(super) fn new(engine: &Arc<Engine>) -> Self {
+        Self(Arc::clone(engine))
+    }
+
+    /// Waits until every write acknowledged before is known.
+    pub(super) fn ready(&self) -> Ready<'_> {
+        Box::pin(async {
+            let now = self.0.source().revision();
+            self.0.caught_up(now).await.map_err(|error| behind(&error))
+        })
+    }
+
+    /// The world of `dialect` as it is known now.
+    pub(super) fn snapshot(&self, dialect: &str) -> Result<Snapshot, Denied> {
+        self.0.snapshot(dialect).ok_or_else(|| {
+            Denied::Status(Box::new(Status::internal(format!(
+                "there is no dialect {dialect}"
+            ))))
+        })
+    }
+
+    pub(super) fn engine(&self) -> &Engine {
+        &self.0
+    }
+
+    pub(super) fn dialects(&self) -> impl Iterator<Item = &Arc<dyn Dialect>> {
+        self.0.dialects()
+    }
+
+    pub(super) fn now(&self) -> Timestamp {
+        self.0.clock().now()
+    }
+}
+
+/// A guard that fails: the verdict just given no longer holds, so the write must be judged again.
+pub(super) fn never(fence: Arc<str>) -> Guard {
+    Guard::Fence {
+        name: fence,
+        not_after: Some(Revision(0)),
+    }
+}

@@ -1,0 +1,108 @@
+//! What holds a scheduler's decision is written by that scheduler only (CONTRACT.md section 5), admins not excepted.
+
+use std::sync::Arc;
+
+use admission::{Denied, Operation, Plugin, Ready, Request};
+use dialect_contract::Dialect;
+use meta::GroupResource;
+use serde_json::Value;
+
+use super::knowledge::Knowledge;
+
+/// Who deletes what belongs to a deleted owner or namespace, on a hub.
+const COLLECTORS: [&str; 2] = [
+    "system:serviceaccount:kube-system:generic-garbage-collector",
+    "system:serviceaccount:kube-system:namespace-controller",
+];
+
+/// The plugin.
+pub(super) struct Reserved {
+    knowledge: Knowledge,
+    dialects: Vec<(GroupResource, Arc<dyn Dialect>)>,
+}
+
+impl Reserved {
+    /// The plugin for whatever the engine's dialects reserve.
+    pub(super) fn new(knowledge: Knowledge) -> Self {
+        let dialects = knowledge
+            .dialects()
+            .flat_map(|dialect| {
+                let reserved = dialect.reserves().iter();
+                reserved.map(move |&resource| (resource, Arc::clone(dialect)))
+            })
+            .collect();
+        Self { knowledge, dialects }
+    }
+
+    fn dialect(&self, resource: GroupResource) -> Option<&Arc<dyn Dialect>> {
+        let found = self.dialects.iter().find(|(have, _)| *have == resource);
+        found.map(|(_, dialect)| dialect)
+    }
+}
+
+impl Plugin for Reserved {
+    fn name(&self) -> &'static str {
+        "SchedulerOwned"
+    }
+
+    fn is_guard(&self) -> bool {
+        true
+    }
+
+    fn handles(&self, request: &Request<'_>) -> bool {
+        request.operation != Operation::Connect
+            && self.dialect(request.resource).is_some_and(|dialect| {
+                let collects = request.operation == Operation::Delete
+                    && COLLECTORS.contains(&request.user.name.as_str());
+                dialect.actor() != request.user.name && !collects
+            })
+    }
+
+    fn ready<'a>(&'a self, _: &Request<'_>) -> Option<Ready<'a>> {
+        Some(self.knowledge.ready())
+    }
+
+    fn validate(
+        &self,
+        request: &Request<'_>,
+        object: Option<&Value>,
+        _: &mut Vec<String>,
+    ) -> Result<(), Denied> {
+        let Some(dialect) = self.dialect(request.resource) else {
+            return Ok(());
+        };
+        if let (Some(old), Some(new)) = (request.old, object)
+            && same(old, new)
+        {
+            return Ok(());
+        }
+        let snapshot = self.knowledge.snapshot(dialect.name())?;
+        let whose = request
+            .old
+            .into_iter()
+            .chain(object)
+            .find_map(|state| snapshot.inventory.reserved(request.resource, state));
+        match whose {
+            None => Ok(()),
+            Some(whose) => Err(Denied::Forbidden(format!(
+                "it holds the decision of {whose}, which only {} writes; change what is decided on instead, or bind \
+                 through the binding subresource",
+                dialect.actor()
+            ))),
+        }
+    }
+}
+
+/// Whether an update changes nothing that a person wrote: an edit without changes is no edit.
+fn same(old: &Value, new: &Value) -> bool {
+    let substance = |value: &Value| {
+        let mut value = value.clone();
+        if let Some(metadata) = value.get_mut("metadata").and_then(Value::as_object_mut) {
+            for field in ["resourceVersion", "managedFields", "generation"] {
+                metadata.remove(field);
+            }
+        }
+        value
+    };
+    substance(old) == substance(new)
+}
