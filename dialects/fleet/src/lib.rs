@@ -1,1 +1,31 @@
-//! KubeFleet: ClusterResourcePlacements want MemberClusters.
+//! KubeFleet: ClusterResourcePlacements choose MemberClusters, by affinity, taints, topology and property.
+//!
+//! Implements the seed "Fleet Scheduler" with the facts of the running system. Start reading at `kind` (what is
+//! served), then `inventory` (what is known), then `decide` (what comes of it).
+
+mod bits;
+mod cluster;
+mod config;
+mod decide;
+mod dialect;
+mod eligibility;
+mod fleet;
+mod hash;
+mod inventory;
+mod kind;
+mod labels;
+mod names;
+mod pipeline;
+mod policy;
+mod record;
+mod writes;
+
+use std::sync::Arc;
+
+use dialect_contract::Dialect;
+
+/// The dialect.
+#[must_use]
+pub fn dialect() -> Arc<dyn Dialect> {
+    Arc::new(dialect::KubeFleet)
+}

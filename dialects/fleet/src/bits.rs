@@ -1,0 +1,95 @@
+//! A set of candidates, one bit each.
+
+use scheduling::Ix;
+
+/// A set of candidates of a fleet of fixed size.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Bits {
+    words: Vec<u64>,
+    count: Ix,
+}
+
+impl Bits {
+    /// No candidate of `count`.
+    pub(crate) fn none(count: Ix) -> Self {
+        Self {
+            words: vec![0; (count as usize).div_ceil(64)],
+            count,
+        }
+    }
+
+    /// Every candidate of `count`.
+    pub(crate) fn all(count: Ix) -> Self {
+        let mut bits = Self {
+            words: vec![u64::MAX; (count as usize).div_ceil(64)],
+            count,
+        };
+        let rest = count % 64;
+        if let Some(last) = bits.words.last_mut().filter(|_| rest > 0) {
+            *last = (1 << rest) - 1;
+        }
+        bits
+    }
+
+    /// Whether `candidate` is in.
+    pub(crate) fn has(&self, candidate: Ix) -> bool {
+        self.words[(candidate / 64) as usize] >> (candidate % 64) & 1 == 1
+    }
+
+    /// Puts `candidate` in or out.
+    pub(crate) fn set(&mut self, candidate: Ix, member: bool) {
+        let word = &mut self.words[(candidate / 64) as usize];
+        let bit = 1 << (candidate % 64);
+        *word = if member { *word | bit } else { *word & !bit };
+    }
+
+    /// Takes in everything of `other`.
+    pub(crate) fn unite(&mut self, other: &Self) {
+        for (word, more) in self.words.iter_mut().zip(&other.words) {
+            *word |= more;
+        }
+    }
+
+    /// Keeps only what is in `other` too.
+    pub(crate) fn intersect(&mut self, other: &Self) {
+        for (word, only) in self.words.iter_mut().zip(&other.words) {
+            *word &= only;
+        }
+    }
+
+    /// Takes out everything of `other`.
+    pub(crate) fn subtract(&mut self, other: &Self) {
+        for (word, less) in self.words.iter_mut().zip(&other.words) {
+            *word &= !less;
+        }
+    }
+
+    /// The members, lowest first.
+    pub(crate) fn iter(&self) -> impl DoubleEndedIterator<Item = Ix> + '_ {
+        (0..self.count).filter(|&candidate| self.has(candidate))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn members_come_and_go() {
+        let mut some = Bits::none(130);
+        for candidate in [0, 63, 64, 129] {
+            some.set(candidate, true);
+        }
+        assert_eq!(some.iter().collect::<Vec<_>>(), [0, 63, 64, 129]);
+        some.set(63, false);
+        assert!(!some.has(63) && some.has(64));
+        assert_eq!(Bits::all(130).iter().count(), 130);
+        let mut both = Bits::all(130);
+        both.intersect(&some);
+        assert_eq!(both, some);
+        both.unite(&Bits::all(130));
+        assert_eq!(both, Bits::all(130));
+        both.subtract(&some);
+        assert!(!both.has(0) && both.has(63));
+    }
+}

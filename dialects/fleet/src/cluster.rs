@@ -1,0 +1,92 @@
+//! One MemberCluster, read once when it changes.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use meta::quantity::Quantity;
+use meta::schema::types::QuantityText;
+use meta::{Key, Object};
+
+use crate::eligibility::{Limits, Standing};
+use crate::kind::{self, MemberCluster, Taint};
+use crate::names::RESOURCE_PROPERTY_PREFIX;
+
+/// One MemberCluster.
+#[derive(Debug)]
+pub(crate) struct Cluster {
+    /// The name.
+    pub(crate) name: Arc<str>,
+    /// The object.
+    pub(crate) object: Arc<Object>,
+    /// What eligibility depends on.
+    pub(crate) standing: Standing,
+    /// The taints.
+    pub(crate) taints: Arc<[Taint]>,
+    /// The properties that are quantities, those made of the resource usage among them.
+    pub(crate) properties: BTreeMap<Arc<str>, Quantity>,
+}
+
+impl Cluster {
+    /// Reads a cluster.
+    ///
+    /// # Errors
+    /// Why it cannot be read.
+    pub(crate) fn read(key: &Key, object: &Arc<Object>) -> Result<Self, String> {
+        let view: MemberCluster = kind::view(key, object)?;
+        let leaving = object.meta().deletion_timestamp.is_some();
+        Ok(Self {
+            name: Arc::clone(&key.name),
+            object: Arc::clone(object),
+            standing: Standing::of(&view, leaving),
+            properties: properties(&view),
+            taints: view.spec.taints.into(),
+        })
+    }
+
+    /// The labels.
+    pub(crate) fn labels(&self) -> &BTreeMap<String, String> {
+        &self.object.meta().labels
+    }
+
+    /// Whether the change from `old` to this may make the cluster fit where it did not, properties left aside
+    /// (facts section 10, CONTRACT.md section 6).
+    pub(crate) fn improves_on(&self, old: Option<&Self>, limits: Limits) -> bool {
+        let Some(old) = old else {
+            return !self.standing.leaving;
+        };
+        let taint_gone = old.taints.iter().any(|taint| !self.taints.contains(taint));
+        let better = self.labels() != old.labels() || taint_gone;
+        !self.standing.leaving && (better || self.standing.improves_on(&old.standing, limits))
+    }
+
+    /// The properties that differ from `old`.
+    pub(crate) fn changed_properties<'a>(&'a self, old: &'a Self) -> Vec<&'a str> {
+        let differs = |name: &&Arc<str>| self.properties.get(*name) != old.properties.get(*name);
+        let mut names: Vec<&str> = self.properties.keys().filter(differs).map(|name| &**name).collect();
+        names.extend(old.properties.keys().filter(|name| !self.properties.contains_key(*name)).map(|name| &**name));
+        names
+    }
+}
+
+fn properties(view: &MemberCluster) -> BTreeMap<Arc<str>, Quantity> {
+    // A property that is no quantity (the version of Kubernetes) compares with nothing.
+    let own = view.status.properties.iter();
+    let own = own.filter(|(name, _)| !name.starts_with(RESOURCE_PROPERTY_PREFIX));
+    let mut list: BTreeMap<Arc<str>, Quantity> = own
+        .filter_map(|(name, property)| Some((name.as_str().into(), Quantity::parse(&property.value).ok()?)))
+        .collect();
+    let usage = &view.status.resource_usage;
+    let parts: [(&str, &BTreeMap<String, QuantityText>); 3] = [
+        ("total", &usage.capacity),
+        ("allocatable", &usage.allocatable),
+        ("available", &usage.available),
+    ];
+    for (part, resources) in parts {
+        for (resource, amount) in resources {
+            if let Ok(amount) = amount.get() {
+                list.insert(format!("{RESOURCE_PROPERTY_PREFIX}{part}-{resource}").into(), amount);
+            }
+        }
+    }
+    list
+}

@@ -1,0 +1,105 @@
+//! The dialect's part of a SchedulerConfiguration. KubeFleet has no configuration file; these two are options of its
+//! scheduler (facts section 7).
+
+use jiff::SignedDuration;
+use meta::FieldError;
+use serde_json::Value;
+
+use crate::eligibility::Limits;
+
+/// The fields.
+const FIELDS: [&str; 2] = ["clusterHeartbeatCheckTimeout", "clusterHealthCheckTimeout"];
+
+/// Reads `spec`, which stands at `path`; absent fields have their defaults, 5 minutes.
+///
+/// # Errors
+/// Everything that is wrong, with paths.
+pub(crate) fn read(spec: Option<&Value>, path: &str) -> Result<Limits, Vec<FieldError>> {
+    let mut limits = Limits::default();
+    let fields = match spec {
+        None | Some(Value::Null) => return Ok(limits),
+        Some(Value::Object(fields)) => fields,
+        Some(other) => return Err(vec![FieldError::type_invalid(path, other.clone(), "must be an object")]),
+    };
+    let mut errors = Vec::new();
+    for (name, slot) in FIELDS.into_iter().zip([&mut limits.heartbeat, &mut limits.health]) {
+        match fields.get(name) {
+            None | Some(Value::Null) => {}
+            Some(Value::String(text)) => match duration(text) {
+                Ok(length) => *slot = length,
+                Err(problem) => {
+                    errors.push(FieldError::invalid(format!("{path}.{name}"), text.as_str(), problem));
+                }
+            },
+            Some(other) => {
+                errors.push(FieldError::type_invalid(format!("{path}.{name}"), other.clone(), "must be a string"));
+            }
+        }
+    }
+    for (name, value) in fields.iter().filter(|(name, _)| !FIELDS.contains(&name.as_str())) {
+        let detail = format!("unknown field: the dialect fleet has {}", FIELDS.join(" and "));
+        errors.push(FieldError::invalid(format!("{path}.{name}"), value.clone(), detail));
+    }
+    if errors.is_empty() { Ok(limits) } else { Err(errors) }
+}
+
+/// A positive duration as Kubernetes writes it: `300s`, `1h30m`.
+fn duration(text: &str) -> Result<SignedDuration, String> {
+    const WRONG: &str = "must be a positive duration such as \"300s\" or \"1h30m\"";
+    let mut rest = text;
+    let mut total = SignedDuration::ZERO;
+    while !rest.is_empty() {
+        let digits = rest.find(|letter: char| !letter.is_ascii_digit()).ok_or(WRONG)?;
+        let (number, after) = rest.split_at(digits);
+        let number: i64 = number.parse().map_err(|_| WRONG)?;
+        let end = after.find(|letter: char| letter.is_ascii_digit()).unwrap_or(after.len());
+        let (unit, after) = after.split_at(end);
+        let one = match unit {
+            "ms" => SignedDuration::from_millis(1),
+            "s" => SignedDuration::from_secs(1),
+            "m" => SignedDuration::from_mins(1),
+            "h" => SignedDuration::from_hours(1),
+            _ => return Err(WRONG.to_owned()),
+        };
+        let part = i32::try_from(number).ok().and_then(|number| one.checked_mul(number)).ok_or(WRONG)?;
+        total = total.checked_add(part).ok_or(WRONG)?;
+        rest = after;
+    }
+    if total.is_zero() { Err(WRONG.to_owned()) } else { Ok(total) }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn limits_have_defaults_and_can_be_set() {
+        assert_eq!(read(None, "spec.fleet"), Ok(Limits::default()));
+        let spec = json!({"clusterHeartbeatCheckTimeout": "1h30m", "clusterHealthCheckTimeout": null});
+        let limits = read(Some(&spec), "spec.fleet").unwrap();
+        assert_eq!(limits.heartbeat, SignedDuration::from_mins(90));
+        assert_eq!(limits.health, SignedDuration::from_mins(5));
+    }
+
+    #[test]
+    fn every_mistake_is_told_with_its_path() {
+        let spec = json!({"clusterHeartbeatCheckTimeout": "soon", "clusterHealthCheckTimeout": 5, "workers": 1});
+        let errors = read(Some(&spec), "spec.fleet").unwrap_err();
+        let errors: Vec<String> = errors.iter().map(ToString::to_string).collect();
+        assert_eq!(
+            errors,
+            [
+                "spec.fleet.clusterHeartbeatCheckTimeout: Invalid value: \"soon\": must be a positive duration such as \
+                 \"300s\" or \"1h30m\"",
+                "spec.fleet.clusterHealthCheckTimeout: Invalid value: 5: must be a string",
+                "spec.fleet.workers: Invalid value: 1: unknown field: the dialect fleet has \
+                 clusterHeartbeatCheckTimeout and clusterHealthCheckTimeout",
+            ]
+        );
+        for bad in ["", "0s", "-5m", "5", "5d", "1.5h"] {
+            assert!(duration(bad).is_err(), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,257 @@
+//! One decision: which bindings stay, which clusters are picked, which bindings go (facts sections 4 to 9).
+
+mod classify;
+pub(crate) mod plan;
+mod select;
+pub(crate) mod status;
+pub(crate) mod text;
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use dialect_contract::{Action, Ask, BindingChange, Current, Decision, Outcome, Refused};
+use scheduling::{Ix, Solved};
+
+use crate::inventory::Hub;
+use crate::kind::{ClusterDecision, State};
+use crate::pipeline::{CLUSTER_AFFINITY, SAME_PLACEMENT_ANTI_AFFINITY, TOPOLOGY_SPREAD_CONSTRAINTS};
+use crate::policy::{Mode, Policy};
+use crate::record::{BindingRecord, PlacementRecord};
+
+use classify::Classes;
+use plan::{Plan, SnapshotPlan, Step};
+use select::Selection;
+use status::Satisfied;
+
+/// What the views and writes of a decision need beyond the decision.
+#[derive(Debug, Default)]
+pub(crate) struct Detail {
+    /// Why the policy cannot be understood.
+    pub(crate) problem: Option<String>,
+    /// The bindings of a placement that is being deleted.
+    pub(crate) released: Option<Vec<Arc<BindingRecord>>>,
+    /// Whether the policy is fulfilled; `None` where nothing was judged.
+    pub(crate) satisfied: Option<Satisfied>,
+    /// What the objects will say; `None` where they stay.
+    pub(crate) plan: Option<Plan>,
+    /// For every candidate that a constraint refuses, in their order: how many clusters its domain and the emptiest
+    /// domain have.
+    pub(crate) skews: Vec<(Ix, u32, u32)>,
+}
+
+/// Decides the placement in `record`.
+pub(crate) fn decide(hub: &Hub, record: &PlacementRecord, ask: &Ask<'_>) -> Result<Decision, Refused> {
+    if record.deleting() {
+        return Ok(released(hub, record, ask));
+    }
+    match record.policy.as_ref() {
+        Ok(policy) => judge(hub, record, policy, ask),
+        Err(problem) => Ok(invalid(hub, record, ask, problem)),
+    }
+}
+
+/// Where the placement is bound, by cluster name: each cluster once.
+fn current(hub: &Hub, ask: &Ask<'_>) -> Vec<Current> {
+    let live = hub.bindings_of(&ask.demand.name).filter(|binding| binding.live());
+    let mut list: Vec<Current> = live
+        .map(|binding| Current {
+            cluster_name: Arc::clone(&binding.cluster),
+            state: binding.state.as_str(),
+        })
+        .collect();
+    list.sort_by(|a, b| a.cluster_name.cmp(&b.cluster_name));
+    list.dedup_by(|later, first| later.cluster_name == first.cluster_name);
+    list
+}
+
+/// A decision that has not run the pipeline.
+fn unjudged(
+    hub: &Hub,
+    record: &PlacementRecord,
+    ask: &Ask<'_>,
+    outcome: Outcome,
+    reason: &'static str,
+) -> Decision {
+    Decision {
+        demand: ask.demand.clone(),
+        demand_revision: record.object.revision(),
+        outcome,
+        reason,
+        solved: Solved::default(),
+        scorers: Vec::new(),
+        unknown: Vec::new(),
+        current: current(hub, ask),
+        changes: Vec::new(),
+        fences: Vec::new(),
+        // Nothing placed moves because time passes, and nothing becomes eligible by it (facts sections 7 and 10).
+        due_at: None,
+        now: ask.now,
+        detail: Box::new(Detail::default()),
+    }
+}
+
+fn changes(current: &[Current], action: Action, to: impl Fn(&'static str) -> &'static str) -> Vec<BindingChange> {
+    let change = |entry: &Current| BindingChange {
+        action,
+        cluster_name: Arc::clone(&entry.cluster_name),
+        from: entry.state,
+        to: to(entry.state),
+    };
+    current.iter().map(change).collect()
+}
+
+/// A placement that is being deleted lets go of everything.
+fn released(hub: &Hub, record: &PlacementRecord, ask: &Ask<'_>) -> Decision {
+    let decision = unjudged(hub, record, ask, Outcome::Released, "Terminating");
+    let detail = Detail {
+        released: Some(hub.bindings_of(&ask.demand.name).cloned().collect()),
+        ..Detail::default()
+    };
+    Decision {
+        changes: changes(&decision.current, Action::Unbind, |_| ""),
+        detail: Box::new(detail),
+        ..decision
+    }
+}
+
+/// A policy that got past validation and cannot be understood: everything stays.
+fn invalid(hub: &Hub, record: &PlacementRecord, ask: &Ask<'_>, problem: &str) -> Decision {
+    let decision = unjudged(hub, record, ask, Outcome::Invalid, "PlacementInvalid");
+    let detail = Detail {
+        problem: Some(problem.to_owned()),
+        ..Detail::default()
+    };
+    Decision {
+        changes: changes(&decision.current, Action::Keep, |state| state),
+        detail: Box::new(detail),
+        ..decision
+    }
+}
+
+fn judge(hub: &Hub, record: &PlacementRecord, policy: &Policy, ask: &Ask<'_>) -> Result<Decision, Refused> {
+    let fleet = hub.fleet();
+    let snapshot = SnapshotPlan::make(hub, record, &ask.demand.name);
+    let classes = Classes::of(hub, fleet, &ask.demand.name, snapshot.name());
+    let selection = select::select(hub, fleet, policy, &classes, ask)?;
+    let decided = decided(policy, &selection, ask);
+    let (steps, changes) = steps(&classes, &selection, &decided, fleet);
+    let satisfied = Satisfied::of(policy, &selection, fleet);
+    let listed = status::listed(hub, policy, &selection, &classes, &decided);
+    let plan = Plan {
+        status: status::changes(&snapshot, &listed, &satisfied, record).then_some(listed),
+        placement_status: status::placement_changes(record, &satisfied),
+        snapshot,
+        steps,
+    };
+    let bound = !selection.solved.picked.is_empty();
+    let (outcome, reason) = outcome(&satisfied, &changes, bound, plan.writes());
+    let Selection {
+        solved,
+        unknown,
+        skews,
+        ..
+    } = selection;
+    let scorers: &[&str] = match policy.mode {
+        Mode::Number(_) => &[CLUSTER_AFFINITY, SAME_PLACEMENT_ANTI_AFFINITY, TOPOLOGY_SPREAD_CONSTRAINTS],
+        Mode::All | Mode::Fixed(_) => &[],
+    };
+    Ok(Decision {
+        solved,
+        scorers: scorers.iter().map(|name| Arc::from(*name)).collect(),
+        unknown: unknown.into_iter().map(|name| (name, "PickFixed", "NotFound")).collect(),
+        changes,
+        detail: Box::new(Detail {
+            satisfied: Some(satisfied),
+            plan: Some(plan),
+            skews,
+            ..Detail::default()
+        }),
+        ..unjudged(hub, record, ask, outcome, reason)
+    })
+}
+
+/// The decision to record for every pick, in the order of the picks.
+fn decided(policy: &Policy, selection: &Selection, ask: &Ask<'_>) -> Vec<ClusterDecision> {
+    let by_request = ask.chosen.is_some_and(|chosen| !chosen.is_empty());
+    let reason = if by_request {
+        "picked by a binding request"
+    } else {
+        "picked by scheduling policy"
+    };
+    let picks = selection.picks.iter();
+    picks
+        .map(|pick| ClusterDecision {
+            cluster_name: selection.name(pick.candidate),
+            selected: true,
+            cluster_score: (!matches!(policy.mode, Mode::Fixed(_))).then(|| status::score(pick)),
+            reason: reason.to_owned(),
+        })
+        .collect()
+}
+
+/// What happens to each binding, and what that changes. New ones come first, in the order of the picks, so that deciding
+/// again after some of them goes on where this decision stopped; then those go that are no longer wanted.
+fn steps(
+    classes: &Classes<'_>,
+    selection: &Selection,
+    decided: &[ClusterDecision],
+    fleet: &crate::fleet::Fleet,
+) -> (Vec<Step>, Vec<BindingChange>) {
+    let mut steps: Vec<Step> =
+        classes.deleting.iter().filter_map(|binding| Step::release(binding)).collect();
+    let mut changes = Vec::new();
+    let mut change = |action, cluster_name: &Arc<str>, from, to| {
+        changes.push(BindingChange {
+            action,
+            cluster_name: Arc::clone(cluster_name),
+            from,
+            to,
+        });
+    };
+    for &candidate in &selection.kept {
+        if let Some(binding) = Classes::find(&classes.present, candidate) {
+            change(Action::Keep, &binding.cluster, binding.state.as_str(), binding.state.as_str());
+        }
+    }
+    for (pick, decision) in selection.picks.iter().zip(decided) {
+        let decision = decision.clone();
+        if let Some(binding) = Classes::find(&classes.obsolete, pick.candidate) {
+            change(Action::Keep, &binding.cluster, binding.state.as_str(), binding.state.as_str());
+            steps.push(Step::Repoint(Arc::clone(binding), decision));
+        } else if let Some(binding) = Classes::find(&classes.unscheduled, pick.candidate) {
+            let state = binding.previous();
+            change(Action::Restore, &binding.cluster, State::Unscheduled.as_str(), state.as_str());
+            steps.push(Step::Restore(Arc::clone(binding), state, decision));
+        } else {
+            let row = fleet.row(pick.candidate);
+            change(Action::Bind, &row.name, "", State::Scheduled.as_str());
+            steps.push(Step::Create(Arc::clone(&row.name), decision));
+        }
+    }
+    let picked: HashSet<Ix> = selection.picks.iter().map(|pick| pick.candidate).collect();
+    let dropped = classes.obsolete.iter().filter(|(candidate, _)| !picked.contains(candidate));
+    let let_go = selection.let_go.iter().filter_map(|&candidate| Classes::find(&classes.present, candidate));
+    let gone = classes.dangling.iter().copied().chain(dropped.map(|(_, binding)| *binding)).chain(let_go);
+    for binding in gone {
+        change(Action::Unbind, &binding.cluster, binding.state.as_str(), State::Unscheduled.as_str());
+        steps.push(Step::Unschedule(Arc::clone(binding)));
+    }
+    // A second binding to a cluster that is bound anyway: the cluster's own change is told above.
+    steps.extend(classes.surplus.iter().map(|binding| Step::Unschedule(Arc::clone(binding))));
+    (steps, changes)
+}
+
+/// The outcome and its token.
+fn outcome(satisfied: &Satisfied, changes: &[BindingChange], bound: bool, writes: bool) -> (Outcome, &'static str) {
+    let new = changes.iter().any(|change| matches!(change.action, Action::Bind | Action::Restore));
+    let (outcome, reason) = match (satisfied.fulfilled, bound) {
+        (true, _) => (Outcome::Scheduled, if new { "Picked" } else { "Kept" }),
+        (false, true) => (Outcome::Partial, satisfied.reason()),
+        (false, false) => (Outcome::Unschedulable, satisfied.reason()),
+    };
+    if bound && !writes {
+        (Outcome::Unchanged, reason)
+    } else {
+        (outcome, reason)
+    }
+}

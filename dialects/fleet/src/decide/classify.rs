@@ -1,0 +1,95 @@
+//! The bindings of a placement by what becomes of them (facts section 5.1). No eligibility, affinity or taint is asked
+//! for here: what is placed stays.
+
+use std::sync::Arc;
+
+use scheduling::Ix;
+
+use crate::fleet::Fleet;
+use crate::inventory::Hub;
+use crate::kind::State;
+use crate::record::BindingRecord;
+
+/// Bindings by candidate, each candidate once.
+pub(super) type ByCandidate<'a> = Vec<(Ix, &'a Arc<BindingRecord>)>;
+
+/// The bindings of a placement by class.
+pub(super) struct Classes<'a> {
+    /// Being deleted: out of the game.
+    pub(super) deleting: Vec<&'a Arc<BindingRecord>>,
+    /// Unscheduled already; comes back when its cluster is picked.
+    pub(super) unscheduled: ByCandidate<'a>,
+    /// The cluster is gone or leaving.
+    pub(super) dangling: Vec<&'a Arc<BindingRecord>>,
+    /// Made by an older policy.
+    pub(super) obsolete: ByCandidate<'a>,
+    /// Made by the policy in force.
+    pub(super) present: ByCandidate<'a>,
+    /// One too many on its cluster.
+    pub(super) surplus: Vec<&'a Arc<BindingRecord>>,
+}
+
+impl<'a> Classes<'a> {
+    /// Classifies the bindings of the placement `name`; `snapshot` is the one that counts.
+    pub(super) fn of(hub: &'a Hub, fleet: &Fleet, name: &str, snapshot: &str) -> Self {
+        let mut classes = Self {
+            deleting: Vec::new(),
+            unscheduled: Vec::new(),
+            dangling: Vec::new(),
+            obsolete: Vec::new(),
+            present: Vec::new(),
+            surplus: Vec::new(),
+        };
+        for binding in hub.bindings_of(name) {
+            let candidate = fleet.candidate(&binding.cluster);
+            let staying = candidate.filter(|&candidate| !fleet.standings[candidate as usize].leaving);
+            match (candidate, staying) {
+                _ if binding.deleting() => classes.deleting.push(binding),
+                (candidate, _) if binding.state == State::Unscheduled => {
+                    classes.unscheduled.extend(candidate.map(|candidate| (candidate, binding)));
+                }
+                (_, None) => classes.dangling.push(binding),
+                (_, Some(candidate)) if binding.snapshot != snapshot => {
+                    classes.obsolete.push((candidate, binding));
+                }
+                (_, Some(candidate)) => classes.present.push((candidate, binding)),
+            }
+        }
+        classes.unscheduled.sort_by_key(|(candidate, _)| *candidate);
+        classes.unscheduled.dedup_by_key(|(candidate, _)| *candidate);
+        let mut surplus = once(&mut classes.present);
+        let present = &classes.present;
+        classes.obsolete.retain(|&(candidate, binding)| {
+            let bound = Self::find(present, candidate).is_some();
+            if bound {
+                surplus.push(binding);
+            }
+            !bound
+        });
+        surplus.extend(once(&mut classes.obsolete));
+        classes.surplus = surplus;
+        classes
+    }
+
+    /// The binding to `candidate`.
+    pub(super) fn find(list: &ByCandidate<'a>, candidate: Ix) -> Option<&'a Arc<BindingRecord>> {
+        let place = list.binary_search_by_key(&candidate, |(candidate, _)| *candidate).ok()?;
+        Some(list[place].1)
+    }
+}
+
+/// Sorts by candidate and leaves each once, the one with the first name; gives the others.
+fn once<'a>(list: &mut ByCandidate<'a>) -> Vec<&'a Arc<BindingRecord>> {
+    list.sort_by_key(|(candidate, _)| *candidate);
+    let mut surplus = Vec::new();
+    let mut last = None;
+    list.retain(|&(candidate, binding)| {
+        let again = last == Some(candidate);
+        if again {
+            surplus.push(binding);
+        }
+        last = Some(candidate);
+        !again
+    });
+    surplus
+}

@@ -1,0 +1,458 @@
+//! Which bindings stay, which clusters are picked and which bindings are let go (facts sections 5.3 to 5.5 and 8).
+
+use std::sync::Arc;
+
+use dialect_contract::{Ask, Refused};
+use meta::FieldError;
+use scheduling::{Filter, Ix, Rejection, Scorer, Solved};
+
+use super::classify::Classes;
+use super::{status, text};
+use crate::bits::Bits;
+use crate::fleet::Fleet;
+use crate::inventory::Hub;
+use crate::kind::State;
+use crate::pipeline::filters::{
+    ClusterAffinity, ClusterEligibility, PickFixed, SamePlacementAntiAffinity, TaintToleration, TopologySpread,
+};
+use crate::pipeline::scores::{self, Known, Standing, best_first};
+use crate::pipeline::spread::Spread;
+use crate::pipeline::{FIXED, SPREAD};
+use crate::policy::{Mode, Policy};
+use crate::record::BindingRecord;
+
+/// Which bindings stay, which clusters are picked and which bindings are let go.
+pub(super) struct Selection {
+    /// Present bindings that stay, by candidate.
+    pub(super) kept: Vec<Ix>,
+    /// Clusters picked now, in the order they were picked, with the scores they had then.
+    pub(super) picks: Vec<Standing>,
+    /// Present bindings that are let go, first one first.
+    pub(super) let_go: Vec<Ix>,
+    /// Named clusters that do not exist, in the order they are named.
+    pub(super) unknown: Vec<Arc<str>>,
+    /// Everything refused, scored and ranked.
+    pub(super) solved: Solved,
+    /// The scores of feasible clusters that are not chosen, by candidate.
+    pub(super) others: Vec<Standing>,
+    /// See [`super::Detail::skews`].
+    pub(super) skews: Vec<(Ix, u32, u32)>,
+    /// The columns it was made on.
+    pub(super) fleet: Arc<Fleet>,
+    chosen: Bits,
+}
+
+impl Selection {
+    /// Whether `candidate` is kept or picked.
+    pub(super) fn is_chosen(&self, candidate: Ix) -> bool {
+        self.chosen.has(candidate)
+    }
+
+    /// The name of a candidate.
+    pub(super) fn name(&self, candidate: Ix) -> String {
+        self.fleet.row(candidate).name.to_string()
+    }
+}
+
+/// What is known before anything is picked.
+struct Case<'a> {
+    hub: &'a Hub,
+    fleet: &'a Arc<Fleet>,
+    policy: &'a Policy,
+    classes: &'a Classes<'a>,
+    ask: &'a Ask<'a>,
+    /// The clusters with a present binding.
+    held: Bits,
+    eligibility: ClusterEligibility,
+}
+
+/// Selects by the policy's mode, or as the caller chose.
+pub(super) fn select(
+    hub: &Hub,
+    fleet: &Arc<Fleet>,
+    policy: &Policy,
+    classes: &Classes<'_>,
+    ask: &Ask<'_>,
+) -> Result<Selection, Refused> {
+    let mut held = Bits::none(fleet.count());
+    for &(candidate, _) in &classes.present {
+        held.set(candidate, true);
+    }
+    let case = Case {
+        hub,
+        fleet,
+        policy,
+        classes,
+        ask,
+        held,
+        eligibility: ClusterEligibility::judge(fleet, ask.now, hub.limits),
+    };
+    match &policy.mode {
+        Mode::Fixed(names) => case.fixed(names),
+        Mode::All | Mode::Number(_) => case.scheduled(),
+    }
+}
+
+/// The scores recorded with a binding.
+fn recorded(candidate: Ix, binding: &BindingRecord) -> Standing {
+    let score = binding.decision.cluster_score.unwrap_or_default();
+    Standing {
+        topology: score.priority_score.unwrap_or(0),
+        affinity: score.affinity_score.unwrap_or(0),
+        sticky: false,
+        candidate,
+    }
+}
+
+impl Case<'_> {
+    /// The clusters the caller chose, with their places; `None` lets the policy pick.
+    fn chosen(&self) -> Option<&[String]> {
+        self.ask.chosen.filter(|chosen| !chosen.is_empty())
+    }
+
+    /// PickAll and PickN.
+    fn scheduled(&self) -> Result<Selection, Refused> {
+        let (fleet, policy) = (self.fleet, self.policy);
+        let affinity_filter = ClusterAffinity::judge(&policy.required, fleet);
+        let taints = TaintToleration::judge(&policy.tolerations, fleet);
+        let mut pickable = Bits::all(fleet.count());
+        affinity_filter.restrict(&mut pickable);
+        self.eligibility.restrict(&mut pickable);
+        taints.restrict(&mut pickable);
+        let anti_affinity = SamePlacementAntiAffinity(&self.held);
+        anti_affinity.restrict(&mut pickable);
+        let affinity = match policy.mode {
+            Mode::Number(_) => scores::affinity(&policy.preferred, fleet),
+            Mode::All | Mode::Fixed(_) => vec![0; fleet.count() as usize],
+        };
+        let asked = self.asked(|candidate| {
+            let passes = self.held.has(candidate) || pickable.has(candidate);
+            (!passes).then(|| {
+                let filters: [&dyn Filter<Fleet>; 3] = [&affinity_filter, &self.eligibility, &taints];
+                self.refusals(&filters, 0, candidate)
+            })
+        })?;
+        let kept = self.kept(asked.as_ref());
+        let mut spread = Spread::new(&policy.spread, fleet, kept.iter().copied());
+        let mut candidates: Vec<Standing> = pickable
+            .iter()
+            .filter(|&candidate| asked.as_ref().is_none_or(|asked| asked.has(candidate)))
+            .map(|candidate| Standing {
+                topology: 0,
+                affinity: affinity[candidate as usize],
+                sticky: Classes::find(&self.classes.obsolete, candidate).is_some(),
+                candidate,
+            })
+            .collect();
+        let picks = match policy.mode {
+            Mode::Number(wanted) => {
+                best_first(&mut candidates);
+                let missing = wanted.saturating_sub(kept.len());
+                if policy.spread.is_empty() {
+                    candidates.truncate(missing);
+                    candidates
+                } else {
+                    spread.pick(&candidates, missing)
+                }
+            }
+            Mode::All | Mode::Fixed(_) => candidates,
+        };
+        self.all_placed(asked.as_ref(), &kept, &picks, &spread)?;
+        let mut chosen = Bits::none(fleet.count());
+        kept.iter().for_each(|&candidate| chosen.set(candidate, true));
+        picks.iter().for_each(|pick| chosen.set(pick.candidate, true));
+        let topology = TopologySpread {
+            spread: &spread,
+            chosen: &chosen,
+        };
+        let filters: [&dyn Filter<Fleet>; 5] =
+            [&affinity_filter, &self.eligibility, &taints, &anti_affinity, &topology];
+        let (feasible, rejections) = scheduling::filter(&**fleet, fleet.count(), &filters);
+        Ok(self.rank(kept, picks, &affinity, &spread, feasible, rejections))
+    }
+
+    /// The present bindings that stay: those the caller chose, or all of them as far as they are wanted.
+    fn kept(&self, asked: Option<&Bits>) -> Vec<Ix> {
+        let present = &self.classes.present;
+        if let Some(asked) = asked {
+            let chosen = present.iter().filter(|(candidate, _)| asked.has(*candidate));
+            return chosen.map(|(candidate, _)| *candidate).collect();
+        }
+        let surplus = match self.policy.mode {
+            Mode::Number(wanted) => present.len().saturating_sub(wanted),
+            Mode::All | Mode::Fixed(_) => 0,
+        };
+        let mut leaving: Vec<Ix> = self.scale_in().into_iter().take(surplus).collect();
+        leaving.sort_unstable();
+        let stays = present.iter().filter(|(candidate, _)| leaving.binary_search(candidate).is_err());
+        stays.map(|(candidate, _)| *candidate).collect()
+    }
+
+    /// The present bindings in the order scaling in lets them go: Scheduled ones first, then those without a score, then
+    /// the lowest scores, then the first names.
+    fn scale_in(&self) -> Vec<Ix> {
+        let mut order: Vec<_> = self
+            .classes
+            .present
+            .iter()
+            .map(|&(candidate, binding)| {
+                let Standing { topology, affinity, .. } = recorded(candidate, binding);
+                let scored = binding.decision.cluster_score.is_some();
+                (binding.state != State::Scheduled, scored, topology, affinity, candidate)
+            })
+            .collect();
+        order.sort_unstable();
+        order.into_iter().map(|(.., candidate)| candidate).collect()
+    }
+
+    /// Ranks: what is chosen before what is not, each best first.
+    fn rank(
+        &self,
+        kept: Vec<Ix>,
+        picks: Vec<Standing>,
+        affinity: &[i32],
+        spread: &Spread<'_>,
+        feasible: Vec<Ix>,
+        rejections: Vec<Rejection>,
+    ) -> Selection {
+        let count = self.fleet.count();
+        let by_score = matches!(self.policy.mode, Mode::Number(_));
+        let mut chosen: Vec<Standing> = kept
+            .iter()
+            .filter_map(|&candidate| {
+                Classes::find(&self.classes.present, candidate).map(|binding| recorded(candidate, binding))
+            })
+            .chain(picks.iter().copied())
+            .collect();
+        let mut taken = Bits::none(count);
+        chosen.iter().for_each(|standing| taken.set(standing.candidate, true));
+        let rest = feasible.iter().filter(|&&candidate| !taken.has(candidate));
+        let mut others: Vec<Standing> = rest
+            .map(|&candidate| Standing {
+                topology: spread.score(candidate),
+                affinity: affinity[candidate as usize],
+                sticky: false,
+                candidate,
+            })
+            .collect();
+        if by_score {
+            best_first(&mut chosen);
+            best_first(&mut others);
+        } else {
+            chosen.sort_unstable_by_key(|standing| standing.candidate);
+        }
+        let picked: Vec<Ix> = chosen.iter().map(|standing| standing.candidate).collect();
+        let fits = |candidate: &Ix| feasible.binary_search(candidate).is_ok();
+        let ranked = picked.iter().copied().filter(fits);
+        let ranked = ranked.chain(others.iter().map(|standing| standing.candidate)).collect();
+        let scores = if by_score {
+            self.score(&chosen, &others, &feasible)
+        } else {
+            Vec::new()
+        };
+        let violations = rejections.iter().filter(|rejection| rejection.plugin == SPREAD);
+        let skews = violations.filter_map(|rejection| {
+            let (own, least) = spread.counts(rejection.reason.detail, rejection.candidate)?;
+            Some((rejection.candidate, own, least))
+        });
+        Selection {
+            skews: skews.collect(),
+            let_go: self.let_go(&kept),
+            unknown: Vec::new(),
+            solved: Solved {
+                rejections,
+                feasible,
+                scores,
+                totals: Vec::new(),
+                ranked,
+                picked,
+            },
+            others,
+            chosen: taken,
+            fleet: Arc::clone(self.fleet),
+            kept,
+            picks,
+        }
+    }
+
+    fn let_go(&self, kept: &[Ix]) -> Vec<Ix> {
+        let mut going = self.scale_in();
+        going.retain(|candidate| kept.binary_search(candidate).is_err());
+        going
+    }
+
+    /// The score columns; the system ranks by them one after the other and has no total.
+    fn score(
+        &self,
+        chosen: &[Standing],
+        others: &[Standing],
+        feasible: &[Ix],
+    ) -> Vec<scheduling::ScoreColumn> {
+        let mut columns = [(); 3].map(|()| vec![None; self.fleet.count() as usize]);
+        // A kept binding without a score was not scored when it was made.
+        let unscored = |standing: &&Standing| {
+            let binding = Classes::find(&self.classes.present, standing.candidate);
+            binding.is_some_and(|binding| binding.decision.cluster_score.is_none())
+        };
+        for standing in chosen.iter().filter(|standing| !unscored(standing)).chain(others) {
+            let place = standing.candidate as usize;
+            columns[0][place] = Some(standing.affinity);
+            columns[1][place] = Some(i32::from(standing.sticky));
+            columns[2][place] = Some(standing.topology);
+        }
+        let scorers = columns.each_ref().map(|column| Known(column));
+        let scorers: [&dyn Scorer<Fleet>; 3] = [&scorers[0], &scorers[1], &scorers[2]];
+        scheduling::score(&**self.fleet, feasible, &scorers).0
+    }
+
+    /// PickFixed: the clusters named, if they are eligible. A named cluster that has a binding keeps it.
+    fn fixed(&self, names: &[Arc<str>]) -> Result<Selection, Refused> {
+        let fleet = self.fleet;
+        let mut named = Bits::none(fleet.count());
+        let mut order = Vec::new();
+        let mut unknown = Vec::new();
+        for name in names {
+            match fleet.candidate(name) {
+                Some(candidate) => {
+                    named.set(candidate, true);
+                    order.push(candidate);
+                }
+                None => unknown.push(Arc::clone(name)),
+            }
+        }
+        let fixed = PickFixed {
+            named: &named,
+            eligibility: &self.eligibility,
+        };
+        let bound = |candidate| {
+            self.held.has(candidate) || Classes::find(&self.classes.obsolete, candidate).is_some()
+        };
+        let asked = self.asked(|candidate| {
+            let passes = named.has(candidate) && (bound(candidate) || self.eligibility.passes(candidate));
+            (!passes).then(|| self.refusals(&[&fixed], FIXED, candidate))
+        })?;
+        let wanted = |candidate: Ix| asked.as_ref().is_none_or(|asked| asked.has(candidate));
+        let kept = self.kept(asked.as_ref());
+        let fresh = order.iter().copied().filter(|&candidate| {
+            let may = Classes::find(&self.classes.obsolete, candidate).is_some() || self.eligibility.passes(candidate);
+            may && !self.held.has(candidate) && wanted(candidate)
+        });
+        let unscored = |candidate| Standing {
+            topology: 0,
+            affinity: 0,
+            sticky: false,
+            candidate,
+        };
+        let picks: Vec<Standing> = fresh.map(unscored).collect();
+        let (feasible, mut rejections) = scheduling::filter(&**fleet, fleet.count(), &[&fixed as &dyn Filter<Fleet>]);
+        rejections.iter_mut().for_each(|rejection| rejection.plugin = FIXED);
+        let mut chosen = Bits::none(fleet.count());
+        kept.iter().for_each(|&candidate| chosen.set(candidate, true));
+        picks.iter().for_each(|pick| chosen.set(pick.candidate, true));
+        let unnamed = kept.iter().copied().filter(|&candidate| !named.has(candidate));
+        let picked: Vec<Ix> =
+            order.iter().copied().filter(|&candidate| chosen.has(candidate)).chain(unnamed).collect();
+        let fits = |candidate: &Ix| feasible.binary_search(candidate).is_ok();
+        let rest = order.iter().copied().filter(|&candidate| !chosen.has(candidate));
+        let ranked: Vec<Ix> = picked.iter().copied().chain(rest).filter(fits).collect();
+        Ok(Selection {
+            let_go: self.let_go(&kept),
+            others: Vec::new(),
+            skews: Vec::new(),
+            solved: Solved {
+                rejections,
+                feasible,
+                ranked,
+                picked,
+                ..Solved::default()
+            },
+            chosen,
+            fleet: Arc::clone(fleet),
+            kept,
+            picks,
+            unknown,
+        })
+    }
+
+    /// The clusters the caller chose; `None` where the policy picks. `refused` says why a cluster cannot be bound.
+    fn asked(&self, refused: impl Fn(Ix) -> Option<String>) -> Result<Option<Bits>, Refused> {
+        let Some(chosen) = self.chosen() else {
+            return Ok(None);
+        };
+        let mut asked = Bits::none(self.fleet.count());
+        let mut errors = Vec::new();
+        for (index, name) in chosen.iter().enumerate() {
+            let path = format!("spec.targets[{index}]");
+            match self.fleet.candidate(name) {
+                None => {
+                    let detail = format!("there is no MemberCluster \"{name}\"");
+                    errors.push(FieldError::invalid(path, name.as_str(), detail));
+                }
+                Some(candidate) if asked.has(candidate) => {
+                    errors.push(FieldError::duplicate(path, name.as_str()));
+                }
+                Some(candidate) => match refused(candidate) {
+                    Some(reasons) => errors.push(FieldError::invalid(path, name.as_str(), reasons)),
+                    None => asked.set(candidate, true),
+                },
+            }
+        }
+        if let Mode::Number(wanted) = self.policy.mode
+            && chosen.len() > wanted
+        {
+            errors.push(FieldError::too_many("spec.targets", chosen.len(), wanted));
+        }
+        if errors.is_empty() {
+            Ok(Some(asked))
+        } else {
+            Err(Refused { errors })
+        }
+    }
+
+    /// That everything the caller chose found its place; only topology spread can still stand in the way.
+    fn all_placed(
+        &self,
+        asked: Option<&Bits>,
+        kept: &[Ix],
+        picks: &[Standing],
+        spread: &Spread<'_>,
+    ) -> Result<(), Refused> {
+        let (Some(asked), Some(chosen)) = (asked, self.chosen()) else {
+            return Ok(());
+        };
+        let placed = |candidate: Ix| {
+            kept.contains(&candidate) || picks.iter().any(|pick| pick.candidate == candidate)
+        };
+        let mut errors = Vec::new();
+        for (index, name) in chosen.iter().enumerate() {
+            let left = self.fleet.candidate(name).filter(|&candidate| asked.has(candidate) && !placed(candidate));
+            if let Some(candidate) = left {
+                let detail = match spread.violated(candidate) {
+                    Some(constraint) => {
+                        let counts = spread.counts(constraint, candidate);
+                        let sentence = text::skew(self.policy, constraint, counts);
+                        format!("TopologySpreadConstraints/SkewExceeded: {sentence}")
+                    }
+                    None => "is more than the placement asks for".to_owned(),
+                };
+                errors.push(FieldError::invalid(format!("spec.targets[{index}]"), name.as_str(), detail));
+            }
+        }
+        if errors.is_empty() { Ok(()) } else { Err(Refused { errors }) }
+    }
+
+    /// Every refusal of `candidate` by `filters`, the first of which has the number `first`.
+    fn refusals(&self, filters: &[&dyn Filter<Fleet>], first: u16, candidate: Ix) -> String {
+        let judged = (first..).zip(filters).filter_map(|(plugin, filter)| match filter.check(self.fleet, candidate) {
+            scheduling::Verdict::Pass => None,
+            scheduling::Verdict::Reject(reason) => Some(Rejection {
+                candidate,
+                plugin,
+                reason,
+            }),
+        });
+        let rejections: Vec<Rejection> = judged.collect();
+        let words = text::Words::new(self.hub, self.fleet, Some(self.policy), &[]);
+        status::joined(&words, &rejections)
+    }
+}

@@ -1,0 +1,233 @@
+//! What the status of the snapshot and the condition of the placement say (facts section 9).
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+use meta::schema::types::condition;
+use scheduling::{Ix, Rejection};
+
+use super::classify::Classes;
+use super::plan::{CurrentSnapshot, SnapshotPlan};
+use super::select::Selection;
+use super::text::Words;
+use crate::fleet::Fleet;
+use crate::inventory::Hub;
+use crate::kind::{ClusterDecision, ClusterScore};
+use crate::names::{
+    DECISIONS_LISTED, FULFILLED, PLACEMENT_SCHEDULED, SCHEDULED, UNFULFILLED, UNSELECTED_LISTED,
+};
+use crate::pipeline::FILTERS;
+use crate::pipeline::scores::Standing;
+use crate::policy::{Mode, Policy};
+use crate::record::{BindingRecord, PlacementRecord};
+
+/// What every message about conditions begins with.
+const FOUND: &str = "found ";
+
+/// Whether the policy is fulfilled.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Satisfied {
+    /// Whether everything wanted was found.
+    pub(crate) fulfilled: bool,
+    /// The sentence.
+    pub(crate) message: String,
+}
+
+impl Satisfied {
+    /// Judges what was selected.
+    pub(super) fn of(policy: &Policy, selection: &Selection, fleet: &Fleet) -> Self {
+        let count = selection.kept.len() + selection.picks.len();
+        let (fulfilled, message) = match &policy.mode {
+            Mode::All if selection.others.is_empty() => {
+                (true, format!("{FOUND}{}, every one that fits", clusters(count)))
+            }
+            Mode::All => (false, format!("{FOUND}{}, and more would fit", clusters(count))),
+            Mode::Number(wanted) => {
+                (count >= *wanted, format!("{FOUND}{count} of the {} asked for", clusters(*wanted)))
+            }
+            Mode::Fixed(names) => {
+                let chosen: Vec<Ix> = selection.solved.picked.clone();
+                let missing: Vec<&str> = names
+                    .iter()
+                    .filter(|name| !fleet.candidate(name).is_some_and(|named| chosen.contains(&named)))
+                    .map(|name| &**name)
+                    .collect();
+                let mut message =
+                    format!("{FOUND}{} of the {} named", names.len() - missing.len(), clusters(names.len()));
+                if !missing.is_empty() {
+                    message.push_str(&format!("; missing {}", super::text::names(missing.iter().copied())));
+                }
+                (missing.is_empty(), message)
+            }
+        };
+        Self { fulfilled, message }
+    }
+
+    /// The reason of the condition.
+    pub(crate) const fn reason(&self) -> &'static str {
+        if self.fulfilled { FULFILLED } else { UNFULFILLED }
+    }
+
+    /// The status of the condition.
+    pub(crate) const fn status(&self) -> &'static str {
+        if self.fulfilled { "True" } else { "False" }
+    }
+}
+
+fn clusters(count: usize) -> String {
+    if count == 1 { "1 cluster".to_owned() } else { format!("{count} clusters") }
+}
+
+/// The scores as they are recorded.
+pub(super) fn score(standing: &Standing) -> ClusterScore {
+    ClusterScore {
+        affinity_score: Some(standing.affinity),
+        priority_score: Some(standing.topology),
+    }
+}
+
+/// The decisions the status lists: selected clusters in rank order, then those that ranked too low, then those refused by
+/// name, with every refusal; for PickFixed what is missing in the order it is named. The API takes 1,000 in all and
+/// upstream lists 20 unselected ones.
+pub(super) fn listed(
+    hub: &Hub,
+    policy: &Policy,
+    selection: &Selection,
+    classes: &Classes<'_>,
+    decided: &[ClusterDecision],
+) -> Vec<ClusterDecision> {
+    let fresh: HashMap<Ix, &ClusterDecision> =
+        selection.picks.iter().map(|pick| pick.candidate).zip(decided).collect();
+    let selected = selection.solved.picked.iter().take(DECISIONS_LISTED).filter_map(|candidate| {
+        match fresh.get(candidate) {
+            Some(decision) => Some((*decision).clone()),
+            None => Classes::find(&classes.present, *candidate).map(kept),
+        }
+    });
+    let mut list: Vec<ClusterDecision> = selected.collect();
+    let words = Words::new(hub, &selection.fleet, Some(policy), &selection.skews);
+    let room = DECISIONS_LISTED.saturating_sub(list.len());
+    if let Mode::Fixed(names) = &policy.mode {
+        list.extend(missing(names, selection, &words).into_iter().take(room));
+        return list;
+    }
+    let room = room.min(UNSELECTED_LISTED);
+    let outranked = selection.others.iter().map(|standing| ClusterDecision {
+        cluster_name: selection.name(standing.candidate),
+        selected: false,
+        cluster_score: Some(score(standing)),
+        reason: format!(
+            "feasible, but selected clusters come first (affinity score {}, topology spread score {})",
+            standing.affinity, standing.topology
+        ),
+    });
+    let mut unselected: Vec<ClusterDecision> = outranked.take(room).collect();
+    let mut rest = selection.solved.rejections.as_slice();
+    while unselected.len() < room
+        && let Some(first) = rest.first()
+    {
+        let own = rest.partition_point(|rejection| rejection.candidate <= first.candidate);
+        let (refusals, more) = rest.split_at(own);
+        rest = more;
+        if selection.is_chosen(first.candidate) {
+            continue;
+        }
+        unselected.push(refused(selection.name(first.candidate), joined(&words, refusals)));
+    }
+    list.extend(unselected);
+    list
+}
+
+/// The decision of a binding that stays, as it was recorded.
+fn kept(binding: &Arc<BindingRecord>) -> ClusterDecision {
+    let recorded = &binding.decision;
+    let reason = if recorded.reason.is_empty() {
+        "picked by scheduling policy".to_owned()
+    } else {
+        recorded.reason.clone()
+    };
+    ClusterDecision {
+        cluster_name: binding.cluster.to_string(),
+        selected: true,
+        cluster_score: recorded.cluster_score,
+        reason,
+    }
+}
+
+fn refused(cluster_name: String, reason: String) -> ClusterDecision {
+    ClusterDecision {
+        cluster_name,
+        selected: false,
+        cluster_score: None,
+        reason,
+    }
+}
+
+/// The clusters a PickFixed policy names that are not selected: the ineligible, then those that do not exist.
+fn missing(names: &[Arc<str>], selection: &Selection, words: &Words<'_>) -> Vec<ClusterDecision> {
+    let known = names.iter().filter_map(|name| Some((name, selection.fleet.candidate(name)?)));
+    let ineligible = known.filter(|(_, candidate)| !selection.is_chosen(*candidate)).map(|(name, candidate)| {
+        let refusals = selection.solved.rejections_of(candidate);
+        let reason = if refusals.is_empty() {
+            "eligible, but not chosen by the binding request".to_owned()
+        } else {
+            joined(words, refusals)
+        };
+        refused(name.to_string(), reason)
+    });
+    let unknown = selection.unknown.iter().map(|name| {
+        refused(name.to_string(), format!("PickFixed/NotFound: there is no MemberCluster \"{name}\""))
+    });
+    ineligible.chain(unknown).collect()
+}
+
+/// Every refusal as one text.
+pub(super) fn joined(words: &Words<'_>, rejections: &[Rejection]) -> String {
+    let lines = rejections.iter().map(|rejection| {
+        let (token, sentence) = words.refusal(rejection.candidate, rejection.plugin, rejection.reason);
+        format!("{}/{token}: {sentence}", FILTERS[usize::from(rejection.plugin)])
+    });
+    lines.collect::<Vec<_>>().join("; ")
+}
+
+/// Whether the status of the snapshot must be written: the order of the decisions and the time of the condition do not
+/// matter.
+pub(super) fn changes(
+    plan: &SnapshotPlan,
+    listed: &[ClusterDecision],
+    satisfied: &Satisfied,
+    record: &PlacementRecord,
+) -> bool {
+    let CurrentSnapshot::Known(snapshot, _) = &plan.current else {
+        return true;
+    };
+    let status = &snapshot.status;
+    let same_condition = condition(&status.conditions, SCHEDULED).is_some_and(|known| {
+        known.status == satisfied.status()
+            && known.reason == satisfied.reason()
+            && known.message == satisfied.message
+            && known.observed_generation == Some(snapshot.object.meta().generation)
+    });
+    status.observed_generation != Some(record.object.meta().generation)
+        || !same_condition
+        || !alike(&status.target_clusters, listed)
+}
+
+/// Whether two lists have the same decisions.
+fn alike(stored: &[ClusterDecision], listed: &[ClusterDecision]) -> bool {
+    fn by_name(list: &[ClusterDecision]) -> BTreeMap<&str, &ClusterDecision> {
+        list.iter().map(|decision| (decision.cluster_name.as_str(), decision)).collect()
+    }
+    stored == listed || (stored.len() == listed.len() && by_name(stored) == by_name(listed))
+}
+
+/// Whether the condition of the placement must be written. The message of another controller is left alone while all
+/// else is right.
+pub(super) fn placement_changes(record: &PlacementRecord, satisfied: &Satisfied) -> bool {
+    condition(&record.conditions, PLACEMENT_SCHEDULED).is_none_or(|known| {
+        known.status != satisfied.status()
+            || known.reason != satisfied.reason()
+            || known.observed_generation != Some(record.object.meta().generation)
+            || (known.message.starts_with(FOUND) && known.message != satisfied.message)
+    })
+}

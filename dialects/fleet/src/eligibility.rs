@@ -1,0 +1,244 @@
+//! Whether a cluster may take anything at all: the member agent's word (facts section 7).
+
+use jiff::SignedDuration;
+use meta::Timestamp;
+use meta::schema::types::{Condition, Time, condition};
+
+use crate::kind::MemberCluster;
+
+/// How long silence and ill health are put up with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Limits {
+    /// The oldest heartbeat that still counts.
+    pub(crate) heartbeat: SignedDuration,
+    /// How long a cluster may be unhealthy.
+    pub(crate) health: SignedDuration,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        let five_minutes = SignedDuration::from_mins(5);
+        Self {
+            heartbeat: five_minutes,
+            health: five_minutes,
+        }
+    }
+}
+
+/// What the agent says of the cluster's health.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Health {
+    /// Nothing.
+    Unknown,
+    /// It is well.
+    Good,
+    /// It is not well, since then.
+    Bad(Timestamp),
+}
+
+/// What eligibility depends on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Standing {
+    /// The MemberCluster is being deleted.
+    pub(crate) leaving: bool,
+    /// There is a member agent.
+    pub(crate) agent: bool,
+    /// When the agent last reported; the beginning of time where it never did.
+    pub(crate) heartbeat: Timestamp,
+    /// The agent has joined.
+    pub(crate) joined: bool,
+    /// What the agent says of the cluster's health.
+    pub(crate) health: Health,
+}
+
+/// Why a cluster is not eligible; the first reason in this order counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u16)]
+pub(crate) enum Ineligible {
+    /// It is leaving the fleet.
+    Leaving = 1,
+    /// Its member agent never reported.
+    AgentNotOnline,
+    /// Its last heartbeat is too old.
+    HeartbeatStale,
+    /// It has not joined.
+    NotJoined,
+    /// Its health was never reported.
+    HealthUnknown,
+    /// It has been unhealthy for too long.
+    Unhealthy,
+}
+
+impl Ineligible {
+    /// The token.
+    pub(crate) const fn as_str(self) -> &'static str {
+        match self {
+            Self::Leaving => "Leaving",
+            Self::AgentNotOnline => "AgentNotOnline",
+            Self::HeartbeatStale => "HeartbeatStale",
+            Self::NotJoined => "NotJoined",
+            Self::HealthUnknown => "HealthUnknown",
+            Self::Unhealthy => "Unhealthy",
+        }
+    }
+
+    /// The sentence. It names instants, not ages, so that it stays the same as long as the reason does.
+    pub(crate) fn sentence(self, standing: &Standing, limits: Limits) -> String {
+        let since = |instant: Timestamp| {
+            if instant == Timestamp::MIN {
+                "an unknown time".to_owned()
+            } else {
+                meta::time::rfc3339(instant)
+            }
+        };
+        match self {
+            Self::Leaving => "the cluster is leaving the fleet".to_owned(),
+            Self::AgentNotOnline => "the member agent has not reported yet".to_owned(),
+            Self::HeartbeatStale if standing.heartbeat == Timestamp::MIN => {
+                "the member agent has sent no heartbeat".to_owned()
+            }
+            Self::HeartbeatStale => format!(
+                "the last heartbeat is of {}, more than {:#} ago",
+                since(standing.heartbeat),
+                limits.heartbeat
+            ),
+            Self::NotJoined => "the member agent has not joined".to_owned(),
+            Self::HealthUnknown => "the member agent has not reported the health of the cluster".to_owned(),
+            Self::Unhealthy => {
+                let begun = match standing.health {
+                    Health::Bad(begun) => since(begun),
+                    Health::Unknown | Health::Good => since(Timestamp::MIN),
+                };
+                format!("the cluster has been unhealthy since {begun}, more than {:#} ago", limits.health)
+            }
+        }
+    }
+}
+
+impl Standing {
+    /// Reads it off a MemberCluster.
+    pub(crate) fn of(view: &MemberCluster, leaving: bool) -> Self {
+        let agent = view.status.member_agent();
+        let instant = |time: Option<Time>| time.map_or(Timestamp::MIN, |Time(instant)| instant);
+        let conditions = agent.map(|agent| agent.conditions.as_slice()).unwrap_or_default();
+        let health = match condition(conditions, "Healthy") {
+            None => Health::Unknown,
+            Some(healthy) if healthy.is_true() => Health::Good,
+            Some(healthy) => Health::Bad(instant(healthy.last_transition_time)),
+        };
+        Self {
+            leaving,
+            agent: agent.is_some(),
+            heartbeat: instant(agent.and_then(|agent| agent.last_received_heartbeat)),
+            joined: condition(conditions, "Joined").is_some_and(Condition::is_true),
+            health,
+        }
+    }
+
+    /// Why the cluster is not eligible at `now`; `None` when it is.
+    pub(crate) fn judge(&self, now: Timestamp, limits: Limits) -> Option<Ineligible> {
+        let older = |instant: Timestamp, limit| now.duration_since(instant) > limit;
+        if self.leaving {
+            return Some(Ineligible::Leaving);
+        }
+        if !self.agent {
+            return Some(Ineligible::AgentNotOnline);
+        }
+        if older(self.heartbeat, limits.heartbeat) {
+            return Some(Ineligible::HeartbeatStale);
+        }
+        if !self.joined {
+            return Some(Ineligible::NotJoined);
+        }
+        match self.health {
+            Health::Good => None,
+            Health::Unknown => Some(Ineligible::HealthUnknown),
+            Health::Bad(since) => older(since, limits.health).then_some(Ineligible::Unhealthy),
+        }
+    }
+
+    /// The first instant at which time alone makes the cluster ineligible, given that it is eligible now.
+    pub(crate) fn ends(&self, limits: Limits) -> Option<Timestamp> {
+        let just_after = |instant: Timestamp, limit: SignedDuration| {
+            let limit = limit.checked_add(SignedDuration::from_nanos(1))?;
+            instant.checked_add(limit).ok()
+        };
+        let silent = just_after(self.heartbeat, limits.heartbeat);
+        let ill = match self.health {
+            Health::Bad(since) => just_after(since, limits.health),
+            Health::Unknown | Health::Good => None,
+        };
+        [silent, ill].into_iter().flatten().min()
+    }
+
+    /// Whether the change from `old` to this can have made the cluster eligible. A heartbeat does when it ends a
+    /// silence longer than the limit.
+    pub(crate) fn improves_on(&self, old: &Self, limits: Limits) -> bool {
+        let spoke_again = self.heartbeat > old.heartbeat
+            && self.heartbeat.duration_since(old.heartbeat) > limits.heartbeat;
+        !self.leaving
+            && (old.leaving
+                || (self.agent && !old.agent)
+                || (self.joined && !old.joined)
+                || spoke_again
+                || (self.health != old.health && self.health != Health::Unknown))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(text: &str) -> Timestamp {
+        text.parse().unwrap()
+    }
+
+    fn well() -> Standing {
+        Standing {
+            leaving: false,
+            agent: true,
+            heartbeat: at("2021-10-28T08:55:00Z"),
+            joined: true,
+            health: Health::Good,
+        }
+    }
+
+    #[test]
+    fn the_first_reason_in_order_counts() {
+        let now = at("2021-10-28T09:00:00Z");
+        let judge = |change: fn(&mut Standing)| {
+            let mut standing = well();
+            change(&mut standing);
+            standing.judge(now, Limits::default()).map(Ineligible::as_str)
+        };
+        // A heartbeat exactly five minutes old is fine.
+        assert_eq!(judge(|_| {}), None);
+        assert_eq!(judge(|s| s.heartbeat = at("2021-10-28T08:54:59.999Z")), Some("HeartbeatStale"));
+        assert_eq!(judge(|s| s.heartbeat = Timestamp::MIN), Some("HeartbeatStale"));
+        assert_eq!(judge(|s| (s.leaving, s.agent) = (true, false)), Some("Leaving"));
+        assert_eq!(judge(|s| (s.agent, s.joined) = (false, false)), Some("AgentNotOnline"));
+        assert_eq!(judge(|s| (s.joined, s.health) = (false, Health::Unknown)), Some("NotJoined"));
+        assert_eq!(judge(|s| s.health = Health::Unknown), Some("HealthUnknown"));
+        assert_eq!(judge(|s| s.health = Health::Bad(at("2021-10-28T08:55:00Z"))), None);
+        assert_eq!(judge(|s| s.health = Health::Bad(at("2021-10-28T08:54:00Z"))), Some("Unhealthy"));
+    }
+
+    #[test]
+    fn eligibility_ends_right_after_the_limit() {
+        let limits = Limits::default();
+        let end = well().ends(limits).unwrap();
+        assert_eq!(well().judge(end, limits), Some(Ineligible::HeartbeatStale));
+        let before = end.checked_sub(SignedDuration::from_nanos(1)).unwrap();
+        assert_eq!(well().judge(before, limits), None);
+    }
+
+    #[test]
+    fn only_a_heartbeat_after_a_silence_improves() {
+        let old = well();
+        let mut new = old;
+        new.heartbeat = at("2021-10-28T08:56:00Z");
+        assert!(!new.improves_on(&old, Limits::default()));
+        new.heartbeat = at("2021-10-28T09:56:00Z");
+        assert!(new.improves_on(&old, Limits::default()));
+    }
+}

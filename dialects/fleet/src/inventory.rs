@@ -1,0 +1,154 @@
+//! Everything the dialect knows of a hub. Records are kept in persistent maps and shared between snapshots; columns
+//! ([`crate::fleet`]) are derived from the clusters.
+
+mod due;
+mod fold;
+mod view;
+
+use std::sync::{Arc, OnceLock};
+
+use dialect_contract::{Ask, Decision, DemandView, Due, Inventory, Refused, TargetView, Unusable, Write};
+use meta::{Change, Key, Object, Timestamp};
+use scheduling::{Ix, Reason};
+
+use crate::cluster::Cluster;
+use crate::eligibility::Limits;
+use crate::fleet::Fleet;
+use crate::record::{BindingRecord, PlacementRecord, SnapshotRecord};
+use crate::{decide, pipeline, writes};
+
+/// The objects of one placement, by name.
+pub(crate) type Own<T> = imbl::OrdMap<Arc<str>, Arc<T>>;
+
+/// Everything the dialect knows of a hub.
+#[derive(Clone, Default)]
+pub(crate) struct Hub {
+    clusters: imbl::OrdMap<Arc<str>, Arc<Cluster>>,
+    pub(crate) placements: imbl::OrdMap<Key, Arc<PlacementRecord>>,
+    /// The snapshots of each placement, there or not.
+    snapshots: imbl::HashMap<Arc<str>, Own<SnapshotRecord>>,
+    /// The bindings of each placement, there or not.
+    bindings: imbl::HashMap<Arc<str>, Own<BindingRecord>>,
+    /// The placement of each snapshot and binding: names are unique across placements.
+    parents: imbl::HashMap<Key, Arc<str>>,
+    /// Cluster, placement and name of every live binding.
+    on_cluster: imbl::OrdSet<(Arc<str>, Arc<str>, Arc<str>)>,
+    /// How many live bindings each placement has.
+    held: imbl::HashMap<Arc<str>, usize>,
+    /// How many live bindings each cluster has.
+    tally: imbl::HashMap<Arc<str>, u32>,
+    /// How long silence and ill health are put up with.
+    pub(crate) limits: Limits,
+    unusable: imbl::OrdMap<Key, Arc<str>>,
+    /// The columns; empty when clusters came or went since the last read.
+    fleet: OnceLock<Arc<Fleet>>,
+}
+
+impl Hub {
+    /// The columns.
+    pub(crate) fn fleet(&self) -> &Arc<Fleet> {
+        self.fleet.get_or_init(|| Arc::new(Fleet::build(self.clusters.values())))
+    }
+
+    /// The snapshots of the placement `name`, by name.
+    pub(crate) fn snapshots_of(&self, name: &str) -> impl Iterator<Item = &Arc<SnapshotRecord>> {
+        self.snapshots.get(name).into_iter().flat_map(|own| own.values())
+    }
+
+    /// The bindings of the placement `name`, by name.
+    pub(crate) fn bindings_of(&self, name: &str) -> impl Iterator<Item = &Arc<BindingRecord>> {
+        self.bindings.get(name).into_iter().flat_map(|own| own.values())
+    }
+
+    /// Whether there is an object at `key`, readable or not.
+    pub(crate) fn taken(&self, key: &Key) -> bool {
+        self.parents.contains_key(key) || self.unusable.contains_key(key)
+    }
+
+    /// The newest snapshot of the placement `name` that stays.
+    pub(crate) fn newest_snapshot(&self, name: &str) -> Option<&Arc<SnapshotRecord>> {
+        let staying = self.snapshots_of(name).filter(|snapshot| !snapshot.deleting());
+        staying.max_by_key(|snapshot| snapshot.index)
+    }
+}
+
+impl Inventory for Hub {
+    fn fork(&self) -> Arc<dyn Inventory> {
+        Arc::new(self.clone())
+    }
+
+    fn fold(&mut self, change: &Change) -> Due {
+        fold::fold(self, change)
+    }
+
+    fn unusable(&self) -> Vec<Unusable> {
+        let list = self.unusable.iter();
+        list.map(|(key, problem)| Unusable {
+            key: key.clone(),
+            problem: problem.to_string(),
+        })
+        .collect()
+    }
+
+    fn count(&self) -> Ix {
+        Ix::try_from(self.clusters.len()).unwrap_or(Ix::MAX)
+    }
+
+    fn cluster_name(&self, candidate: Ix) -> Arc<str> {
+        Arc::clone(&self.fleet().row(candidate).name)
+    }
+
+    fn candidate(&self, cluster_name: &str) -> Option<Ix> {
+        self.fleet().candidate(cluster_name)
+    }
+
+    fn target(&self, candidate: Ix, now: Timestamp) -> TargetView {
+        view::target(self, candidate, now)
+    }
+
+    fn demands(&self) -> Vec<Key> {
+        self.placements.keys().cloned().collect()
+    }
+
+    fn object(&self, demand: &Key) -> Option<Arc<Object>> {
+        self.placements.get(demand).map(|record| Arc::clone(&record.object))
+    }
+
+    fn demand(&self, demand: &Key, _now: Timestamp) -> Option<DemandView> {
+        self.placements.get(demand).map(|record| view::demand(self, demand, record))
+    }
+
+    fn decide(&self, ask: &Ask<'_>) -> Option<Result<Decision, Refused>> {
+        self.placements.get(ask.demand).map(|record| decide::decide(self, record, ask))
+    }
+
+    fn filters(&self) -> &'static [&'static str] {
+        &pipeline::FILTERS
+    }
+
+    fn reason(
+        &self,
+        decision: &Decision,
+        candidate: Ix,
+        plugin: u16,
+        reason: Reason,
+    ) -> (&'static str, String) {
+        decide::text::reason(self, decision, candidate, plugin, reason)
+    }
+
+    fn not_picked(&self, decision: &Decision, candidate: Ix) -> (&'static str, String) {
+        decide::text::not_picked(decision, candidate)
+    }
+
+    fn message(&self, decision: &Decision) -> String {
+        decide::text::message(self, decision)
+    }
+
+    fn conditions(&self, decision: &Decision) -> Vec<serde_json::Value> {
+        writes::conditions(decision)
+    }
+
+    fn writes(&self, decision: &Decision) -> Vec<Write> {
+        writes::writes(self, decision)
+    }
+}

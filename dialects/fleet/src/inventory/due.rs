@@ -1,0 +1,112 @@
+//! Which placements a change makes due again (seed "Enforcing the semantics", facts section 10, CONTRACT.md section 6).
+
+use std::sync::Arc;
+
+use dialect_contract::{Affected, Due};
+use meta::Key;
+
+use super::Hub;
+use crate::cluster::Cluster;
+use crate::names::PLACEMENTS;
+use crate::policy::Mode;
+use crate::record::PlacementRecord;
+
+/// These, or none.
+pub(super) fn of(keys: Vec<Key>) -> Affected {
+    if keys.is_empty() {
+        Affected::None
+    } else {
+        Affected::Some(keys)
+    }
+}
+
+/// The key of the placement `name`.
+pub(super) fn key(name: &Arc<str>) -> Key {
+    Key {
+        resource: PLACEMENTS,
+        namespace: Arc::from(""),
+        name: Arc::clone(name),
+    }
+}
+
+/// The placement `name`, which lost a live binding, unless it lets go of all of them anyway.
+pub(super) fn gap(hub: &Hub, name: &Arc<str>) -> Option<Key> {
+    let key = key(name);
+    let staying = hub.placements.get(&key).is_some_and(|record| !record.deleting());
+    staying.then_some(key)
+}
+
+/// The placement `name`, one of whose snapshots changed, where its newest snapshot is not as a decision leaves it. A
+/// snapshot of an older policy says nothing: the new policy made the placement due already. `lost` tells that the
+/// snapshot that counted is gone.
+pub(super) fn snapshot(hub: &Hub, name: &Arc<str>, lost: bool) -> Option<Key> {
+    let key = key(name);
+    let record = hub.placements.get(&key).filter(|record| !record.deleting())?;
+    let again = match hub.newest_snapshot(name) {
+        None => true,
+        Some(newest) if newest.has_policy_of(record) => newest.lags(record),
+        Some(_) => lost,
+    };
+    again.then_some(key)
+}
+
+/// A cluster changed.
+pub(super) fn cluster(hub: &Hub, name: &Arc<str>, old: Option<&Cluster>, new: Option<&Cluster>) -> Due {
+    let leaves = |cluster: Option<&Cluster>| cluster.is_none_or(|cluster| cluster.standing.leaving);
+    let mut decide = Vec::new();
+    if leaves(new) && !leaves(old) {
+        decide.extend(bound_to(hub, name).map(key));
+        decide.retain(|key| hub.placements.contains_key(key));
+        decide.dedup();
+    } else if let Some(new) = new.filter(|new| !new.standing.leaving) {
+        let better = new.improves_on(old, hub.limits);
+        let changed = old.map(|old| new.changed_properties(old)).unwrap_or_default();
+        if better || !changed.is_empty() {
+            let wanting = hub.placements.iter().filter(|(_, record)| {
+                wants(hub, record, name) && (better || uses(record, &changed))
+            });
+            decide.extend(wanting.map(|(key, _)| key.clone()));
+        }
+    }
+    Due {
+        decide: of(decide),
+        demands: Affected::None,
+        targets: Some(vec![Arc::clone(name)]),
+    }
+}
+
+/// The placements with a live binding on `cluster`.
+fn bound_to<'a>(hub: &'a Hub, cluster: &'a Arc<str>) -> impl Iterator<Item = &'a Arc<str>> {
+    let first = (Arc::clone(cluster), Arc::from(""), Arc::from(""));
+    let entries = hub.on_cluster.range(first..).take_while(move |(on, _, _)| on == cluster);
+    entries.map(|(_, placement, _)| placement)
+}
+
+/// Whether a placement could take `cluster` if it fitted.
+fn wants(hub: &Hub, record: &PlacementRecord, cluster: &Arc<str>) -> bool {
+    if record.deleting() {
+        return false;
+    }
+    let Ok(policy) = &*record.policy else {
+        return false;
+    };
+    let name = record.object.meta().name.as_str();
+    let held = hub.held.get(name).copied().unwrap_or(0);
+    match &policy.mode {
+        Mode::All => !has(hub, cluster, name),
+        Mode::Number(wanted) => held < *wanted,
+        Mode::Fixed(names) => names.contains(cluster) && !has(hub, cluster, name),
+    }
+}
+
+/// Whether the placement has a live binding on `cluster`.
+fn has(hub: &Hub, cluster: &Arc<str>, placement: &str) -> bool {
+    let first = (Arc::clone(cluster), Arc::from(placement), Arc::from(""));
+    let next = hub.on_cluster.range(first..).next();
+    next.is_some_and(|(on, of, _)| on == cluster && **of == *placement)
+}
+
+fn uses(record: &PlacementRecord, changed: &[&str]) -> bool {
+    let policy = record.policy.as_ref().as_ref();
+    policy.is_ok_and(|policy| policy.uses_property(changed.iter().copied()))
+}

@@ -1,0 +1,92 @@
+//! What there is to say of targets and demands, read from the objects alone.
+
+use std::sync::Arc;
+
+use dialect_contract::{DemandView, Phase, Placed, Quantities, Taint, TargetView};
+use meta::{Key, Timestamp};
+use scheduling::Ix;
+
+use super::Hub;
+use crate::cluster::Cluster;
+use crate::policy::Mode;
+use crate::record::PlacementRecord;
+
+/// Where a cluster's region is told by convention.
+const REGION: &[&str] = &["topology.kubernetes.io/region", "fleet.azure.com/location", "region"];
+/// Where a cluster's infrastructure provider is told by convention.
+const PROVIDER: &[&str] = &["provider", "cloud"];
+
+/// The view of the cluster at `candidate`.
+pub(super) fn target(hub: &Hub, candidate: Ix, now: Timestamp) -> TargetView {
+    let cluster = hub.fleet().row(candidate);
+    let standing = &cluster.standing;
+    let (ready, ready_reason, ready_message, due_at) = match standing.judge(now, hub.limits) {
+        None => {
+            let message = "the member agent has joined, reports and is healthy".to_owned();
+            ("True", "Eligible", message, standing.ends(hub.limits))
+        }
+        Some(reason) => ("False", reason.as_str(), reason.sentence(standing, hub.limits), None),
+    };
+    let taints = cluster.taints.iter().map(|taint| Taint {
+        key: taint.key.clone(),
+        value: taint.value.clone(),
+        effect: taint.effect.clone(),
+    });
+    TargetView {
+        object: Arc::clone(&cluster.object),
+        cluster_name: Arc::clone(&cluster.name),
+        ready,
+        ready_reason,
+        ready_message,
+        cordoned: standing.leaving || !cluster.taints.is_empty(),
+        taints: taints.collect(),
+        capacity: vec![Quantities {
+            name: "bindings",
+            used: hub.tally.get(&cluster.name).copied().unwrap_or(0).into(),
+            limit: None,
+        }],
+        region: conventional(cluster, REGION),
+        provider: conventional(cluster, PROVIDER),
+        labels: cluster.labels().clone(),
+        due_at,
+    }
+}
+
+fn conventional(cluster: &Cluster, keys: &[&str]) -> String {
+    keys.iter().find_map(|key| cluster.labels().get(*key)).cloned().unwrap_or_default()
+}
+
+/// Where the placement `key` stands. A binding that is Unscheduled or being deleted is on its way out and not listed:
+/// whoever deploys by this list must not deploy there.
+pub(super) fn demand(hub: &Hub, key: &Key, record: &PlacementRecord) -> DemandView {
+    let live = hub.bindings_of(&key.name).filter(|binding| binding.live());
+    let mut placed: Vec<Placed> = live
+        .map(|binding| Placed {
+            cluster_name: Arc::clone(&binding.cluster),
+            reason: binding.decision.reason.clone(),
+            score: None,
+            state: binding.state.as_str().to_owned(),
+        })
+        .collect();
+    placed.sort_by(|a, b| a.cluster_name.cmp(&b.cluster_name));
+    placed.dedup_by(|a, b| a.cluster_name == b.cluster_name);
+    let wanted = record.policy.as_ref().as_ref().ok().and_then(|policy| match &policy.mode {
+        Mode::All => None,
+        Mode::Number(number) => i64::try_from(*number).ok(),
+        Mode::Fixed(names) => i64::try_from(names.len()).ok(),
+    });
+    let short = wanted.is_some_and(|wanted| i64::try_from(placed.len()).is_ok_and(|have| have < wanted));
+    let phase = match () {
+        () if record.deleting() => Phase::Releasing,
+        () if placed.is_empty() && wanted != Some(0) => Phase::Pending,
+        () if short => Phase::Partial,
+        () => Phase::Bound,
+    };
+    DemandView {
+        object: Arc::clone(&record.object),
+        kind: "ClusterResourcePlacement",
+        phase,
+        placed,
+        wanted,
+    }
+}

@@ -1,0 +1,42 @@
+//! The kinds of KubeFleet that Berth serves when it owns the groups, one file each. The same types give the schema and
+//! the read-only views.
+
+mod binding;
+mod member_cluster;
+mod member_cluster_rules;
+mod placement;
+mod placement_rules;
+mod policy;
+mod policy_rules;
+mod snapshot;
+#[cfg(test)]
+mod tests;
+
+use std::sync::Arc;
+
+use meta::{Key, Kind, Object};
+
+pub(crate) use binding::{BindingSpec, ClusterDecision, ClusterResourceBinding, ClusterScore, State};
+pub(crate) use member_cluster::{MemberCluster, Taint};
+pub(crate) use placement::ClusterResourcePlacement;
+pub(crate) use policy::{
+    ClusterSelectorTerm, PlacementPolicy, PlacementType, PropertyRequirement, Toleration,
+};
+pub(crate) use snapshot::{PolicySnapshot, PolicySnapshotStatus};
+
+/// Every kind, in the order discovery lists them.
+pub(crate) fn all() -> Vec<Arc<dyn Kind>> {
+    vec![
+        Arc::new(member_cluster::MemberClusterKind),
+        Arc::new(binding::BindingKind),
+        Arc::new(placement::PlacementKind),
+        Arc::new(snapshot::SnapshotKind),
+    ]
+}
+
+/// The typed view of `object`, or a sentence that says why it is none.
+pub(crate) fn view<T: serde::de::DeserializeOwned>(key: &Key, object: &Object) -> Result<T, String> {
+    object
+        .view()
+        .map_err(|error| format!("{key} is left out: {error}"))
+}

@@ -1,0 +1,173 @@
+//! ClusterResourceBinding: one cluster a placement is bound to (seed "Placement Decisions", facts section 2).
+
+use std::sync::LazyLock;
+
+use meta::kind::{ALL_VERBS, Operation, Write};
+use meta::schema::types::{Condition, condition};
+use meta::{Cell, Column, FieldError, Kind, KindInfo, Object, Schema, Scope};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::names::{PLACEMENT_GROUP, STORED, VERSIONS};
+
+/// One cluster a placement is bound to.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(default)]
+#[schemars(extend("required" = ["spec"]))]
+pub(crate) struct ClusterResourceBinding {
+    /// The decision and where it stands.
+    pub(crate) spec: BindingSpec,
+    /// What the rollout reports.
+    pub(crate) status: BindingStatus,
+}
+
+/// Where a binding stands.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum State {
+    /// Selected by the scheduler, waiting for the rollout.
+    #[default]
+    Scheduled,
+    /// Taken over by the rollout.
+    Bound,
+    /// No longer selected, waiting for its removal.
+    Unscheduled,
+}
+
+impl State {
+    /// The token.
+    pub(crate) const fn as_str(self) -> &'static str {
+        match self {
+            Self::Scheduled => "Scheduled",
+            Self::Bound => "Bound",
+            Self::Unscheduled => "Unscheduled",
+        }
+    }
+}
+
+/// The decision and where it stands.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+#[schemars(extend("required" = ["clusterDecision", "schedulingPolicySnapshotName", "state", "targetCluster"]))]
+pub(crate) struct BindingSpec {
+    /// Scheduled by the scheduler, Bound by the rollout, Unscheduled when it is no longer wanted.
+    #[schemars(with = "String", extend("enum" = ["Scheduled", "Bound", "Unscheduled"]))]
+    pub(crate) state: State,
+    /// The resource snapshot that is rolled out; filled in by the rollout.
+    pub(crate) resource_snapshot_name: String,
+    /// The policy snapshot by which the cluster was selected.
+    pub(crate) scheduling_policy_snapshot_name: String,
+    /// The cluster.
+    pub(crate) target_cluster: String,
+    /// Why the cluster was selected.
+    pub(crate) cluster_decision: ClusterDecision,
+}
+
+/// A decision about one cluster.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+#[schemars(extend("required" = ["clusterName", "reason", "selected"]))]
+pub(crate) struct ClusterDecision {
+    /// The cluster.
+    pub(crate) cluster_name: String,
+    /// Whether it is selected.
+    pub(crate) selected: bool,
+    /// The scores it had when the decision was made.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) cluster_score: Option<ClusterScore>,
+    /// Why it is selected or not.
+    pub(crate) reason: String,
+}
+
+/// The scores a cluster had when it was decided on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub(crate) struct ClusterScore {
+    /// The sum of the preferred terms.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) affinity_score: Option<i32>,
+    /// How much the cluster evens out the topology.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) priority_score: Option<i32>,
+}
+
+/// What the rollout reports.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(default)]
+pub(crate) struct BindingStatus {
+    /// The progress on the cluster, one entry per step.
+    #[schemars(extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["type"]))]
+    pub(crate) conditions: Vec<Condition>,
+}
+
+/// Serves ClusterResourceBinding.
+pub(super) struct BindingKind;
+
+static INFO: KindInfo = KindInfo {
+    group: PLACEMENT_GROUP,
+    versions: VERSIONS,
+    storage_version: STORED,
+    kind: "ClusterResourceBinding",
+    plural: "clusterresourcebindings",
+    singular: "clusterresourcebinding",
+    short_names: &["crb"],
+    categories: &["fleet", "fleet-placement"],
+    scope: Scope::Cluster,
+    verbs: ALL_VERBS,
+    status: true,
+    unconditional_update: false,
+    strategic: false,
+};
+
+const COLUMNS: &[Column] = &[
+    Column::NAME,
+    Column::text("WorkSynchronized", "Whether the work reached the member namespace"),
+    Column::text("ResourcesApplied", "Whether the resources are applied on the cluster"),
+    Column::text("ResourceAvailable", "Whether the resources are available on the cluster").wide(),
+    Column::AGE,
+];
+
+impl Kind for BindingKind {
+    fn info(&self) -> &KindInfo {
+        &INFO
+    }
+
+    fn schema(&self, _version: &str) -> &Schema {
+        static SCHEMA: LazyLock<Schema> = LazyLock::new(Schema::of::<ClusterResourceBinding>);
+        &SCHEMA
+    }
+
+    fn validate(&self, write: &Write<'_>, new: &Value) -> Vec<FieldError> {
+        if matches!(write.operation, Operation::Subresource(_)) {
+            return Vec::new();
+        }
+        let target = new.pointer("/spec/targetCluster").and_then(Value::as_str).unwrap_or_default();
+        if !target.is_empty() {
+            return Vec::new();
+        }
+        vec![FieldError::required("spec.targetCluster", "a binding binds to a cluster")]
+    }
+
+    fn validate_name(&self, name: &str) -> Result<(), String> {
+        meta::name::dns_label(name)
+    }
+
+    fn columns(&self) -> &[Column] {
+        COLUMNS
+    }
+
+    fn row(&self, object: &Object) -> Vec<Cell> {
+        let view: ClusterResourceBinding = object.view().unwrap_or_default();
+        let status = |name: &str| -> Cell {
+            let found = condition(&view.status.conditions, name);
+            found.map_or("", |found| found.status.as_str()).into()
+        };
+        vec![
+            object.meta().name.as_str().into(),
+            status("WorkSynchronized"),
+            status("Applied"),
+            status("Available"),
+            Cell::Age(object.meta().creation_timestamp),
+        ]
+    }
+}

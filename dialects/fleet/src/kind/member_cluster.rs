@@ -1,0 +1,247 @@
+//! MemberCluster: a cluster of the fleet, its taints, properties and what its agents report (facts section 2).
+
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
+use meta::kind::{ALL_VERBS, Operation, Write};
+use meta::schema::types::{Condition, QuantityText, Time, condition};
+use meta::{Cell, Column, FieldError, Kind, KindInfo, Object, Schema, Scope};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::member_cluster_rules;
+use crate::names::{CLUSTER_GROUP, LONGEST_NAME, MEMBER_AGENT, NODE_COUNT_PROPERTY, STORED, VERSIONS};
+
+/// A cluster of the fleet.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(default)]
+#[schemars(extend("required" = ["spec"]))]
+pub(crate) struct MemberCluster {
+    /// How the hub treats the cluster.
+    pub(crate) spec: MemberClusterSpec,
+    /// What is known about the cluster.
+    pub(crate) status: MemberClusterStatus,
+}
+
+/// How the hub treats the cluster.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+#[schemars(extend("required" = ["identity"]))]
+pub(crate) struct MemberClusterSpec {
+    /// Who the agent of the cluster is on the hub.
+    pub(crate) identity: Subject,
+    /// How often the agent reports, in seconds.
+    #[schemars(range(min = 1, max = 600), extend("default" = 60))]
+    pub(crate) heartbeat_period_seconds: Option<i32>,
+    /// Taints keep placements away that do not tolerate them.
+    #[schemars(length(max = 100))]
+    pub(crate) taints: Vec<Taint>,
+    /// How the cluster is checked before it leaves.
+    pub(crate) delete_options: Option<DeleteOptions>,
+}
+
+/// Who the agent of the cluster is on the hub.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+#[schemars(extend("required" = ["kind", "name"]))]
+pub(crate) struct Subject {
+    /// User, Group or ServiceAccount.
+    pub(crate) kind: String,
+    /// The API group of the kind; empty for ServiceAccount.
+    pub(crate) api_group: Option<String>,
+    /// The name.
+    pub(crate) name: String,
+    /// The namespace of a ServiceAccount.
+    pub(crate) namespace: Option<String>,
+}
+
+/// A taint of a cluster.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize, JsonSchema)]
+#[serde(default)]
+#[schemars(extend("required" = ["effect", "key"]))]
+pub(crate) struct Taint {
+    /// The key of the taint.
+    pub(crate) key: String,
+    /// The value of the taint, mostly empty.
+    pub(crate) value: String,
+    /// What the taint does to placements that do not tolerate it: NoSchedule.
+    #[schemars(extend("enum" = ["NoSchedule"]))]
+    pub(crate) effect: String,
+}
+
+/// How the cluster is checked before it leaves.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub(crate) struct DeleteOptions {
+    /// Strict refuses to let a cluster go that still exports something, Skip does not look.
+    #[schemars(extend("enum" = ["Strict", "Skip"], "default" = "Strict"))]
+    pub(crate) validation_mode: String,
+}
+
+/// What is known about the cluster.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub(crate) struct MemberClusterStatus {
+    /// The state of the cluster as a whole.
+    #[schemars(extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["type"]))]
+    pub(crate) conditions: Vec<Condition>,
+    /// What the property provider of the cluster says, by property name.
+    pub(crate) properties: BTreeMap<String, PropertyValue>,
+    /// The namespaces of the cluster, each with the placement that made it.
+    pub(crate) namespaces: BTreeMap<String, String>,
+    /// The resources of the cluster.
+    pub(crate) resource_usage: ResourceUsage,
+    /// What each agent reports.
+    pub(crate) agent_status: Vec<AgentStatus>,
+}
+
+/// The value of a property.
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct PropertyValue {
+    /// The value, a quantity.
+    pub(crate) value: String,
+    /// When the value was observed.
+    pub(crate) observation_time: Option<Time>,
+}
+
+/// The resources of the cluster, by resource name.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub(crate) struct ResourceUsage {
+    /// All there is.
+    pub(crate) capacity: BTreeMap<String, QuantityText>,
+    /// What workload may use.
+    pub(crate) allocatable: BTreeMap<String, QuantityText>,
+    /// What is left of it.
+    pub(crate) available: BTreeMap<String, QuantityText>,
+    /// When the resources were observed.
+    pub(crate) observation_time: Option<Time>,
+}
+
+/// What one agent reports.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+#[schemars(extend("required" = ["type"]))]
+pub(crate) struct AgentStatus {
+    /// Which agent: MemberAgent, MultiClusterServiceAgent or ServiceExportImportAgent.
+    pub(crate) r#type: String,
+    /// Whether the agent has joined and is healthy.
+    #[schemars(extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["type"]))]
+    pub(crate) conditions: Vec<Condition>,
+    /// When the agent last reported.
+    pub(crate) last_received_heartbeat: Option<Time>,
+}
+
+impl MemberClusterStatus {
+    /// What the member agent reports.
+    pub(crate) fn member_agent(&self) -> Option<&AgentStatus> {
+        self.agent_status.iter().find(|agent| agent.r#type == MEMBER_AGENT)
+    }
+}
+
+/// Serves MemberCluster.
+pub(super) struct MemberClusterKind;
+
+static INFO: KindInfo = KindInfo {
+    group: CLUSTER_GROUP,
+    versions: VERSIONS,
+    storage_version: STORED,
+    kind: "MemberCluster",
+    plural: "memberclusters",
+    singular: "membercluster",
+    short_names: &["cluster"],
+    categories: &["fleet", "fleet-cluster"],
+    scope: Scope::Cluster,
+    verbs: ALL_VERBS,
+    status: true,
+    unconditional_update: false,
+    strategic: false,
+};
+
+const COLUMNS: &[Column] = &[
+    Column::NAME,
+    Column::text("Joined", "Whether the cluster has joined the fleet"),
+    Column::AGE,
+    Column {
+        name: "Member-Agent-Last-Seen",
+        r#type: "date",
+        format: "",
+        description: "When the member agent last reported",
+        priority: 0,
+    },
+    Column::text("Node-Count", "How many nodes the cluster has"),
+    Column::text("Available-CPU", "The CPU that is left"),
+    Column::text("Available-Memory", "The memory that is left"),
+    Column::text("Allocatable-CPU", "The CPU that workload may use").wide(),
+    Column::text("Allocatable-Memory", "The memory that workload may use").wide(),
+];
+
+impl Kind for MemberClusterKind {
+    fn info(&self) -> &KindInfo {
+        &INFO
+    }
+
+    fn schema(&self, _version: &str) -> &Schema {
+        static SCHEMA: LazyLock<Schema> = LazyLock::new(Schema::of::<MemberCluster>);
+        &SCHEMA
+    }
+
+    fn validate(&self, write: &Write<'_>, new: &Value) -> Vec<FieldError> {
+        let part = |name: &str| new.get(name).unwrap_or(&Value::Null);
+        match write.operation {
+            Operation::Subresource(_) => member_cluster_rules::status_errors(part("status")),
+            Operation::Create | Operation::Update => {
+                let mut errors = member_cluster_rules::spec_errors(part("spec"));
+                errors.extend(member_cluster_rules::status_errors(part("status")));
+                errors
+            }
+        }
+    }
+
+    fn validate_name(&self, name: &str) -> Result<(), String> {
+        short_subdomain(name, "bindings carry it as a label value")
+    }
+
+    fn columns(&self) -> &[Column] {
+        COLUMNS
+    }
+
+    fn row(&self, object: &Object) -> Vec<Cell> {
+        let view: MemberCluster = object.view().unwrap_or_default();
+        let status = &view.status;
+        let joined = condition(&status.conditions, "Joined").map(|joined| joined.status.as_str());
+        let seen = status.member_agent().and_then(|agent| agent.last_received_heartbeat);
+        let nodes = status.properties.get(NODE_COUNT_PROPERTY).map(|count| count.value.as_str());
+        let usage = &status.resource_usage;
+        vec![
+            object.meta().name.as_str().into(),
+            joined.unwrap_or_default().into(),
+            Cell::Age(object.meta().creation_timestamp),
+            Cell::Age(seen.map(|Time(instant)| instant)),
+            nodes.unwrap_or_default().into(),
+            amount(&usage.available, "cpu"),
+            amount(&usage.available, "memory"),
+            amount(&usage.allocatable, "cpu"),
+            amount(&usage.allocatable, "memory"),
+        ]
+    }
+}
+
+fn amount(resources: &BTreeMap<String, QuantityText>, name: &str) -> Cell {
+    match resources.get(name) {
+        Some(QuantityText::Text(text)) => text.as_str().into(),
+        Some(QuantityText::Number(number)) => number.to_string().into(),
+        None => "".into(),
+    }
+}
+
+/// An RFC 1123 subdomain short enough for what `because` says.
+pub(super) fn short_subdomain(name: &str, because: &str) -> Result<(), String> {
+    meta::name::dns_subdomain(name)?;
+    if name.len() > LONGEST_NAME {
+        return Err(format!("must be no more than {LONGEST_NAME} characters: {because}"));
+    }
+    Ok(())
+}

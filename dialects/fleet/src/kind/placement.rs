@@ -1,0 +1,170 @@
+//! ClusterResourcePlacement: asks for clusters to place resources on (facts sections 1 and 2).
+
+use std::sync::LazyLock;
+
+use meta::kind::{ALL_VERBS, Operation, Write};
+use meta::schema::types::{Condition, condition};
+use meta::selector::LabelSelector;
+use meta::{Cell, Column, FieldError, Kind, KindInfo, Object, Schema, Scope};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::member_cluster::short_subdomain;
+use super::placement_rules;
+use super::policy::PlacementPolicy;
+use crate::names::{PLACEMENT_GROUP, PLACEMENT_SCHEDULED, STORED, VERSIONS};
+
+/// Asks for clusters to place cluster-scoped resources and namespaces on.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(default)]
+#[schemars(extend("required" = ["spec"]))]
+pub(crate) struct ClusterResourcePlacement {
+    /// What is placed, and on which clusters.
+    pub(crate) spec: PlacementSpec,
+    /// What came of it.
+    pub(crate) status: PlacementStatus,
+}
+
+/// What is placed, and on which clusters.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+#[schemars(extend("required" = ["resourceSelectors"]))]
+pub(crate) struct PlacementSpec {
+    /// Which resources are placed. Scheduling does not depend on them.
+    #[schemars(length(min = 1, max = 100))]
+    pub(crate) resource_selectors: Vec<ResourceSelector>,
+    /// Which clusters are chosen; every eligible one when it is left out.
+    pub(crate) policy: Option<PlacementPolicy>,
+    /// How changes reach the chosen clusters. Kept for the rollout, not for scheduling.
+    #[schemars(with = "Option<Anything>")]
+    pub(crate) strategy: Option<Value>,
+    /// How many old snapshots are kept.
+    #[schemars(range(min = 1, max = 1000), extend("default" = 10))]
+    pub(crate) revision_history_limit: Option<i32>,
+    /// Who sees the status.
+    #[schemars(extend("enum" = ["ClusterScopeOnly", "NamespaceAccessible"], "default" = "ClusterScopeOnly"))]
+    pub(crate) status_reporting_scope: Option<String>,
+}
+
+/// An object of any fields.
+#[derive(JsonSchema)]
+#[schemars(extend("type" = "object", "x-kubernetes-preserve-unknown-fields" = true))]
+struct Anything {}
+
+/// Which resources are placed.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+#[schemars(extend("required" = ["group", "kind", "version"]))]
+pub(crate) struct ResourceSelector {
+    /// The API group; empty for the core group.
+    pub(crate) group: String,
+    /// The version.
+    pub(crate) version: String,
+    /// The kind.
+    pub(crate) kind: String,
+    /// The name of the one resource that is meant.
+    pub(crate) name: String,
+    /// A selector over the labels of the resources that are meant. Not together with name.
+    pub(crate) label_selector: Option<LabelSelector>,
+    /// Whether a selected namespace brings what is in it.
+    #[schemars(extend("enum" = ["NamespaceOnly", "NamespaceWithResources"], "default" = "NamespaceWithResources"))]
+    pub(crate) selection_scope: Option<String>,
+}
+
+/// What came of it.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub(crate) struct PlacementStatus {
+    /// The progress of the placement, one entry per step.
+    #[schemars(extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["type"]))]
+    pub(crate) conditions: Vec<Condition>,
+    /// The number of the resource snapshot the status is about.
+    pub(crate) observed_resource_index: Option<String>,
+}
+
+/// Serves ClusterResourcePlacement.
+pub(super) struct PlacementKind;
+
+static INFO: KindInfo = KindInfo {
+    group: PLACEMENT_GROUP,
+    versions: VERSIONS,
+    storage_version: STORED,
+    kind: "ClusterResourcePlacement",
+    plural: "clusterresourceplacements",
+    singular: "clusterresourceplacement",
+    short_names: &["crp"],
+    categories: &["fleet", "fleet-placement"],
+    scope: Scope::Cluster,
+    verbs: ALL_VERBS,
+    status: true,
+    unconditional_update: false,
+    strategic: false,
+};
+
+/// The conditions shown, each with its column, and whether only with `-o wide`.
+const SHOWN: [&str; 3] = [
+    PLACEMENT_SCHEDULED,
+    "ClusterResourcePlacementWorkSynchronized",
+    "ClusterResourcePlacementAvailable",
+];
+
+const COLUMNS: &[Column] = &[
+    Column::NAME,
+    Column::text("Gen", "The generation of the placement").integer(),
+    Column::text("Type", "How clusters are chosen").wide(),
+    Column::text("Scheduled", "Whether every wanted cluster was found"),
+    Column::text("Scheduled-Gen", "The generation that was scheduled").integer(),
+    Column::text("Work-Synchronized", "Whether the work reached the member namespaces").wide(),
+    Column::text("Work-Synchronized-Gen", "The generation whose work was synchronized").integer().wide(),
+    Column::text("Available", "Whether the resources are available"),
+    Column::text("Available-Gen", "The generation that is available").integer(),
+    Column::AGE,
+];
+
+impl Kind for PlacementKind {
+    fn info(&self) -> &KindInfo {
+        &INFO
+    }
+
+    fn schema(&self, _version: &str) -> &Schema {
+        static SCHEMA: LazyLock<Schema> = LazyLock::new(Schema::of::<ClusterResourcePlacement>);
+        &SCHEMA
+    }
+
+    fn validate(&self, write: &Write<'_>, new: &Value) -> Vec<FieldError> {
+        match write.operation {
+            Operation::Subresource(_) => Vec::new(),
+            Operation::Create | Operation::Update => placement_rules::errors(write.old, new),
+        }
+    }
+
+    fn validate_name(&self, name: &str) -> Result<(), String> {
+        short_subdomain(name, "snapshots and bindings carry it as a label value")
+    }
+
+    fn columns(&self) -> &[Column] {
+        COLUMNS
+    }
+
+    fn row(&self, object: &Object) -> Vec<Cell> {
+        let view: ClusterResourcePlacement = object.view().unwrap_or_default();
+        let policy = view.spec.policy.as_ref().map(|policy| policy.placement_type.as_str());
+        let mut row: Vec<Cell> = vec![
+            object.meta().name.as_str().into(),
+            object.meta().generation.into(),
+            policy.unwrap_or_default().into(),
+        ];
+        for name in SHOWN {
+            let found = condition(&view.status.conditions, name);
+            row.push(found.map_or("", |found| found.status.as_str()).into());
+            row.push(
+                found
+                    .and_then(|found| found.observed_generation)
+                    .map_or(Cell::Value(Value::Null), Cell::from),
+            );
+        }
+        row.push(Cell::Age(object.meta().creation_timestamp));
+        row
+    }
+}

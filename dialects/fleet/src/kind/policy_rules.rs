@@ -1,0 +1,255 @@
+//! What a placement policy must satisfy beyond its schema: every error at once, each at its field (facts section 2).
+
+use std::collections::BTreeMap;
+
+use meta::FieldError;
+use meta::quantity::Quantity;
+use meta::selector::{Selector, validate_label_key, validate_label_value};
+
+use super::policy::{ClusterAffinity, ClusterSelectorTerm, PlacementPolicy, PlacementType, Toleration};
+use crate::names::{LONGEST_NAME, RESOURCE_PROPERTY_PREFIX};
+
+/// Every violation in `policy`, which stands at `path`.
+pub(super) fn errors(policy: &PlacementPolicy, path: &str) -> Vec<FieldError> {
+    let mut errors = Vec::new();
+    match policy.placement_type {
+        PlacementType::PickAll => {
+            only_for(policy, path, &["affinity", "tolerations"], &mut errors);
+        }
+        PlacementType::PickN => {
+            only_for(
+                policy,
+                path,
+                &["numberOfClusters", "affinity", "topologySpreadConstraints", "tolerations"],
+                &mut errors,
+            );
+            if policy.number_of_clusters.is_none() {
+                let detail = "must be specified when placementType is PickN";
+                errors.push(FieldError::required(format!("{path}.numberOfClusters"), detail));
+            }
+        }
+        PlacementType::PickFixed => {
+            only_for(policy, path, &["clusterNames"], &mut errors);
+            cluster_names(&policy.cluster_names, path, &mut errors);
+        }
+    }
+    if let Some(affinity) = policy.affinity.as_ref().and_then(|affinity| affinity.cluster_affinity.as_ref()) {
+        let path = format!("{path}.affinity.clusterAffinity");
+        cluster_affinity(policy.placement_type, affinity, &path, &mut errors);
+    }
+    for (index, constraint) in policy.topology_spread_constraints.iter().enumerate() {
+        if let Err(problem) = validate_label_key(&constraint.topology_key) {
+            let path = format!("{path}.topologySpreadConstraints[{index}].topologyKey");
+            errors.push(FieldError::invalid(path, constraint.topology_key.as_str(), problem));
+        }
+    }
+    tolerations(&policy.tolerations, path, &mut errors);
+    errors
+}
+
+/// Refuses the fields that are set and not among `allowed`.
+fn only_for(policy: &PlacementPolicy, path: &str, allowed: &[&str], errors: &mut Vec<FieldError>) {
+    let set = [
+        ("clusterNames", !policy.cluster_names.is_empty()),
+        ("numberOfClusters", policy.number_of_clusters.is_some()),
+        ("affinity", policy.affinity.is_some()),
+        ("topologySpreadConstraints", !policy.topology_spread_constraints.is_empty()),
+        ("tolerations", !policy.tolerations.is_empty()),
+    ];
+    for (name, _) in set.iter().filter(|(name, set)| *set && !allowed.contains(name)) {
+        let detail = format!("may not be specified when placementType is {}", policy.placement_type.as_str());
+        errors.push(FieldError::forbidden(format!("{path}.{name}"), detail));
+    }
+}
+
+fn cluster_names(names: &[String], path: &str, errors: &mut Vec<FieldError>) {
+    for (index, name) in names.iter().enumerate() {
+        let path = format!("{path}.clusterNames[{index}]");
+        if let Err(problem) = meta::name::dns_subdomain(name) {
+            errors.push(FieldError::invalid(path.as_str(), name.as_str(), problem));
+        }
+        if name.len() > LONGEST_NAME {
+            errors.push(FieldError::too_long(path.as_str(), LONGEST_NAME));
+        }
+        if names[..index].contains(name) {
+            errors.push(FieldError::duplicate(path, name.as_str()));
+        }
+    }
+}
+
+fn cluster_affinity(
+    placement_type: PlacementType,
+    affinity: &ClusterAffinity,
+    path: &str,
+    errors: &mut Vec<FieldError>,
+) {
+    let terms = affinity.required.iter().flat_map(|required| &required.cluster_selector_terms);
+    for (index, term) in terms.enumerate() {
+        let path =
+            format!("{path}.requiredDuringSchedulingIgnoredDuringExecution.clusterSelectorTerms[{index}]");
+        labels(term, &path, errors);
+        if let Some(selector) = &term.property_selector {
+            properties(selector, &format!("{path}.propertySelector.matchExpressions"), errors);
+        }
+        if term.property_sorter.is_some() {
+            let detail = "may only be specified in preferredDuringSchedulingIgnoredDuringExecution";
+            errors.push(FieldError::forbidden(format!("{path}.propertySorter"), detail));
+        }
+    }
+    let path = format!("{path}.preferredDuringSchedulingIgnoredDuringExecution");
+    if placement_type == PlacementType::PickAll && !affinity.preferred.is_empty() {
+        let detail = "may not be specified when placementType is PickAll";
+        errors.push(FieldError::forbidden(path.as_str(), detail));
+    }
+    for (index, preferred) in affinity.preferred.iter().enumerate() {
+        let path = format!("{path}[{index}].preference");
+        labels(&preferred.preference, &path, errors);
+        if preferred.preference.property_selector.is_some() {
+            let detail = "may only be specified in requiredDuringSchedulingIgnoredDuringExecution";
+            errors.push(FieldError::forbidden(format!("{path}.propertySelector"), detail));
+        }
+        if let Some(sorter) = &preferred.preference.property_sorter {
+            property_name(&sorter.name, &format!("{path}.propertySorter.name"), errors);
+        }
+    }
+}
+
+fn labels(term: &ClusterSelectorTerm, path: &str, errors: &mut Vec<FieldError>) {
+    if let Some(selector) = &term.label_selector {
+        let compiled = Selector::compile(selector, &format!("{path}.labelSelector"));
+        errors.extend(compiled.err().unwrap_or_default());
+    }
+}
+
+fn property_name(name: &str, path: &str, errors: &mut Vec<FieldError>) {
+    if let Err(problem) = validate_label_key(name) {
+        errors.push(FieldError::invalid(path, name, problem));
+    } else if name.starts_with(RESOURCE_PROPERTY_PREFIX) && resource_property(name).is_none() {
+        let detail = format!(
+            "must be {RESOURCE_PROPERTY_PREFIX} with total-, allocatable- or available- and the name of a resource"
+        );
+        errors.push(FieldError::invalid(path, name, detail));
+    }
+}
+
+/// The kind of usage (`total`, `allocatable`, `available`) and the resource that a property name stands for.
+fn resource_property(name: &str) -> Option<(&str, &str)> {
+    let (usage, resource) = name.strip_prefix(RESOURCE_PROPERTY_PREFIX)?.split_once('-')?;
+    let known = matches!(usage, "total" | "allocatable" | "available") && !resource.is_empty();
+    known.then_some((usage, resource))
+}
+
+/// The bounds that the requirements on one property leave.
+#[derive(Default)]
+struct Bounds {
+    equal: Option<Quantity>,
+    unequal: Vec<Quantity>,
+    /// The lower bound and whether it is allowed itself.
+    low: Option<(Quantity, bool)>,
+    high: Option<(Quantity, bool)>,
+}
+
+impl Bounds {
+    /// Takes in one more requirement.
+    fn add(&mut self, operator: &str, value: Quantity) -> Result<(), String> {
+        let tighter = |known: Option<(Quantity, bool)>, new: (Quantity, bool), lower: bool| match known {
+            Some((known, open)) if known == new.0 => (known, open && new.1),
+            Some(known) if (known.0 > new.0) == lower => known,
+            _ => new,
+        };
+        match operator {
+            "Eq" => match self.equal {
+                Some(known) if known != value => {
+                    return Err(format!("no value is equal to both {known} and {value}"));
+                }
+                _ => self.equal = Some(value),
+            },
+            "Ne" => self.unequal.push(value),
+            "Gt" => self.low = Some(tighter(self.low, (value, false), true)),
+            "Ge" => self.low = Some(tighter(self.low, (value, true), true)),
+            "Lt" => self.high = Some(tighter(self.high, (value, false), false)),
+            "Le" => self.high = Some(tighter(self.high, (value, true), false)),
+            _ => {}
+        }
+        self.contradiction().map_or(Ok(()), Err)
+    }
+
+    /// Why no value is left, if none is.
+    fn contradiction(&self) -> Option<String> {
+        if let Some(equal) = self.equal {
+            let below = self.low.is_some_and(|(low, open)| equal < low || (equal == low && !open));
+            let above = self.high.is_some_and(|(high, open)| equal > high || (equal == high && !open));
+            if below || above {
+                return Some(format!("{equal} is outside the other bounds on this property"));
+            }
+            if self.unequal.contains(&equal) {
+                return Some(format!("no value is both equal and unequal to {equal}"));
+            }
+        }
+        let ((low, low_open), (high, high_open)) = (self.low?, self.high?);
+        let nothing = low > high || (low == high && !(low_open && high_open && !self.unequal.contains(&low)));
+        nothing.then(|| format!("no value is between {low} and {high} as the bounds on this property ask"))
+    }
+}
+
+fn properties(selector: &super::policy::PropertySelector, path: &str, errors: &mut Vec<FieldError>) {
+    let mut known: BTreeMap<&str, Bounds> = BTreeMap::new();
+    for (index, requirement) in selector.match_expressions.iter().enumerate() {
+        let path = format!("{path}[{index}]");
+        property_name(&requirement.name, &format!("{path}.name"), errors);
+        let [value] = requirement.values.as_slice() else {
+            let detail = "must be exactly one quantity";
+            errors.push(FieldError::invalid(format!("{path}.values"), requirement.values.clone(), detail));
+            continue;
+        };
+        match Quantity::parse(value) {
+            Err(problem) => {
+                errors.push(FieldError::invalid(format!("{path}.values[0]"), value.as_str(), problem));
+            }
+            Ok(quantity) => {
+                let bounds = known.entry(&requirement.name).or_default();
+                if let Err(problem) = bounds.add(&requirement.operator, quantity) {
+                    errors.push(FieldError::invalid(path, value.as_str(), problem));
+                }
+            }
+        }
+    }
+}
+
+fn tolerations(tolerations: &[Toleration], path: &str, errors: &mut Vec<FieldError>) {
+    for (index, toleration) in tolerations.iter().enumerate() {
+        let path = format!("{path}.tolerations[{index}]");
+        toleration_shape(toleration, &path, errors);
+        if tolerations[..index].contains(toleration) {
+            errors.push(FieldError::duplicate(path, shown(toleration)));
+        }
+    }
+}
+
+fn toleration_shape(toleration: &Toleration, path: &str, errors: &mut Vec<FieldError>) {
+    let exists = toleration.operator == "Exists";
+    if toleration.key.is_empty() {
+        if !exists {
+            let detail = "must be Exists when key is empty, which means every taint";
+            errors.push(FieldError::invalid(
+                format!("{path}.operator"),
+                toleration.operator.as_str(),
+                detail,
+            ));
+        }
+    } else if let Err(problem) = validate_label_key(&toleration.key) {
+        errors.push(FieldError::invalid(format!("{path}.key"), toleration.key.as_str(), problem));
+    }
+    let value = toleration.value.as_str();
+    if exists && !value.is_empty() {
+        let detail = "must be empty when operator is Exists";
+        errors.push(FieldError::invalid(format!("{path}.value"), value, detail));
+    } else if let Err(problem) = validate_label_value(value) {
+        errors.push(FieldError::invalid(format!("{path}.value"), value, problem));
+    }
+}
+
+/// A toleration as an error shows it.
+pub(super) fn shown(toleration: &Toleration) -> serde_json::Value {
+    serde_json::to_value(toleration).unwrap_or_default()
+}

@@ -1,0 +1,110 @@
+//! ClusterSchedulingPolicySnapshot: one policy of a placement as it was, and what scheduling by it came to (facts
+//! sections 2 and 9).
+
+use std::sync::LazyLock;
+
+use meta::kind::{ALL_VERBS, Write, name_and_age};
+use meta::schema::types::Condition;
+use meta::{Cell, Column, FieldError, Kind, KindInfo, Object, Schema, Scope};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::binding::ClusterDecision;
+use super::policy::PlacementPolicy;
+use super::policy_rules;
+use crate::names::{PLACEMENT_GROUP, STORED, VERSIONS};
+
+/// One policy of a placement as it was, and what scheduling by it came to.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(default)]
+#[schemars(extend("required" = ["spec"]))]
+pub(crate) struct PolicySnapshot {
+    /// The policy.
+    pub(crate) spec: PolicySnapshotSpec,
+    /// What scheduling came to.
+    pub(crate) status: PolicySnapshotStatus,
+}
+
+/// The policy.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+#[schemars(extend("required" = ["policyHash"]))]
+pub(crate) struct PolicySnapshotSpec {
+    /// The policy of the placement; absent where the placement has none.
+    pub(crate) policy: Option<PlacementPolicy>,
+    /// The hash of the policy without the number of clusters.
+    #[schemars(extend("format" = "byte"))]
+    pub(crate) policy_hash: String,
+}
+
+/// What scheduling came to.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+#[schemars(extend("required" = ["observedCRPGeneration"]))]
+pub(crate) struct PolicySnapshotStatus {
+    /// The generation of the placement that was scheduled.
+    #[serde(rename = "observedCRPGeneration")]
+    pub(crate) observed_generation: Option<i64>,
+    /// Whether every wanted cluster was found.
+    #[schemars(extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["type"]))]
+    pub(crate) conditions: Vec<Condition>,
+    /// The decisions, selected clusters first.
+    #[serde(rename = "targetClusters")]
+    #[schemars(length(max = 1000))]
+    pub(crate) target_clusters: Vec<ClusterDecision>,
+}
+
+/// Serves ClusterSchedulingPolicySnapshot.
+pub(super) struct SnapshotKind;
+
+static INFO: KindInfo = KindInfo {
+    group: PLACEMENT_GROUP,
+    versions: VERSIONS,
+    storage_version: STORED,
+    kind: "ClusterSchedulingPolicySnapshot",
+    plural: "clusterschedulingpolicysnapshots",
+    singular: "clusterschedulingpolicysnapshot",
+    short_names: &["csps"],
+    categories: &["fleet", "fleet-placement"],
+    scope: Scope::Cluster,
+    verbs: ALL_VERBS,
+    status: true,
+    unconditional_update: false,
+    strategic: false,
+};
+
+const COLUMNS: &[Column] = &[
+    Column::NAME,
+    Column::text("Gen", "The generation of the snapshot").integer(),
+    Column::AGE,
+];
+
+impl Kind for SnapshotKind {
+    fn info(&self) -> &KindInfo {
+        &INFO
+    }
+
+    fn schema(&self, _version: &str) -> &Schema {
+        static SCHEMA: LazyLock<Schema> = LazyLock::new(Schema::of::<PolicySnapshot>);
+        &SCHEMA
+    }
+
+    fn validate(&self, _write: &Write<'_>, new: &Value) -> Vec<FieldError> {
+        let policy = new.pointer("/spec/policy").filter(|policy| !policy.is_null());
+        policy
+            .and_then(|policy| PlacementPolicy::deserialize(policy).ok())
+            .map(|policy| policy_rules::errors(&policy, "spec.policy"))
+            .unwrap_or_default()
+    }
+
+    fn columns(&self) -> &[Column] {
+        COLUMNS
+    }
+
+    fn row(&self, object: &Object) -> Vec<Cell> {
+        let mut row = name_and_age(object);
+        row.insert(1, object.meta().generation.into());
+        row
+    }
+}

@@ -1,0 +1,1 @@
+//! The kinds: schemas, rules, columns.

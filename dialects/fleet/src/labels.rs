@@ -1,0 +1,225 @@
+//! The labels of all clusters, by key: who has it and with which value, so that a selector is judged for the whole
+//! fleet in one pass per requirement, and the domains of a topology are small integers.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+use meta::selector::{Operator, Requirement, Selector};
+use scheduling::Ix;
+
+use crate::bits::Bits;
+
+/// Every key with its values.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Labels(imbl::HashMap<Arc<str>, Arc<Label>>);
+
+/// One key: the distinct values, and which candidate has which.
+#[derive(Clone, Debug, Default)]
+struct Label {
+    values: Vec<Arc<str>>,
+    ids: HashMap<Arc<str>, u32>,
+    /// Candidate and value id, by candidate.
+    entries: Vec<(Ix, u32)>,
+}
+
+/// The domain of a cluster that is in none.
+pub(crate) const NO_DOMAIN: u32 = u32::MAX;
+
+/// The values of one key as domains of a topology.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Domains {
+    /// The domain of each candidate, or [`NO_DOMAIN`].
+    pub(crate) of: Vec<u32>,
+    /// How many domains some cluster is in; they are numbered from 0.
+    pub(crate) count: usize,
+}
+
+impl Labels {
+    /// The labels of a whole fleet, given in candidate order.
+    pub(crate) fn build<'a>(rows: impl Iterator<Item = &'a BTreeMap<String, String>>) -> Self {
+        let mut keys: HashMap<&str, Label> = HashMap::new();
+        for (candidate, row) in (0..).zip(rows) {
+            for (key, value) in row {
+                let label = keys.entry(key.as_str()).or_default();
+                let id = label.id(value);
+                label.entries.push((candidate, id));
+            }
+        }
+        Self(keys.into_iter().map(|(key, label)| (key.into(), Arc::new(label))).collect())
+    }
+
+    /// Takes in that the labels of `candidate` changed from `old` to `new`.
+    pub(crate) fn change(
+        &mut self,
+        candidate: Ix,
+        old: &BTreeMap<String, String>,
+        new: &BTreeMap<String, String>,
+    ) {
+        for key in old.keys().filter(|key| !new.contains_key(*key)) {
+            self.edit(key, |label| label.remove(candidate));
+        }
+        for (key, value) in new.iter().filter(|(key, value)| old.get(*key) != Some(*value)) {
+            self.edit(key, |label| label.put(candidate, value));
+        }
+    }
+
+    fn edit(&mut self, key: &str, edit: impl FnOnce(&mut Label)) {
+        if !self.0.contains_key(key) {
+            self.0.insert(key.into(), Arc::default());
+        }
+        if let Some(label) = self.0.get_mut(key) {
+            edit(Arc::make_mut(label));
+            if label.entries.is_empty() {
+                self.0.remove(key);
+            }
+        }
+    }
+
+    /// The candidates of `count` that `selector` matches.
+    pub(crate) fn select(&self, selector: &Selector, count: Ix) -> Bits {
+        let mut matching = Bits::all(count);
+        for requirement in &selector.requirements {
+            let label = self.0.get(requirement.key.as_str());
+            if matches!(requirement.operator, Operator::NotIn | Operator::DoesNotExist) {
+                if let Some(label) = label {
+                    label.each_hit(requirement, |candidate| matching.set(candidate, false));
+                }
+            } else {
+                let mut hits = Bits::none(count);
+                if let Some(label) = label {
+                    label.each_hit(requirement, |candidate| hits.set(candidate, true));
+                }
+                matching.intersect(&hits);
+            }
+        }
+        matching
+    }
+
+    /// The values of `key` as domains over all of `count` candidates.
+    pub(crate) fn domains(&self, key: &str, count: Ix) -> Domains {
+        let mut of = vec![NO_DOMAIN; count as usize];
+        let Some(label) = self.0.get(key) else {
+            return Domains { of, count: 0 };
+        };
+        // Values that nobody has any more must not count as empty domains.
+        let mut numbers = vec![NO_DOMAIN; label.values.len()];
+        let mut used = 0;
+        for &(candidate, id) in &label.entries {
+            let number = &mut numbers[id as usize];
+            if *number == NO_DOMAIN {
+                *number = used;
+                used += 1;
+            }
+            of[candidate as usize] = *number;
+        }
+        Domains {
+            of,
+            count: used as usize,
+        }
+    }
+}
+
+impl Label {
+    fn id(&mut self, value: &str) -> u32 {
+        if let Some(&id) = self.ids.get(value) {
+            return id;
+        }
+        let id = u32::try_from(self.values.len()).expect("a fleet has fewer than 2^32 values");
+        let value: Arc<str> = value.into();
+        self.values.push(Arc::clone(&value));
+        self.ids.insert(value, id);
+        id
+    }
+
+    fn put(&mut self, candidate: Ix, value: &str) {
+        let id = self.id(value);
+        match self.entries.binary_search_by_key(&candidate, |&(known, _)| known) {
+            Ok(place) => self.entries[place].1 = id,
+            Err(place) => self.entries.insert(place, (candidate, id)),
+        }
+        self.compact();
+    }
+
+    fn remove(&mut self, candidate: Ix) {
+        if let Ok(place) = self.entries.binary_search_by_key(&candidate, |&(known, _)| known) {
+            self.entries.remove(place);
+        }
+    }
+
+    /// Drops values nobody has any more, once they outnumber the entries: a label may change forever.
+    fn compact(&mut self) {
+        if self.values.len() <= 2 * self.entries.len() + 64 {
+            return;
+        }
+        let known = std::mem::take(self);
+        for (candidate, id) in known.entries {
+            let id = self.id(&known.values[id as usize]);
+            self.entries.push((candidate, id));
+        }
+    }
+
+    /// Calls `each` for every candidate whose value the positive form of `requirement` names.
+    fn each_hit(&self, requirement: &Requirement, mut each: impl FnMut(Ix)) {
+        let fits: Vec<bool> = match requirement.operator {
+            Operator::Exists | Operator::DoesNotExist => {
+                self.entries.iter().for_each(|&(candidate, _)| each(candidate));
+                return;
+            }
+            Operator::In | Operator::NotIn => {
+                let mut fits = vec![false; self.values.len()];
+                let wanted = requirement.values.iter();
+                for &id in wanted.filter_map(|value| self.ids.get(value.as_str())) {
+                    fits[id as usize] = true;
+                }
+                fits
+            }
+            Operator::GreaterThan | Operator::LessThan => {
+                let values = self.values.iter();
+                values.map(|value| requirement.matches(Some(value))).collect()
+            }
+        };
+        let hits = self.entries.iter().filter(|&&(_, id)| fits[id as usize]);
+        hits.for_each(|&(candidate, _)| each(candidate));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(pairs: &[(&str, &str)]) -> BTreeMap<String, String> {
+        let pairs = pairs.iter();
+        pairs.map(|&(key, value)| (key.to_owned(), value.to_owned())).collect()
+    }
+
+    #[test]
+    fn selectors_judge_the_whole_fleet() {
+        let rows = [row(&[("env", "prod"), ("gpu", "yes")]), row(&[("env", "dev")]), row(&[])];
+        let mut labels = Labels::build(rows.iter());
+        let check = |labels: &Labels, rows: &[BTreeMap<String, String>]| {
+            for text in ["env=prod", "env in (prod,dev)", "env!=prod", "gpu", "!gpu", "", "env=prod,!gpu", "n>3"] {
+                let selector = Selector::parse(text).unwrap();
+                let selected: Vec<Ix> = labels.select(&selector, 3).iter().collect();
+                let expected: Vec<Ix> =
+                    (0..3).filter(|&candidate| selector.matches(&rows[candidate as usize])).collect();
+                assert_eq!(selected, expected, "{text}");
+            }
+        };
+        check(&labels, &rows);
+        let changed = [rows[0].clone(), row(&[("gpu", "no"), ("n", "5")]), row(&[("env", "prod")])];
+        labels.change(1, &rows[1], &changed[1]);
+        labels.change(2, &rows[2], &changed[2]);
+        check(&labels, &changed);
+    }
+
+    #[test]
+    fn a_value_that_nobody_has_any_more_is_no_domain() {
+        let rows = [row(&[("zone", "a")]), row(&[("zone", "b")]), row(&[])];
+        let mut labels = Labels::build(rows.iter());
+        assert_eq!(labels.domains("zone", 3).of, [0, 1, NO_DOMAIN]);
+        labels.change(0, &rows[0], &row(&[("zone", "b")]));
+        let domains = labels.domains("zone", 3);
+        assert_eq!((domains.of, domains.count), (vec![0, 0, NO_DOMAIN], 1));
+        assert_eq!(labels.domains("region", 3).count, 0);
+    }
+}

@@ -1,0 +1,67 @@
+//! The names of the system: groups, resources, labels, annotations, finalizers, condition types (facts sections 1 and 3).
+
+use meta::GroupResource;
+
+/// The dialect's name.
+pub(crate) const DIALECT: &str = "fleet";
+/// The group of MemberCluster.
+pub(crate) const CLUSTER_GROUP: &str = "cluster.kubernetes-fleet.io";
+/// The group of everything else.
+pub(crate) const PLACEMENT_GROUP: &str = "placement.kubernetes-fleet.io";
+/// The versions of both groups, the preferred one first; they differ in `apiVersion` only.
+pub(crate) const VERSIONS: &[&str] = &["v1", "v1beta1"];
+/// The version objects are stored in.
+pub(crate) const STORED: &str = "v1beta1";
+/// The `apiVersion` of the objects this dialect writes.
+pub(crate) const PLACEMENT_API_VERSION: &str = "placement.kubernetes-fleet.io/v1beta1";
+
+/// `memberclusters`.
+pub(crate) const CLUSTERS: GroupResource = GroupResource::new(CLUSTER_GROUP, "memberclusters");
+/// `clusterresourceplacements`.
+pub(crate) const PLACEMENTS: GroupResource = GroupResource::new(PLACEMENT_GROUP, "clusterresourceplacements");
+/// `clusterschedulingpolicysnapshots`.
+pub(crate) const SNAPSHOTS: GroupResource =
+    GroupResource::new(PLACEMENT_GROUP, "clusterschedulingpolicysnapshots");
+/// `clusterresourcebindings`.
+pub(crate) const BINDINGS: GroupResource = GroupResource::new(PLACEMENT_GROUP, "clusterresourcebindings");
+
+/// Names the placement a snapshot or binding belongs to.
+pub(crate) const PARENT_LABEL: &str = "kubernetes-fleet.io/parent-CRP";
+/// `true` on the one snapshot that counts.
+pub(crate) const LATEST_LABEL: &str = "kubernetes-fleet.io/is-latest-snapshot";
+/// The number of a snapshot, from 0.
+pub(crate) const INDEX_LABEL: &str = "kubernetes-fleet.io/policy-index";
+/// The generation of the placement a snapshot was last brought up to.
+pub(crate) const GENERATION_ANNOTATION: &str = "kubernetes-fleet.io/CRP-generation";
+/// How many clusters a PickN placement wants now.
+pub(crate) const NUMBER_ANNOTATION: &str = "kubernetes-fleet.io/number-of-clusters";
+/// The state of a binding before it went Unscheduled.
+pub(crate) const PREVIOUS_STATE_ANNOTATION: &str = "kubernetes-fleet.io/previous-binding-state";
+/// The scheduler's finalizer on placements.
+pub(crate) const PLACEMENT_FINALIZER: &str = "kubernetes-fleet.io/scheduler-cleanup";
+/// The scheduler's finalizer on bindings.
+pub(crate) const BINDING_FINALIZER: &str = "kubernetes-fleet.io/scheduler-crb-cleanup";
+
+/// The prefix of properties that are read from `status.resourceUsage`.
+pub(crate) const RESOURCE_PROPERTY_PREFIX: &str = "resources.kubernetes-fleet.io/";
+/// The property that counts nodes.
+pub(crate) const NODE_COUNT_PROPERTY: &str = "kubernetes-fleet.io/node-count";
+
+/// The condition of a policy snapshot.
+pub(crate) const SCHEDULED: &str = "Scheduled";
+/// The condition of a placement that mirrors it.
+pub(crate) const PLACEMENT_SCHEDULED: &str = "ClusterResourcePlacementScheduled";
+/// The reason of a True condition.
+pub(crate) const FULFILLED: &str = "SchedulingPolicyFulfilled";
+/// The reason of a False condition.
+pub(crate) const UNFULFILLED: &str = "SchedulingPolicyUnfulfilled";
+/// The type of the agent whose word counts.
+pub(crate) const MEMBER_AGENT: &str = "MemberAgent";
+
+/// Decisions a snapshot's status lists at most (facts section 9).
+pub(crate) const DECISIONS_LISTED: usize = 1_000;
+/// Unselected clusters a snapshot's status lists at most.
+pub(crate) const UNSELECTED_LISTED: usize = 20;
+
+/// The longest name of a placement and of a cluster, in bytes.
+pub(crate) const LONGEST_NAME: usize = 63;

@@ -1,0 +1,85 @@
+//! The scores: preferred terms, and how candidates compare (facts section 6, "Ranking").
+
+use std::cmp::Reverse;
+
+use scheduling::{Ix, Scorer};
+
+use crate::fleet::Fleet;
+use crate::policy::{Preferred, Sorter};
+
+/// The affinity score of every cluster: the sum over the preferred terms.
+pub(crate) fn affinity(preferred: &[Preferred], fleet: &Fleet) -> Vec<i32> {
+    let mut sums = vec![0_i32; fleet.count() as usize];
+    for term in preferred {
+        let matching = fleet.labels.select(&term.labels, fleet.count());
+        let Some(sorter) = &term.sorter else {
+            for (candidate, sum) in (0..).zip(&mut sums).filter(|(candidate, _)| matching.has(*candidate)) {
+                debug_assert!(candidate < fleet.count());
+                *sum = sum.saturating_add(term.weight);
+            }
+            continue;
+        };
+        for (candidate, share) in shares(sorter, term.weight, fleet) {
+            if matching.has(candidate) {
+                let sum = &mut sums[candidate as usize];
+                *sum = sum.saturating_add(share);
+            }
+        }
+    }
+    sums
+}
+
+/// What each cluster with the property gets of `weight`. The range is that of all clusters, whether they may be chosen
+/// or not.
+fn shares(sorter: &Sorter, weight: i32, fleet: &Fleet) -> Vec<(Ix, i32)> {
+    let values = || fleet.property(&sorter.name).into_iter().flatten();
+    let range = values().map(|(_, &value)| value).min().zip(values().map(|(_, &value)| value).max());
+    let Some((least, most)) = range.filter(|(least, most)| least < most) else {
+        return Vec::new();
+    };
+    let (least, most) = (least.as_f64(), most.as_f64());
+    let share = |value: f64| {
+        let ratio = (value - least) / (most - least);
+        let part = if sorter.descending { ratio } else { 1.0 - ratio };
+        round(part * f64::from(weight))
+    };
+    values().map(|(&candidate, value)| (candidate, share(value.as_f64()))).collect()
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "a share is between -100 and 100")]
+fn round(share: f64) -> i32 {
+    share.round() as i32
+}
+
+/// What decides between two candidates; the greater is the better.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Standing {
+    /// How much the cluster evens out the topology.
+    pub(crate) topology: i32,
+    /// The preferred terms.
+    pub(crate) affinity: i32,
+    /// Whether the placement was there by its policy before.
+    pub(crate) sticky: bool,
+    /// The last tie: of equal candidates the later name wins, and candidates are numbered in name order.
+    pub(crate) candidate: Ix,
+}
+
+/// Sorts best first.
+pub(crate) fn best_first(standings: &mut [Standing]) {
+    standings.sort_unstable_by_key(|standing| Reverse(*standing));
+}
+
+/// A scorer whose values are known.
+pub(crate) struct Known<'a>(pub(crate) &'a [Option<i32>]);
+
+impl Scorer<Fleet> for Known<'_> {
+    fn weight(&self) -> i64 {
+        1
+    }
+
+    fn score(&self, _fleet: &Fleet, feasible: &[Ix], values: &mut [Option<i64>]) {
+        for (value, &candidate) in values.iter_mut().zip(feasible) {
+            *value = self.0[candidate as usize].map(i64::from);
+        }
+    }
+}

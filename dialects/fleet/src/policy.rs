@@ -1,0 +1,345 @@
+//! A placement policy compiled: selectors parsed, quantities read, names collected. Done once when a placement is read.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use meta::FieldError;
+use meta::quantity::Quantity;
+use meta::selector::Selector;
+
+use crate::kind::{ClusterSelectorTerm, PlacementPolicy, PlacementType, PropertyRequirement, Taint, Toleration};
+
+/// How many clusters are wanted, and which.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Mode {
+    /// Every one that fits.
+    All,
+    /// The best ones, so many.
+    Number(usize),
+    /// These.
+    Fixed(Vec<Arc<str>>),
+}
+
+/// A compiled policy.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Policy {
+    /// How many clusters are wanted, and which.
+    pub(crate) mode: Mode,
+    /// One of these must match, unless there is none.
+    pub(crate) required: Vec<Term>,
+    /// What a cluster had better be like.
+    pub(crate) preferred: Vec<Preferred>,
+    /// The tolerated taints.
+    pub(crate) tolerations: Vec<Toleration>,
+    /// The topology spread constraints.
+    pub(crate) spread: Vec<Constraint>,
+    /// The properties that decide anything.
+    properties: BTreeSet<String>,
+}
+
+/// A required term.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Term {
+    /// What the labels must be.
+    pub(crate) labels: Selector,
+    /// What the properties must be.
+    pub(crate) properties: Vec<Test>,
+}
+
+/// A requirement on one property.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Test {
+    /// The property.
+    pub(crate) name: String,
+    /// How it compares.
+    pub(crate) operator: Operator,
+    /// To what.
+    pub(crate) value: Quantity,
+    /// The same as it was written.
+    pub(crate) text: String,
+}
+
+/// How a property compares.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Operator {
+    /// Greater.
+    Gt,
+    /// Greater or equal.
+    Ge,
+    /// Equal.
+    Eq,
+    /// Not equal.
+    Ne,
+    /// Less.
+    Lt,
+    /// Less or equal.
+    Le,
+}
+
+impl Operator {
+    fn named(name: &str) -> Option<Self> {
+        Some(match name {
+            "Gt" => Self::Gt,
+            "Ge" => Self::Ge,
+            "Eq" => Self::Eq,
+            "Ne" => Self::Ne,
+            "Lt" => Self::Lt,
+            "Le" => Self::Le,
+            _ => return None,
+        })
+    }
+
+    /// The token.
+    pub(crate) const fn as_str(self) -> &'static str {
+        match self {
+            Self::Gt => "Gt",
+            Self::Ge => "Ge",
+            Self::Eq => "Eq",
+            Self::Ne => "Ne",
+            Self::Lt => "Lt",
+            Self::Le => "Le",
+        }
+    }
+}
+
+impl Test {
+    /// Whether the property's value passes; a property that is not there does not.
+    pub(crate) fn passes(&self, value: Option<Quantity>) -> bool {
+        value.is_some_and(|value| match self.operator {
+            Operator::Gt => value > self.value,
+            Operator::Ge => value >= self.value,
+            Operator::Eq => value == self.value,
+            Operator::Ne => value != self.value,
+            Operator::Lt => value < self.value,
+            Operator::Le => value <= self.value,
+        })
+    }
+}
+
+/// A preferred term.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Preferred {
+    /// What a match is worth.
+    pub(crate) weight: i32,
+    /// What the labels must be.
+    pub(crate) labels: Selector,
+    /// The property that scales the weight.
+    pub(crate) sorter: Option<Sorter>,
+}
+
+/// A property that scales a weight.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Sorter {
+    /// The property.
+    pub(crate) name: String,
+    /// Whether the largest value gets the whole weight, not the smallest.
+    pub(crate) descending: bool,
+}
+
+/// A topology spread constraint.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Constraint {
+    /// The label.
+    pub(crate) key: String,
+    /// How far the fullest domain may be ahead of the emptiest.
+    pub(crate) max_skew: i64,
+    /// Whether a violation refuses the cluster.
+    pub(crate) hard: bool,
+}
+
+impl Policy {
+    /// Compiles `policy`; none picks every eligible cluster.
+    ///
+    /// # Errors
+    /// What the validation of the kind would refuse, joined: an object that got past it.
+    pub(crate) fn compile(policy: Option<&PlacementPolicy>) -> Result<Self, String> {
+        let none = PlacementPolicy::default();
+        let policy = policy.unwrap_or(&none);
+        let affinity = policy.affinity.as_ref().and_then(|affinity| affinity.cluster_affinity.as_ref());
+        let mut errors = Vec::new();
+        let mode = match policy.placement_type {
+            PlacementType::PickAll => Mode::All,
+            PlacementType::PickN => Mode::Number(number(policy, &mut errors)),
+            PlacementType::PickFixed => {
+                let mut seen = BTreeSet::new();
+                let names = policy.cluster_names.iter().filter(|name| seen.insert(*name));
+                Mode::Fixed(names.map(|name| name.as_str().into()).collect())
+            }
+        };
+        let path = "spec.policy.affinity.clusterAffinity";
+        let terms = affinity
+            .and_then(|affinity| affinity.required.as_ref())
+            .map(|required| required.cluster_selector_terms.as_slice())
+            .unwrap_or_default();
+        let required = terms.iter().enumerate().map(|(index, term)| {
+            let list = "requiredDuringSchedulingIgnoredDuringExecution.clusterSelectorTerms";
+            let path = format!("{path}.{list}[{index}]");
+            Term {
+                labels: labels(term, &path, &mut errors),
+                properties: tests(term, &path, &mut errors),
+            }
+        });
+        let required: Vec<Term> = required.collect();
+        let preferred = affinity.map(|affinity| affinity.preferred.as_slice()).unwrap_or_default();
+        let preferred = preferred.iter().enumerate().map(|(index, preferred)| {
+            let path = format!("{path}.preferredDuringSchedulingIgnoredDuringExecution[{index}].preference");
+            Preferred {
+                weight: preferred.weight,
+                labels: labels(&preferred.preference, &path, &mut errors),
+                sorter: preferred.preference.property_sorter.as_ref().map(|sorter| Sorter {
+                    name: sorter.name.clone(),
+                    descending: sorter.sort_order == "Descending",
+                }),
+            }
+        });
+        let preferred: Vec<Preferred> = preferred.filter(|preferred| preferred.weight != 0).collect();
+        let spread = policy.topology_spread_constraints.iter().map(|constraint| Constraint {
+            key: constraint.topology_key.clone(),
+            max_skew: constraint.max_skew.unwrap_or(1).into(),
+            hard: constraint.when_unsatisfiable != "ScheduleAnyway",
+        });
+        if !errors.is_empty() {
+            return Err(meta::field::aggregate(&errors));
+        }
+        Ok(Self {
+            mode,
+            spread: spread.collect(),
+            tolerations: policy.tolerations.clone(),
+            properties: names(&required, &preferred),
+            required,
+            preferred,
+        })
+    }
+
+    /// Whether a decision depends on any of these properties.
+    pub(crate) fn uses_property<'a>(&self, mut changed: impl Iterator<Item = &'a str>) -> bool {
+        !self.properties.is_empty() && changed.any(|name| self.properties.contains(name))
+    }
+}
+
+fn number(policy: &PlacementPolicy, errors: &mut Vec<FieldError>) -> usize {
+    const PATH: &str = "spec.policy.numberOfClusters";
+    match policy.number_of_clusters {
+        None => {
+            errors.push(FieldError::required(PATH, "must be specified when placementType is PickN"));
+            0
+        }
+        Some(number) => usize::try_from(number).unwrap_or_else(|_| {
+            errors.push(FieldError::invalid(PATH, number, "must be greater than or equal to 0"));
+            0
+        }),
+    }
+}
+
+fn labels(term: &ClusterSelectorTerm, path: &str, errors: &mut Vec<FieldError>) -> Selector {
+    let Some(selector) = &term.label_selector else {
+        return Selector::default();
+    };
+    Selector::compile(selector, &format!("{path}.labelSelector")).unwrap_or_else(|problems| {
+        errors.extend(problems);
+        Selector::default()
+    })
+}
+
+fn tests(term: &ClusterSelectorTerm, path: &str, errors: &mut Vec<FieldError>) -> Vec<Test> {
+    let requirements = term.property_selector.as_ref().map(|selector| selector.match_expressions.as_slice());
+    let requirements = requirements.unwrap_or_default().iter().enumerate();
+    let mut list = Vec::new();
+    for (index, requirement) in requirements {
+        match test(requirement) {
+            Ok(test) => list.push(test),
+            Err(problem) => {
+                let path = format!("{path}.propertySelector.matchExpressions[{index}]");
+                errors.push(FieldError::invalid(path, requirement.values.clone(), problem));
+            }
+        }
+    }
+    list
+}
+
+fn test(requirement: &PropertyRequirement) -> Result<Test, String> {
+    let [text] = requirement.values.as_slice() else {
+        return Err("must have exactly one value".to_owned());
+    };
+    Ok(Test {
+        name: requirement.name.clone(),
+        operator: Operator::named(&requirement.operator)
+            .ok_or_else(|| format!("\"{}\" is no operator", requirement.operator))?,
+        value: Quantity::parse(text)?,
+        text: text.clone(),
+    })
+}
+
+fn names(required: &[Term], preferred: &[Preferred]) -> BTreeSet<String> {
+    let tests = required.iter().flat_map(|term| &term.properties).map(|test| &test.name);
+    let sorters = preferred.iter().filter_map(|preferred| preferred.sorter.as_ref()).map(|sorter| &sorter.name);
+    tests.chain(sorters).cloned().collect()
+}
+
+/// The first of `taints` that no toleration covers (facts section 6).
+pub(crate) fn untolerated(taints: &[Taint], tolerations: &[Toleration]) -> Option<usize> {
+    taints.iter().position(|taint| !tolerations.iter().any(|toleration| tolerates(toleration, taint)))
+}
+
+fn tolerates(toleration: &Toleration, taint: &Taint) -> bool {
+    let effect = toleration.effect.is_empty() || toleration.effect == taint.effect;
+    let matches = match toleration.operator.as_str() {
+        "Exists" => toleration.key.is_empty() || toleration.key == taint.key,
+        "" | "Equal" => toleration.key == taint.key && toleration.value == taint.value,
+        _ => false,
+    };
+    effect && matches
+}
+
+#[cfg(test)]
+mod tests {
+    use serde::Deserialize;
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn taints_are_tolerated_as_the_facts_say() {
+        let taint = Taint {
+            key: "gpu".to_owned(),
+            value: "yes".to_owned(),
+            effect: "NoSchedule".to_owned(),
+        };
+        for (toleration, passes) in [
+            (json!({"key": "gpu", "operator": "Equal", "value": "yes"}), true),
+            (json!({"key": "gpu", "value": "yes", "effect": "NoSchedule"}), true),
+            (json!({"key": "gpu", "operator": "Equal", "value": "no"}), false),
+            (json!({"key": "gpu", "operator": "Exists"}), true),
+            (json!({"operator": "Exists"}), true),
+            (json!({"operator": "Exists", "effect": "NoExecute"}), false),
+            (json!({"key": "tpu", "operator": "Exists"}), false),
+            (json!({"key": "gpu", "operator": "Near", "value": "yes"}), false),
+        ] {
+            let list = [Toleration::deserialize(&toleration).unwrap()];
+            assert_eq!(untolerated(std::slice::from_ref(&taint), &list).is_none(), passes, "{toleration}");
+        }
+        assert_eq!(untolerated(std::slice::from_ref(&taint), &[]), Some(0));
+        assert_eq!(untolerated(&[], &[]), None);
+    }
+
+    #[test]
+    fn properties_compare_as_exact_quantities() {
+        let test = |operator: &str, value: &str| {
+            let requirement = json!({"name": "p", "operator": operator, "values": ["1"]});
+            test(&PropertyRequirement::deserialize(requirement).unwrap())
+                .unwrap()
+                .passes(Some(Quantity::parse(value).unwrap()))
+        };
+        let expected = [
+            ("Gt", [false, false, true]),
+            ("Ge", [false, true, true]),
+            ("Eq", [false, true, false]),
+            ("Ne", [true, false, true]),
+            ("Lt", [true, false, false]),
+            ("Le", [true, true, false]),
+        ];
+        for (operator, results) in expected {
+            assert_eq!(["999m", "1000m", "1.000000001"].map(|value| test(operator, value)), results, "{operator}");
+        }
+    }
+}

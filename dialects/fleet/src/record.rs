@@ -1,0 +1,203 @@
+//! Placements, snapshots and bindings, each read once when it changes.
+
+use std::sync::Arc;
+
+use meta::schema::types::Condition;
+use meta::{Key, Object};
+
+use crate::kind::{
+    self, BindingSpec, ClusterDecision, ClusterResourceBinding, ClusterResourcePlacement, PlacementPolicy,
+    PolicySnapshot, PolicySnapshotStatus, State,
+};
+use crate::names::{
+    GENERATION_ANNOTATION, INDEX_LABEL, LATEST_LABEL, NUMBER_ANNOTATION, PARENT_LABEL,
+    PREVIOUS_STATE_ANNOTATION,
+};
+use crate::policy::Policy;
+
+/// A ClusterResourcePlacement.
+#[derive(Debug)]
+pub(crate) struct PlacementRecord {
+    /// The object.
+    pub(crate) object: Arc<Object>,
+    /// The policy as it stands.
+    pub(crate) raw: Option<PlacementPolicy>,
+    /// The policy compiled, or why it cannot be.
+    pub(crate) policy: Arc<Result<Policy, String>>,
+    /// How many snapshots are kept.
+    pub(crate) history: usize,
+    /// The conditions of its status.
+    pub(crate) conditions: Vec<Condition>,
+}
+
+impl PlacementRecord {
+    /// Reads a placement and compiles its policy, unless it is that of the reading before.
+    ///
+    /// # Errors
+    /// Why it cannot be read.
+    pub(crate) fn read(key: &Key, object: &Arc<Object>, old: Option<&Self>) -> Result<Self, String> {
+        let view: ClusterResourcePlacement = kind::view(key, object)?;
+        let raw = view.spec.policy;
+        let known = old.filter(|old| old.raw == raw).map(|old| Arc::clone(&old.policy));
+        let history = view.spec.revision_history_limit.unwrap_or(10);
+        Ok(Self {
+            object: Arc::clone(object),
+            policy: known.unwrap_or_else(|| Arc::new(Policy::compile(raw.as_ref()))),
+            raw,
+            history: usize::try_from(history).unwrap_or(0).max(1),
+            conditions: view.status.conditions,
+        })
+    }
+
+    /// Whether the placement is being deleted.
+    pub(crate) fn deleting(&self) -> bool {
+        self.object.meta().deletion_timestamp.is_some()
+    }
+
+    /// Whether a decision could tell this reading from `other`, resources and what the scheduler writes left aside
+    /// (seed: resource-only changes do not trigger scheduling).
+    pub(crate) fn decides_like(&self, other: &Self) -> bool {
+        self.raw == other.raw && self.deleting() == other.deleting() && self.policy.is_ok() == other.policy.is_ok()
+    }
+
+    /// The annotations a current snapshot must have, with their values; `None` takes one away.
+    pub(crate) fn snapshot_annotations(&self) -> [(&'static str, Option<String>); 2] {
+        let number = self.raw.as_ref().and_then(|policy| policy.number_of_clusters);
+        [
+            (GENERATION_ANNOTATION, Some(self.object.meta().generation.to_string())),
+            (NUMBER_ANNOTATION, number.map(|number| number.to_string())),
+        ]
+    }
+}
+
+/// A ClusterSchedulingPolicySnapshot.
+#[derive(Debug)]
+pub(crate) struct SnapshotRecord {
+    /// The object.
+    pub(crate) object: Arc<Object>,
+    /// The name.
+    pub(crate) name: Arc<str>,
+    /// The number, from 0.
+    pub(crate) index: u64,
+    /// Whether it says that it is the one that counts.
+    pub(crate) latest: bool,
+    /// The policy, without the number of clusters.
+    pub(crate) policy: Option<PlacementPolicy>,
+    /// The status.
+    pub(crate) status: PolicySnapshotStatus,
+}
+
+impl SnapshotRecord {
+    /// Reads a snapshot; gives the placement it belongs to beside it.
+    ///
+    /// # Errors
+    /// Why it cannot be read.
+    pub(crate) fn read(key: &Key, object: &Arc<Object>) -> Result<(Arc<str>, Self), String> {
+        let view: PolicySnapshot = kind::view(key, object)?;
+        let labels = &object.meta().labels;
+        let parent = parent(key, object)?;
+        let suffix = key.name.strip_prefix(&*parent).and_then(|rest| rest.strip_prefix('-'));
+        let index = labels.get(INDEX_LABEL).map(String::as_str).or(suffix).unwrap_or_default();
+        let index = index.parse().map_err(|_| {
+            format!("{key} is left out: its label {INDEX_LABEL} (\"{index}\") must be a number")
+        })?;
+        let record = Self {
+            object: Arc::clone(object),
+            name: Arc::clone(&key.name),
+            index,
+            latest: labels.get(LATEST_LABEL).is_some_and(|latest| latest == "true"),
+            policy: view.spec.policy.as_ref().map(PlacementPolicy::without_number),
+            status: view.status,
+        };
+        Ok((parent, record))
+    }
+
+    /// Whether the policy is that of `placement`, the number of clusters left aside.
+    pub(crate) fn has_policy_of(&self, placement: &PlacementRecord) -> bool {
+        let wanted = placement.raw.as_ref();
+        match (&self.policy, wanted) {
+            (Some(own), Some(wanted)) => *own == wanted.without_number(),
+            (own, wanted) => own.is_none() && wanted.is_none(),
+        }
+    }
+
+    /// Whether label or annotations must be brought up to `placement`, whose policy this snapshot has.
+    pub(crate) fn lags(&self, placement: &PlacementRecord) -> bool {
+        let annotations = &self.object.meta().annotations;
+        let right = |(name, value): &(&str, Option<String>)| annotations.get(*name) == value.as_ref();
+        !self.latest || !placement.snapshot_annotations().iter().all(right)
+    }
+
+    /// Whether the snapshot is being deleted.
+    pub(crate) fn deleting(&self) -> bool {
+        self.object.meta().deletion_timestamp.is_some()
+    }
+}
+
+/// A ClusterResourceBinding.
+#[derive(Debug)]
+pub(crate) struct BindingRecord {
+    /// The object.
+    pub(crate) object: Arc<Object>,
+    /// The cluster.
+    pub(crate) cluster: Arc<str>,
+    /// Where it stands.
+    pub(crate) state: State,
+    /// The policy snapshot by which the cluster was selected.
+    pub(crate) snapshot: String,
+    /// The decision as it was recorded.
+    pub(crate) decision: ClusterDecision,
+}
+
+impl BindingRecord {
+    /// Reads a binding; gives the placement it belongs to beside it.
+    ///
+    /// # Errors
+    /// Why it cannot be read.
+    pub(crate) fn read(key: &Key, object: &Arc<Object>) -> Result<(Arc<str>, Self), String> {
+        let ClusterResourceBinding { spec, .. } = kind::view(key, object)?;
+        let BindingSpec {
+            state,
+            scheduling_policy_snapshot_name: snapshot,
+            target_cluster,
+            cluster_decision: decision,
+            ..
+        } = spec;
+        if target_cluster.is_empty() {
+            return Err(format!("{key} is left out: spec.targetCluster must name a cluster"));
+        }
+        let record = Self {
+            object: Arc::clone(object),
+            cluster: target_cluster.into(),
+            state,
+            snapshot,
+            decision,
+        };
+        Ok((parent(key, object)?, record))
+    }
+
+    /// Whether the binding is being deleted.
+    pub(crate) fn deleting(&self) -> bool {
+        self.object.meta().deletion_timestamp.is_some()
+    }
+
+    /// Whether resources are meant to be on the cluster.
+    pub(crate) fn live(&self) -> bool {
+        !self.deleting() && self.state != State::Unscheduled
+    }
+
+    /// The state to come back to from Unscheduled. Without a word on it the rollout starts over.
+    pub(crate) fn previous(&self) -> State {
+        match self.object.meta().annotations.get(PREVIOUS_STATE_ANNOTATION).map(String::as_str) {
+            Some("Bound") => State::Bound,
+            _ => State::Scheduled,
+        }
+    }
+}
+
+fn parent(key: &Key, object: &Object) -> Result<Arc<str>, String> {
+    let label = object.meta().labels.get(PARENT_LABEL).filter(|parent| !parent.is_empty());
+    label
+        .map(|parent| parent.as_str().into())
+        .ok_or_else(|| format!("{key} is left out: its label {PARENT_LABEL} must name the placement it belongs to"))
+}

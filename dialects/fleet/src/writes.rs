@@ -1,0 +1,337 @@
+//! The objects a decision writes, in an order of which every prefix is a valid state (DESIGN.md section 3).
+//!
+//! First the snapshots: an old one stops counting before the new one is made. Then bindings, new and returning ones before
+//! those that go. Last what was found: the status of the snapshot, then the condition of the placement. Objects are
+//! edited as they are stored, so that fields nobody here knows survive.
+
+mod edit;
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use dialect_contract::{Decision, Write, WriteVerb};
+use meta::schema::types::{Condition, Time, condition};
+use meta::{GroupResource, Key, Object, Timestamp};
+use serde_json::{Map, Value, json};
+
+use crate::decide::Detail;
+use crate::decide::plan::{CurrentSnapshot, Plan, SnapshotPlan, Step};
+use crate::decide::status::Satisfied;
+use crate::hash;
+use crate::inventory::Hub;
+use crate::kind::{ClusterDecision, State};
+use crate::names::{
+    BINDING_FINALIZER, BINDINGS, INDEX_LABEL, LATEST_LABEL, PARENT_LABEL, PLACEMENT_API_VERSION,
+    PLACEMENT_FINALIZER, PLACEMENT_SCHEDULED, PREVIOUS_STATE_ANNOTATION, SCHEDULED, SNAPSHOTS,
+};
+use crate::record::{BindingRecord, PlacementRecord, SnapshotRecord};
+use edit::{child, drop_finalizer, set, without_revision};
+
+/// The condition of a decision as the status of the snapshot will list it.
+pub(crate) fn conditions(decision: &Decision) -> Vec<Value> {
+    let detail = decision.detail::<Detail>();
+    let parts = detail.and_then(|detail| Some((detail.satisfied.as_ref()?, detail.plan.as_ref()?)));
+    let Some((satisfied, plan)) = parts else {
+        return Vec::new();
+    };
+    let (known, generation) = observed(&plan.snapshot);
+    vec![Value::Object(fields(SCHEDULED, satisfied, known, generation, decision.now))]
+}
+
+/// The stored conditions of the snapshot that counts, and its generation.
+fn observed(plan: &SnapshotPlan) -> (&[Condition], i64) {
+    match &plan.current {
+        CurrentSnapshot::Known(snapshot, _) => {
+            (&snapshot.status.conditions, snapshot.object.meta().generation)
+        }
+        CurrentSnapshot::New(..) => (&[], 1),
+    }
+}
+
+/// The fields of a condition; its time moves only with its status.
+fn fields(
+    r#type: &str,
+    satisfied: &Satisfied,
+    known: &[Condition],
+    generation: i64,
+    now: Timestamp,
+) -> Map<String, Value> {
+    let same = condition(known, r#type).filter(|known| known.status == satisfied.status());
+    let time = same.and_then(|known| known.last_transition_time).unwrap_or(Time(now));
+    let mut fields = Map::new();
+    let texts = [
+        ("type", r#type),
+        ("status", satisfied.status()),
+        ("reason", satisfied.reason()),
+        ("message", satisfied.message.as_str()),
+    ];
+    for (name, text) in texts {
+        fields.insert(name.to_owned(), text.into());
+    }
+    fields.insert("lastTransitionTime".to_owned(), meta::time::rfc3339(time.0).into());
+    fields.insert("observedGeneration".to_owned(), generation.into());
+    fields
+}
+
+/// Sets one condition in `status.conditions` on top of the entry of its type.
+fn put_condition(object: &mut Value, fields: Map<String, Value>) {
+    let slot = child(object, "status").entry("conditions").or_insert_with(|| json!([]));
+    let mut list = slot.as_array().cloned().unwrap_or_default();
+    match list.iter_mut().find(|entry| entry["type"] == fields["type"]).and_then(Value::as_object_mut) {
+        Some(entry) => entry.extend(fields),
+        None => list.push(Value::Object(fields)),
+    }
+    *slot = Value::Array(list);
+}
+
+/// Everything `decision` writes, in order.
+pub(crate) fn writes(hub: &Hub, decision: &Decision) -> Vec<Write> {
+    let parts = decision.detail::<Detail>().zip(hub.placements.get(&decision.demand));
+    let Some((detail, record)) = parts else {
+        return Vec::new();
+    };
+    let mut writer = Writer {
+        hub,
+        record,
+        placement: &decision.demand,
+        now: decision.now,
+        names: BTreeSet::new(),
+        list: Vec::new(),
+    };
+    if let Some(bindings) = &detail.released {
+        writer.release(bindings);
+    } else if let (Some(plan), Some(satisfied)) = (&detail.plan, &detail.satisfied) {
+        writer.plan(plan, satisfied);
+    }
+    writer.list
+}
+
+struct Writer<'a> {
+    hub: &'a Hub,
+    record: &'a PlacementRecord,
+    placement: &'a Key,
+    now: Timestamp,
+    /// The names given to new bindings.
+    names: BTreeSet<String>,
+    list: Vec<Write>,
+}
+
+impl Writer<'_> {
+    fn push(
+        &mut self,
+        verb: WriteVerb,
+        resource: GroupResource,
+        subresource: &'static str,
+        object: Value,
+        stored: Option<&Arc<Object>>,
+    ) {
+        let name = object["metadata"]["name"].as_str().unwrap_or_default();
+        self.list.push(Write {
+            verb,
+            key: Key::new(resource, "", name),
+            subresource,
+            object,
+            base: stored.map(|stored| stored.revision()),
+        });
+    }
+
+    fn update(&mut self, resource: GroupResource, object: Value, stored: &Arc<Object>) {
+        self.push(WriteVerb::Update, resource, "", object, Some(stored));
+    }
+
+    /// A placement that is being deleted: its bindings go, then the scheduler's hold on it.
+    fn release(&mut self, bindings: &[Arc<BindingRecord>]) {
+        for binding in bindings {
+            let mut object = without_revision(&binding.object);
+            let held = drop_finalizer(&mut object, BINDING_FINALIZER);
+            if held {
+                self.update(BINDINGS, object.clone(), &binding.object);
+            }
+            if !binding.deleting() {
+                let base = (!held).then_some(&binding.object);
+                self.push(WriteVerb::Delete, BINDINGS, "", object, base);
+            }
+        }
+        let mut object = without_revision(&self.record.object);
+        if drop_finalizer(&mut object, PLACEMENT_FINALIZER) {
+            self.update(self.placement.resource, object, &self.record.object);
+        }
+    }
+
+    fn plan(&mut self, plan: &Plan, satisfied: &Satisfied) {
+        let mut snapshot = self.snapshots(&plan.snapshot);
+        let name = snapshot.object["metadata"]["name"].as_str().unwrap_or_default().to_owned();
+        for step in &plan.steps {
+            self.step(step, &name);
+        }
+        if let Some(listed) = &plan.status {
+            let (known, generation) = observed(&plan.snapshot);
+            let fields = fields(SCHEDULED, satisfied, known, generation, self.now);
+            put_condition(&mut snapshot.object, fields);
+            let status = child(&mut snapshot.object, "status");
+            status.insert("observedCRPGeneration".to_owned(), self.record.object.meta().generation.into());
+            status.insert("targetClusters".to_owned(), listed.iter().map(decision).collect());
+            self.push(WriteVerb::Update, SNAPSHOTS, "status", snapshot.object, snapshot.stored.as_ref());
+        }
+        if plan.placement_status {
+            let mut object = without_revision(&self.record.object);
+            let generation = self.record.object.meta().generation;
+            let known = &self.record.conditions;
+            put_condition(&mut object, fields(PLACEMENT_SCHEDULED, satisfied, known, generation, self.now));
+            let stored = Some(&self.record.object);
+            self.push(WriteVerb::Update, self.placement.resource, "status", object, stored);
+        }
+    }
+
+    /// Writes the snapshots; gives the one that counts as it is then.
+    fn snapshots(&mut self, plan: &SnapshotPlan) -> Written {
+        for old in &plan.demote {
+            self.update(SNAPSHOTS, demoted(old), &old.object);
+        }
+        for old in &plan.drop {
+            let demoted_before = plan.demote.iter().any(|other| other.name == old.name);
+            let object = if demoted_before { demoted(old) } else { without_revision(&old.object) };
+            let base = (!demoted_before).then_some(&old.object);
+            self.push(WriteVerb::Delete, SNAPSHOTS, "", object, base);
+        }
+        match &plan.current {
+            CurrentSnapshot::Known(record, lags) => {
+                let mut object = without_revision(&record.object);
+                if !lags {
+                    return Written {
+                        object,
+                        stored: Some(Arc::clone(&record.object)),
+                    };
+                }
+                set(&mut object, "labels", LATEST_LABEL, Some("true"));
+                self.annotate(&mut object);
+                self.update(SNAPSHOTS, object.clone(), &record.object);
+                Written { object, stored: None }
+            }
+            CurrentSnapshot::New(name, index) => {
+                let object = self.new_snapshot(name, *index);
+                self.push(WriteVerb::Create, SNAPSHOTS, "", object.clone(), None);
+                Written { object, stored: None }
+            }
+        }
+    }
+
+    fn annotate(&self, object: &mut Value) {
+        for (name, value) in self.record.snapshot_annotations() {
+            set(object, "annotations", name, value.as_deref());
+        }
+    }
+
+    fn new_snapshot(&self, name: &str, index: u64) -> Value {
+        let mut spec = json!({"policyHash": hash::policy(self.record.raw.as_ref())});
+        let stored = self.record.object.value();
+        if let Some(policy) = stored.pointer("/spec/policy").filter(|policy| !policy.is_null()) {
+            spec["policy"] = policy.clone();
+        }
+        let mut object = json!({
+            "apiVersion": PLACEMENT_API_VERSION,
+            "kind": "ClusterSchedulingPolicySnapshot",
+            // A server counts from 1 as well; the status is written with this generation.
+            "metadata": {"name": name, "generation": 1, "labels": {
+                PARENT_LABEL: &*self.placement.name, LATEST_LABEL: "true", INDEX_LABEL: index.to_string(),
+            }},
+            "spec": spec,
+        });
+        self.annotate(&mut object);
+        self.own(&mut object, true);
+        object
+    }
+
+    /// Makes the placement the owner, so that nothing is left when it goes.
+    fn own(&self, object: &mut Value, controller: bool) {
+        let uid = self.record.object.meta().uid.as_str();
+        // Without a uid (a file that `simulate` reads) there is nothing an owner reference could name.
+        if !uid.is_empty() {
+            object["metadata"]["ownerReferences"] = json!([{
+                "apiVersion": PLACEMENT_API_VERSION, "kind": "ClusterResourcePlacement",
+                "name": &*self.placement.name, "uid": uid, "controller": controller, "blockOwnerDeletion": controller,
+            }]);
+        }
+    }
+
+    fn step(&mut self, step: &Step, snapshot: &str) {
+        match step {
+            Step::Release(binding) => {
+                let mut object = without_revision(&binding.object);
+                drop_finalizer(&mut object, BINDING_FINALIZER);
+                self.update(BINDINGS, object, &binding.object);
+            }
+            Step::Create(cluster, decided) => {
+                let object = self.new_binding(cluster, decided, snapshot);
+                self.push(WriteVerb::Create, BINDINGS, "", object, None);
+            }
+            Step::Repoint(binding, decided) => {
+                let mut object = without_revision(&binding.object);
+                point(&mut object, decided, snapshot);
+                self.update(BINDINGS, object, &binding.object);
+            }
+            Step::Restore(binding, state, decided) => {
+                let mut object = without_revision(&binding.object);
+                point(&mut object, decided, snapshot);
+                child(&mut object, "spec").insert("state".to_owned(), state.as_str().into());
+                set(&mut object, "annotations", PREVIOUS_STATE_ANNOTATION, None);
+                self.update(BINDINGS, object, &binding.object);
+            }
+            Step::Unschedule(binding) => {
+                let mut object = without_revision(&binding.object);
+                child(&mut object, "spec").insert("state".to_owned(), State::Unscheduled.as_str().into());
+                let previous = Some(binding.state.as_str());
+                set(&mut object, "annotations", PREVIOUS_STATE_ANNOTATION, previous);
+                self.update(BINDINGS, object, &binding.object);
+            }
+        }
+    }
+
+    fn new_binding(&mut self, cluster: &str, decided: &ClusterDecision, snapshot: &str) -> Value {
+        let placement = &*self.placement.name;
+        let name = hash::binding_name(placement, &self.record.object.meta().uid, cluster, |name| {
+            self.names.contains(name) || self.hub.taken(&Key::new(BINDINGS, "", name))
+        });
+        self.names.insert(name.clone());
+        let mut object = json!({
+            "apiVersion": PLACEMENT_API_VERSION,
+            "kind": "ClusterResourceBinding",
+            "metadata": {"name": name, "labels": {PARENT_LABEL: placement}},
+            "spec": {
+                "clusterDecision": decision(decided),
+                "resourceSnapshotName": "",
+                "schedulingPolicySnapshotName": snapshot,
+                "state": State::Scheduled.as_str(),
+                "targetCluster": cluster,
+            },
+        });
+        self.own(&mut object, false);
+        object
+    }
+}
+
+/// The snapshot that counts as the list leaves it so far.
+struct Written {
+    object: Value,
+    /// The stored object it was edited from, unless the list has written it already.
+    stored: Option<Arc<Object>>,
+}
+
+/// A snapshot that does not count any more.
+fn demoted(record: &SnapshotRecord) -> Value {
+    let mut object = without_revision(&record.object);
+    set(&mut object, "labels", LATEST_LABEL, Some("false"));
+    object
+}
+
+/// A decision as JSON.
+fn decision(decided: &ClusterDecision) -> Value {
+    serde_json::to_value(decided).unwrap_or_default()
+}
+
+/// Points a binding to the policy snapshot that selected its cluster again.
+fn point(object: &mut Value, decided: &ClusterDecision, snapshot: &str) {
+    let spec = child(object, "spec");
+    spec.insert("schedulingPolicySnapshotName".to_owned(), snapshot.into());
+    spec.insert("clusterDecision".to_owned(), decision(decided));
+}

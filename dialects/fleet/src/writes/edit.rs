@@ -1,0 +1,59 @@
+//! Edits of stored objects as JSON.
+
+use std::sync::Arc;
+
+use meta::Object;
+use serde_json::{Map, Value, json};
+
+/// A copy of `object` to edit.
+pub(super) fn without_revision(object: &Arc<Object>) -> Value {
+    let mut value = object.parse();
+    if let Some(metadata) = value.get_mut("metadata").and_then(Value::as_object_mut) {
+        metadata.remove("resourceVersion");
+    }
+    value
+}
+
+/// The object at `name` below `parent`, made when it is missing or no object.
+pub(super) fn child<'a>(parent: &'a mut Value, name: &str) -> &'a mut Map<String, Value> {
+    if !parent.is_object() {
+        *parent = json!({});
+    }
+    let slot = &mut parent[name];
+    if !slot.is_object() {
+        *slot = json!({});
+    }
+    slot.as_object_mut().expect("it was just made an object")
+}
+
+/// Sets the label or annotation `name` to `value`, or takes it away.
+pub(super) fn set(object: &mut Value, part: &str, name: &str, value: Option<&str>) {
+    let metadata = child(object, "metadata");
+    let slot = metadata.entry(part).or_insert_with(|| json!({}));
+    if !slot.is_object() {
+        *slot = json!({});
+    }
+    let entries = slot.as_object_mut().expect("it was just made an object");
+    match value {
+        Some(value) => drop(entries.insert(name.to_owned(), value.into())),
+        None => drop(entries.remove(name)),
+    }
+    if entries.is_empty() {
+        metadata.remove(part);
+    }
+}
+
+/// Takes a finalizer away; says whether it was there.
+pub(super) fn drop_finalizer(object: &mut Value, finalizer: &str) -> bool {
+    let metadata = child(object, "metadata");
+    let Some(list) = metadata.get_mut("finalizers").and_then(Value::as_array_mut) else {
+        return false;
+    };
+    let before = list.len();
+    list.retain(|entry| entry.as_str() != Some(finalizer));
+    let found = list.len() < before;
+    if list.is_empty() {
+        metadata.remove("finalizers");
+    }
+    found
+}

@@ -1,0 +1,6 @@
+//! The rules of the seed and the facts, one folder each: see `scenarios/`.
+
+#[test]
+fn every_scenario_gives_the_report_it_expects() {
+    dialect_testing::scenarios(dialect_fleet::dialect(), concat!(env!("CARGO_MANIFEST_DIR"), "/scenarios"));
+}
