@@ -6,6 +6,7 @@ use async_trait::async_trait;
 use dialect_contract::{Action, Decision, Outcome, Refused, Write};
 use meta::{Key, Object, Revision, Status};
 use storage::Guard;
+use tracing::Instrument as _;
 
 use crate::engine::{Behind, Engine, Slot};
 use crate::snapshot::Snapshot;
@@ -43,6 +44,15 @@ pub trait Committer: Send + Sync + 'static {
     /// # Errors
     /// [`CommitError::Moved`] when a base or guard does not hold, else [`CommitError::Refused`].
     async fn commit(&self, commit: Commit) -> Result<Vec<Arc<Object>>, CommitError>;
+}
+
+/// Is told of bindings, whoever asked for them. Called on the binding's own task: must not block.
+pub trait BindObserver: Send + Sync + 'static {
+    /// `bound` is committed (or nothing was to be written). Not called for dry runs.
+    fn bound(&self, bound: &Bound);
+
+    /// `demand` of the dialect named `dialect` was decided, but nothing could be written.
+    fn failed(&self, dialect: &str, demand: &Key, error: &BindError);
 }
 
 /// What to do with a decision that places nothing.
@@ -109,6 +119,30 @@ impl Engine {
     /// # Errors
     /// See [`BindError`].
     pub async fn bind(&self, committer: &dyn Committer, bind: Bind<'_>) -> Result<Bound, BindError> {
+        let span = tracing::info_span!(
+            "bind",
+            dialect = bind.dialect,
+            demand = %bind.demand,
+            outcome = tracing::field::Empty,
+            reason = tracing::field::Empty,
+            written = tracing::field::Empty,
+        );
+        let result = self.bind_in_turn(committer, bind).instrument(span.clone()).await;
+        if let Ok(bound) = &result {
+            span.record("outcome", bound.decision.outcome.as_str());
+            span.record("reason", bound.decision.reason);
+            span.record("written", bound.written.len());
+        }
+        if let Some(observer) = self.observer.get().filter(|_| !bind.dry_run) {
+            match &result {
+                Ok(bound) => observer.bound(bound),
+                Err(error) => observer.failed(bind.dialect, bind.demand, error),
+            }
+        }
+        result
+    }
+
+    async fn bind_in_turn(&self, committer: &dyn Committer, bind: Bind<'_>) -> Result<Bound, BindError> {
         let slot = self
             .slot(bind.dialect)
             .ok_or_else(|| BindError::NotFound(bind.demand.clone()))?;

@@ -1,7 +1,7 @@
 //! The [`Engine`]: one inventory per dialect, kept current by a feeder task, and snapshots of them.
 
 use std::collections::BTreeSet;
-use std::sync::{Arc, Weak};
+use std::sync::{Arc, OnceLock, Weak};
 use std::time::Duration;
 
 use dialect_contract::{Dialect, Inventory};
@@ -11,6 +11,7 @@ use storage::Source;
 use tokio::sync::{Notify, watch};
 use tokio::task::JoinHandle;
 
+use crate::bind::BindObserver;
 use crate::dirty::{Dirty, Subscription};
 use crate::snapshot::Snapshot;
 
@@ -51,6 +52,7 @@ pub struct Engine {
     /// Asks the feeder to look whether its watch has moved past changes that are none of its business.
     pub(crate) nudge: Notify,
     subscribers: Mutex<Vec<Weak<Subscription>>>,
+    pub(crate) observer: OnceLock<Arc<dyn BindObserver>>,
 }
 
 impl Engine {
@@ -73,7 +75,18 @@ impl Engine {
             folded: watch::Sender::new(None),
             nudge: Notify::new(),
             subscribers: Mutex::default(),
+            observer: OnceLock::new(),
         })
+    }
+
+    /// Sets who is told of every binding, once.
+    ///
+    /// # Errors
+    /// A sentence when somebody is told already.
+    pub fn observe(&self, observer: Arc<dyn BindObserver>) -> Result<(), String> {
+        self.observer
+            .set(observer)
+            .map_err(|_| "somebody is told of bindings already".to_owned())
     }
 
     /// Starts the feeder. It runs until the handle is aborted or the engine's last other owner is gone with it.

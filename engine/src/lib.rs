@@ -2,9 +2,10 @@
 //!
 //! It follows a [`storage::Source`], folds every change into one inventory per dialect, and decides on snapshots of
 //! them. It knows no dialect by name, no HTTP and no kind; time comes from a [`meta::Clock`]. Start reading at
-//! [`engine`]; [`what_if`] decides on worlds made up by hand (reviews), [`simulate`] on whole folders of them.
+//! [`engine`]; [`controller`] keeps decisions current; [`what_if`] decides on worlds made up by hand (reviews), [`simulate`] on whole folders of them.
 
 pub mod bind;
+pub mod controller;
 pub mod dirty;
 pub mod engine;
 mod feeder;
@@ -12,7 +13,8 @@ pub mod simulate;
 pub mod snapshot;
 pub mod what_if;
 
-pub use bind::{Bind, BindError, Bound, Commit, CommitError, Committer, Unplaced};
+pub use bind::{Bind, BindError, BindObserver, Bound, Commit, CommitError, Committer, Unplaced};
+pub use controller::Controllers;
 pub use dirty::{Batch, Dirty, Marked, Subscription};
 pub use engine::{Behind, Engine};
 pub use simulate::Simulation;

@@ -69,7 +69,7 @@ fn engine(source: Arc<dyn Source>) -> Arc<Engine> {
     )
 }
 
-fn put(store: &MemoryStore, key: &Key, value: &Value) {
+pub(crate) fn put(store: &MemoryStore, key: &Key, value: &Value) {
     let exists = store
         .cached(key.resource)
         .get(&key.namespace, &key.name)
@@ -102,7 +102,8 @@ fn wish<'a>(demand: &'a Key, chosen: Option<&'a [String]>) -> Bind<'a> {
     }
 }
 
-struct StoreCommitter(Arc<MemoryStore>);
+/// Writes straight to a store.
+pub(crate) struct StoreCommitter(pub(crate) Arc<MemoryStore>);
 
 fn step(write: &Write) -> Step {
     Step {

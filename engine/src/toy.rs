@@ -3,10 +3,11 @@
 use std::any::Any;
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use dialect_contract::{
-    Action, Affected, Ask, BindingChange, Current, Decision, DemandKind, DemandView, Dialect, Due, Inventory,
-    Outcome, Phase, Placed, Refused, TargetView, Unusable, Write, WriteVerb,
+    Action, Affected, Ask, Backoff, BindingChange, Current, Decision, DemandKind, DemandView, Dialect, Due,
+    Inventory, Outcome, Pace, Phase, Placed, Refused, TargetView, Unusable, Write, WriteVerb,
 };
 use meta::{Change, FieldError, GroupResource, Key, Kind, Object, Timestamp};
 use scheduling::{Ix, Reason, Rejection, Solved};
@@ -61,6 +62,30 @@ impl Shelf {
             .count() as i64
     }
 
+    /// A toy is due again when its wish changes, and all are when one leaves its box.
+    fn fold_toy(&mut self, change: &Change) -> Due {
+        let old = match &change.new {
+            Some(toy) => self.toys.insert(change.key.clone(), Arc::clone(toy)),
+            None => self.toys.remove(&change.key),
+        };
+        let wish = |toy: &Object| {
+            let mut spec = toy.value()["spec"].clone();
+            spec.as_object_mut().map(|spec| spec.remove("box"));
+            spec
+        };
+        let held = old.as_ref().and_then(|toy| bound(toy));
+        let decide = match (&old, &change.new) {
+            (_, None) if held.is_some() => Affected::All,
+            (Some(old), Some(new)) if wish(old) == wish(new) => Affected::None,
+            _ => Affected::Some(vec![change.key.clone()]),
+        };
+        Due {
+            decide,
+            demands: Affected::Some(vec![change.key.clone()]),
+            targets: None,
+        }
+    }
+
     fn room(&self, candidate: Ix) -> bool {
         let (name, shelf) = self.boxes.iter().nth(candidate as usize).expect("a known box");
         self.used(name) < shelf.value()["spec"]["capacity"].as_i64().unwrap_or(0)
@@ -105,25 +130,27 @@ impl Inventory for Shelf {
     }
     fn fold(&mut self, change: &Change) -> Due {
         if change.key.resource == TOYS {
-            match &change.new {
-                Some(toy) => self.toys.insert(change.key.clone(), Arc::clone(toy)),
-                None => self.toys.remove(&change.key),
-            };
-            let affected = Affected::Some(vec![change.key.clone()]);
-            return Due {
-                decide: affected.clone(),
-                demands: affected,
-                targets: None,
-            };
+            return self.fold_toy(change);
         }
-        match &change.new {
+        let old = match &change.new {
             Some(shelf) => self.boxes.insert(Arc::clone(&change.key.name), Arc::clone(shelf)),
             None => self.boxes.remove(&change.key.name),
         };
+        let spec = |shelf: &Option<Arc<Object>>| shelf.as_ref().map(|shelf| shelf.value()["spec"].clone());
+        let same = spec(&old) == spec(&change.new);
         Due {
-            decide: Affected::All,
+            decide: if same { Affected::None } else { Affected::All },
             demands: Affected::None,
             targets: Some(vec![Arc::clone(&change.key.name)]),
+        }
+    }
+    fn pace(&self) -> Pace {
+        Pace {
+            unplaced: Some(Backoff {
+                first: Duration::from_secs(15),
+                most: Duration::from_mins(1),
+            }),
+            ..Pace::default()
         }
     }
     fn unusable(&self) -> Vec<Unusable> {
@@ -233,7 +260,11 @@ impl Inventory for Shelf {
             current,
             changes,
             fences,
-            due_at: None,
+            due_at: toy.value()["spec"]["lookAfter"].as_i64().and_then(|seconds| {
+                ask.now
+                    .checked_add(Duration::from_secs(seconds.unsigned_abs()))
+                    .ok()
+            }),
             now: ask.now,
             detail: Box::new(()) as Box<dyn Any + Send + Sync>,
         }))

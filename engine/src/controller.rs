@@ -1,0 +1,115 @@
+//! The controllers: every dialect's decisions kept right while the world changes.
+//!
+//! Folded changes make demands due ([`dialect_contract::Due::decide`]); each dialect has one queue of due keys, decides
+//! them with bounded parallelism and writes through [`Engine::bind`], as everybody does. What fails or finds no place is
+//! tried again with growing delays ([`dialect_contract::Pace`]), what time may change at its time
+//! ([`dialect_contract::Decision::due_at`]). Time is the engine's clock; whoever moves a clock by hand calls
+//! [`Controllers::look`].
+//!
+//! Several replicas may run over one store. The [`Elector`] says whose controllers work; correctness does not rest on
+//! it, since every write is guarded, but two would decide everything twice.
+
+mod leader;
+mod lease;
+mod observer;
+mod queue;
+mod runner;
+
+use std::sync::Arc;
+
+use tokio::sync::watch;
+use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
+
+use crate::bind::Committer;
+use crate::engine::Engine;
+
+pub use lease::{Alone, Elector, Hold, LEASES, Lease, Terms};
+pub use observer::{Attempt, Observer, Silent};
+
+/// What controllers work with.
+#[derive(Clone)]
+pub struct Settings {
+    /// The names of the dialects whose controllers run.
+    pub dialects: Vec<&'static str>,
+    /// Writes the decisions.
+    pub committer: Arc<dyn Committer>,
+    /// Says whether a dialect binds by itself at all. Asked after every change, so it must be cheap.
+    pub gate: Arc<dyn Fn(&str) -> bool + Send + Sync>,
+    /// Says whether this replica is the one that works.
+    pub elector: Arc<dyn Elector>,
+    /// Is told what happens.
+    pub observer: Arc<dyn Observer>,
+}
+
+/// The controllers at work.
+pub struct Controllers {
+    stop: CancellationToken,
+    looks: watch::Sender<u64>,
+    leading: watch::Receiver<bool>,
+    runners: Vec<JoinHandle<()>>,
+    leader: JoinHandle<()>,
+}
+
+impl Controllers {
+    /// Starts the controllers of `settings.dialects` over `engine`, whose feeder must be running.
+    #[must_use]
+    pub fn spawn(engine: &Arc<Engine>, settings: &Settings) -> Self {
+        let stop = CancellationToken::new();
+        let looks = watch::Sender::new(0);
+        let (leads, leading) = watch::channel(false);
+        let runners = settings.dialects.iter().map(|dialect| {
+            let signals = runner::Signals {
+                stop: stop.clone(),
+                looks: looks.subscribe(),
+                leading: leading.clone(),
+            };
+            let runner = runner::Runner::new(Arc::clone(engine), settings.clone(), dialect, signals);
+            tokio::spawn(runner.run())
+        });
+        let runners = runners.collect();
+        // The office outlives the runners: it is given up when the last of them has ended.
+        let leader = leader::Leader {
+            elector: Arc::clone(&settings.elector),
+            clock: Arc::clone(engine.clock()),
+            observer: Arc::clone(&settings.observer),
+            leads,
+        };
+        let leader = tokio::spawn(leader.run(looks.subscribe()));
+        Self {
+            stop,
+            looks,
+            leading,
+            runners,
+            leader,
+        }
+    }
+
+    /// Whether these controllers are the ones that work.
+    #[must_use]
+    pub fn is_leading(&self) -> bool {
+        *self.leading.borrow()
+    }
+
+    /// Looks at the clock again, after it was moved.
+    pub fn look(&self) {
+        self.looks.send_modify(|count| *count += 1);
+    }
+
+    /// Ends in order: nothing new is begun, what is being written is written, then the office is given up.
+    pub async fn stop(self) {
+        self.stop.cancel();
+        for runner in self.runners {
+            if let Err(error) = runner.await {
+                tracing::error!(%error, "a controller ended badly");
+            }
+        }
+        drop(self.looks);
+        if let Err(error) = self.leader.await {
+            tracing::error!(%error, "leader election ended badly");
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

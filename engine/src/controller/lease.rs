@@ -1,0 +1,247 @@
+//! Who works, where several replicas run over one store: a lock record that its holder renews and that expires.
+//!
+//! The record has the shape of a Kubernetes Lease (coordination.k8s.io/v1), so that people know how to read it. Expiry
+//! is judged by how long *this* replica has seen no renewal, so that clocks that differ do no harm.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use meta::{Draft, GroupResource, Key, Revision, Timestamp, time};
+use parking_lot::Mutex;
+use serde_json::{Value, json};
+use storage::{At, Expect, Source, Step, StoreError, Verb, Writer};
+
+/// Where lock records are.
+pub const LEASES: GroupResource = GroupResource::new("coordination.k8s.io", "leases");
+
+/// The answer of an elector.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Hold {
+    /// Until when this replica may work without asking again; `None`: it may not.
+    pub until: Option<Timestamp>,
+    /// When it is to ask again.
+    pub again: Timestamp,
+}
+
+/// Decides which replica works.
+#[async_trait]
+pub trait Elector: Send + Sync + 'static {
+    /// Tries to get or to keep the office at `now`.
+    ///
+    /// # Errors
+    /// When the record can neither be read nor written; who holds the office keeps it until the answer before this one
+    /// ends.
+    async fn hold(&self, now: Timestamp) -> Result<Hold, StoreError>;
+
+    /// Gives the office up, if this replica has it, so that another need not wait for the end of the lease.
+    ///
+    /// # Errors
+    /// When the record can neither be read nor written.
+    async fn release(&self, now: Timestamp) -> Result<(), StoreError>;
+}
+
+/// There is only one replica, such as the one process that holds an embedded store.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Alone;
+
+#[async_trait]
+impl Elector for Alone {
+    async fn hold(&self, _: Timestamp) -> Result<Hold, StoreError> {
+        Ok(Hold {
+            until: Some(Timestamp::MAX),
+            again: Timestamp::MAX,
+        })
+    }
+
+    async fn release(&self, _: Timestamp) -> Result<(), StoreError> {
+        Ok(())
+    }
+}
+
+/// The times of a lease, by default those Kubernetes' own controllers use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Terms {
+    /// How long a lease holds without renewal.
+    pub duration: Duration,
+    /// How long its holder works on without renewal; must be shorter.
+    pub renew: Duration,
+    /// How often everybody looks.
+    pub retry: Duration,
+}
+
+impl Default for Terms {
+    fn default() -> Self {
+        Self {
+            duration: Duration::from_secs(15),
+            renew: Duration::from_secs(10),
+            retry: Duration::from_secs(2),
+        }
+    }
+}
+
+/// A lock record in a store.
+pub struct Lease {
+    source: Arc<dyn Source>,
+    writer: Arc<dyn Writer>,
+    key: Key,
+    identity: String,
+    terms: Terms,
+    /// The record as last seen, and when it was first seen so.
+    seen: Mutex<Option<(Revision, Timestamp)>>,
+}
+
+/// What the record says.
+struct Record {
+    revision: Revision,
+    value: Value,
+}
+
+impl Record {
+    fn holder(&self) -> &str {
+        self.value["spec"]["holderIdentity"].as_str().unwrap_or_default()
+    }
+}
+
+impl Lease {
+    /// The lease at `key`, to be held as `identity`, which no other replica may have.
+    #[must_use]
+    pub fn new(
+        source: Arc<dyn Source>,
+        writer: Arc<dyn Writer>,
+        key: Key,
+        identity: String,
+        terms: Terms,
+    ) -> Self {
+        Self {
+            source,
+            writer,
+            key,
+            identity,
+            terms,
+            seen: Mutex::default(),
+        }
+    }
+
+    async fn read(&self) -> Result<Option<Record>, StoreError> {
+        let list = self.source.list(self.key.resource, At::Latest).await?;
+        let found = list.get(&self.key.namespace, &self.key.name);
+        Ok(found.map(|object| Record {
+            revision: object.revision(),
+            value: object.parse(),
+        }))
+    }
+
+    /// Since when the record is as it is, as far as this replica has seen.
+    fn since(&self, revision: Revision, now: Timestamp) -> Timestamp {
+        let mut seen = self.seen.lock();
+        match *seen {
+            Some((known, since)) if known == revision => since,
+            _ => {
+                *seen = Some((revision, now));
+                now
+            }
+        }
+    }
+
+    /// Writes `value` over the record as it was read; `None` when somebody else was faster.
+    async fn write(&self, record: Option<&Record>, value: &Value) -> Result<Option<()>, StoreError> {
+        let draft = Draft::new(value).map_err(|error| StoreError::Unavailable(error.to_string()))?;
+        let (verb, expect) = match record {
+            Some(record) => (Verb::Update, Expect::At(record.revision)),
+            None => (Verb::Create, Expect::Absent),
+        };
+        let step = Step {
+            verb,
+            key: self.key.clone(),
+            subresource: "",
+            object: Some(draft),
+            expect,
+            guards: Vec::new(),
+        };
+        match self.writer.apply(vec![step]).await {
+            Ok(_) => Ok(Some(())),
+            Err(
+                StoreError::Conflict { .. } | StoreError::AlreadyExists { .. } | StoreError::NotFound { .. },
+            ) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// The record of this replica as holder from `now` on.
+    fn held(&self, record: Option<&Record>, now: Timestamp) -> Value {
+        let mut value = record.map_or_else(
+            || {
+                json!({
+                    "apiVersion": "coordination.k8s.io/v1", "kind": "Lease",
+                    "metadata": {
+                        "name": *self.key.name, "namespace": *self.key.namespace,
+                        "creationTimestamp": time::rfc3339(now),
+                    },
+                    "spec": {},
+                })
+            },
+            |record| record.value.clone(),
+        );
+        if let Some(metadata) = value.get_mut("metadata").and_then(Value::as_object_mut) {
+            metadata.remove("resourceVersion");
+        }
+        let mine = record.is_some_and(|record| record.holder() == self.identity);
+        let spec = &mut value["spec"];
+        spec["holderIdentity"] = self.identity.as_str().into();
+        spec["leaseDurationSeconds"] = self.terms.duration.as_secs().into();
+        spec["renewTime"] = time::rfc3339_micro(now).into();
+        if !mine {
+            spec["acquireTime"] = time::rfc3339_micro(now).into();
+            let before = spec["leaseTransitions"].as_i64();
+            let first = record.is_none();
+            spec["leaseTransitions"] = if first {
+                0
+            } else {
+                before.unwrap_or_default().saturating_add(1)
+            }
+            .into();
+        }
+        value
+    }
+}
+
+fn after(now: Timestamp, delay: Duration) -> Timestamp {
+    now.checked_add(delay).unwrap_or(Timestamp::MAX)
+}
+
+#[async_trait]
+impl Elector for Lease {
+    async fn hold(&self, now: Timestamp) -> Result<Hold, StoreError> {
+        let again = after(now, self.terms.retry);
+        let record = self.read().await?;
+        if let Some(record) = &record {
+            let holder = record.holder();
+            let since = self.since(record.revision, now);
+            let is_held = !holder.is_empty() && holder != self.identity;
+            if is_held && now < after(since, self.terms.duration) {
+                return Ok(Hold { until: None, again });
+            }
+        }
+        let value = self.held(record.as_ref(), now);
+        let written = self.write(record.as_ref(), &value).await?;
+        Ok(Hold {
+            until: written.map(|()| after(now, self.terms.renew)),
+            again,
+        })
+    }
+
+    async fn release(&self, now: Timestamp) -> Result<(), StoreError> {
+        let Some(record) = self.read().await? else {
+            return Ok(());
+        };
+        if record.holder() != self.identity {
+            return Ok(());
+        }
+        let mut value = self.held(Some(&record), now);
+        value["spec"]["holderIdentity"] = "".into();
+        value["spec"]["leaseDurationSeconds"] = 1.into();
+        // When somebody else was faster, the office is given up already.
+        self.write(Some(&record), &value).await.map(drop)
+    }
+}
