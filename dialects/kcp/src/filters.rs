@@ -5,7 +5,6 @@ use meta::Timestamp;
 use scheduling::{Filter, Ix, Reason, Verdict};
 
 use crate::fleet::Row;
-use crate::select::Scope;
 
 /// Why a filter refuses a workload cluster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,8 +61,8 @@ pub(crate) fn all<'a, 'r>() -> [&'a dyn Filter<Request<'r>>; 5] {
 pub(crate) struct Request<'a> {
     /// The candidates, by index.
     pub(crate) rows: Vec<&'a Row>,
-    /// Where a cluster is looked for.
-    pub(crate) scope: &'a Scope,
+    /// What speaks against each set of locations, by number.
+    pub(crate) sets: Vec<Option<Code>>,
     /// The clusters the namespace is leaving, ascending.
     pub(crate) leaving: Vec<Ix>,
     /// The instant.
@@ -89,16 +88,8 @@ impl Filter<Request<'_>> for Location {
     }
 
     fn check(&self, request: &Request<'_>, candidate: Ix) -> Verdict {
-        let locations = &request.row(candidate).facts.locations;
-        match request.scope {
-            Scope::Default => Verdict::Pass,
-            _ if locations.is_empty() => Code::NotInLocation.refuse(),
-            Scope::Any => Verdict::Pass,
-            Scope::Only(numbers) => pass(
-                locations.iter().any(|number| numbers.contains(number)),
-                Code::OtherLocation,
-            ),
-        }
+        let set = request.row(candidate).facts.locations;
+        request.sets[set as usize].map_or(Verdict::Pass, Code::refuse)
     }
 }
 

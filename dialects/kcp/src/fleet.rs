@@ -15,7 +15,7 @@ use scheduling::Ix;
 
 use crate::config::Config;
 pub(crate) use cluster::Row;
-pub(crate) use location::{LocationRecord, Numbers};
+pub(crate) use location::{LocationRecord, Numbers, Sets};
 pub(crate) use namespace::Record;
 
 /// Everything the placement controller knows. Cloning copies a handful of pointers.
@@ -31,8 +31,10 @@ pub struct Fleet {
     shadowed: OrdMap<(Arc<str>, Arc<str>), Arc<Object>>,
     /// The locations, by name.
     pub(crate) locations: OrdMap<Arc<str>, Arc<LocationRecord>>,
-    /// The locations' numbers, which rows name them by.
+    /// The locations' numbers, which sets name them by.
     pub(crate) numbers: Numbers,
+    /// The sets of locations that rows belong to.
+    pub(crate) sets: Sets,
     /// Every namespace but Kubernetes' own.
     namespaces: OrdMap<Key, Arc<Record>>,
     /// The namespaces that lack a place, as far as they themselves tell.
@@ -61,6 +63,11 @@ impl Fleet {
     /// The row of a candidate.
     pub(crate) fn row(&self, candidate: Ix) -> &Row {
         &self.rows[candidate as usize]
+    }
+
+    /// The numbers of the locations a workload cluster belongs to, ascending.
+    pub(crate) fn locations_of(&self, row: &Row) -> &[u32] {
+        self.sets.get(row.facts.locations)
     }
 
     /// How many workload clusters there are.

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use meta::Timestamp;
 use scheduling::{Ix, Random, Rejection, filter};
 
-use crate::filters::{self, Request};
+use crate::filters::{self, Code, Request};
 use crate::fleet::{Fleet, Record};
 use crate::location_string::LocationString;
 use crate::machine::placement_controller;
@@ -53,8 +53,21 @@ impl Kept {
     }
 }
 
+impl Scope {
+    /// What speaks against a cluster in exactly these locations.
+    fn judge(&self, set: &[u32]) -> Option<Code> {
+        match self {
+            Self::Default => None,
+            _ if set.is_empty() => Some(Code::NotInLocation),
+            Self::Any => None,
+            Self::Only(numbers) if set.iter().any(|number| numbers.contains(number)) => None,
+            Self::Only(_) => Some(Code::OtherLocation),
+        }
+    }
+}
+
 impl Fleet {
-    /// Whether the location `name` exists, the virtual one included.
+    /// Whether the location of `place` exists, the virtual one included.
     fn has_location(&self, place: &LocationString) -> bool {
         place.location_cluster == self.config.location_cluster
             && (self.locations.contains_key(&place.location)
@@ -68,7 +81,7 @@ impl Fleet {
             return false;
         };
         let inside = match self.locations.get(&place.location) {
-            Some(location) => row.facts.locations.contains(&location.number),
+            Some(location) => self.locations_of(row).contains(&location.number),
             None => true,
         };
         self.has_location(place) && inside && !row.facts.is_evicting(now)
@@ -139,6 +152,8 @@ impl Fleet {
 pub(crate) struct Judged {
     /// Those no filter refuses, in name order.
     pub(crate) feasible: Vec<Ix>,
+    /// The number of each one's set of locations.
+    sets: Vec<u32>,
     /// Every refusal.
     pub(crate) rejections: Vec<Rejection>,
     /// The active clusters that stay, in name order.
@@ -162,12 +177,16 @@ pub(crate) fn judge(fleet: &Fleet, kept: &Kept, now: Timestamp) -> Judged {
     leaving.sort_unstable();
     let request = Request {
         rows: fleet.rows.iter().collect(),
-        scope: &kept.scope,
+        sets: fleet.sets.map(|set| kept.scope.judge(set)),
         leaving,
         now,
     };
     let (feasible, rejections) = filter(&request, fleet.clusters(), &filters::all());
+    let sets = feasible
+        .iter()
+        .map(|&candidate| request.rows[candidate as usize].facts.locations);
     Judged {
+        sets: sets.collect(),
         feasible,
         rejections,
         held,
@@ -177,27 +196,31 @@ pub(crate) fn judge(fleet: &Fleet, kept: &Kept, now: Timestamp) -> Judged {
 /// A cluster chosen, with the location it is chosen for.
 pub(crate) type Choice = (Arc<str>, Ix);
 
+/// Clusters that may be chosen, each with the number of its set of locations.
+type Free = Vec<(Ix, u32)>;
+
 /// Chooses at random what `kept` wants; gives the choices, and the locations that got none.
 pub(crate) fn choose(fleet: &Fleet, kept: &Kept, judged: &Judged, seed: u64) -> (Vec<Choice>, Vec<Arc<str>>) {
     let mut random = Random::new(seed);
-    let mut free: Vec<Ix> = judged
+    if kept.wanted() == 0 {
+        return (Vec::new(), Vec::new());
+    }
+    let mut free: Free = judged
         .feasible
         .iter()
-        .copied()
-        .filter(|candidate| judged.held.binary_search(candidate).is_err())
+        .zip(&judged.sets)
+        .filter(|(candidate, _)| judged.held.binary_search(candidate).is_err())
+        .map(|(&candidate, &set)| (candidate, set))
         .collect();
     if kept.anywhere {
-        return (
-            anywhere(fleet, &free, &mut random).into_iter().collect(),
-            Vec::new(),
-        );
+        let choice = anywhere(fleet, &free, &mut random);
+        return (choice.into_iter().collect(), Vec::new());
     }
     let (mut choices, mut unmet) = (Vec::new(), Vec::new());
     for location in &kept.reschedule {
-        let members = members(fleet, &free, location);
-        match draw(&members, &mut random) {
+        match draw(&members(fleet, &free, location), &mut random) {
             Some(candidate) => {
-                free.retain(|&other| other != candidate);
+                free.retain(|&(other, _)| other != candidate);
                 choices.push((Arc::clone(location), candidate));
             }
             None => unmet.push(Arc::clone(location)),
@@ -207,13 +230,19 @@ pub(crate) fn choose(fleet: &Fleet, kept: &Kept, judged: &Judged, seed: u64) -> 
 }
 
 /// First a location that has something free, then a cluster in it.
-fn anywhere(fleet: &Fleet, free: &[Ix], random: &mut Random) -> Option<Choice> {
+fn anywhere(fleet: &Fleet, free: &Free, random: &mut Random) -> Option<Choice> {
     if fleet.locations.is_empty() {
-        return Some((DEFAULT_LOCATION.into(), draw(free, random)?));
+        let location = Arc::from(DEFAULT_LOCATION);
+        let candidate = draw(&members(fleet, free, &location), random)?;
+        return Some((location, candidate));
     }
-    let numbers: BTreeSet<u32> = free
-        .iter()
-        .flat_map(|&candidate| fleet.row(candidate).facts.locations.iter().copied())
+    let mut seen = fleet.sets.map(|_| false);
+    for &(_, set) in free {
+        seen[set as usize] = true;
+    }
+    let sets = (0..).zip(seen).filter(|(_, seen)| *seen);
+    let numbers: BTreeSet<u32> = sets
+        .flat_map(|(set, _)| fleet.sets.get(set).iter().copied())
         .collect();
     let mut names: Vec<&Arc<str>> = numbers
         .into_iter()
@@ -230,29 +259,38 @@ fn draw<T: Copy>(list: &[T], random: &mut Random) -> Option<T> {
     list.get(usize::try_from(place).ok()?).copied()
 }
 
-/// Those of `free` in `location`.
-fn members(fleet: &Fleet, free: &[Ix], location: &Arc<str>) -> Vec<Ix> {
-    match fleet.locations.get(location) {
-        None => free.to_vec(),
-        Some(record) => {
-            let inside = |candidate: &Ix| fleet.row(*candidate).facts.locations.contains(&record.number);
-            free.iter().copied().filter(inside).collect()
-        }
-    }
+/// Those of `free` in `location`, which holds every cluster where it is the virtual one.
+fn members(fleet: &Fleet, free: &Free, location: &Arc<str>) -> Vec<Ix> {
+    let number = fleet.locations.get(location).map(|record| record.number);
+    let inside = fleet
+        .sets
+        .map(|set| number.is_none_or(|number| set.contains(&number)));
+    let members = free.iter().filter(|(_, set)| inside[*set as usize]);
+    members.map(|&(candidate, _)| candidate).collect()
 }
 
 /// Finds a location for each of the clusters `asked` for, all of them feasible and no more than wanted; `None` when
 /// they do not go together.
 pub(crate) fn assign(fleet: &Fleet, kept: &Kept, asked: &[Ix], seed: u64) -> Option<Vec<Choice>> {
+    let alone = |candidate: Ix| vec![(candidate, fleet.row(candidate).facts.locations)];
     if kept.anywhere {
-        return asked
+        let choices = asked
             .iter()
-            .map(|&candidate| anywhere(fleet, &[candidate], &mut Random::new(seed)))
-            .collect();
+            .map(|&candidate| anywhere(fleet, &alone(candidate), &mut Random::new(seed)));
+        return choices.collect();
     }
+    let fits = |candidate: Ix, location: usize| {
+        !members(fleet, &alone(candidate), &kept.reschedule[location]).is_empty()
+    };
     let mut taken: BTreeMap<usize, Ix> = BTreeMap::new();
     for &candidate in asked {
-        if !place(fleet, kept, candidate, &mut taken, &mut BTreeSet::new()) {
+        if !seat(
+            candidate,
+            kept.reschedule.len(),
+            &fits,
+            &mut taken,
+            &mut BTreeSet::new(),
+        ) {
             return None;
         }
     }
@@ -260,24 +298,24 @@ pub(crate) fn assign(fleet: &Fleet, kept: &Kept, asked: &[Ix], seed: u64) -> Opt
     Some(taken.into_iter().map(choice).collect())
 }
 
-/// Puts `candidate` in a location, moving others on where that helps.
-fn place(
-    fleet: &Fleet,
-    kept: &Kept,
+/// Puts `candidate` in one of `count` locations, moving others on where that helps.
+fn seat(
     candidate: Ix,
+    count: usize,
+    fits: &dyn Fn(Ix, usize) -> bool,
     taken: &mut BTreeMap<usize, Ix>,
     tried: &mut BTreeSet<usize>,
 ) -> bool {
-    for (index, location) in kept.reschedule.iter().enumerate() {
-        if members(fleet, &[candidate], location).is_empty() || !tried.insert(index) {
+    for location in 0..count {
+        if !fits(candidate, location) || !tried.insert(location) {
             continue;
         }
-        let free = match taken.get(&index).copied() {
+        let free = match taken.get(&location).copied() {
             None => true,
-            Some(other) => place(fleet, kept, other, taken, tried),
+            Some(other) => seat(other, count, fits, taken, tried),
         };
         if free {
-            taken.insert(index, candidate);
+            taken.insert(location, candidate);
             return true;
         }
     }

@@ -46,7 +46,7 @@ pub(crate) fn refusal(
 
 /// The locations of a cluster, as words.
 fn located(fleet: &Fleet, row: &Row) -> String {
-    let numbers = row.facts.locations.iter();
+    let numbers = fleet.locations_of(row).iter();
     let mut names: Vec<&str> = numbers.map(|&number| &**fleet.numbers.name(number)).collect();
     names.sort_unstable();
     if let [name] = names[..] {

@@ -41,8 +41,8 @@ pub(crate) struct Facts {
     pub(crate) unschedulable: bool,
     /// From when on namespaces must leave; the end of time where never.
     pub(crate) evict_after: Timestamp,
-    /// The numbers of the locations it belongs to, ascending.
-    pub(crate) locations: Arc<[u32]>,
+    /// The number of the set of locations it belongs to.
+    pub(crate) locations: u32,
 }
 
 /// The identifier of a workload cluster: its uid, or its name where it has none.
@@ -55,14 +55,14 @@ pub(crate) fn identifier(meta: &Meta) -> &str {
 }
 
 impl Row {
-    /// Reads a WorkloadCluster that belongs to `locations`.
+    /// Reads a WorkloadCluster that belongs to the set of `locations`.
     ///
     /// # Errors
     /// Why it cannot be read.
     pub(crate) fn read(
         object: &Arc<Object>,
         threshold: SignedDuration,
-        locations: Arc<[u32]>,
+        locations: u32,
     ) -> Result<Self, String> {
         let view: WorkloadCluster = object.view().map_err(|error| error.to_string())?;
         let meta = object.meta();

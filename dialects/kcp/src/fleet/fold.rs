@@ -104,7 +104,7 @@ impl Fleet {
     }
 
     fn read_cluster(&mut self, object: &Arc<Object>) -> Result<Row, String> {
-        let locations = self.locations_of(object);
+        let locations = self.located(object);
         let row = Row::read(object, self.config.heartbeat_threshold, locations)?;
         match self.names.get(&row.identifier) {
             Some(holder) if *holder != row.name => {
@@ -120,7 +120,8 @@ impl Fleet {
         }
     }
 
-    fn locations_of(&self, object: &Object) -> Arc<[u32]> {
+    /// The number of the set of locations that match `object`.
+    fn located(&mut self, object: &Object) -> u32 {
         let labels = &object.meta().labels;
         let member = self
             .locations
@@ -128,7 +129,7 @@ impl Fleet {
             .filter(|location| location.selector.matches(labels));
         let mut numbers: Vec<u32> = member.map(|location| location.number).collect();
         numbers.sort_unstable();
-        numbers.into()
+        self.sets.number(numbers)
     }
 
     /// Who is due when a workload cluster changes: those on it, since they may have to leave or to stay; and, unless it
@@ -193,24 +194,26 @@ impl Fleet {
                 .as_ref()
                 .is_some_and(|location| location.selector.matches(labels))
         };
+        let inside = self.sets.map(|set| set.contains(&number));
         let moved: Vec<(usize, bool)> = self
             .rows
             .iter()
             .enumerate()
-            .map(|(place, row)| (place, member(row), row.facts.locations.contains(&number)))
+            .map(|(place, row)| (place, member(row), inside[row.facts.locations as usize]))
             .filter(|(_, is, was)| is != was)
             .map(|(place, is, _)| (place, is))
             .collect();
         for (place, is) in moved {
-            if let Some(row) = self.rows.get_mut(place) {
-                let mut numbers = row.facts.locations.to_vec();
-                match numbers.binary_search(&number) {
-                    Err(at) if is => numbers.insert(at, number),
-                    Ok(at) if !is => drop(numbers.remove(at)),
-                    _ => {}
-                }
-                row.facts.locations = numbers.into();
+            let Some(row) = self.rows.get_mut(place) else {
+                continue;
+            };
+            let mut numbers = self.sets.get(row.facts.locations).to_vec();
+            match numbers.binary_search(&number) {
+                Err(at) if is => numbers.insert(at, number),
+                Ok(at) if !is => drop(numbers.remove(at)),
+                _ => {}
             }
+            row.facts.locations = self.sets.number(numbers);
         }
     }
 

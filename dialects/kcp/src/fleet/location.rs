@@ -52,3 +52,36 @@ impl Numbers {
         &self.names[number as usize]
     }
 }
+
+/// Sets of locations as small numbers: a row holds one, and a decision looks at each distinct set once instead of at
+/// each row's. A clone shares what is there.
+#[derive(Clone, Default)]
+pub(crate) struct Sets {
+    numbers: HashMap<Arc<[u32]>, u32>,
+    sets: Vector<Arc<[u32]>>,
+}
+
+impl Sets {
+    /// The number of `set`, which is ascending; a new one when it is new.
+    pub(crate) fn number(&mut self, set: Vec<u32>) -> u32 {
+        let set: Arc<[u32]> = set.into();
+        if let Some(&known) = self.numbers.get(&set) {
+            return known;
+        }
+        let number = u32::try_from(self.sets.len()).unwrap_or(u32::MAX);
+        self.numbers.insert(Arc::clone(&set), number);
+        self.sets.push_back(set);
+        number
+    }
+
+    /// The locations of the set with this number.
+    pub(crate) fn get(&self, number: u32) -> &[u32] {
+        &self.sets[number as usize]
+    }
+
+    /// What `judge` says of each set, by number.
+    pub(crate) fn map<T>(&self, judge: impl FnMut(&[u32]) -> T) -> Vec<T> {
+        let mut judge = judge;
+        self.sets.iter().map(|set| judge(set)).collect()
+    }
+}
