@@ -2,6 +2,7 @@
 
 use admission::UserInfo;
 use async_trait::async_trait;
+use meta::selector::Requirement;
 
 /// What a request wants to do: the attributes of a SubjectAccessReview.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -26,6 +27,17 @@ pub struct Attributes {
     pub name: String,
     /// The URL path.
     pub path: String,
+    /// Which objects a collection request is limited to.
+    pub selected: Selected,
+}
+
+/// What the selectors of a list, watch or deletecollection ask for: an authorizer may allow no more than that.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Selected {
+    /// Requirements on fields, by path.
+    pub fields: Vec<Requirement>,
+    /// Requirements on labels.
+    pub labels: Vec<Requirement>,
 }
 
 impl Attributes {

@@ -6,8 +6,10 @@
 //! (facts/apiserver.md section 1.5).
 
 mod connection;
+pub mod delegated;
 mod headers;
 pub mod impersonate;
+pub mod token_review;
 mod trust;
 mod x509;
 

@@ -1,13 +1,16 @@
 //! Authorization: authorizers asked in turn, the two rules every server has, and the refusal a client reads.
 
+pub mod subject_access_review;
+
 use std::sync::Arc;
 
 use admission::UserInfo;
 use async_trait::async_trait;
 use meta::Status;
+use meta::selector::{FieldSelector, Operator, Requirement, Selector};
 use meta::status::Details;
 
-use crate::auth::{Access, Attributes, Authorizer};
+use crate::auth::{Access, Attributes, Authorizer, Selected};
 use crate::request_info::RequestInfo;
 
 /// The group that may do everything.
@@ -127,6 +130,33 @@ pub fn attributes(info: &RequestInfo, user: &UserInfo) -> Attributes {
         namespace: info.namespace.clone(),
         name: info.name.clone(),
         path: info.path.clone(),
+        selected: selected(info),
+    }
+}
+
+/// What the request's selectors limit it to. One that does not parse limits nothing; its 400 comes from the handler.
+fn selected(info: &RequestInfo) -> Selected {
+    if !info.is_resource || !matches!(info.verb, "list" | "watch" | "deletecollection") {
+        return Selected::default();
+    }
+    let fields = info
+        .query
+        .first("fieldSelector")
+        .and_then(|text| FieldSelector::parse(text).ok());
+    let labels = info
+        .query
+        .first("labelSelector")
+        .and_then(|text| Selector::parse(text).ok());
+    let field = |(path, equal, value): (String, bool, String)| Requirement {
+        key: path,
+        operator: if equal { Operator::In } else { Operator::NotIn },
+        values: vec![value],
+    };
+    Selected {
+        fields: fields.map_or_else(Vec::new, |selector| {
+            selector.terms.into_iter().map(field).collect()
+        }),
+        labels: labels.map_or_else(Vec::new, |selector| selector.requirements),
     }
 }
 

@@ -18,6 +18,7 @@ pub mod chain;
 mod compress;
 pub mod context;
 pub mod decode;
+pub mod delegation;
 pub mod documents;
 mod errors;
 pub mod handlers;
@@ -45,7 +46,7 @@ pub mod version;
 #[cfg(test)]
 mod testing;
 
-pub use auth::{Access, Attributes, Authorizer};
+pub use auth::{Access, Attributes, Authorizer, Selected};
 pub use call::{Call, ListQuery, Reply, Rows, Warnings};
 pub use chain::{ChainConfig, Limits};
 pub use context::{Api, Authorized, RequestCx};

@@ -102,7 +102,7 @@ fn rights(user: &UserInfo, wanted: &Wanted) -> Vec<Attributes> {
         subresource: subresource.to_owned(),
         namespace: namespace.to_owned(),
         name: name.to_owned(),
-        path: String::new(),
+        ..Attributes::default()
     };
     const AUTHENTICATION: &str = "authentication.k8s.io";
     let mut rights = Vec::new();

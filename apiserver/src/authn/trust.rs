@@ -70,6 +70,12 @@ impl CaPool {
         Ok(Self { anchors })
     }
 
+    /// Whether it trusts nobody.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.anchors.is_empty()
+    }
+
     /// The trust anchors.
     pub(crate) fn anchors(&self) -> &[TrustAnchor<'static>] {
         &self.anchors
@@ -156,6 +162,15 @@ impl Trust {
     #[must_use]
     pub fn current(&self) -> Arc<TrustState> {
         self.state.load_full()
+    }
+
+    /// Exchanges both. Open connections are judged anew at their next request.
+    pub fn replace(&self, client: &CaPool, request_header: Option<&RequestHeaderTrust>) {
+        self.state.rcu(|old| TrustState {
+            generation: old.generation + 1,
+            client: client.clone(),
+            request_header: request_header.cloned(),
+        });
     }
 
     /// Exchanges the client CAs. Open connections are judged anew at their next request.

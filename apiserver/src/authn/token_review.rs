@@ -1,0 +1,99 @@
+//! Bearer tokens judged by another API server, through TokenReview.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use admission::UserInfo;
+use async_trait::async_trait;
+use meta::Clock;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+use uuid::Uuid;
+
+use super::TokenAuthenticator;
+use crate::delegation::{self, Remembered, Reviewer};
+
+/// Where reviews are created.
+pub const PATH: &str = "/apis/authentication.k8s.io/v1/tokenreviews";
+
+/// Asks about tokens, and remembers the answers, whatever they were, but not failures to get one.
+pub struct TokenReviews {
+    reviewer: Arc<dyn Reviewer>,
+    answers: Remembered<[u8; 32], Option<UserInfo>>,
+    keep: Duration,
+    /// Tokens are not kept, only digests of them, and these cannot be compared with anything outside the process.
+    salt: Uuid,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct Status {
+    authenticated: bool,
+    user: User,
+    error: String,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct User {
+    username: String,
+    uid: String,
+    groups: Vec<String>,
+    extra: std::collections::BTreeMap<String, Vec<String>>,
+}
+
+impl TokenReviews {
+    /// Asks `reviewer` and keeps answers for `keep`.
+    pub fn new(reviewer: Arc<dyn Reviewer>, keep: Duration, clock: Arc<dyn Clock>) -> Self {
+        Self {
+            reviewer,
+            answers: Remembered::new(clock),
+            keep,
+            salt: Uuid::new_v4(),
+        }
+    }
+
+    async fn ask(&self, token: &str) -> Result<Option<UserInfo>, String> {
+        let answer = delegation::ask(&*self.reviewer, PATH, &question(token)).await?;
+        let status = Status::deserialize(&answer["status"])
+            .map_err(|problem| format!("the answer to a TokenReview has no proper status: {problem}"))?;
+        if !status.authenticated {
+            // Why is for the log; the client hears 401 whatever it is.
+            if !status.error.is_empty() {
+                tracing::debug!(problem = status.error, "token refused");
+            }
+            return Ok(None);
+        }
+        if status.user.username.is_empty() {
+            return Err("the answer to a TokenReview says authenticated, and names no user".to_owned());
+        }
+        Ok(Some(UserInfo {
+            name: status.user.username,
+            uid: status.user.uid,
+            groups: status.user.groups,
+            extra: status.user.extra,
+        }))
+    }
+}
+
+/// The TokenReview of a token.
+fn question(token: &str) -> Value {
+    json!({"apiVersion": "authentication.k8s.io/v1", "kind": "TokenReview", "spec": {"token": token}})
+}
+
+#[async_trait]
+impl TokenAuthenticator for TokenReviews {
+    async fn authenticate(&self, token: &str) -> Result<Option<UserInfo>, String> {
+        let mut digest = Sha256::new();
+        digest.update(self.salt.as_bytes());
+        digest.update(token);
+        let keep = |_: &Option<UserInfo>| self.keep;
+        self.answers
+            .get(digest.finalize().into(), keep, self.ask(token))
+            .await
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,156 @@
+//! Rights judged by another API server, through SubjectAccessReview.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use meta::Clock;
+use meta::selector::{Operator, Requirement};
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+
+use crate::auth::{Access, Attributes, Authorizer, Selected};
+use crate::delegation::{self, Remembered, Reviewer};
+
+/// Where reviews are created.
+pub const PATH: &str = "/apis/authorization.k8s.io/v1/subjectaccessreviews";
+
+/// Questions longer than this are asked each time: their names are made up to fill the memory.
+const LONGEST_KEPT: usize = 10_000;
+
+/// Asks about rights, and remembers the answers. Without an answer the request fails: never open.
+pub struct SubjectAccessReviews {
+    reviewer: Arc<dyn Reviewer>,
+    answers: Remembered<String, Access>,
+    allowed: Duration,
+    refused: Duration,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct Status {
+    allowed: bool,
+    denied: bool,
+    reason: String,
+}
+
+impl SubjectAccessReviews {
+    /// Asks `reviewer`, and keeps a yes for `allowed` and a no for `refused`.
+    pub fn new(
+        reviewer: Arc<dyn Reviewer>,
+        allowed: Duration,
+        refused: Duration,
+        clock: Arc<dyn Clock>,
+    ) -> Self {
+        Self {
+            reviewer,
+            answers: Remembered::new(clock),
+            allowed,
+            refused,
+        }
+    }
+
+    async fn ask(&self, spec: Value) -> Result<Access, String> {
+        let review = json!({
+            "apiVersion": "authorization.k8s.io/v1",
+            "kind": "SubjectAccessReview",
+            "spec": spec,
+        });
+        let answer = delegation::ask(&*self.reviewer, PATH, &review).await?;
+        let status = Status::deserialize(&answer["status"]).map_err(|problem| {
+            format!("the answer to a SubjectAccessReview has no proper status: {problem}")
+        })?;
+        match (status.allowed, status.denied) {
+            (true, true) => {
+                Err("the answer to a SubjectAccessReview says both allowed and denied".to_owned())
+            }
+            (true, false) => Ok(Access::Allow(status.reason)),
+            (false, true) => Ok(Access::Deny(status.reason)),
+            (false, false) => Ok(Access::NoOpinion(status.reason)),
+        }
+    }
+}
+
+#[async_trait]
+impl Authorizer for SubjectAccessReviews {
+    async fn authorize(&self, attributes: &Attributes) -> Result<Access, String> {
+        let spec = spec(attributes);
+        // Maps are sorted, so equal questions have equal texts.
+        let text = spec.to_string();
+        if text.len() > LONGEST_KEPT {
+            return self.ask(spec).await;
+        }
+        let keep = |access: &Access| {
+            if access.is_allowed() {
+                self.allowed
+            } else {
+                self.refused
+            }
+        };
+        self.answers.get(text, keep, self.ask(spec)).await
+    }
+}
+
+/// The spec of the review that asks what `attributes` ask.
+fn spec(attributes: &Attributes) -> Value {
+    let user = &attributes.user;
+    let mut spec = Map::new();
+    spec.insert("user".to_owned(), json!(user.name));
+    if !user.uid.is_empty() {
+        spec.insert("uid".to_owned(), json!(user.uid));
+    }
+    if !user.groups.is_empty() {
+        spec.insert("groups".to_owned(), json!(user.groups));
+    }
+    if !user.extra.is_empty() {
+        spec.insert("extra".to_owned(), json!(user.extra));
+    }
+    if !attributes.is_resource {
+        let asked = json!({"path": attributes.path, "verb": attributes.verb});
+        spec.insert("nonResourceAttributes".to_owned(), asked);
+        return Value::Object(spec);
+    }
+    let mut asked = Map::new();
+    for (key, value) in [
+        ("namespace", &attributes.namespace),
+        ("verb", &attributes.verb),
+        ("group", &attributes.group),
+        ("version", &attributes.version),
+        ("resource", &attributes.resource),
+        ("subresource", &attributes.subresource),
+        ("name", &attributes.name),
+    ] {
+        if !value.is_empty() {
+            asked.insert(key.to_owned(), json!(value));
+        }
+    }
+    let Selected { fields, labels } = &attributes.selected;
+    for (key, requirements) in [("fieldSelector", fields), ("labelSelector", labels)] {
+        let requirements: Vec<Value> = requirements.iter().filter_map(requirement).collect();
+        if !requirements.is_empty() {
+            asked.insert(key.to_owned(), json!({"requirements": requirements}));
+        }
+    }
+    spec.insert("resourceAttributes".to_owned(), Value::Object(asked));
+    Value::Object(spec)
+}
+
+/// A requirement as reviews write it. Comparisons have no form there; without one the question is about more than is
+/// asked for, which is never answered yes where the narrower one would be answered no.
+fn requirement(requirement: &Requirement) -> Option<Value> {
+    let operator = match requirement.operator {
+        Operator::In => "In",
+        Operator::NotIn => "NotIn",
+        Operator::Exists => "Exists",
+        Operator::DoesNotExist => "DoesNotExist",
+        Operator::GreaterThan | Operator::LessThan => return None,
+    };
+    let mut written = json!({"key": requirement.key, "operator": operator});
+    if !requirement.values.is_empty() {
+        written["values"] = json!(requirement.values);
+    }
+    Some(written)
+}
+
+#[cfg(test)]
+mod tests;

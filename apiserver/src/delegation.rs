@@ -1,0 +1,68 @@
+//! Questions that another API server answers: whose token is this, may this user do that. How they are asked (deadlines,
+//! repetition) and how long answers are kept (facts/apiserver.md section 1.5).
+//!
+//! The questions themselves are in [`crate::authn::token_review`] and [`crate::authz::subject_access_review`]; who
+//! carries them over is a [`Reviewer`] of the program's.
+
+mod remembered;
+
+use std::time::Duration;
+
+use async_trait::async_trait;
+use serde_json::Value;
+
+pub(crate) use remembered::Remembered;
+
+/// How long one attempt may take.
+const ATTEMPT: Duration = Duration::from_secs(10);
+/// How often a question is asked before it counts as unanswered.
+const ATTEMPTS: u32 = 5;
+/// How long to wait after the first failure; half as long again after each further one.
+const FIRST_WAIT: Duration = Duration::from_millis(500);
+
+/// Carries review objects to the API server that answers them.
+#[async_trait]
+pub trait Reviewer: Send + Sync + 'static {
+    /// Creates `review` (with apiVersion, kind and spec) at `path` and gives what came back, status filled in.
+    ///
+    /// # Errors
+    /// Why no answer came.
+    async fn review(&self, path: &str, review: &Value) -> Result<Value, ReviewError>;
+}
+
+/// Why a review got no answer.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct ReviewError {
+    /// What happened.
+    pub message: String,
+    /// Whether the same question may be answered a moment later: the server was busy, failing, or out of reach.
+    pub passing: bool,
+}
+
+/// Asks until there is an answer: five times at most, each within ten seconds.
+pub(crate) async fn ask(reviewer: &dyn Reviewer, path: &str, review: &Value) -> Result<Value, String> {
+    let mut wait = FIRST_WAIT;
+    for attempt in 1.. {
+        let problem = match tokio::time::timeout(ATTEMPT, reviewer.review(path, review)).await {
+            Ok(Ok(answer)) => return Ok(answer),
+            Ok(Err(problem)) => problem,
+            Err(_) => ReviewError {
+                message: format!("no answer within {ATTEMPT:?}"),
+                passing: true,
+            },
+        };
+        if !problem.passing || attempt == ATTEMPTS {
+            return Err(problem.message);
+        }
+        tracing::debug!(path, attempt, %problem, "asking again");
+        tokio::time::sleep(wait).await;
+        wait += wait / 2;
+    }
+    unreachable!("the last attempt returns")
+}
+
+#[cfg(test)]
+pub(crate) mod testing;
+#[cfg(test)]
+mod tests;

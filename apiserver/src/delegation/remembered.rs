@@ -1,0 +1,65 @@
+//! Answers kept for a while. Those who ask the same at the same time wait for one answer.
+
+use std::hash::Hash;
+use std::sync::Arc;
+use std::time::Duration;
+
+use meta::Clock;
+use moka::future::Cache;
+
+/// How many answers are kept; those not asked for longest go first.
+const CAPACITY: u64 = 8192;
+
+/// Answers by question.
+pub(crate) struct Remembered<K, V> {
+    cache: Cache<K, Kept<V>>,
+    clock: Arc<dyn Clock>,
+}
+
+#[derive(Clone)]
+struct Kept<V> {
+    answer: Result<V, String>,
+    /// From when on the question is asked again, in milliseconds since 1970.
+    until: i64,
+}
+
+impl<K, V> Remembered<K, V>
+where
+    K: Hash + Eq + Send + Sync + 'static,
+    V: Clone + Send + Sync + 'static,
+{
+    pub(crate) fn new(clock: Arc<dyn Clock>) -> Self {
+        Self {
+            cache: Cache::new(CAPACITY),
+            clock,
+        }
+    }
+
+    /// The answer to `question`, asked for only when none is kept. An answer is kept for as long as `keep` says; that
+    /// there was none is told to everyone who was waiting, and not kept at all.
+    pub(crate) async fn get(
+        &self,
+        question: K,
+        keep: impl Fn(&V) -> Duration,
+        ask: impl Future<Output = Result<V, String>>,
+    ) -> Result<V, String> {
+        let now = self.now();
+        let asked = async {
+            let answer = ask.await;
+            let until = match &answer {
+                Ok(value) => self
+                    .now()
+                    .saturating_add(i64::try_from(keep(value).as_millis()).unwrap_or(i64::MAX)),
+                Err(_) => i64::MIN,
+            };
+            Kept { answer, until }
+        };
+        let entry = self.cache.entry(question);
+        let entry = entry.or_insert_with_if(asked, |kept| kept.until <= now).await;
+        entry.into_value().answer
+    }
+
+    fn now(&self) -> i64 {
+        self.clock.now().as_millisecond()
+    }
+}

@@ -1,0 +1,61 @@
+//! A hub for tests: answers as it is told, counts, and can fail.
+
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+
+use async_trait::async_trait;
+use serde_json::Value;
+
+use super::{ReviewError, Reviewer};
+
+/// Answers reviews with statuses, in order; the last one again and again.
+pub(crate) struct Hub {
+    statuses: Mutex<VecDeque<Result<Value, ReviewError>>>,
+    pub(crate) asked: Mutex<Vec<Value>>,
+    pub(crate) count: AtomicUsize,
+}
+
+impl Hub {
+    pub(crate) fn new(statuses: Vec<Result<Value, ReviewError>>) -> Arc<Self> {
+        Arc::new(Self {
+            statuses: Mutex::new(statuses.into()),
+            asked: Mutex::default(),
+            count: AtomicUsize::new(0),
+        })
+    }
+
+    pub(crate) fn count(&self) -> usize {
+        self.count.load(Ordering::SeqCst)
+    }
+}
+
+/// A failure that passes, or does not.
+pub(crate) fn failure(message: &str, passing: bool) -> Result<Value, ReviewError> {
+    Err(ReviewError {
+        message: message.to_owned(),
+        passing,
+    })
+}
+
+#[async_trait]
+impl Reviewer for Hub {
+    async fn review(&self, path: &str, review: &Value) -> Result<Value, ReviewError> {
+        self.count.fetch_add(1, Ordering::SeqCst);
+        assert!(path.contains("reviews"), "{path}");
+        self.asked.lock().unwrap().push(review.clone());
+        // Others get to ask meanwhile.
+        tokio::task::yield_now().await;
+        let status = {
+            let mut statuses = self.statuses.lock().unwrap();
+            if statuses.len() > 1 {
+                statuses.pop_front().unwrap()
+            } else {
+                statuses[0].clone()
+            }
+        }?;
+        let mut answer = review.clone();
+        answer["status"] = status;
+        Ok(answer)
+    }
+}
