@@ -8,9 +8,11 @@ use dialect_contract::dialect::{DemandKind, Dialect, Inventory};
 use meta::{FieldError, GroupResource, Kind};
 use serde_json::Value;
 
+use crate::admission::{PlacementGuard, user_of};
 use crate::config::Config;
 use crate::fleet::Fleet;
 use crate::kind;
+use crate::machine::Actor;
 use crate::names::{DIALECT, LOCATIONS, NAMESPACES, WORKLOAD_CLUSTERS};
 
 /// kcp: namespaces want a workload cluster.
@@ -46,7 +48,7 @@ impl Dialect for Kcp {
     }
 
     fn actor(&self) -> &'static str {
-        "berth:placement-controller"
+        user_of(Actor::PlacementController)
     }
 
     fn inventory(&self) -> Arc<dyn Inventory> {
@@ -54,7 +56,7 @@ impl Dialect for Kcp {
     }
 
     fn admission(&self) -> Vec<Arc<dyn Plugin>> {
-        Vec::new()
+        vec![Arc::new(PlacementGuard::default())]
     }
 
     fn validate_config(&self, spec: &Value, path: &str) -> Vec<FieldError> {

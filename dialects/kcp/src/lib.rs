@@ -7,6 +7,7 @@
 //! rules) and `fleet` (what is known); [`kind`] holds the API objects. [`namespace_controller`], [`resource_controller`]
 //! and [`syncer_view`] are the other actors' computations.
 
+pub mod admission;
 pub mod condition;
 pub mod config;
 mod decide;
@@ -30,6 +31,7 @@ mod writes;
 
 use std::sync::Arc;
 
+pub use crate::admission::{PlacementGuard, Settings};
 pub use dialect::Kcp;
 pub use fleet::Fleet;
 

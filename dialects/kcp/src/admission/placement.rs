@@ -1,0 +1,88 @@
+//! The placement annotation of a namespace: which change of it is whose.
+
+use serde_json::Value;
+
+use super::roles::named;
+use super::{Findings, Role, Writer};
+use crate::edit::{ANNOTATIONS, part};
+use crate::machine::{Actor, Moved, TRANSITIONS, may, moved, who_may};
+use crate::names::PLACEMENT;
+use crate::placement::{Placement, Reading, State};
+
+const PATH: &str = "metadata.annotations[scheduling.kcp.dev/placement]";
+
+/// Judges the change of the annotation from `old` to `new`. Nothing is said of a value that stays byte for byte.
+pub(super) fn judge(writer: &Writer, old: &Value, new: &Value, findings: &mut Findings) {
+    let (before, after) = (raw(old), raw(new));
+    if before == after {
+        return;
+    }
+    // A stored value that nobody understands counts as none.
+    let before = Reading::of(before.and_then(Value::as_str)).placement;
+    let after = match after {
+        None => Placement::default(),
+        Some(value) => match value.as_str().map(Placement::parse) {
+            Some(Ok(placement)) => placement,
+            Some(Err(problems)) => {
+                let text = value.as_str().unwrap_or_default();
+                for problem in problems {
+                    findings.malform(PATH, text, problem.to_string());
+                }
+                return only_controllers(writer, findings);
+            }
+            // The schema of metadata refuses what is no text.
+            None => return only_controllers(writer, findings),
+        },
+    };
+    let changes = moved(&before, &after);
+    match writer {
+        Writer::BreakGlass => {}
+        Writer::Role(role @ (Role::Placement | Role::Namespace)) => {
+            for change in changes
+                .iter()
+                .filter(|change| !may(role.actor(), change.from, change.to))
+            {
+                findings.forbid(PATH, sentence(change));
+            }
+        }
+        Writer::Role(_) | Writer::User if changes.is_empty() => only_controllers(writer, findings),
+        Writer::Role(_) | Writer::User => {
+            for change in &changes {
+                findings.forbid(PATH, sentence(change));
+            }
+        }
+    }
+}
+
+fn raw(object: &Value) -> Option<&Value> {
+    part(object, ANNOTATIONS)?.get(PLACEMENT)
+}
+
+/// For writers that may not touch the annotation at all.
+fn only_controllers(writer: &Writer, findings: &mut Findings) {
+    if let Writer::User | Writer::Role(Role::Resource | Role::Coordination | Role::Syncer(_)) = writer {
+        let detail = format!(
+            "may not change, not even in form; only {} and {} write it",
+            named(Actor::PlacementController),
+            named(Actor::NamespaceController)
+        );
+        findings.forbid(PATH, detail);
+    }
+}
+
+/// The entry, the transition, and who may make it.
+fn sentence(change: &Moved) -> String {
+    match who_may(change.from, change.to) {
+        Some(actor) => format!("{change}: only {} may do this", named(actor)),
+        None => {
+            let legal = TRANSITIONS.iter().filter(|legal| legal.from == change.from);
+            let ways: Vec<String> = legal
+                .map(|legal| {
+                    let to = legal.to.map_or("absent", State::as_str);
+                    format!("to {to} by {}", named(legal.actor))
+                })
+                .collect();
+            format!("{change}: nobody may do this; it goes {}", ways.join(", or "))
+        }
+    }
+}
