@@ -1,5 +1,6 @@
 //! Which bindings stay, which clusters are picked and which bindings are let go (facts sections 5.3 to 5.5 and 8).
 
+use std::cmp::Reverse;
 use std::sync::Arc;
 
 use dialect_contract::{Ask, Refused};
@@ -236,7 +237,8 @@ impl Case<'_> {
             })
             .collect();
         if by_score {
-            best_first(&mut chosen);
+            // Stickiness is not recorded: the order of what is chosen must be the same when it is read back.
+            chosen.sort_unstable_by_key(|&standing| Reverse(Standing { sticky: false, ..standing }));
             best_first(&mut others);
         } else {
             chosen.sort_unstable_by_key(|standing| standing.candidate);
