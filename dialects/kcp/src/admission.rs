@@ -25,8 +25,6 @@ pub use roles::{Role, user_of};
 pub struct Settings {
     /// Users that act in a role beside Berth's own (`berth:placement-controller` and so on), by name.
     pub users: BTreeMap<String, Role>,
-    /// Members of this group may change guarded fields by hand, to values that can be understood.
-    pub break_glass_group: Option<String>,
     /// The resources that follow their namespace.
     pub synced_resources: Vec<GroupResource>,
 }
@@ -35,15 +33,21 @@ impl Default for Settings {
     fn default() -> Self {
         Self {
             users: BTreeMap::new(),
-            break_glass_group: None,
             synced_resources: SYNCED_BY_DEFAULT.to_vec(),
         }
     }
 }
 
-/// Guards the state machines of kcp.
+/// Keeps guarded fields to those they belong to. Members of the break-glass group pass it.
 #[derive(Clone, Debug, Default)]
 pub struct PlacementGuard {
+    settings: Settings,
+}
+
+/// Refuses values that no controller could understand, whoever writes them, the break-glass group included. Runs after
+/// [`PlacementGuard`]: who may not write at all need not learn how.
+#[derive(Clone, Debug, Default)]
+pub struct PlacementValues {
     settings: Settings,
 }
 
@@ -52,8 +56,8 @@ pub struct PlacementGuard {
 pub(crate) enum Writer {
     /// An actor of the state machines.
     Role(Role),
-    /// Somebody trusted to mend by hand.
-    BreakGlass,
+    /// Somebody whose right to write is not in question.
+    Trusted,
     /// Anyone else.
     User,
 }
@@ -104,34 +108,44 @@ impl PlacementGuard {
     }
 
     fn writer(&self, request: &Request<'_>) -> Writer {
-        let user = request.user;
-        let role = Role::of(&user.name).or_else(|| self.settings.users.get(&user.name).cloned());
-        let trusted = || {
-            let group = self.settings.break_glass_group.as_deref();
-            group.is_some_and(|group| user.is_in(group))
-        };
-        match role {
-            Some(role) => Writer::Role(role),
-            None if trusted() => Writer::BreakGlass,
-            None => Writer::User,
-        }
+        let user = &request.user.name;
+        let role = Role::of(user).or_else(|| self.settings.users.get(user).cloned());
+        role.map_or(Writer::User, Writer::Role)
     }
+}
 
-    fn judge(&self, request: &Request<'_>, new: &Value) -> Result<(), Denied> {
-        let nothing = Value::Null;
-        let old = request.old.unwrap_or(&nothing);
-        let writer = self.writer(request);
-        let namespace = request.resource == NAMESPACES;
-        let mut findings = Findings::default();
-        if namespace {
-            placement::judge(&writer, old, new, &mut findings);
-        }
-        keys::judge(&writer, namespace, old, new, &mut findings);
-        if let Writer::Role(Role::Syncer(identifier)) = &writer {
-            keys::judge_syncer(identifier, request.operation, old, new, &mut findings);
-        }
-        findings.into_result()
+impl PlacementValues {
+    /// The rules for the resources of these settings.
+    #[must_use]
+    pub fn new(settings: Settings) -> Self {
+        Self { settings }
     }
+}
+
+impl Settings {
+    fn guards(&self, request: &Request<'_>) -> bool {
+        let guarded = request.resource == NAMESPACES || self.synced_resources.contains(&request.resource);
+        guarded && request.operation != Operation::Connect
+    }
+}
+
+/// Judges a create or update that makes `new`.
+fn judge(writer: &Writer, request: &Request<'_>, new: &Value) -> Result<(), Denied> {
+    if !matches!(request.operation, Operation::Create | Operation::Update) {
+        return Ok(());
+    }
+    let nothing = Value::Null;
+    let old = request.old.unwrap_or(&nothing);
+    let namespace = request.resource == NAMESPACES;
+    let mut findings = Findings::default();
+    if namespace {
+        placement::judge(writer, old, new, &mut findings);
+    }
+    keys::judge(writer, namespace, old, new, &mut findings);
+    if let Writer::Role(Role::Syncer(identifier)) = writer {
+        keys::judge_syncer(identifier, request.operation, old, new, &mut findings);
+    }
+    findings.into_result()
 }
 
 impl Plugin for PlacementGuard {
@@ -139,10 +153,12 @@ impl Plugin for PlacementGuard {
         "PlacementGuard"
     }
 
+    fn is_guard(&self) -> bool {
+        true
+    }
+
     fn handles(&self, request: &Request<'_>) -> bool {
-        let guarded =
-            request.resource == NAMESPACES || self.settings.synced_resources.contains(&request.resource);
-        guarded && request.operation != Operation::Connect
+        self.settings.guards(request)
     }
 
     /// Refuses as early as possible: a mutating webhook is asked before any validating one.
@@ -152,10 +168,7 @@ impl Plugin for PlacementGuard {
         object: &mut Value,
         _warnings: &mut Vec<String>,
     ) -> Result<(), Denied> {
-        match request.operation {
-            Operation::Create | Operation::Update => self.judge(request, object),
-            Operation::Delete | Operation::Connect => Ok(()),
-        }
+        judge(&self.writer(request), request, object)
     }
 
     /// Judges once more what other plugins made of the object. Everybody may delete but syncers, which only let go.
@@ -165,16 +178,41 @@ impl Plugin for PlacementGuard {
         object: Option<&Value>,
         _warnings: &mut Vec<String>,
     ) -> Result<(), Denied> {
-        match (request.operation, object) {
-            (Operation::Create | Operation::Update, Some(object)) => self.judge(request, object),
-            (Operation::Delete, _) if matches!(self.writer(request), Writer::Role(Role::Syncer(_))) => {
-                Err(Denied::Forbidden(
-                    "a syncer deletes nothing; it lets go of an object by taking its finalizer off"
-                        .to_owned(),
-                ))
-            }
-            _ => Ok(()),
+        let writer = self.writer(request);
+        if request.operation == Operation::Delete && matches!(writer, Writer::Role(Role::Syncer(_))) {
+            let text = "a syncer deletes nothing; it lets go of an object by taking its finalizer off";
+            return Err(Denied::Forbidden(text.to_owned()));
         }
+        object.map_or(Ok(()), |object| judge(&writer, request, object))
+    }
+
+    /// Which entries of the placement went from where to where.
+    fn annotate(&self, request: &Request<'_>, object: Option<&Value>) -> Vec<(&'static str, String)> {
+        let object = object.filter(|_| request.resource == NAMESPACES);
+        let moved = object.map(|new| placement::transitions(request.old.unwrap_or(&Value::Null), new));
+        let text = moved.filter(|text| !text.is_empty());
+        text.map(|text| ("placement-transition", text))
+            .into_iter()
+            .collect()
+    }
+}
+
+impl Plugin for PlacementValues {
+    fn name(&self) -> &'static str {
+        "PlacementValues"
+    }
+
+    fn handles(&self, request: &Request<'_>) -> bool {
+        self.settings.guards(request)
+    }
+
+    fn validate(
+        &self,
+        request: &Request<'_>,
+        object: Option<&Value>,
+        _warnings: &mut Vec<String>,
+    ) -> Result<(), Denied> {
+        object.map_or(Ok(()), |object| judge(&Writer::Trusted, request, object))
     }
 }
 

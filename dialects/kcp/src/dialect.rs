@@ -8,7 +8,7 @@ use dialect_contract::dialect::{DemandKind, Dialect, Inventory};
 use meta::{FieldError, GroupResource, Kind};
 use serde_json::Value;
 
-use crate::admission::{PlacementGuard, user_of};
+use crate::admission::{PlacementGuard, PlacementValues, user_of};
 use crate::config::Config;
 use crate::fleet::Fleet;
 use crate::kind;
@@ -43,6 +43,11 @@ impl Dialect for Kcp {
         DEMANDS
     }
 
+    /// Users see which locations there are, never the workload clusters in them.
+    fn readable(&self) -> &'static [GroupResource] {
+        &[LOCATIONS]
+    }
+
     fn target(&self) -> GroupResource {
         WORKLOAD_CLUSTERS
     }
@@ -56,7 +61,10 @@ impl Dialect for Kcp {
     }
 
     fn admission(&self) -> Vec<Arc<dyn Plugin>> {
-        vec![Arc::new(PlacementGuard::default())]
+        vec![
+            Arc::new(PlacementGuard::default()),
+            Arc::new(PlacementValues::default()),
+        ]
     }
 
     fn validate_config(&self, spec: &Value, path: &str) -> Vec<FieldError> {

@@ -31,7 +31,7 @@ mod writes;
 
 use std::sync::Arc;
 
-pub use crate::admission::{PlacementGuard, Settings};
+pub use crate::admission::{PlacementGuard, PlacementValues, Settings};
 pub use dialect::Kcp;
 pub use fleet::Fleet;
 

@@ -89,7 +89,7 @@ fn state(writer: &Writer, namespace: bool, identifier: &str, change: &Changed<'_
         findings.malform(&change.path, value, "must be empty or \"Sync\"");
     }
     let allowed = match writer {
-        Writer::BreakGlass => true,
+        Writer::Trusted => true,
         // A stored value that is none may be taken out by whoever keeps the label.
         Writer::Role(Role::Namespace) if from == to => namespace,
         Writer::Role(Role::Resource) if from == to => !namespace,
@@ -141,7 +141,7 @@ fn deletion(
     };
     let refreshed = instant(change.old).is_some() && change.new.is_some();
     let allowed = match writer {
-        Writer::BreakGlass => true,
+        Writer::Trusted => true,
         Writer::Role(role @ Role::Syncer(_)) => change.new.is_none() && is_for(role, identifier),
         Writer::Role(role) => role.actor() == owner && !refreshed,
         Writer::User => false,
@@ -162,7 +162,7 @@ fn deletion(
 /// Any other key of the internal domains.
 fn internal(writer: &Writer, change: &Changed<'_>, findings: &mut Findings) {
     let allowed = match writer {
-        Writer::BreakGlass => true,
+        Writer::Trusted => true,
         Writer::Role(Role::Placement) => change.key.starts_with(INTERNAL_SCHEDULING),
         Writer::Role(_) | Writer::User => false,
     };
@@ -207,7 +207,7 @@ fn syncer_finalizers(writer: &Writer, old: &Value, new: &Value, findings: &mut F
             );
         }
         let allowed = match writer {
-            Writer::BreakGlass => true,
+            Writer::Trusted => true,
             Writer::Role(Role::Syncer(own)) => own == identifier,
             Writer::Role(Role::Resource) => !added,
             Writer::Role(_) | Writer::User => false,

@@ -36,7 +36,7 @@ pub(super) fn judge(writer: &Writer, old: &Value, new: &Value, findings: &mut Fi
     };
     let changes = moved(&before, &after);
     match writer {
-        Writer::BreakGlass => {}
+        Writer::Trusted => {}
         Writer::Role(role @ (Role::Placement | Role::Namespace)) => {
             for change in changes
                 .iter()
@@ -52,6 +52,14 @@ pub(super) fn judge(writer: &Writer, old: &Value, new: &Value, findings: &mut Fi
             }
         }
     }
+}
+
+/// The entries that differ, as words: `entry "root:compute+east+x" from Bound to Removing`.
+pub(super) fn transitions(old: &Value, new: &Value) -> String {
+    let placement = |object| Reading::of(raw(object).and_then(Value::as_str)).placement;
+    let changes = moved(&placement(old), &placement(new));
+    let texts: Vec<String> = changes.iter().map(ToString::to_string).collect();
+    texts.join(", ")
 }
 
 fn raw(object: &Value) -> Option<&Value> {

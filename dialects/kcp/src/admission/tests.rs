@@ -2,7 +2,9 @@ mod keys;
 mod placement;
 mod syncer;
 
-use admission::UserInfo;
+use std::sync::Arc;
+
+use admission::{Chain, UserInfo};
 use serde_json::json;
 
 use super::*;
@@ -26,17 +28,6 @@ fn review(
         groups: vec!["system:authenticated".to_owned(), "system:masters".to_owned()],
         ..UserInfo::default()
     };
-    review_by(guard, &user, resource, subresource, old, new)
-}
-
-fn review_by(
-    guard: &PlacementGuard,
-    user: &UserInfo,
-    resource: GroupResource,
-    subresource: &str,
-    old: Option<&Value>,
-    new: &Value,
-) -> Result<(), (u16, String)> {
     let request = Request {
         operation: if old.is_some() {
             Operation::Update
@@ -52,7 +43,7 @@ fn review_by(
         subresource,
         namespace: "",
         name: "app",
-        user,
+        user: &user,
         old,
         dry_run: false,
     };

@@ -242,34 +242,84 @@ fn a_stored_value_that_is_malformed_counts_as_none() {
 }
 
 #[test]
-fn roles_can_be_given_to_others_and_glass_be_broken() {
+fn a_role_can_be_given_to_another_user() {
+    let placer = "system:serviceaccount:kcp:placer";
     let guard = PlacementGuard::new(Settings {
-        users: BTreeMap::from([("system:serviceaccount:kcp:placer".to_owned(), Role::Placement)]),
-        break_glass_group: Some("oncall".to_owned()),
+        users: BTreeMap::from([(placer.to_owned(), Role::Placement)]),
         ..Settings::default()
     });
     let (old, new) = (
         placed(Some(BOUND)),
         placed(Some(r#"{"root:compute+east+x":"Removing"}"#)),
     );
-    let by = |user: &str, groups: &[&str], old: &Value, new: &Value| {
+    assert!(review(&guard, placer, NAMESPACES, "", Some(&old), &new).is_ok());
+    refused(
+        review(&guard, ALICE, NAMESPACES, "", Some(&old), &new),
+        403,
+        &["only the placement controller"],
+    );
+}
+
+#[test]
+fn breaking_the_glass_allows_every_change_to_something_that_can_be_understood() {
+    let plugins: Vec<Arc<dyn Plugin>> = vec![
+        Arc::new(PlacementGuard::default()),
+        Arc::new(PlacementValues::default()),
+    ];
+    let chain = Chain::new(plugins).with_break_glass(vec!["oncall".to_owned()]);
+    let old = placed(Some(BOUND));
+    let by = |group: &str, new: &Value| {
         let user = UserInfo {
-            name: user.to_owned(),
-            groups: groups.iter().map(|&group| group.to_owned()).collect(),
+            name: ALICE.to_owned(),
+            groups: vec![group.to_owned()],
             ..UserInfo::default()
         };
-        review_by(&guard, &user, NAMESPACES, "", Some(old), new)
+        let request = Request {
+            operation: Operation::Update,
+            resource: NAMESPACES,
+            kind: "Namespace",
+            subresource: "",
+            namespace: "",
+            name: "app",
+            user: &user,
+            old: Some(&old),
+            dry_run: false,
+        };
+        chain.mutate(&request, &mut new.clone(), &mut Vec::new())?;
+        chain.validate(&request, Some(new), &mut Vec::new())
     };
-    assert!(by("system:serviceaccount:kcp:placer", &[], &old, &new).is_ok());
-    assert!(by(ALICE, &["oncall"], &old, &placed(None)).is_ok());
-    refused(
-        by(ALICE, &["oncall"], &old, &placed(Some("{"))),
-        422,
-        &["is not JSON"],
+    assert!(by("oncall", &placed(None)).is_ok());
+    let status = by("oncall", &placed(Some("{"))).unwrap_err();
+    assert_eq!(status.code, 422);
+    assert_eq!(by("system:masters", &placed(None)).unwrap_err().code, 403);
+}
+
+#[test]
+fn the_audit_log_tells_the_transitions() {
+    let (old, new) = (
+        placed(Some(BOUND)),
+        placed(Some(
+            r#"{"root:compute+east+x":"Removing","root:compute+east+y":"Pending"}"#,
+        )),
     );
-    refused(
-        by(ALICE, &["system:masters"], &old, &placed(None)),
-        403,
-        &["nobody may do this"],
+    let user = UserInfo::default();
+    let request = Request {
+        operation: Operation::Update,
+        resource: NAMESPACES,
+        kind: "Namespace",
+        subresource: "",
+        namespace: "",
+        name: "app",
+        user: &user,
+        old: Some(&old),
+        dry_run: false,
+    };
+    let said = PlacementGuard::default().annotate(&request, Some(&new));
+    let text = "entry \"root:compute+east+x\" from Bound to Removing, entry \"root:compute+east+y\" from absent to Pending";
+    assert_eq!(said, [("placement-transition", text.to_owned())]);
+    assert!(
+        PlacementGuard::default()
+            .annotate(&request, Some(&old))
+            .is_empty()
     );
 }
