@@ -137,6 +137,12 @@ impl Draft {
         &self.meta
     }
 
+    /// The canonical JSON with an empty `resourceVersion`: what a store that numbers by itself keeps.
+    #[must_use]
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
     /// The size of the serialized object, revision left out, in bytes.
     #[must_use]
     pub fn len(&self) -> usize {
