@@ -23,7 +23,7 @@ use wake::Wake;
 use watcher::Watcher;
 
 /// How long a list waits for a revision that is still to come.
-const FUTURE_WAIT: Duration = Duration::from_secs(3);
+pub(crate) const FUTURE_WAIT: Duration = Duration::from_secs(3);
 
 /// The readers' side of a store.
 pub(crate) struct Cache {
@@ -113,7 +113,11 @@ impl Cache {
         self.holds.hold(&self.picture.load(), resource, collection);
     }
 
-    async fn wait_for(&self, revision: Revision) -> Result<(), StoreError> {
+    /// Waits up to three seconds until `revision` is shown.
+    ///
+    /// # Errors
+    /// `TooNew` when it does not come.
+    pub(crate) async fn wait_for(&self, revision: Revision) -> Result<(), StoreError> {
         if self.revision() >= revision {
             return Ok(());
         }

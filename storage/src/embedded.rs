@@ -10,6 +10,7 @@
 mod committer;
 mod disk;
 mod header;
+mod import;
 mod load;
 mod record;
 
@@ -26,6 +27,7 @@ use crate::cache::{self, Cache};
 use crate::collection::Collection;
 use crate::error::StoreError;
 use crate::history::Limits;
+use crate::snapshot::Snapshot;
 use crate::source::{At, Scope, Source, Store, Watch, Writer};
 use crate::step::{Applied, Step};
 use committer::{Committer, Request};
@@ -49,6 +51,21 @@ impl EmbeddedStore {
     /// file cannot be read or another process holds it.
     pub fn open(file: &Path, limits: Limits) -> Result<Self, StoreError> {
         Self::start(disk::open(file)?, limits)
+    }
+
+    /// Every object there is now.
+    #[must_use]
+    pub fn export(&self) -> Snapshot {
+        self.cache.picture().snapshot()
+    }
+
+    /// Makes the database `file`, which must not be there yet, of the objects of another store. Each keeps its
+    /// revision, and the store goes on from the snapshot's. Blocks.
+    ///
+    /// # Errors
+    /// `Unavailable` when the file is there or cannot be written.
+    pub fn import(file: &Path, snapshot: &Snapshot) -> Result<(), StoreError> {
+        import::import(file, snapshot)
     }
 
     fn start(Opened { disk, picture }: Opened, limits: Limits) -> Result<Self, StoreError> {

@@ -74,8 +74,29 @@ pub enum StoreError {
         /// What does not match.
         problem: String,
     },
+    /// A key of a shared store (etcd) does not hold what was written there. Nothing was changed.
+    #[error(
+        "{place}: the value of {key} cannot be read: {problem}; restore it from a backup, or delete the key"
+    )]
+    Unreadable {
+        /// Which store.
+        place: String,
+        /// The store's own key.
+        key: String,
+        /// What is wrong with the value.
+        problem: String,
+    },
+    /// The object is larger than the store takes.
+    #[error("{key} has {bytes} bytes, more than the store takes at once")]
+    TooLarge {
+        /// Which object.
+        key: Key,
+        /// Its size.
+        bytes: usize,
+    },
     /// The store cannot answer now (starting, closed, disk full). The write was not made visible to anyone; when the
-    /// disk failed in the middle of it, it may still be found there after a restart.
+    /// disk failed in the middle of it, it may still be found there after a restart. A write to etcd that was sent but
+    /// not answered may have been made, and may still be; the text says so.
     #[error("store unavailable: {0}")]
     Unavailable(String),
 }

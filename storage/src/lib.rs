@@ -9,10 +9,13 @@ pub mod collection;
 pub mod conformance;
 pub mod embedded;
 pub mod error;
+#[cfg(feature = "etcd")]
+pub mod etcd;
 mod fences;
 pub mod history;
 pub mod memory;
 mod picture;
+pub mod snapshot;
 pub mod source;
 mod stage;
 pub mod step;
@@ -20,8 +23,11 @@ pub mod step;
 pub use collection::{Collection, Name};
 pub use embedded::EmbeddedStore;
 pub use error::StoreError;
+#[cfg(feature = "etcd")]
+pub use etcd::{EtcdConfig, EtcdStore};
 pub use history::Limits;
 pub use memory::MemoryStore;
 pub use meta::{Change, Draft, GroupResource, Key, Object, Revision};
+pub use snapshot::Snapshot;
 pub use source::{At, Event, Scope, Source, Store, Watch, Writer};
 pub use step::{Applied, Expect, Guard, Step, Verb};

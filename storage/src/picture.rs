@@ -12,6 +12,7 @@ use meta::{Change, GroupResource, Key, Object, Revision};
 use crate::collection::{Collection, Name};
 use crate::error::StoreError;
 use crate::history::{Entry, History, Limits};
+use crate::snapshot::Snapshot;
 use crate::source::{Event, Scope};
 
 /// Undoing more changes than this to answer a list at a past revision is not cheap any more (about 2 ms).
@@ -99,6 +100,24 @@ impl Picture {
         self.shelves.get(&key.resource)?.items.get(&name_of(key))
     }
 
+    /// Every object, in order.
+    pub(crate) fn snapshot(&self) -> Snapshot {
+        let objects = self.shelves.iter().flat_map(|(&resource, shelf)| {
+            shelf.items.iter().map(move |(name, object)| {
+                let key = Key {
+                    resource,
+                    namespace: Arc::clone(&name.namespace),
+                    name: Arc::clone(&name.name),
+                };
+                (key, Arc::clone(object))
+            })
+        });
+        Snapshot {
+            revision: self.revision,
+            objects: objects.collect(),
+        }
+    }
+
     /// All objects of `resource`.
     pub(crate) fn collection(&self, resource: GroupResource) -> Collection {
         let items = self
@@ -176,6 +195,24 @@ impl Picture {
         }
     }
 
+    /// The revision before which nothing is known.
+    #[cfg(feature = "etcd")]
+    pub(crate) fn start(&self) -> Revision {
+        self.start
+    }
+
+    /// Every resource that ever had an object here.
+    #[cfg(feature = "etcd")]
+    pub(crate) fn resources(&self) -> Vec<GroupResource> {
+        self.shelves.keys().copied().collect()
+    }
+
+    /// Moves on to `revision`, up to which no more changes are missing.
+    #[cfg(feature = "etcd")]
+    pub(crate) fn reach(&mut self, revision: Revision) {
+        self.revision = self.revision.max(revision);
+    }
+
     /// At most `max` changes of `scope` after `cursor`, in revision order.
     ///
     /// # Errors
@@ -190,6 +227,7 @@ impl Picture {
         if let Some(oldest) = shelves
             .iter()
             .map(|shelf| shelf.history.floor())
+            .chain([self.start])
             .filter(|floor| *floor > cursor)
             .max()
         {
@@ -218,9 +256,11 @@ impl Picture {
 
     /// Whether `scope` has changes after `cursor`, known or forgotten.
     pub(crate) fn pending(&self, scope: &Scope, cursor: Revision) -> bool {
-        self.shelves_of(scope)
-            .iter()
-            .any(|shelf| shelf.history.moved_after(cursor) || shelf.history.floor() > cursor)
+        self.start > cursor
+            || self
+                .shelves_of(scope)
+                .iter()
+                .any(|shelf| shelf.history.moved_after(cursor) || shelf.history.floor() > cursor)
     }
 
     /// The oldest revision a watch of `scope` can start after.

@@ -184,7 +184,7 @@ impl Stage {
 }
 
 /// The step's own object as it is, when that is what the step expects.
-fn expected(step: &Step, current: Option<Arc<Object>>) -> Result<Option<Arc<Object>>, StoreError> {
+pub(crate) fn expected(step: &Step, current: Option<Arc<Object>>) -> Result<Option<Arc<Object>>, StoreError> {
     let key = || step.key.clone();
     if step.verb == Verb::Create {
         return match current {
@@ -213,7 +213,7 @@ fn expected(step: &Step, current: Option<Arc<Object>>) -> Result<Option<Arc<Obje
 }
 
 /// The step's new object, when the step has one that belongs at its key; `None` for a delete.
-fn drafted(step: &Step) -> Result<Option<&Draft>, StoreError> {
+pub(crate) fn drafted(step: &Step) -> Result<Option<&Draft>, StoreError> {
     let misuse = |problem: String| {
         Err(StoreError::Misuse {
             key: step.key.clone(),

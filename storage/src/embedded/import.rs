@@ -1,0 +1,118 @@
+//! Making a database file of objects that come from another store.
+
+use std::fs::{self, File};
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+use meta::Change;
+
+use crate::embedded::disk;
+use crate::error::StoreError;
+use crate::snapshot::Snapshot;
+use crate::stage::Staged;
+
+/// Objects per transaction.
+const BATCH: usize = 1000;
+
+/// Writes `snapshot` as a new database `file`, each object at its own revision and the store at the snapshot's.
+pub(crate) fn import(file: &Path, snapshot: &Snapshot) -> Result<(), StoreError> {
+    if file.exists() {
+        return Err(StoreError::Unavailable(format!(
+            "{} exists: a copy is made into a new file only",
+            file.display()
+        )));
+    }
+    // Under another name until it is whole, so that nobody starts on half of it.
+    let partial = partial(file);
+    match fs::remove_file(&partial) {
+        Err(error) if error.kind() != ErrorKind::NotFound => return Err(failed(&partial, &error)),
+        _ => {}
+    }
+    write(&partial, snapshot)?;
+    fs::rename(&partial, file).map_err(|error| failed(file, &error))?;
+    let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty());
+    File::open(folder.unwrap_or(Path::new(".")))
+        .and_then(|folder| folder.sync_all())
+        .map_err(|error| failed(file, &error))
+}
+
+fn write(file: &Path, snapshot: &Snapshot) -> Result<(), StoreError> {
+    let mut disk = disk::open(file)?.disk;
+    for batch in snapshot.objects.chunks(BATCH) {
+        let changes: Vec<Staged> = batch
+            .iter()
+            .map(|(key, object)| {
+                let change = Change {
+                    revision: object.revision(),
+                    key: key.clone(),
+                    old: None,
+                    new: Some(object.clone()),
+                };
+                (change, None)
+            })
+            .collect();
+        disk.write(&changes, snapshot.revision)?;
+    }
+    // An empty store has its revision too.
+    disk.write(&[], snapshot.revision)
+}
+
+fn partial(file: &Path) -> PathBuf {
+    let mut name = file.as_os_str().to_owned();
+    name.push(".partial");
+    name.into()
+}
+
+fn failed(file: &Path, error: &std::io::Error) -> StoreError {
+    StoreError::Unavailable(format!("{}: {error}", file.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use meta::Revision;
+    use tempfile::TempDir;
+
+    use super::*;
+    use crate::conformance::{draft, thing};
+    use crate::embedded::EmbeddedStore;
+    use crate::history::Limits;
+    use crate::source::Source;
+
+    #[test]
+    fn a_copy_keeps_every_object_and_revision() {
+        let folder = TempDir::new().unwrap();
+        let file = folder.path().join("berth.redb");
+        let objects = (0..2500u64).map(|index| {
+            let key = thing("a", &format!("x{index:05}"));
+            let object = Arc::new(draft(&key, 1).at(Revision(10 + index)));
+            (key, object)
+        });
+        let snapshot = Snapshot {
+            revision: Revision(9000),
+            objects: objects.collect(),
+        };
+        EmbeddedStore::import(&file, &snapshot).unwrap();
+        let store = EmbeddedStore::open(&file, Limits::default()).unwrap();
+        assert_eq!(store.revision(), Revision(9000));
+        let copy = store.export();
+        assert_eq!(snapshot.difference(&copy), None);
+        assert_eq!(copy.objects[7].1.revision(), Revision(17));
+        let again = EmbeddedStore::import(&file, &snapshot).unwrap_err();
+        assert!(again.to_string().contains("exists"), "{again}");
+    }
+
+    #[test]
+    fn an_empty_copy_has_the_revision_too() {
+        let folder = TempDir::new().unwrap();
+        let file = folder.path().join("berth.redb");
+        let snapshot = Snapshot {
+            revision: Revision(77),
+            objects: Vec::new(),
+        };
+        EmbeddedStore::import(&file, &snapshot).unwrap();
+        let store = EmbeddedStore::open(&file, Limits::default()).unwrap();
+        assert_eq!(store.revision(), Revision(77));
+    }
+}

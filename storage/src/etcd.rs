@@ -1,0 +1,192 @@
+//! A store on etcd v3, for several Berths at once.
+//!
+//! etcd's revision is the resourceVersion: every step is one transaction and so one revision, guarded by the revisions
+//! of what it rests on ([`write`]). A list of steps is made one after the other; a prefix may be left behind. Fences
+//! are keys of their own, compared and written with the step, so they hold across processes.
+//!
+//! One watch over all objects feeds the same cache the other stores have ([`follow`], [`feed`]), so reads and watches
+//! are served from memory here too. A list that must be the newest asks etcd for its revision first and waits until
+//! the watch has come that far ([`fresh`]): it shows every write acknowledged by any replica. Lists at a revision this
+//! process has not seen itself are read from etcd, page by page ([`load`]).
+
+mod compact;
+mod config;
+mod feed;
+mod follow;
+mod fresh;
+mod import;
+mod layout;
+mod link;
+mod load;
+mod open;
+mod write;
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use meta::{GroupResource, Revision};
+use tokio::task::JoinHandle;
+
+use crate::collection::Collection;
+use crate::error::StoreError;
+use crate::history::Limits;
+use crate::source::{At, Scope, Source, Store, Watch, Writer};
+use crate::step::{Applied, Step};
+pub use config::{DEFAULT_COMPACTION, DEFAULT_PREFIX, EtcdConfig};
+use feed::Feed;
+use fresh::Fresh;
+pub use import::{Copying, RAISE_LIMIT};
+use layout::Layout;
+use link::{Failure, Link};
+use write::{Hand, Passed};
+
+/// Objects in etcd. Dropping the store ends its watch; etcd keeps everything.
+pub struct EtcdStore {
+    link: Arc<Link>,
+    layout: Layout,
+    feed: Arc<Feed>,
+    fresh: Fresh,
+    /// Since when this store is what it is: before, the same revisions may have been another store's.
+    since: Revision,
+    tasks: Vec<JoinHandle<()>>,
+}
+
+impl EtcdStore {
+    /// Connects, reads every object and begins to watch. An empty prefix becomes a new store.
+    ///
+    /// # Errors
+    /// `Unavailable`, naming the servers, when none answers or something does not fit; `Unreadable`, naming the key,
+    /// when a value is no object.
+    pub async fn open(config: &EtcdConfig, limits: Limits) -> Result<Self, StoreError> {
+        open::open(config, limits).await
+    }
+
+    /// A list at a revision the cache cannot show any more, or never could: from etcd itself.
+    async fn list_from_etcd(
+        &self,
+        resource: GroupResource,
+        revision: Revision,
+        oldest: Revision,
+    ) -> Result<Collection, StoreError> {
+        let prefix = self.layout.objects_of(resource);
+        let loaded = load::load(&self.link, &self.layout, &prefix, revision).await;
+        let mut loaded = loaded.map_err(|failure| match failure {
+            Failure::Compacted => StoreError::Expired {
+                asked: revision,
+                oldest,
+            },
+            failure => self.link.unread(&failure),
+        })?;
+        if let Some((key, problem)) = loaded.unreadable.pop() {
+            return Err(load::unreadable(&self.link, &self.layout, &key, problem));
+        }
+        let items = loaded.shelves.remove(&resource).unwrap_or_default();
+        Ok(Collection { revision, items })
+    }
+
+    /// Waits until the cache shows everything acknowledged before this call.
+    async fn catch_up(&self) -> Result<(), StoreError> {
+        let newest = self.fresh.revision().await?;
+        self.feed.wait_for(newest).await.map_err(|_behind| {
+            StoreError::Unavailable(format!(
+                "{}: revision {newest} did not come over the watch within {} s",
+                self.link.place(),
+                Feed::WAIT.as_secs()
+            ))
+        })
+    }
+
+    async fn exact(&self, resource: GroupResource, revision: Revision) -> Result<Collection, StoreError> {
+        let cache = self.feed.cache();
+        if revision > cache.revision() {
+            // From another replica, perhaps, which is ahead by a moment.
+            self.catch_up().await?;
+        }
+        let result = cache.list(resource, At::Exact(revision)).await;
+        let Err(StoreError::Expired { oldest, .. }) = result else {
+            return result;
+        };
+        let picture = cache.picture();
+        // What the limits made this process forget stays forgotten; what it never knew, or what is only costly to work
+        // out, etcd may still have.
+        let forgotten = revision >= picture.start() && revision < picture.floor(resource);
+        if forgotten || revision < self.since {
+            return result;
+        }
+        self.list_from_etcd(resource, revision, oldest).await
+    }
+}
+
+impl Drop for EtcdStore {
+    fn drop(&mut self) {
+        for task in &self.tasks {
+            task.abort();
+        }
+    }
+}
+
+#[async_trait]
+impl Source for EtcdStore {
+    async fn list(&self, resource: GroupResource, at: At) -> Result<Collection, StoreError> {
+        match at {
+            At::Latest => {
+                self.catch_up().await?;
+                Ok(self.cached(resource))
+            }
+            At::Any => Ok(self.cached(resource)),
+            At::NotOlderThan(revision) => {
+                self.feed.wait_for(revision).await?;
+                Ok(self.cached(resource))
+            }
+            At::Exact(revision) => self.exact(resource, revision).await,
+        }
+    }
+
+    fn cached(&self, resource: GroupResource) -> Collection {
+        self.feed.cache().collection(resource)
+    }
+
+    fn watch(&self, scope: Scope, after: Revision) -> Result<Box<dyn Watch>, StoreError> {
+        self.feed.cache().watch(scope, after)
+    }
+
+    fn revision(&self) -> Revision {
+        self.feed.cache().revision()
+    }
+}
+
+#[async_trait]
+impl Writer for EtcdStore {
+    /// Step by step: when one fails, the ones before it stand. An answer means that etcd's majority has the writes and
+    /// that this store shows them, unless its watch is interrupted just then.
+    async fn apply(&self, steps: Vec<Step>) -> Result<Vec<Applied>, StoreError> {
+        let hand = Hand {
+            link: &self.link,
+            layout: &self.layout,
+            feed: &self.feed,
+        };
+        let mut passed = Passed::new();
+        let mut applied = Vec::with_capacity(steps.len());
+        for step in &steps {
+            applied.push(hand.apply(step, &mut passed).await?);
+        }
+        let last = applied.iter().filter(|applied| applied.changed);
+        if let Some(last) = last.map(|applied| applied.object.revision()).max()
+            && let Err(behind) = self.feed.wait_for(last).await
+        {
+            // The write stands all the same, and lists that must be the newest wait for it.
+            tracing::warn!(%behind, "a write was made before the watch of etcd showed it");
+        }
+        Ok(applied)
+    }
+}
+
+impl Store for EtcdStore {
+    fn hold(&self, resource: GroupResource, collection: &Collection) {
+        self.feed.cache().hold(resource, collection);
+    }
+
+    fn ready(&self) -> Result<(), String> {
+        self.feed.ready()
+    }
+}

@@ -1,0 +1,69 @@
+//! Compaction: etcd keeps every old state until it is told to forget. Every replica tries once per interval; a key says
+//! which of them does it, so that history is kept for one to two intervals however many replicas there are.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use etcd_client::{Compare, CompareOp, Txn, TxnOp, TxnOpResponse};
+use meta::Revision;
+use tokio::time::sleep;
+
+use crate::etcd::layout::Layout;
+use crate::etcd::link::{Failure, Link, at, number};
+
+/// What is known since the last interval.
+#[derive(Clone, Copy, Default)]
+struct Turn {
+    /// The version of the key.
+    version: i64,
+    /// The newest revision then: what is older may go now.
+    revision: Revision,
+}
+
+/// Compacts for ever, every `interval`.
+pub(crate) async fn run(link: Arc<Link>, layout: Layout, interval: Duration) {
+    let mut turn = Turn::default();
+    loop {
+        sleep(interval).await;
+        match compact(&link, &layout, turn).await {
+            Ok(next) => turn = next,
+            Err(failure) => tracing::warn!(problem = failure.text(), "etcd was not compacted"),
+        }
+    }
+}
+
+async fn compact(link: &Link, layout: &Layout, turn: Turn) -> Result<Turn, Failure> {
+    let key = layout.compacted();
+    let claim = Txn::new()
+        .when([Compare::version(key, CompareOp::Equal, turn.version)])
+        .and_then([TxnOp::put(key, turn.revision.to_string(), None)])
+        .or_else([TxnOp::get(key, None)]);
+    let answer = link.write(claim).await?;
+    let revision = at(answer.header());
+    if !answer.succeeded() {
+        let version = answer
+            .op_responses()
+            .first()
+            .map_or(0, |response| match response {
+                TxnOpResponse::Get(got) => got.kvs().first().map_or(0, etcd_client::KeyValue::version),
+                _ => 0,
+            });
+        return Ok(Turn { version, revision });
+    }
+    let next = Turn {
+        version: turn.version + 1,
+        revision,
+    };
+    if turn.revision > Revision(0) {
+        let compacting =
+            |mut kv: etcd_client::KvClient| async move { kv.compact(number(turn.revision), None).await };
+        match link.read(compacting).await {
+            // Somebody else, such as a kube-apiserver on the same etcd, was faster.
+            Ok(_) | Err(Failure::Compacted) => {
+                tracing::debug!(revision = %turn.revision, "etcd is compacted")
+            }
+            Err(failure) => return Err(failure),
+        }
+    }
+    Ok(next)
+}

@@ -1,0 +1,190 @@
+//! Which etcd, and how to talk to it.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use etcd_client::{Certificate, ConnectOptions, Identity, TlsOptions};
+
+use crate::error::StoreError;
+
+/// Where keys begin when nothing else is said.
+pub const DEFAULT_PREFIX: &str = "/berth";
+/// How often history is compacted when nothing else is said, as kube-apiserver does.
+pub const DEFAULT_COMPACTION: Duration = Duration::from_mins(5);
+/// How many revisions before the newest are read at start, so that watches from before a restart, and from another
+/// replica, go on.
+const REPLAY: u64 = 10_000;
+/// How long a connection may take.
+const CONNECT: Duration = Duration::from_secs(2);
+/// Pings on a quiet connection: how often (etcd refuses more than one in five seconds), and how long an answer may take.
+const PING: (Duration, Duration) = (Duration::from_secs(10), Duration::from_secs(5));
+
+/// Which etcd, and how to talk to it.
+#[derive(Clone)]
+pub struct EtcdConfig {
+    /// The members' client URLs; any of them will do, the others are for when it fails.
+    pub endpoints: Vec<String>,
+    /// Where keys begin: `/berth`. Stores with different prefixes share an etcd without seeing each other.
+    pub prefix: String,
+    /// The CA (PEM) the members' certificates are checked against; the system's roots when absent.
+    pub ca_file: Option<PathBuf>,
+    /// The client certificate (PEM).
+    pub cert_file: Option<PathBuf>,
+    /// Its private key (PEM).
+    pub key_file: Option<PathBuf>,
+    /// The etcd user and its password.
+    pub credentials: Option<(String, String)>,
+    /// How often history is compacted; zero leaves it to somebody else.
+    pub compaction_interval: Duration,
+    /// How many revisions before the newest are read at start.
+    pub replay: u64,
+}
+
+impl EtcdConfig {
+    /// An etcd at `endpoints`, everything else at its default.
+    #[must_use]
+    pub fn new(endpoints: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        Self {
+            endpoints: endpoints.into_iter().map(Into::into).collect(),
+            prefix: DEFAULT_PREFIX.to_owned(),
+            ca_file: None,
+            cert_file: None,
+            key_file: None,
+            credentials: None,
+            compaction_interval: DEFAULT_COMPACTION,
+            replay: REPLAY,
+        }
+    }
+
+    /// The etcd, for messages.
+    pub(crate) fn place(&self) -> String {
+        format!("etcd at {}", self.endpoints.join(","))
+    }
+
+    /// What etcd calls take, certificates read.
+    ///
+    /// # Errors
+    /// `Unavailable`, naming the flag or file that does not fit.
+    pub(crate) fn options(&self) -> Result<ConnectOptions, StoreError> {
+        self.check()?;
+        let mut options = ConnectOptions::new()
+            .with_connect_timeout(CONNECT)
+            .with_keep_alive(PING.0, PING.1)
+            .with_require_leader(true)
+            .with_auto_token_refresh(true);
+        if self
+            .endpoints
+            .iter()
+            .any(|endpoint| endpoint.starts_with("https://"))
+        {
+            options = options.with_tls(self.tls()?);
+        }
+        if let Some((user, password)) = &self.credentials {
+            options = options.with_user(user, password);
+        }
+        Ok(options)
+    }
+
+    fn check(&self) -> Result<(), StoreError> {
+        let wrong = |problem: String| Err(StoreError::Unavailable(problem));
+        if self.endpoints.is_empty() {
+            return wrong("no etcd server is named".to_owned());
+        }
+        for endpoint in &self.endpoints {
+            if !endpoint.starts_with("http://") && !endpoint.starts_with("https://") {
+                return wrong(format!(
+                    "etcd server {endpoint:?}: a URL with http:// or https:// is expected"
+                ));
+            }
+        }
+        let secure = |endpoint: &&String| endpoint.starts_with("https://");
+        let secured = self.endpoints.iter().filter(secure).count();
+        if secured != 0 && secured != self.endpoints.len() {
+            return wrong("etcd servers: either all with https:// or none".to_owned());
+        }
+        if secured == 0 && (self.ca_file.is_some() || self.cert_file.is_some()) {
+            return wrong("certificates for etcd need servers with https://".to_owned());
+        }
+        let path = &self.prefix;
+        if !path.starts_with('/') || path.ends_with('/') || path.contains("//") || path.contains('\0') {
+            return wrong(format!(
+                "etcd prefix {path:?}: a path such as {DEFAULT_PREFIX:?} is expected, without a slash at its end"
+            ));
+        }
+        Ok(())
+    }
+
+    fn tls(&self) -> Result<TlsOptions, StoreError> {
+        let mut tls = TlsOptions::new();
+        tls = match &self.ca_file {
+            Some(file) => tls.ca_certificate(Certificate::from_pem(read(file)?)),
+            None => tls.with_enabled_roots(),
+        };
+        match (&self.cert_file, &self.key_file) {
+            (Some(cert), Some(key)) => Ok(tls.identity(Identity::from_pem(read(cert)?, read(key)?))),
+            (None, None) => Ok(tls),
+            _ => Err(StoreError::Unavailable(
+                "a client certificate for etcd needs both its certificate file and its key file".to_owned(),
+            )),
+        }
+    }
+}
+
+/// Without the password.
+impl fmt::Debug for EtcdConfig {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("EtcdConfig")
+            .field("endpoints", &self.endpoints)
+            .field("prefix", &self.prefix)
+            .field("user", &self.credentials.as_ref().map(|(user, _)| user))
+            .finish_non_exhaustive()
+    }
+}
+
+fn read(file: &Path) -> Result<Vec<u8>, StoreError> {
+    std::fs::read(file).map_err(|error| StoreError::Unavailable(format!("{}: {error}", file.display())))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn problem(change: impl FnOnce(&mut EtcdConfig)) -> String {
+        let mut config = EtcdConfig::new(["http://127.0.0.1:2379"]);
+        change(&mut config);
+        match config.options() {
+            Ok(_) => "none".to_owned(),
+            Err(error) => error.to_string(),
+        }
+    }
+
+    #[test]
+    fn what_does_not_fit_is_named() {
+        assert_eq!(problem(|_| {}), "none");
+        assert!(problem(|config| config.endpoints.clear()).contains("no etcd server"));
+        assert!(problem(|config| config.endpoints.push("ftp://x".into())).contains("\"ftp://x\""));
+        assert!(problem(|config| config.endpoints.push("https://x".into())).contains("either all"));
+        assert!(problem(|config| config.ca_file = Some("ca.pem".into())).contains("https://"));
+        assert!(problem(|config| config.prefix = "berth".into()).contains("\"berth\""));
+        assert!(problem(|config| config.prefix = "/berth/".into()).contains("slash"));
+        let missing = problem(|config| {
+            config.endpoints = vec!["https://x".into()];
+            config.ca_file = Some("/nowhere/ca.pem".into());
+        });
+        assert!(missing.contains("/nowhere/ca.pem"), "{missing}");
+        let half = problem(|config| {
+            config.endpoints = vec!["https://x".into()];
+            config.cert_file = Some("/nowhere/cert.pem".into());
+        });
+        assert!(half.contains("both"), "{half}");
+    }
+
+    #[test]
+    fn the_password_is_not_shown() {
+        let mut config = EtcdConfig::new(["http://127.0.0.1:2379"]);
+        config.credentials = Some(("berth".into(), "hush".into()));
+        let shown = format!("{config:?}");
+        assert!(shown.contains("berth") && !shown.contains("hush"), "{shown}");
+    }
+}

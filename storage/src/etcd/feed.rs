@@ -1,0 +1,228 @@
+//! What brings the watch cache forward: the watch's changes and progress, and this process' own writes.
+//!
+//! A write of our own is shown as soon as it is answered, when nothing lies between it and what is shown: the watch
+//! tells of it later and is not heard a second time. With a gap before it, it waits for the watch to fill that.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use meta::{Change, GroupResource, Key, Object, Revision};
+use parking_lot::Mutex;
+use tokio::sync::Notify;
+
+use crate::cache::{Cache, FUTURE_WAIT};
+use crate::error::StoreError;
+use crate::history::Limits;
+use crate::picture::Picture;
+use crate::stage::Staged;
+
+/// How often progress is asked for while somebody waits: etcd leaves a request unanswered while the watch is behind.
+const ASK_AGAIN: std::time::Duration = std::time::Duration::from_millis(100);
+
+/// One object's new state at a revision; `None` when it is gone.
+#[derive(Clone, Debug)]
+pub(crate) struct Seen {
+    /// The revision.
+    pub(crate) revision: Revision,
+    /// Which object.
+    pub(crate) key: Key,
+    /// The object as it is now.
+    pub(crate) new: Option<Arc<Object>>,
+}
+
+/// The cache and those who bring it forward.
+pub(crate) struct Feed {
+    cache: Cache,
+    limits: Limits,
+    state: Mutex<State>,
+    /// Somebody waits for a revision: the watch should ask how far it is.
+    wanted: Notify,
+}
+
+#[derive(Default)]
+struct State {
+    /// Own writes that wait for what came before them.
+    own: BTreeMap<Revision, Seen>,
+    /// Why the store cannot be relied on: the connection.
+    down: Option<String>,
+    /// Keys whose values are no objects.
+    unreadable: BTreeMap<Key, String>,
+}
+
+impl Feed {
+    /// A feed that goes on from `picture`.
+    pub(crate) fn new(picture: Picture, limits: Limits) -> Self {
+        Self {
+            cache: Cache::new(picture),
+            limits,
+            state: Mutex::default(),
+            wanted: Notify::new(),
+        }
+    }
+
+    /// What is shown.
+    pub(crate) fn cache(&self) -> &Cache {
+        &self.cache
+    }
+
+    /// Takes in a write of our own.
+    pub(crate) fn own(&self, seen: Seen) {
+        let mut state = self.state.lock();
+        let picture = self.cache.picture();
+        if seen.revision <= picture.revision() {
+            return;
+        }
+        state.unreadable.remove(&seen.key);
+        state.own.insert(seen.revision, seen);
+        self.advance(state, (*picture).clone(), Vec::new(), None);
+    }
+
+    /// Whether the change of `revision` is shown already, or an own write that needs no reading.
+    pub(crate) fn known(&self, revision: Revision) -> Option<Option<Seen>> {
+        let state = self.state.lock();
+        if revision <= self.cache.revision() {
+            return Some(None);
+        }
+        state.own.get(&revision).cloned().map(Some)
+    }
+
+    /// Takes in what the watch told, in order. `reached` is a revision nothing is missing up to.
+    pub(crate) fn told(&self, changes: Vec<Seen>, reached: Option<Revision>) {
+        let mut state = self.state.lock();
+        let picture = (*self.cache.picture()).clone();
+        for seen in &changes {
+            state.unreadable.remove(&seen.key);
+        }
+        self.advance(state, picture, changes, reached);
+    }
+
+    /// Shows `picture` instead of what is shown: the changes between the two are lost, which `picture`'s start says.
+    pub(crate) fn replace(&self, picture: Picture, unreadable: Vec<(Key, String)>) {
+        let mut state = self.state.lock();
+        let revision = picture.revision();
+        state.own.retain(|own, _| *own > revision);
+        state.unreadable = unreadable.into_iter().collect();
+        let resources = picture.resources();
+        let resources: Vec<_> = resources
+            .into_iter()
+            .chain(self.cache.picture().resources())
+            .collect();
+        self.cache.publish(picture);
+        drop(state);
+        self.cache.wake(resources);
+    }
+
+    /// Notes that the value of `key` is no object: its last good state stays shown, and the store is not ready until it
+    /// is mended.
+    pub(crate) fn spoiled(&self, key: Key, problem: String) {
+        tracing::error!(%key, problem, "a value in etcd is no object; the last good one stays shown");
+        self.state.lock().unreadable.insert(key, problem);
+    }
+
+    /// Notes whether etcd can be followed.
+    pub(crate) fn follows(&self, result: Result<(), String>) {
+        let mut state = self.state.lock();
+        match result {
+            Ok(()) if state.down.is_some() => tracing::warn!("etcd answers again"),
+            Err(ref why) if state.down.is_none() => tracing::error!(why, "etcd cannot be followed"),
+            _ => {}
+        }
+        state.down = result.err();
+    }
+
+    /// Why the store is not ready.
+    pub(crate) fn ready(&self) -> Result<(), String> {
+        let state = self.state.lock();
+        if let Some(why) = &state.down {
+            return Err(why.clone());
+        }
+        match state.unreadable.first_key_value() {
+            Some((key, problem)) => Err(format!("the value of {key} in etcd cannot be read: {problem}")),
+            None => Ok(()),
+        }
+    }
+
+    /// Waits up to three seconds until `revision` is shown.
+    ///
+    /// # Errors
+    /// `TooNew` when it does not come.
+    pub(crate) async fn wait_for(&self, revision: Revision) -> Result<(), StoreError> {
+        if self.cache.revision() >= revision {
+            return Ok(());
+        }
+        let asking = async {
+            loop {
+                self.wanted.notify_one();
+                tokio::time::sleep(ASK_AGAIN).await;
+            }
+        };
+        tokio::select! {
+            result = self.cache.wait_for(revision) => result,
+            () = asking => Ok(()),
+        }
+    }
+
+    /// Ends when somebody waits for progress.
+    pub(crate) async fn wanted(&self) {
+        self.wanted.notified().await;
+    }
+
+    /// How long [`Feed::wait_for`] waits.
+    pub(crate) const WAIT: std::time::Duration = FUTURE_WAIT;
+
+    /// Publishes what `changes`, `reached` and the own writes that now have nothing missing before them make of
+    /// `picture`.
+    fn advance(
+        &self,
+        mut state: parking_lot::MutexGuard<'_, State>,
+        mut picture: Picture,
+        changes: Vec<Seen>,
+        reached: Option<Revision>,
+    ) {
+        let before = picture.revision();
+        let mut revision = before;
+        let mut staged = Vec::with_capacity(changes.len());
+        for seen in changes {
+            if seen.revision > revision {
+                revision = seen.revision;
+                staged.extend(set(&mut picture, seen));
+            }
+        }
+        revision = revision.max(reached.unwrap_or_default());
+        state.own.retain(|own, _| *own > revision);
+        while let Some(entry) = state.own.first_entry() {
+            if entry.key().0 != revision.0 + 1 {
+                break;
+            }
+            revision = *entry.key();
+            staged.extend(set(&mut picture, entry.remove()));
+        }
+        if revision == before {
+            return;
+        }
+        let touched: Vec<GroupResource> = staged.iter().map(|(change, _)| change.key.resource).collect();
+        picture.record(staged, &self.limits);
+        picture.reach(revision);
+        self.cache.publish(picture);
+        drop(state);
+        self.cache.wake(touched);
+    }
+}
+
+/// Puts one change into `picture`; gives what its history keeps. A deletion of what was not shown is nothing.
+fn set(picture: &mut Picture, seen: Seen) -> Option<Staged> {
+    let Seen { revision, key, new } = seen;
+    let before = picture.set(&key, new.clone());
+    let old = match (&new, &before) {
+        (Some(_), _) => before.clone(),
+        (None, Some(last)) => Some(Arc::new(last.draft().at(revision))),
+        (None, None) => return None,
+    };
+    let change = Change {
+        revision,
+        key,
+        old,
+        new,
+    };
+    Some((change, before))
+}

@@ -1,0 +1,183 @@
+//! The one watch of a store: every object below the prefix, in one order, from where the cache is.
+//!
+//! When it breaks it is opened again on the next member, from the revision after the last one shown, so nothing is
+//! missed and nothing comes twice. When etcd has compacted what was missed, everything is read again, and watchers
+//! from before get `Expired`.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use etcd_client::{EventType, WatchOptions, WatchResponse, WatchStream};
+use meta::Revision;
+use tokio::time::{Instant, MissedTickBehavior, interval, sleep, timeout};
+
+use crate::etcd::feed::{Feed, Seen};
+use crate::etcd::layout::Layout;
+use crate::etcd::link::{Failure, Link, at, number};
+use crate::etcd::load::{self, load};
+use crate::picture::Picture;
+
+/// How often a quiet watch is asked how far it is: bookmarks move on, and a member that is gone is noticed.
+const BEAT: Duration = Duration::from_secs(1);
+/// How long a watch may say nothing at all before its member is left.
+const SILENCE: Duration = Duration::from_secs(4);
+/// How long opening a watch may take.
+const OPEN: Duration = Duration::from_secs(3);
+/// The pause before a watch is opened again.
+const PAUSE: Duration = Duration::from_millis(200);
+
+/// Follows etcd for ever.
+pub(crate) struct Follower {
+    /// The way to etcd.
+    pub(crate) link: Arc<Link>,
+    /// The keys.
+    pub(crate) layout: Layout,
+    /// What to bring forward.
+    pub(crate) feed: Arc<Feed>,
+}
+
+impl Follower {
+    /// Runs until it is dropped.
+    pub(crate) async fn run(self) {
+        loop {
+            let member = self.link.current();
+            let mut failure = self.follow(member).await;
+            if matches!(failure, Failure::Compacted) {
+                match self.read_again().await {
+                    Ok(()) => continue,
+                    Err(again) => failure = again,
+                }
+            }
+            let place = self.link.place();
+            self.feed
+                .follows(Err(format!("{place} cannot be watched: {}", failure.text())));
+            self.link.leave(member);
+            sleep(PAUSE).await;
+        }
+    }
+
+    /// Watches from where the cache is, until that fails.
+    async fn follow(&self, member: usize) -> Failure {
+        let mut stream = match self.open(member).await {
+            Ok(stream) => stream,
+            Err(failure) => return failure,
+        };
+        let mut beat = interval(BEAT);
+        beat.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let mut heard = Instant::now();
+        loop {
+            let ask = tokio::select! {
+                biased;
+                message = stream.message() => {
+                    heard = Instant::now();
+                    match message {
+                        Ok(Some(response)) => match self.take(&response) {
+                            Ok(()) => false,
+                            Err(failure) => return failure,
+                        },
+                        Ok(None) => return Failure::Unknown("the watch was ended".to_owned()),
+                        Err(error) => return Failure::of_read(&error),
+                    }
+                }
+                () = self.feed.wanted() => true,
+                _ = beat.tick() => {
+                    if heard.elapsed() > SILENCE {
+                        return Failure::Unknown(format!("the watch is silent for {} s", SILENCE.as_secs()));
+                    }
+                    true
+                }
+            };
+            // The channel of requests holds a hundred; it is full only when the stream does not move any more.
+            if ask && !matches!(timeout(BEAT, stream.request_progress()).await, Ok(Ok(()))) {
+                return Failure::Unknown("the watch takes no requests".to_owned());
+            }
+        }
+    }
+
+    async fn open(&self, member: usize) -> Result<WatchStream, Failure> {
+        let mut client = self.link.watch_client(member).await?;
+        let after = self.feed.cache().revision();
+        let options = WatchOptions::new()
+            .with_prefix()
+            .with_progress_notify()
+            .with_start_revision(number(Revision(after.0 + 1)));
+        let opening = client.watch(self.layout.objects(), Some(options));
+        timeout(OPEN, opening)
+            .await
+            .map_err(|_elapsed| Failure::Unknown("the watch does not open".to_owned()))?
+            .map_err(|error| Failure::of_read(&error))
+    }
+
+    /// Takes in one message of the watch.
+    fn take(&self, response: &WatchResponse) -> Result<(), Failure> {
+        if response.compact_revision() > 0 {
+            return Err(Failure::Compacted);
+        }
+        if response.canceled() {
+            return Err(Failure::Unknown(format!(
+                "the watch was cancelled: {}",
+                response.cancel_reason()
+            )));
+        }
+        if response.created() {
+            self.feed.follows(Ok(()));
+            return Ok(());
+        }
+        self.feed.follows(Ok(()));
+        let Some(last) = response.events().last() else {
+            // A message without events says that nothing is missing up to its revision.
+            self.feed.told(Vec::new(), Some(at(response.header())));
+            return Ok(());
+        };
+        let reached = last.kv().map(|kv| revision(kv.mod_revision()));
+        let changes = response.events().iter().filter_map(|event| self.change(event));
+        self.feed.told(changes.collect(), reached);
+        Ok(())
+    }
+
+    fn change(&self, event: &etcd_client::Event) -> Option<Seen> {
+        let kv = event.kv()?;
+        let revision = revision(kv.mod_revision());
+        if let Some(known) = self.feed.known(revision) {
+            return known;
+        }
+        let key = self.layout.parse(kv.key())?;
+        let new = match event.event_type() {
+            EventType::Delete => None,
+            EventType::Put => match load::object(&key, kv) {
+                Ok(object) => Some(Arc::new(object)),
+                Err(problem) => {
+                    self.feed.spoiled(key, problem);
+                    return None;
+                }
+            },
+        };
+        Some(Seen { revision, key, new })
+    }
+
+    /// Reads everything anew, since what was missed is compacted.
+    async fn read_again(&self) -> Result<(), Failure> {
+        let revision = newest(&self.link, &self.layout).await?;
+        let loaded = load(&self.link, &self.layout, self.layout.objects(), revision).await?;
+        tracing::warn!(%revision, "etcd compacted changes that were missed: all objects were read again");
+        let mut picture = Picture::new(revision);
+        for (resource, items) in loaded.shelves {
+            picture.load(resource, items);
+        }
+        self.feed.replace(picture, loaded.unreadable);
+        Ok(())
+    }
+}
+
+/// The newest revision, as new as the newest write any client of etcd was told of.
+pub(crate) async fn newest(link: &Link, layout: &Layout) -> Result<Revision, Failure> {
+    let call = |mut kv: etcd_client::KvClient| {
+        let options = etcd_client::GetOptions::new().with_count_only();
+        async move { kv.get(layout.store(), Some(options)).await }
+    };
+    link.read(call).await.map(|answer| at(answer.header()))
+}
+
+fn revision(number: i64) -> Revision {
+    Revision(u64::try_from(number).unwrap_or_default())
+}

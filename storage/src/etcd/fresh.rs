@@ -1,0 +1,60 @@
+//! Consistent reads from the cache: what is the newest revision of all? Whoever asks while a question is on its way
+//! shares the next one with all others who do, so that a thousand readers cost one small read at a time.
+
+use std::sync::Arc;
+
+use meta::Revision;
+use tokio::sync::{mpsc, oneshot};
+
+use crate::cache;
+use crate::error::StoreError;
+use crate::etcd::follow::newest;
+use crate::etcd::layout::Layout;
+use crate::etcd::link::Link;
+
+type Answer = Result<Revision, StoreError>;
+
+/// Where to ask.
+#[derive(Clone)]
+pub(crate) struct Fresh {
+    questions: mpsc::UnboundedSender<oneshot::Sender<Answer>>,
+}
+
+impl Fresh {
+    /// Somewhere to ask, and the work that answers, to be run on a task.
+    pub(crate) fn new(link: Arc<Link>, layout: Layout) -> (Self, impl Future<Output = ()> + Send) {
+        let (questions, asked) = mpsc::unbounded_channel();
+        (Self { questions }, answer(link, layout, asked))
+    }
+
+    /// A revision at or after every write that was acknowledged before this call.
+    ///
+    /// # Errors
+    /// `Unavailable` when etcd does not answer.
+    pub(crate) async fn revision(&self) -> Answer {
+        let (reply, answer) = oneshot::channel();
+        self.questions.send(reply).map_err(|_closed| cache::closed())?;
+        answer.await.map_err(|_closed| cache::closed())?
+    }
+}
+
+async fn answer(
+    link: Arc<Link>,
+    layout: Layout,
+    mut asked: mpsc::UnboundedReceiver<oneshot::Sender<Answer>>,
+) {
+    while let Some(first) = asked.recv().await {
+        let mut waiting = vec![first];
+        while let Ok(next) = asked.try_recv() {
+            waiting.push(next);
+        }
+        let revision = newest(&link, &layout)
+            .await
+            .map_err(|failure| link.unread(&failure));
+        for reply in waiting {
+            if reply.send(revision.clone()).is_err() {
+                tracing::debug!("a reader left before its revision was known");
+            }
+        }
+    }
+}

@@ -1,0 +1,295 @@
+//! Copying a whole store into etcd, and out of it.
+//!
+//! While a copy is made the store's mark says so, and nobody opens it. etcd numbers writes itself, so objects get new
+//! revisions; that none of them is one a client has seen before, etcd's revision is first raised to the source's, one
+//! small write each.
+
+use std::sync::Arc;
+
+use etcd_client::{Compare, CompareOp, DeleteOptions, GetOptions, KvClient, Txn, TxnOp};
+use meta::{Key, Object, Revision};
+use tokio::task::JoinSet;
+
+use crate::error::StoreError;
+use crate::etcd::EtcdStore;
+use crate::etcd::config::EtcdConfig;
+use crate::etcd::follow::newest;
+use crate::etcd::layout::{Layout, Marker, end_of};
+use crate::etcd::link::{Failure, Link, at, number};
+use crate::etcd::load::{load, unreadable};
+use crate::etcd::open::marker;
+use crate::picture::Picture;
+use crate::snapshot::Snapshot;
+
+/// The most revisions etcd is raised by; beyond that it is done offline.
+pub const RAISE_LIMIT: u64 = 1_000_000;
+/// Writes on their way at once.
+const AT_ONCE: usize = 64;
+/// How many of them between two words about it.
+const REPORT: u64 = 1_000;
+
+/// How far a copy is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Copying {
+    /// etcd's revision is raised to that of the source.
+    Raising {
+        /// How many revisions are done.
+        done: u64,
+        /// Of how many.
+        of: u64,
+    },
+    /// Objects are written.
+    Writing {
+        /// How many are written.
+        done: u64,
+        /// Of how many.
+        of: u64,
+    },
+}
+
+/// A copy under way.
+struct Import {
+    link: Arc<Link>,
+    layout: Layout,
+}
+
+impl EtcdStore {
+    /// Every object of the store `config` names, read at one revision.
+    ///
+    /// # Errors
+    /// `Unavailable` when etcd does not answer or nothing was ever stored there; `Unreadable` when a value is no object.
+    pub async fn export(config: &EtcdConfig) -> Result<Snapshot, StoreError> {
+        let link = Link::new(config)?;
+        let layout = Layout::new(&config.prefix);
+        let get = |mut kv: KvClient| {
+            let key = layout.store().to_owned();
+            async move { kv.get(key, None).await }
+        };
+        let found = link.read(get).await.map_err(|failure| link.unread(&failure))?;
+        let no_store = |problem: &str| {
+            StoreError::Unavailable(format!("{}: {problem} below {}", link.place(), config.prefix))
+        };
+        let Some(kv) = found.kvs().first() else {
+            return Err(no_store("there is no store"));
+        };
+        match Marker::read(kv.value()) {
+            Ok(marker) if !marker.copying => {}
+            Ok(_) => return Err(no_store("a copy was begun and not finished")),
+            Err(problem) => return Err(no_store(&problem)),
+        }
+        snapshot(&link, &layout).await
+    }
+
+    /// Copies `source` into the store `config` names, which must hold no objects, and checks that all of it is there.
+    /// Gives the revision the store begins at, which is above the source's. An import that was interrupted is begun
+    /// anew.
+    ///
+    /// # Errors
+    /// `Unavailable` when etcd does not answer, the store holds objects, or etcd's revision is too far below the
+    /// source's.
+    pub async fn import(
+        config: &EtcdConfig,
+        source: &Snapshot,
+        report: &mut (dyn FnMut(Copying) + Send),
+    ) -> Result<Revision, StoreError> {
+        let import = Import {
+            link: Arc::new(Link::new(config)?),
+            layout: Layout::new(&config.prefix),
+        };
+        import.check_revision(source.revision).await?;
+        import.begin().await?;
+        import.raise(source.revision, report).await?;
+        import.write(source, report).await?;
+        let copy = snapshot(&import.link, &import.layout).await?;
+        if let Some(key) = source.difference(&copy) {
+            return Err(import.refused(&format!(
+                "{key} is not there as it was written: somebody else writes below {}",
+                config.prefix
+            )));
+        }
+        import.put(import.layout.store(), Marker::written(false)).await
+    }
+
+    /// Whether anything changed in the store `config` names since `snapshot` was taken of it.
+    ///
+    /// # Errors
+    /// `Unavailable` when etcd does not answer.
+    pub async fn changed_since(config: &EtcdConfig, snapshot: &Snapshot) -> Result<bool, StoreError> {
+        let link = Link::new(config)?;
+        let layout = Layout::new(&config.prefix);
+        let newer = Revision(snapshot.revision.0 + 1);
+        let counted = |options: GetOptions| {
+            let (link, layout) = (&link, &layout);
+            async move {
+                let call = |mut kv: KvClient| {
+                    let options = options.clone().with_range(end_of(layout.objects()));
+                    async move { kv.get(layout.objects(), Some(options)).await }
+                };
+                link.read(call).await.map_err(|failure| link.unread(&failure))
+            }
+        };
+        let all = counted(GetOptions::new().with_count_only()).await?;
+        let changed = GetOptions::new().with_keys_only().with_limit(1);
+        let changed = counted(changed.with_min_mod_revision(number(newer))).await?;
+        let count = u64::try_from(all.count()).unwrap_or_default();
+        Ok(count != snapshot.objects.len() as u64 || !changed.kvs().is_empty())
+    }
+}
+
+/// Every object there is.
+async fn snapshot(link: &Link, layout: &Layout) -> Result<Snapshot, StoreError> {
+    let unread = |failure: Failure| link.unread(&failure);
+    let revision = newest(link, layout).await.map_err(unread)?;
+    let loaded = load(link, layout, layout.objects(), revision)
+        .await
+        .map_err(unread)?;
+    if let Some((key, problem)) = loaded.unreadable.into_iter().next() {
+        return Err(unreadable(link, layout, &key, problem));
+    }
+    let mut picture = Picture::new(revision);
+    for (resource, items) in loaded.shelves {
+        picture.load(resource, items);
+    }
+    Ok(picture.snapshot())
+}
+
+impl Import {
+    fn refused(&self, problem: &str) -> StoreError {
+        StoreError::Unavailable(format!("{}: {problem}", self.link.place()))
+    }
+
+    async fn put(&self, key: &str, value: Vec<u8>) -> Result<Revision, StoreError> {
+        let put = |mut kv: KvClient| {
+            let value = value.clone();
+            async move { kv.put(key, value, None).await }
+        };
+        let answer = self.link.read(put).await;
+        let answer = answer.map_err(|failure| self.link.unread(&failure))?;
+        Ok(at(answer.header()))
+    }
+
+    async fn revision(&self) -> Result<Revision, StoreError> {
+        let newest = newest(&self.link, &self.layout).await;
+        newest.map_err(|failure| self.link.unread(&failure))
+    }
+
+    /// Before anything is touched: can etcd's revision be brought above the source's?
+    async fn check_revision(&self, source: Revision) -> Result<(), StoreError> {
+        let now = self.revision().await?;
+        let gap = source.0.saturating_sub(now.0);
+        if gap <= RAISE_LIMIT {
+            return Ok(());
+        }
+        Err(self.refused(&format!(
+            "its revision is {now} and the source's is {source}, so resourceVersions would go back; {gap} is too far \
+             to raise it by writing. Save a snapshot of etcd and restore it with `etcdutl snapshot restore \
+             --bump-revision {gap} --mark-compacted`, then run this again"
+        )))
+    }
+
+    /// Marks the store as not whole, and clears what an interrupted copy left.
+    async fn begin(&self) -> Result<(), StoreError> {
+        let (mark, _) = marker(&self.link, &self.layout, true).await?;
+        let objects = self.layout.objects();
+        if mark.copying {
+            let delete = |mut kv: KvClient| {
+                let options = DeleteOptions::new().with_range(end_of(objects));
+                async move { kv.delete(objects, Some(options)).await }
+            };
+            let deleted = self.link.read(delete).await;
+            deleted.map_err(|failure| self.link.unread(&failure))?;
+            return Ok(());
+        }
+        let count = |mut kv: KvClient| {
+            let options = GetOptions::new().with_range(end_of(objects)).with_count_only();
+            async move { kv.get(objects, Some(options)).await }
+        };
+        let found = self.link.read(count).await;
+        let found = found.map_err(|failure| self.link.unread(&failure))?.count();
+        if found > 0 {
+            return Err(self.refused(&format!(
+                "{found} objects are below {objects} already: choose another prefix, or delete them"
+            )));
+        }
+        self.put(self.layout.store(), Marker::written(true)).await.map(drop)
+    }
+
+    /// Raises etcd's revision to `target`.
+    async fn raise(
+        &self,
+        target: Revision,
+        report: &mut (dyn FnMut(Copying) + Send),
+    ) -> Result<(), StoreError> {
+        let first = self.revision().await?;
+        let of = target.0.saturating_sub(first.0);
+        let mut now = first;
+        while now < target {
+            let done = now.0 - first.0;
+            report(Copying::Raising { done, of });
+            let round = (target.0 - now.0).min(REPORT);
+            let key = self.layout.compacted().to_owned();
+            let writes = (0..round).map(|_| {
+                // Any key serves; this one is written over by the first compaction.
+                Txn::new().and_then([TxnOp::put(key.clone(), "0", None)])
+            });
+            self.all(writes).await?;
+            now = self.revision().await?;
+        }
+        Ok(())
+    }
+
+    async fn write(
+        &self,
+        source: &Snapshot,
+        report: &mut (dyn FnMut(Copying) + Send),
+    ) -> Result<(), StoreError> {
+        let of = source.objects.len() as u64;
+        let mut done = 0;
+        for batch in source.objects.chunks(usize::try_from(REPORT).unwrap_or(1)) {
+            report(Copying::Writing { done, of });
+            let writes: Result<Vec<_>, _> = batch
+                .iter()
+                .map(|(key, object)| self.creation(key, object))
+                .collect();
+            self.all(writes?).await?;
+            done += batch.len() as u64;
+        }
+        report(Copying::Writing { done, of });
+        Ok(())
+    }
+
+    fn creation(&self, key: &Key, object: &Object) -> Result<Txn, StoreError> {
+        let stored = self.layout.object(key)?;
+        Ok(Txn::new()
+            .when([Compare::mod_revision(stored.clone(), CompareOp::Equal, 0)])
+            .and_then([TxnOp::put(stored, object.draft().bytes(), None)]))
+    }
+
+    /// Makes all of `writes`, several at once. Made again when nobody answers: each is a creation or means nothing.
+    async fn all(&self, writes: impl IntoIterator<Item = Txn>) -> Result<(), StoreError> {
+        let mut running = JoinSet::new();
+        let mut writes = writes.into_iter();
+        loop {
+            while running.len() < AT_ONCE
+                && let Some(txn) = writes.next()
+            {
+                let link = Arc::clone(&self.link);
+                running.spawn(async move {
+                    let call = |mut kv: KvClient| {
+                        let txn = txn.clone();
+                        async move { kv.txn(txn).await }
+                    };
+                    link.read(call).await
+                });
+            }
+            match running.join_next().await {
+                None => return Ok(()),
+                // Not made means there already: by the first of two calls, or by somebody else. The comparison at the
+                // end tells.
+                Some(Ok(Ok(_))) => {}
+                Some(Ok(Err(failure))) => return Err(self.link.unread(&failure)),
+                Some(Err(panicked)) => return Err(self.refused(&panicked.to_string())),
+            }
+        }
+    }
+}

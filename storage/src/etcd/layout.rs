@@ -1,0 +1,167 @@
+//! Which keys there are, below the prefix:
+//!
+//! - `objects/<group>/<resource>/<namespace>/<name>`: an object's canonical JSON, its `resourceVersion` empty. The
+//!   revision is the key's own; the group of core kinds and the namespace of cluster-scoped objects are empty.
+//! - `fences/<name>`: passed at the key's revision; the value names the object that passed it.
+//! - `store`: which layout this is, and since when. No revision from before this key's is ever shown.
+//! - `compacted`: how far history was to be compacted, and by whom first.
+
+use meta::{GroupResource, Key};
+use serde::{Deserialize, Serialize};
+
+use crate::error::StoreError;
+
+/// The layout described above.
+const FORMAT: u32 = 1;
+
+/// The keys of one store.
+#[derive(Clone, Debug)]
+pub(crate) struct Layout {
+    objects: String,
+    fences: String,
+    store: String,
+    compacted: String,
+}
+
+/// The value of `store`.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Marker {
+    format: u32,
+    /// A copy into this store has begun and not ended: what is there is not all.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) copying: bool,
+}
+
+impl Marker {
+    /// The mark of a store of this layout.
+    pub(crate) fn written(copying: bool) -> Vec<u8> {
+        let marker = Self {
+            format: FORMAT,
+            copying,
+        };
+        serde_json::to_vec(&marker).unwrap_or_default()
+    }
+
+    /// Reads a mark.
+    ///
+    /// # Errors
+    /// What is wrong with it, such as another layout.
+    pub(crate) fn read(value: &[u8]) -> Result<Self, String> {
+        let marker: Self =
+            serde_json::from_slice(value).map_err(|error| format!("it is no mark of a store: {error}"))?;
+        if marker.format != FORMAT {
+            return Err(format!(
+                "it says layout {}, and this program knows layout {FORMAT} only",
+                marker.format
+            ));
+        }
+        Ok(marker)
+    }
+}
+
+impl Layout {
+    /// The keys below `prefix`.
+    pub(crate) fn new(prefix: &str) -> Self {
+        Self {
+            objects: format!("{prefix}/objects/"),
+            fences: format!("{prefix}/fences/"),
+            store: format!("{prefix}/store"),
+            compacted: format!("{prefix}/compacted"),
+        }
+    }
+
+    /// What every object's key begins with.
+    pub(crate) fn objects(&self) -> &str {
+        &self.objects
+    }
+
+    /// What the key of every object of `resource` begins with.
+    pub(crate) fn objects_of(&self, resource: GroupResource) -> String {
+        format!("{}{}/{}/", self.objects, resource.group, resource.resource)
+    }
+
+    /// The key of an object.
+    ///
+    /// # Errors
+    /// `Misuse` when a part has a slash, which no resource and no namespace has.
+    pub(crate) fn object(&self, key: &Key) -> Result<String, StoreError> {
+        let parts = [key.resource.group, key.resource.resource, &key.namespace];
+        if parts.iter().any(|part| part.contains('/')) {
+            return Err(StoreError::Misuse {
+                key: key.clone(),
+                problem: "its group, resource or namespace has a slash".to_owned(),
+            });
+        }
+        let [group, resource, namespace] = parts;
+        Ok(format!(
+            "{}{group}/{resource}/{namespace}/{}",
+            self.objects, key.name
+        ))
+    }
+
+    /// The object at a key; `None` when it is none of ours.
+    pub(crate) fn parse(&self, key: &[u8]) -> Option<Key> {
+        let rest = std::str::from_utf8(key).ok()?.strip_prefix(&self.objects)?;
+        let mut parts = rest.splitn(4, '/');
+        let (group, resource, namespace, name) = (parts.next()?, parts.next()?, parts.next()?, parts.next()?);
+        Some(Key::new(GroupResource::intern(group, resource), namespace, name))
+    }
+
+    /// The key of a fence.
+    pub(crate) fn fence(&self, name: &str) -> String {
+        format!("{}{name}", self.fences)
+    }
+
+    /// The key that says which layout this is.
+    pub(crate) fn store(&self) -> &str {
+        &self.store
+    }
+
+    /// The key of compaction.
+    pub(crate) fn compacted(&self) -> &str {
+        &self.compacted
+    }
+}
+
+/// The end of the range of all keys that begin with `prefix`, which ends with a slash.
+pub(crate) fn end_of(prefix: &str) -> Vec<u8> {
+    let mut end = prefix.as_bytes().to_vec();
+    if let Some(last) = end.last_mut() {
+        *last += 1;
+    }
+    end
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_come_back_whatever_the_name() {
+        let layout = Layout::new("/berth");
+        for (group, resource, namespace, name) in [
+            ("core.gardener.cloud", "shoots", "garden-dev", "foo"),
+            ("", "configmaps", "default", "x"),
+            ("rbac.authorization.k8s.io", "clusterroles", "", "system:node/odd"),
+        ] {
+            let key = Key::new(GroupResource::intern(group, resource), namespace, name);
+            let stored = layout.object(&key).unwrap();
+            assert_eq!(layout.parse(stored.as_bytes()), Some(key.clone()));
+            assert!(stored.starts_with(&layout.objects_of(key.resource)));
+        }
+        assert!(layout.parse(b"/other/objects/a/b/c/d").is_none());
+        assert!(layout.parse(b"/berth/objects/a/b").is_none());
+        let slash = Key::new(GroupResource::intern("a", "b"), "c/d", "e");
+        assert!(layout.object(&slash).is_err());
+        assert_eq!(end_of("/a/"), b"/a0");
+    }
+
+    #[test]
+    fn another_layout_is_refused() {
+        assert!(!Marker::read(&Marker::written(false)).unwrap().copying);
+        assert!(Marker::read(&Marker::written(true)).unwrap().copying);
+        assert!(Marker::read(br#"{"format":2}"#).unwrap_err().contains("layout 2"));
+        assert!(Marker::read(b"hello").is_err());
+    }
+}

@@ -1,0 +1,295 @@
+//! Calls to etcd: which member is asked, how long it may take, and what is asked again.
+//!
+//! One member serves everything until it fails; then the next one does. A call that only reads is made again until its
+//! time is over. A write is made again only when etcd certainly did not take it; otherwise it may have been made, and
+//! the error says that nobody knows.
+
+use std::future::Future;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use etcd_client::{Client, ConnectOptions, Error, KvClient, Txn, TxnResponse, WatchClient};
+use meta::Revision;
+use tokio::sync::Mutex;
+use tokio::time::{Instant, sleep, timeout};
+
+use crate::error::StoreError;
+use crate::etcd::config::EtcdConfig;
+
+/// How long one call may take. etcd itself gives up on a write after about seven seconds without a leader.
+const CALL: Duration = Duration::from_secs(5);
+/// How long a call is made again, in all.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// The pause before a call is made again, which doubles up to the second figure.
+const PAUSE: (Duration, Duration) = (Duration::from_millis(50), Duration::from_millis(800));
+/// The largest message taken: a page of large objects.
+const MESSAGE: usize = 1 << 30;
+
+// gRPC status codes.
+const INVALID_ARGUMENT: i32 = 3;
+const DEADLINE_EXCEEDED: i32 = 4;
+const PERMISSION_DENIED: i32 = 7;
+const RESOURCE_EXHAUSTED: i32 = 8;
+const FAILED_PRECONDITION: i32 = 9;
+const OUT_OF_RANGE: i32 = 11;
+const UNAUTHENTICATED: i32 = 16;
+
+/// The members and the way to them.
+pub(crate) struct Link {
+    place: String,
+    members: Vec<Member>,
+    options: ConnectOptions,
+    current: AtomicUsize,
+}
+
+struct Member {
+    endpoint: String,
+    client: Mutex<Option<Client>>,
+}
+
+/// Why a call failed.
+#[derive(Debug)]
+pub(crate) enum Failure {
+    /// Nobody answered, or not in time; whether the call had an effect is not known.
+    Unknown(String),
+    /// The call certainly had no effect, and may be made again.
+    NotTaken(String),
+    /// The revision asked for is compacted.
+    Compacted,
+    /// The request is larger than etcd takes.
+    TooLarge,
+    /// It would fail again: access refused, or a request etcd does not take.
+    Final(String),
+}
+
+impl Failure {
+    /// The failure as words.
+    pub(crate) fn text(&self) -> String {
+        match self {
+            Self::Unknown(text) | Self::NotTaken(text) | Self::Final(text) => text.clone(),
+            Self::Compacted => "the revision is compacted".to_owned(),
+            Self::TooLarge => "the request is larger than etcd takes".to_owned(),
+        }
+    }
+
+    /// The failure of a call that changes nothing.
+    pub(crate) fn of_read(error: &Error) -> Self {
+        Self::of(error)
+    }
+
+    fn of(error: &Error) -> Self {
+        let Error::GRpcStatus(status) = error else {
+            // Everything else happens before anything is sent: URLs, certificates, connections, credentials.
+            return Self::NotTaken(with_causes(error));
+        };
+        let message = status.message();
+        match i32::from(status.code()) {
+            OUT_OF_RANGE if message.contains("compacted") => Self::Compacted,
+            INVALID_ARGUMENT if message.contains("request is too large") => Self::TooLarge,
+            RESOURCE_EXHAUSTED if message.contains("trying to send message larger") => Self::TooLarge,
+            RESOURCE_EXHAUSTED if message.contains("too many requests") => Self::NotTaken(message.to_owned()),
+            INVALID_ARGUMENT | PERMISSION_DENIED | FAILED_PRECONDITION | UNAUTHENTICATED => {
+                Self::Final(message.to_owned())
+            }
+            RESOURCE_EXHAUSTED if message.contains("space exceeded") => Self::Final(format!(
+                "{message}: etcd's database is full; compact, defragment and disarm its alarm, or give it a larger quota"
+            )),
+            _ if message == "etcdserver: no leader" => Self::NotTaken(message.to_owned()),
+            _ if never_sent(status) => Self::NotTaken(with_causes(status)),
+            DEADLINE_EXCEEDED => Self::Unknown(message.to_owned()),
+            _ => Self::Unknown(with_causes(status)),
+        }
+    }
+}
+
+/// Whether no connection could be made, so that nothing was sent.
+fn never_sent(error: &(dyn std::error::Error + 'static)) -> bool {
+    causes(error).any(|cause| {
+        cause.downcast_ref::<std::io::Error>().is_some_and(|error| {
+            matches!(
+                error.kind(),
+                std::io::ErrorKind::ConnectionRefused
+                    | std::io::ErrorKind::HostUnreachable
+                    | std::io::ErrorKind::NetworkUnreachable
+            )
+        })
+    })
+}
+
+fn causes<'a>(
+    error: &'a (dyn std::error::Error + 'static),
+) -> impl Iterator<Item = &'a (dyn std::error::Error + 'static)> {
+    std::iter::successors(Some(error), |error| error.source())
+}
+
+/// The error and the last of its causes, which says what really happened.
+fn with_causes(error: &(dyn std::error::Error + 'static)) -> String {
+    let (first, last) = (error.to_string(), causes(error).last().map(ToString::to_string));
+    match last {
+        Some(last) if !first.contains(&last) => format!("{first}: {last}"),
+        _ => first,
+    }
+}
+
+impl Link {
+    /// The way to the members `config` names; nothing is connected yet.
+    ///
+    /// # Errors
+    /// `Unavailable`, naming what does not fit in `config`.
+    pub(crate) fn new(config: &EtcdConfig) -> Result<Self, StoreError> {
+        let members = config.endpoints.iter().map(|endpoint| Member {
+            endpoint: endpoint.clone(),
+            client: Mutex::new(None),
+        });
+        Ok(Self {
+            place: config.place(),
+            members: members.collect(),
+            options: config.options()?,
+            current: AtomicUsize::new(0),
+        })
+    }
+
+    /// The etcd, for messages.
+    pub(crate) fn place(&self) -> &str {
+        &self.place
+    }
+
+    /// The member that is asked at present.
+    pub(crate) fn current(&self) -> usize {
+        self.current.load(Ordering::Relaxed)
+    }
+
+    /// Asks the next member from now on, unless `failed` is not asked any more.
+    pub(crate) fn leave(&self, failed: usize) {
+        let next = (failed + 1) % self.members.len();
+        let moved = self
+            .current
+            .compare_exchange(failed, next, Ordering::Relaxed, Ordering::Relaxed);
+        if moved.is_ok() && next != failed {
+            tracing::warn!(
+                from = self.members[failed].endpoint,
+                to = self.members[next].endpoint,
+                "etcd member left"
+            );
+        }
+    }
+
+    /// A client of the watch service of `member`.
+    pub(crate) async fn watch_client(&self, member: usize) -> Result<WatchClient, Failure> {
+        let client = self.client(member).await?;
+        Ok(client.watch_client().max_decoding_message_size(MESSAGE))
+    }
+
+    /// A client of all services of the current member.
+    pub(crate) async fn whole_client(&self) -> Result<Client, Failure> {
+        self.client(self.current()).await
+    }
+
+    async fn client(&self, member: usize) -> Result<Client, Failure> {
+        let mut held = self.members[member].client.lock().await;
+        if let Some(client) = &*held {
+            return Ok(client.clone());
+        }
+        let endpoint = &self.members[member].endpoint;
+        let connecting = Client::connect([endpoint], Some(self.options.clone()));
+        // With credentials this asks for a token, which a stopped member never answers.
+        let client = timeout(CALL, connecting)
+            .await
+            .map_err(|_elapsed| Failure::NotTaken(format!("{endpoint} does not answer")))?
+            .map_err(|error| match Failure::of(&error) {
+                Failure::Unknown(text) => Failure::NotTaken(text),
+                failure => failure,
+            })?;
+        *held = Some(client.clone());
+        Ok(client)
+    }
+
+    async fn once<T, F>(&self, call: impl FnOnce(KvClient) -> F) -> Result<T, Failure>
+    where
+        F: Future<Output = Result<T, Error>>,
+    {
+        let member = self.current();
+        let result = match self.client(member).await {
+            Ok(client) => {
+                let kv = client
+                    .kv_client()
+                    .max_decoding_message_size(MESSAGE)
+                    .max_encoding_message_size(MESSAGE);
+                match timeout(CALL, call(kv)).await {
+                    Ok(result) => result.map_err(|error| Failure::of(&error)),
+                    Err(_elapsed) => Err(Failure::Unknown(format!("no answer within {} s", CALL.as_secs()))),
+                }
+            }
+            Err(failure) => Err(failure),
+        };
+        if let Err(Failure::Unknown(_) | Failure::NotTaken(_)) = &result {
+            self.leave(member);
+        }
+        result
+    }
+
+    /// A call that changes nothing: made again, on the next member, until it is answered or time is over.
+    pub(crate) async fn read<T, F>(&self, call: impl Fn(KvClient) -> F) -> Result<T, Failure>
+    where
+        F: Future<Output = Result<T, Error>>,
+    {
+        let again = |failure: &Failure| matches!(failure, Failure::Unknown(_) | Failure::NotTaken(_));
+        self.repeated(call, again).await
+    }
+
+    /// A transaction that writes: made again only when it was certainly not taken.
+    pub(crate) async fn write(&self, txn: Txn) -> Result<TxnResponse, Failure> {
+        let call = |mut kv: KvClient| {
+            let txn = txn.clone();
+            async move { kv.txn(txn).await }
+        };
+        self.repeated(call, |failure| matches!(failure, Failure::NotTaken(_)))
+            .await
+    }
+
+    async fn repeated<T, F>(
+        &self,
+        call: impl Fn(KvClient) -> F,
+        again: impl Fn(&Failure) -> bool,
+    ) -> Result<T, Failure>
+    where
+        F: Future<Output = Result<T, Error>>,
+    {
+        let end = Instant::now() + PATIENCE;
+        let mut pause = PAUSE.0;
+        loop {
+            match self.once(&call).await {
+                Err(failure) if again(&failure) && Instant::now() + pause < end => {
+                    tracing::debug!(problem = failure.text(), "etcd is asked again");
+                    sleep(pause).await;
+                    pause = (pause * 2).min(PAUSE.1);
+                }
+                result => return result,
+            }
+        }
+    }
+
+    /// The error for a caller of the store.
+    pub(crate) fn unavailable(&self, failure: &Failure) -> StoreError {
+        let unknown = match failure {
+            Failure::Unknown(_) => "; whether the write was made is not known",
+            _ => "",
+        };
+        StoreError::Unavailable(format!("{}: {}{unknown}", self.place, failure.text()))
+    }
+
+    /// The same for a call that changes nothing.
+    pub(crate) fn unread(&self, failure: &Failure) -> StoreError {
+        StoreError::Unavailable(format!("{}: {}", self.place, failure.text()))
+    }
+}
+
+/// The revision an answer was made at.
+pub(crate) fn at(header: Option<&etcd_client::ResponseHeader>) -> Revision {
+    Revision(header.map_or(0, |header| u64::try_from(header.revision()).unwrap_or_default()))
+}
+
+/// A revision as etcd writes it.
+pub(crate) fn number(revision: Revision) -> i64 {
+    i64::try_from(revision.0).unwrap_or(i64::MAX)
+}

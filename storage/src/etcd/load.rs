@@ -1,0 +1,108 @@
+//! Reading objects at one revision, page by page.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use etcd_client::{GetOptions, GetResponse, KeyValue, KvClient};
+use imbl::OrdMap;
+use meta::{GroupResource, Key, Object, Revision};
+
+use crate::collection::Name;
+use crate::error::StoreError;
+use crate::etcd::layout::{Layout, end_of};
+use crate::etcd::link::{Failure, Link, number};
+use crate::picture::name_of;
+
+/// Keys per page.
+const PAGE: i64 = 500;
+
+/// Objects by resource.
+pub(crate) type Shelves = BTreeMap<GroupResource, OrdMap<Name, Arc<Object>>>;
+
+/// What was read, and what could not be.
+#[derive(Default)]
+pub(crate) struct Loaded {
+    /// The objects.
+    pub(crate) shelves: Shelves,
+    /// Objects whose values are none: key and problem.
+    pub(crate) unreadable: Vec<(Key, String)>,
+}
+
+/// Reads every object below `prefix` (a part of the objects' keys that ends with a slash) as it was at `revision`.
+pub(crate) async fn load(
+    link: &Link,
+    layout: &Layout,
+    prefix: &str,
+    revision: Revision,
+) -> Result<Loaded, Failure> {
+    let mut loaded = Loaded::default();
+    let mut start = prefix.as_bytes().to_vec();
+    loop {
+        let page = page(link, &start, &end_of(prefix), revision).await?;
+        for kv in page.kvs() {
+            take(&mut loaded, layout, kv);
+        }
+        match page.kvs().last() {
+            Some(last) if page.more() => {
+                start = last.key().to_vec();
+                start.push(0);
+            }
+            _ => return Ok(loaded),
+        }
+    }
+}
+
+async fn page(link: &Link, start: &[u8], end: &[u8], revision: Revision) -> Result<GetResponse, Failure> {
+    let call = |mut kv: KvClient| {
+        let options = GetOptions::new()
+            .with_range(end)
+            .with_limit(PAGE)
+            .with_revision(number(revision));
+        async move { kv.get(start, Some(options)).await }
+    };
+    link.read(call).await
+}
+
+fn take(loaded: &mut Loaded, layout: &Layout, kv: &KeyValue) {
+    let Some(key) = layout.parse(kv.key()) else {
+        tracing::warn!(
+            key = kv.key_str().unwrap_or("?"),
+            "a key among the objects in etcd names no object"
+        );
+        return;
+    };
+    match object(&key, kv) {
+        Ok(object) => {
+            let shelf = loaded.shelves.entry(key.resource).or_default();
+            shelf.insert(name_of(&key), Arc::new(object));
+        }
+        Err(problem) => loaded.unreadable.push((key, problem)),
+    }
+}
+
+/// The object in a value, at the revision it was written at.
+///
+/// # Errors
+/// Why it is none.
+pub(crate) fn object(key: &Key, kv: &KeyValue) -> Result<Object, String> {
+    let value = serde_json::from_slice(kv.value()).map_err(|error| format!("it is no JSON: {error}"))?;
+    let revision = Revision(u64::try_from(kv.mod_revision()).unwrap_or_default());
+    let object = Object::new(&value, revision).map_err(|error| format!("it is no object: {error}"))?;
+    let meta = object.meta();
+    if *meta.name != *key.name || *meta.namespace != *key.namespace {
+        return Err(format!(
+            "it is the object {:?} in namespace {:?}",
+            meta.name, meta.namespace
+        ));
+    }
+    Ok(object)
+}
+
+/// The error for a value that is no object.
+pub(crate) fn unreadable(link: &Link, layout: &Layout, key: &Key, problem: String) -> StoreError {
+    StoreError::Unreadable {
+        place: link.place().to_owned(),
+        key: layout.object(key).unwrap_or_else(|_| key.to_string()),
+        problem,
+    }
+}

@@ -1,0 +1,204 @@
+//! Opening a store: is this etcd new enough, is this prefix ours and whole, and what is in it?
+
+use std::sync::Arc;
+
+use etcd_client::{Compare, CompareOp, KvClient, Txn, TxnOp};
+use meta::Revision;
+
+use crate::error::StoreError;
+use crate::etcd::config::EtcdConfig;
+use crate::etcd::feed::Feed;
+use crate::etcd::follow::{Follower, newest};
+use crate::etcd::fresh::Fresh;
+use crate::etcd::layout::{Layout, Marker};
+use crate::etcd::link::{Failure, Link, at};
+use crate::etcd::load::{Loaded, load, unreadable};
+use crate::etcd::{EtcdStore, compact};
+use crate::history::Limits;
+use crate::picture::Picture;
+
+/// The oldest releases whose watches tell their progress only after all changes before it.
+const OLDEST: [(u64, u64, u64); 2] = [(3, 4, 25), (3, 5, 8)];
+
+/// See [`EtcdStore::open`].
+pub(crate) async fn open(config: &EtcdConfig, limits: Limits) -> Result<EtcdStore, StoreError> {
+    let link = Arc::new(Link::new(config)?);
+    let layout = Layout::new(&config.prefix);
+    check_version(&link).await?;
+    let (marker, since) = marker(&link, &layout, false).await?;
+    if marker.copying {
+        return Err(StoreError::Unavailable(format!(
+            "{}: a copy into {} was begun and not finished: run the migration again",
+            link.place(),
+            config.prefix
+        )));
+    }
+    let unread = |failure: Failure| link.unread(&failure);
+    let now = newest(&link, &layout).await.map_err(unread)?;
+    let (start, loaded) = read(&link, &layout, now, since, config.replay)
+        .await
+        .map_err(unread)?;
+    let mut picture = Picture::new(start);
+    if let Some((key, problem)) = loaded.unreadable.into_iter().next() {
+        return Err(unreadable(&link, &layout, &key, problem));
+    }
+    for (resource, items) in loaded.shelves {
+        picture.load(resource, items);
+    }
+    let feed = Arc::new(Feed::new(picture, limits));
+    let store = begin(config, link, layout, feed, since);
+    store.feed.wait_for(now).await.map_err(|_behind| {
+        let why = store.feed.ready().err();
+        let why = why.unwrap_or_else(|| "its watch does not come forward".to_owned());
+        StoreError::Unavailable(format!("{}: {why}", store.link.place()))
+    })?;
+    Ok(store)
+}
+
+fn begin(
+    config: &EtcdConfig,
+    link: Arc<Link>,
+    layout: Layout,
+    feed: Arc<Feed>,
+    since: Revision,
+) -> EtcdStore {
+    let (fresh, answering) = Fresh::new(Arc::clone(&link), layout.clone());
+    let follower = Follower {
+        link: Arc::clone(&link),
+        layout: layout.clone(),
+        feed: Arc::clone(&feed),
+    };
+    let mut tasks = vec![tokio::spawn(follower.run()), tokio::spawn(answering)];
+    if !config.compaction_interval.is_zero() {
+        let compacting = compact::run(Arc::clone(&link), layout.clone(), config.compaction_interval);
+        tasks.push(tokio::spawn(compacting));
+    }
+    EtcdStore {
+        link,
+        layout,
+        feed,
+        fresh,
+        since,
+        tasks,
+    }
+}
+
+/// The objects as they were a while ago, so that the watch brings the history since; as they are now when etcd does
+/// not know that any more.
+async fn read(
+    link: &Link,
+    layout: &Layout,
+    now: Revision,
+    since: Revision,
+    replay: u64,
+) -> Result<(Revision, Loaded), Failure> {
+    let then = Revision(now.0.saturating_sub(replay)).max(since);
+    let old = load(link, layout, layout.objects(), then).await;
+    match old {
+        Ok(loaded) if loaded.unreadable.is_empty() => Ok((then, loaded)),
+        // What could not be read then may be mended by now.
+        Ok(_) | Err(Failure::Compacted) => {
+            let loaded = load(link, layout, layout.objects(), now).await?;
+            Ok((now, loaded))
+        }
+        Err(failure) => Err(failure),
+    }
+}
+
+/// The mark of the store and the revision it was made at; a new one is made when there is none.
+pub(crate) async fn marker(
+    link: &Link,
+    layout: &Layout,
+    copying: bool,
+) -> Result<(Marker, Revision), StoreError> {
+    let key = layout.store();
+    let make = Txn::new()
+        .when([Compare::mod_revision(key, CompareOp::Equal, 0)])
+        .and_then([TxnOp::put(key, Marker::written(copying), None)]);
+    // Made again when nobody answers: a mark that is there already is as good.
+    let made = |mut kv: KvClient| {
+        let make = make.clone();
+        async move { kv.txn(make).await }
+    };
+    let unread = |failure: Failure| link.unread(&failure);
+    let get = |mut kv: KvClient| async move { kv.get(key, None).await };
+    let mut found = link.read(get).await.map_err(unread)?;
+    if found.kvs().is_empty() {
+        let answer = link.read(made).await.map_err(unread)?;
+        tracing::info!(key, revision = %at(answer.header()), "a new store in etcd");
+        found = link.read(get).await.map_err(unread)?;
+    }
+    let problem = |problem: String| StoreError::Unreadable {
+        place: link.place().to_owned(),
+        key: key.to_owned(),
+        problem,
+    };
+    let kv = found.kvs().first();
+    let kv = kv.ok_or_else(|| problem("it vanished just after it was made".to_owned()))?;
+    let marker = Marker::read(kv.value()).map_err(problem)?;
+    let since = Revision(u64::try_from(kv.mod_revision()).unwrap_or_default());
+    Ok((marker, since))
+}
+
+async fn check_version(link: &Link) -> Result<(), StoreError> {
+    let asked = async |link: &Link| -> Result<String, Failure> {
+        let mut client = link.whole_client().await?;
+        let status = client.status().await;
+        status
+            .map(|status| status.version().to_owned())
+            .map_err(|error| Failure::of_read(&error))
+    };
+    let version = match asked(link).await {
+        Ok(version) => version,
+        // The reads that follow say what is wrong, and wait for a member that answers.
+        Err(failure) => {
+            tracing::debug!(problem = failure.text(), "etcd does not tell its version");
+            return Ok(());
+        }
+    };
+    if too_old(&version) {
+        return Err(StoreError::Unavailable(format!(
+            "{}: version {version} tells the progress of a watch before all its changes, so reads would miss writes; \
+             3.4.25, 3.5.8 or newer is needed",
+            link.place()
+        )));
+    }
+    Ok(())
+}
+
+fn too_old(version: &str) -> bool {
+    let mut parts = version
+        .split(['.', '-'])
+        .map_while(|part| part.parse::<u64>().ok());
+    let (Some(major), Some(minor), Some(patch)) = (parts.next(), parts.next(), parts.next()) else {
+        return false;
+    };
+    let line = OLDEST
+        .iter()
+        .find(|oldest| (oldest.0, oldest.1) == (major, minor));
+    line.map_or((major, minor) < (3, 4), |oldest| patch < oldest.2)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn releases_with_wrong_progress_are_told_from_good_ones() {
+        for old in ["3.3.27", "3.4.23", "3.5.0", "3.5.7", "2.3.8"] {
+            assert!(too_old(old), "{old}");
+        }
+        for good in [
+            "3.4.25",
+            "3.5.8",
+            "3.5.21",
+            "3.6.0",
+            "3.6.8-rc.1",
+            "3.7.3",
+            "4.0.0",
+            "unknown",
+        ] {
+            assert!(!too_old(good), "{good}");
+        }
+    }
+}

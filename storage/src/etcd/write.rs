@@ -1,0 +1,308 @@
+//! Steps as etcd transactions: one step is one transaction, and one transaction is one revision.
+//!
+//! A step is judged by the cache and sent with everything it rests on as conditions. When a condition fails, etcd
+//! answers with what is really there, and the step is judged again by that. A refusal is never given on the cache's
+//! word alone, since the cache may be behind.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+use etcd_client::{Compare, CompareOp, GetOptions, KeyValue, Txn, TxnOp, TxnOpResponse, TxnResponse};
+use meta::{Draft, Key, Object, Revision};
+
+use crate::error::StoreError;
+use crate::etcd::feed::{Feed, Seen};
+use crate::etcd::layout::Layout;
+use crate::etcd::link::{Failure, Link, at, number};
+use crate::etcd::load;
+use crate::fences;
+use crate::stage::{drafted, expected};
+use crate::step::{Applied, Guard, Step, Verb};
+
+/// How often a step is judged again when others write the same object meanwhile.
+const ROUNDS: usize = 100;
+
+/// When each fence was last passed by the list of steps at hand.
+pub(crate) type Passed = HashMap<Arc<str>, Revision>;
+
+/// What steps are written with.
+pub(crate) struct Hand<'a> {
+    /// The way to etcd.
+    pub(crate) link: &'a Link,
+    /// The keys.
+    pub(crate) layout: &'a Layout,
+    /// What shows the writes.
+    pub(crate) feed: &'a Feed,
+}
+
+/// What a step is judged by.
+struct View {
+    object: Option<Arc<Object>>,
+    /// The revisions of the objects that guards name; absent is not there.
+    others: HashMap<Key, Revision>,
+    /// When fences were last passed.
+    fences: HashMap<Arc<str>, Revision>,
+    /// Whether etcd said so just now, rather than the cache.
+    fresh: bool,
+}
+
+/// What is to be done.
+enum Judged {
+    /// Nothing: it is so already.
+    Same(Arc<Object>),
+    /// A write over this.
+    Write(Option<Arc<Object>>),
+}
+
+/// What a transaction came to.
+enum Sent {
+    Made(Revision),
+    Refused(View),
+}
+
+impl Hand<'_> {
+    /// Applies one step; fences it passes go into `passed`.
+    ///
+    /// # Errors
+    /// What the step asks for is not so, or etcd does not answer.
+    pub(crate) async fn apply(&self, step: &Step, passed: &mut Passed) -> Result<Applied, StoreError> {
+        let draft = drafted(step)?;
+        self.layout.object(&step.key)?;
+        let mut view = self.cached(step);
+        for _ in 0..ROUNDS {
+            let before = match judge(step, &view, passed) {
+                Ok(Judged::Write(before)) => before,
+                Ok(Judged::Same(object)) if view.fresh => {
+                    return Ok(Applied {
+                        object,
+                        changed: false,
+                    });
+                }
+                Err(error) if view.fresh => return Err(error),
+                Ok(Judged::Same(_)) | Err(_) => {
+                    view = self.look(step).await?;
+                    continue;
+                }
+            };
+            match self.send(step, draft, before.as_deref(), passed).await? {
+                Sent::Made(revision) => return self.made(step, draft, before, revision, passed),
+                Sent::Refused(actual) => view = actual,
+            }
+        }
+        Err(StoreError::Unavailable(format!(
+            "{} is written by too many others at once",
+            step.key
+        )))
+    }
+
+    /// Shows the write and answers.
+    fn made(
+        &self,
+        step: &Step,
+        draft: Option<&Draft>,
+        before: Option<Arc<Object>>,
+        revision: Revision,
+        passed: &mut Passed,
+    ) -> Result<Applied, StoreError> {
+        for guard in &step.guards {
+            if let Guard::Fence { name, .. } = guard {
+                passed.insert(Arc::clone(name), revision);
+            }
+        }
+        let new = draft.map(|draft| Arc::new(draft.at(revision)));
+        let gone = || before.map(|last| Arc::new(last.draft().at(revision)));
+        let object = new.clone().or_else(gone).ok_or_else(|| StoreError::NotFound {
+            key: step.key.clone(),
+        })?;
+        self.feed.own(Seen {
+            revision,
+            key: step.key.clone(),
+            new,
+        });
+        Ok(Applied {
+            object,
+            changed: true,
+        })
+    }
+
+    fn cached(&self, step: &Step) -> View {
+        let picture = self.feed.cache().picture();
+        let others = others(step)
+            .filter_map(|key| Some((key.clone(), picture.get(key)?.revision())))
+            .collect();
+        View {
+            object: picture.get(&step.key).cloned(),
+            others,
+            fences: HashMap::new(),
+            fresh: false,
+        }
+    }
+
+    /// Asks etcd for everything the step rests on, at one revision.
+    async fn look(&self, step: &Step) -> Result<View, StoreError> {
+        let txn = Txn::new().and_then(self.reads(step)?);
+        let call = |mut kv: etcd_client::KvClient| {
+            let txn = txn.clone();
+            async move { kv.txn(txn).await }
+        };
+        let answer = self.link.read(call).await;
+        let answer = answer.map_err(|failure| self.link.unread(&failure))?;
+        self.view(step, &answer)
+    }
+
+    async fn send(
+        &self,
+        step: &Step,
+        draft: Option<&Draft>,
+        before: Option<&Object>,
+        passed: &Passed,
+    ) -> Result<Sent, StoreError> {
+        let key = self.layout.object(&step.key)?;
+        let mut conditions = vec![unchanged(key.clone(), before.map(Object::revision))];
+        let write = match draft {
+            // The digits of the revision are the key's own; none are stored.
+            Some(draft) => TxnOp::put(key, draft.bytes().to_vec(), None),
+            None => TxnOp::delete(key, None),
+        };
+        let mut writes = vec![write];
+        for (name, not_after) in fences_of(step) {
+            let fence = self.layout.fence(&name);
+            conditions.push(match passed.get(&name) {
+                Some(own) => Compare::mod_revision(fence.clone(), CompareOp::Equal, number(*own)),
+                None => Compare::mod_revision(
+                    fence.clone(),
+                    CompareOp::Less,
+                    number(Revision(not_after.0.saturating_add(1))),
+                ),
+            });
+            writes.push(TxnOp::put(fence, step.key.to_string(), None));
+        }
+        for guard in &step.guards {
+            if let Guard::Unchanged { key, revision } = guard {
+                conditions.push(unchanged(self.layout.object(key)?, Some(*revision)));
+            }
+        }
+        let txn = Txn::new()
+            .when(conditions)
+            .and_then(writes)
+            .or_else(self.reads(step)?);
+        let answer = self.link.write(txn).await.map_err(|failure| match failure {
+            Failure::TooLarge => StoreError::TooLarge {
+                key: step.key.clone(),
+                bytes: draft.map_or(0, Draft::len),
+            },
+            failure => self.link.unavailable(&failure),
+        })?;
+        if answer.succeeded() {
+            return Ok(Sent::Made(at(answer.header())));
+        }
+        self.view(step, &answer).map(Sent::Refused)
+    }
+
+    /// The reads of everything the step rests on, in the order [`Hand::view`] takes them.
+    fn reads(&self, step: &Step) -> Result<Vec<TxnOp>, StoreError> {
+        let bare = || Some(GetOptions::new().with_keys_only());
+        let mut reads = vec![TxnOp::get(self.layout.object(&step.key)?, None)];
+        for key in others(step) {
+            reads.push(TxnOp::get(self.layout.object(key)?, bare()));
+        }
+        for name in fences_of(step).into_keys() {
+            reads.push(TxnOp::get(self.layout.fence(&name), bare()));
+        }
+        Ok(reads)
+    }
+
+    fn view(&self, step: &Step, answer: &TxnResponse) -> Result<View, StoreError> {
+        let mut found = answer.op_responses().into_iter().map(|response| match response {
+            TxnOpResponse::Get(got) => got.kvs().first().cloned(),
+            _ => None,
+        });
+        let object = match found.next().flatten() {
+            Some(kv) => Some(self.object(&step.key, &kv)?),
+            None => None,
+        };
+        let mut revision_of_next = || found.next().flatten().map(|kv| revision(&kv));
+        let others = others(step)
+            .filter_map(|key| Some((key.clone(), revision_of_next()?)))
+            .collect();
+        let fences = fences_of(step)
+            .into_keys()
+            .filter_map(|name| Some((name, revision_of_next()?)))
+            .collect();
+        Ok(View {
+            object,
+            others,
+            fences,
+            fresh: true,
+        })
+    }
+
+    fn object(&self, key: &Key, kv: &KeyValue) -> Result<Arc<Object>, StoreError> {
+        let picture = self.feed.cache().picture();
+        match picture.get(key) {
+            Some(shown) if shown.revision() == revision(kv) => Ok(Arc::clone(shown)),
+            _ => load::object(key, kv)
+                .map(Arc::new)
+                .map_err(|problem| load::unreadable(self.link, self.layout, key, problem)),
+        }
+    }
+}
+
+/// Whether the step can be made on what `view` shows. The order of checks is that of the other stores.
+fn judge(step: &Step, view: &View, passed: &Passed) -> Result<Judged, StoreError> {
+    let current = expected(step, view.object.clone())?;
+    for guard in &step.guards {
+        match guard {
+            Guard::Unchanged { key, revision } => {
+                let have = view.others.get(key).copied();
+                if have != Some(*revision) {
+                    return Err(StoreError::Conflict {
+                        key: key.clone(),
+                        have,
+                        want: Some(*revision),
+                    });
+                }
+            }
+            Guard::Fence { name, not_after } => {
+                let at = view.fences.get(name).copied().unwrap_or_default();
+                if passed.get(name) != Some(&at) {
+                    fences::check(name, at, *not_after)?;
+                }
+            }
+        }
+    }
+    match (&step.object, &current) {
+        (Some(draft), Some(current)) if step.verb != Verb::Delete && draft.same_as(current) => {
+            Ok(Judged::Same(Arc::clone(current)))
+        }
+        _ => Ok(Judged::Write(current)),
+    }
+}
+
+/// The objects that guards name, in order.
+fn others(step: &Step) -> impl Iterator<Item = &Key> {
+    step.guards.iter().filter_map(|guard| match guard {
+        Guard::Unchanged { key, .. } => Some(key),
+        Guard::Fence { .. } => None,
+    })
+}
+
+/// Each fence once, in order, with the oldest revision it may not be passed after.
+fn fences_of(step: &Step) -> BTreeMap<Arc<str>, Revision> {
+    let mut fences = BTreeMap::new();
+    for guard in &step.guards {
+        if let Guard::Fence { name, not_after } = guard {
+            let oldest = fences.entry(Arc::clone(name)).or_insert(*not_after);
+            *oldest = (*oldest).min(*not_after);
+        }
+    }
+    fences
+}
+
+fn unchanged(key: String, revision: Option<Revision>) -> Compare {
+    Compare::mod_revision(key, CompareOp::Equal, number(revision.unwrap_or_default()))
+}
+
+fn revision(kv: &KeyValue) -> Revision {
+    Revision(u64::try_from(kv.mod_revision()).unwrap_or_default())
+}

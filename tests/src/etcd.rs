@@ -1,0 +1,240 @@
+//! Real etcd processes: built from the Go module in `tests/hub/etcd`, started on free ports, stopped with the test.
+//!
+//! Only the standard library and tempfile, since other crates' tests include this file too.
+
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::OnceLock;
+use std::time::{Duration, Instant};
+
+use tempfile::TempDir;
+
+/// How long an etcd may take until it answers.
+const START: Duration = Duration::from_secs(60);
+/// The pause between two looks.
+const LOOK: Duration = Duration::from_millis(20);
+
+/// The etcd program, built once per change of its module.
+///
+/// # Panics
+/// With one sentence, when Go is missing or the build fails.
+#[must_use]
+pub fn program() -> &'static Path {
+    static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
+    PROGRAM.get_or_init(|| {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the crate is in the repository");
+        let module = root.join("tests/hub/etcd");
+        let test = std::env::current_exe().expect("a test knows its own path");
+        let target = test.ancestors().nth(3).expect("tests live in <target>/<profile>/deps");
+        let program = target.join("etcd-program").join("etcd");
+        if up_to_date(&program, &module) {
+            return program;
+        }
+        // Under a name of its own first: several test programs may build at once.
+        let built = program.with_extension(std::process::id().to_string());
+        let output = Command::new("go")
+            .args(["build", "-trimpath", "-o"])
+            .arg(&built)
+            .arg(".")
+            .current_dir(&module)
+            .output()
+            .unwrap_or_else(|error| {
+                panic!("the tests on etcd need Go to build it (https://go.dev/dl), and `go` does not run: {error}")
+            });
+        assert!(
+            output.status.success(),
+            "building etcd from {} failed: {}",
+            module.display(),
+            String::from_utf8_lossy(&output.stderr)
+        );
+        std::fs::rename(&built, &program).expect("the program can be put in place");
+        program
+    })
+}
+
+fn up_to_date(program: &Path, module: &Path) -> bool {
+    let changed = |path: &Path| path.metadata().and_then(|metadata| metadata.modified()).ok();
+    let Some(built) = changed(program) else {
+        return false;
+    };
+    ["main.go", "go.mod", "go.sum"]
+        .iter()
+        .all(|name| changed(&module.join(name)).is_some_and(|source| source <= built))
+}
+
+/// One member.
+pub struct Etcd {
+    child: Child,
+    folder: TempDir,
+    arguments: Vec<String>,
+    client: u16,
+    scheme: &'static str,
+}
+
+impl Etcd {
+    /// A cluster of one, which does not wait for the disk: killing the process loses nothing all the same.
+    #[must_use]
+    pub fn start() -> Self {
+        Self::start_with(&["--unsafe-no-fsync"])
+    }
+
+    /// A cluster of one with more arguments.
+    #[must_use]
+    pub fn start_with(arguments: &[&str]) -> Self {
+        let secure = arguments.contains(&"--cert-file");
+        let (client, peer) = (free_port(), free_port());
+        let member = Self::spawn("one", client, peer, &cluster(&[("one", peer)]), arguments, secure);
+        member.wait();
+        member
+    }
+
+    /// A cluster of three.
+    #[must_use]
+    pub fn start_three() -> Vec<Self> {
+        let ports: Vec<_> = ["one", "two", "three"]
+            .map(|name| (name, free_port(), free_port()))
+            .into();
+        let peers: Vec<_> = ports.iter().map(|&(name, _, peer)| (name, peer)).collect();
+        let cluster = cluster(&peers);
+        let members: Vec<_> = ports
+            .iter()
+            .map(|&(name, client, peer)| {
+                Self::spawn(name, client, peer, &cluster, &["--unsafe-no-fsync"], false)
+            })
+            .collect();
+        members.iter().for_each(Self::wait);
+        members
+    }
+
+    fn spawn(name: &str, client: u16, peer: u16, cluster: &str, more: &[&str], secure: bool) -> Self {
+        let folder = tempfile::Builder::new()
+            .prefix("berth-etcd-")
+            .tempdir()
+            .expect("a temporary folder");
+        let scheme = if secure { "https" } else { "http" };
+        let (client_url, peer_url) = (
+            format!("{scheme}://127.0.0.1:{client}"),
+            format!("http://127.0.0.1:{peer}"),
+        );
+        let data = folder.path().join("data").display().to_string();
+        let arguments = [
+            ("--name", name),
+            ("--data-dir", &data),
+            ("--listen-client-urls", &client_url),
+            ("--advertise-client-urls", &client_url),
+            ("--listen-peer-urls", &peer_url),
+            ("--initial-advertise-peer-urls", &peer_url),
+            ("--initial-cluster", cluster),
+            ("--log-level", "error"),
+        ];
+        let arguments: Vec<String> = arguments
+            .into_iter()
+            .flat_map(|(name, value)| [name.to_owned(), value.to_owned()])
+            .chain(more.iter().map(|&text| text.to_owned()))
+            .collect();
+        Self {
+            child: run(&arguments, folder.path()),
+            folder,
+            arguments,
+            client,
+            scheme,
+        }
+    }
+
+    /// Where clients are served.
+    #[must_use]
+    pub fn url(&self) -> String {
+        format!("{}://127.0.0.1:{}", self.scheme, self.client)
+    }
+
+    /// Kills the process as `kill -9` does.
+    pub fn kill(&mut self) {
+        self.child.kill().expect("it runs");
+        self.child.wait().expect("it ends");
+    }
+
+    /// Starts the process again on its data and waits until it answers.
+    pub fn restart(&mut self) {
+        self.child = run(&self.arguments, self.folder.path());
+        self.wait();
+    }
+
+    /// Starts the process again without waiting.
+    pub fn restart_unawaited(&mut self) {
+        self.child = run(&self.arguments, self.folder.path());
+    }
+
+    /// Stops the process in its tracks; connections stay open and nothing is answered.
+    pub fn pause(&self) {
+        self.signal("-STOP");
+    }
+
+    /// Lets a paused process go on.
+    pub fn resume(&self) {
+        self.signal("-CONT");
+    }
+
+    fn signal(&self, signal: &str) {
+        let sent = Command::new("kill")
+            .args([signal, &self.child.id().to_string()])
+            .status()
+            .expect("kill runs");
+        assert!(sent.success(), "kill {signal}");
+    }
+
+    /// Waits until it answers clients.
+    fn wait(&self) {
+        let end = Instant::now() + START;
+        while !self.is_healthy() {
+            assert!(Instant::now() < end, "etcd does not answer at {}", self.url());
+            std::thread::sleep(LOOK);
+        }
+    }
+
+    fn is_healthy(&self) -> bool {
+        let Ok(mut stream) = TcpStream::connect(("127.0.0.1", self.client)) else {
+            return false;
+        };
+        if self.scheme == "https" {
+            return true;
+        }
+        let mut answer = String::new();
+        stream.write_all(b"GET /health HTTP/1.0\r\n\r\n").is_ok()
+            && stream.set_read_timeout(Some(Duration::from_secs(10))).is_ok()
+            && stream.read_to_string(&mut answer).is_ok()
+            && answer.contains(r#""health":"true""#)
+    }
+}
+
+impl Drop for Etcd {
+    fn drop(&mut self) {
+        // Fails when the test killed it already.
+        self.child.kill().unwrap_or_default();
+        self.child.wait().map(drop).unwrap_or_default();
+    }
+}
+
+fn run(arguments: &[String], folder: &Path) -> Child {
+    Command::new(program())
+        .args(arguments)
+        .env("BERTH_TEST_FOLDER", folder)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .spawn()
+        .expect("etcd starts")
+}
+
+fn cluster(members: &[(&str, u16)]) -> String {
+    let urls: Vec<_> = members
+        .iter()
+        .map(|(name, peer)| format!("{name}=http://127.0.0.1:{peer}"))
+        .collect();
+    urls.join(",")
+}
+
+fn free_port() -> u16 {
+    let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a free port");
+    listener.local_addr().expect("it has an address").port()
+}
