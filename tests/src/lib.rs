@@ -196,6 +196,16 @@ impl Server {
         }
     }
 
+    /// Leaves the binding of new objects of `dialects` to whoever makes a Binding, so that a test sees them unbound.
+    pub fn bind_by_hand(&self, dialects: &[&str]) {
+        for dialect in dialects {
+            let configuration = format!(
+                "apiVersion: config.berth.dev/v1alpha1\nkind: SchedulerConfiguration\nmetadata: {{name: {dialect}}}\nspec: {{autoBind: \"Off\"}}\n"
+            );
+            self.kubectl("apply -f -").input(configuration).ok();
+        }
+    }
+
     /// Writes the objects of `path` with their status, as `berth load` does.
     pub fn load(&self, path: &Path) {
         let output = Command::new(berth())

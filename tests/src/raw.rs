@@ -13,7 +13,28 @@ use serde_json::Value;
 /// # Panics
 /// When the file makes no client.
 pub async fn client(kubeconfig: &Path) -> Client {
-    let file = Kubeconfig::read_from(kubeconfig).expect("the kubeconfig can be read");
+    client_of(Kubeconfig::read_from(kubeconfig).expect("the kubeconfig can be read")).await
+}
+
+/// The same for another server, at `url`, with a certificate of `ca`.
+///
+/// # Panics
+/// When the file makes no client.
+pub async fn client_at(kubeconfig: &Path, url: &str, ca: &Path) -> Client {
+    let mut file = Kubeconfig::read_from(kubeconfig).expect("the kubeconfig can be read");
+    for cluster in file
+        .clusters
+        .iter_mut()
+        .filter_map(|named| named.cluster.as_mut())
+    {
+        cluster.server = Some(url.to_owned());
+        cluster.certificate_authority_data = None;
+        cluster.certificate_authority = Some(ca.display().to_string());
+    }
+    client_of(file).await
+}
+
+async fn client_of(file: Kubeconfig) -> Client {
     let mut config = kube::Config::from_custom_kubeconfig(file, &KubeConfigOptions::default())
         .await
         .expect("the kubeconfig makes a configuration");

@@ -82,6 +82,7 @@ async fn a_reflector_syncs_by_list_and_by_streaming_list() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_metadata_watcher_follows_virtual_decisions() {
     let server = Server::start();
+    server.bind_by_hand(&["gardener"]);
     let examples = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples/gardener");
     server.load(&examples.join("fleet.yaml"));
     server.load(&examples.join("same-region.yaml"));

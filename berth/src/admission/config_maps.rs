@@ -174,7 +174,10 @@ mod tests {
             "apiVersion": "config.berth.dev/v1alpha1", "kind": "SchedulerConfiguration",
             "metadata": {"name": "gardener"}, "spec": {"gardener": {}},
         });
-        assert_eq!(judge("gardener", &json!({"own.json": own.to_string()})), Ok(Vec::new()));
+        assert_eq!(
+            judge("gardener", &json!({"own.json": own.to_string()})),
+            Ok(Vec::new())
+        );
     }
 
     #[test]
@@ -195,7 +198,8 @@ mod tests {
         assert!(errors[3].starts_with("data[c.yaml]: Invalid value: apiVersion: "));
         let unknown = judge("nomad", &json!({})).unwrap_err();
         assert!(
-            unknown[0].starts_with("metadata.labels[scheduling.berth.dev/config]: Unsupported value: \"nomad\""),
+            unknown[0]
+                .starts_with("metadata.labels[scheduling.berth.dev/config]: Unsupported value: \"nomad\""),
             "{unknown:?}"
         );
     }
