@@ -45,6 +45,9 @@ impl Default for Config {
     }
 }
 
+/// How often syncers send a heartbeat (facts section 2).
+const BEAT: SignedDuration = SignedDuration::from_secs(20);
+
 const FIELDS: [&str; 4] = [
     "locationCluster",
     "namespaceSelector",
@@ -99,6 +102,24 @@ impl Config {
         } else {
             Err(reader.errors)
         }
+    }
+
+    /// What is legal but surely not meant, as sentences that name the field below `path`.
+    #[must_use]
+    pub fn warnings(&self, path: &str) -> Vec<String> {
+        let mut warnings = Vec::new();
+        if self.heartbeat_threshold <= BEAT {
+            warnings.push(format!(
+                "{path}.heartbeatThreshold: syncers send a heartbeat every 20s, so that clusters will seem not to be \
+                 ready again and again"
+            ));
+        }
+        if self.synced_resources.is_empty() {
+            warnings.push(format!(
+                "{path}.syncedResources: nothing in placed namespaces will be synced"
+            ));
+        }
+        warnings
     }
 
     /// Whether namespaces with these labels are placed.
@@ -240,6 +261,20 @@ mod tests {
         );
         let names: Vec<String> = config.synced_resources.iter().map(ToString::to_string).collect();
         assert_eq!(names, ["configmaps", "ingresses.networking.k8s.io"]);
+    }
+
+    #[test]
+    fn what_is_surely_not_meant_is_warned_of() {
+        let warnings = |spec| {
+            Config::read(Some(&spec), "spec.kcp")
+                .unwrap()
+                .warnings("spec.kcp")
+        };
+        assert!(warnings(json!({})).is_empty());
+        let odd = warnings(json!({"heartbeatThreshold": "20s", "syncedResources": []}));
+        assert_eq!(odd.len(), 2);
+        assert!(odd[0].starts_with("spec.kcp.heartbeatThreshold: "), "{odd:?}");
+        assert!(odd[1].starts_with("spec.kcp.syncedResources: "), "{odd:?}");
     }
 
     #[test]

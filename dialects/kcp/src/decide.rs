@@ -326,4 +326,4 @@ fn changes(before: &Placement, after: &Placement) -> Vec<BindingChange> {
 }
 
 #[cfg(test)]
-mod tests {}
+mod tests;

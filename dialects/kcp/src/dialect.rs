@@ -70,4 +70,8 @@ impl Dialect for Kcp {
     fn validate_config(&self, spec: &Value, path: &str) -> Vec<FieldError> {
         Config::read(Some(spec), path).err().unwrap_or_default()
     }
+
+    fn config_warnings(&self, spec: &Value, path: &str) -> Vec<String> {
+        Config::read(Some(spec), path).map_or_else(|_| Vec::new(), |config| config.warnings(path))
+    }
 }

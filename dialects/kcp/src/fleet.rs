@@ -105,4 +105,4 @@ impl Fleet {
 }
 
 #[cfg(test)]
-mod tests {}
+mod tests;

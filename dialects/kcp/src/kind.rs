@@ -34,4 +34,4 @@ fn view<'a, T: Deserialize<'a>>(schema: &Schema, value: &'a Value) -> Result<T, 
 }
 
 #[cfg(test)]
-mod tests {}
+mod tests;

@@ -26,6 +26,8 @@ pub mod readiness;
 pub mod resource_controller;
 mod select;
 pub mod syncer_view;
+#[cfg(test)]
+mod testing;
 mod words;
 mod writes;
 

@@ -1,0 +1,250 @@
+use dialect_contract::dialect::{Affected, Due};
+use dialect_contract::{Inventory, Phase};
+use serde_json::{Value, json};
+
+use super::*;
+use crate::names::NAMESPACES;
+use crate::testing::{cluster, configuration, fleet, location, namespace, now, put, remove, with};
+
+fn names(affected: &Affected) -> Vec<String> {
+    match affected {
+        Affected::None => Vec::new(),
+        Affected::Some(keys) => keys.iter().map(|key| key.name.to_string()).collect(),
+        Affected::All => vec!["*".to_owned()],
+    }
+}
+
+fn due(due: &Due) -> Vec<String> {
+    names(&due.decide)
+}
+
+const ON_A: &str = r#"{"root:compute+east+a":"Bound"}"#;
+
+/// Two clusters in east; `placed` is on the first, `waiting` on none.
+fn world() -> Fleet {
+    fleet(&[
+        location("east"),
+        cluster("a", "east"),
+        cluster("b", "east"),
+        namespace("placed", Some(ON_A)),
+        namespace("waiting", Some("{}")),
+        namespace("elsewhere", Some(r#"{"root:compute+east+b":"Bound"}"#)),
+    ])
+}
+
+fn beat(name: &str, at: &str) -> Value {
+    with(
+        cluster(name, "east"),
+        "/status/lastSyncerHeartbeatTime",
+        json!(at),
+    )
+}
+
+#[test]
+fn a_cluster_makes_those_on_it_and_those_without_a_place_due() {
+    let mut world = world();
+    let cordoned = with(cluster("a", "east"), "/spec/unschedulable", json!(true));
+    assert_eq!(due(&put(&mut world, &cordoned)), ["placed", "waiting"]);
+    assert_eq!(due(&put(&mut world, &cordoned)), [""; 0], "nothing changed");
+    let renamed = with(cordoned, "/metadata/labels/team", json!("x"));
+    assert_eq!(
+        due(&put(&mut world, &renamed)),
+        [""; 0],
+        "no location asks for it"
+    );
+    assert_eq!(due(&remove(&mut world, &cluster("a", "east"))), ["placed"]);
+    assert_eq!(due(&put(&mut world, &cluster("c", "east"))), ["waiting"]);
+}
+
+#[test]
+fn heartbeats_in_time_make_nobody_due() {
+    let mut world = world();
+    assert_eq!(
+        due(&put(&mut world, &beat("a", "2021-10-28T08:58:00Z"))),
+        ["placed", "waiting"],
+        "the first one"
+    );
+    assert_eq!(due(&put(&mut world, &beat("a", "2021-10-28T08:59:00Z"))), [""; 0]);
+    let after_silence = put(&mut world, &beat("a", "2021-10-28T09:00:01Z"));
+    assert_eq!(due(&after_silence), ["placed", "waiting"]);
+    assert_eq!(after_silence.targets, Some(vec!["a".into()]));
+}
+
+#[test]
+fn locations_and_configuration_make_all_due_when_they_mean_something_else() {
+    let mut world = world();
+    assert_eq!(due(&put(&mut world, &location("east"))), [""; 0]);
+    let described = with(location("east"), "/status/instances", json!(3));
+    assert_eq!(due(&put(&mut world, &described)), [""; 0]);
+    let other = with(location("east"), "/spec/instanceSelector", json!({}));
+    assert_eq!(due(&put(&mut world, &other)), ["*"]);
+    assert_eq!(
+        due(&put(
+            &mut world,
+            &configuration(&json!({"heartbeatThreshold": "1m"}))
+        )),
+        [""; 0]
+    );
+    let due_all = put(&mut world, &configuration(&json!({"heartbeatThreshold": "2m"})));
+    assert_eq!((due(&due_all), due_all.targets), (vec!["*".to_owned()], None));
+}
+
+#[test]
+fn a_bad_configuration_leaves_the_last_good_one_in_force() {
+    let mut world = world();
+    put(
+        &mut world,
+        &configuration(&json!({"locationCluster": "root:other"})),
+    );
+    assert_eq!(
+        due(&put(&mut world, &configuration(&json!({"locationCluster": "x"})))),
+        [""; 0]
+    );
+    assert_eq!(&*world.config.location_cluster, "root:other");
+    let unusable = world.unusable();
+    assert_eq!(unusable.len(), 1);
+    assert!(
+        unusable[0]
+            .problem
+            .starts_with("spec.kcp.locationCluster: Invalid value: \"x\""),
+        "{unusable:?}"
+    );
+    assert_eq!(due(&remove(&mut world, &configuration(&json!({})))), ["*"]);
+    assert!(world.unusable().is_empty());
+    assert_eq!(&*world.config.location_cluster, "root:compute");
+}
+
+#[test]
+fn other_controllers_progress_is_due_only_where_there_is_something_to_do() {
+    let mut world = world();
+    let mut step = |text: &str| due(&put(&mut world, &namespace("placed", Some(text))));
+    assert_eq!(
+        step(r#"{"root:compute+east+a":"Removing","root:compute+east+b":"Pending"}"#),
+        [""; 0],
+        "own write"
+    );
+    assert_eq!(
+        step(r#"{"root:compute+east+a":"Removing","root:compute+east+b":"Bound"}"#),
+        [""; 0],
+        "adopted"
+    );
+    assert_eq!(
+        step(r#"{"root:compute+east+a":"Unbound","root:compute+east+b":"Bound"}"#),
+        ["placed"],
+        "to clean up"
+    );
+    assert_eq!(step(r#"{"root:compute+east+b":"Bound"}"#), [""; 0], "own write");
+    assert_eq!(step("{}"), ["placed"], "nobody may do this");
+    assert_eq!(step("{"), ["placed"]);
+}
+
+#[test]
+fn labels_and_deletion_make_a_namespace_due() {
+    let mut world = world();
+    let label = |key: &str, value: &str| {
+        with(
+            namespace("placed", Some(ON_A)),
+            &format!("/metadata/labels/{key}"),
+            json!(value),
+        )
+    };
+    assert_eq!(due(&put(&mut world, &label("team", "a"))), [""; 0]);
+    let disabled = label("experimental.workloads.kcp.dev~1scheduling-disabled", "true");
+    assert_eq!(due(&put(&mut world, &disabled)), ["placed"]);
+    assert_eq!(
+        world
+            .demand(&Key::new(NAMESPACES, "", "placed"), now())
+            .unwrap()
+            .phase,
+        Phase::Ignored
+    );
+    assert_eq!(due(&put(&mut world, &label("team", "b"))), ["placed"]);
+    let spec = json!({"namespaceSelector": {"matchLabels": {"team": "b"}}});
+    put(&mut world, &configuration(&spec));
+    assert_eq!(
+        due(&put(&mut world, &label("team", "c"))),
+        ["placed"],
+        "to be drained"
+    );
+    let going = with(
+        label("team", "b"),
+        "/metadata/deletionTimestamp",
+        json!("2021-10-28T09:00:00Z"),
+    );
+    assert_eq!(due(&put(&mut world, &going)), ["placed"]);
+    assert_eq!(
+        world
+            .demand(&Key::new(NAMESPACES, "", "placed"), now())
+            .unwrap()
+            .phase,
+        Phase::Releasing
+    );
+}
+
+#[test]
+fn namespaces_are_demands_while_there_is_a_compute_service() {
+    let mut world = fleet(&[namespace("app", None), namespace("kube-system", Some(ON_A))]);
+    assert!(world.demands().is_empty());
+    assert_eq!(due(&put(&mut world, &location("east"))), ["*"]);
+    assert_eq!(world.demands(), [Key::new(NAMESPACES, "", "app")]);
+    assert_eq!(due(&put(&mut world, &cluster("a", "east"))), ["app"]);
+    remove(&mut world, &cluster("a", "east"));
+    let last = remove(&mut world, &location("east"));
+    assert_eq!(
+        (due(&last), names(&last.demands)),
+        (vec!["*".to_owned()], vec!["*".to_owned()])
+    );
+    assert!(world.demands().is_empty());
+}
+
+#[test]
+fn targets_show_readiness_and_when_it_ends() {
+    let evicted = with(
+        beat("a", "2021-10-28T08:59:30Z"),
+        "/spec/evictAfter",
+        json!("2021-10-28T09:10:00Z"),
+    );
+    let world = fleet(&[
+        evicted,
+        namespace("app", Some(r#"{"root:compute+default+a":"Removing"}"#)),
+    ]);
+    let at = |text: &str| meta::time::parse(text).unwrap();
+    let view = world.target(0, now());
+    assert_eq!(
+        (view.ready, view.ready_reason, view.cordoned),
+        ("True", "WorkloadClusterReady", false)
+    );
+    assert_eq!(view.capacity[0].used, 1);
+    assert_eq!(view.region, "east");
+    let until = at("2021-10-28T09:00:30Z");
+    assert!(
+        view.due_at
+            .is_some_and(|due| due > until && due < at("2021-10-28T09:00:31Z"))
+    );
+    let view = world.target(0, view.due_at.unwrap());
+    assert_eq!((view.ready, view.ready_reason), ("False", "HeartbeatStale"));
+    assert_eq!(view.due_at, Some(at("2021-10-28T09:10:00Z")));
+    assert!(world.target(0, at("2021-10-28T09:10:00Z")).cordoned);
+}
+
+#[test]
+fn of_two_clusters_with_one_identifier_the_second_waits() {
+    let mut world = world();
+    let twin = |name: &str| with(cluster(name, "east"), "/metadata/uid", json!("twin"));
+    put(&mut world, &twin("first"));
+    put(&mut world, &twin("second"));
+    assert_eq!(world.count(), 3);
+    let unusable = world.unusable();
+    assert!(
+        unusable[0]
+            .problem
+            .contains("\"twin\" is that of WorkloadCluster \"first\" already"),
+        "{unusable:?}"
+    );
+    let freed = remove(&mut world, &twin("first"));
+    assert_eq!(due(&freed), ["waiting"]);
+    assert!(world.unusable().is_empty());
+    assert_eq!(world.target_name(world.candidate("twin").unwrap()), "second");
+    put(&mut world, &with(twin("second"), "/metadata/uid", json!("own")));
+    assert!(world.candidate("twin").is_none() && world.candidate("own").is_some());
+}

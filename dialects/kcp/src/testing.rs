@@ -1,0 +1,130 @@
+//! Objects, fleets and decisions for tests.
+
+use std::sync::Arc;
+
+use dialect_contract::dialect::Due;
+use dialect_contract::{Ask, Decision, Inventory, Refused, config};
+use meta::{Change, GroupResource, Key, Object, Revision, Timestamp};
+use serde_json::{Value, json};
+
+use crate::fleet::Fleet;
+use crate::names::{LOCATIONS, NAMESPACES, PLACEMENT, WORKLOAD_CLUSTERS};
+
+/// The instant tests decide at.
+pub(crate) fn now() -> Timestamp {
+    meta::time::parse("2021-10-28T09:00:00Z").unwrap()
+}
+
+/// A ready cluster of `region`.
+pub(crate) fn cluster(name: &str, region: &str) -> Value {
+    json!({
+        "apiVersion": "workloads.kcp.dev/v1alpha1", "kind": "WorkloadCluster",
+        "metadata": {"name": name, "labels": {"region": region}},
+        "status": {"conditions": [{"type": "Ready", "status": "True"}]},
+    })
+}
+
+/// The location of the clusters of the region it is named after.
+pub(crate) fn location(name: &str) -> Value {
+    json!({
+        "apiVersion": "scheduling.kcp.dev/v1alpha1", "kind": "Location", "metadata": {"name": name},
+        "spec": {
+            "resource": {"version": "v1alpha1", "resource": "workloadclusters"},
+            "instanceSelector": {"matchLabels": {"region": name}},
+        },
+    })
+}
+
+/// A namespace with this placement.
+pub(crate) fn namespace(name: &str, placement: Option<&str>) -> Value {
+    let mut value = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}});
+    if let Some(placement) = placement {
+        value["metadata"]["annotations"] = json!({PLACEMENT: placement});
+    }
+    value
+}
+
+/// The configuration object.
+pub(crate) fn configuration(spec: &Value) -> Value {
+    json!({
+        "apiVersion": "config.berth.dev/v1alpha1", "kind": "SchedulerConfiguration", "metadata": {"name": "kcp"},
+        "spec": {"kcp": spec},
+    })
+}
+
+/// `value` with what stands at `pointer` replaced; missing maps on the way are made.
+pub(crate) fn with(mut value: Value, pointer: &str, new: Value) -> Value {
+    let mut place = &mut value;
+    for part in pointer.split('/').skip(1) {
+        place = &mut place[part.replace("~1", "/")];
+    }
+    *place = new;
+    value
+}
+
+fn resource(value: &Value) -> GroupResource {
+    match value["kind"].as_str() {
+        Some("WorkloadCluster") => WORKLOAD_CLUSTERS,
+        Some("Location") => LOCATIONS,
+        Some("Namespace") => NAMESPACES,
+        _ => config::RESOURCE,
+    }
+}
+
+/// The key of an object.
+pub(crate) fn key(value: &Value) -> Key {
+    Key::new(resource(value), "", value["metadata"]["name"].as_str().unwrap())
+}
+
+/// Makes `value` what is stored.
+pub(crate) fn put(fleet: &mut Fleet, value: &Value) -> Due {
+    fleet.fold(&Change::added(
+        key(value),
+        Arc::new(Object::new(value, Revision(7)).unwrap()),
+    ))
+}
+
+/// Takes `value` away.
+pub(crate) fn remove(fleet: &mut Fleet, value: &Value) -> Due {
+    fleet.fold(&Change {
+        revision: Revision(9),
+        key: key(value),
+        old: Some(Arc::new(Object::new(value, Revision(9)).unwrap())),
+        new: None,
+    })
+}
+
+/// A fleet of these objects.
+pub(crate) fn fleet(objects: &[Value]) -> Fleet {
+    let mut fleet = Fleet::default();
+    for object in objects {
+        put(&mut fleet, object);
+    }
+    fleet
+}
+
+/// The decision on the namespace `name` with these clusters asked for.
+pub(crate) fn ask(fleet: &Fleet, name: &str, chosen: &[&str]) -> Result<Decision, Refused> {
+    let chosen: Vec<String> = chosen.iter().map(|&name| name.to_owned()).collect();
+    let demand = Key::new(NAMESPACES, "", name);
+    let ask = Ask {
+        demand: &demand,
+        now: now(),
+        seed: 1,
+        chosen: Some(&chosen),
+    };
+    fleet.decide(&ask).unwrap()
+}
+
+/// The decision on the namespace `name`, the scheduler choosing.
+pub(crate) fn decide(fleet: &Fleet, name: &str) -> Decision {
+    ask(fleet, name, &[]).unwrap()
+}
+
+/// The annotation a decision writes.
+pub(crate) fn written(fleet: &Fleet, decision: &Decision) -> Option<String> {
+    let writes = fleet.writes(decision);
+    let write = writes.iter().find(|write| write.subresource.is_empty())?;
+    let text = write.object["metadata"]["annotations"][PLACEMENT].as_str()?;
+    Some(text.to_owned())
+}
