@@ -1,14 +1,17 @@
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint ci bench-scheduling
+.PHONY: help demo test e2e lint ci bench-scheduling
 
 help: ## list the targets
-	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 20
+	@grep -E '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 20
 
 demo: ## serve standalone with the examples loaded, decided and explained
 	cargo run --release -- demo
 
 test: ## every test: unit, scenario, storage, requests, and black-box with kubectl
 	cargo test --workspace
+
+e2e: ## the tests behind a real kube-apiserver, which is built from Go modules (the first time takes minutes)
+	cargo test -p tests --test 'aggregated*' -- --ignored
 
 lint: ## format check and lints
 	cargo fmt --all --check
@@ -18,5 +21,8 @@ ci: ## what must pass before a change lands
 	bash .ci/run
 
 bench-scheduling: ## time of one decision by fleet size, for each dialect
-	cargo run --release -p dialect-ocm --example bench
+	cargo run --release -p dialect-fleet --example bench
 	cargo run --release -p dialect-gardener --example bench
+	cargo run --release -p dialect-kcp --example bench
+	cargo run --release -p dialect-ocm --example bench
+	cargo run --release -p dialect-openmcp --example bench

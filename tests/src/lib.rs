@@ -1,6 +1,8 @@
 //! The harness of the black-box tests: a real `berth serve` on a free port, the real `kubectl`, deadlines instead of
 //! pauses. Everything a test starts ends with it.
 
+pub mod etcd;
+pub mod hub;
 pub mod raw;
 
 use std::io::{BufRead, BufReader, Write};
@@ -18,10 +20,14 @@ pub const DEADLINE: Duration = Duration::from_secs(30);
 ///
 /// `cargo test --workspace` has built it already (for `berth`'s own integration tests); the same command without running
 /// anything is then a check of a second. Another command would resolve features anew and build everything twice.
+/// `BERTH_PROGRAM` names a program to take as it is.
 #[must_use]
 pub fn berth() -> &'static Path {
     static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
     PROGRAM.get_or_init(|| {
+        if let Some(program) = std::env::var_os("BERTH_PROGRAM") {
+            return PathBuf::from(program);
+        }
         let test = std::env::current_exe().expect("a test knows its own path");
         let profile = test
             .parent()
@@ -178,22 +184,7 @@ impl Server {
     /// `kubectl` with another kubeconfig.
     #[must_use]
     pub fn kubectl_as(&self, kubeconfig: &Path, arguments: &[&str]) -> Kubectl {
-        let mut command = Command::new("kubectl");
-        command
-            .arg("--kubeconfig")
-            .arg(kubeconfig)
-            .args(arguments)
-            .env("KUBECACHEDIR", self.folder.path().join("cache"))
-            .env("HOME", self.folder.path())
-            .env_remove("KUBECONFIG")
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped());
-        Kubectl {
-            command,
-            shown: arguments.join(" "),
-            input: None,
-        }
+        Kubectl::new(kubeconfig, self.folder.path(), arguments)
     }
 
     /// Leaves the binding of new objects of `dialects` to whoever makes a Binding, so that a test sees them unbound.
@@ -280,6 +271,27 @@ pub struct Output {
 }
 
 impl Kubectl {
+    /// A call with `arguments` as the user of `kubeconfig`; `home` is for its caches.
+    #[must_use]
+    pub fn new(kubeconfig: &Path, home: &Path, arguments: &[&str]) -> Self {
+        let mut command = Command::new("kubectl");
+        command
+            .arg("--kubeconfig")
+            .arg(kubeconfig)
+            .args(arguments)
+            .env("KUBECACHEDIR", home.join("cache"))
+            .env("HOME", home)
+            .env_remove("KUBECONFIG")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        Self {
+            command,
+            shown: arguments.join(" "),
+            input: None,
+        }
+    }
+
     /// Gives `text` on standard input.
     #[must_use]
     pub fn input(mut self, text: impl Into<String>) -> Self {

@@ -1,0 +1,197 @@
+//! A real control plane for the tests of Berth behind an aggregator: etcd, kube-apiserver and, for those who need
+//! them, the garbage collector and the namespace controller. All on loopback, without containers, with certificates of
+//! our own making.
+//!
+//! The programs are built from Go modules (`tests/hub`) once and cached. They end with their standard input, so nothing
+//! is left running however a test ends.
+
+pub mod berth;
+mod build;
+mod control_plane;
+mod kubeconfig;
+mod process;
+
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+use std::time::Duration;
+
+use ::berth::clock::SystemClock;
+use certs::Authority;
+use meta::Clock as _;
+
+pub use berth::Berth;
+pub use kubeconfig::Credentials;
+
+use crate::Kubectl;
+use process::{Process, Runs};
+
+/// How long the control plane may take to be ready: two cores may be busy with other tests.
+const READY: Duration = Duration::from_secs(180);
+/// The only common name a front proxy may have.
+pub const FRONT_PROXY: &str = "front-proxy-client";
+
+/// A running control plane with an administrator.
+pub struct Hub {
+    folder: PathBuf,
+    url: String,
+    ca: Authority,
+    front_proxy_ca: Authority,
+    stranger_ca: Authority,
+    processes: Vec<Process>,
+}
+
+impl Hub {
+    /// The control plane that the tests of one program share. It ends with the program.
+    #[must_use]
+    pub fn shared() -> &'static Self {
+        static SHARED: OnceLock<Hub> = OnceLock::new();
+        SHARED.get_or_init(Self::start)
+    }
+
+    /// Starts a control plane of the test's own and waits until it is ready.
+    ///
+    /// # Panics
+    /// When it cannot be built or does not become ready; the message has the end of its log.
+    #[must_use]
+    pub fn start() -> Self {
+        let program = build::program();
+        let folder = Runs::new_folder();
+        let now = SystemClock.now();
+        let authority = |stem: &str| Authority::open(&folder, stem, stem, now).expect("a CA can be made");
+        let mut hub = Self {
+            url: String::new(),
+            ca: authority("ca"),
+            front_proxy_ca: authority("front-proxy-ca"),
+            stranger_ca: authority("stranger-ca"),
+            processes: Vec::new(),
+            folder,
+        };
+        control_plane::write_certificates(&hub, now);
+        let etcd = control_plane::start_etcd(&mut hub, program);
+        control_plane::start_apiserver(&mut hub, program, &etcd);
+        hub
+    }
+
+    /// Starts the garbage collector, the namespace controller and the controller that sums up aggregated roles.
+    pub fn start_controllers(&mut self) {
+        control_plane::start_controllers(self, build::program());
+    }
+
+    /// `https://127.0.0.1:<port>` of kube-apiserver.
+    #[must_use]
+    pub fn url(&self) -> &str {
+        &self.url
+    }
+
+    /// The folder of certificates, logs and the audit log.
+    #[must_use]
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// The audit log of kube-apiserver, one JSON event a line.
+    #[must_use]
+    pub fn audit_log(&self) -> PathBuf {
+        self.folder.join("audit.log")
+    }
+
+    /// A kubeconfig of the administrator.
+    #[must_use]
+    pub fn admin(&self) -> PathBuf {
+        self.kubeconfig_for("admin", &["system:masters"])
+    }
+
+    /// A kubeconfig with a client certificate for `user` in `groups`.
+    #[must_use]
+    pub fn kubeconfig_for(&self, user: &str, groups: &[&str]) -> PathBuf {
+        let groups: Vec<String> = groups.iter().map(|&group| group.to_owned()).collect();
+        let issued = self
+            .ca
+            .issue_client(user, &groups, SystemClock.now())
+            .expect("a client certificate can be made");
+        self.kubeconfig(user, &Credentials::Certificate(issued))
+    }
+
+    /// A kubeconfig with any credentials, called `name`.
+    #[must_use]
+    pub fn kubeconfig(&self, name: &str, credentials: &Credentials) -> PathBuf {
+        let path = self
+            .folder
+            .join(format!("{}.kubeconfig", name.replace([':', '/'], "-")));
+        kubeconfig::write(&path, &self.url, self.ca.certificate_pem(), credentials);
+        path
+    }
+
+    /// A kubeconfig with a token of a service account, which is made if need be.
+    #[must_use]
+    pub fn kubeconfig_for_service_account(&self, namespace: &str, name: &str) -> PathBuf {
+        let token = self.token(namespace, name);
+        self.kubeconfig(&format!("{namespace}-{name}"), &Credentials::Token(token))
+    }
+
+    /// A token of a service account, which is made if need be.
+    #[must_use]
+    pub fn token(&self, namespace: &str, name: &str) -> String {
+        self.ensure(&["create", "namespace", namespace]);
+        self.ensure(&["create", "serviceaccount", name, "-n", namespace]);
+        let token = self
+            .kubectl(&format!("create token {name} -n {namespace} --duration=1h"))
+            .ok();
+        token.trim().to_owned()
+    }
+
+    /// Runs a `kubectl create` that may find its object there already.
+    pub fn ensure(&self, arguments: &[&str]) {
+        let output = self.kubectl_args(arguments).run();
+        assert!(
+            output.success || output.err.contains("AlreadyExists"),
+            "kubectl {}: {}",
+            output.shown,
+            output.err
+        );
+    }
+
+    /// `kubectl` with `arguments` (split at spaces), as administrator.
+    #[must_use]
+    pub fn kubectl(&self, arguments: &str) -> Kubectl {
+        let split: Vec<&str> = arguments.split_whitespace().collect();
+        self.kubectl_args(&split)
+    }
+
+    /// `kubectl` with `arguments`, as administrator.
+    #[must_use]
+    pub fn kubectl_args(&self, arguments: &[&str]) -> Kubectl {
+        self.kubectl_as(&self.admin_file(), arguments)
+    }
+
+    /// `kubectl` with another kubeconfig.
+    #[must_use]
+    pub fn kubectl_as(&self, kubeconfig: &Path, arguments: &[&str]) -> Kubectl {
+        Kubectl::new(kubeconfig, &self.folder, arguments)
+    }
+
+    /// The CA that kube-apiserver's front-proxy certificate is of, and that may name users in headers.
+    #[must_use]
+    pub fn front_proxy_ca(&self) -> &Authority {
+        &self.front_proxy_ca
+    }
+
+    /// A CA nobody trusts.
+    #[must_use]
+    pub fn stranger_ca(&self) -> &Authority {
+        &self.stranger_ca
+    }
+
+    /// A file in the hub's folder.
+    #[must_use]
+    pub fn file(&self, name: &str, text: &str) -> PathBuf {
+        let path = self.folder.join(name);
+        std::fs::write(&path, text).expect("the hub's folder is writable");
+        path
+    }
+
+    /// The administrator's kubeconfig that was written at the start.
+    fn admin_file(&self) -> PathBuf {
+        self.folder.join("admin.kubeconfig")
+    }
+}

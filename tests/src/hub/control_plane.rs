@@ -1,0 +1,132 @@
+//! How etcd, kube-apiserver and kube-controller-manager are started: certificates, flags, readiness.
+
+use std::net::{Ipv4Addr, TcpListener, TcpStream};
+use std::path::Path;
+use std::process::Command;
+
+use certs::{Authority, Issued};
+use meta::Timestamp;
+
+use super::process::Process;
+use super::{FRONT_PROXY, Hub, READY};
+
+/// What the audit log keeps: who asked what, for every request.
+const AUDIT_POLICY: &str = "\
+apiVersion: audit.k8s.io/v1
+kind: Policy
+omitStages: [RequestReceived]
+rules: [{level: Metadata}]
+";
+
+/// A port that is free now. Somebody else may take it before the program it is for does; then the test fails and says so.
+fn free_port() -> u16 {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("loopback has a free port");
+    listener.local_addr().expect("a listener has an address").port()
+}
+
+/// Certificates for kube-apiserver (as server, as front proxy, and for service accounts' tokens).
+pub(super) fn write_certificates(hub: &Hub, now: Timestamp) {
+    let write = |stem: &str, issued: Issued| {
+        let file = |end: &str| hub.folder.join(format!("{stem}.{end}"));
+        std::fs::write(file("crt"), issued.certificate).expect("the hub's folder is writable");
+        std::fs::write(file("key"), issued.key).expect("the hub's folder is writable");
+    };
+    let names = ["localhost", "127.0.0.1", "kubernetes.default.svc"].map(str::to_owned);
+    write(
+        "apiserver",
+        hub.ca.issue_server(&names, now).expect("a server certificate"),
+    );
+    let proxy = hub.front_proxy_ca.issue_client(FRONT_PROXY, &[], now);
+    write("front-proxy", proxy.expect("a front-proxy certificate"));
+    let accounts =
+        Authority::open(&hub.folder, "service-account-ca", "service-account", now).expect("a CA can be made");
+    // A key pair is all that is wanted; a certificate is one way to write down the public key.
+    write(
+        "service-account",
+        accounts
+            .issue_client("service-account", &[], now)
+            .expect("a key pair"),
+    );
+    std::fs::write(hub.folder.join("audit-policy.yaml"), AUDIT_POLICY).expect("the hub's folder is writable");
+}
+
+/// Starts etcd and gives its URL.
+pub(super) fn start_etcd(hub: &mut Hub, program: &Path) -> String {
+    let (client, peer) = (free_port(), free_port());
+    let url = format!("http://127.0.0.1:{client}");
+    let mut command = Command::new(program);
+    command
+        .arg("etcd")
+        .arg("--data-dir")
+        .arg(hub.folder.join("etcd"))
+        .args(["--listen-client-url", &url])
+        .args(["--listen-peer-url", &format!("http://127.0.0.1:{peer}")]);
+    let mut process = Process::start(&mut command, &hub.folder, "etcd");
+    process.wait_until(READY, || {
+        TcpStream::connect((Ipv4Addr::LOCALHOST, client)).is_ok()
+    });
+    hub.processes.push(process);
+    url
+}
+
+/// Starts kube-apiserver and waits until it says it is ready.
+pub(super) fn start_apiserver(hub: &mut Hub, program: &Path, etcd: &str) {
+    let port = free_port();
+    let file = |name: &str| hub.folder.join(name).display().to_string();
+    let flags: Vec<(&str, String)> = vec![
+        ("etcd-servers", etcd.to_owned()),
+        ("bind-address", "127.0.0.1".to_owned()),
+        ("secure-port", port.to_string()),
+        // There is no `kubernetes` Service for anybody here, and loopback would be refused as its endpoint.
+        ("endpoint-reconciler-type", "none".to_owned()),
+        ("tls-cert-file", file("apiserver.crt")),
+        ("tls-private-key-file", file("apiserver.key")),
+        ("client-ca-file", file("ca.crt")),
+        (
+            "service-account-issuer",
+            "https://kubernetes.default.svc".to_owned(),
+        ),
+        ("service-account-key-file", file("service-account.crt")),
+        ("service-account-signing-key-file", file("service-account.key")),
+        ("service-cluster-ip-range", "10.0.0.0/24".to_owned()),
+        ("authorization-mode", "RBAC".to_owned()),
+        ("requestheader-client-ca-file", file("front-proxy-ca.crt")),
+        ("requestheader-allowed-names", FRONT_PROXY.to_owned()),
+        ("requestheader-username-headers", "X-Remote-User".to_owned()),
+        ("requestheader-group-headers", "X-Remote-Group".to_owned()),
+        ("requestheader-extra-headers-prefix", "X-Remote-Extra-".to_owned()),
+        ("proxy-client-cert-file", file("front-proxy.crt")),
+        ("proxy-client-key-file", file("front-proxy.key")),
+        ("audit-policy-file", file("audit-policy.yaml")),
+        ("audit-log-path", file("audit.log")),
+    ];
+    let mut command = Command::new(program);
+    command.arg("kube-apiserver");
+    command.args(flags.iter().map(|(flag, value)| format!("--{flag}={value}")));
+    let mut process = Process::start(&mut command, &hub.folder, "kube-apiserver");
+    hub.url = format!("https://127.0.0.1:{port}");
+    drop(hub.admin());
+    process.wait_until(READY, || {
+        TcpStream::connect((Ipv4Addr::LOCALHOST, port)).is_ok()
+            && hub.kubectl("get --raw /readyz").run().success
+            // The service account admission wants the namespace, which is made after readiness.
+            && hub.kubectl("get namespaces default kube-system").run().success
+    });
+    hub.processes.push(process);
+}
+
+/// Starts the controllers that delete: what lost its owner, and what is in namespaces that go.
+pub(super) fn start_controllers(hub: &mut Hub, program: &Path) {
+    let mut command = Command::new(program);
+    command
+        .arg("kube-controller-manager")
+        .arg("--kubeconfig")
+        .arg(hub.admin_file())
+        .args([
+            "--controllers=garbage-collector-controller,namespace-controller,clusterrole-aggregation-controller",
+            "--leader-elect=false",
+            "--secure-port=0",
+        ]);
+    let process = Process::start(&mut command, &hub.folder, "kube-controller-manager");
+    hub.processes.push(process);
+}

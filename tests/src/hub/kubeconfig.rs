@@ -1,0 +1,37 @@
+//! Kubeconfig files with everything embedded, written as JSON, which every reader of YAML takes.
+
+use std::path::Path;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use certs::Issued;
+use serde_json::json;
+
+/// How a user proves who they are.
+pub enum Credentials {
+    /// A client certificate.
+    Certificate(Issued),
+    /// A bearer token.
+    Token(String),
+}
+
+/// Writes a kubeconfig for the server at `url`, which has a certificate of `ca` (PEM).
+pub(super) fn write(path: &Path, url: &str, ca: &str, credentials: &Credentials) {
+    let user = match credentials {
+        Credentials::Token(token) => json!({"token": token}),
+        Credentials::Certificate(issued) => json!({
+            "client-certificate-data": STANDARD.encode(&issued.certificate),
+            "client-key-data": STANDARD.encode(&issued.key),
+        }),
+    };
+    let cluster = json!({"server": url, "certificate-authority-data": STANDARD.encode(ca)});
+    let config = json!({
+        "apiVersion": "v1",
+        "kind": "Config",
+        "clusters": [{"name": "hub", "cluster": cluster}],
+        "users": [{"name": "user", "user": user}],
+        "contexts": [{"name": "hub", "context": {"cluster": "hub", "user": "user"}}],
+        "current-context": "hub",
+    });
+    std::fs::write(path, config.to_string()).expect("the folder is writable");
+}

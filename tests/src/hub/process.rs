@@ -1,0 +1,95 @@
+//! Child processes with logs, and the folders they run in.
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+/// A process that ends with this value, and with the test's own process.
+pub(super) struct Process {
+    child: Child,
+    log: PathBuf,
+}
+
+impl Process {
+    /// Starts `command`, whose output goes to `<name>.log` in `folder`. Its input stays open as long as this process
+    /// lives.
+    pub(super) fn start(command: &mut Command, folder: &Path, name: &str) -> Self {
+        let log = folder.join(format!("{name}.log"));
+        let file = File::create(&log).expect("the log can be written");
+        let child = command
+            .stdin(Stdio::piped())
+            .stdout(file.try_clone().expect("the log has a second handle"))
+            .stderr(file)
+            .spawn()
+            .unwrap_or_else(|problem| panic!("{name} does not start: {problem}"));
+        Self { child, log }
+    }
+
+    /// Asks `ready` until it says yes; fails with the end of the log when the process ends or the time is over.
+    pub(super) fn wait_until(&mut self, limit: Duration, ready: impl Fn() -> bool) {
+        let start = Instant::now();
+        while !ready() {
+            if let Some(status) = self.child.try_wait().expect("the process is ours") {
+                panic!("it ended ({status}) before it was ready:\n{}", self.tail());
+            }
+            assert!(
+                start.elapsed() < limit,
+                "not ready after {limit:?}:\n{}",
+                self.tail()
+            );
+            std::thread::park_timeout(Duration::from_millis(100));
+        }
+    }
+
+    fn tail(&self) -> String {
+        let text = std::fs::read_to_string(&self.log).unwrap_or_default();
+        let lines: Vec<&str> = text.lines().collect();
+        lines[lines.len().saturating_sub(30)..].join("\n")
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        // Both fail only when it has ended already, which is what is wanted here.
+        drop(self.child.kill());
+        drop(self.child.wait());
+    }
+}
+
+/// The folders of control planes, in the target folder: `hub/runs/<process id>.<n>`.
+pub(super) struct Runs;
+
+impl Runs {
+    /// A new folder. Those of processes that are gone are removed: a shared control plane has nobody to tidy up
+    /// after it.
+    pub(super) fn new_folder() -> PathBuf {
+        static NEXT: AtomicUsize = AtomicUsize::new(0);
+        let test = std::env::current_exe().expect("a test knows its own path");
+        let target = test
+            .ancestors()
+            .nth(3)
+            .expect("tests live in <target>/<profile>/deps");
+        let runs = target.join("hub").join("runs");
+        std::fs::create_dir_all(&runs).expect("the target folder is writable");
+        for entry in std::fs::read_dir(&runs)
+            .expect("the folder can be read")
+            .flatten()
+        {
+            let name = entry.file_name();
+            let process = name.to_str().and_then(|name| name.split('.').next());
+            if process.is_some_and(|process| !Path::new("/proc").join(process).exists()) {
+                // Another test may be removing it at this moment.
+                drop(std::fs::remove_dir_all(entry.path()));
+            }
+        }
+        let folder = runs.join(format!(
+            "{}.{}",
+            std::process::id(),
+            NEXT.fetch_add(1, Ordering::Relaxed)
+        ));
+        std::fs::create_dir_all(&folder).expect("the target folder is writable");
+        folder
+    }
+}
