@@ -17,6 +17,7 @@ mod filters;
 mod fleet;
 pub mod group;
 pub mod kind;
+mod notes;
 mod reader;
 mod request;
 mod solve;

@@ -14,6 +14,7 @@ use scheduling::{Ix, Reason};
 use crate::cel;
 use crate::cluster::Cluster;
 use crate::fleet::Fleet;
+use crate::fleet::moved::Records;
 use crate::names::PLACEMENTS;
 use crate::record::{ClusterSet, DecisionRecord, PlacementRecord, Scores};
 use crate::tally::Tally;
@@ -39,12 +40,25 @@ pub(crate) struct Hub {
     unusable: imbl::OrdMap<Key, Arc<str>>,
     /// The columns; empty when clusters came or went since the last read.
     fleet: OnceLock<Arc<Fleet>>,
+    /// The columns before that, up to date but for the clusters in `moved`.
+    before: Option<Arc<Fleet>>,
+    /// The clusters that came or went since `before`.
+    moved: imbl::OrdSet<Arc<str>>,
 }
 
 impl Hub {
     /// The columns.
     pub(crate) fn fleet(&self) -> &Arc<Fleet> {
         self.fleet.get_or_init(|| {
+            if let Some(before) = &self.before {
+                let records = Records {
+                    clusters: &self.clusters,
+                    sets: &self.sets,
+                    scores: &self.scores,
+                    tally: &self.tally,
+                };
+                return Arc::new(before.moved(self.moved.iter(), &records));
+            }
             let scores = self.scores.values();
             Arc::new(Fleet::build(
                 self.clusters.values(),
@@ -57,7 +71,27 @@ impl Hub {
 
     /// The columns for changing, where they are built: what is not built will be, from the records.
     fn fleet_mut(&mut self) -> Option<&mut Fleet> {
-        self.fleet.get_mut().map(Arc::make_mut)
+        if self.fleet.get().is_some() {
+            self.before = None;
+            self.moved.clear();
+            return self.fleet.get_mut().map(Arc::make_mut);
+        }
+        self.before.as_mut().map(Arc::make_mut)
+    }
+
+    /// Takes in that the cluster `name` came or went: candidates are numbered anew at the next read.
+    fn renumber(&mut self, name: &Arc<str>) {
+        if let Some(fleet) = self.fleet.take() {
+            self.before = Some(fleet);
+            self.moved.clear();
+        }
+        let Some(before) = &self.before else { return };
+        self.moved.insert(Arc::clone(name));
+        // When half of the fleet is new, building is less work than moving.
+        if self.moved.len() > before.rows.len() / 2 + 64 {
+            self.before = None;
+            self.moved.clear();
+        }
     }
 
     /// The sets bound to `namespace` that exist, in name order.
@@ -192,6 +226,10 @@ impl Inventory for Hub {
 
     fn conditions(&self, decision: &Decision) -> Vec<serde_json::Value> {
         writes::conditions(self, decision)
+    }
+
+    fn notes(&self, decision: &Decision, wrote: bool) -> Vec<dialect_contract::Note> {
+        crate::notes::notes(self, decision, wrote)
     }
 
     /// The decisions of a placement are its scheduler's, unless the placement leaves them to others.

@@ -13,9 +13,11 @@ mod fleet;
 mod inventory;
 mod kind;
 mod names;
+mod notes;
 mod pipeline;
 mod policy;
 mod record;
+mod renumber;
 mod tally;
 #[cfg(test)]
 mod tests;

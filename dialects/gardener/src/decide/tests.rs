@@ -1,6 +1,7 @@
 //! Strategies, order, outcomes, words and choices.
 
 mod choices;
+mod notes;
 mod outcomes;
 mod properties;
 

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use admission::Denied;
+use dialect_contract::control::{Note, Pace};
 use dialect_contract::decision::{Decision, Refused, Write};
 use dialect_contract::dialect::{Ask, Due, Inventory};
 use dialect_contract::view::{DemandView, Phase, Placed, Quantities, Taint, TargetView, Unusable};
@@ -14,7 +15,7 @@ use super::Fleet;
 use super::seed::{Row, unready};
 use crate::decide::Detail;
 use crate::kind::common::condition;
-use crate::{binding, filters, words};
+use crate::{binding, filters, notes, words};
 
 impl Inventory for Fleet {
     fn fork(&self) -> Arc<dyn Inventory> {
@@ -118,6 +119,14 @@ impl Inventory for Fleet {
     /// None: Gardener reports scheduling in events and in `status.lastOperation` (facts section 9).
     fn conditions(&self, _decision: &Decision) -> Vec<Value> {
         Vec::new()
+    }
+
+    fn pace(&self) -> Pace {
+        notes::pace(&self.config)
+    }
+
+    fn notes(&self, decision: &Decision, wrote: bool) -> Vec<Note> {
+        notes::notes(self, decision, wrote)
     }
 
     fn users(&self, key: &Key, most: usize) -> (Vec<Key>, usize) {

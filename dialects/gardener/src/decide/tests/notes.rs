@@ -1,0 +1,45 @@
+//! Events and retries.
+
+use std::time::Duration;
+
+use dialect_contract::NoteType;
+
+use super::*;
+
+#[test]
+fn success_and_failure_are_told_in_gardeners_words() {
+    let demand = shoot("foo", "eu-west-1");
+    let good = fleet(&[demand.clone(), seed("near", "aws", "eu-west-1")]);
+    let decision = decide(&good, &demand);
+    assert!(good.notes(&decision, false).is_empty());
+    let notes = good.notes(&decision, true);
+    assert_eq!(
+        (notes[0].r#type, notes[0].reason),
+        (NoteType::Normal, "SchedulingSuccessful")
+    );
+    assert_eq!(notes[0].text, "Scheduled to seed near");
+    let bad = fleet(&[demand.clone(), seed("far", "aws", "us-east-1")]);
+    let notes = bad.notes(&decide(&bad, &demand), false);
+    assert_eq!(
+        (notes[0].r#type, notes[0].reason),
+        (NoteType::Warning, "SchedulingFailed")
+    );
+    assert_eq!(
+        notes[0].text,
+        "Failed to schedule shoot foo: 0 of 1 seeds feasible: 1 Strategy/NotSameRegion (strategy SameRegion)"
+    );
+}
+
+#[test]
+fn retries_begin_with_the_retry_sync_period_and_end_at_half_a_day() {
+    let pace = fleet(&[]).pace();
+    let backoff = pace.unplaced.unwrap();
+    assert_eq!((pace.parallel, backoff.first), (5, Duration::from_secs(15)));
+    assert_eq!(backoff.delay(100), Duration::from_hours(12));
+    let mut slower = configuration("SameRegion");
+    slower["spec"]["gardener"]["schedulers"]["shoot"]["retrySyncPeriod"] = json!("1m30s");
+    slower["spec"]["gardener"]["schedulers"]["shoot"]["concurrentSyncs"] = json!(0);
+    let pace = fleet(&[slower]).pace();
+    let first = pace.unplaced.unwrap().first;
+    assert_eq!((pace.parallel, first), (1, Duration::from_secs(90)));
+}

@@ -1,0 +1,50 @@
+//! The events of a decision, with Gardener's own reasons, and how its controller tries again (facts section 9).
+
+use std::time::Duration;
+
+use dialect_contract::{Backoff, Decision, Note, NoteType, Outcome, Pace};
+
+use crate::config::Config;
+use crate::fleet::Fleet;
+use crate::words;
+
+/// The longest delay between two tries.
+const MOST: Duration = Duration::from_hours(12);
+
+/// `retrySyncPeriod`, doubled with every failure; `concurrentSyncs` at a time.
+pub(crate) fn pace(config: &Config) -> Pace {
+    let first = u64::try_from(config.retry_sync_period).map_or(MOST, Duration::from_nanos);
+    Pace {
+        parallel: usize::try_from(config.concurrent_syncs).unwrap_or(1).max(1),
+        unplaced: Some(Backoff { first, most: MOST }),
+        ..Pace::default()
+    }
+}
+
+/// The events. A failure is told every time, since a Shoot has no condition that says it.
+pub(crate) fn notes(fleet: &Fleet, decision: &Decision, wrote: bool) -> Vec<Note> {
+    let (r#type, reason, text) = match (decision.outcome, decision.changes.first()) {
+        (Outcome::Scheduled, Some(change)) if wrote => (
+            NoteType::Normal,
+            "SchedulingSuccessful",
+            format!("Scheduled to seed {}", change.cluster_name),
+        ),
+        (Outcome::Unschedulable | Outcome::Invalid, _) => (
+            NoteType::Warning,
+            "SchedulingFailed",
+            format!(
+                "Failed to schedule shoot {}: {}",
+                decision.demand.name,
+                words::message(fleet, decision)
+            ),
+        ),
+        _ => return Vec::new(),
+    };
+    vec![Note {
+        r#type,
+        reason,
+        action: "Reconcile",
+        text,
+        related: None,
+    }]
+}

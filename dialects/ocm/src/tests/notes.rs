@@ -1,0 +1,68 @@
+//! The events of decisions.
+
+use dialect_contract::{Inventory, Note};
+use meta::Key;
+use serde_json::json;
+
+use super::world::{fleet, placement, wants};
+use crate::names::{CLUSTERS, DECISIONS};
+
+fn told(notes: &[Note]) -> Vec<String> {
+    let line = |note: &Note| format!("{} {}: {}", note.r#type.as_str(), note.reason, note.text);
+    notes.iter().map(line).collect()
+}
+
+#[test]
+fn each_changed_decision_is_an_event_and_the_scores_behind_it() {
+    let mut world = fleet(&["a", "b"]);
+    let key = placement("ns", "p");
+    world.put(&wants("p", &json!({"numberOfClusters": 1})));
+    let decision = world.decide(&key);
+    assert!(world.hub.notes(&decision, false).is_empty());
+    let notes = world.hub.notes(&decision, true);
+    assert_eq!(
+        told(&notes),
+        [
+            "Normal DecisionCreate: PlacementDecision p-decision-1 of placement p was created: 1 clusters: a",
+            "Normal ScoreUpdate: a:100 b:100",
+        ]
+    );
+    assert_eq!(
+        (notes[0].action, notes[1].action),
+        ("DecisionCreated", "ScoreUpdated")
+    );
+    let related = notes[0].related.as_ref().unwrap();
+    assert_eq!(related.key, Key::new(DECISIONS, "ns", "p-decision-1"));
+    world.settle(&key);
+    world.edit(&Key::new(CLUSTERS, "", "a"), |value| {
+        value["spec"]["taints"] = json!([{"key": "k", "effect": "NoSelect"}])
+    });
+    let notes = world.hub.notes(&world.decide(&key), true);
+    assert_eq!(
+        told(&notes)[0],
+        "Normal DecisionUpdate: PlacementDecision p-decision-1 of placement p was updated: 1 clusters: b"
+    );
+}
+
+#[test]
+fn what_finds_no_place_is_a_warning_and_scores_are_cut() {
+    let mut world = fleet(&[]);
+    let key = placement("ns", "p");
+    world.put(&wants("p", &json!({"numberOfClusters": 1})));
+    let notes = world.hub.notes(&world.decide(&key), true);
+    let last = told(&notes).pop().unwrap();
+    assert!(
+        last.starts_with("Warning FailedScheduling: AllManagedClusterSetsEmpty: "),
+        "{last}"
+    );
+    let names: Vec<String> = (0..200).map(|index| format!("cluster-{index:03}")).collect();
+    let mut world = fleet(&names.iter().map(String::as_str).collect::<Vec<_>>());
+    world.put(&wants("p", &json!({})));
+    let notes = world.hub.notes(&world.decide(&key), true);
+    let scores = notes.iter().find(|note| note.reason == "ScoreUpdate").unwrap();
+    assert!(
+        scores.text.len() <= 1000 && scores.text.ends_with(" ......"),
+        "{}",
+        scores.text
+    );
+}
