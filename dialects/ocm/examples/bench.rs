@@ -2,8 +2,9 @@
 //!
 //! The placement wants 10 of the clusters a label predicate keeps (half of them), ranked by Balance, Steady and one
 //! AddOn score, beside 1,000 other PlacementDecisions of 10 clusters each. "cold" is the first decision after a load;
-//! "warm" one with nothing changed; "after a change" folds a new score, a decision or a label first, on a fork, as the
-//! engine does.
+//! "warm" one with nothing changed; "all kept" that of a placement that has selected every cluster and keeps them;
+//! "after a …" folds a new score, a label, a new cluster or one's end first, on a fork, as the engine does. A second
+//! table has more and more other PlacementDecisions beside 10,000 clusters.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -12,75 +13,107 @@ use dialect_contract::{Ask, Inventory};
 use meta::{Change, GroupResource, Key, Object, Revision, Timestamp};
 use serde_json::{Value, json};
 
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 const GROUP: &str = "cluster.open-cluster-management.io";
 const OTHERS: usize = 1_000;
+const RUNS: usize = 200;
 
 fn main() {
-    println!("one decision, {OTHERS} other PlacementDecisions, best of many runs");
+    println!("one decision, {OTHERS} other PlacementDecisions, medians");
     println!(
-        "{:>9}  {:>11}  {:>11}  {:>11}  {:>13}  {:>13}",
-        "clusters", "load", "cold", "warm", "after a score", "after a label"
+        "{:>9}  {:>11}  {:>11}  {:>11}  {:>11}  {:>13}  {:>13}  {:>15}",
+        "clusters", "load", "cold", "warm", "all kept", "after a score", "after a label", "after a cluster"
     );
     for clusters in [100, 1_000, 5_000, 10_000, 50_000] {
         row(clusters);
     }
+    println!("\none decision, 10000 clusters, median");
+    println!("{:>9}  {:>11}", "others", "warm");
+    for others in [0, 1_000, 10_000, 50_000] {
+        let mut hub = dialect_ocm::dialect().inventory();
+        fill(editable(&mut hub), 10_000, others);
+        decide(&*hub, "p", 10);
+        let warm = median(RUNS, || decide(&*hub, "p", 10));
+        println!("{others:>9}  {:>8.3} ms", millis(warm));
+    }
+}
+
+/// Decides the placement named `name`, which wants `wanted` clusters.
+fn decide(hub: &dyn Inventory, name: &str, wanted: usize) -> Duration {
+    let demand = Key::new(GroupResource::new(GROUP, "placements"), "ns", name);
+    let now: Timestamp = "2021-10-28T09:00:00Z".parse().expect("an instant");
+    let begun = Instant::now();
+    let ask = Ask {
+        demand: &demand,
+        now,
+        seed: 0,
+        chosen: None,
+    };
+    let decision = hub
+        .decide(&ask)
+        .expect("the placement is there")
+        .expect("nothing was chosen");
+    let elapsed = begun.elapsed();
+    assert_eq!(decision.solved.picked.len(), wanted);
+    elapsed
 }
 
 fn row(clusters: usize) {
     let begun = Instant::now();
     let mut hub = dialect_ocm::dialect().inventory();
-    fill(editable(&mut hub), clusters);
+    fill(editable(&mut hub), clusters, OTHERS);
     let load = begun.elapsed();
-    let demand = Key::new(GroupResource::new(GROUP, "placements"), "ns", "p");
-    let now: Timestamp = "2021-10-28T09:00:00Z".parse().expect("an instant");
-    let decide = |hub: &dyn Inventory| {
-        let begun = Instant::now();
-        let ask = Ask {
-            demand: &demand,
-            now,
-            seed: 0,
-            chosen: None,
-        };
-        let decision = hub
-            .decide(&ask)
-            .expect("the placement is there")
-            .expect("nothing was chosen");
-        let elapsed = begun.elapsed();
-        assert_eq!(decision.solved.picked.len(), 10);
-        elapsed
-    };
+    let decide = |hub: &dyn Inventory| decide(hub, "p", 10);
     let cold = decide(&*hub);
-    let runs = 200;
-    let warm = best(runs, || decide(&*hub));
-    let mut changing = |make: &dyn Fn(usize) -> Value| {
+    let runs = RUNS;
+    let warm = median(runs, || decide(&*hub));
+    let kept = median(20, || self::decide(&*hub, "all", clusters));
+    let mut changing = |make: &dyn Fn(usize) -> (Value, bool)| -> Vec<Duration> {
         (0..runs)
             .map(|run| {
                 let before = Arc::clone(&hub);
+                let (value, there) = make(run);
                 let begun = Instant::now();
                 let mut next = before.fork();
-                put(editable(&mut next), &make(run));
+                fold(editable(&mut next), &value, there);
                 decide(&*next);
                 let elapsed = begun.elapsed();
                 hub = next;
                 elapsed
             })
-            .min()
-            .unwrap_or_default()
+            .collect()
     };
-    let score = changing(&|run| score(run % clusters, run));
-    let label = changing(&|run| cluster(run % clusters, run + 1));
+    let score = middle(changing(&|run| (score(run % clusters, run), true)));
+    let label = middle(changing(&|run| (cluster(run % clusters, run + 1), true)));
+    // Every second run takes away what the one before brought, somewhere between the others.
+    let coming = |run: usize| {
+        let mut value = cluster(run / 2 * 7 % clusters, 0);
+        let name = format!("{}-new", value["metadata"]["name"].as_str().unwrap_or_default());
+        value["metadata"]["name"] = name.into();
+        (value, run.is_multiple_of(2))
+    };
+    let came = middle(changing(&coming));
     println!(
-        "{clusters:>9}  {:>8.2} ms  {:>8.3} ms  {:>8.3} ms  {:>10.3} ms  {:>10.3} ms",
+        "{clusters:>9}  {:>8.2} ms  {:>8.3} ms  {:>8.3} ms  {:>8.3} ms  {:>10.3} ms  {:>10.3} ms  {:>12.3} ms",
         millis(load),
         millis(cold),
         millis(warm),
+        millis(kept),
         millis(score),
-        millis(label)
+        millis(label),
+        millis(came)
     );
 }
 
-fn best(runs: usize, mut run: impl FnMut() -> Duration) -> Duration {
-    (0..runs).map(|_| run()).min().unwrap_or_default()
+fn median(runs: usize, mut run: impl FnMut() -> Duration) -> Duration {
+    middle((0..runs).map(|_| run()).collect())
+}
+
+fn middle(mut times: Vec<Duration>) -> Duration {
+    times.sort_unstable();
+    times.get(times.len() / 2).copied().unwrap_or_default()
 }
 
 fn millis(duration: Duration) -> f64 {
@@ -92,6 +125,11 @@ fn editable(hub: &mut Arc<dyn Inventory>) -> &mut dyn Inventory {
 }
 
 fn put(hub: &mut dyn Inventory, value: &Value) {
+    fold(hub, value, true);
+}
+
+/// Takes in that `value` is there, or gone.
+fn fold(hub: &mut dyn Inventory, value: &Value, there: bool) {
     let text = |path: &str| value.pointer(path).and_then(Value::as_str).unwrap_or_default();
     let plural: &'static str = match text("/kind") {
         "ManagedCluster" => "managedclusters",
@@ -107,7 +145,11 @@ fn put(hub: &mut dyn Inventory, value: &Value) {
         text("/metadata/name"),
     );
     let object = Arc::new(Object::new(value, Revision(1)).expect("a well-formed object"));
-    drop(hub.fold(&Change::added(key, object)));
+    let mut change = Change::added(key, object);
+    if !there {
+        change.old = change.new.take();
+    }
+    drop(hub.fold(&change));
 }
 
 fn cluster(index: usize, round: usize) -> Value {
@@ -135,7 +177,7 @@ fn score(index: usize, round: usize) -> Value {
     })
 }
 
-fn fill(hub: &mut dyn Inventory, clusters: usize) {
+fn fill(hub: &mut dyn Inventory, clusters: usize, others: usize) {
     put(
         hub,
         &json!({
@@ -153,7 +195,7 @@ fn fill(hub: &mut dyn Inventory, clusters: usize) {
         put(hub, &cluster(index, 0));
         put(hub, &score(index, 0));
     }
-    for other in 0..OTHERS {
+    for other in 0..others {
         let listed: Vec<Value> = (0..10)
             .map(|place| json!({"clusterName": format!("cluster-{:05}", (other * 10 + place * 3) % clusters), "reason": ""}))
             .collect();
@@ -176,6 +218,30 @@ fn fill(hub: &mut dyn Inventory, clusters: usize) {
                     {"scoreCoordinate": {"type": "AddOn", "addOn": {"resourceName": "default", "scoreName": "cpuratio"}}},
                 ]},
             },
+        }),
+    );
+    let names: Vec<String> = (0..clusters).map(|index| format!("cluster-{index:05}")).collect();
+    for (number, chunk) in (1..).zip(names.chunks(100)) {
+        let listed: Vec<Value> = chunk
+            .iter()
+            .map(|name| json!({"clusterName": name, "reason": ""}))
+            .collect();
+        put(
+            hub,
+            &json!({
+                "apiVersion": format!("{GROUP}/v1beta1"), "kind": "PlacementDecision",
+                "metadata": {"name": format!("all-decision-{number}"), "namespace": "ns", "labels": {
+                    format!("{GROUP}/placement"): "all", format!("{GROUP}/decision-group-index"): "0",
+                    format!("{GROUP}/decision-group-name"): "",
+                }},
+                "status": {"decisions": listed},
+            }),
+        );
+    }
+    put(
+        hub,
+        &json!({
+            "apiVersion": format!("{GROUP}/v1beta1"), "kind": "Placement", "metadata": {"name": "all", "namespace": "ns"},
         }),
     );
 }

@@ -8,6 +8,7 @@ use meta::selector::{Operator, Requirement, Selector};
 use scheduling::Ix;
 
 use crate::bits::Bits;
+use crate::renumber::Renumbering;
 
 /// Every key with its values.
 #[derive(Clone, Debug, Default)]
@@ -16,8 +17,8 @@ pub(crate) struct Attributes(imbl::HashMap<Arc<str>, Arc<Attribute>>);
 /// One key: the distinct values, and which candidate has which.
 #[derive(Clone, Debug, Default)]
 struct Attribute {
-    values: Vec<Arc<str>>,
-    ids: HashMap<Arc<str>, u32>,
+    values: imbl::Vector<Arc<str>>,
+    ids: imbl::HashMap<Arc<str>, u32>,
     /// Candidate and value id, by candidate.
     entries: Vec<(Ix, u32)>,
 }
@@ -55,6 +56,35 @@ impl Attributes {
         }
     }
 
+    /// The attributes after clusters came and went; `came` has the new numbers, ascending.
+    pub(crate) fn moved(
+        &self,
+        renumbering: &Renumbering,
+        came: Vec<(Ix, &BTreeMap<String, String>)>,
+    ) -> Self {
+        let mut added: BTreeMap<&str, Vec<(Ix, &str)>> = BTreeMap::new();
+        for (candidate, row) in came {
+            for (key, value) in row {
+                added.entry(key).or_default().push((candidate, value));
+            }
+        }
+        let mut keys = imbl::HashMap::new();
+        for (key, attribute) in &self.0 {
+            let more = added.remove(&**key).unwrap_or_default();
+            let attribute = attribute.moved(renumbering, more);
+            if !attribute.entries.is_empty() {
+                keys.insert(Arc::clone(key), Arc::new(attribute));
+            }
+        }
+        for (key, more) in added {
+            keys.insert(
+                key.into(),
+                Arc::new(Attribute::default().moved(renumbering, more)),
+            );
+        }
+        Self(keys)
+    }
+
     fn edit(&mut self, key: &str, edit: impl FnOnce(&mut Attribute)) {
         if !self.0.contains_key(key) {
             self.0.insert(key.into(), Arc::default());
@@ -89,13 +119,28 @@ impl Attributes {
 }
 
 impl Attribute {
+    fn moved(&self, renumbering: &Renumbering, more: Vec<(Ix, &str)>) -> Self {
+        let mut moved = Self {
+            values: self.values.clone(),
+            ids: self.ids.clone(),
+            entries: Vec::new(),
+        };
+        let more = more
+            .into_iter()
+            .map(|(candidate, value)| (candidate, moved.id(value)))
+            .collect();
+        moved.entries = renumbering.entries(&self.entries, more);
+        moved.compact();
+        moved
+    }
+
     fn id(&mut self, value: &str) -> u32 {
         if let Some(&id) = self.ids.get(value) {
             return id;
         }
         let id = u32::try_from(self.values.len()).expect("a fleet has fewer than 2^32 values");
         let value: Arc<str> = value.into();
-        self.values.push(Arc::clone(&value));
+        self.values.push_back(Arc::clone(&value));
         self.ids.insert(value, id);
         id
     }

@@ -1,5 +1,7 @@
 //! A set of candidates, one bit each.
 
+use std::ops::Range;
+
 use scheduling::Ix;
 
 /// A set of candidates of a fleet of fixed size.
@@ -41,6 +43,29 @@ impl Bits {
         let word = &mut self.words[(candidate / 64) as usize];
         let bit = 1 << (candidate % 64);
         *word = if member { *word | bit } else { *word & !bit };
+    }
+
+    /// Takes in the candidates of `other` in `range`, the first of them as `to` and so on.
+    pub(crate) fn copy(&mut self, to: Ix, other: &Self, range: Range<Ix>) {
+        let (mut from, mut to) = (range.start, to);
+        while from < range.end {
+            // As many as fit into one word here.
+            let many = (64 - to % 64).min(range.end - from);
+            let mask = u64::MAX >> (64 - many);
+            self.words[(to / 64) as usize] |= (other.word(from) & mask) << (to % 64);
+            from += many;
+            to += many;
+        }
+    }
+
+    /// The 64 candidates from `candidate` on.
+    fn word(&self, candidate: Ix) -> u64 {
+        let (place, offset) = ((candidate / 64) as usize, candidate % 64);
+        let low = self.words[place] >> offset;
+        match self.words.get(place + 1) {
+            Some(next) if offset > 0 => low | next << (64 - offset),
+            _ => low,
+        }
     }
 
     /// Takes in everything of `other`.

@@ -1,7 +1,9 @@
 //! All clusters as columns, in name order: what filters and scorers read.
 //!
-//! Built at the first read after clusters came or went, and then kept up to date in place: the columns are shared with
-//! older snapshots until one of them changes.
+//! Built at the first read and then kept up to date: in place where a cluster changes (the columns are shared with older
+//! snapshots until one of them does), by copying stretches ([`moved`]) at the first read after clusters came or went.
+
+pub(crate) mod moved;
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -14,6 +16,7 @@ use crate::bits::Bits;
 use crate::cluster::Cluster;
 use crate::names::SET_LABEL;
 use crate::record::{ClusterSet, Membership, Scores};
+use crate::renumber::Numbered;
 use crate::tally::Tally;
 
 /// All clusters as columns.
@@ -21,8 +24,12 @@ use crate::tally::Tally;
 pub(crate) struct Fleet {
     /// The clusters, in name order.
     pub(crate) rows: imbl::Vector<Arc<Cluster>>,
-    /// The candidate of each name.
-    index: Arc<HashMap<Arc<str>, Ix>>,
+    /// The slot of each name; it stays as long as the cluster.
+    index: imbl::HashMap<Arc<str>, Ix>,
+    /// The candidate in each slot.
+    places: Arc<Vec<Ix>>,
+    /// Slots nobody has.
+    free: imbl::Vector<Ix>,
     /// The labels.
     pub(crate) labels: Attributes,
     /// The claims.
@@ -57,6 +64,16 @@ pub(crate) struct ScoreEntry {
     pub(crate) until: Timestamp,
 }
 
+impl Numbered for ScoreEntry {
+    fn number(self) -> Ix {
+        self.candidate
+    }
+
+    fn numbered(self, candidate: Ix) -> Self {
+        Self { candidate, ..self }
+    }
+}
+
 impl Fleet {
     /// Builds every column.
     pub(crate) fn build<'a>(
@@ -73,12 +90,12 @@ impl Fleet {
             tainted.set(candidate, !row.taints().is_empty());
         }
         let mut fleet = Self {
-            index: Arc::new(
-                (0..)
-                    .zip(&rows)
-                    .map(|(candidate, row)| (Arc::clone(&row.name), candidate))
-                    .collect(),
-            ),
+            index: (0..)
+                .zip(&rows)
+                .map(|(candidate, row)| (Arc::clone(&row.name), candidate))
+                .collect(),
+            places: Arc::new((0..count).collect()),
+            free: imbl::Vector::new(),
             labels: Attributes::build(rows.iter().map(|row| row.labels())),
             claims: Attributes::build(rows.iter().map(|row| &row.claims)),
             terminating,
@@ -121,7 +138,7 @@ impl Fleet {
 
     /// The candidate with this name.
     pub(crate) fn candidate(&self, name: &str) -> Option<Ix> {
-        self.index.get(name).copied()
+        self.index.get(name).map(|&slot| self.places[slot as usize])
     }
 
     /// The cluster at `candidate`.

@@ -62,8 +62,7 @@ fn cluster(hub: &mut Hub, key: &Key, object: Option<&Arc<Object>>) -> Due {
             }
         }
         (None, None) => {}
-        // A cluster came or went: candidates are numbered anew at the next read.
-        _ => drop(hub.fleet.take()),
+        _ => hub.renumber(name),
     }
     due::cluster(hub, name, old.as_deref(), new.as_deref())
 }

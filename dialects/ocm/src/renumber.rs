@@ -1,0 +1,203 @@
+//! How candidates are numbered anew when clusters come and go: columns are copied in stretches, not rebuilt.
+
+use scheduling::Ix;
+
+use crate::bits::Bits;
+
+/// A stretch of candidates that stay, and where it begins afterwards.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Stretch {
+    /// The first.
+    start: Ix,
+    /// One after the last.
+    end: Ix,
+    /// The first one's number afterwards.
+    to: Ix,
+}
+
+/// An entry of a column that not every candidate has.
+pub(crate) trait Numbered: Copy {
+    /// The candidate.
+    fn number(self) -> Ix;
+
+    /// The same of another candidate.
+    fn numbered(self, candidate: Ix) -> Self;
+}
+
+/// Candidate and value.
+impl Numbered for (Ix, u32) {
+    fn number(self) -> Ix {
+        self.0
+    }
+
+    fn numbered(self, candidate: Ix) -> Self {
+        (candidate, self.1)
+    }
+}
+
+/// Old numbers to new ones.
+#[derive(Clone, Debug)]
+pub(crate) struct Renumbering {
+    stretches: Vec<Stretch>,
+    /// How many candidates there are afterwards.
+    count: Ix,
+}
+
+impl Renumbering {
+    /// Of `count` candidates, those in `gone` leave, and for each entry of `came` a new one stands before the candidate
+    /// with that old number (`count`: after the last). Both are ascending.
+    pub(crate) fn new(count: Ix, gone: &[Ix], came: &[Ix]) -> Self {
+        let mut stretches = Vec::with_capacity(gone.len() + came.len() + 1);
+        let (mut gone, mut came) = (gone.iter().copied().peekable(), came.iter().copied().peekable());
+        let (mut start, mut to) = (0, 0);
+        while start < count || came.peek().is_some() {
+            while came.next_if_eq(&start).is_some() {
+                to += 1;
+            }
+            if gone.next_if_eq(&start).is_some() {
+                start += 1;
+                continue;
+            }
+            let next = [gone.peek(), came.peek()].into_iter().flatten().min();
+            let end = next.copied().unwrap_or(count).min(count);
+            if end > start {
+                stretches.push(Stretch { start, end, to });
+                to += end - start;
+            }
+            start = end;
+        }
+        Self { stretches, count: to }
+    }
+
+    /// The numbers of the new candidates, given what [`Renumbering::new`] was.
+    pub(crate) fn fresh(&self, gone: &[Ix], came: &[Ix]) -> Vec<Ix> {
+        let number = |(earlier, &place): (Ix, &Ix)| {
+            let left = gone.partition_point(|&other| other < place);
+            place + earlier - Ix::try_from(left).unwrap_or(Ix::MAX)
+        };
+        (0..).zip(came).map(number).collect()
+    }
+
+    /// Each of `numbers`, in any order, afterwards. Those of candidates that leave are meaningless.
+    pub(crate) fn numbers(&self, numbers: &[Ix]) -> Vec<Ix> {
+        let before = self.stretches.last().map_or(0, |stretch| stretch.end);
+        let mut table = vec![0; before as usize];
+        for stretch in &self.stretches {
+            let places = &mut table[stretch.start as usize..stretch.end as usize];
+            places
+                .iter_mut()
+                .zip(stretch.to..)
+                .for_each(|(place, new)| *place = new);
+        }
+        numbers
+            .iter()
+            .map(|&old| table.get(old as usize).copied().unwrap_or(0))
+            .collect()
+    }
+
+    /// The entries of candidates that stay, with their new numbers, and `more` of new candidates; all are ascending.
+    pub(crate) fn entries<T: Numbered>(&self, entries: &[T], more: Vec<T>) -> Vec<T> {
+        let mut moved = Vec::with_capacity(entries.len() + more.len());
+        let mut more = more.into_iter().peekable();
+        let mut stretches = self.stretches.iter();
+        let mut here = stretches.next();
+        for entry in entries {
+            let old = entry.number();
+            while here.is_some_and(|stretch| stretch.end <= old) {
+                here = stretches.next();
+            }
+            let Some(stretch) = here.filter(|stretch| stretch.start <= old) else {
+                continue;
+            };
+            let new = old - stretch.start + stretch.to;
+            while let Some(earlier) = more.next_if(|other| other.number() < new) {
+                moved.push(earlier);
+            }
+            moved.push(entry.numbered(new));
+        }
+        moved.extend(more);
+        moved
+    }
+
+    /// The column afterwards; new candidates have `fresh`.
+    pub(crate) fn column<T: Copy>(&self, column: &[T], fresh: T) -> Vec<T> {
+        let mut moved = Vec::with_capacity(self.count as usize);
+        for stretch in &self.stretches {
+            moved.resize(stretch.to as usize, fresh);
+            moved.extend_from_slice(&column[stretch.start as usize..stretch.end as usize]);
+        }
+        moved.resize(self.count as usize, fresh);
+        moved
+    }
+
+    /// The set afterwards, without new candidates.
+    pub(crate) fn bits(&self, bits: &Bits) -> Bits {
+        let mut moved = Bits::none(self.count);
+        for stretch in &self.stretches {
+            moved.copy(stretch.to, bits, stretch.start..stretch.end);
+        }
+        moved
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The same, one candidate at a time: `None` is new.
+    fn slowly(count: Ix, gone: &[Ix], came: &[Ix]) -> Vec<Option<Ix>> {
+        let mut list = Vec::new();
+        for old in 0..=count {
+            list.extend(came.iter().filter(|place| **place == old).map(|_| None));
+            if old < count && !gone.contains(&old) {
+                list.push(Some(old));
+            }
+        }
+        list
+    }
+
+    #[test]
+    fn columns_entries_and_bits_move_alike() {
+        let mut random = scheduling::Random::new(7);
+        for round in 0..400_u64 {
+            let count = Ix::try_from(random.below(200)).unwrap();
+            let few = round % 5 * 20;
+            let mut pick = |bound: Ix| -> Vec<Ix> {
+                let mut list: Vec<Ix> = (0..few)
+                    .map(|_| Ix::try_from(random.below(u64::from(bound))).unwrap())
+                    .collect();
+                list.sort_unstable();
+                list
+            };
+            let mut gone = if count > 0 { pick(count) } else { Vec::new() };
+            gone.dedup();
+            let came = pick(count + 1);
+            let expected = slowly(count, &gone, &came);
+            let renumbering = Renumbering::new(count, &gone, &came);
+            let column: Vec<Option<Ix>> = (0..count).map(Some).collect();
+            assert_eq!(renumbering.column(&column, None), expected);
+            let some: Vec<(Ix, u32)> = (0..count)
+                .filter(|candidate| candidate % 3 == 1)
+                .map(|candidate| (candidate, candidate))
+                .collect();
+            let mut bits = Bits::none(count);
+            some.iter().for_each(|&(candidate, _)| bits.set(candidate, true));
+            let new = |old: &Option<Ix>| old.is_none_or(|old| old % 3 == 1);
+            let wanted: Vec<(Ix, u32)> = (0..)
+                .zip(&expected)
+                .filter(|(_, old)| new(old))
+                .map(|(new, old)| (new, old.unwrap_or(Ix::MAX)))
+                .collect();
+            let fresh = renumbering.fresh(&gone, &came);
+            let more = fresh.iter().map(|&candidate| (candidate, Ix::MAX)).collect();
+            assert_eq!(renumbering.entries(&some, more), wanted);
+            let numbers = renumbering.numbers(&(0..count).collect::<Vec<_>>());
+            for (old, new) in (0..).zip(numbers).filter(|(old, _)| !gone.contains(old)) {
+                assert_eq!(expected[new as usize], Some(old));
+            }
+            let members: Vec<Ix> = renumbering.bits(&bits).iter().collect();
+            let stayed = wanted.iter().filter(|(_, old)| *old != Ix::MAX);
+            assert_eq!(members, stayed.map(|&(new, _)| new).collect::<Vec<_>>());
+        }
+    }
+}
