@@ -49,6 +49,17 @@ impl Fleet {
             record,
             ask,
         };
+        let standing = match () {
+            () if record.deleting => Some("the namespace is being deleted"),
+            () if record.disabled => Some("scheduling is disabled for the namespace by label"),
+            () if !self.is_subject(record) => Some("the namespace is no longer placed"),
+            () => None,
+        };
+        if let Some((names, problem)) = ask.chosen.zip(standing)
+            && !names.is_empty()
+        {
+            return Err(refuse_all(names, problem));
+        }
         if record.deleting {
             return Ok(case.unjudged(Outcome::Released, "Released"));
         }
@@ -274,6 +285,16 @@ impl Detail {
         let stored = condition::stored(record.object.value());
         let said = self.condition.as_ref();
         said.is_some_and(|said| !stored.is_some_and(|stored| said.is(stored)))
+    }
+}
+
+/// One error per target.
+fn refuse_all(names: &[String], problem: &str) -> Refused {
+    let error = |(index, name): (usize, &String)| {
+        FieldError::invalid(format!("spec.targets[{index}]"), name.as_str(), problem)
+    };
+    Refused {
+        errors: names.iter().enumerate().map(error).collect(),
     }
 }
 

@@ -16,6 +16,8 @@ use serde_json::{Map, Value, json};
 struct Kcp;
 
 const CLUSTERS: [&str; 5] = ["amber", "birch", "cedar", "delta", "ember"];
+/// Their identifiers: `delta` alone has a uid.
+const IDENTIFIERS: [&str; 5] = ["amber", "birch", "cedar", "u-delta", "ember"];
 const LOCATIONS: [&str; 3] = ["default", "east", "west"];
 const NAMESPACES: [&str; 4] = ["app", "shop", "mail", "kube-system"];
 const REGIONS: [&str; 3] = ["east", "west", "north"];
@@ -57,6 +59,9 @@ fn objects(
     let all = clusters.into_iter().chain(locations).chain(namespaces);
     all.map(|(name, mut object)| {
         object["metadata"]["name"] = name.into();
+        if name == "delta" {
+            object["metadata"]["uid"] = "u-delta".into();
+        }
         object
     })
     .collect()
@@ -129,7 +134,7 @@ fn location() -> impl Strategy<Value = Value> {
 /// The annotation's text: none, as written by the controllers, or as no controller would write it.
 fn annotation() -> impl Strategy<Value = Option<String>> {
     let location_clusters = select(&["root:compute", "root:compute", "root:compute", "root:old"][..]);
-    let clusters = prop_oneof![4 => select(&CLUSTERS[..]), 1 => Just("gone")];
+    let clusters = prop_oneof![4 => select(&IDENTIFIERS[..]), 1 => Just("gone")];
     let place = (location_clusters, select(&LOCATIONS[..]), clusters)
         .prop_map(|(cluster, location, id)| format!("{cluster}+{location}+{id}"));
     let entry = prop_oneof![12 => place, 1 => Just("nonsense".to_owned())];

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use admission::Operation;
 use serde_json::{Map, Value};
 
-use super::roles::{any_of, named};
+use super::roles::{any_of, named, named_for};
 use super::{Findings, Role, Writer};
 use crate::edit::{ANNOTATIONS, LABELS, finalizers, part};
 use crate::location_string::check_identifier;
@@ -109,7 +109,7 @@ fn state(writer: &Writer, namespace: bool, identifier: &str, change: &Changed<'_
         let who = if actors.is_empty() {
             "nobody may do this".to_owned()
         } else {
-            format!("only {} may do this", any_of(actors))
+            format!("only {} may do this", any_of(actors, identifier))
         };
         findings.forbid(&change.path, format!("{step}: {who}"));
     }
@@ -152,7 +152,10 @@ fn deletion(
     let detail = if refreshed {
         "the removal has begun; its instant stays".to_owned()
     } else if change.new.is_none() {
-        format!("only {} may take it out", any_of([owner, Actor::Syncer]))
+        format!(
+            "only {} may take it out",
+            any_of([owner, Actor::Syncer], identifier)
+        )
     } else {
         format!("only {} may set it", named(owner))
     };
@@ -214,11 +217,11 @@ fn syncer_finalizers(writer: &Writer, old: &Value, new: &Value, findings: &mut F
         };
         if !allowed {
             let detail = if added {
-                format!("only {} may add it", named(Actor::Syncer))
+                format!("only {} may add it", named_for(Actor::Syncer, identifier))
             } else {
                 format!(
                     "only {} may take it out",
-                    any_of([Actor::Syncer, Actor::ResourceController])
+                    any_of([Actor::Syncer, Actor::ResourceController], identifier)
                 )
             };
             findings.forbid(&path, detail);

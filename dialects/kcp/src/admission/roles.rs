@@ -69,8 +69,19 @@ pub(super) fn named(actor: Actor) -> String {
     format!("{actor} (user {})", user_of(actor))
 }
 
-/// The actors as words: `a`, `a or b`.
-pub(super) fn any_of(actors: impl IntoIterator<Item = Actor>) -> String {
-    let names: Vec<String> = actors.into_iter().map(named).collect();
+/// As [`named`], the syncer being that of `identifier`.
+pub(super) fn named_for(actor: Actor, identifier: &str) -> String {
+    match actor {
+        Actor::Syncer => format!("{actor} (user {SYNCER}{identifier})"),
+        actor => named(actor),
+    }
+}
+
+/// The actors as words: `a`, `a or b`; the syncer is that of `identifier`.
+pub(super) fn any_of(actors: impl IntoIterator<Item = Actor>, identifier: &str) -> String {
+    let names: Vec<String> = actors
+        .into_iter()
+        .map(|actor| named_for(actor, identifier))
+        .collect();
     names.join(" or ")
 }

@@ -86,6 +86,28 @@ fn a_placed_namespace_stays_where_it_is() {
 }
 
 #[test]
+fn nothing_is_bound_by_hand_where_nothing_is_placed() {
+    let disabled = with(
+        namespace("app", None),
+        "/metadata/labels/experimental.workloads.kcp.dev~1scheduling-disabled",
+        json!("true"),
+    );
+    let going = with(
+        namespace("app", None),
+        "/metadata/deletionTimestamp",
+        json!("2021-10-28T08:00:00Z"),
+    );
+    for (namespace, problem) in [
+        (disabled, "scheduling is disabled for the namespace by label"),
+        (going, "the namespace is being deleted"),
+    ] {
+        let fleet = fleet(&[cluster("a", "east"), namespace]);
+        let expected = format!("spec.targets[0]: Invalid value: \"a\": {problem}");
+        assert_eq!(errors(ask(&fleet, "app", &["a"])), [expected]);
+    }
+}
+
+#[test]
 fn clusters_asked_for_are_seated_where_they_fit() {
     // `both` belongs to both locations, `e` to east only: `both` must stand for west, whichever is named first.
     let everywhere = with(

@@ -102,7 +102,7 @@ fn refusals_of_labels_name_the_step_and_the_actor() {
         403,
         &[
             "from \"Sync\" to absent: only the namespace controller",
-            "the syncer of that cluster",
+            "the syncer of that cluster (user berth:syncer:x)",
         ],
     );
     refused(
