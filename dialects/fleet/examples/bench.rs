@@ -28,11 +28,22 @@ fn main() {
     for clusters in [1_000, 10_000, 50_000] {
         row(clusters);
     }
-    println!("\n{:>14}  {:>9}   (PickN, 10,000 clusters)", "other bindings", "PickN");
+    println!(
+        "\n{:>14}  {:>9}   (PickN, 10,000 clusters)",
+        "other bindings", "PickN"
+    );
     for others in [0, 10_000, 100_000] {
         let mut hub = filled(10_000);
         for number in 0..others {
-            put(editable(&mut hub), &binding(&format!("other-{}", number / 10), number, number * 7 % 10_000, "x-0"));
+            put(
+                editable(&mut hub),
+                &binding(
+                    &format!("other-{}", number / 10),
+                    number,
+                    number * 7 % 10_000,
+                    "x-0",
+                ),
+            );
         }
         println!("{others:>14}  {}", shown(median(&*hub, "pick-n", 10)));
     }
@@ -73,7 +84,11 @@ fn shown(duration: Duration) -> String {
 }
 
 fn decide(hub: &dyn Inventory, name: &str) -> Decision {
-    let demand = Key::new(GroupResource::new(PLACEMENTS, "clusterresourceplacements"), "", name);
+    let demand = Key::new(
+        GroupResource::new(PLACEMENTS, "clusterresourceplacements"),
+        "",
+        name,
+    );
     let now: Timestamp = "2021-10-28T09:00:00Z".parse().expect("an instant");
     let ask = Ask {
         demand: &demand,
@@ -81,7 +96,9 @@ fn decide(hub: &dyn Inventory, name: &str) -> Decision {
         seed: 0,
         chosen: None,
     };
-    hub.decide(&ask).expect("the placement is there").expect("nothing was chosen")
+    hub.decide(&ask)
+        .expect("the placement is there")
+        .expect("nothing was chosen")
 }
 
 fn median(hub: &dyn Inventory, name: &str, picks: usize) -> Duration {
@@ -110,7 +127,10 @@ fn put(hub: &mut dyn Inventory, value: &Value) {
     };
     let name = value["metadata"]["name"].as_str().unwrap_or_default();
     let object = Arc::new(Object::new(value, Revision(1)).expect("a well-formed object"));
-    drop(hub.fold(&Change::added(Key::new(GroupResource::new(group, plural), "", name), object)));
+    drop(hub.fold(&Change::added(
+        Key::new(GroupResource::new(group, plural), "", name),
+        object,
+    )));
 }
 
 fn cluster(index: usize, round: usize) -> Value {
@@ -129,7 +149,8 @@ fn cluster(index: usize, round: usize) -> Value {
         },
     });
     if index.is_multiple_of(5) {
-        value["spec"]["taints"] = json!([{"key": "gpu", "value": format!("g{}", index % 4), "effect": "NoSchedule"}]);
+        value["spec"]["taints"] =
+            json!([{"key": "gpu", "value": format!("g{}", index % 4), "effect": "NoSchedule"}]);
     }
     value
 }
@@ -153,27 +174,39 @@ fn filled(clusters: usize) -> Arc<dyn Inventory> {
     let tolerations = json!([{"key": "gpu", "operator": "Exists"}]);
     let mut placement = |name: &str, mut policy: Value| {
         policy["tolerations"] = tolerations.clone();
-        put(hub_mut, &json!({
-            "apiVersion": format!("{PLACEMENTS}/v1beta1"), "kind": "ClusterResourcePlacement",
-            "metadata": {"name": name, "uid": name, "generation": 1}, "spec": {"policy": policy},
-        }));
+        put(
+            hub_mut,
+            &json!({
+                "apiVersion": format!("{PLACEMENTS}/v1beta1"), "kind": "ClusterResourcePlacement",
+                "metadata": {"name": name, "uid": name, "generation": 1}, "spec": {"policy": policy},
+            }),
+        );
     };
-    placement("pick-n", json!({"placementType": "PickN", "numberOfClusters": 10, "affinity": {"clusterAffinity": {
-        "requiredDuringSchedulingIgnoredDuringExecution": {"clusterSelectorTerms": [
-            {"labelSelector": {"matchLabels": {"env": "prod"}}}]},
-        "preferredDuringSchedulingIgnoredDuringExecution": [
-            {"weight": 20, "preference": {"labelSelector": {"matchLabels": {"tier": "t1"}}}},
-            {"weight": 80, "preference": {"propertySorter": {
-                "name": "kubernetes-fleet.io/node-count", "sortOrder": "Ascending"}}},
-        ],
-    }}}));
+    placement(
+        "pick-n",
+        json!({"placementType": "PickN", "numberOfClusters": 10, "affinity": {"clusterAffinity": {
+            "requiredDuringSchedulingIgnoredDuringExecution": {"clusterSelectorTerms": [
+                {"labelSelector": {"matchLabels": {"env": "prod"}}}]},
+            "preferredDuringSchedulingIgnoredDuringExecution": [
+                {"weight": 20, "preference": {"labelSelector": {"matchLabels": {"tier": "t1"}}}},
+                {"weight": 80, "preference": {"propertySorter": {
+                    "name": "kubernetes-fleet.io/node-count", "sortOrder": "Ascending"}}},
+            ],
+        }}}),
+    );
     for (name, key) in [("spread", "region"), ("racks", "rack")] {
-        placement(name, json!({"placementType": "PickN", "numberOfClusters": 100, "topologySpreadConstraints": [
-            {"topologyKey": key, "maxSkew": 1, "whenUnsatisfiable": "DoNotSchedule"}]}));
+        placement(
+            name,
+            json!({"placementType": "PickN", "numberOfClusters": 100, "topologySpreadConstraints": [
+            {"topologyKey": key, "maxSkew": 1, "whenUnsatisfiable": "DoNotSchedule"}]}),
+        );
     }
     placement("pick-all", json!({"placementType": "PickAll"}));
     for index in (0..clusters).filter(|index| !index.is_multiple_of(10)) {
-        put(editable(&mut hub), &binding("pick-all", index, index, "pick-all-0"));
+        put(
+            editable(&mut hub),
+            &binding("pick-all", index, index, "pick-all-0"),
+        );
     }
     hub
 }

@@ -11,6 +11,24 @@ use crate::eligibility::{Limits, Standing};
 use crate::kind::{self, MemberCluster, Taint};
 use crate::names::RESOURCE_PROPERTY_PREFIX;
 
+/// The value of a property: exact for comparing, near for scaling.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Amount {
+    /// The quantity.
+    pub(crate) exact: Quantity,
+    /// The nearest double.
+    pub(crate) near: f64,
+}
+
+impl Amount {
+    fn of(exact: Quantity) -> Self {
+        Self {
+            exact,
+            near: exact.as_f64(),
+        }
+    }
+}
+
 /// One MemberCluster.
 #[derive(Debug)]
 pub(crate) struct Cluster {
@@ -23,7 +41,7 @@ pub(crate) struct Cluster {
     /// The taints.
     pub(crate) taints: Arc<[Taint]>,
     /// The properties that are quantities, those made of the resource usage among them.
-    pub(crate) properties: BTreeMap<Arc<str>, Quantity>,
+    pub(crate) properties: BTreeMap<Arc<str>, Amount>,
 }
 
 impl Cluster {
@@ -62,18 +80,33 @@ impl Cluster {
     /// The properties that differ from `old`.
     pub(crate) fn changed_properties<'a>(&'a self, old: &'a Self) -> Vec<&'a str> {
         let differs = |name: &&Arc<str>| self.properties.get(*name) != old.properties.get(*name);
-        let mut names: Vec<&str> = self.properties.keys().filter(differs).map(|name| &**name).collect();
-        names.extend(old.properties.keys().filter(|name| !self.properties.contains_key(*name)).map(|name| &**name));
+        let mut names: Vec<&str> = self
+            .properties
+            .keys()
+            .filter(differs)
+            .map(|name| &**name)
+            .collect();
+        names.extend(
+            old.properties
+                .keys()
+                .filter(|name| !self.properties.contains_key(*name))
+                .map(|name| &**name),
+        );
         names
     }
 }
 
-fn properties(view: &MemberCluster) -> BTreeMap<Arc<str>, Quantity> {
+fn properties(view: &MemberCluster) -> BTreeMap<Arc<str>, Amount> {
     // A property that is no quantity (the version of Kubernetes) compares with nothing.
     let own = view.status.properties.iter();
     let own = own.filter(|(name, _)| !name.starts_with(RESOURCE_PROPERTY_PREFIX));
-    let mut list: BTreeMap<Arc<str>, Quantity> = own
-        .filter_map(|(name, property)| Some((name.as_str().into(), Quantity::parse(&property.value).ok()?)))
+    let mut list: BTreeMap<Arc<str>, Amount> = own
+        .filter_map(|(name, property)| {
+            Some((
+                name.as_str().into(),
+                Amount::of(Quantity::parse(&property.value).ok()?),
+            ))
+        })
         .collect();
     let usage = &view.status.resource_usage;
     let parts: [(&str, &BTreeMap<String, QuantityText>); 3] = [
@@ -84,7 +117,10 @@ fn properties(view: &MemberCluster) -> BTreeMap<Arc<str>, Quantity> {
     for (part, resources) in parts {
         for (resource, amount) in resources {
             if let Ok(amount) = amount.get() {
-                list.insert(format!("{RESOURCE_PROPERTY_PREFIX}{part}-{resource}").into(), amount);
+                list.insert(
+                    format!("{RESOURCE_PROPERTY_PREFIX}{part}-{resource}").into(),
+                    Amount::of(amount),
+                );
             }
         }
     }

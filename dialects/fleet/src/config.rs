@@ -19,28 +19,53 @@ pub(crate) fn read(spec: Option<&Value>, path: &str) -> Result<Limits, Vec<Field
     let fields = match spec {
         None | Some(Value::Null) => return Ok(limits),
         Some(Value::Object(fields)) => fields,
-        Some(other) => return Err(vec![FieldError::type_invalid(path, other.clone(), "must be an object")]),
+        Some(other) => {
+            return Err(vec![FieldError::type_invalid(
+                path,
+                other.clone(),
+                "must be an object",
+            )]);
+        }
     };
     let mut errors = Vec::new();
-    for (name, slot) in FIELDS.into_iter().zip([&mut limits.heartbeat, &mut limits.health]) {
+    for (name, slot) in FIELDS
+        .into_iter()
+        .zip([&mut limits.heartbeat, &mut limits.health])
+    {
         match fields.get(name) {
             None | Some(Value::Null) => {}
             Some(Value::String(text)) => match duration(text) {
                 Ok(length) => *slot = length,
                 Err(problem) => {
-                    errors.push(FieldError::invalid(format!("{path}.{name}"), text.as_str(), problem));
+                    errors.push(FieldError::invalid(
+                        format!("{path}.{name}"),
+                        text.as_str(),
+                        problem,
+                    ));
                 }
             },
             Some(other) => {
-                errors.push(FieldError::type_invalid(format!("{path}.{name}"), other.clone(), "must be a string"));
+                errors.push(FieldError::type_invalid(
+                    format!("{path}.{name}"),
+                    other.clone(),
+                    "must be a string",
+                ));
             }
         }
     }
     for (name, value) in fields.iter().filter(|(name, _)| !FIELDS.contains(&name.as_str())) {
         let detail = format!("unknown field: the dialect fleet has {}", FIELDS.join(" and "));
-        errors.push(FieldError::invalid(format!("{path}.{name}"), value.clone(), detail));
+        errors.push(FieldError::invalid(
+            format!("{path}.{name}"),
+            value.clone(),
+            detail,
+        ));
     }
-    if errors.is_empty() { Ok(limits) } else { Err(errors) }
+    if errors.is_empty() {
+        Ok(limits)
+    } else {
+        Err(errors)
+    }
 }
 
 /// A positive duration as Kubernetes writes it: `300s`, `1h30m`.
@@ -52,7 +77,9 @@ fn duration(text: &str) -> Result<SignedDuration, String> {
         let digits = rest.find(|letter: char| !letter.is_ascii_digit()).ok_or(WRONG)?;
         let (number, after) = rest.split_at(digits);
         let number: i64 = number.parse().map_err(|_| WRONG)?;
-        let end = after.find(|letter: char| letter.is_ascii_digit()).unwrap_or(after.len());
+        let end = after
+            .find(|letter: char| letter.is_ascii_digit())
+            .unwrap_or(after.len());
         let (unit, after) = after.split_at(end);
         let one = match unit {
             "ms" => SignedDuration::from_millis(1),
@@ -61,11 +88,18 @@ fn duration(text: &str) -> Result<SignedDuration, String> {
             "h" => SignedDuration::from_hours(1),
             _ => return Err(WRONG.to_owned()),
         };
-        let part = i32::try_from(number).ok().and_then(|number| one.checked_mul(number)).ok_or(WRONG)?;
+        let part = i32::try_from(number)
+            .ok()
+            .and_then(|number| one.checked_mul(number))
+            .ok_or(WRONG)?;
         total = total.checked_add(part).ok_or(WRONG)?;
         rest = after;
     }
-    if total.is_zero() { Err(WRONG.to_owned()) } else { Ok(total) }
+    if total.is_zero() {
+        Err(WRONG.to_owned())
+    } else {
+        Ok(total)
+    }
 }
 
 #[cfg(test)]
@@ -85,7 +119,8 @@ mod tests {
 
     #[test]
     fn every_mistake_is_told_with_its_path() {
-        let spec = json!({"clusterHeartbeatCheckTimeout": "soon", "clusterHealthCheckTimeout": 5, "workers": 1});
+        let spec =
+            json!({"clusterHeartbeatCheckTimeout": "soon", "clusterHealthCheckTimeout": 5, "workers": 1});
         let errors = read(Some(&spec), "spec.fleet").unwrap_err();
         let errors: Vec<String> = errors.iter().map(ToString::to_string).collect();
         assert_eq!(

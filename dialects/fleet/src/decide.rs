@@ -4,6 +4,8 @@ mod classify;
 pub(crate) mod plan;
 mod select;
 pub(crate) mod status;
+#[cfg(test)]
+mod tests;
 pub(crate) mod text;
 
 use std::collections::HashSet;
@@ -90,7 +92,11 @@ fn unjudged(
     }
 }
 
-fn changes(current: &[Current], action: Action, to: impl Fn(&'static str) -> &'static str) -> Vec<BindingChange> {
+fn changes(
+    current: &[Current],
+    action: Action,
+    to: impl Fn(&'static str) -> &'static str,
+) -> Vec<BindingChange> {
     let change = |entry: &Current| BindingChange {
         action,
         cluster_name: Arc::clone(&entry.cluster_name),
@@ -152,13 +158,20 @@ fn judge(hub: &Hub, record: &PlacementRecord, policy: &Policy, ask: &Ask<'_>) ->
         ..
     } = selection;
     let scorers: &[&str] = match policy.mode {
-        Mode::Number(_) => &[CLUSTER_AFFINITY, SAME_PLACEMENT_ANTI_AFFINITY, TOPOLOGY_SPREAD_CONSTRAINTS],
+        Mode::Number(_) => &[
+            CLUSTER_AFFINITY,
+            SAME_PLACEMENT_ANTI_AFFINITY,
+            TOPOLOGY_SPREAD_CONSTRAINTS,
+        ],
         Mode::All | Mode::Fixed(_) => &[],
     };
     Ok(Decision {
         solved,
         scorers: scorers.iter().map(|name| Arc::from(*name)).collect(),
-        unknown: unknown.into_iter().map(|name| (name, "PickFixed", "NotFound")).collect(),
+        unknown: unknown
+            .into_iter()
+            .map(|name| (name, "PickFixed", "NotFound"))
+            .collect(),
         changes,
         detail: Box::new(Detail {
             satisfied: Some(satisfied),
@@ -197,8 +210,11 @@ fn steps(
     decided: &[ClusterDecision],
     fleet: &crate::fleet::Fleet,
 ) -> (Vec<Step>, Vec<BindingChange>) {
-    let mut steps: Vec<Step> =
-        classes.deleting.iter().filter_map(|binding| Step::release(binding)).collect();
+    let mut steps: Vec<Step> = classes
+        .deleting
+        .iter()
+        .filter_map(|binding| Step::release(binding))
+        .collect();
     let mut changes = Vec::new();
     let mut change = |action, cluster_name: &Arc<str>, from, to| {
         changes.push(BindingChange {
@@ -210,17 +226,32 @@ fn steps(
     };
     for &candidate in &selection.kept {
         if let Some(binding) = Classes::find(&classes.present, candidate) {
-            change(Action::Keep, &binding.cluster, binding.state.as_str(), binding.state.as_str());
+            change(
+                Action::Keep,
+                &binding.cluster,
+                binding.state.as_str(),
+                binding.state.as_str(),
+            );
         }
     }
     for (pick, decision) in selection.picks.iter().zip(decided) {
         let decision = decision.clone();
         if let Some(binding) = Classes::find(&classes.obsolete, pick.candidate) {
-            change(Action::Keep, &binding.cluster, binding.state.as_str(), binding.state.as_str());
+            change(
+                Action::Keep,
+                &binding.cluster,
+                binding.state.as_str(),
+                binding.state.as_str(),
+            );
             steps.push(Step::Repoint(Arc::clone(binding), decision));
         } else if let Some(binding) = Classes::find(&classes.unscheduled, pick.candidate) {
             let state = binding.previous();
-            change(Action::Restore, &binding.cluster, State::Unscheduled.as_str(), state.as_str());
+            change(
+                Action::Restore,
+                &binding.cluster,
+                State::Unscheduled.as_str(),
+                state.as_str(),
+            );
             steps.push(Step::Restore(Arc::clone(binding), state, decision));
         } else {
             let row = fleet.row(pick.candidate);
@@ -229,21 +260,49 @@ fn steps(
         }
     }
     let picked: HashSet<Ix> = selection.picks.iter().map(|pick| pick.candidate).collect();
-    let dropped = classes.obsolete.iter().filter(|(candidate, _)| !picked.contains(candidate));
-    let let_go = selection.let_go.iter().filter_map(|&candidate| Classes::find(&classes.present, candidate));
-    let gone = classes.dangling.iter().copied().chain(dropped.map(|(_, binding)| *binding)).chain(let_go);
+    let dropped = classes
+        .obsolete
+        .iter()
+        .filter(|(candidate, _)| !picked.contains(candidate));
+    let let_go = selection
+        .let_go
+        .iter()
+        .filter_map(|&candidate| Classes::find(&classes.present, candidate));
+    let gone = classes
+        .dangling
+        .iter()
+        .copied()
+        .chain(dropped.map(|(_, binding)| *binding))
+        .chain(let_go);
     for binding in gone {
-        change(Action::Unbind, &binding.cluster, binding.state.as_str(), State::Unscheduled.as_str());
+        change(
+            Action::Unbind,
+            &binding.cluster,
+            binding.state.as_str(),
+            State::Unscheduled.as_str(),
+        );
         steps.push(Step::Unschedule(Arc::clone(binding)));
     }
     // A second binding to a cluster that is bound anyway: the cluster's own change is told above.
-    steps.extend(classes.surplus.iter().map(|binding| Step::Unschedule(Arc::clone(binding))));
+    steps.extend(
+        classes
+            .surplus
+            .iter()
+            .map(|binding| Step::Unschedule(Arc::clone(binding))),
+    );
     (steps, changes)
 }
 
 /// The outcome and its token.
-fn outcome(satisfied: &Satisfied, changes: &[BindingChange], bound: bool, writes: bool) -> (Outcome, &'static str) {
-    let new = changes.iter().any(|change| matches!(change.action, Action::Bind | Action::Restore));
+fn outcome(
+    satisfied: &Satisfied,
+    changes: &[BindingChange],
+    bound: bool,
+    writes: bool,
+) -> (Outcome, &'static str) {
+    let new = changes
+        .iter()
+        .any(|change| matches!(change.action, Action::Bind | Action::Restore));
     let (outcome, reason) = match (satisfied.fulfilled, bound) {
         (true, _) => (Outcome::Scheduled, if new { "Picked" } else { "Kept" }),
         (false, true) => (Outcome::Partial, satisfied.reason()),

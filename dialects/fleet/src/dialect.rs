@@ -30,7 +30,13 @@ impl Dialect for KubeFleet {
     }
 
     fn reads(&self) -> Vec<GroupResource> {
-        vec![CLUSTERS, PLACEMENTS, SNAPSHOTS, BINDINGS, dialect_contract::config::RESOURCE]
+        vec![
+            CLUSTERS,
+            PLACEMENTS,
+            SNAPSHOTS,
+            BINDINGS,
+            dialect_contract::config::RESOURCE,
+        ]
     }
 
     fn demands(&self) -> &'static [DemandKind] {

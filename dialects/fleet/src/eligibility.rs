@@ -109,7 +109,10 @@ impl Ineligible {
                     Health::Bad(begun) => since(begun),
                     Health::Unknown | Health::Good => since(Timestamp::MIN),
                 };
-                format!("the cluster has been unhealthy since {begun}, more than {:#} ago", limits.health)
+                format!(
+                    "the cluster has been unhealthy since {begun}, more than {:#} ago",
+                    limits.health
+                )
             }
         }
     }
@@ -174,8 +177,8 @@ impl Standing {
     /// Whether the change from `old` to this can have made the cluster eligible. A heartbeat does when it ends a
     /// silence longer than the limit.
     pub(crate) fn improves_on(&self, old: &Self, limits: Limits) -> bool {
-        let spoke_again = self.heartbeat > old.heartbeat
-            && self.heartbeat.duration_since(old.heartbeat) > limits.heartbeat;
+        let spoke_again =
+            self.heartbeat > old.heartbeat && self.heartbeat.duration_since(old.heartbeat) > limits.heartbeat;
         !self.leaving
             && (old.leaving
                 || (self.agent && !old.agent)
@@ -213,14 +216,29 @@ mod tests {
         };
         // A heartbeat exactly five minutes old is fine.
         assert_eq!(judge(|_| {}), None);
-        assert_eq!(judge(|s| s.heartbeat = at("2021-10-28T08:54:59.999Z")), Some("HeartbeatStale"));
+        assert_eq!(
+            judge(|s| s.heartbeat = at("2021-10-28T08:54:59.999Z")),
+            Some("HeartbeatStale")
+        );
         assert_eq!(judge(|s| s.heartbeat = Timestamp::MIN), Some("HeartbeatStale"));
         assert_eq!(judge(|s| (s.leaving, s.agent) = (true, false)), Some("Leaving"));
-        assert_eq!(judge(|s| (s.agent, s.joined) = (false, false)), Some("AgentNotOnline"));
-        assert_eq!(judge(|s| (s.joined, s.health) = (false, Health::Unknown)), Some("NotJoined"));
+        assert_eq!(
+            judge(|s| (s.agent, s.joined) = (false, false)),
+            Some("AgentNotOnline")
+        );
+        assert_eq!(
+            judge(|s| (s.joined, s.health) = (false, Health::Unknown)),
+            Some("NotJoined")
+        );
         assert_eq!(judge(|s| s.health = Health::Unknown), Some("HealthUnknown"));
-        assert_eq!(judge(|s| s.health = Health::Bad(at("2021-10-28T08:55:00Z"))), None);
-        assert_eq!(judge(|s| s.health = Health::Bad(at("2021-10-28T08:54:00Z"))), Some("Unhealthy"));
+        assert_eq!(
+            judge(|s| s.health = Health::Bad(at("2021-10-28T08:55:00Z"))),
+            None
+        );
+        assert_eq!(
+            judge(|s| s.health = Health::Bad(at("2021-10-28T08:54:00Z"))),
+            Some("Unhealthy")
+        );
     }
 
     #[test]

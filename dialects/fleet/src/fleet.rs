@@ -6,10 +6,9 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use meta::quantity::Quantity;
 use scheduling::Ix;
 
-use crate::cluster::Cluster;
+use crate::cluster::{Amount, Cluster};
 use crate::eligibility::Standing;
 use crate::kind::Taint;
 use crate::labels::Labels;
@@ -30,7 +29,7 @@ pub(crate) struct Fleet {
     /// The distinct lists of taints; the empty one is number 0.
     pub(crate) taint_lists: Arc<TaintLists>,
     /// The properties, by name.
-    properties: imbl::HashMap<Arc<str>, imbl::OrdMap<Ix, Quantity>>,
+    properties: imbl::HashMap<Arc<str>, imbl::OrdMap<Ix, Amount>>,
 }
 
 /// The distinct lists of taints.
@@ -57,13 +56,18 @@ impl Fleet {
     /// Builds every column.
     pub(crate) fn build<'a>(clusters: impl Iterator<Item = &'a Arc<Cluster>>) -> Self {
         let rows: Vec<Arc<Cluster>> = clusters.cloned().collect();
-        let mut properties: HashMap<Arc<str>, Vec<(Ix, Quantity)>> = HashMap::new();
+        let mut properties: HashMap<Arc<str>, Vec<(Ix, Amount)>> = HashMap::new();
         for (candidate, row) in (0..).zip(&rows) {
             for (name, &value) in &row.properties {
-                properties.entry(Arc::clone(name)).or_default().push((candidate, value));
+                properties
+                    .entry(Arc::clone(name))
+                    .or_default()
+                    .push((candidate, value));
             }
         }
-        let index = (0..).zip(&rows).map(|(candidate, row)| (Arc::clone(&row.name), candidate));
+        let index = (0..)
+            .zip(&rows)
+            .map(|(candidate, row)| (Arc::clone(&row.name), candidate));
         let mut fleet = Self {
             index: Arc::new(index.collect()),
             labels: Labels::build(rows.iter().map(|row| row.labels())),
@@ -104,7 +108,7 @@ impl Fleet {
     }
 
     /// Who has the property `name`, and how much.
-    pub(crate) fn property(&self, name: &str) -> Option<&imbl::OrdMap<Ix, Quantity>> {
+    pub(crate) fn property(&self, name: &str) -> Option<&imbl::OrdMap<Ix, Amount>> {
         self.properties.get(name)
     }
 
@@ -130,7 +134,11 @@ impl Fleet {
         if old.properties == row.properties {
             return;
         }
-        for name in old.properties.keys().filter(|name| !row.properties.contains_key(*name)) {
+        for name in old
+            .properties
+            .keys()
+            .filter(|name| !row.properties.contains_key(*name))
+        {
             if let Some(column) = self.properties.get_mut(name) {
                 column.remove(&candidate);
                 if column.is_empty() {
@@ -140,7 +148,10 @@ impl Fleet {
         }
         for (name, &value) in &row.properties {
             if old.properties.get(name) != Some(&value) {
-                self.properties.entry(Arc::clone(name)).or_default().insert(candidate, value);
+                self.properties
+                    .entry(Arc::clone(name))
+                    .or_default()
+                    .insert(candidate, value);
             }
         }
     }

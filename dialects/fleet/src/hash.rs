@@ -38,7 +38,10 @@ fn hex(bytes: &[u8]) -> String {
 pub(crate) fn binding_name(name: &str, uid: &str, cluster: &str, taken: impl Fn(&str) -> bool) -> String {
     let part = |text: &str, most: usize| -> String {
         // Names are ASCII; a label has no dots and begins with no dash.
-        text.chars().take(most).map(|letter| if letter == '.' { '-' } else { letter }).collect()
+        text.chars()
+            .take(most)
+            .map(|letter| if letter == '.' { '-' } else { letter })
+            .collect()
     };
     let (placement, short) = (part(name, 26), part(cluster, 27));
     let mut attempt: u32 = 0;
@@ -66,7 +69,10 @@ mod tests {
     #[test]
     fn no_policy_hashes_null() {
         let null = hex(&Sha256::digest("null"));
-        assert_eq!(null, "74234e98afe7498fb5daf1f36ac2d78acc339464f950703b8c019892f982b90b");
+        assert_eq!(
+            null,
+            "74234e98afe7498fb5daf1f36ac2d78acc339464f950703b8c019892f982b90b"
+        );
         assert_eq!(policy(None), STANDARD.encode(null));
     }
 

@@ -3,6 +3,8 @@
 
 mod due;
 mod fold;
+#[cfg(test)]
+mod tests;
 mod view;
 
 use std::sync::{Arc, OnceLock};
@@ -47,7 +49,8 @@ pub(crate) struct Hub {
 impl Hub {
     /// The columns.
     pub(crate) fn fleet(&self) -> &Arc<Fleet> {
-        self.fleet.get_or_init(|| Arc::new(Fleet::build(self.clusters.values())))
+        self.fleet
+            .get_or_init(|| Arc::new(Fleet::build(self.clusters.values())))
     }
 
     /// The snapshots of the placement `name`, by name.
@@ -111,15 +114,21 @@ impl Inventory for Hub {
     }
 
     fn object(&self, demand: &Key) -> Option<Arc<Object>> {
-        self.placements.get(demand).map(|record| Arc::clone(&record.object))
+        self.placements
+            .get(demand)
+            .map(|record| Arc::clone(&record.object))
     }
 
     fn demand(&self, demand: &Key, _now: Timestamp) -> Option<DemandView> {
-        self.placements.get(demand).map(|record| view::demand(self, demand, record))
+        self.placements
+            .get(demand)
+            .map(|record| view::demand(self, demand, record))
     }
 
     fn decide(&self, ask: &Ask<'_>) -> Option<Result<Decision, Refused>> {
-        self.placements.get(ask.demand).map(|record| decide::decide(self, record, ask))
+        self.placements
+            .get(ask.demand)
+            .map(|record| decide::decide(self, record, ask))
     }
 
     fn filters(&self) -> &'static [&'static str] {

@@ -45,7 +45,11 @@ impl Labels {
                 label.entries.push((candidate, id));
             }
         }
-        Self(keys.into_iter().map(|(key, label)| (key.into(), Arc::new(label))).collect())
+        Self(
+            keys.into_iter()
+                .map(|(key, label)| (key.into(), Arc::new(label)))
+                .collect(),
+        )
     }
 
     /// Takes in that the labels of `candidate` changed from `old` to `new`.
@@ -189,24 +193,44 @@ mod tests {
 
     fn row(pairs: &[(&str, &str)]) -> BTreeMap<String, String> {
         let pairs = pairs.iter();
-        pairs.map(|&(key, value)| (key.to_owned(), value.to_owned())).collect()
+        pairs
+            .map(|&(key, value)| (key.to_owned(), value.to_owned()))
+            .collect()
     }
 
     #[test]
     fn selectors_judge_the_whole_fleet() {
-        let rows = [row(&[("env", "prod"), ("gpu", "yes")]), row(&[("env", "dev")]), row(&[])];
+        let rows = [
+            row(&[("env", "prod"), ("gpu", "yes")]),
+            row(&[("env", "dev")]),
+            row(&[]),
+        ];
         let mut labels = Labels::build(rows.iter());
         let check = |labels: &Labels, rows: &[BTreeMap<String, String>]| {
-            for text in ["env=prod", "env in (prod,dev)", "env!=prod", "gpu", "!gpu", "", "env=prod,!gpu", "n>3"] {
+            for text in [
+                "env=prod",
+                "env in (prod,dev)",
+                "env!=prod",
+                "gpu",
+                "!gpu",
+                "",
+                "env=prod,!gpu",
+                "n>3",
+            ] {
                 let selector = Selector::parse(text).unwrap();
                 let selected: Vec<Ix> = labels.select(&selector, 3).iter().collect();
-                let expected: Vec<Ix> =
-                    (0..3).filter(|&candidate| selector.matches(&rows[candidate as usize])).collect();
+                let expected: Vec<Ix> = (0..3)
+                    .filter(|&candidate| selector.matches(&rows[candidate as usize]))
+                    .collect();
                 assert_eq!(selected, expected, "{text}");
             }
         };
         check(&labels, &rows);
-        let changed = [rows[0].clone(), row(&[("gpu", "no"), ("n", "5")]), row(&[("env", "prod")])];
+        let changed = [
+            rows[0].clone(),
+            row(&[("gpu", "no"), ("n", "5")]),
+            row(&[("env", "prod")]),
+        ];
         labels.change(1, &rows[1], &changed[1]);
         labels.change(2, &rows[2], &changed[2]);
         check(&labels, &changed);

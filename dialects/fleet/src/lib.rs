@@ -18,6 +18,8 @@ mod names;
 mod pipeline;
 mod policy;
 mod record;
+#[cfg(test)]
+mod testing;
 mod writes;
 
 use std::sync::Arc;

@@ -7,7 +7,9 @@ use meta::FieldError;
 use meta::quantity::Quantity;
 use meta::selector::Selector;
 
-use crate::kind::{ClusterSelectorTerm, PlacementPolicy, PlacementType, PropertyRequirement, Taint, Toleration};
+use crate::kind::{
+    ClusterSelectorTerm, PlacementPolicy, PlacementType, PropertyRequirement, Taint, Toleration,
+};
 
 /// How many clusters are wanted, and which.
 #[derive(Clone, Debug, PartialEq)]
@@ -155,7 +157,10 @@ impl Policy {
     pub(crate) fn compile(policy: Option<&PlacementPolicy>) -> Result<Self, String> {
         let none = PlacementPolicy::default();
         let policy = policy.unwrap_or(&none);
-        let affinity = policy.affinity.as_ref().and_then(|affinity| affinity.cluster_affinity.as_ref());
+        let affinity = policy
+            .affinity
+            .as_ref()
+            .and_then(|affinity| affinity.cluster_affinity.as_ref());
         let mut errors = Vec::new();
         let mode = match policy.placement_type {
             PlacementType::PickAll => Mode::All,
@@ -180,24 +185,33 @@ impl Policy {
             }
         });
         let required: Vec<Term> = required.collect();
-        let preferred = affinity.map(|affinity| affinity.preferred.as_slice()).unwrap_or_default();
+        let preferred = affinity
+            .map(|affinity| affinity.preferred.as_slice())
+            .unwrap_or_default();
         let preferred = preferred.iter().enumerate().map(|(index, preferred)| {
             let path = format!("{path}.preferredDuringSchedulingIgnoredDuringExecution[{index}].preference");
             Preferred {
                 weight: preferred.weight,
                 labels: labels(&preferred.preference, &path, &mut errors),
-                sorter: preferred.preference.property_sorter.as_ref().map(|sorter| Sorter {
-                    name: sorter.name.clone(),
-                    descending: sorter.sort_order == "Descending",
-                }),
+                sorter: preferred
+                    .preference
+                    .property_sorter
+                    .as_ref()
+                    .map(|sorter| Sorter {
+                        name: sorter.name.clone(),
+                        descending: sorter.sort_order == "Descending",
+                    }),
             }
         });
         let preferred: Vec<Preferred> = preferred.filter(|preferred| preferred.weight != 0).collect();
-        let spread = policy.topology_spread_constraints.iter().map(|constraint| Constraint {
-            key: constraint.topology_key.clone(),
-            max_skew: constraint.max_skew.unwrap_or(1).into(),
-            hard: constraint.when_unsatisfiable != "ScheduleAnyway",
-        });
+        let spread = policy
+            .topology_spread_constraints
+            .iter()
+            .map(|constraint| Constraint {
+                key: constraint.topology_key.clone(),
+                max_skew: constraint.max_skew.unwrap_or(1).into(),
+                hard: constraint.when_unsatisfiable != "ScheduleAnyway",
+            });
         if !errors.is_empty() {
             return Err(meta::field::aggregate(&errors));
         }
@@ -221,11 +235,18 @@ fn number(policy: &PlacementPolicy, errors: &mut Vec<FieldError>) -> usize {
     const PATH: &str = "spec.policy.numberOfClusters";
     match policy.number_of_clusters {
         None => {
-            errors.push(FieldError::required(PATH, "must be specified when placementType is PickN"));
+            errors.push(FieldError::required(
+                PATH,
+                "must be specified when placementType is PickN",
+            ));
             0
         }
         Some(number) => usize::try_from(number).unwrap_or_else(|_| {
-            errors.push(FieldError::invalid(PATH, number, "must be greater than or equal to 0"));
+            errors.push(FieldError::invalid(
+                PATH,
+                number,
+                "must be greater than or equal to 0",
+            ));
             0
         }),
     }
@@ -242,7 +263,10 @@ fn labels(term: &ClusterSelectorTerm, path: &str, errors: &mut Vec<FieldError>) 
 }
 
 fn tests(term: &ClusterSelectorTerm, path: &str, errors: &mut Vec<FieldError>) -> Vec<Test> {
-    let requirements = term.property_selector.as_ref().map(|selector| selector.match_expressions.as_slice());
+    let requirements = term
+        .property_selector
+        .as_ref()
+        .map(|selector| selector.match_expressions.as_slice());
     let requirements = requirements.unwrap_or_default().iter().enumerate();
     let mut list = Vec::new();
     for (index, requirement) in requirements {
@@ -271,14 +295,22 @@ fn test(requirement: &PropertyRequirement) -> Result<Test, String> {
 }
 
 fn names(required: &[Term], preferred: &[Preferred]) -> BTreeSet<String> {
-    let tests = required.iter().flat_map(|term| &term.properties).map(|test| &test.name);
-    let sorters = preferred.iter().filter_map(|preferred| preferred.sorter.as_ref()).map(|sorter| &sorter.name);
+    let tests = required
+        .iter()
+        .flat_map(|term| &term.properties)
+        .map(|test| &test.name);
+    let sorters = preferred
+        .iter()
+        .filter_map(|preferred| preferred.sorter.as_ref())
+        .map(|sorter| &sorter.name);
     tests.chain(sorters).cloned().collect()
 }
 
 /// The first of `taints` that no toleration covers (facts section 6).
 pub(crate) fn untolerated(taints: &[Taint], tolerations: &[Toleration]) -> Option<usize> {
-    taints.iter().position(|taint| !tolerations.iter().any(|toleration| tolerates(toleration, taint)))
+    taints
+        .iter()
+        .position(|taint| !tolerations.iter().any(|toleration| tolerates(toleration, taint)))
 }
 
 fn tolerates(toleration: &Toleration, taint: &Taint) -> bool {
@@ -307,7 +339,10 @@ mod tests {
         };
         for (toleration, passes) in [
             (json!({"key": "gpu", "operator": "Equal", "value": "yes"}), true),
-            (json!({"key": "gpu", "value": "yes", "effect": "NoSchedule"}), true),
+            (
+                json!({"key": "gpu", "value": "yes", "effect": "NoSchedule"}),
+                true,
+            ),
             (json!({"key": "gpu", "operator": "Equal", "value": "no"}), false),
             (json!({"key": "gpu", "operator": "Exists"}), true),
             (json!({"operator": "Exists"}), true),
@@ -316,7 +351,11 @@ mod tests {
             (json!({"key": "gpu", "operator": "Near", "value": "yes"}), false),
         ] {
             let list = [Toleration::deserialize(&toleration).unwrap()];
-            assert_eq!(untolerated(std::slice::from_ref(&taint), &list).is_none(), passes, "{toleration}");
+            assert_eq!(
+                untolerated(std::slice::from_ref(&taint), &list).is_none(),
+                passes,
+                "{toleration}"
+            );
         }
         assert_eq!(untolerated(std::slice::from_ref(&taint), &[]), Some(0));
         assert_eq!(untolerated(&[], &[]), None);
@@ -339,7 +378,11 @@ mod tests {
             ("Le", [true, true, false]),
         ];
         for (operator, results) in expected {
-            assert_eq!(["999m", "1000m", "1.000000001"].map(|value| test(operator, value)), results, "{operator}");
+            assert_eq!(
+                ["999m", "1000m", "1.000000001"].map(|value| test(operator, value)),
+                results,
+                "{operator}"
+            );
         }
     }
 }

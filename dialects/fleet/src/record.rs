@@ -38,7 +38,9 @@ impl PlacementRecord {
     pub(crate) fn read(key: &Key, object: &Arc<Object>, old: Option<&Self>) -> Result<Self, String> {
         let view: ClusterResourcePlacement = kind::view(key, object)?;
         let raw = view.spec.policy;
-        let known = old.filter(|old| old.raw == raw).map(|old| Arc::clone(&old.policy));
+        let known = old
+            .filter(|old| old.raw == raw)
+            .map(|old| Arc::clone(&old.policy));
         let history = view.spec.revision_history_limit.unwrap_or(10);
         Ok(Self {
             object: Arc::clone(object),
@@ -57,14 +59,19 @@ impl PlacementRecord {
     /// Whether a decision could tell this reading from `other`, resources and what the scheduler writes left aside
     /// (seed: resource-only changes do not trigger scheduling).
     pub(crate) fn decides_like(&self, other: &Self) -> bool {
-        self.raw == other.raw && self.deleting() == other.deleting() && self.policy.is_ok() == other.policy.is_ok()
+        self.raw == other.raw
+            && self.deleting() == other.deleting()
+            && self.policy.is_ok() == other.policy.is_ok()
     }
 
     /// The annotations a current snapshot must have, with their values; `None` takes one away.
     pub(crate) fn snapshot_annotations(&self) -> [(&'static str, Option<String>); 2] {
         let number = self.raw.as_ref().and_then(|policy| policy.number_of_clusters);
         [
-            (GENERATION_ANNOTATION, Some(self.object.meta().generation.to_string())),
+            (
+                GENERATION_ANNOTATION,
+                Some(self.object.meta().generation.to_string()),
+            ),
             (NUMBER_ANNOTATION, number.map(|number| number.to_string())),
         ]
     }
@@ -96,8 +103,15 @@ impl SnapshotRecord {
         let view: PolicySnapshot = kind::view(key, object)?;
         let labels = &object.meta().labels;
         let parent = parent(key, object)?;
-        let suffix = key.name.strip_prefix(&*parent).and_then(|rest| rest.strip_prefix('-'));
-        let index = labels.get(INDEX_LABEL).map(String::as_str).or(suffix).unwrap_or_default();
+        let suffix = key
+            .name
+            .strip_prefix(&*parent)
+            .and_then(|rest| rest.strip_prefix('-'));
+        let index = labels
+            .get(INDEX_LABEL)
+            .map(String::as_str)
+            .or(suffix)
+            .unwrap_or_default();
         let index = index.parse().map_err(|_| {
             format!("{key} is left out: its label {INDEX_LABEL} (\"{index}\") must be a number")
         })?;
@@ -164,7 +178,9 @@ impl BindingRecord {
             ..
         } = spec;
         if target_cluster.is_empty() {
-            return Err(format!("{key} is left out: spec.targetCluster must name a cluster"));
+            return Err(format!(
+                "{key} is left out: spec.targetCluster must name a cluster"
+            ));
         }
         let record = Self {
             object: Arc::clone(object),
@@ -188,7 +204,13 @@ impl BindingRecord {
 
     /// The state to come back to from Unscheduled. Without a word on it the rollout starts over.
     pub(crate) fn previous(&self) -> State {
-        match self.object.meta().annotations.get(PREVIOUS_STATE_ANNOTATION).map(String::as_str) {
+        match self
+            .object
+            .meta()
+            .annotations
+            .get(PREVIOUS_STATE_ANNOTATION)
+            .map(String::as_str)
+        {
             Some("Bound") => State::Bound,
             _ => State::Scheduled,
         }
@@ -196,8 +218,12 @@ impl BindingRecord {
 }
 
 fn parent(key: &Key, object: &Object) -> Result<Arc<str>, String> {
-    let label = object.meta().labels.get(PARENT_LABEL).filter(|parent| !parent.is_empty());
-    label
-        .map(|parent| parent.as_str().into())
-        .ok_or_else(|| format!("{key} is left out: its label {PARENT_LABEL} must name the placement it belongs to"))
+    let label = object
+        .meta()
+        .labels
+        .get(PARENT_LABEL)
+        .filter(|parent| !parent.is_empty());
+    label.map(|parent| parent.as_str().into()).ok_or_else(|| {
+        format!("{key} is left out: its label {PARENT_LABEL} must name the placement it belongs to")
+    })
 }

@@ -35,7 +35,13 @@ pub(crate) fn conditions(decision: &Decision) -> Vec<Value> {
         return Vec::new();
     };
     let (known, generation) = observed(&plan.snapshot);
-    vec![Value::Object(fields(SCHEDULED, satisfied, known, generation, decision.now))]
+    vec![Value::Object(fields(
+        SCHEDULED,
+        satisfied,
+        known,
+        generation,
+        decision.now,
+    ))]
 }
 
 /// The stored conditions of the snapshot that counts, and its generation.
@@ -57,7 +63,9 @@ fn fields(
     now: Timestamp,
 ) -> Map<String, Value> {
     let same = condition(known, r#type).filter(|known| known.status == satisfied.status());
-    let time = same.and_then(|known| known.last_transition_time).unwrap_or(Time(now));
+    let time = same
+        .and_then(|known| known.last_transition_time)
+        .unwrap_or(Time(now));
     let mut fields = Map::new();
     let texts = [
         ("type", r#type),
@@ -68,16 +76,25 @@ fn fields(
     for (name, text) in texts {
         fields.insert(name.to_owned(), text.into());
     }
-    fields.insert("lastTransitionTime".to_owned(), meta::time::rfc3339(time.0).into());
+    fields.insert(
+        "lastTransitionTime".to_owned(),
+        meta::time::rfc3339(time.0).into(),
+    );
     fields.insert("observedGeneration".to_owned(), generation.into());
     fields
 }
 
 /// Sets one condition in `status.conditions` on top of the entry of its type.
 fn put_condition(object: &mut Value, fields: Map<String, Value>) {
-    let slot = child(object, "status").entry("conditions").or_insert_with(|| json!([]));
+    let slot = child(object, "status")
+        .entry("conditions")
+        .or_insert_with(|| json!([]));
     let mut list = slot.as_array().cloned().unwrap_or_default();
-    match list.iter_mut().find(|entry| entry["type"] == fields["type"]).and_then(Value::as_object_mut) {
+    match list
+        .iter_mut()
+        .find(|entry| entry["type"] == fields["type"])
+        .and_then(Value::as_object_mut)
+    {
         Some(entry) => entry.extend(fields),
         None => list.push(Value::Object(fields)),
     }
@@ -86,7 +103,9 @@ fn put_condition(object: &mut Value, fields: Map<String, Value>) {
 
 /// Everything `decision` writes, in order.
 pub(crate) fn writes(hub: &Hub, decision: &Decision) -> Vec<Write> {
-    let parts = decision.detail::<Detail>().zip(hub.placements.get(&decision.demand));
+    let parts = decision
+        .detail::<Detail>()
+        .zip(hub.placements.get(&decision.demand));
     let Some((detail, record)) = parts else {
         return Vec::new();
     };
@@ -160,7 +179,10 @@ impl Writer<'_> {
 
     fn plan(&mut self, plan: &Plan, satisfied: &Satisfied) {
         let mut snapshot = self.snapshots(&plan.snapshot);
-        let name = snapshot.object["metadata"]["name"].as_str().unwrap_or_default().to_owned();
+        let name = snapshot.object["metadata"]["name"]
+            .as_str()
+            .unwrap_or_default()
+            .to_owned();
         for step in &plan.steps {
             self.step(step, &name);
         }
@@ -169,17 +191,35 @@ impl Writer<'_> {
             let fields = fields(SCHEDULED, satisfied, known, generation, self.now);
             put_condition(&mut snapshot.object, fields);
             let status = child(&mut snapshot.object, "status");
-            status.insert("observedCRPGeneration".to_owned(), self.record.object.meta().generation.into());
+            status.insert(
+                "observedCRPGeneration".to_owned(),
+                self.record.object.meta().generation.into(),
+            );
             status.insert("targetClusters".to_owned(), listed.iter().map(decision).collect());
-            self.push(WriteVerb::Update, SNAPSHOTS, "status", snapshot.object, snapshot.stored.as_ref());
+            self.push(
+                WriteVerb::Update,
+                SNAPSHOTS,
+                "status",
+                snapshot.object,
+                snapshot.stored.as_ref(),
+            );
         }
         if plan.placement_status {
             let mut object = without_revision(&self.record.object);
             let generation = self.record.object.meta().generation;
             let known = &self.record.conditions;
-            put_condition(&mut object, fields(PLACEMENT_SCHEDULED, satisfied, known, generation, self.now));
+            put_condition(
+                &mut object,
+                fields(PLACEMENT_SCHEDULED, satisfied, known, generation, self.now),
+            );
             let stored = Some(&self.record.object);
-            self.push(WriteVerb::Update, self.placement.resource, "status", object, stored);
+            self.push(
+                WriteVerb::Update,
+                self.placement.resource,
+                "status",
+                object,
+                stored,
+            );
         }
     }
 
@@ -190,7 +230,11 @@ impl Writer<'_> {
         }
         for old in &plan.drop {
             let demoted_before = plan.demote.iter().any(|other| other.name == old.name);
-            let object = if demoted_before { demoted(old) } else { without_revision(&old.object) };
+            let object = if demoted_before {
+                demoted(old)
+            } else {
+                without_revision(&old.object)
+            };
             let base = (!demoted_before).then_some(&old.object);
             self.push(WriteVerb::Delete, SNAPSHOTS, "", object, base);
         }

@@ -44,9 +44,11 @@ fn cluster(index: usize) -> BoxedStrategy<Value> {
 }
 
 fn member(name: &str, labels: &Value, health: u8) -> Value {
-    let condition = |r#type: &str, status: &str, since: &str| json!({
-        "type": r#type, "status": status, "reason": "Said", "message": "", "lastTransitionTime": since,
-    });
+    let condition = |r#type: &str, status: &str, since: &str| {
+        json!({
+            "type": r#type, "status": status, "reason": "Said", "message": "", "lastTransitionTime": since,
+        })
+    };
     let (heartbeat, joined, healthy) = match health {
         0 => (STALE, "True", Some(("True", STALE))),
         1 => (FRESH, "False", Some(("True", STALE))),
@@ -77,17 +79,16 @@ fn required() -> impl Strategy<Value = Value> {
 }
 
 fn preferred(sorters: bool) -> BoxedStrategy<Value> {
-    let labels = |(weight, env): (i32, &'static str)| {
-        json!({"weight": weight, "preference": {"labelSelector": {"matchLabels": {"env": env}}}})
-    };
+    let labels = |(weight, env): (i32, &'static str)| json!({"weight": weight, "preference": {"labelSelector": {"matchLabels": {"env": env}}}});
     let by_label = (-20..20, prop::sample::select(&["prod", "dev"][..])).prop_map(labels);
     if !sorters {
         return by_label.boxed();
     }
-    let by_property = (-20..20, prop::sample::select(&["Ascending", "Descending"][..])).prop_map(|(weight, order)| {
-        json!({"weight": weight, "preference": {"propertySorter": {
+    let by_property =
+        (-20..20, prop::sample::select(&["Ascending", "Descending"][..])).prop_map(|(weight, order)| {
+            json!({"weight": weight, "preference": {"propertySorter": {
             "name": "kubernetes-fleet.io/node-count", "sortOrder": order}}})
-    });
+        });
     prop_oneof![by_label, by_property].boxed()
 }
 
@@ -192,9 +193,7 @@ fn binding(placement: &'static str, index: usize) -> BoxedStrategy<Value> {
 
 /// A thing that happens: clusters and placements change, come and go, time passes.
 fn later(kind: u8, plain: bool) -> BoxedStrategy<Later> {
-    let named = |kind: &str, group: &str, name: String| {
-        json!({"apiVersion": format!("{group}.kubernetes-fleet.io/v1beta1"), "kind": kind, "metadata": {"name": name}})
-    };
+    let named = |kind: &str, group: &str, name: String| json!({"apiVersion": format!("{group}.kubernetes-fleet.io/v1beta1"), "kind": kind, "metadata": {"name": name}});
     prop_oneof![
         3 => (0_usize..8).prop_flat_map(cluster).prop_map(Later::Merge),
         1 => (0_usize..8).prop_map(move |index| Later::Delete(named("MemberCluster", "cluster", format!("c{index}")))),
@@ -211,34 +210,41 @@ impl Generator for Fleets {
     }
 
     fn case(&self) -> BoxedStrategy<Case> {
-        (0_u8..6, 0_u8..6, prop::bool::ANY).prop_flat_map(|(kind, other, plain)| {
-            let clusters: Vec<_> = (0..8).map(|index| prop::option::weighted(0.8, cluster(index))).collect();
-            let bindings: Vec<_> =
-                (0..4).map(|index| prop::option::weighted(0.4, binding(if index < 3 { "p" } else { "q" }, index))).collect();
-            let config = prop::option::weighted(0.2, Just(json!({"clusterHeartbeatCheckTimeout": "2h"})));
-            (
-                clusters,
-                bindings,
-                policy(kind, plain),
-                policy(other, plain),
-                config,
-                prop::collection::vec(later(kind, plain), 0..5),
-            )
-                .prop_map(move |(clusters, bindings, first, second, config, later)| {
-                    let mut objects: Vec<Value> = clusters.into_iter().chain(bindings).flatten().collect();
-                    objects.push(placement("p", first.as_ref()));
-                    objects.push(placement("q", second.as_ref()));
-                    let mut infeasible = member("c9", &json!({"env": "prod"}), 1);
-                    infeasible["status"]["properties"] = json!({});
-                    Case {
-                        config,
-                        infeasible: plain.then_some(infeasible),
-                        later,
-                        ..Case::new(NOW.parse().expect("an instant"), objects)
-                    }
-                })
-        })
-        .boxed()
+        (0_u8..6, 0_u8..6, prop::bool::ANY)
+            .prop_flat_map(|(kind, other, plain)| {
+                let clusters: Vec<_> = (0..8)
+                    .map(|index| prop::option::weighted(0.8, cluster(index)))
+                    .collect();
+                let bindings: Vec<_> = (0..4)
+                    .map(|index| {
+                        prop::option::weighted(0.4, binding(if index < 3 { "p" } else { "q" }, index))
+                    })
+                    .collect();
+                let config = prop::option::weighted(0.2, Just(json!({"clusterHeartbeatCheckTimeout": "2h"})));
+                (
+                    clusters,
+                    bindings,
+                    policy(kind, plain),
+                    policy(other, plain),
+                    config,
+                    prop::collection::vec(later(kind, plain), 0..5),
+                )
+                    .prop_map(move |(clusters, bindings, first, second, config, later)| {
+                        let mut objects: Vec<Value> =
+                            clusters.into_iter().chain(bindings).flatten().collect();
+                        objects.push(placement("p", first.as_ref()));
+                        objects.push(placement("q", second.as_ref()));
+                        let mut infeasible = member("c9", &json!({"env": "prod"}), 1);
+                        infeasible["status"]["properties"] = json!({});
+                        Case {
+                            config,
+                            infeasible: plain.then_some(infeasible),
+                            later,
+                            ..Case::new(NOW.parse().expect("an instant"), objects)
+                        }
+                    })
+            })
+            .boxed()
     }
 }
 

@@ -46,7 +46,9 @@ impl<'a> Classes<'a> {
             match (candidate, staying) {
                 _ if binding.deleting() => classes.deleting.push(binding),
                 (candidate, _) if binding.state == State::Unscheduled => {
-                    classes.unscheduled.extend(candidate.map(|candidate| (candidate, binding)));
+                    classes
+                        .unscheduled
+                        .extend(candidate.map(|candidate| (candidate, binding)));
                 }
                 (_, None) => classes.dangling.push(binding),
                 (_, Some(candidate)) if binding.snapshot != snapshot => {
@@ -73,7 +75,9 @@ impl<'a> Classes<'a> {
 
     /// The binding to `candidate`.
     pub(super) fn find(list: &ByCandidate<'a>, candidate: Ix) -> Option<&'a Arc<BindingRecord>> {
-        let place = list.binary_search_by_key(&candidate, |(candidate, _)| *candidate).ok()?;
+        let place = list
+            .binary_search_by_key(&candidate, |(candidate, _)| *candidate)
+            .ok()?;
         Some(list[place].1)
     }
 }

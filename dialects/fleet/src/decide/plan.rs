@@ -45,7 +45,12 @@ pub(crate) enum Step {
 impl Step {
     /// The step for a binding that is being deleted, if there is anything to do.
     pub(crate) fn release(binding: &Arc<BindingRecord>) -> Option<Self> {
-        let ours = binding.object.meta().finalizers.iter().any(|finalizer| finalizer == BINDING_FINALIZER);
+        let ours = binding
+            .object
+            .meta()
+            .finalizers
+            .iter()
+            .any(|finalizer| finalizer == BINDING_FINALIZER);
         ours.then(|| Self::Release(Arc::clone(binding)))
     }
 }
@@ -87,7 +92,8 @@ impl SnapshotPlan {
         let mut oldest: Vec<&Arc<SnapshotRecord>> = staying().collect();
         oldest.sort_by_key(|snapshot| snapshot.index);
         let surplus = (oldest.len() + 1).saturating_sub(record.history);
-        let drop: Vec<Arc<SnapshotRecord>> = oldest.iter().take(surplus).map(|&old| Arc::clone(old)).collect();
+        let drop: Vec<Arc<SnapshotRecord>> =
+            oldest.iter().take(surplus).map(|&old| Arc::clone(old)).collect();
         let (name, index) = next(hub, name);
         Self {
             // One that goes says so first: there must never be two that count.
@@ -117,12 +123,16 @@ impl SnapshotPlan {
 /// Name and number of the next snapshot: above every number in use, those that only bindings still name included, lest
 /// an old binding passes for one of the new policy.
 fn next(hub: &Hub, placement: &str) -> (Arc<str>, u64) {
-    let number = |snapshot: &str| -> Option<u64> {
-        snapshot.strip_prefix(placement)?.strip_prefix('-')?.parse().ok()
-    };
-    let named = hub.bindings_of(placement).filter_map(|binding| number(&binding.snapshot));
+    let number =
+        |snapshot: &str| -> Option<u64> { snapshot.strip_prefix(placement)?.strip_prefix('-')?.parse().ok() };
+    let named = hub
+        .bindings_of(placement)
+        .filter_map(|binding| number(&binding.snapshot));
     let known = hub.snapshots_of(placement).map(|snapshot| snapshot.index);
-    let mut index = known.chain(named).max().map_or(0, |highest| highest.saturating_add(1));
+    let mut index = known
+        .chain(named)
+        .max()
+        .map_or(0, |highest| highest.saturating_add(1));
     loop {
         let name = format!("{placement}-{index}");
         if !hub.taken(&meta::Key::new(SNAPSHOTS, "", &name)) {

@@ -14,7 +14,8 @@ use crate::fleet::Fleet;
 use crate::inventory::Hub;
 use crate::kind::State;
 use crate::pipeline::filters::{
-    ClusterAffinity, ClusterEligibility, PickFixed, SamePlacementAntiAffinity, TaintToleration, TopologySpread,
+    ClusterAffinity, ClusterEligibility, PickFixed, SamePlacementAntiAffinity, TaintToleration,
+    TopologySpread,
 };
 use crate::pipeline::scores::{self, Known, Standing, best_first};
 use crate::pipeline::spread::Spread;
@@ -166,8 +167,13 @@ impl Case<'_> {
             spread: &spread,
             chosen: &chosen,
         };
-        let filters: [&dyn Filter<Fleet>; 5] =
-            [&affinity_filter, &self.eligibility, &taints, &anti_affinity, &topology];
+        let filters: [&dyn Filter<Fleet>; 5] = [
+            &affinity_filter,
+            &self.eligibility,
+            &taints,
+            &anti_affinity,
+            &topology,
+        ];
         let (feasible, rejections) = scheduling::filter(&**fleet, fleet.count(), &filters);
         Ok(self.rank(kept, picks, &affinity, &spread, feasible, rejections))
     }
@@ -183,9 +189,14 @@ impl Case<'_> {
             Mode::Number(wanted) => present.len().saturating_sub(wanted),
             Mode::All | Mode::Fixed(_) => 0,
         };
+        if surplus == 0 {
+            return present.iter().map(|(candidate, _)| *candidate).collect();
+        }
         let mut leaving: Vec<Ix> = self.scale_in().into_iter().take(surplus).collect();
         leaving.sort_unstable();
-        let stays = present.iter().filter(|(candidate, _)| leaving.binary_search(candidate).is_err());
+        let stays = present
+            .iter()
+            .filter(|(candidate, _)| leaving.binary_search(candidate).is_err());
         stays.map(|(candidate, _)| *candidate).collect()
     }
 
@@ -197,9 +208,17 @@ impl Case<'_> {
             .present
             .iter()
             .map(|&(candidate, binding)| {
-                let Standing { topology, affinity, .. } = recorded(candidate, binding);
+                let Standing {
+                    topology, affinity, ..
+                } = recorded(candidate, binding);
                 let scored = binding.decision.cluster_score.is_some();
-                (binding.state != State::Scheduled, scored, topology, affinity, candidate)
+                (
+                    binding.state != State::Scheduled,
+                    scored,
+                    topology,
+                    affinity,
+                    candidate,
+                )
             })
             .collect();
         order.sort_unstable();
@@ -226,7 +245,9 @@ impl Case<'_> {
             .chain(picks.iter().copied())
             .collect();
         let mut taken = Bits::none(count);
-        chosen.iter().for_each(|standing| taken.set(standing.candidate, true));
+        chosen
+            .iter()
+            .for_each(|standing| taken.set(standing.candidate, true));
         let rest = feasible.iter().filter(|&&candidate| !taken.has(candidate));
         let mut others: Vec<Standing> = rest
             .map(|&candidate| Standing {
@@ -238,7 +259,12 @@ impl Case<'_> {
             .collect();
         if by_score {
             // Stickiness is not recorded: the order of what is chosen must be the same when it is read back.
-            chosen.sort_unstable_by_key(|&standing| Reverse(Standing { sticky: false, ..standing }));
+            chosen.sort_unstable_by_key(|&standing| {
+                Reverse(Standing {
+                    sticky: false,
+                    ..standing
+                })
+            });
             best_first(&mut others);
         } else {
             chosen.sort_unstable_by_key(|standing| standing.candidate);
@@ -246,7 +272,9 @@ impl Case<'_> {
         let picked: Vec<Ix> = chosen.iter().map(|standing| standing.candidate).collect();
         let fits = |candidate: &Ix| feasible.binary_search(candidate).is_ok();
         let ranked = picked.iter().copied().filter(fits);
-        let ranked = ranked.chain(others.iter().map(|standing| standing.candidate)).collect();
+        let ranked = ranked
+            .chain(others.iter().map(|standing| standing.candidate))
+            .collect();
         let scores = if by_score {
             self.score(&chosen, &others, &feasible)
         } else {
@@ -277,7 +305,11 @@ impl Case<'_> {
         }
     }
 
+    /// The present bindings that are not kept, first one first.
     fn let_go(&self, kept: &[Ix]) -> Vec<Ix> {
+        if kept.len() == self.classes.present.len() {
+            return Vec::new();
+        }
         let mut going = self.scale_in();
         going.retain(|candidate| kept.binary_search(candidate).is_err());
         going
@@ -336,7 +368,8 @@ impl Case<'_> {
         let wanted = |candidate: Ix| asked.as_ref().is_none_or(|asked| asked.has(candidate));
         let kept = self.kept(asked.as_ref());
         let fresh = order.iter().copied().filter(|&candidate| {
-            let may = Classes::find(&self.classes.obsolete, candidate).is_some() || self.eligibility.passes(candidate);
+            let may = Classes::find(&self.classes.obsolete, candidate).is_some()
+                || self.eligibility.passes(candidate);
             may && !self.held.has(candidate) && wanted(candidate)
         });
         let unscored = |candidate| Standing {
@@ -346,14 +379,21 @@ impl Case<'_> {
             candidate,
         };
         let picks: Vec<Standing> = fresh.map(unscored).collect();
-        let (feasible, mut rejections) = scheduling::filter(&**fleet, fleet.count(), &[&fixed as &dyn Filter<Fleet>]);
-        rejections.iter_mut().for_each(|rejection| rejection.plugin = FIXED);
+        let (feasible, mut rejections) =
+            scheduling::filter(&**fleet, fleet.count(), &[&fixed as &dyn Filter<Fleet>]);
+        rejections
+            .iter_mut()
+            .for_each(|rejection| rejection.plugin = FIXED);
         let mut chosen = Bits::none(fleet.count());
         kept.iter().for_each(|&candidate| chosen.set(candidate, true));
         picks.iter().for_each(|pick| chosen.set(pick.candidate, true));
         let unnamed = kept.iter().copied().filter(|&candidate| !named.has(candidate));
-        let picked: Vec<Ix> =
-            order.iter().copied().filter(|&candidate| chosen.has(candidate)).chain(unnamed).collect();
+        let picked: Vec<Ix> = order
+            .iter()
+            .copied()
+            .filter(|&candidate| chosen.has(candidate))
+            .chain(unnamed)
+            .collect();
         let fits = |candidate: &Ix| feasible.binary_search(candidate).is_ok();
         let rest = order.iter().copied().filter(|&candidate| !chosen.has(candidate));
         let ranked: Vec<Ix> = picked.iter().copied().chain(rest).filter(fits).collect();
@@ -422,12 +462,14 @@ impl Case<'_> {
         let (Some(asked), Some(chosen)) = (asked, self.chosen()) else {
             return Ok(());
         };
-        let placed = |candidate: Ix| {
-            kept.contains(&candidate) || picks.iter().any(|pick| pick.candidate == candidate)
-        };
+        let placed =
+            |candidate: Ix| kept.contains(&candidate) || picks.iter().any(|pick| pick.candidate == candidate);
         let mut errors = Vec::new();
         for (index, name) in chosen.iter().enumerate() {
-            let left = self.fleet.candidate(name).filter(|&candidate| asked.has(candidate) && !placed(candidate));
+            let left = self
+                .fleet
+                .candidate(name)
+                .filter(|&candidate| asked.has(candidate) && !placed(candidate));
             if let Some(candidate) = left {
                 let detail = match spread.violated(candidate) {
                     Some(constraint) => {
@@ -437,22 +479,33 @@ impl Case<'_> {
                     }
                     None => "is more than the placement asks for".to_owned(),
                 };
-                errors.push(FieldError::invalid(format!("spec.targets[{index}]"), name.as_str(), detail));
+                errors.push(FieldError::invalid(
+                    format!("spec.targets[{index}]"),
+                    name.as_str(),
+                    detail,
+                ));
             }
         }
-        if errors.is_empty() { Ok(()) } else { Err(Refused { errors }) }
+        if errors.is_empty() {
+            Ok(())
+        } else {
+            Err(Refused { errors })
+        }
     }
 
     /// Every refusal of `candidate` by `filters`, the first of which has the number `first`.
     fn refusals(&self, filters: &[&dyn Filter<Fleet>], first: u16, candidate: Ix) -> String {
-        let judged = (first..).zip(filters).filter_map(|(plugin, filter)| match filter.check(self.fleet, candidate) {
-            scheduling::Verdict::Pass => None,
-            scheduling::Verdict::Reject(reason) => Some(Rejection {
-                candidate,
-                plugin,
-                reason,
-            }),
-        });
+        let judged =
+            (first..)
+                .zip(filters)
+                .filter_map(|(plugin, filter)| match filter.check(self.fleet, candidate) {
+                    scheduling::Verdict::Pass => None,
+                    scheduling::Verdict::Reject(reason) => Some(Rejection {
+                        candidate,
+                        plugin,
+                        reason,
+                    }),
+                });
         let rejections: Vec<Rejection> = judged.collect();
         let words = text::Words::new(self.hub, self.fleet, Some(self.policy), &[]);
         status::joined(&words, &rejections)

@@ -42,9 +42,10 @@ impl Satisfied {
                 (true, format!("{FOUND}{}, every one that fits", clusters(count)))
             }
             Mode::All => (false, format!("{FOUND}{}, and more would fit", clusters(count))),
-            Mode::Number(wanted) => {
-                (count >= *wanted, format!("{FOUND}{count} of the {} asked for", clusters(*wanted)))
-            }
+            Mode::Number(wanted) => (
+                count >= *wanted,
+                format!("{FOUND}{count} of the {} asked for", clusters(*wanted)),
+            ),
             Mode::Fixed(names) => {
                 let chosen: Vec<Ix> = selection.solved.picked.clone();
                 let missing: Vec<&str> = names
@@ -52,10 +53,16 @@ impl Satisfied {
                     .filter(|name| !fleet.candidate(name).is_some_and(|named| chosen.contains(&named)))
                     .map(|name| &**name)
                     .collect();
-                let mut message =
-                    format!("{FOUND}{} of the {} named", names.len() - missing.len(), clusters(names.len()));
+                let mut message = format!(
+                    "{FOUND}{} of the {} named",
+                    names.len() - missing.len(),
+                    clusters(names.len())
+                );
                 if !missing.is_empty() {
-                    message.push_str(&format!("; missing {}", super::text::names(missing.iter().copied())));
+                    message.push_str(&format!(
+                        "; missing {}",
+                        super::text::names(missing.iter().copied())
+                    ));
                 }
                 (missing.is_empty(), message)
             }
@@ -75,7 +82,11 @@ impl Satisfied {
 }
 
 fn clusters(count: usize) -> String {
-    if count == 1 { "1 cluster".to_owned() } else { format!("{count} clusters") }
+    if count == 1 {
+        "1 cluster".to_owned()
+    } else {
+        format!("{count} clusters")
+    }
 }
 
 /// The scores as they are recorded.
@@ -96,14 +107,21 @@ pub(super) fn listed(
     classes: &Classes<'_>,
     decided: &[ClusterDecision],
 ) -> Vec<ClusterDecision> {
-    let fresh: HashMap<Ix, &ClusterDecision> =
-        selection.picks.iter().map(|pick| pick.candidate).zip(decided).collect();
-    let selected = selection.solved.picked.iter().take(DECISIONS_LISTED).filter_map(|candidate| {
-        match fresh.get(candidate) {
+    let fresh: HashMap<Ix, &ClusterDecision> = selection
+        .picks
+        .iter()
+        .map(|pick| pick.candidate)
+        .zip(decided)
+        .collect();
+    let selected = selection
+        .solved
+        .picked
+        .iter()
+        .take(DECISIONS_LISTED)
+        .filter_map(|candidate| match fresh.get(candidate) {
             Some(decision) => Some((*decision).clone()),
             None => Classes::find(&classes.present, *candidate).map(kept),
-        }
-    });
+        });
     let mut list: Vec<ClusterDecision> = selected.collect();
     let words = Words::new(hub, &selection.fleet, Some(policy), &selection.skews);
     let room = DECISIONS_LISTED.saturating_sub(list.len());
@@ -165,18 +183,25 @@ fn refused(cluster_name: String, reason: String) -> ClusterDecision {
 
 /// The clusters a PickFixed policy names that are not selected: the ineligible, then those that do not exist.
 fn missing(names: &[Arc<str>], selection: &Selection, words: &Words<'_>) -> Vec<ClusterDecision> {
-    let known = names.iter().filter_map(|name| Some((name, selection.fleet.candidate(name)?)));
-    let ineligible = known.filter(|(_, candidate)| !selection.is_chosen(*candidate)).map(|(name, candidate)| {
-        let refusals = selection.solved.rejections_of(candidate);
-        let reason = if refusals.is_empty() {
-            "eligible, but not chosen by the binding request".to_owned()
-        } else {
-            joined(words, refusals)
-        };
-        refused(name.to_string(), reason)
-    });
+    let known = names
+        .iter()
+        .filter_map(|name| Some((name, selection.fleet.candidate(name)?)));
+    let ineligible = known
+        .filter(|(_, candidate)| !selection.is_chosen(*candidate))
+        .map(|(name, candidate)| {
+            let refusals = selection.solved.rejections_of(candidate);
+            let reason = if refusals.is_empty() {
+                "eligible, but not chosen by the binding request".to_owned()
+            } else {
+                joined(words, refusals)
+            };
+            refused(name.to_string(), reason)
+        });
     let unknown = selection.unknown.iter().map(|name| {
-        refused(name.to_string(), format!("PickFixed/NotFound: there is no MemberCluster \"{name}\""))
+        refused(
+            name.to_string(),
+            format!("PickFixed/NotFound: there is no MemberCluster \"{name}\""),
+        )
     });
     ineligible.chain(unknown).collect()
 }
@@ -216,7 +241,9 @@ pub(super) fn changes(
 /// Whether two lists have the same decisions.
 fn alike(stored: &[ClusterDecision], listed: &[ClusterDecision]) -> bool {
     fn by_name(list: &[ClusterDecision]) -> BTreeMap<&str, &ClusterDecision> {
-        list.iter().map(|decision| (decision.cluster_name.as_str(), decision)).collect()
+        list.iter()
+            .map(|decision| (decision.cluster_name.as_str(), decision))
+            .collect()
     }
     stored == listed || (stored.len() == listed.len() && by_name(stored) == by_name(listed))
 }

@@ -48,14 +48,19 @@ impl<'a> Words<'a> {
             },
             TAINTS => ("Untolerated", self.taint(candidate, reason.detail)),
             SPREAD => {
-                let place = self.skews.binary_search_by_key(&candidate, |(candidate, ..)| *candidate);
+                let place = self
+                    .skews
+                    .binary_search_by_key(&candidate, |(candidate, ..)| *candidate);
                 let counts = place.ok().map(|place| (self.skews[place].1, self.skews[place].2));
                 let sentence = self.policy.map(|policy| skew(policy, reason.detail, counts));
                 ("SkewExceeded", sentence.unwrap_or_default())
             }
             _ => match ineligible(reason.detail) {
                 Some(why) => ("NotEligible", self.ineligible(candidate, why)),
-                None => ("NotEligible", "spec.policy.clusterNames does not name the cluster".to_owned()),
+                None => (
+                    "NotEligible",
+                    "spec.policy.clusterNames does not name the cluster".to_owned(),
+                ),
             },
         }
     }
@@ -69,26 +74,35 @@ impl<'a> Words<'a> {
             Some(taint) if taint.value.is_empty() => {
                 format!("the taint {}:{} is not tolerated", taint.key, taint.effect)
             }
-            Some(taint) => format!("the taint {}={}:{} is not tolerated", taint.key, taint.value, taint.effect),
+            Some(taint) => format!(
+                "the taint {}={}:{} is not tolerated",
+                taint.key, taint.value, taint.effect
+            ),
             None => "a taint is not tolerated".to_owned(),
         }
     }
 
     fn mismatch(&self, candidate: Ix) -> String {
-        let terms = self.policy.map(|policy| policy.required.as_slice()).unwrap_or_default();
-        let parts = terms
-            .iter()
-            .enumerate()
-            .map(|(index, term)| format!("clusterSelectorTerms[{index}] asks for {}", self.missing(term, candidate)));
+        let terms = self
+            .policy
+            .map(|policy| policy.required.as_slice())
+            .unwrap_or_default();
+        let parts = terms.iter().enumerate().map(|(index, term)| {
+            format!(
+                "clusterSelectorTerms[{index}] asks for {}",
+                self.missing(term, candidate)
+            )
+        });
         parts.collect::<Vec<_>>().join("; ")
     }
 
     /// The first part of `term` that does not match.
     fn missing(&self, term: &Term, candidate: Ix) -> String {
         let row = self.fleet.row(candidate);
-        let unmet = term.labels.requirements.iter().find(|requirement| {
-            !requirement.matches(row.labels().get(&requirement.key).map(String::as_str))
-        });
+        let unmet =
+            term.labels.requirements.iter().find(|requirement| {
+                !requirement.matches(row.labels().get(&requirement.key).map(String::as_str))
+            });
         if let Some(unmet) = unmet {
             let alone = Selector {
                 requirements: vec![unmet.clone()],
@@ -96,13 +110,18 @@ impl<'a> Words<'a> {
             return format!("the label {alone}");
         }
         let failed = term.properties.iter().find_map(|test| {
-            let value = row.properties.get(test.name.as_str()).copied();
+            let value = row.properties.get(test.name.as_str()).map(|amount| amount.exact);
             (!test.passes(value)).then_some((test, value))
         });
         match failed {
             Some((test, None)) => format!("the property {}, which it does not have", test.name),
             Some((test, Some(value))) => {
-                format!("the property {} {} {}, which is {value}", test.name, test.operator.as_str(), test.text)
+                format!(
+                    "the property {} {} {}, which is {value}",
+                    test.name,
+                    test.operator.as_str(),
+                    test.text
+                )
             }
             None => "nothing".to_owned(),
         }
@@ -126,7 +145,10 @@ pub(super) fn skew(policy: &Policy, constraint: u32, counts: Option<(u32, u32)>)
     let Some(constraint) = policy.spread.get(constraint as usize) else {
         return "a topology spread constraint is violated".to_owned();
     };
-    let rule = format!("one more would exceed maxSkew {} over {}", constraint.max_skew, constraint.key);
+    let rule = format!(
+        "one more would exceed maxSkew {} over {}",
+        constraint.max_skew, constraint.key
+    );
     match counts {
         Some((own, least)) => format!("{rule}: its domain has {own}, the emptiest domain has {least}"),
         None => rule,
@@ -143,7 +165,10 @@ pub(crate) fn reason(
 ) -> (&'static str, String) {
     let record = hub.placements.get(&decision.demand);
     let policy = record.and_then(|record| record.policy.as_ref().as_ref().ok());
-    let skews = decision.detail::<Detail>().map(|detail| detail.skews.as_slice()).unwrap_or_default();
+    let skews = decision
+        .detail::<Detail>()
+        .map(|detail| detail.skews.as_slice())
+        .unwrap_or_default();
     Words::new(hub, hub.fleet(), policy, skews).refusal(candidate, plugin, reason)
 }
 
@@ -153,7 +178,10 @@ pub(crate) fn not_picked(decision: &Decision, candidate: Ix) -> (&'static str, S
     let verb = if picked == 1 { "is" } else { "are" };
     let text = match decision.rank_of(candidate) {
         Some(rank) => {
-            format!("ranks {rank} of {}, and {picked} {verb} selected", decision.solved.ranked.len())
+            format!(
+                "ranks {rank} of {}, and {picked} {verb} selected",
+                decision.solved.ranked.len()
+            )
         }
         None => format!("{picked} other clusters {verb} selected"),
     };
@@ -175,12 +203,20 @@ pub(crate) fn message(hub: &Hub, decision: &Decision) -> String {
         _ => {}
     }
     let fleet = hub.fleet();
-    let rows = decision.solved.picked.iter().map(|&candidate| &*fleet.row(candidate).name);
+    let rows = decision
+        .solved
+        .picked
+        .iter()
+        .map(|&candidate| &*fleet.row(candidate).name);
     let found = detail
         .and_then(|detail| detail.satisfied.as_ref())
         .map(|satisfied| satisfied.message.as_str())
         .unwrap_or_default();
-    let counts = format!("{} of {} clusters feasible", decision.solved.feasible.len(), fleet.count());
+    let counts = format!(
+        "{} of {} clusters feasible",
+        decision.solved.feasible.len(),
+        fleet.count()
+    );
     format!("{counts}; picked {}; {found}", names(rows))
 }
 

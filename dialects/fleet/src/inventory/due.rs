@@ -62,9 +62,10 @@ pub(super) fn cluster(hub: &Hub, name: &Arc<str>, old: Option<&Cluster>, new: Op
         let better = new.improves_on(old, hub.limits);
         let changed = old.map(|old| new.changed_properties(old)).unwrap_or_default();
         if better || !changed.is_empty() {
-            let wanting = hub.placements.iter().filter(|(_, record)| {
-                wants(hub, record, name) && (better || uses(record, &changed))
-            });
+            let wanting = hub
+                .placements
+                .iter()
+                .filter(|(_, record)| wants(hub, record, name) && (better || uses(record, &changed)));
             decide.extend(wanting.map(|(key, _)| key.clone()));
         }
     }
@@ -78,7 +79,10 @@ pub(super) fn cluster(hub: &Hub, name: &Arc<str>, old: Option<&Cluster>, new: Op
 /// The placements with a live binding on `cluster`.
 fn bound_to<'a>(hub: &'a Hub, cluster: &'a Arc<str>) -> impl Iterator<Item = &'a Arc<str>> {
     let first = (Arc::clone(cluster), Arc::from(""), Arc::from(""));
-    let entries = hub.on_cluster.range(first..).take_while(move |(on, _, _)| on == cluster);
+    let entries = hub
+        .on_cluster
+        .range(first..)
+        .take_while(move |(on, _, _)| on == cluster);
     entries.map(|(_, placement, _)| placement)
 }
 

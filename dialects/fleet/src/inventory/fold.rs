@@ -62,7 +62,9 @@ fn cluster(hub: &mut Hub, key: &Key, object: Option<&Arc<Object>>) -> Due {
 
 fn placement(hub: &mut Hub, key: &Key, object: Option<&Arc<Object>>) -> Due {
     let known = hub.placements.get(key).cloned();
-    let new = read(hub, key, object, |object| PlacementRecord::read(key, object, known.as_deref()));
+    let new = read(hub, key, object, |object| {
+        PlacementRecord::read(key, object, known.as_deref())
+    });
     let new = new.map(Arc::new);
     let old = match &new {
         Some(record) => hub.placements.insert(key.clone(), Arc::clone(record)),
@@ -95,7 +97,9 @@ fn place<T>(
         Some((parent, record))
     });
     if let Some((parent, record)) = new {
-        own.entry(Arc::clone(parent)).or_default().insert(Arc::clone(&key.name), Arc::clone(record));
+        own.entry(Arc::clone(parent))
+            .or_default()
+            .insert(Arc::clone(&key.name), Arc::clone(record));
         parents.insert(key.clone(), Arc::clone(parent));
     }
     old
@@ -106,10 +110,16 @@ fn snapshot(hub: &mut Hub, key: &Key, object: Option<&Arc<Object>>) -> Due {
     let new = new.map(|(parent, record)| (parent, Arc::new(record)));
     let entry = new.as_ref().map(|(parent, record)| (parent, record));
     let old = place(&mut hub.snapshots, &mut hub.parents, key, entry);
-    let mut parents: Vec<&Arc<str>> = [&old, &new].into_iter().flatten().map(|(parent, _)| parent).collect();
+    let mut parents: Vec<&Arc<str>> = [&old, &new]
+        .into_iter()
+        .flatten()
+        .map(|(parent, _)| parent)
+        .collect();
     parents.dedup();
     let lost = old.as_ref().is_some_and(|(_, old)| old.latest) && new.is_none();
-    let again = parents.into_iter().filter_map(|parent| due::snapshot(hub, parent, lost));
+    let again = parents
+        .into_iter()
+        .filter_map(|parent| due::snapshot(hub, parent, lost));
     Due {
         decide: due::of(again.collect()),
         ..Due::nothing()
@@ -126,7 +136,11 @@ fn binding(hub: &mut Hub, key: &Key, object: Option<&Arc<Object>>) -> Due {
         let Some((parent, record)) = side.as_ref().filter(|(_, record)| record.live()) else {
             continue;
         };
-        let entry = (Arc::clone(&record.cluster), Arc::clone(parent), Arc::clone(&key.name));
+        let entry = (
+            Arc::clone(&record.cluster),
+            Arc::clone(parent),
+            Arc::clone(&key.name),
+        );
         if up {
             hub.on_cluster.insert(entry);
         } else {
@@ -148,7 +162,12 @@ fn binding(hub: &mut Hub, key: &Key, object: Option<&Arc<Object>>) -> Due {
         old.live() && new.as_ref().is_none_or(|(_, new)| new.deleting())
     });
     Due {
-        decide: due::of(removed.and_then(|(parent, _)| due::gap(hub, parent)).into_iter().collect()),
+        decide: due::of(
+            removed
+                .and_then(|(parent, _)| due::gap(hub, parent))
+                .into_iter()
+                .collect(),
+        ),
         demands: due::of(demands),
         targets: Some(targets),
     }

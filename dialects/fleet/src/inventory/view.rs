@@ -12,7 +12,11 @@ use crate::policy::Mode;
 use crate::record::PlacementRecord;
 
 /// Where a cluster's region is told by convention.
-const REGION: &[&str] = &["topology.kubernetes.io/region", "fleet.azure.com/location", "region"];
+const REGION: &[&str] = &[
+    "topology.kubernetes.io/region",
+    "fleet.azure.com/location",
+    "region",
+];
 /// Where a cluster's infrastructure provider is told by convention.
 const PROVIDER: &[&str] = &["provider", "cloud"];
 
@@ -25,7 +29,12 @@ pub(super) fn target(hub: &Hub, candidate: Ix, now: Timestamp) -> TargetView {
             let message = "the member agent has joined, reports and is healthy".to_owned();
             ("True", "Eligible", message, standing.ends(hub.limits))
         }
-        Some(reason) => ("False", reason.as_str(), reason.sentence(standing, hub.limits), None),
+        Some(reason) => (
+            "False",
+            reason.as_str(),
+            reason.sentence(standing, hub.limits),
+            None,
+        ),
     };
     let taints = cluster.taints.iter().map(|taint| Taint {
         key: taint.key.clone(),
@@ -53,7 +62,10 @@ pub(super) fn target(hub: &Hub, candidate: Ix, now: Timestamp) -> TargetView {
 }
 
 fn conventional(cluster: &Cluster, keys: &[&str]) -> String {
-    keys.iter().find_map(|key| cluster.labels().get(*key)).cloned().unwrap_or_default()
+    keys.iter()
+        .find_map(|key| cluster.labels().get(*key))
+        .cloned()
+        .unwrap_or_default()
 }
 
 /// Where the placement `key` stands. A binding that is Unscheduled or being deleted is on its way out and not listed:
@@ -70,11 +82,16 @@ pub(super) fn demand(hub: &Hub, key: &Key, record: &PlacementRecord) -> DemandVi
         .collect();
     placed.sort_by(|a, b| a.cluster_name.cmp(&b.cluster_name));
     placed.dedup_by(|a, b| a.cluster_name == b.cluster_name);
-    let wanted = record.policy.as_ref().as_ref().ok().and_then(|policy| match &policy.mode {
-        Mode::All => None,
-        Mode::Number(number) => i64::try_from(*number).ok(),
-        Mode::Fixed(names) => i64::try_from(names.len()).ok(),
-    });
+    let wanted = record
+        .policy
+        .as_ref()
+        .as_ref()
+        .ok()
+        .and_then(|policy| match &policy.mode {
+            Mode::All => None,
+            Mode::Number(number) => i64::try_from(*number).ok(),
+            Mode::Fixed(names) => i64::try_from(names.len()).ok(),
+        });
     let short = wanted.is_some_and(|wanted| i64::try_from(placed.len()).is_ok_and(|have| have < wanted));
     let phase = match () {
         () if record.deleting() => Phase::Releasing,

@@ -51,7 +51,7 @@ impl State {
 #[schemars(extend("required" = ["clusterDecision", "schedulingPolicySnapshotName", "state", "targetCluster"]))]
 pub(crate) struct BindingSpec {
     /// Scheduled by the scheduler, Bound by the rollout, Unscheduled when it is no longer wanted.
-    #[schemars(with = "String", extend("enum" = ["Scheduled", "Bound", "Unscheduled"]))]
+    #[schemars(with = "String", extend("enum" = ["Scheduled", "Bound", "Unscheduled"], "default" = null))]
     pub(crate) state: State,
     /// The resource snapshot that is rolled out; filled in by the rollout.
     pub(crate) resource_snapshot_name: String,
@@ -121,9 +121,19 @@ static INFO: KindInfo = KindInfo {
 
 const COLUMNS: &[Column] = &[
     Column::NAME,
-    Column::text("WorkSynchronized", "Whether the work reached the member namespace"),
-    Column::text("ResourcesApplied", "Whether the resources are applied on the cluster"),
-    Column::text("ResourceAvailable", "Whether the resources are available on the cluster").wide(),
+    Column::text(
+        "WorkSynchronized",
+        "Whether the work reached the member namespace",
+    ),
+    Column::text(
+        "ResourcesApplied",
+        "Whether the resources are applied on the cluster",
+    ),
+    Column::text(
+        "ResourceAvailable",
+        "Whether the resources are available on the cluster",
+    )
+    .wide(),
     Column::AGE,
 ];
 
@@ -141,11 +151,17 @@ impl Kind for BindingKind {
         if matches!(write.operation, Operation::Subresource(_)) {
             return Vec::new();
         }
-        let target = new.pointer("/spec/targetCluster").and_then(Value::as_str).unwrap_or_default();
+        let target = new
+            .pointer("/spec/targetCluster")
+            .and_then(Value::as_str)
+            .unwrap_or_default();
         if !target.is_empty() {
             return Vec::new();
         }
-        vec![FieldError::required("spec.targetCluster", "a binding binds to a cluster")]
+        vec![FieldError::required(
+            "spec.targetCluster",
+            "a binding binds to a cluster",
+        )]
     }
 
     fn validate_name(&self, name: &str) -> Result<(), String> {

@@ -137,7 +137,9 @@ pub(crate) struct AgentStatus {
 impl MemberClusterStatus {
     /// What the member agent reports.
     pub(crate) fn member_agent(&self) -> Option<&AgentStatus> {
-        self.agent_status.iter().find(|agent| agent.r#type == MEMBER_AGENT)
+        self.agent_status
+            .iter()
+            .find(|agent| agent.r#type == MEMBER_AGENT)
     }
 }
 
@@ -212,8 +214,13 @@ impl Kind for MemberClusterKind {
         let view: MemberCluster = object.view().unwrap_or_default();
         let status = &view.status;
         let joined = condition(&status.conditions, "Joined").map(|joined| joined.status.as_str());
-        let seen = status.member_agent().and_then(|agent| agent.last_received_heartbeat);
-        let nodes = status.properties.get(NODE_COUNT_PROPERTY).map(|count| count.value.as_str());
+        let seen = status
+            .member_agent()
+            .and_then(|agent| agent.last_received_heartbeat);
+        let nodes = status
+            .properties
+            .get(NODE_COUNT_PROPERTY)
+            .map(|count| count.value.as_str());
         let usage = &status.resource_usage;
         vec![
             object.meta().name.as_str().into(),
@@ -241,7 +248,9 @@ fn amount(resources: &BTreeMap<String, QuantityText>, name: &str) -> Cell {
 pub(super) fn short_subdomain(name: &str, because: &str) -> Result<(), String> {
     meta::name::dns_subdomain(name)?;
     if name.len() > LONGEST_NAME {
-        return Err(format!("must be no more than {LONGEST_NAME} characters: {because}"));
+        return Err(format!(
+            "must be no more than {LONGEST_NAME} characters: {because}"
+        ));
     }
     Ok(())
 }

@@ -18,10 +18,18 @@ pub(super) fn spec_errors(spec: &Value) -> Vec<FieldError> {
     for (index, taint) in spec.taints.iter().enumerate() {
         let path = format!("spec.taints[{index}]");
         if let Err(problem) = validate_label_key(&taint.key) {
-            errors.push(FieldError::invalid(format!("{path}.key"), taint.key.as_str(), problem));
+            errors.push(FieldError::invalid(
+                format!("{path}.key"),
+                taint.key.as_str(),
+                problem,
+            ));
         }
         if let Err(problem) = validate_label_value(&taint.value) {
-            errors.push(FieldError::invalid(format!("{path}.value"), taint.value.as_str(), problem));
+            errors.push(FieldError::invalid(
+                format!("{path}.value"),
+                taint.value.as_str(),
+                problem,
+            ));
         }
         let same = |other: &super::Taint| other.key == taint.key && other.effect == taint.effect;
         if spec.taints[..index].iter().any(same) {

@@ -115,8 +115,17 @@ const COLUMNS: &[Column] = &[
     Column::text("Type", "How clusters are chosen").wide(),
     Column::text("Scheduled", "Whether every wanted cluster was found"),
     Column::text("Scheduled-Gen", "The generation that was scheduled").integer(),
-    Column::text("Work-Synchronized", "Whether the work reached the member namespaces").wide(),
-    Column::text("Work-Synchronized-Gen", "The generation whose work was synchronized").integer().wide(),
+    Column::text(
+        "Work-Synchronized",
+        "Whether the work reached the member namespaces",
+    )
+    .wide(),
+    Column::text(
+        "Work-Synchronized-Gen",
+        "The generation whose work was synchronized",
+    )
+    .integer()
+    .wide(),
     Column::text("Available", "Whether the resources are available"),
     Column::text("Available-Gen", "The generation that is available").integer(),
     Column::AGE,
@@ -149,7 +158,11 @@ impl Kind for PlacementKind {
 
     fn row(&self, object: &Object) -> Vec<Cell> {
         let view: ClusterResourcePlacement = object.view().unwrap_or_default();
-        let policy = view.spec.policy.as_ref().map(|policy| policy.placement_type.as_str());
+        let policy = view
+            .spec
+            .policy
+            .as_ref()
+            .map(|policy| policy.placement_type.as_str());
         let mut row: Vec<Cell> = vec![
             object.meta().name.as_str().into(),
             object.meta().generation.into(),

@@ -12,7 +12,11 @@ use super::policy_rules;
 /// Every violation in `new`, which replaces `old`.
 pub(super) fn errors(old: Option<&Value>, new: &Value) -> Vec<FieldError> {
     // What does not even parse has been refused by the schema.
-    let spec = |object: &Value| object.get("spec").and_then(|spec| PlacementSpec::deserialize(spec).ok());
+    let spec = |object: &Value| {
+        object
+            .get("spec")
+            .and_then(|spec| PlacementSpec::deserialize(spec).ok())
+    };
     let Some(new) = spec(new) else {
         return Vec::new();
     };
@@ -44,7 +48,10 @@ fn resource_selector(selector: &ResourceSelector, path: &str, errors: &mut Vec<F
 /// The policy stays, its type stays, and tolerations are only added.
 fn immutable(old: &PlacementPolicy, new: Option<&PlacementPolicy>, errors: &mut Vec<FieldError>) {
     let Some(new) = new else {
-        errors.push(FieldError::forbidden("spec.policy", "may not be removed once it is set"));
+        errors.push(FieldError::forbidden(
+            "spec.policy",
+            "may not be removed once it is set",
+        ));
         return;
     };
     if new.placement_type != old.placement_type {
@@ -54,7 +61,11 @@ fn immutable(old: &PlacementPolicy, new: Option<&PlacementPolicy>, errors: &mut 
             format!("field is immutable: it is {}", old.placement_type.as_str()),
         ));
     }
-    for toleration in old.tolerations.iter().filter(|known| !new.tolerations.contains(known)) {
+    for toleration in old
+        .tolerations
+        .iter()
+        .filter(|known| !new.tolerations.contains(known))
+    {
         let detail = format!(
             "may only be added to: {} was changed or removed",
             policy_rules::shown(toleration)

@@ -20,7 +20,12 @@ pub(super) fn errors(policy: &PlacementPolicy, path: &str) -> Vec<FieldError> {
             only_for(
                 policy,
                 path,
-                &["numberOfClusters", "affinity", "topologySpreadConstraints", "tolerations"],
+                &[
+                    "numberOfClusters",
+                    "affinity",
+                    "topologySpreadConstraints",
+                    "tolerations",
+                ],
                 &mut errors,
             );
             if policy.number_of_clusters.is_none() {
@@ -33,14 +38,22 @@ pub(super) fn errors(policy: &PlacementPolicy, path: &str) -> Vec<FieldError> {
             cluster_names(&policy.cluster_names, path, &mut errors);
         }
     }
-    if let Some(affinity) = policy.affinity.as_ref().and_then(|affinity| affinity.cluster_affinity.as_ref()) {
+    if let Some(affinity) = policy
+        .affinity
+        .as_ref()
+        .and_then(|affinity| affinity.cluster_affinity.as_ref())
+    {
         let path = format!("{path}.affinity.clusterAffinity");
         cluster_affinity(policy.placement_type, affinity, &path, &mut errors);
     }
     for (index, constraint) in policy.topology_spread_constraints.iter().enumerate() {
         if let Err(problem) = validate_label_key(&constraint.topology_key) {
             let path = format!("{path}.topologySpreadConstraints[{index}].topologyKey");
-            errors.push(FieldError::invalid(path, constraint.topology_key.as_str(), problem));
+            errors.push(FieldError::invalid(
+                path,
+                constraint.topology_key.as_str(),
+                problem,
+            ));
         }
     }
     tolerations(&policy.tolerations, path, &mut errors);
@@ -53,11 +66,17 @@ fn only_for(policy: &PlacementPolicy, path: &str, allowed: &[&str], errors: &mut
         ("clusterNames", !policy.cluster_names.is_empty()),
         ("numberOfClusters", policy.number_of_clusters.is_some()),
         ("affinity", policy.affinity.is_some()),
-        ("topologySpreadConstraints", !policy.topology_spread_constraints.is_empty()),
+        (
+            "topologySpreadConstraints",
+            !policy.topology_spread_constraints.is_empty(),
+        ),
         ("tolerations", !policy.tolerations.is_empty()),
     ];
     for (name, _) in set.iter().filter(|(name, set)| *set && !allowed.contains(name)) {
-        let detail = format!("may not be specified when placementType is {}", policy.placement_type.as_str());
+        let detail = format!(
+            "may not be specified when placementType is {}",
+            policy.placement_type.as_str()
+        );
         errors.push(FieldError::forbidden(format!("{path}.{name}"), detail));
     }
 }
@@ -83,13 +102,20 @@ fn cluster_affinity(
     path: &str,
     errors: &mut Vec<FieldError>,
 ) {
-    let terms = affinity.required.iter().flat_map(|required| &required.cluster_selector_terms);
+    let terms = affinity
+        .required
+        .iter()
+        .flat_map(|required| &required.cluster_selector_terms);
     for (index, term) in terms.enumerate() {
         let path =
             format!("{path}.requiredDuringSchedulingIgnoredDuringExecution.clusterSelectorTerms[{index}]");
         labels(term, &path, errors);
         if let Some(selector) = &term.property_selector {
-            properties(selector, &format!("{path}.propertySelector.matchExpressions"), errors);
+            properties(
+                selector,
+                &format!("{path}.propertySelector.matchExpressions"),
+                errors,
+            );
         }
         if term.property_sorter.is_some() {
             let detail = "may only be specified in preferredDuringSchedulingIgnoredDuringExecution";
@@ -177,8 +203,12 @@ impl Bounds {
     /// Why no value is left, if none is.
     fn contradiction(&self) -> Option<String> {
         if let Some(equal) = self.equal {
-            let below = self.low.is_some_and(|(low, open)| equal < low || (equal == low && !open));
-            let above = self.high.is_some_and(|(high, open)| equal > high || (equal == high && !open));
+            let below = self
+                .low
+                .is_some_and(|(low, open)| equal < low || (equal == low && !open));
+            let above = self
+                .high
+                .is_some_and(|(high, open)| equal > high || (equal == high && !open));
             if below || above {
                 return Some(format!("{equal} is outside the other bounds on this property"));
             }
@@ -199,12 +229,20 @@ fn properties(selector: &super::policy::PropertySelector, path: &str, errors: &m
         property_name(&requirement.name, &format!("{path}.name"), errors);
         let [value] = requirement.values.as_slice() else {
             let detail = "must be exactly one quantity";
-            errors.push(FieldError::invalid(format!("{path}.values"), requirement.values.clone(), detail));
+            errors.push(FieldError::invalid(
+                format!("{path}.values"),
+                requirement.values.clone(),
+                detail,
+            ));
             continue;
         };
         match Quantity::parse(value) {
             Err(problem) => {
-                errors.push(FieldError::invalid(format!("{path}.values[0]"), value.as_str(), problem));
+                errors.push(FieldError::invalid(
+                    format!("{path}.values[0]"),
+                    value.as_str(),
+                    problem,
+                ));
             }
             Ok(quantity) => {
                 let bounds = known.entry(&requirement.name).or_default();
@@ -238,7 +276,11 @@ fn toleration_shape(toleration: &Toleration, path: &str, errors: &mut Vec<FieldE
             ));
         }
     } else if let Err(problem) = validate_label_key(&toleration.key) {
-        errors.push(FieldError::invalid(format!("{path}.key"), toleration.key.as_str(), problem));
+        errors.push(FieldError::invalid(
+            format!("{path}.key"),
+            toleration.key.as_str(),
+            problem,
+        ));
     }
     let value = toleration.value.as_str();
     if exists && !value.is_empty() {

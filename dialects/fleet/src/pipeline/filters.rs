@@ -48,7 +48,7 @@ fn matches(term: &Term, fleet: &Fleet) -> Bits {
     for test in &term.properties {
         let mut passing = Bits::none(fleet.count());
         for (&candidate, &value) in fleet.property(&test.name).into_iter().flatten() {
-            passing.set(candidate, test.passes(Some(value)));
+            passing.set(candidate, test.passes(Some(value.exact)));
         }
         matching.intersect(&passing);
     }
@@ -61,7 +61,11 @@ impl Filter<Fleet> for ClusterAffinity {
     }
 
     fn check(&self, _fleet: &Fleet, candidate: Ix) -> Verdict {
-        verdict(self.0.as_ref().is_some_and(|matching| !matching.has(candidate)), AFFINITY, 0)
+        verdict(
+            self.0.as_ref().is_some_and(|matching| !matching.has(candidate)),
+            AFFINITY,
+            0,
+        )
     }
 }
 
@@ -76,7 +80,11 @@ impl ClusterEligibility {
     pub(crate) fn judge(fleet: &Fleet, now: Timestamp, limits: Limits) -> Self {
         let judge = |reason: Option<Ineligible>| reason.map_or(0, |reason| reason as u16);
         Self {
-            reasons: fleet.standings.iter().map(|standing| judge(standing.judge(now, limits))).collect(),
+            reasons: fleet
+                .standings
+                .iter()
+                .map(|standing| judge(standing.judge(now, limits)))
+                .collect(),
         }
     }
 
@@ -115,10 +123,13 @@ pub(crate) struct TaintToleration<'a> {
 impl<'a> TaintToleration<'a> {
     /// Judges every list of taints in `fleet`.
     pub(crate) fn judge(tolerations: &[Toleration], fleet: &'a Fleet) -> Self {
-        let judge = |place: Option<usize>| place.map_or(0, |place| u32::try_from(place + 1).unwrap_or(u32::MAX));
+        let judge =
+            |place: Option<usize>| place.map_or(0, |place| u32::try_from(place + 1).unwrap_or(u32::MAX));
         let lists = fleet.taint_lists.lists.iter();
         Self {
-            untolerated: lists.map(|taints| judge(policy::untolerated(taints, tolerations))).collect(),
+            untolerated: lists
+                .map(|taints| judge(policy::untolerated(taints, tolerations)))
+                .collect(),
             lists: &fleet.taints,
         }
     }

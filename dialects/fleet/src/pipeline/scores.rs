@@ -13,8 +13,8 @@ pub(crate) fn affinity(preferred: &[Preferred], fleet: &Fleet) -> Vec<i32> {
     for term in preferred {
         let matching = fleet.labels.select(&term.labels, fleet.count());
         let Some(sorter) = &term.sorter else {
-            for (candidate, sum) in (0..).zip(&mut sums).filter(|(candidate, _)| matching.has(*candidate)) {
-                debug_assert!(candidate < fleet.count());
+            for candidate in matching.iter() {
+                let sum = &mut sums[candidate as usize];
                 *sum = sum.saturating_add(term.weight);
             }
             continue;
@@ -32,18 +32,32 @@ pub(crate) fn affinity(preferred: &[Preferred], fleet: &Fleet) -> Vec<i32> {
 /// What each cluster with the property gets of `weight`. The range is that of all clusters, whether they may be chosen
 /// or not.
 fn shares(sorter: &Sorter, weight: i32, fleet: &Fleet) -> Vec<(Ix, i32)> {
-    let values = || fleet.property(&sorter.name).into_iter().flatten();
-    let range = values().map(|(_, &value)| value).min().zip(values().map(|(_, &value)| value).max());
-    let Some((least, most)) = range.filter(|(least, most)| least < most) else {
+    let values: Vec<(Ix, f64)> = fleet
+        .property(&sorter.name)
+        .into_iter()
+        .flatten()
+        .map(|(&candidate, amount)| (candidate, amount.near))
+        .collect();
+    let least = values
+        .iter()
+        .map(|(_, value)| *value)
+        .fold(f64::INFINITY, f64::min);
+    let most = values
+        .iter()
+        .map(|(_, value)| *value)
+        .fold(f64::NEG_INFINITY, f64::max);
+    if least >= most {
         return Vec::new();
-    };
-    let (least, most) = (least.as_f64(), most.as_f64());
+    }
     let share = |value: f64| {
         let ratio = (value - least) / (most - least);
         let part = if sorter.descending { ratio } else { 1.0 - ratio };
         round(part * f64::from(weight))
     };
-    values().map(|(&candidate, value)| (candidate, share(value.as_f64()))).collect()
+    values
+        .into_iter()
+        .map(|(candidate, value)| (candidate, share(value)))
+        .collect()
 }
 
 #[expect(clippy::cast_possible_truncation, reason = "a share is between -100 and 100")]

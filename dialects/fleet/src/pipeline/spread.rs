@@ -124,8 +124,11 @@ impl<'a> Spread<'a> {
 
     /// The first hard constraint that `candidate` would violate.
     pub(crate) fn violated(&self, candidate: Ix) -> Option<u32> {
-        let hard = (0..).zip(&self.constraints).filter(|(_, counted)| counted.constraint.hard);
-        let judged = hard.map(|(index, counted)| (index, counted.judge(counted.domains.of[candidate as usize])));
+        let hard = (0..)
+            .zip(&self.constraints)
+            .filter(|(_, counted)| counted.constraint.hard);
+        let judged =
+            hard.map(|(index, counted)| (index, counted.judge(counted.domains.of[candidate as usize])));
         let mut violated = judged.filter(|(_, judged)| judged.is_some_and(|(_, violated)| violated));
         violated.next().map(|(index, _)| index)
     }
@@ -146,7 +149,9 @@ impl<'a> Spread<'a> {
     /// `candidate`, and how many in the emptiest domain.
     pub(crate) fn counts(&self, constraint: u32, candidate: Ix) -> Option<(u32, u32)> {
         let counted = self.constraints.get(constraint as usize)?;
-        let count = counted.counts.get(counted.domains.of[candidate as usize] as usize)?;
+        let count = counted
+            .counts
+            .get(counted.domains.of[candidate as usize] as usize)?;
         Some((*count, counted.extremes.smallest))
     }
 
@@ -177,7 +182,10 @@ impl<'a> Spread<'a> {
         }
         let mut picked = Vec::with_capacity(wanted.min(candidates.len()));
         while picked.len() < wanted {
-            let heads = members.iter().enumerate().filter_map(|(cell, members)| Some((cell, members.last()?)));
+            let heads = members
+                .iter()
+                .enumerate()
+                .filter_map(|(cell, members)| Some((cell, members.last()?)));
             let open = heads.filter(|(_, head)| self.violated(head.candidate).is_none());
             let scored = open.map(|(cell, head)| {
                 let topology = self.score(head.candidate);

@@ -33,21 +33,37 @@ fn fleet(clusters: &[(Option<u8>, Option<u8>)]) -> Fleet {
 }
 
 /// The rule as the facts word it: counts of all domains from scratch, sorted, for every cluster and every pick.
-fn naive(fleet: &Fleet, constraints: &[Constraint], held: &[Ix], candidates: &[Standing], wanted: usize) -> Vec<Standing> {
+fn naive(
+    fleet: &Fleet,
+    constraints: &[Constraint],
+    held: &[Ix],
+    candidates: &[Standing],
+    wanted: usize,
+) -> Vec<Standing> {
     let label = |candidate: Ix, key: &str| fleet.row(candidate).labels().get(key).cloned();
     let mut placed = held.to_vec();
     let mut picked = Vec::new();
     while picked.len() < wanted {
         let mut best: Option<Standing> = None;
-        for candidate in candidates.iter().filter(|standing| !placed.contains(&standing.candidate)) {
+        for candidate in candidates
+            .iter()
+            .filter(|standing| !placed.contains(&standing.candidate))
+        {
             let (mut score, mut refused) = (0, false);
             for constraint in constraints {
-                let Some(own) = label(candidate.candidate, &constraint.key) else { continue };
-                let mut domains: Vec<String> = (0..fleet.count()).filter_map(|c| label(c, &constraint.key)).collect();
+                let Some(own) = label(candidate.candidate, &constraint.key) else {
+                    continue;
+                };
+                let mut domains: Vec<String> = (0..fleet.count())
+                    .filter_map(|c| label(c, &constraint.key))
+                    .collect();
                 domains.sort();
                 domains.dedup();
                 let count = |domain: &String| {
-                    placed.iter().filter(|&&c| label(c, &constraint.key).as_ref() == Some(domain)).count() as i64
+                    placed
+                        .iter()
+                        .filter(|&&c| label(c, &constraint.key).as_ref() == Some(domain))
+                        .count() as i64
                 };
                 let mut counts: Vec<i64> = domains.iter().map(count).collect();
                 counts.sort_unstable();
@@ -64,9 +80,16 @@ fn naive(fleet: &Fleet, constraints: &[Constraint], held: &[Ix], candidates: &[S
                 };
                 let violated = largest - smallest + change > constraint.max_skew;
                 refused |= violated && constraint.hard;
-                score += if violated && !constraint.hard { -1_000 } else { -i32::try_from(change).unwrap() };
+                score += if violated && !constraint.hard {
+                    -1_000
+                } else {
+                    -i32::try_from(change).unwrap()
+                };
             }
-            let standing = Standing { topology: score, ..*candidate };
+            let standing = Standing {
+                topology: score,
+                ..*candidate
+            };
             if !refused && best.is_none_or(|best| standing > best) {
                 best = Some(standing);
             }
@@ -115,14 +138,26 @@ proptest! {
 fn three_zones_fill_up_evenly() {
     let clusters: Vec<_> = (0..9).map(|index| (Some(index / 3), None)).collect();
     let fleet = fleet(&clusters);
-    let constraints = [Constraint { key: "zone".to_owned(), max_skew: 1, hard: true }];
+    let constraints = [Constraint {
+        key: "zone".to_owned(),
+        max_skew: 1,
+        hard: true,
+    }];
     let mut candidates: Vec<Standing> = (0..9)
-        .map(|candidate| Standing { topology: 0, affinity: 0, sticky: false, candidate })
+        .map(|candidate| Standing {
+            topology: 0,
+            affinity: 0,
+            sticky: false,
+            candidate,
+        })
         .collect();
     best_first(&mut candidates);
     let mut spread = Spread::new(&constraints, &fleet, std::iter::empty());
     let picked = spread.pick(&candidates, 4);
-    let seen: Vec<(Ix, i32)> = picked.iter().map(|pick| (pick.candidate, pick.topology)).collect();
+    let seen: Vec<(Ix, i32)> = picked
+        .iter()
+        .map(|pick| (pick.candidate, pick.topology))
+        .collect();
     // All zones empty: -1. One ahead: 0 for the others. One behind: +1. Even again: -1.
     assert_eq!(seen, [(8, -1), (5, 0), (2, 1), (7, -1)]);
     assert_eq!(spread.violated(6), Some(0));

@@ -1,0 +1,188 @@
+//! Binding to chosen clusters, and corners that scenarios do not reach.
+
+use dialect_contract::{Action, Inventory, Outcome, Phase};
+use serde_json::{Value, json};
+
+use crate::testing::{NOW, World, cluster, key, placement};
+
+fn world(policy: &Value) -> World {
+    let mut sick = cluster("sick", &json!({}));
+    sick["status"] = json!({});
+    World::of([
+        cluster("a", &json!({"zone": "1"})),
+        cluster("b", &json!({"zone": "1"})),
+        cluster("c", &json!({"zone": "2"})),
+        sick,
+        placement(policy),
+    ])
+}
+
+fn picked(world: &World, chosen: &[&str]) -> Vec<String> {
+    let decision = world.choose(chosen).unwrap();
+    let picked = decision.solved.picked.iter();
+    picked
+        .map(|&candidate| world.hub.cluster_name(candidate).to_string())
+        .collect()
+}
+
+fn refused(world: &World, chosen: &[&str]) -> Vec<String> {
+    world
+        .choose(chosen)
+        .unwrap_err()
+        .errors
+        .iter()
+        .map(ToString::to_string)
+        .collect()
+}
+
+#[test]
+fn exactly_the_chosen_clusters_are_bound() {
+    let mut world = world(&json!({"placementType": "PickN", "numberOfClusters": 2}));
+    assert_eq!(picked(&world, &["a", "b"]), ["b", "a"]);
+    world.settle();
+    let decision = world.choose(&["a"]).unwrap();
+    assert_eq!(
+        (decision.outcome, decision.reason),
+        (Outcome::Partial, "SchedulingPolicyUnfulfilled")
+    );
+    let changes: Vec<_> = decision
+        .changes
+        .iter()
+        .map(|change| (change.action, &*change.cluster_name))
+        .collect();
+    assert_eq!(
+        changes,
+        [(Action::Bind, "a"), (Action::Unbind, "b"), (Action::Unbind, "c")]
+    );
+}
+
+#[test]
+fn what_cannot_be_bound_is_refused_target_by_target() {
+    let world = world(&json!({"placementType": "PickN", "numberOfClusters": 2}));
+    assert_eq!(
+        refused(&world, &["gone", "sick", "a", "a"]),
+        [
+            "spec.targets[0]: Invalid value: \"gone\": there is no MemberCluster \"gone\"",
+            "spec.targets[1]: Invalid value: \"sick\": ClusterEligibility/AgentNotOnline: the member agent has not reported \
+             yet",
+            "spec.targets[3]: Duplicate value: \"a\"",
+            "spec.targets: Too many: 4: must have at most 2 items",
+        ]
+    );
+}
+
+#[test]
+fn chosen_clusters_must_keep_the_topology_even() {
+    let world = world(
+        &json!({"placementType": "PickN", "numberOfClusters": 2, "topologySpreadConstraints": [
+        {"topologyKey": "zone", "maxSkew": 1, "whenUnsatisfiable": "DoNotSchedule"}]}),
+    );
+    assert_eq!(picked(&world, &["a", "c"]).len(), 2);
+    assert_eq!(
+        refused(&world, &["a", "b"]),
+        [
+            "spec.targets[0]: Invalid value: \"a\": TopologySpreadConstraints/SkewExceeded: one more would exceed maxSkew 1 \
+             over zone: its domain has 1, the emptiest domain has 0"
+        ]
+    );
+}
+
+#[test]
+fn only_named_clusters_can_be_chosen_for_pick_fixed() {
+    let world = world(&json!({"placementType": "PickFixed", "clusterNames": ["c", "a", "sick"]}));
+    assert_eq!(picked(&world, &[]), ["c", "a"]);
+    assert_eq!(picked(&world, &["a"]), ["a"]);
+    assert_eq!(
+        refused(&world, &["b", "sick"]),
+        [
+            "spec.targets[0]: Invalid value: \"b\": PickFixed/NotEligible: spec.policy.clusterNames does not name the \
+             cluster",
+            "spec.targets[1]: Invalid value: \"sick\": PickFixed/NotEligible: the member agent has not reported yet",
+        ]
+    );
+}
+
+#[test]
+fn a_cluster_held_already_may_be_chosen_whatever_it_became() {
+    let mut world = world(&json!({"placementType": "PickN", "numberOfClusters": 2}));
+    world.settle();
+    let mut ill = cluster("c", &json!({}));
+    ill["status"] = json!({});
+    world.put(&ill);
+    assert_eq!(picked(&world, &["c"]), ["c"]);
+}
+
+#[test]
+fn a_policy_that_got_past_validation_is_invalid_and_nothing_moves() {
+    let mut world = world(&json!({"placementType": "PickN", "numberOfClusters": 1}));
+    world.settle();
+    world.put(&placement(&json!({"placementType": "PickN"})));
+    let decision = world.choose(&[]).unwrap();
+    assert_eq!(
+        (decision.outcome, decision.reason),
+        (Outcome::Invalid, "PlacementInvalid")
+    );
+    assert!(world.hub.writes(&decision).is_empty());
+    assert_eq!(
+        world.hub.message(&decision),
+        "the policy cannot be understood: spec.policy.numberOfClusters: Required value: must be specified when \
+         placementType is PickN"
+    );
+}
+
+#[test]
+fn the_view_lists_live_bindings_only() {
+    let mut world = world(&json!({"placementType": "PickN", "numberOfClusters": 2}));
+    let demand = key(&placement(&json!({})));
+    let view = |world: &World| world.hub.demand(&demand, NOW.parse().unwrap()).unwrap();
+    assert_eq!(view(&world).phase, Phase::Pending);
+    world.settle();
+    assert_eq!(
+        (view(&world).phase, view(&world).placed.len(), view(&world).wanted),
+        (Phase::Bound, 2, Some(2))
+    );
+    let mut binding = world.bindings().remove(0);
+    binding["spec"]["state"] = "Unscheduled".into();
+    world.put(&binding);
+    assert_eq!(
+        (view(&world).phase, view(&world).placed.len()),
+        (Phase::Partial, 1)
+    );
+}
+
+#[test]
+fn a_second_binding_to_one_cluster_goes() {
+    let mut world = world(&json!({"placementType": "PickN", "numberOfClusters": 1}));
+    world.settle();
+    let mut second = world.bindings().remove(0);
+    second["metadata"]["name"] = "p-zz".into();
+    world.put(&second);
+    world.settle();
+    let states: Vec<String> = world
+        .bindings()
+        .iter()
+        .map(|binding| binding["spec"]["state"].to_string())
+        .collect();
+    assert_eq!(states, ["\"Scheduled\"", "\"Unscheduled\""]);
+    assert_eq!(world.choose(&[]).unwrap().outcome, Outcome::Unchanged);
+}
+
+#[test]
+fn unknown_fields_survive_every_write() {
+    let mut world = world(&json!({"placementType": "PickN", "numberOfClusters": 1}));
+    world.settle();
+    let mut binding = world.bindings().remove(0);
+    binding["spec"]["applyStrategy"] = json!({"type": "ServerSideApply"});
+    binding["metadata"]["annotations"] = json!({"mine": "stays"});
+    world.put(&binding);
+    world.put(&placement(
+        &json!({"placementType": "PickN", "numberOfClusters": 0}),
+    ));
+    world.settle();
+    let binding = world.bindings().remove(0);
+    assert_eq!(binding["spec"]["applyStrategy"]["type"], "ServerSideApply");
+    assert_eq!(
+        binding["metadata"]["annotations"],
+        json!({"mine": "stays", "kubernetes-fleet.io/previous-binding-state": "Scheduled"})
+    );
+}

@@ -1,0 +1,113 @@
+//! A hub made by hand, for the unit tests.
+
+use std::sync::Arc;
+
+use dialect_contract::{Ask, Decision, Due, Inventory, Refused, WriteVerb};
+use meta::{Change, GroupResource, Key, Object, Revision};
+use serde_json::{Value, json};
+
+use crate::inventory::Hub;
+use crate::names::{BINDINGS, CLUSTERS, PLACEMENTS, SNAPSHOTS};
+
+/// When decisions are made.
+pub(crate) const NOW: &str = "2021-10-28T09:00:00Z";
+
+/// A hub with everything that was folded into it.
+#[derive(Default)]
+pub(crate) struct World {
+    pub(crate) hub: Hub,
+}
+
+/// The key of an object by its kind and name.
+pub(crate) fn key(value: &Value) -> Key {
+    let resource: GroupResource = match value["kind"].as_str().unwrap_or_default() {
+        "MemberCluster" => CLUSTERS,
+        "ClusterResourcePlacement" => PLACEMENTS,
+        "ClusterSchedulingPolicySnapshot" => SNAPSHOTS,
+        "ClusterResourceBinding" => BINDINGS,
+        _ => dialect_contract::config::RESOURCE,
+    };
+    Key::new(
+        resource,
+        "",
+        value["metadata"]["name"].as_str().unwrap_or_default(),
+    )
+}
+
+/// An eligible cluster.
+pub(crate) fn cluster(name: &str, labels: &Value) -> Value {
+    json!({
+        "apiVersion": "cluster.kubernetes-fleet.io/v1beta1", "kind": "MemberCluster",
+        "metadata": {"name": name, "labels": labels},
+        "status": {"agentStatus": [{"type": "MemberAgent", "lastReceivedHeartbeat": "2021-10-28T08:59:00Z",
+            "conditions": [{"type": "Joined", "status": "True"}, {"type": "Healthy", "status": "True"}]}]},
+    })
+}
+
+/// A placement named `p`.
+pub(crate) fn placement(policy: &Value) -> Value {
+    json!({
+        "apiVersion": "placement.kubernetes-fleet.io/v1beta1", "kind": "ClusterResourcePlacement",
+        "metadata": {"name": "p", "uid": "u", "generation": 1},
+        "spec": {"resourceSelectors": [{"group": "", "version": "v1", "kind": "Namespace", "name": "app"}], "policy": policy},
+    })
+}
+
+impl World {
+    /// A hub with these objects.
+    pub(crate) fn of(objects: impl IntoIterator<Item = Value>) -> Self {
+        let mut world = Self::default();
+        for object in objects {
+            world.put(&object);
+        }
+        world
+    }
+
+    /// Folds an object in.
+    pub(crate) fn put(&mut self, value: &Value) -> Due {
+        let object = Arc::new(Object::new(value, Revision(1)).unwrap());
+        self.hub.fold(&Change::added(key(value), object))
+    }
+
+    /// Folds the end of an object in.
+    pub(crate) fn remove(&mut self, value: &Value) -> Due {
+        let old = Arc::new(Object::new(value, Revision(2)).unwrap());
+        self.hub.fold(&Change {
+            revision: Revision(2),
+            key: key(value),
+            old: Some(old),
+            new: None,
+        })
+    }
+
+    /// Decides the placement `p`, with these clusters chosen, if any.
+    pub(crate) fn choose(&self, chosen: &[&str]) -> Result<Decision, Refused> {
+        let chosen: Vec<String> = chosen.iter().map(|&name| name.to_owned()).collect();
+        let ask = Ask {
+            demand: &Key::new(PLACEMENTS, "", "p"),
+            now: NOW.parse().unwrap(),
+            seed: 0,
+            chosen: (!chosen.is_empty()).then_some(chosen.as_slice()),
+        };
+        self.hub.decide(&ask).unwrap()
+    }
+
+    /// Decides the placement `p` and makes the writes; gives what they made due.
+    pub(crate) fn settle(&mut self) -> Vec<Due> {
+        let decision = self.choose(&[]).unwrap();
+        let writes = self.hub.writes(&decision);
+        let made = writes.into_iter().map(|write| match write.verb {
+            WriteVerb::Delete => self.remove(&write.object),
+            WriteVerb::Create | WriteVerb::Update => self.put(&write.object),
+        });
+        made.collect()
+    }
+
+    /// The bindings of `p` as stored.
+    pub(crate) fn bindings(&self) -> Vec<Value> {
+        self.hub
+            .bindings_of("p")
+            .map(|binding| binding.object.parse())
+            .collect()
+    }
+}
