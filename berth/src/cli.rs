@@ -7,6 +7,9 @@ use std::time::Duration;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use meta::Timestamp;
 
+use crate::etcd::EtcdArgs;
+use crate::migrate::MigrateArgs;
+
 /// Which cluster does this go to, and why? An aggregated Kubernetes API server that decides, explains, binds and
 /// guards placements.
 #[derive(Debug, Parser)]
@@ -48,6 +51,11 @@ pub enum Command {
     Load(LoadArgs),
     /// Issue a kubeconfig for a user of a standalone server
     Kubeconfig(KubeconfigArgs),
+    /// Copy a store, from the embedded database to etcd or back, without losing an object
+    ///
+    /// No berth may serve from either meanwhile. resourceVersions never go back: etcd's revision is raised to the
+    /// source's where it is lower, or the copy is refused.
+    Migrate(MigrateArgs),
 }
 
 /// Where objects are kept.
@@ -106,6 +114,12 @@ pub struct ServeArgs {
     /// Where objects are kept.
     #[arg(long, value_enum, default_value_t = Storage::Embedded)]
     pub storage: Storage,
+    /// The client URLs of etcd's members, for --storage etcd.
+    #[arg(long, value_delimiter = ',', value_name = "URL")]
+    pub etcd_servers: Vec<String>,
+    /// How to talk to etcd.
+    #[command(flatten)]
+    pub etcd: EtcdArgs,
     /// A system's own configuration file, taken where no SchedulerConfiguration is stored; repeatable.
     #[arg(long)]
     pub config: Vec<PathBuf>,
@@ -224,7 +238,7 @@ pub struct KubeconfigArgs {
 }
 
 /// Parses `300ms`, `15s`, `2m`, `1h`, as Go writes durations.
-fn duration(text: &str) -> Result<Duration, String> {
+pub(crate) fn duration(text: &str) -> Result<Duration, String> {
     let split = text
         .find(|letter: char| !letter.is_ascii_digit())
         .unwrap_or(text.len());

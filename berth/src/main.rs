@@ -41,6 +41,7 @@ async fn run(command: Command) -> anyhow::Result<ExitCode> {
             berth::load::run(&mut client, &args.filename).await?;
         }
         Command::Kubeconfig(args) => berth::serve::issue_kubeconfig(&args)?,
+        Command::Migrate(args) => berth::migrate::run(args).await?,
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -34,7 +34,7 @@ use crate::cli::{KubeconfigArgs, ServeArgs, Storage};
 use crate::clock::SystemClock;
 use crate::garbage::{self, Kinds};
 use crate::kubeconfig::Kubeconfig;
-use crate::{namespaces, rbac};
+use crate::{etcd, namespaces, rbac};
 
 /// How long requests in flight may take to complete once the server is told to stop.
 const DRAIN: Duration = Duration::from_mins(1);
@@ -97,7 +97,7 @@ impl Standalone {
     pub async fn start(options: Options) -> Result<Self> {
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
         let folder = Arc::new(Folder::open(&options.data_dir, clock.now())?);
-        let store = open(&options)?;
+        let store = open(&options).await?;
         namespaces::ensure_defaults(&store, &*clock)
             .await
             .context("making the default namespaces")?;
@@ -188,7 +188,7 @@ impl Standalone {
     }
 }
 
-fn open(options: &Options) -> Result<Arc<dyn Store>> {
+async fn open(options: &Options) -> Result<Arc<dyn Store>> {
     match options.storage {
         Storage::Embedded => {
             let file = options.data_dir.join("berth.redb");
@@ -198,11 +198,7 @@ fn open(options: &Options) -> Result<Arc<dyn Store>> {
             storage::Revision(1),
             storage::Limits::default(),
         ))),
-        Storage::Etcd => {
-            bail!(
-                "storing in etcd is not part of this berth yet: use --storage embedded, one file of one process"
-            )
-        }
+        Storage::Etcd => etcd::open(&options.etcd_servers, &options.etcd).await,
     }
 }
 

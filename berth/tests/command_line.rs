@@ -18,7 +18,7 @@ fn help_names_every_command() {
     let output = berth(&["--help"]);
     assert_eq!(output.status.code(), Some(0));
     let text = String::from_utf8_lossy(&output.stdout);
-    for command in ["serve", "demo", "simulate", "load", "kubeconfig"] {
+    for command in ["serve", "demo", "simulate", "load", "kubeconfig", "migrate"] {
         assert!(text.contains(command), "{text}");
     }
 }
@@ -29,31 +29,72 @@ fn wrong_arguments_end_with_2() {
         &["serve", "--secure-port", "seven"][..],
         &["load"],
         &["fly"],
+        &["migrate", "--from", "memory:", "--to", "embedded:/tmp/x"],
         &["serve", "--log-level", "=="],
     ] {
         assert_eq!(berth(arguments).status.code(), Some(2), "{arguments:?}");
     }
 }
 
-#[test]
-fn etcd_is_refused_with_one_sentence_that_says_what_to_use() {
+fn serve_with(arguments: &[&str]) -> std::process::Output {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let data = folder.path().display().to_string();
-    let output = berth(&[
-        "serve",
-        "--storage",
-        "etcd",
-        "--secure-port",
-        "0",
-        "--data-dir",
-        &data,
-    ]);
+    let serve = ["serve", "--secure-port", "0", "--data-dir", &data];
+    berth(&[&serve, arguments].concat())
+}
+
+#[test]
+#[cfg(not(feature = "etcd"))]
+fn a_berth_without_etcd_says_in_one_sentence_how_to_get_one_with_it() {
+    for output in [
+        serve_with(&["--storage", "etcd", "--etcd-servers", "http://127.0.0.1:1"]),
+        berth(&[
+            "migrate",
+            "--from",
+            "embedded:/nowhere",
+            "--to",
+            "etcd:http://127.0.0.1:1",
+        ]),
+    ] {
+        assert_eq!(output.status.code(), Some(1));
+        assert!(error(&output).contains("--features etcd"), "{}", error(&output));
+    }
+}
+
+#[test]
+#[cfg(feature = "etcd")]
+fn storage_in_etcd_needs_servers_and_a_migration_a_source() {
+    for (output, problem) in [
+        (serve_with(&["--storage", "etcd"]), "needs --etcd-servers"),
+        (
+            serve_with(&["--storage", "etcd", "--etcd-servers", "ftp://x"]),
+            "http:// or https://",
+        ),
+        (
+            berth(&[
+                "migrate",
+                "--from",
+                "embedded:/nowhere",
+                "--to",
+                "etcd:http://127.0.0.1:1",
+            ]),
+            "/nowhere is not there",
+        ),
+        (
+            berth(&["migrate", "--from", "embedded:/a", "--to", "embedded:/b"]),
+            "copied as a file",
+        ),
+    ] {
+        assert_eq!(output.status.code(), Some(1));
+        assert!(error(&output).contains(problem), "{}", error(&output));
+    }
+}
+
+#[test]
+fn etcd_servers_alone_are_refused() {
+    let output = serve_with(&["--etcd-servers", "http://127.0.0.1:2379"]);
     assert_eq!(output.status.code(), Some(1));
-    assert!(
-        error(&output).contains("--storage embedded"),
-        "{}",
-        error(&output)
-    );
+    assert!(error(&output).contains("--storage etcd"), "{}", error(&output));
 }
 
 #[test]

@@ -4,9 +4,10 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 
 use crate::cli::{ServeArgs, Storage};
+use crate::etcd::EtcdArgs;
 
 /// Everything a standalone server can be told.
 #[derive(Clone, Debug)]
@@ -27,6 +28,10 @@ pub struct Options {
     pub anonymous_auth: bool,
     /// Where objects are kept.
     pub storage: Storage,
+    /// etcd's servers.
+    pub etcd_servers: Vec<String>,
+    /// How to talk to etcd.
+    pub etcd: EtcdArgs,
     /// The systems' own configuration files.
     pub config: Vec<PathBuf>,
     /// The audit log.
@@ -79,6 +84,8 @@ impl Options {
             },
             anonymous_auth: true,
             storage: Storage::Embedded,
+            etcd_servers: Vec::new(),
+            etcd: EtcdArgs::default(),
             config: Vec::new(),
             audit_log_path: None,
             admission_bind_port: None,
@@ -99,6 +106,9 @@ impl TryFrom<ServeArgs> for Options {
         if !args.bind_address.is_unspecified() && !is_loopback(args.bind_address) {
             names.push(args.bind_address.to_string());
         }
+        if args.storage != Storage::Etcd && !args.etcd_servers.is_empty() {
+            bail!("--etcd-servers needs --storage etcd");
+        }
         Ok(Self {
             data_dir: args.data_dir,
             address: SocketAddr::new(args.bind_address, args.secure_port),
@@ -114,6 +124,8 @@ impl TryFrom<ServeArgs> for Options {
             },
             anonymous_auth: args.anonymous_auth,
             storage: args.storage,
+            etcd_servers: args.etcd_servers,
+            etcd: args.etcd,
             config: args.config,
             audit_log_path: args.audit_log_path,
             admission_bind_port: Some(args.admission_bind_port).filter(|port| *port != 0),

@@ -1,0 +1,154 @@
+//! etcd on the command line: flags with kube-apiserver's names, and what they make of the storage.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::Args;
+
+use crate::cli::duration;
+
+/// Which etcd, for `--storage etcd` and for `berth migrate`.
+#[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "etcd")]
+pub struct EtcdArgs {
+    /// Where keys begin in etcd; stores with different prefixes do not see each other.
+    #[arg(long, default_value = "/berth", value_name = "PATH")]
+    pub etcd_prefix: String,
+    /// The CA (PEM) of the etcd servers; the system's roots when absent.
+    #[arg(long, value_name = "FILE")]
+    pub etcd_cafile: Option<PathBuf>,
+    /// The client certificate (PEM) for etcd.
+    #[arg(long, value_name = "FILE", requires = "etcd_keyfile")]
+    pub etcd_certfile: Option<PathBuf>,
+    /// The private key (PEM) of --etcd-certfile.
+    #[arg(long, value_name = "FILE", requires = "etcd_certfile")]
+    pub etcd_keyfile: Option<PathBuf>,
+    /// A file with the etcd user and its password: one line, `user:password`.
+    #[arg(long, value_name = "FILE")]
+    pub etcd_credentials_file: Option<PathBuf>,
+    /// How often etcd's history is compacted (such as 5m); 0s leaves it to somebody else.
+    #[arg(long, default_value = "5m", value_parser = duration, value_name = "DURATION")]
+    pub etcd_compaction_interval: Duration,
+}
+
+impl Default for EtcdArgs {
+    fn default() -> Self {
+        Self {
+            etcd_prefix: "/berth".to_owned(),
+            etcd_cafile: None,
+            etcd_certfile: None,
+            etcd_keyfile: None,
+            etcd_credentials_file: None,
+            etcd_compaction_interval: Duration::from_mins(5),
+        }
+    }
+}
+
+#[cfg(feature = "etcd")]
+mod with {
+    use std::path::Path;
+    use std::sync::Arc;
+
+    use anyhow::{Context, Result, bail};
+    use storage::{EtcdConfig, EtcdStore, Store};
+
+    use super::EtcdArgs;
+
+    /// The etcd at `servers`, as `args` say to talk to it.
+    ///
+    /// # Errors
+    /// When the file of credentials cannot be read or is none.
+    pub(crate) fn config(servers: &[String], args: &EtcdArgs) -> Result<EtcdConfig> {
+        let mut config = EtcdConfig::new(servers);
+        config.prefix.clone_from(&args.etcd_prefix);
+        config.ca_file.clone_from(&args.etcd_cafile);
+        config.cert_file.clone_from(&args.etcd_certfile);
+        config.key_file.clone_from(&args.etcd_keyfile);
+        config.compaction_interval = args.etcd_compaction_interval;
+        config.credentials = args
+            .etcd_credentials_file
+            .as_deref()
+            .map(credentials)
+            .transpose()?;
+        Ok(config)
+    }
+
+    fn credentials(file: &Path) -> Result<(String, String)> {
+        let text = std::fs::read_to_string(file)
+            .with_context(|| format!("--etcd-credentials-file: reading {}", file.display()))?;
+        let line = text.trim_end_matches(['\n', '\r']);
+        match line.split_once(':') {
+            Some((user, password)) if !user.is_empty() && !line.contains('\n') => {
+                Ok((user.to_owned(), password.to_owned()))
+            }
+            _ => bail!(
+                "--etcd-credentials-file: {}: one line `user:password` is expected",
+                file.display()
+            ),
+        }
+    }
+
+    /// Opens the store at `servers`.
+    ///
+    /// # Errors
+    /// When none is named, or the store cannot be opened.
+    pub(crate) async fn open(servers: &[String], args: &EtcdArgs) -> Result<Arc<dyn Store>> {
+        if servers.is_empty() {
+            bail!("--storage etcd needs --etcd-servers: the client URLs of its members");
+        }
+        let config = config(servers, args)?;
+        Ok(Arc::new(
+            EtcdStore::open(&config, storage::Limits::default()).await?,
+        ))
+    }
+
+    #[cfg(test)]
+    mod tests {
+        use super::*;
+
+        #[test]
+        fn credentials_are_one_line() {
+            let folder = tempfile::tempdir().unwrap();
+            let file = folder.path().join("credentials");
+            for (text, expected) in [
+                ("berth:hush\n", Some(("berth", "hush"))),
+                ("berth:a:b", Some(("berth", "a:b"))),
+                ("berth", None),
+                (":hush", None),
+                ("berth:hush\nmore:lines\n", None),
+            ] {
+                std::fs::write(&file, text).unwrap();
+                let read = credentials(&file).ok();
+                let expected = expected.map(|(user, password)| (user.to_owned(), password.to_owned()));
+                assert_eq!(read, expected, "{text:?}");
+            }
+        }
+    }
+}
+
+#[cfg(not(feature = "etcd"))]
+mod without {
+    use std::sync::Arc;
+
+    use anyhow::{Result, bail};
+    use storage::Store;
+
+    use super::EtcdArgs;
+
+    /// What a program without etcd says.
+    pub(crate) const MISSING: &str = "this berth was built without etcd: build it with `cargo build --release \
+                                      --features etcd` (which needs protoc), or use --storage embedded";
+
+    /// Says how to get a program that can.
+    ///
+    /// # Errors
+    /// Always.
+    pub(crate) async fn open(_servers: &[String], _args: &EtcdArgs) -> Result<Arc<dyn Store>> {
+        bail!(MISSING)
+    }
+}
+
+#[cfg(feature = "etcd")]
+pub(crate) use with::{config, open};
+#[cfg(not(feature = "etcd"))]
+pub(crate) use without::{MISSING, open};

@@ -1,0 +1,209 @@
+//! `berth migrate`: copies a store, embedded to etcd or back, without losing an object.
+//!
+//! The source is read at one revision and must not change meanwhile; the target must be empty. resourceVersions never
+//! go back: a database file keeps every object's own and goes on from etcd's; etcd numbers writes itself, so its
+//! revision is first raised to the source's, and refused when that is too far.
+
+use std::path::PathBuf;
+use std::str::FromStr;
+
+use anyhow::Result;
+use clap::Args;
+
+use crate::etcd::EtcdArgs;
+
+/// Arguments of `berth migrate`.
+#[derive(Args, Clone, Debug)]
+pub struct MigrateArgs {
+    /// What to copy: `embedded:PATH` (a data folder or a database file) or `etcd:URL[,URL…]`.
+    #[arg(long, value_name = "STORE")]
+    pub from: Place,
+    /// Where to: `etcd:URL[,URL…]` or `embedded:PATH`, which must hold no objects yet.
+    #[arg(long, value_name = "STORE")]
+    pub to: Place,
+    /// Which etcd.
+    #[command(flatten)]
+    pub etcd: EtcdArgs,
+}
+
+/// A store as the command line names it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// A data folder or a database file.
+    Embedded(PathBuf),
+    /// etcd's servers.
+    Etcd(Vec<String>),
+}
+
+impl FromStr for Place {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text.split_once(':') {
+            Some(("embedded", path)) if !path.is_empty() => Ok(Self::Embedded(path.into())),
+            Some(("etcd", urls)) if !urls.is_empty() => {
+                Ok(Self::Etcd(urls.split(',').map(str::to_owned).collect()))
+            }
+            _ => Err("embedded:PATH or etcd:URL[,URL…] is expected".to_owned()),
+        }
+    }
+}
+
+/// Copies.
+///
+/// # Errors
+/// When a store cannot be read or written, the target holds objects, the source was written meanwhile, or
+/// resourceVersions would go back.
+#[cfg(feature = "etcd")]
+pub async fn run(args: MigrateArgs) -> Result<()> {
+    with::run(args).await
+}
+
+/// Says how to get a program that can.
+///
+/// # Errors
+/// Always.
+#[cfg(not(feature = "etcd"))]
+pub async fn run(_args: MigrateArgs) -> Result<()> {
+    anyhow::bail!(crate::etcd::MISSING)
+}
+
+#[cfg(feature = "etcd")]
+mod with {
+    use std::collections::BTreeSet;
+    use std::path::{Path, PathBuf};
+
+    use anyhow::{Context, Result, bail};
+    use storage::embedded::EmbeddedStore;
+    use storage::etcd::Copying;
+    use storage::{EtcdConfig, EtcdStore, Limits, Snapshot};
+
+    use super::{MigrateArgs, Place};
+    use crate::etcd;
+
+    /// The database's name in a data folder.
+    const FILE: &str = "berth.redb";
+
+    /// See [`super::run`].
+    pub(super) async fn run(args: MigrateArgs) -> Result<()> {
+        match (&args.from, &args.to) {
+            (Place::Embedded(path), Place::Etcd(servers)) => {
+                to_etcd(file_of(path), &etcd::config(servers, &args.etcd)?).await
+            }
+            (Place::Etcd(servers), Place::Embedded(path)) => {
+                to_embedded(&etcd::config(servers, &args.etcd)?, file_of(path)).await
+            }
+            (Place::Embedded(_), Place::Embedded(_)) => {
+                bail!("a database file is copied as a file, while no berth serves from it")
+            }
+            (Place::Etcd(_), Place::Etcd(_)) => {
+                bail!("from etcd to etcd, save a snapshot with etcdctl and restore it with etcdutl")
+            }
+        }
+    }
+
+    fn file_of(path: &Path) -> PathBuf {
+        if path.is_dir() {
+            path.join(FILE)
+        } else {
+            path.to_owned()
+        }
+    }
+
+    async fn to_etcd(file: PathBuf, config: &EtcdConfig) -> Result<()> {
+        if !file.is_file() {
+            bail!(
+                "{} is not there: name a data folder with {FILE}, or that file",
+                file.display()
+            );
+        }
+        // Open until the end: no server can write to it meanwhile.
+        let source = tokio::task::spawn_blocking({
+            let file = file.clone();
+            move || EmbeddedStore::open(&file, Limits::default())
+        })
+        .await??;
+        let snapshot = source.export();
+        let reached = EtcdStore::import(config, &snapshot, &mut report).await?;
+        let (servers, prefix) = (config.endpoints.join(","), &config.prefix);
+        println!(
+            "copied {} from {} (revision {}) to {prefix} in etcd (revision {reached})",
+            told(&snapshot),
+            file.display(),
+            snapshot.revision
+        );
+        println!(
+            "serve from it with: berth serve --storage etcd --etcd-servers {servers} --etcd-prefix {prefix}"
+        );
+        Ok(())
+    }
+
+    async fn to_embedded(config: &EtcdConfig, file: PathBuf) -> Result<()> {
+        let snapshot = EtcdStore::export(config).await?;
+        let copied = snapshot.clone();
+        let target = file.clone();
+        let checked = tokio::task::spawn_blocking(move || -> Result<Option<String>> {
+            if let Some(folder) = target.parent() {
+                std::fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
+            }
+            EmbeddedStore::import(&target, &copied)?;
+            let store = EmbeddedStore::open(&target, Limits::default())?;
+            Ok(copied.difference(&store.export()).map(|key| key.to_string()))
+        })
+        .await??;
+        let problem = match checked {
+            Some(key) => Some(format!("{key} was not read back as it was written")),
+            None if EtcdStore::changed_since(config, &snapshot).await? => {
+                Some("etcd was written to during the copy: stop every berth on it first".to_owned())
+            }
+            None => None,
+        };
+        if let Some(problem) = problem {
+            std::fs::remove_file(&file).with_context(|| file.display().to_string())?;
+            bail!("{problem}; {} was removed again", file.display());
+        }
+        println!(
+            "copied {} from {} in etcd (revision {}) to {}, which goes on from there",
+            told(&snapshot),
+            config.prefix,
+            snapshot.revision,
+            file.display()
+        );
+        Ok(())
+    }
+
+    fn told(snapshot: &Snapshot) -> String {
+        let resources: BTreeSet<_> = snapshot.objects.iter().map(|(key, _)| key.resource).collect();
+        format!(
+            "{} objects of {} resources",
+            snapshot.objects.len(),
+            resources.len()
+        )
+    }
+
+    fn report(at: Copying) {
+        match at {
+            Copying::Raising { done, of } => {
+                eprintln!("raising etcd's revision, so that resourceVersions do not go back: {done} of {of}");
+            }
+            Copying::Writing { done, of } => eprintln!("copying: {done} of {of} objects"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn stores_are_named_by_kind_and_place() {
+        assert_eq!("embedded:/data".parse(), Ok(Place::Embedded("/data".into())));
+        assert_eq!(
+            "etcd:http://a:2379,http://b:2379".parse(),
+            Ok(Place::Etcd(vec!["http://a:2379".into(), "http://b:2379".into()]))
+        );
+        for wrong in ["", "memory:", "embedded:", "etcd:", "/data"] {
+            assert!(wrong.parse::<Place>().is_err(), "{wrong}");
+        }
+    }
+}
