@@ -1,0 +1,58 @@
+//! What is legal in a configuration and surely not meant (facts sections 3 and 9).
+
+use meta::name;
+use serde_json::Value;
+
+use super::purpose::UNUSED;
+use crate::naming::Naming;
+
+/// Everything in `spec`, the dialect's part of a SchedulerConfiguration, that is legal and surely wrong: one sentence
+/// each, with the path of the field below `spec`. Says nothing about what is not legal.
+#[must_use]
+pub fn warnings(spec: &Value) -> Vec<String> {
+    let mut list = Vec::new();
+    let mappings = spec
+        .pointer("/scheduler/purposeMappings")
+        .and_then(Value::as_object);
+    for (purpose, mapping) in mappings.into_iter().flatten() {
+        let path = format!("scheduler.purposeMappings[{purpose}].template.metadata");
+        let metadata = mapping.pointer("/template/metadata").unwrap_or(&Value::Null);
+        naming(purpose, mapping, metadata, &path, &mut list);
+        for field in UNUSED.iter().filter(|field| !metadata[**field].is_null()) {
+            list.push(format!(
+                "{path}.{field}: is ignored: new clusters do not take it over"
+            ));
+        }
+    }
+    list
+}
+
+fn naming(purpose: &str, mapping: &Value, metadata: &Value, path: &str, list: &mut Vec<String>) {
+    let text = |name: &str| metadata[name].as_str().filter(|text| !text.is_empty());
+    let shared = mapping
+        .pointer("/template/spec/tenancy")
+        .is_some_and(|tenancy| tenancy == "Shared");
+    let single = shared && mapping["tenancyCount"].as_i64().unwrap_or_default() == 0;
+    let (given, prefix) = (text("name"), text("generateName"));
+    if given.is_some() {
+        if prefix.is_some() {
+            list.push(format!("{path}.name: is ignored: generateName goes before it"));
+        } else if !single {
+            list.push(format!(
+                "{path}.name: is ignored: only clusters for any number of requests are named by it; set generateName"
+            ));
+        }
+    }
+    let of_purpose = prefix.is_none() && (given.is_none() || !single);
+    if of_purpose && let Err(problem) = name::dns_label(purpose) {
+        list.push(format!(
+            "scheduler.purposeMappings[{purpose}]: the purpose cannot be a name, and names of new clusters are made of \
+             it: {problem}; set template.metadata.generateName"
+        ));
+        return;
+    }
+    let rule = Naming::of(purpose, single, given, prefix);
+    if let (Naming::Prefix(_), Err(problem)) = (&rule, rule.name("namespace", "name")) {
+        list.push(format!("{path}.generateName: {problem}"));
+    }
+}

@@ -1,0 +1,391 @@
+//! Deciding about one request (facts section 5).
+
+mod choice;
+pub(crate) mod release;
+
+use std::sync::Arc;
+
+use dialect_contract::{Action, Ask, BindingChange, Current, Decision, Outcome, Refused};
+use scheduling::{Ix, Random, Solved};
+
+use crate::config::{Config, Mapping, Strategy};
+use crate::filters::TENANCY;
+use crate::fleet::{Fleet, Granted, Operation, Place, Record};
+use crate::names::{GRANTED, PENDING};
+use crate::question::Question;
+use release::Release;
+
+/// What the words and writes of a decision need beside its indices.
+#[derive(Debug)]
+pub(crate) struct Detail {
+    /// What is done.
+    pub(crate) plan: Plan,
+    /// The strategy that ordered the candidates.
+    pub(crate) strategy: Strategy,
+    /// Whether the caller chose the Cluster.
+    pub(crate) chosen: bool,
+}
+
+/// What is done about a request.
+#[derive(Debug)]
+pub(crate) enum Plan {
+    /// Nothing.
+    Nothing,
+    /// It is granted the Cluster at `place`.
+    Grant { place: Place, step: Step },
+    /// It is Pending, and this is why.
+    Fail { reason: &'static str, message: String },
+    /// It is being deleted.
+    Release(Release),
+}
+
+/// What is done to the Cluster granted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Step {
+    /// Nothing: it carries the request's finalizer.
+    None,
+    /// It gets the request's finalizer.
+    Join,
+    /// It is made.
+    Create,
+    /// It is made again: the status names one that is gone.
+    Recreate,
+}
+
+/// The parts of a decision that are the same however it ends.
+struct Case<'a> {
+    fleet: &'a Fleet,
+    request: &'a Record,
+    ask: &'a Ask<'a>,
+}
+
+/// A run of the pipeline.
+type Run = (Solved, Vec<Arc<str>>);
+
+impl Fleet {
+    /// Decides about the request of `ask`.
+    pub(crate) fn decide_request(&self, ask: &Ask<'_>) -> Option<Result<Decision, Refused>> {
+        let request = self.request(ask.demand)?;
+        let case = Case {
+            fleet: self,
+            request,
+            ask,
+        };
+        Some(case.judge())
+    }
+
+    /// Where a live request is bound: the Clusters that carry its finalizer and the one its status names, if it is
+    /// there. One that is being deleted is bound only as long as its finalizers are.
+    pub(crate) fn bound(&self, request: &Record) -> Vec<Current> {
+        let granted = request.said.cluster.as_ref();
+        let state = |place: &Place| match granted {
+            Some(granted) if granted.place == *place => request.said.phase,
+            _ => "",
+        };
+        let holder = &request.wants.holder;
+        let mut places: Vec<&Place> = self.held_by(holder).collect();
+        if let Some(granted) = granted
+            && !request.wants.deleting
+            && self.cluster(&granted.place).is_some()
+            && !self.holds(holder, &granted.place)
+        {
+            places.push(&granted.place);
+            places.sort();
+        }
+        let bound = places.into_iter().map(|place| Current {
+            cluster_name: self.name_of(place),
+            state: state(place),
+        });
+        bound.collect()
+    }
+
+    /// The cluster name of a place.
+    pub(crate) fn name_of(&self, place: &Place) -> Arc<str> {
+        match self.find(place) {
+            Some((_, row)) => Arc::clone(&row.record.cluster_name),
+            None => place.to_string().into(),
+        }
+    }
+}
+
+impl<'a> Case<'a> {
+    fn judge(&self) -> Result<Decision, Refused> {
+        if self.request.wants.deleting {
+            return Ok(self.release());
+        }
+        if self.fleet.ignores(self.request) {
+            return Ok(self.without_a_run(Outcome::Ignored, "Ignored"));
+        }
+        let config = self.fleet.config.as_deref();
+        let mapping = self.fleet.mapping(self.request).map(|mapping| &**mapping);
+        if let Some(granted) = &self.request.said.cluster {
+            return self.keep(granted, config.zip(mapping));
+        }
+        match (config, mapping) {
+            (None, _) => Ok(self.without_a_run(Outcome::Invalid, "ConfigInvalid")),
+            (Some(config), None) => Ok(self.unknown_purpose(config)),
+            (Some(config), Some(mapping)) => self.schedule(config, mapping),
+        }
+    }
+
+    /// A request with a Cluster keeps it: the finalizer is put back where it is lost, the Cluster made again.
+    fn keep(&self, granted: &Granted, meaning: Option<(&Config, &Mapping)>) -> Result<Decision, Refused> {
+        self.must_be_kept(granted)?;
+        let place = &granted.place;
+        let run = self.run(meaning);
+        let Some((candidate, row)) = self.fleet.find(place) else {
+            return Ok(self.remake(granted, meaning, run));
+        };
+        let step = if self.fleet.holds(&self.request.wants.holder, place) {
+            Step::None
+        } else if row.facts.deleting {
+            let message = format!(
+                "cluster {place} is being deleted and no longer held for the request; it is made again once it is gone"
+            );
+            return Ok(self.conflict(message, run));
+        } else {
+            Step::Join
+        };
+        if step == Step::Join && self.fleet.config.is_none() {
+            return Ok(self.without_a_run(Outcome::Invalid, "ConfigInvalid"));
+        }
+        Ok(self.granted(place.clone(), step, Some(candidate), run))
+    }
+
+    /// The Cluster the status names is not there.
+    fn remake(&self, granted: &Granted, meaning: Option<(&Config, &Mapping)>, run: Run) -> Decision {
+        let place = &granted.place;
+        match (self.fleet.config.as_deref(), meaning) {
+            (None, _) => self.without_a_run(Outcome::Invalid, "ConfigInvalid"),
+            _ if self.fleet.cluster(place).is_some() => {
+                self.conflict(format!("cluster {place} cannot be read: mend it first"), run)
+            }
+            (Some(config), None) => self.unknown_purpose(config),
+            (Some(_), Some(_)) => self.granted(place.clone(), Step::Recreate, None, run),
+        }
+    }
+
+    fn schedule(&self, config: &Config, mapping: &Mapping) -> Result<Decision, Refused> {
+        let run = self.run(Some((config, mapping)));
+        if let Some((candidate, place)) = self.recovered(&run.0) {
+            self.must_be(&place)?;
+            return Ok(self.granted(place, Step::None, Some(candidate), run));
+        }
+        let picked = match self.ask.chosen {
+            Some(names) => Some(self.choose(names, &run.0)?),
+            None => run.0.ranked.first().copied(),
+        };
+        if let Some(candidate) = picked {
+            let place = self.fleet.row(candidate).place().clone();
+            return Ok(self.granted(place, Step::Join, Some(candidate), run));
+        }
+        let place = match self.new_place(mapping) {
+            Ok(place) => place,
+            Err(message) => return Ok(self.failed(Outcome::Invalid, "ConfigInvalid", message, run)),
+        };
+        if self.fleet.cluster(&place).is_none() {
+            return Ok(self.granted(place, Step::Create, None, run));
+        }
+        match self.fleet.find(&place) {
+            Some((candidate, _)) if self.fleet.holds(&self.request.wants.holder, &place) => {
+                Ok(self.granted(place, Step::None, Some(candidate), run))
+            }
+            _ => {
+                let message = format!(
+                    "a new cluster would be named {place}, and there is one of that name that the request cannot use"
+                );
+                Ok(self.conflict(message, run))
+            }
+        }
+    }
+
+    /// The Cluster that carries the request's finalizer already, when its status was lost: the first of those that are
+    /// looked at, whether or not they could be taken anew.
+    fn recovered(&self, solved: &Solved) -> Option<(Ix, Place)> {
+        let held = self.fleet.held_by(&self.request.wants.holder);
+        held.filter_map(|place| Some((self.fleet.find(place)?.0, place.clone())))
+            .find(|(candidate, _)| {
+                let refusals = solved.rejections_of(*candidate);
+                refusals.iter().all(|refusal| refusal.plugin >= TENANCY)
+            })
+    }
+
+    /// Where a new Cluster would be.
+    fn new_place(&self, mapping: &Mapping) -> Result<Place, String> {
+        let meta = self.request.object.meta();
+        let home = mapping.home(&meta.namespace);
+        if !self.request.wants.random {
+            let name = mapping.naming.name(&meta.namespace, &meta.name)?;
+            return Ok(Place::new(home, &name));
+        }
+        let mut random = Random::new(self.seed());
+        let mut place = Place::new(home, &mapping.naming.random(&mut random)?);
+        // As the API server does: a name that is taken is drawn again.
+        for _ in 0..7 {
+            if self.fleet.cluster(&place).is_none() {
+                break;
+            }
+            place = Place::new(home, &mapping.naming.random(&mut random)?);
+        }
+        Ok(place)
+    }
+
+    /// The seed, different for each request even when the caller gives all the same.
+    fn seed(&self) -> u64 {
+        let holder = self.request.wants.holder.bytes();
+        holder.fold(self.ask.seed ^ 0xcbf2_9ce4_8422_2325, |hash, byte| {
+            (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
+        })
+    }
+
+    fn run(&self, meaning: Option<(&Config, &Mapping)>) -> Run {
+        Question::new(self.fleet, self.request, meaning).solve(self.seed())
+    }
+
+    fn unknown_purpose(&self, config: &Config) -> Decision {
+        let known: Vec<String> = config
+            .purposes
+            .keys()
+            .map(|purpose| format!("\"{purpose}\""))
+            .collect();
+        let known = if known.is_empty() {
+            "no purposes are configured".to_owned()
+        } else {
+            format!("configured are {}", known.join(", "))
+        };
+        let message = format!(
+            "purpose \"{}\" is not configured; {known}",
+            self.request.wants.purpose
+        );
+        let run = (Solved::default(), Vec::new());
+        self.failed(Outcome::Invalid, "UnknownPurpose", message, run)
+    }
+
+    fn conflict(&self, message: String, run: Run) -> Decision {
+        self.failed(Outcome::Unschedulable, "ClusterConflict", message, run)
+    }
+
+    fn failed(&self, outcome: Outcome, reason: &'static str, message: String, run: Run) -> Decision {
+        let mut decision = self.after_a_run(outcome, reason, run);
+        let current = decision.current.iter();
+        let granted = self.request.said.cluster.as_ref();
+        let kept = current.map(|current| {
+            let is_granted = granted.is_some_and(|granted| *granted.cluster_name == *current.cluster_name);
+            change(
+                Action::Keep,
+                current,
+                if is_granted { PENDING } else { current.state },
+            )
+        });
+        decision.changes = kept.collect();
+        self.plan(&mut decision, Plan::Fail { reason, message });
+        decision
+    }
+
+    fn granted(&self, place: Place, step: Step, picked: Option<Ix>, run: Run) -> Decision {
+        let request = self.request;
+        let name = self.fleet.name_of(&place);
+        let idle = step == Step::None
+            && request.finalized
+            && request.wants.operation != Operation::Reconcile
+            && request.said.grants(&place, request.wants.generation);
+        let (outcome, reason) = match step {
+            _ if idle => (Outcome::Unchanged, "Kept"),
+            Step::Create | Step::Recreate => (Outcome::Provision, "Created"),
+            Step::Join if request.said.cluster.is_none() => (Outcome::Scheduled, "Picked"),
+            Step::Join | Step::None => (Outcome::Scheduled, "Kept"),
+        };
+        let mut decision = self.after_a_run(outcome, reason, run);
+        decision.solved.picked = picked.into_iter().collect();
+        let mut known = false;
+        let mut changes: Vec<BindingChange> = decision
+            .current
+            .iter()
+            .map(|current| {
+                let this = *current.cluster_name == *name;
+                known |= this;
+                change(Action::Keep, current, if this { GRANTED } else { current.state })
+            })
+            .collect();
+        if !known {
+            let action = match step {
+                Step::Create | Step::Recreate => Action::Create,
+                Step::Join | Step::None => Action::Bind,
+            };
+            changes.push(BindingChange {
+                action,
+                cluster_name: name,
+                from: "",
+                to: GRANTED,
+            });
+        }
+        decision.changes = changes;
+        self.plan(&mut decision, Plan::Grant { place, step });
+        decision
+    }
+
+    fn release(&self) -> Decision {
+        let mut decision = self.without_a_run(Outcome::Released, "Released");
+        let gone = decision
+            .current
+            .iter()
+            .map(|current| change(Action::Unbind, current, ""));
+        decision.changes = gone.collect();
+        self.plan(
+            &mut decision,
+            Plan::Release(Release::of(self.fleet, self.request)),
+        );
+        decision
+    }
+
+    fn plan(&self, decision: &mut Decision, plan: Plan) {
+        let config = self.fleet.config.as_deref();
+        decision.detail = Box::new(Detail {
+            plan,
+            strategy: config.map(|config| config.strategy).unwrap_or_default(),
+            chosen: self.ask.chosen.is_some(),
+        });
+    }
+
+    fn without_a_run(&self, outcome: Outcome, reason: &'static str) -> Decision {
+        let current = self.fleet.bound(self.request);
+        let mut decision = Decision {
+            demand: self.ask.demand.clone(),
+            demand_revision: self.request.object.revision(),
+            outcome,
+            reason,
+            solved: Solved::default(),
+            scorers: Vec::new(),
+            unknown: Vec::new(),
+            changes: current
+                .iter()
+                .map(|current| change(Action::Keep, current, current.state))
+                .collect(),
+            current,
+            // The finalizer on the Cluster is what guards its capacity.
+            fences: Vec::new(),
+            due_at: None,
+            now: self.ask.now,
+            detail: Box::new(()),
+        };
+        self.plan(&mut decision, Plan::Nothing);
+        decision
+    }
+
+    fn after_a_run(&self, outcome: Outcome, reason: &'static str, (solved, scorers): Run) -> Decision {
+        Decision {
+            solved,
+            scorers,
+            ..self.without_a_run(outcome, reason)
+        }
+    }
+}
+
+fn change(action: Action, current: &Current, to: &'static str) -> BindingChange {
+    BindingChange {
+        action,
+        cluster_name: Arc::clone(&current.cluster_name),
+        from: current.state,
+        to,
+    }
+}

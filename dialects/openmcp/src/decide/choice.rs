@@ -1,0 +1,106 @@
+//! Binding to a Cluster of the caller's choice.
+
+use std::fmt::Display;
+
+use dialect_contract::Refused;
+use meta::FieldError;
+use scheduling::{Ix, Solved};
+
+use super::Case;
+use crate::fleet::{Granted, Place};
+use crate::words;
+
+impl Case<'_> {
+    /// That the choice, if there is one, is the Cluster granted already.
+    pub(super) fn must_be_kept(&self, granted: &Granted) -> Result<(), Refused> {
+        let why = format!(
+            "the request is granted cluster {}, and a granted cluster cannot change",
+            granted.cluster_name
+        );
+        self.must_name(&granted.cluster_name, &why)
+    }
+
+    /// That the choice, if there is one, is the Cluster that carries the request's finalizer already.
+    pub(super) fn must_be(&self, place: &Place) -> Result<(), Refused> {
+        let why = format!("cluster {place} carries the finalizer of the request already");
+        self.must_name(place, &why)
+    }
+
+    fn must_name(&self, only: &dyn Display, why: &str) -> Result<(), Refused> {
+        let Some(names) = self.ask.chosen else {
+            return Ok(());
+        };
+        let only = only.to_string();
+        let mut errors = too_many(names);
+        for (index, name) in names.iter().enumerate().filter(|(_, name)| **name != only) {
+            let missing = self.candidate(name).is_none();
+            let detail = if missing {
+                format!("there is no cluster \"{name}\"; {why}")
+            } else {
+                why.to_owned()
+            };
+            errors.push(FieldError::invalid(at(index), name.as_str(), detail));
+        }
+        refuse(errors)
+    }
+
+    /// The one Cluster the caller chose, if no filter refuses it.
+    pub(super) fn choose(&self, names: &[String], solved: &Solved) -> Result<Ix, Refused> {
+        let mut errors = too_many(names);
+        let mut chosen = None;
+        for (index, name) in names.iter().enumerate() {
+            let Some(candidate) = self.candidate(name) else {
+                let detail = format!("there is no cluster \"{name}\"");
+                errors.push(FieldError::invalid(at(index), name.as_str(), detail));
+                continue;
+            };
+            let refusals = solved.rejections_of(candidate);
+            if refusals.is_empty() {
+                chosen = Some(candidate);
+                continue;
+            }
+            let reasons: Vec<String> = refusals
+                .iter()
+                .map(|refusal| {
+                    let (token, sentence) =
+                        words::refusal(self.fleet, self.request, candidate, refusal.reason);
+                    format!("{token}: {sentence}")
+                })
+                .collect();
+            errors.push(FieldError::invalid(at(index), name.as_str(), reasons.join("; ")));
+        }
+        refuse(errors)?;
+        chosen.ok_or_else(|| {
+            let detail =
+                "name one cluster as <namespace>/<name>, or give no targets to let the scheduler pick";
+            Refused {
+                errors: vec![FieldError::required("spec.targets", detail)],
+            }
+        })
+    }
+
+    fn candidate(&self, name: &str) -> Option<Ix> {
+        let (candidate, _) = self.fleet.find(&Place::parse(name)?)?;
+        Some(candidate)
+    }
+}
+
+fn at(index: usize) -> String {
+    format!("spec.targets[{index}]")
+}
+
+fn too_many(names: &[String]) -> Vec<FieldError> {
+    if names.len() > 1 {
+        vec![FieldError::too_many("spec.targets", names.len(), 1)]
+    } else {
+        Vec::new()
+    }
+}
+
+fn refuse(errors: Vec<FieldError>) -> Result<(), Refused> {
+    if errors.is_empty() {
+        Ok(())
+    } else {
+        Err(Refused { errors })
+    }
+}

@@ -1,0 +1,89 @@
+//! openMCP as one of the dialects.
+
+use std::sync::Arc;
+
+use dialect_contract::{DemandKind, Dialect, Inventory, config};
+use meta::{FieldError, GroupResource, Kind};
+use serde_json::{Value, json};
+
+use crate::config::Config;
+use crate::fleet::Fleet;
+use crate::kind;
+use crate::names::{CLUSTERS, DIALECT, REQUESTS, VERSION};
+
+/// openMCP: requests want a Cluster.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct OpenMcp;
+
+const DEMANDS: &[DemandKind] = &[DemandKind {
+    resource: REQUESTS,
+    kind: "ClusterRequest",
+    version: VERSION,
+    namespaced: true,
+}];
+
+impl Dialect for OpenMcp {
+    fn name(&self) -> &'static str {
+        DIALECT
+    }
+
+    fn kinds(&self) -> Vec<Arc<dyn Kind>> {
+        kind::all()
+    }
+
+    fn reads(&self) -> Vec<GroupResource> {
+        vec![CLUSTERS, REQUESTS, config::RESOURCE]
+    }
+
+    fn demands(&self) -> &'static [DemandKind] {
+        DEMANDS
+    }
+
+    fn target(&self) -> GroupResource {
+        CLUSTERS
+    }
+
+    fn inventory(&self) -> Arc<dyn Inventory> {
+        Arc::new(Fleet::default())
+    }
+
+    /// The operator's file configures other controllers too; only the scheduler's part is taken.
+    fn own_configuration(&self, file: &Value) -> Option<Value> {
+        let fields = file.as_object()?;
+        let scheduler = fields
+            .get("scheduler")
+            .filter(|scheduler| scheduler.is_object())?;
+        (!fields.contains_key("apiVersion")).then(|| json!({ "scheduler": scheduler }))
+    }
+
+    fn validate_config(&self, spec: &Value, path: &str) -> Vec<FieldError> {
+        Config::read(spec, path).err().unwrap_or_default()
+    }
+
+    fn config_warnings(&self, spec: &Value, path: &str) -> Vec<String> {
+        let prefix = if path.is_empty() {
+            String::new()
+        } else {
+            format!("{path}.")
+        };
+        let list = crate::config::warnings(spec).into_iter();
+        list.map(|warning| format!("{prefix}{warning}")).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_operators_file_is_recognized_by_its_scheduler() {
+        let own = |file: Value| OpenMcp.own_configuration(&file);
+        assert_eq!(
+            own(json!({"scheduler": {"scope": "Cluster"}, "accessRequest": {}})),
+            Some(json!({"scheduler": {"scope": "Cluster"}}))
+        );
+        assert_eq!(own(json!({"scheduler": "on"})), None);
+        assert_eq!(own(json!({"apiVersion": "v1", "scheduler": {}})), None);
+        assert_eq!(own(json!([])), None);
+    }
+}

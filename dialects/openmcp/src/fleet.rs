@@ -1,0 +1,162 @@
+//! The inventory: Clusters as rows in the order of namespace and name, requests, who uses what, and the configuration;
+//! all copied on write.
+
+mod fold;
+mod intern;
+mod inventory;
+mod labels;
+mod request;
+mod row;
+mod view;
+
+use std::fmt;
+use std::sync::Arc;
+
+use imbl::{HashMap, OrdMap, OrdSet, Vector};
+use meta::{Key, Object};
+use scheduling::Ix;
+
+use crate::config::{Config, Mapping};
+use crate::names::CLUSTERS;
+
+pub(crate) use labels::LabelTest;
+pub(crate) use request::{Granted, Operation, Record};
+pub(crate) use row::{Row, goes_with_last, holders_of};
+
+/// Where a Cluster is. Its text is the name of the cluster: `<namespace>/<name>`.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct Place {
+    pub(crate) namespace: Arc<str>,
+    pub(crate) name: Arc<str>,
+}
+
+impl Place {
+    pub(crate) fn new(namespace: &str, name: &str) -> Self {
+        Self {
+            namespace: namespace.into(),
+            name: name.into(),
+        }
+    }
+
+    /// The place a cluster name means.
+    pub(crate) fn parse(cluster_name: &str) -> Option<Self> {
+        let (namespace, name) = cluster_name.split_once('/')?;
+        Some(Self::new(namespace, name))
+    }
+
+    /// The key of the Cluster.
+    pub(crate) fn key(&self) -> Key {
+        Key {
+            resource: CLUSTERS,
+            namespace: Arc::clone(&self.namespace),
+            name: Arc::clone(&self.name),
+        }
+    }
+}
+
+impl From<&Key> for Place {
+    fn from(key: &Key) -> Self {
+        Self {
+            namespace: Arc::clone(&key.namespace),
+            name: Arc::clone(&key.name),
+        }
+    }
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.namespace, self.name)
+    }
+}
+
+/// Everything the scheduler knows. Cloning copies a handful of pointers.
+#[derive(Clone, Default)]
+pub(crate) struct Fleet {
+    /// What it goes by; nothing when it is not configured.
+    pub(crate) config: Option<Arc<Config>>,
+    /// What is wrong with the stored configuration while there was never a good one to go by.
+    pub(crate) config_problem: Option<Arc<str>>,
+    /// The Clusters, by place.
+    pub(crate) rows: Vector<Row>,
+    /// The Clusters that cannot be read: they still occupy their names and carry finalizers.
+    unread: OrdMap<Place, Arc<Object>>,
+    /// Which Clusters carry the finalizer of each holder.
+    holders: HashMap<Arc<str>, OrdSet<Place>>,
+    /// The requests.
+    requests: OrdMap<Key, Arc<Record>>,
+    /// The request each holder stands for.
+    by_holder: HashMap<Arc<str>, Key>,
+    /// The requests by the Cluster their status names.
+    by_cluster: OrdSet<(Place, Key)>,
+    /// The requests that wait for a Cluster, by purpose.
+    waiting: OrdSet<(Arc<str>, Key)>,
+    /// The same, by the place a Cluster of their own would have.
+    planned: OrdSet<(Place, Key)>,
+    /// What could not be read, and why.
+    unusable: OrdMap<Key, Arc<str>>,
+    /// Namespaces, labels and purposes as small numbers.
+    pub(crate) names: intern::Names,
+}
+
+impl Fleet {
+    /// Where the Cluster at `place` stands among the rows, or would.
+    fn position(&self, place: &Place) -> Result<usize, usize> {
+        self.rows.binary_search_by(|row| row.place().cmp(place))
+    }
+
+    /// The candidate at `place`.
+    pub(crate) fn find(&self, place: &Place) -> Option<(Ix, &Row)> {
+        let position = self.position(place).ok()?;
+        Some((Ix::try_from(position).ok()?, self.rows.get(position)?))
+    }
+
+    /// The row of a candidate.
+    pub(crate) fn row(&self, candidate: Ix) -> &Row {
+        &self.rows[candidate as usize]
+    }
+
+    /// How many Clusters there are.
+    pub(crate) fn clusters(&self) -> Ix {
+        Ix::try_from(self.rows.len()).unwrap_or(Ix::MAX)
+    }
+
+    /// The Cluster at `place` as stored, readable or not.
+    pub(crate) fn cluster(&self, place: &Place) -> Option<&Arc<Object>> {
+        match self.find(place) {
+            Some((_, row)) => Some(&row.record.object),
+            None => self.unread.get(place),
+        }
+    }
+
+    /// The Clusters that carry the finalizer of `holder`, in order.
+    pub(crate) fn held_by(&self, holder: &str) -> impl Iterator<Item = &Place> {
+        self.holders.get(holder).into_iter().flatten()
+    }
+
+    /// Whether the Cluster at `place` carries the finalizer of `holder`.
+    pub(crate) fn holds(&self, holder: &str, place: &Place) -> bool {
+        self.holders
+            .get(holder)
+            .is_some_and(|places| places.contains(place))
+    }
+
+    /// The request of a demand, if it could be read.
+    pub(crate) fn request(&self, demand: &Key) -> Option<&Arc<Record>> {
+        self.requests.get(demand)
+    }
+
+    /// What the purpose of `request` means, where that is configured.
+    pub(crate) fn mapping(&self, request: &Record) -> Option<&Arc<Mapping>> {
+        self.config.as_ref()?.purposes.get(&*request.wants.purpose)
+    }
+
+    /// Whether the scheduler leaves `request` alone.
+    pub(crate) fn ignores(&self, request: &Record) -> bool {
+        let labels = &request.object.meta().labels;
+        request.wants.operation == Operation::Ignore
+            || self
+                .config
+                .as_ref()
+                .is_some_and(|config| !config.requests.matches(labels))
+    }
+}

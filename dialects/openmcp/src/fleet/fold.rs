@@ -1,0 +1,356 @@
+//! Taking in changes, and what they mean for others.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use dialect_contract::{Affected, Due, config};
+use imbl::OrdSet;
+use meta::{Change, Key, Object};
+use serde_json::Value;
+
+use super::row::{Row, holders_of};
+use super::{Fleet, Operation, Place, Record};
+use crate::config::Config;
+use crate::names::{CLUSTERS, DIALECT, REQUESTS};
+
+/// What a change of one Cluster means to others.
+#[derive(Default)]
+struct Shift {
+    place: Option<Place>,
+    existed: bool,
+    exists: bool,
+    /// Holders whose finalizers went and came.
+    lost: BTreeSet<Arc<str>>,
+    gained: BTreeSet<Arc<str>>,
+    /// The purposes for which it is more use than before.
+    better_for: BTreeSet<Arc<str>>,
+}
+
+impl Fleet {
+    /// Takes in one change of any resource that is read.
+    pub(super) fn take_in(&mut self, change: &Change) -> Due {
+        // An object being deleted that nothing holds back is gone: no API server keeps one.
+        let ended = |object: &&Arc<Object>| {
+            let meta = object.meta();
+            meta.deletion_timestamp.is_some() && meta.finalizers.is_empty()
+        };
+        let resource = change.key.resource;
+        let new = change.new.as_ref();
+        if resource == CLUSTERS {
+            self.take_cluster(&change.key, new.filter(|object| !ended(object)))
+        } else if resource == REQUESTS {
+            self.take_request(&change.key, new.filter(|object| !ended(object)))
+        } else if change.key == config::key(DIALECT) {
+            self.take_config(&change.key, new)
+        } else {
+            Due::nothing()
+        }
+    }
+
+    /// Notes whether the object at `key` could be read.
+    fn note<T>(&mut self, key: &Key, read: Result<T, String>) -> Option<T> {
+        match read {
+            Ok(value) => {
+                self.unusable.remove(key);
+                Some(value)
+            }
+            Err(problem) => {
+                self.unusable.insert(key.clone(), problem.into());
+                None
+            }
+        }
+    }
+
+    fn take_cluster(&mut self, key: &Key, new: Option<&Arc<Object>>) -> Due {
+        let place = Place::from(key);
+        let before = self.cluster(&place).cloned();
+        let holders = |object: Option<&Arc<Object>>| -> BTreeSet<Arc<str>> {
+            let names = object.map(|object| holders_of(object.meta()));
+            names.into_iter().flatten().map(Arc::from).collect()
+        };
+        let (had, has) = (holders(before.as_ref()), holders(new));
+        let old = self
+            .position(&place)
+            .ok()
+            .map(|position| self.rows.remove(position));
+        self.unread.remove(&place);
+        let row = match new {
+            Some(object) => {
+                let read = Row::read(place.clone(), object, &mut self.names);
+                let row = self.note(key, read);
+                if row.is_none() {
+                    self.unread.insert(place.clone(), Arc::clone(object));
+                }
+                row
+            }
+            None => {
+                self.unusable.remove(key);
+                None
+            }
+        };
+        let shift = Shift {
+            existed: before.is_some(),
+            exists: new.is_some(),
+            lost: had.difference(&has).cloned().collect(),
+            gained: has.difference(&had).cloned().collect(),
+            better_for: better_for(old.as_ref(), row.as_ref()),
+            place: Some(place.clone()),
+        };
+        self.move_holders(&place, &shift);
+        let cluster_name: Arc<str> = place.to_string().into();
+        if let (Some(row), Err(position)) = (row, self.position(&place)) {
+            self.rows.insert(position, row);
+        }
+        let (decide, mut demands) = self.shaken_by(&shift, &had);
+        demands.extend(decide.iter().cloned());
+        Due {
+            decide: some(decide),
+            demands: some(demands),
+            targets: Some(vec![cluster_name]),
+        }
+    }
+
+    fn move_holders(&mut self, place: &Place, shift: &Shift) {
+        for holder in &shift.lost {
+            if let Some(places) = self.holders.get_mut(holder) {
+                places.remove(place);
+                if places.is_empty() {
+                    self.holders.remove(holder);
+                }
+            }
+        }
+        for holder in &shift.gained {
+            self.holders
+                .entry(Arc::clone(holder))
+                .or_insert_with(OrdSet::new)
+                .insert(place.clone());
+        }
+    }
+
+    /// The requests to decide again, and those whose view changed beside them. `had` are the holders before. What the
+    /// scheduler's own writes do to the request they are made for is not among them: its finalizer comes, or goes while
+    /// it is being deleted.
+    fn shaken_by(&self, shift: &Shift, had: &BTreeSet<Arc<str>>) -> (BTreeSet<Key>, BTreeSet<Key>) {
+        let (mut decide, mut demands) = (BTreeSet::new(), BTreeSet::new());
+        let Some(place) = &shift.place else {
+            return (decide, demands);
+        };
+        let moved = shift.existed != shift.exists;
+        for (key, record) in at(&self.by_cluster, place).filter_map(|key| Some((key, self.request(key)?))) {
+            let held = had.contains(&record.wants.holder);
+            let lacks = !self.holds(&record.wants.holder, place);
+            let again = if record.wants.deleting {
+                !held && !shift.exists
+            } else {
+                lacks && (held || moved) && !self.ignores(record)
+            };
+            if again {
+                decide.insert(key.clone());
+            }
+            if moved {
+                demands.insert(key.clone());
+            }
+        }
+        let known = |holder: &Arc<str>| {
+            let key = self.by_holder.get(holder)?;
+            Some((key, self.request(key)?))
+        };
+        for (key, record) in shift.gained.iter().filter_map(known) {
+            demands.insert(key.clone());
+            if record.wants.deleting {
+                decide.insert(key.clone());
+            }
+        }
+        for (key, record) in shift.lost.iter().filter_map(known) {
+            demands.insert(key.clone());
+            if !record.wants.deleting && record.said.cluster.is_none() {
+                decide.insert(key.clone());
+            }
+        }
+        if self.config.is_some() {
+            let own = |key: &Key| {
+                let record = self.request(key);
+                record.is_some_and(|record| shift.gained.contains(&record.wants.holder))
+            };
+            let by_purpose = shift
+                .better_for
+                .iter()
+                .flat_map(|purpose| at(&self.waiting, purpose));
+            let by_name = moved.then(|| at(&self.planned, place)).into_iter().flatten();
+            decide.extend(by_purpose.chain(by_name).filter(|key| !own(key)).cloned());
+        }
+        (decide, demands)
+    }
+
+    fn take_request(&mut self, key: &Key, new: Option<&Arc<Object>>) -> Due {
+        let old = self.requests.remove(key);
+        if let Some(old) = &old {
+            self.unlink(key, old);
+        }
+        let record = match new {
+            Some(object) => self.note(key, Record::read(object)).map(Arc::new),
+            None => {
+                self.unusable.remove(key);
+                None
+            }
+        };
+        let again = match (&old, &record) {
+            (_, None) => false,
+            (None, Some(_)) => true,
+            (Some(old), Some(new)) => self.differs(old, new),
+        };
+        if let Some(record) = record {
+            self.link(key, &record);
+            self.requests.insert(key.clone(), record);
+        }
+        Due {
+            decide: if again {
+                Affected::Some(vec![key.clone()])
+            } else {
+                Affected::None
+            },
+            demands: Affected::Some(vec![key.clone()]),
+            targets: Some(Vec::new()),
+        }
+    }
+
+    /// Whether `new` is to be decided again after `old`. The scheduler's own writes end in what [`super::Said::settled`]
+    /// knows, or do what this leaves aside: its finalizer comes or goes, the annotation `reconcile` goes.
+    fn differs(&self, old: &Record, new: &Record) -> bool {
+        if new.wants.deleting {
+            return !old.wants.deleting
+                || old.wants.wait != new.wants.wait
+                || old.wants.holder != new.wants.holder;
+        }
+        if self.ignores(new) {
+            return false;
+        }
+        let mut wanted = old.wants.clone();
+        if new.wants.operation == Operation::None {
+            // `reconcile` is taken off by the scheduler itself.
+            wanted.operation = match wanted.operation {
+                Operation::Reconcile => Operation::None,
+                other => other,
+            };
+        }
+        let holder = &new.wants.holder;
+        let unheld = |record: &Record| {
+            let granted = record.said.cluster.as_ref();
+            granted.is_some_and(|granted| !self.holds(holder, &granted.place))
+        };
+        self.ignores(old)
+            || wanted != new.wants
+            || (old.finalized && !new.finalized)
+            || (old.said != new.said
+                && (!new.said.settled() || (old.said.cluster != new.said.cluster && unheld(new))))
+            || (old.said.cluster.is_some() && old.said.cluster != new.said.cluster)
+    }
+
+    fn link(&mut self, key: &Key, record: &Record) {
+        self.by_holder
+            .insert(Arc::clone(&record.wants.holder), key.clone());
+        if let Some(granted) = &record.said.cluster {
+            self.by_cluster.insert((granted.place.clone(), key.clone()));
+        } else if !record.wants.deleting && !self.ignores(record) {
+            self.waiting
+                .insert((Arc::clone(&record.wants.purpose), key.clone()));
+            if let Some(place) = self.plan(record) {
+                self.planned.insert((place, key.clone()));
+            }
+        }
+    }
+
+    fn unlink(&mut self, key: &Key, record: &Record) {
+        if self.by_holder.get(&record.wants.holder) == Some(key) {
+            self.by_holder.remove(&record.wants.holder);
+        }
+        if let Some(granted) = &record.said.cluster {
+            self.by_cluster.remove(&(granted.place.clone(), key.clone()));
+        } else {
+            self.waiting
+                .remove(&(Arc::clone(&record.wants.purpose), key.clone()));
+            if let Some(place) = self.plan(record) {
+                self.planned.remove(&(place, key.clone()));
+            }
+        }
+    }
+
+    /// Where a Cluster of the request's own would be.
+    fn plan(&self, record: &Record) -> Option<Place> {
+        let mapping = self.mapping(record)?;
+        let meta = record.object.meta();
+        let name = mapping.naming.name(&meta.namespace, &meta.name).ok()?;
+        Some(Place::new(mapping.home(&meta.namespace), &name))
+    }
+
+    /// A bad configuration leaves the last good one in force; with none before it, nothing is decided.
+    fn take_config(&mut self, key: &Key, new: Option<&Arc<Object>>) -> Due {
+        let before = (self.config.clone(), self.config_problem.clone());
+        self.unusable.remove(key);
+        let path = format!("spec.{DIALECT}");
+        let read = match new {
+            None => Ok(None),
+            Some(object) => {
+                let spec = object.value().get("spec").and_then(|spec| spec.get(DIALECT));
+                Config::read(spec.unwrap_or(&Value::Null), &path)
+            }
+        };
+        match read {
+            Ok(config) => {
+                self.config = config.map(Arc::new);
+                self.config_problem = None;
+            }
+            Err(errors) => {
+                let problem: Arc<str> = meta::field::aggregate(&errors).into();
+                self.unusable.insert(key.clone(), Arc::clone(&problem));
+                self.config_problem = self.config.is_none().then_some(problem);
+            }
+        }
+        if before == (self.config.clone(), self.config_problem.clone()) {
+            return Due::nothing();
+        }
+        // Who waits, and for which name, follows from the configuration.
+        self.by_cluster = OrdSet::new();
+        self.waiting = OrdSet::new();
+        self.planned = OrdSet::new();
+        for (key, record) in self.requests.clone() {
+            self.link(&key, &record);
+        }
+        Due {
+            decide: Affected::All,
+            demands: Affected::All,
+            // Limits follow from it.
+            targets: None,
+        }
+    }
+}
+
+/// The purposes for which a Cluster is more use, or other use, than it was.
+fn better_for(old: Option<&Row>, new: Option<&Row>) -> BTreeSet<Arc<str>> {
+    let purposes = |row: Option<&Row>| -> BTreeSet<Arc<str>> {
+        let list = row.map(Row::purposes).unwrap_or_default();
+        list.iter().map(|purpose| Arc::from(purpose.as_str())).collect()
+    };
+    match (old, new) {
+        (Some(old), Some(new)) if old.facts == new.facts && old.used <= new.used => BTreeSet::new(),
+        (_, Some(_)) => purposes(new),
+        (_, None) => BTreeSet::new(),
+    }
+}
+
+/// The keys that stand with `first`.
+fn at<'a, T: Ord + Clone>(index: &'a OrdSet<(T, Key)>, first: &'a T) -> impl Iterator<Item = &'a Key> {
+    let least = Key::new(REQUESTS, "", "");
+    index
+        .range((first.clone(), least)..)
+        .take_while(move |(of, _)| of == first)
+        .map(|(_, key)| key)
+}
+
+fn some(keys: BTreeSet<Key>) -> Affected {
+    if keys.is_empty() {
+        Affected::None
+    } else {
+        Affected::Some(keys.into_iter().collect())
+    }
+}

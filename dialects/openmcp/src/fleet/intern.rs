@@ -1,0 +1,65 @@
+//! Texts as small numbers, so that filters compare integers.
+
+use std::sync::Arc;
+
+use imbl::{HashMap, Vector};
+
+/// A growing table of texts. A clone shares what is there.
+#[derive(Clone, Default)]
+pub(crate) struct Interner {
+    numbers: HashMap<Arc<str>, u32>,
+}
+
+impl Interner {
+    /// The number of `text`, a new one when it is new.
+    pub(crate) fn number(&mut self, text: &str) -> u32 {
+        if let Some(&known) = self.numbers.get(text) {
+            return known;
+        }
+        let number = u32::try_from(self.numbers.len()).unwrap_or(u32::MAX);
+        self.numbers.insert(text.into(), number);
+        number
+    }
+
+    /// The number of `text`, if it has one: without one, no row holds it.
+    pub(crate) fn find(&self, text: &str) -> Option<u32> {
+        self.numbers.get(text).copied()
+    }
+}
+
+/// Everything that is interned.
+#[derive(Clone, Default)]
+pub(crate) struct Names {
+    pub(crate) namespaces: Interner,
+    pub(crate) labels: Interner,
+    pub(crate) purposes: PurposeSets,
+}
+
+/// The lists of purposes that Clusters have. Few lists for many Clusters, so a filter asks once per list.
+#[derive(Clone, Default)]
+pub(crate) struct PurposeSets {
+    numbers: HashMap<Arc<[String]>, u32>,
+    lists: Vector<Arc<[String]>>,
+}
+
+impl PurposeSets {
+    /// The number of `purposes`, a new one when they are new.
+    pub(crate) fn number(&mut self, purposes: &[String]) -> u32 {
+        if let Some(&known) = self.numbers.get(purposes) {
+            return known;
+        }
+        let number = u32::try_from(self.lists.len()).unwrap_or(u32::MAX);
+        let list: Arc<[String]> = purposes.into();
+        self.lists.push_back(Arc::clone(&list));
+        self.numbers.insert(list, number);
+        number
+    }
+
+    /// Whether `purpose` is in each list, by number.
+    pub(crate) fn with(&self, purpose: &str) -> Vec<bool> {
+        let lists = self.lists.iter();
+        lists
+            .map(|list| list.iter().any(|known| known == purpose))
+            .collect()
+    }
+}

@@ -1,0 +1,155 @@
+//! A request as scheduling sees it.
+
+use std::sync::Arc;
+
+use meta::Object;
+use meta::schema::types::condition;
+
+use super::Place;
+use crate::kind::cluster_request::ClusterRequest;
+use crate::names::{GRANTED, OPERATION_ANNOTATION, PENDING, RANDOM_LABEL, REQUEST_FINALIZER, SCHEDULED};
+use crate::naming;
+
+/// A request and what it was read from.
+pub(crate) struct Record {
+    pub(crate) object: Arc<Object>,
+    /// What it asks for.
+    pub(crate) wants: Wants,
+    /// What its status says.
+    pub(crate) said: Said,
+    /// Whether it carries the scheduler's own finalizer.
+    pub(crate) finalized: bool,
+}
+
+/// What is to be done with a request, by annotation.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Operation {
+    /// The usual.
+    #[default]
+    None,
+    /// Nothing.
+    Ignore,
+    /// The usual, now; the annotation goes.
+    Reconcile,
+}
+
+/// What a request asks for. Two equal ones are decided alike.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Wants {
+    /// The purpose.
+    pub(crate) purpose: Arc<str>,
+    /// What its finalizers end in.
+    pub(crate) holder: Arc<str>,
+    /// What is to be done with it.
+    pub(crate) operation: Operation,
+    /// Whether a new Cluster gets a random name.
+    pub(crate) random: bool,
+    /// Whether it stays until its Cluster is gone; `None` leaves it to the tenancy.
+    pub(crate) wait: Option<bool>,
+    /// It is being deleted.
+    pub(crate) deleting: bool,
+    /// `metadata.generation`.
+    pub(crate) generation: i64,
+}
+
+/// What the status of a request says.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Said {
+    /// The phase, as one of the words the scheduler writes; empty for none and for all others.
+    pub(crate) phase: &'static str,
+    /// The generation it was written for.
+    pub(crate) observed: i64,
+    /// The Cluster granted.
+    pub(crate) cluster: Option<Granted>,
+    /// The condition with the cause: status, reason and message.
+    pub(crate) cause: Option<[String; 3]>,
+}
+
+/// A granted Cluster.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Granted {
+    pub(crate) place: Place,
+    /// `<namespace>/<name>`.
+    pub(crate) cluster_name: Arc<str>,
+}
+
+impl Record {
+    /// Reads a ClusterRequest.
+    ///
+    /// # Errors
+    /// Why it cannot be read.
+    pub(crate) fn read(object: &Arc<Object>) -> Result<Self, String> {
+        let view: ClusterRequest = object.view().map_err(|error| error.to_string())?;
+        let meta = object.meta();
+        let operation = meta.annotations.get(OPERATION_ANNOTATION);
+        let operation = match operation.map(String::as_str) {
+            Some("ignore") => Operation::Ignore,
+            Some("reconcile") => Operation::Reconcile,
+            _ => Operation::None,
+        };
+        let wants = Wants {
+            purpose: view.spec.purpose.as_str().into(),
+            holder: naming::holder(&meta.uid, &meta.namespace, &meta.name).into(),
+            operation,
+            random: meta.labels.get(RANDOM_LABEL).is_some_and(|value| value == "true"),
+            wait: view.spec.wait_for_cluster_deletion,
+            deleting: meta.deletion_timestamp.is_some(),
+            generation: meta.generation,
+        };
+        Ok(Self {
+            object: Arc::clone(object),
+            wants,
+            said: Said::read(&view),
+            finalized: meta
+                .finalizers
+                .iter()
+                .any(|finalizer| finalizer == REQUEST_FINALIZER),
+        })
+    }
+}
+
+impl Said {
+    fn read(view: &ClusterRequest) -> Self {
+        let Some(status) = &view.status else {
+            return Self::default();
+        };
+        let cause = condition(&status.conditions, SCHEDULED);
+        let known = [GRANTED, PENDING]
+            .into_iter()
+            .find(|known| *known == status.phase);
+        let granted = status.cluster.as_ref().map(|cluster| {
+            let place = Place::new(&cluster.namespace, &cluster.name);
+            Granted {
+                cluster_name: place.to_string().into(),
+                place,
+            }
+        });
+        Self {
+            phase: known.unwrap_or_default(),
+            observed: status.observed_generation,
+            cluster: granted,
+            cause: cause.map(|cause| [cause.status.clone(), cause.reason.clone(), cause.message.clone()]),
+        }
+    }
+
+    /// Whether this grants the Cluster at `place` and needs no correction.
+    pub(crate) fn grants(&self, place: &Place, generation: i64) -> bool {
+        self.phase == GRANTED
+            && self.settled()
+            && self.observed == generation
+            && self
+                .cluster
+                .as_ref()
+                .is_some_and(|granted| granted.place == *place)
+    }
+
+    /// Whether this is how the scheduler leaves a request: granted, or Pending with a cause.
+    pub(crate) fn settled(&self) -> bool {
+        let refused = self.cause.as_ref().is_some_and(|cause| cause[0] != "True");
+        match self.phase {
+            GRANTED => self.cluster.is_some() && !refused,
+            PENDING => refused,
+            _ => false,
+        }
+    }
+}

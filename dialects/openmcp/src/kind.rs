@@ -1,0 +1,33 @@
+//! The kinds of `clusters.openmcp.cloud/v1alpha1` that scheduling touches: one file each, with their types, rules and
+//! columns (facts section 1). The types are read-only views; fields nobody here knows pass through untouched.
+
+pub mod cluster;
+pub mod cluster_profile;
+pub mod cluster_request;
+
+use std::sync::Arc;
+
+use meta::Kind;
+use serde_json::Value;
+
+/// Every kind, in the order of discovery.
+#[must_use]
+pub fn all() -> Vec<Arc<dyn Kind>> {
+    vec![
+        Arc::new(cluster_profile::ClusterProfileKind),
+        Arc::new(cluster_request::ClusterRequestKind),
+        Arc::new(cluster::ClusterKind),
+    ]
+}
+
+/// The text at `pointer`, empty where there is none: a printer column or a selectable field.
+fn text(value: &Value, pointer: &str) -> String {
+    value
+        .pointer(pointer)
+        .and_then(Value::as_str)
+        .unwrap_or_default()
+        .to_owned()
+}
+
+#[cfg(test)]
+mod tests;

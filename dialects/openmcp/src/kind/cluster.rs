@@ -1,0 +1,182 @@
+//! Cluster: a Kubernetes cluster that requests may use (facts section 1).
+
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
+use meta::kind::{ALL_VERBS, SelectableField, Write};
+use meta::schema::types::Condition;
+use meta::{Cell, Column, FieldError, Kind, KindInfo, Object, Schema, Scope};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::text;
+use crate::names::{GROUP, INFO_ANNOTATION, PROVIDER_LABEL, VERSION, VERSION_LABEL};
+
+/// A Kubernetes cluster, made and run by a cluster provider. Each request that uses it has a finalizer on it.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(default)]
+#[schemars(extend("required" = ["spec"]))]
+pub struct Cluster {
+    /// What the cluster is to be.
+    pub spec: ClusterSpec,
+    /// What its provider reports. The scheduler does not look at it.
+    pub status: Option<ClusterStatus>,
+}
+
+/// What a cluster is to be.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+#[schemars(extend("required" = ["profile", "tenancy"]))]
+pub struct ClusterSpec {
+    /// The name of the ClusterProfile the cluster is made from. It cannot change.
+    pub profile: String,
+    /// Provider-specific objects in the same namespace with more settings.
+    pub cluster_configs: Vec<ConfigReference>,
+    /// The Kubernetes wanted.
+    pub kubernetes: KubernetesConfig,
+    /// What the cluster may be used for. A request finds the cluster only if its purpose is among them.
+    #[schemars(length(min = 1))]
+    pub purposes: Vec<String>,
+    /// Exclusive: for one request only. Shared: several requests may use it.
+    #[schemars(extend("enum" = ["Exclusive", "Shared"]))]
+    pub tenancy: String,
+}
+
+/// A provider-specific object.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(default)]
+#[schemars(extend("x-kubernetes-map-type" = "atomic"))]
+pub struct ConfigReference {
+    /// The name of the object.
+    #[schemars(extend("x-default" = ""))]
+    pub name: String,
+}
+
+/// The Kubernetes wanted.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct KubernetesConfig {
+    /// The version, which may be partial, such as 1.32.
+    pub version: String,
+}
+
+/// What the provider of a cluster reports.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+#[schemars(extend("required" = ["observedGeneration", "phase"]))]
+pub struct ClusterStatus {
+    /// The generation this status was made for.
+    pub observed_generation: i64,
+    /// The state as one word, such as Ready or Progressing.
+    pub phase: String,
+    /// The state of the cluster, one entry per aspect.
+    #[schemars(extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["type"]))]
+    pub conditions: Vec<Condition>,
+    /// The URL of the API server. Newer providers fill in endpoints instead.
+    pub api_server: String,
+    /// The URLs the cluster can be reached at.
+    pub endpoints: Vec<Endpoint>,
+    /// What only the provider understands.
+    pub provider_status: Option<BTreeMap<String, Value>>,
+}
+
+/// A URL of a cluster.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(default)]
+#[schemars(extend("required" = ["name", "url"]))]
+pub struct Endpoint {
+    /// The name, such as apiserver-external or apiserver-internal.
+    pub name: String,
+    /// The URL.
+    pub url: String,
+}
+
+/// Serves Cluster.
+#[derive(Clone, Copy, Debug)]
+pub struct ClusterKind;
+
+static INFO: KindInfo = KindInfo {
+    group: GROUP,
+    versions: &[VERSION],
+    storage_version: VERSION,
+    kind: "Cluster",
+    plural: "clusters",
+    singular: "cluster",
+    short_names: &[],
+    categories: &[],
+    scope: Scope::Namespaced,
+    verbs: ALL_VERBS,
+    status: true,
+    unconditional_update: false,
+    strategic: false,
+};
+
+const COLUMNS: &[Column] = &[
+    Column::NAME,
+    Column::text("Purposes", "What the cluster may be used for"),
+    Column::text("Phase", "The state of the cluster"),
+    Column::text("Version", "The version of Kubernetes it runs"),
+    Column::text("Provider", "Who makes and runs it"),
+    Column {
+        priority: 10,
+        ..Column::text("Profile", "The ClusterProfile it is made from")
+    },
+    Column {
+        priority: 10,
+        ..Column::text("Info", "What its provider says of it")
+    },
+    Column::AGE,
+];
+
+impl Kind for ClusterKind {
+    fn info(&self) -> &KindInfo {
+        &INFO
+    }
+
+    fn schema(&self, _version: &str) -> &Schema {
+        static SCHEMA: LazyLock<Schema> = LazyLock::new(Schema::of::<Cluster>);
+        &SCHEMA
+    }
+
+    fn validate(&self, write: &Write<'_>, new: &Value) -> Vec<FieldError> {
+        let profile = |value: &Value| value.pointer("/spec/profile").cloned();
+        match (write.old.and_then(profile), profile(new)) {
+            (Some(old), Some(new)) if old != new => {
+                vec![FieldError::invalid("spec.profile", new, "profile is immutable")]
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    fn columns(&self) -> &[Column] {
+        COLUMNS
+    }
+
+    fn row(&self, object: &Object) -> Vec<Cell> {
+        let (value, meta) = (object.value(), object.meta());
+        let label = |key: &str| meta.labels.get(key).cloned().unwrap_or_default();
+        let purposes = value.pointer("/spec/purposes").map(Value::to_string);
+        vec![
+            meta.name.as_str().into(),
+            purposes.unwrap_or_default().into(),
+            text(value, "/status/phase").into(),
+            label(VERSION_LABEL).into(),
+            label(PROVIDER_LABEL).into(),
+            text(value, "/spec/profile").into(),
+            meta.annotations
+                .get(INFO_ANNOTATION)
+                .cloned()
+                .unwrap_or_default()
+                .into(),
+            Cell::Age(meta.creation_timestamp),
+        ]
+    }
+
+    fn selectable(&self) -> &'static [SelectableField] {
+        &[SelectableField {
+            path: "spec.profile",
+            read: |value| text(value, "/spec/profile"),
+        }]
+    }
+}

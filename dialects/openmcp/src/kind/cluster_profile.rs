@@ -1,0 +1,121 @@
+//! ClusterProfile: how a provider makes clusters (facts section 1). Nothing is scheduled by it.
+
+use std::sync::LazyLock;
+
+use meta::kind::{ALL_VERBS, SelectableField};
+use meta::{Cell, Column, Kind, KindInfo, Object, Schema, Scope};
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::text;
+use crate::names::{GROUP, VERSION};
+
+/// Says who makes the clusters that name it, how, and in which versions. Cluster providers publish them.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(default)]
+#[schemars(extend("required" = ["spec"]))]
+pub struct ClusterProfile {
+    /// How clusters are made.
+    pub spec: ClusterProfileSpec,
+}
+
+/// How clusters are made.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+#[schemars(extend("required" = ["providerConfigRef", "providerRef", "supportedVersions"]))]
+pub struct ClusterProfileSpec {
+    /// The cluster provider.
+    pub provider_ref: Reference,
+    /// The provider's own configuration.
+    pub provider_config_ref: Reference,
+    /// The versions of Kubernetes that clusters may have.
+    pub supported_versions: Vec<SupportedVersion>,
+}
+
+/// An object by its name.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(default)]
+#[schemars(extend("x-kubernetes-map-type" = "atomic"))]
+pub struct Reference {
+    /// The name.
+    #[schemars(extend("x-default" = ""))]
+    pub name: String,
+}
+
+/// A version of Kubernetes.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(default)]
+#[schemars(extend("required" = ["version"]))]
+pub struct SupportedVersion {
+    /// The version.
+    #[schemars(length(min = 5))]
+    pub version: String,
+    /// Whether new clusters should not use it.
+    pub deprecated: bool,
+}
+
+/// Serves ClusterProfile.
+#[derive(Clone, Copy, Debug)]
+pub struct ClusterProfileKind;
+
+static INFO: KindInfo = KindInfo {
+    group: GROUP,
+    versions: &[VERSION],
+    storage_version: VERSION,
+    kind: "ClusterProfile",
+    plural: "clusterprofiles",
+    singular: "clusterprofile",
+    short_names: &["cprof", "profile"],
+    categories: &[],
+    scope: Scope::Cluster,
+    verbs: ALL_VERBS,
+    status: false,
+    unconditional_update: false,
+    strategic: false,
+};
+
+const COLUMNS: &[Column] = &[
+    Column::NAME,
+    Column::text("Provider", "Who makes the clusters"),
+    Column::text("Config", "The provider's own configuration"),
+];
+
+const PROVIDER: &str = "/spec/providerRef/name";
+const CONFIG: &str = "/spec/providerConfigRef/name";
+
+impl Kind for ClusterProfileKind {
+    fn info(&self) -> &KindInfo {
+        &INFO
+    }
+
+    fn schema(&self, _version: &str) -> &Schema {
+        static SCHEMA: LazyLock<Schema> = LazyLock::new(Schema::of::<ClusterProfile>);
+        &SCHEMA
+    }
+
+    fn columns(&self) -> &[Column] {
+        COLUMNS
+    }
+
+    fn row(&self, object: &Object) -> Vec<Cell> {
+        let value = object.value();
+        vec![
+            object.meta().name.as_str().into(),
+            text(value, PROVIDER).into(),
+            text(value, CONFIG).into(),
+        ]
+    }
+
+    fn selectable(&self) -> &'static [SelectableField] {
+        &[
+            SelectableField {
+                path: "spec.providerRef.name",
+                read: |value| text(value, PROVIDER),
+            },
+            SelectableField {
+                path: "spec.providerConfigRef.name",
+                read: |value| text(value, CONFIG),
+            },
+        ]
+    }
+}

@@ -1,0 +1,165 @@
+//! ClusterRequest: asks for a Cluster of a purpose (facts section 1).
+
+use std::sync::LazyLock;
+
+use meta::kind::{ALL_VERBS, SelectableField, Write};
+use meta::schema::types::Condition;
+use meta::{Cell, Column, FieldError, Kind, KindInfo, Object, Schema, Scope};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::text;
+use crate::names::{GROUP, VERSION};
+
+/// Asks for a Cluster of a purpose. The scheduler grants an existing one or makes one.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(default)]
+#[schemars(extend("required" = ["spec"]))]
+pub struct ClusterRequest {
+    /// What is asked for. It cannot change.
+    pub spec: ClusterRequestSpec,
+    /// What was granted.
+    pub status: Option<ClusterRequestStatus>,
+}
+
+/// What a request asks for.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+#[schemars(extend("required" = ["purpose"]))]
+pub struct ClusterRequestSpec {
+    /// What the cluster is for. The scheduler's configuration says what that means.
+    #[schemars(length(min = 1))]
+    pub purpose: String,
+    /// Whether a deleted request stays until its cluster is gone, where the cluster goes with it. Left out, it does for
+    /// an Exclusive cluster and does not for a Shared one.
+    pub wait_for_cluster_deletion: Option<bool>,
+}
+
+/// What was granted to a request.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+#[schemars(extend("required" = ["observedGeneration", "phase"]))]
+pub struct ClusterRequestStatus {
+    /// The generation this status was made for.
+    pub observed_generation: i64,
+    /// Pending or Granted.
+    pub phase: String,
+    /// Why the request is in this phase.
+    #[schemars(extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["type"]))]
+    pub conditions: Vec<Condition>,
+    /// The cluster granted. Once set it cannot change.
+    pub cluster: Option<ClusterReference>,
+}
+
+/// A Cluster.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(default)]
+#[schemars(extend("required" = ["name", "namespace"]))]
+pub struct ClusterReference {
+    /// The name of the cluster.
+    pub name: String,
+    /// The namespace of the cluster.
+    pub namespace: String,
+}
+
+/// Serves ClusterRequest.
+#[derive(Clone, Copy, Debug)]
+pub struct ClusterRequestKind;
+
+static INFO: KindInfo = KindInfo {
+    group: GROUP,
+    versions: &[VERSION],
+    storage_version: VERSION,
+    kind: "ClusterRequest",
+    plural: "clusterrequests",
+    singular: "clusterrequest",
+    short_names: &["cr", "creq"],
+    categories: &[],
+    scope: Scope::Namespaced,
+    verbs: ALL_VERBS,
+    status: true,
+    unconditional_update: false,
+    strategic: false,
+};
+
+const COLUMNS: &[Column] = &[
+    Column::NAME,
+    Column::text("Purpose", "What the cluster is for"),
+    Column::text("Phase", "Whether a cluster is granted"),
+    Column::text("Cluster", "The name of the cluster granted"),
+    Column::text("Cluster-NS", "The namespace of the cluster granted"),
+];
+
+impl Kind for ClusterRequestKind {
+    fn info(&self) -> &KindInfo {
+        &INFO
+    }
+
+    fn schema(&self, _version: &str) -> &Schema {
+        static SCHEMA: LazyLock<Schema> = LazyLock::new(Schema::of::<ClusterRequest>);
+        &SCHEMA
+    }
+
+    fn validate(&self, write: &Write<'_>, new: &Value) -> Vec<FieldError> {
+        let Some(old) = write.old else {
+            return Vec::new();
+        };
+        let mut errors = Vec::new();
+        if let (Some(old), Some(new)) = (old.get("spec"), new.get("spec"))
+            && old != new
+        {
+            errors.push(FieldError::invalid("spec", new.clone(), "spec is immutable"));
+        }
+        errors.extend(granted_for_good(old, new));
+        errors
+    }
+
+    fn columns(&self) -> &[Column] {
+        COLUMNS
+    }
+
+    fn row(&self, object: &Object) -> Vec<Cell> {
+        let value = object.value();
+        vec![
+            object.meta().name.as_str().into(),
+            text(value, "/spec/purpose").into(),
+            text(value, "/status/phase").into(),
+            text(value, "/status/cluster/name").into(),
+            text(value, "/status/cluster/namespace").into(),
+        ]
+    }
+
+    fn selectable(&self) -> &'static [SelectableField] {
+        &[
+            SelectableField {
+                path: "spec.purpose",
+                read: |value| text(value, "/spec/purpose"),
+            },
+            SelectableField {
+                path: "status.phase",
+                read: |value| text(value, "/status/phase"),
+            },
+        ]
+    }
+}
+
+/// `status.cluster` neither changes nor goes; the status as a whole may be lost.
+fn granted_for_good(old: &Value, new: &Value) -> Option<FieldError> {
+    let status = |value: &Value| value.get("status").filter(|status| !status.is_null()).cloned();
+    let (old, new) = (status(old)?, status(new)?);
+    let granted = old.get("cluster").filter(|cluster| !cluster.is_null())?;
+    match new.get("cluster").filter(|cluster| !cluster.is_null()) {
+        Some(cluster) if cluster == granted => None,
+        Some(cluster) => Some(FieldError::invalid(
+            "status.cluster",
+            cluster.clone(),
+            "cluster is immutable",
+        )),
+        None => Some(FieldError::invalid(
+            "status",
+            new.clone(),
+            "cluster may not be removed once set",
+        )),
+    }
+}

@@ -1,0 +1,42 @@
+//! Names of openMCP's API (facts sections 1 and 2).
+
+use meta::GroupResource;
+
+/// The API group.
+pub const GROUP: &str = "clusters.openmcp.cloud";
+/// The one version.
+pub const VERSION: &str = "v1alpha1";
+/// `clusters.openmcp.cloud/v1alpha1`.
+pub const API_VERSION: &str = "clusters.openmcp.cloud/v1alpha1";
+/// The dialect's name, and the name of its configuration object.
+pub const DIALECT: &str = "openmcp";
+/// `clusters.clusters.openmcp.cloud`: where requests go.
+pub const CLUSTERS: GroupResource = GroupResource::new(GROUP, "clusters");
+/// `clusterrequests.clusters.openmcp.cloud`: what wants a Cluster.
+pub const REQUESTS: GroupResource = GroupResource::new(GROUP, "clusterrequests");
+/// `clusterprofiles.clusters.openmcp.cloud`: what a Cluster may be made of. The scheduler never looks one up.
+pub const PROFILES: GroupResource = GroupResource::new(GROUP, "clusterprofiles");
+
+/// The scheduler's finalizer on a ClusterRequest.
+pub const REQUEST_FINALIZER: &str = "clusters.openmcp.cloud/request";
+/// Every request that uses a Cluster has a finalizer on it: this and the request's uid.
+pub const USE_FINALIZER: &str = "request.clusters.openmcp.cloud/";
+/// A Cluster with exactly the value `true` goes with its last request.
+pub const DELETE_LABEL: &str = "clusters.openmcp.cloud/delete-without-requests";
+/// A request with the value `true` gets a random name for a new Cluster, not the hash of its own.
+pub const RANDOM_LABEL: &str = "clusters.openmcp.cloud/randomize-cluster-name";
+/// Clusters carry the name of their provider under this label.
+pub const PROVIDER_LABEL: &str = "clusters.openmcp.cloud/provider";
+/// Clusters carry their Kubernetes version under this label.
+pub const VERSION_LABEL: &str = "clusters.openmcp.cloud/k8sversion";
+/// Clusters carry what their provider says under this annotation.
+pub const INFO_ANNOTATION: &str = "clusters.openmcp.cloud/providerinfo";
+/// What to do with a request: `ignore` or, once, `reconcile`.
+pub const OPERATION_ANNOTATION: &str = "openmcp.cloud/operation";
+
+/// The phase of a request with a Cluster.
+pub const GRANTED: &str = "Granted";
+/// The phase of a request without one, or in trouble.
+pub const PENDING: &str = "Pending";
+/// The condition that says why a request is Pending (facts section 9, number 8: upstream gives no cause).
+pub const SCHEDULED: &str = "Scheduled";

@@ -1,0 +1,182 @@
+//! Names of new Clusters and of the finalizers of requests (seed "Names and Namespaces of Clusters", facts section 5).
+
+use meta::name;
+use scheduling::Random;
+use shake::Shake128;
+use shake::digest::{ExtendableOutput, Update, XofReader};
+
+/// Names with a suffix are at most this long.
+const LONGEST: usize = 63;
+/// The length of a hash.
+const HASH: usize = 8;
+/// The length of a random suffix, and what it is made of: no vowels, nothing that is mistaken for something else.
+const RANDOM: usize = 5;
+const ALPHABET: &[u8; 27] = b"bcdfghjklmnpqrstvwxz2456789";
+
+/// How the Clusters of a purpose are named.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Naming {
+    /// All alike: there is one per namespace.
+    Fixed(String),
+    /// This and a suffix.
+    Prefix(String),
+}
+
+impl Naming {
+    /// The rule for `purpose`: `single` when any number of requests may share one Cluster. Empty names count as none.
+    #[must_use]
+    pub fn of(purpose: &str, single: bool, name: Option<&str>, generate_name: Option<&str>) -> Self {
+        let given = |text: Option<&str>| text.filter(|text| !text.is_empty()).map(str::to_owned);
+        match (given(generate_name), single) {
+            (Some(prefix), _) => Self::Prefix(prefix),
+            (None, true) => Self::Fixed(given(name).unwrap_or_else(|| purpose.to_owned())),
+            (None, false) => Self::Prefix(format!("{purpose}-")),
+        }
+    }
+
+    /// The name of the Cluster made for the request `namespace`/`request`: the same each time.
+    ///
+    /// # Errors
+    /// Why there is none, and what to change.
+    pub fn name(&self, namespace: &str, request: &str) -> Result<String, String> {
+        match self {
+            Self::Fixed(name) => checked(name.clone()),
+            Self::Prefix(prefix) if prefix.len() + HASH > LONGEST => Err(format!(
+                "the name prefix \"{prefix}\" has {} characters, and with a suffix only {} fit: set a shorter \
+                 template.metadata.generateName",
+                prefix.len(),
+                LONGEST - HASH
+            )),
+            Self::Prefix(prefix) => checked(format!("{prefix}{}", hash(&format!("{namespace}/{request}")))),
+        }
+    }
+
+    /// A name with a random suffix, where this rule has a suffix at all.
+    ///
+    /// # Errors
+    /// As [`Naming::name`].
+    pub fn random(&self, random: &mut Random) -> Result<String, String> {
+        let Self::Prefix(prefix) = self else {
+            return self.name("", "");
+        };
+        let mut cut = prefix.len().min(LONGEST - RANDOM);
+        while !prefix.is_char_boundary(cut) {
+            cut -= 1;
+        }
+        let mut name = prefix[..cut].to_owned();
+        for _ in 0..RANDOM {
+            let place = random.below(ALPHABET.len() as u64);
+            name.push(char::from(ALPHABET[usize::try_from(place).unwrap_or_default()]));
+        }
+        checked(name)
+    }
+}
+
+fn checked(text: String) -> Result<String, String> {
+    match name::dns_subdomain(&text) {
+        Ok(()) => Ok(text),
+        Err(problem) => Err(format!(
+            "\"{text}\" cannot be the name of a cluster: {problem}; set template.metadata.name or generateName"
+        )),
+    }
+}
+
+/// Eight characters that stand for `text`: 40 bits of SHAKE128 in lower-case base 32.
+#[must_use]
+pub(crate) fn hash(text: &str) -> String {
+    const DIGITS: &[u8; 32] = b"abcdefghijklmnopqrstuvwxyz234567";
+    let mut hasher = Shake128::default();
+    hasher.update(text.as_bytes());
+    let mut bits = [0; 8];
+    hasher.finalize_xof().read(&mut bits[3..]);
+    let bits = u64::from_be_bytes(bits);
+    (0..HASH)
+        .rev()
+        .map(|place| char::from(DIGITS[usize::try_from(bits >> (5 * place) & 31).unwrap_or_default()]))
+        .collect()
+}
+
+/// What stands for a request in its finalizers: its uid, or, in files, which have none, its namespace and name.
+#[must_use]
+pub(crate) fn holder(uid: &str, namespace: &str, name: &str) -> String {
+    if !uid.is_empty() {
+        return uid.to_owned();
+    }
+    let text = format!("{namespace}.{name}");
+    if text.len() <= LONGEST { text } else { hash(&text) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hashes_are_those_the_system_publishes() {
+        assert_eq!(hash("example"), "epgccknc");
+        assert_eq!(hash("default/example"), "fphxsdub");
+        assert_eq!(hash("foo/exclusive"), "qilq5nsb");
+    }
+
+    #[test]
+    fn a_purpose_for_one_cluster_is_named_by_prefix_then_name_then_purpose() {
+        let of = |name, prefix| Naming::of("platform", true, name, prefix);
+        assert_eq!(of(Some("a"), Some("b-")), Naming::Prefix("b-".to_owned()));
+        assert_eq!(of(Some("a"), None), Naming::Fixed("a".to_owned()));
+        assert_eq!(of(Some(""), Some("")), Naming::Fixed("platform".to_owned()));
+    }
+
+    #[test]
+    fn a_purpose_for_many_clusters_ignores_the_name() {
+        let of = |name, prefix| Naming::of("mcp", false, name, prefix);
+        assert_eq!(of(Some("a"), Some("b-")), Naming::Prefix("b-".to_owned()));
+        assert_eq!(of(Some("a"), None), Naming::Prefix("mcp-".to_owned()));
+    }
+
+    #[test]
+    fn suffixes_are_the_hash_of_the_request() {
+        let prefix = Naming::Prefix("mcp-".to_owned());
+        assert_eq!(prefix.name("foo", "exclusive").unwrap(), "mcp-qilq5nsb");
+        assert_eq!(
+            Naming::Fixed("one".to_owned()).name("foo", "exclusive").unwrap(),
+            "one"
+        );
+    }
+
+    #[test]
+    fn prefixes_have_room_for_the_hash() {
+        let of = |length| Naming::Prefix("p".repeat(length)).name("foo", "exclusive");
+        assert_eq!(of(55).unwrap().len(), 63);
+        assert!(of(56).unwrap_err().contains("only 55 fit"));
+    }
+
+    #[test]
+    fn random_suffixes_have_five_characters_and_follow_the_seed() {
+        let draw = |prefix: &str, seed| {
+            Naming::Prefix(prefix.to_owned())
+                .random(&mut Random::new(seed))
+                .unwrap()
+        };
+        assert_eq!(draw("mcp-", 1), draw("mcp-", 1));
+        assert_ne!(draw("mcp-", 1), draw("mcp-", 2));
+        assert_eq!(draw("mcp-", 1).len(), 9);
+        assert_eq!(draw(&"p".repeat(70), 1).len(), 63);
+    }
+
+    #[test]
+    fn what_cannot_be_a_name_says_what_to_set() {
+        let problem = Naming::Fixed("My Platform".to_owned())
+            .name("a", "b")
+            .unwrap_err();
+        assert!(
+            problem.contains("\"My Platform\"") && problem.contains("generateName"),
+            "{problem}"
+        );
+    }
+
+    #[test]
+    fn a_request_without_a_uid_is_known_by_its_name() {
+        assert_eq!(holder("u-1", "ns", "r"), "u-1");
+        assert_eq!(holder("", "ns", "r"), "ns.r");
+        assert_eq!(holder("", "ns", &"r".repeat(80)).len(), 8);
+    }
+}

@@ -1,0 +1,226 @@
+//! What a decision writes, in an order of which every prefix is a valid state (DESIGN.md section 3).
+//!
+//! Granting: the request gets the scheduler's finalizer, then the Cluster gets that of the request (or is made with it):
+//! now the request is bound, whatever its status says; then the status says it. Each update is made of the stored object
+//! and names its revision, so of two requests for the last place on a Cluster one decides again.
+
+use std::sync::Arc;
+
+use dialect_contract::{Decision, Write, WriteVerb};
+use meta::schema::types::condition;
+use meta::{Object, time};
+use serde_json::{Map, Value, json};
+
+use crate::config::Mapping;
+use crate::decide::release::Release;
+use crate::decide::{Detail, Plan, Step};
+use crate::fleet::{Fleet, Operation, Place, Record};
+use crate::kind::cluster_request::ClusterRequest;
+use crate::names::{
+    API_VERSION, GRANTED, OPERATION_ANNOTATION, PENDING, REQUEST_FINALIZER, SCHEDULED, USE_FINALIZER,
+};
+
+/// Everything `decision` writes, in order.
+pub(crate) fn writes(fleet: &Fleet, decision: &Decision) -> Vec<Write> {
+    let (Some(request), Some(detail)) = (fleet.request(&decision.demand), decision.detail::<Detail>()) else {
+        return Vec::new();
+    };
+    let mut list = Vec::new();
+    match &detail.plan {
+        Plan::Nothing => {}
+        Plan::Grant { place, step } => {
+            let object = own_up(request, decision, &mut list);
+            cluster(fleet, request, place, *step, &mut list);
+            if !request.said.grants(place, request.wants.generation) {
+                list.push(status(request, decision, object, Some(place)));
+            }
+        }
+        Plan::Fail { reason, message } => {
+            let object = own_up(request, decision, &mut list);
+            let told = request
+                .said
+                .cause
+                .as_ref()
+                .is_some_and(|cause| cause[0] == "False" && cause[1] == *reason && cause[2] == *message);
+            if !(told && request.said.phase == PENDING && request.said.observed == request.wants.generation) {
+                list.push(status(request, decision, object, None));
+            }
+        }
+        Plan::Release(release) => self::release(fleet, request, decision, release, &mut list),
+    }
+    list
+}
+
+/// The condition that says how the request fares, as its status will have it; `None` where nothing is said.
+pub(crate) fn cause(request: &Record, decision: &Decision) -> Option<Value> {
+    let (status, reason, message) = match &decision.detail::<Detail>()?.plan {
+        Plan::Grant { place, .. } => ("True", GRANTED, format!("cluster {place} is granted")),
+        Plan::Fail { reason, message } => ("False", *reason, message.clone()),
+        Plan::Nothing | Plan::Release(_) => return None,
+    };
+    let view: ClusterRequest = request.object.view().unwrap_or_default();
+    let conditions = view.status.map(|status| status.conditions).unwrap_or_default();
+    let known = condition(&conditions, SCHEDULED).filter(|known| known.status == status);
+    let since = known.and_then(|known| known.last_transition_time);
+    Some(json!({
+        "type": SCHEDULED, "status": status, "reason": reason, "message": message,
+        "observedGeneration": request.wants.generation,
+        "lastTransitionTime": time::rfc3339(since.map_or(decision.now, |since| since.0)),
+    }))
+}
+
+/// The stored object, to be edited.
+fn stored(object: &Arc<Object>) -> Value {
+    let mut value = object.parse();
+    child(&mut value, "metadata").remove("resourceVersion");
+    value
+}
+
+/// The map at `name`, made where there is none.
+fn child<'a>(value: &'a mut Value, name: &str) -> &'a mut Map<String, Value> {
+    let slot = &mut value[name];
+    if !slot.is_object() {
+        *slot = json!({});
+    }
+    slot.as_object_mut().expect("it was just made an object")
+}
+
+fn finalizers(value: &mut Value) -> &mut Vec<Value> {
+    let slot = child(value, "metadata")
+        .entry("finalizers")
+        .or_insert_with(|| json!([]));
+    if !slot.is_array() {
+        *slot = json!([]);
+    }
+    slot.as_array_mut().expect("it was just made a list")
+}
+
+fn update(object: &Arc<Object>, key: meta::Key, value: Value) -> Write {
+    Write {
+        verb: WriteVerb::Update,
+        key,
+        subresource: "",
+        object: value,
+        base: Some(object.revision()),
+    }
+}
+
+/// The request with the scheduler's finalizer and without the annotation `reconcile`, written where that is new.
+fn own_up(request: &Record, decision: &Decision, list: &mut Vec<Write>) -> Value {
+    let mut value = stored(&request.object);
+    if !request.finalized {
+        finalizers(&mut value).push(REQUEST_FINALIZER.into());
+    }
+    if request.wants.operation == Operation::Reconcile {
+        let metadata = child(&mut value, "metadata");
+        if let Some(annotations) = metadata.get_mut("annotations").and_then(Value::as_object_mut) {
+            annotations.remove(OPERATION_ANNOTATION);
+            if annotations.is_empty() {
+                metadata.remove("annotations");
+            }
+        }
+    }
+    if !request.finalized || request.wants.operation == Operation::Reconcile {
+        list.push(update(&request.object, decision.demand.clone(), value.clone()));
+    }
+    value
+}
+
+/// What the granted Cluster needs.
+fn cluster(fleet: &Fleet, request: &Record, place: &Place, step: Step, list: &mut Vec<Write>) {
+    let finalizer = format!("{USE_FINALIZER}{}", request.wants.holder);
+    match step {
+        Step::None => {}
+        Step::Join => {
+            if let Some(object) = fleet.cluster(place) {
+                let mut value = stored(object);
+                finalizers(&mut value).push(finalizer.into());
+                list.push(update(object, place.key(), value));
+            }
+        }
+        Step::Create | Step::Recreate => {
+            if let Some(mapping) = fleet.mapping(request) {
+                let generated = step == Step::Create && request.wants.random;
+                list.push(Write {
+                    verb: WriteVerb::Create,
+                    key: place.key(),
+                    subresource: "",
+                    object: made(place, mapping, &finalizer, generated),
+                    base: None,
+                });
+            }
+        }
+    }
+}
+
+/// A new Cluster. One with a random name keeps what it was generated from.
+fn made(place: &Place, mapping: &Mapping, finalizer: &str, generated: bool) -> Value {
+    let template = &mapping.template;
+    let mut metadata = json!({
+        "namespace": &*place.namespace, "name": &*place.name, "labels": template.labels, "finalizers": [finalizer],
+    });
+    if !template.annotations.is_empty() {
+        metadata["annotations"] = json!(template.annotations);
+    }
+    if let (true, crate::naming::Naming::Prefix(prefix)) = (generated, &mapping.naming) {
+        metadata["generateName"] = prefix.as_str().into();
+    }
+    json!({"apiVersion": API_VERSION, "kind": "Cluster", "metadata": metadata, "spec": template.spec})
+}
+
+/// The status of the request: granted `place`, or Pending with what was granted before.
+fn status(request: &Record, decision: &Decision, mut object: Value, place: Option<&Place>) -> Write {
+    let cause = cause(request, decision);
+    let status = child(&mut object, "status");
+    let phase = if place.is_some() { GRANTED } else { PENDING };
+    status.insert("phase".to_owned(), phase.into());
+    status.insert("observedGeneration".to_owned(), request.wants.generation.into());
+    if let Some(place) = place {
+        let cluster = json!({"name": &*place.name, "namespace": &*place.namespace});
+        status.insert("cluster".to_owned(), cluster);
+    }
+    if let Some(cause) = cause {
+        let slot = status.entry("conditions").or_insert_with(|| json!([]));
+        let mut conditions = slot.as_array().cloned().unwrap_or_default();
+        match conditions.iter_mut().find(|known| known["type"] == SCHEDULED) {
+            Some(known) => *known = cause,
+            None => conditions.push(cause),
+        }
+        *slot = conditions.into();
+    }
+    Write {
+        subresource: "status",
+        ..update(&request.object, decision.demand.clone(), object)
+    }
+}
+
+/// Everything a deleted request lets go of.
+fn release(fleet: &Fleet, request: &Record, decision: &Decision, release: &Release, list: &mut Vec<Write>) {
+    let finalizer = format!("{USE_FINALIZER}{}", request.wants.holder);
+    for (place, deleted) in &release.leaves {
+        let Some(object) = fleet.cluster(place) else {
+            continue;
+        };
+        let mut value = stored(object);
+        if *deleted {
+            list.push(Write {
+                verb: WriteVerb::Delete,
+                ..update(object, place.key(), value.clone())
+            });
+            let since = time::rfc3339(decision.now);
+            child(&mut value, "metadata").insert("deletionTimestamp".to_owned(), since.into());
+        }
+        finalizers(&mut value).retain(|known| *known != *finalizer);
+        let mut write = update(object, place.key(), value);
+        if *deleted {
+            // The deletion moved it.
+            write.base = None;
+        }
+        list.push(write);
+    }
+    if request.finalized && release.awaited.is_none() {
+        let mut value = stored(&request.object);
+        finalizers(&mut value).retain(|known| known != REQUEST_FINALIZER);
+        list.push(update(&request.object, decision.demand.clone(), value));
+    }
+}

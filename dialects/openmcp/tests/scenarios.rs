@@ -1,0 +1,9 @@
+//! Every rule of the seed, one folder each.
+
+#[test]
+fn scenarios() {
+    dialect_testing::scenarios(
+        dialect_openmcp::dialect(),
+        concat!(env!("CARGO_MANIFEST_DIR"), "/scenarios"),
+    );
+}
