@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use dialect_contract::{Decision, Due, Inventory};
+use dialect_contract::{Action, Decision, Due, Inventory};
 use engine::Snapshot;
 use meta::{Key, Timestamp};
 use serde_json::Value;
@@ -95,11 +95,16 @@ pub(crate) fn reports(server: &Server) -> Result<BTreeMap<Key, Value>, String> {
     Ok(list)
 }
 
-/// The names of the picked clusters, in rank order.
+/// The names of the picked clusters, in rank order, and of those that are made: once they are, they are picked.
 pub(crate) fn picked(inventory: &dyn Inventory, decision: &Decision) -> Vec<String> {
     let picked = decision.solved.picked.iter();
+    let made = decision
+        .changes
+        .iter()
+        .filter(|change| change.action == Action::Create);
     picked
         .map(|&candidate| inventory.cluster_name(candidate).to_string())
+        .chain(made.map(|change| change.cluster_name.to_string()))
         .collect()
 }
 
