@@ -178,6 +178,12 @@ fn condition() -> Value {
     })
 }
 
+/// What is stored, or what holds without it.
+fn auto_bind(value: &Value) -> &str {
+    let stored = value["spec"]["autoBind"].as_str();
+    stored.unwrap_or(AutoBindMode::default().as_str())
+}
+
 impl Kind for SchedulerConfiguration {
     fn info(&self) -> &KindInfo {
         &self.info
@@ -217,7 +223,7 @@ impl Kind for SchedulerConfiguration {
         let text = |value: Option<&Value>| value.and_then(Value::as_str).unwrap_or("<none>").into();
         vec![
             object.meta().name.as_str().into(),
-            AutoBindMode::of(value).as_str().into(),
+            auto_bind(value).into(),
             text(valid.and_then(|condition| condition.get("status"))),
             Cell::Age(object.meta().creation_timestamp),
         ]

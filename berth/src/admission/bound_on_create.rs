@@ -185,7 +185,7 @@ impl Plugin for BoundOnCreate {
                     not_after: Some(judged.revision),
                 })
                 .collect(),
-            Err(_) => vec![knowledge::never("admission/place".into())],
+            Err(_) => vec![knowledge::never(forecast::key(request, object))],
         }
     }
 }

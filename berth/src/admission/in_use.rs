@@ -119,10 +119,10 @@ impl InUse {
         let (dialect, _, key) = self.deletion(request)?;
         let name = dialect.fence(&key);
         let Ok(snapshot) = self.knowledge.snapshot(dialect.name()) else {
-            return Some(knowledge::never(name));
+            return Some(knowledge::never(key));
         };
         if snapshot.inventory.users(&key, 0).1 > 0 {
-            return Some(knowledge::never(name));
+            return Some(knowledge::never(key));
         }
         Some(Guard::Fence {
             name,

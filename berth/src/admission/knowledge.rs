@@ -5,7 +5,7 @@ use std::sync::Arc;
 use admission::{Denied, Guard, Ready};
 use dialect_contract::Dialect;
 use engine::{Engine, Snapshot};
-use meta::{Revision, Status, Timestamp};
+use meta::{Key, Revision, Status, Timestamp};
 
 use crate::virtual_api::behind;
 
@@ -48,10 +48,11 @@ impl Knowledge {
     }
 }
 
-/// A guard that fails: the verdict just given no longer holds, so the write must be judged again.
-pub(super) fn never(fence: Arc<str>) -> Guard {
-    Guard::Fence {
-        name: fence,
-        not_after: Some(Revision(0)),
+/// A guard that fails, since no object has this revision: the verdict just given no longer holds, so the write must be
+/// judged again.
+pub(super) fn never(key: Key) -> Guard {
+    Guard::Unchanged {
+        key,
+        revision: Revision(0),
     }
 }
