@@ -1,0 +1,162 @@
+//! New objects are bound before their create is answered.
+
+use super::*;
+
+const BINDING_RIGHT: &str = "apiVersion: rbac.authorization.k8s.io/v1\nkind: Role\nmetadata: {name: bind-shoots, namespace: garden-dev}\nrules: [{apiGroups: [core.gardener.cloud], resources: [shoots/binding], verbs: [update]}]\n---\napiVersion: rbac.authorization.k8s.io/v1\nkind: RoleBinding\nmetadata: {name: bind-shoots, namespace: garden-dev}\nroleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: bind-shoots}\nsubjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: operator}]\n";
+
+#[test]
+fn a_create_shows_where_it_went_and_the_decision_is_bound() {
+    let server = gardener();
+    let created = server
+        .kubectl("create -o yaml -f -")
+        .input(shoot("web", "eu-west-1").to_string())
+        .run();
+    assert!(created.success, "{}", created.err);
+    assert!(created.out.contains("seedName: aws-eu1"), "{}", created.out);
+    assert!(!created.err.contains("Warning"), "{}", created.err);
+    assert_eq!(phase(&server, "web.gardener"), "Bound");
+    let row = server.kubectl("-n garden-dev get decisions").ok();
+    assert!(row.contains("Bound") && row.contains("aws-eu1"), "{row}");
+    // The next one goes where there is less load.
+    let next = server
+        .kubectl("apply -o jsonpath={.spec.seedName} -f -")
+        .input(shoot("next", "eu-west-1").to_string())
+        .ok();
+    assert_eq!(next, "aws-eu2");
+}
+
+#[test]
+fn what_fits_nowhere_is_created_unbound_with_a_warning_that_says_why() {
+    let server = gardener();
+    let created = server
+        .kubectl("create -f -")
+        .input(shoot("lost", "nowhere-1").to_string())
+        .run();
+    assert!(created.success, "{}", created.err);
+    assert!(
+        created
+            .err
+            .contains("Warning: not bound (NoSuitableSeed): 0 of 5 seeds"),
+        "{}",
+        created.err
+    );
+    assert_eq!(phase(&server, "lost.gardener"), "Unschedulable");
+}
+
+#[test]
+fn a_dry_run_is_a_forecast_and_keeps_nothing() {
+    let server = gardener();
+    let dry = |value: Value| {
+        server
+            .kubectl("create --dry-run=server -o json -f -")
+            .input(value.to_string())
+            .run()
+    };
+    let forecast = dry(shoot("web", "eu-west-1"));
+    let object: Value = serde_json::from_str(&forecast.out).unwrap();
+    assert_eq!(object["spec"]["seedName"], "aws-eu1");
+    let lost = dry(shoot("lost", "nowhere-1"));
+    assert!(
+        lost.err.contains("Warning: would be not bound (NoSuitableSeed)"),
+        "{}",
+        lost.err
+    );
+    assert!(server.kubectl("-n garden-dev get shoots -o name").ok().is_empty());
+    assert_eq!(
+        server
+            .kubectl("get target aws-eu1.gardener -o jsonpath={.status.capacity[0].used}")
+            .ok(),
+        "0"
+    );
+}
+
+#[test]
+fn placements_are_decided_before_their_create_is_answered() {
+    let server = Server::start();
+    server.load(&example("ocm/fleet.yaml"));
+    server.load(&example("ocm/story-1.yaml"));
+    let placement = "apiVersion: cluster.open-cluster-management.io/v1beta1\nkind: Placement\nmetadata: {name: fresh, namespace: story-1}\nspec: {numberOfClusters: 2}\n";
+    let created = server.kubectl("create -o json -f -").input(placement).json();
+    assert_eq!(created["status"]["numberOfSelectedClusters"], 2);
+    let decisions = server
+        .kubectl(
+            "-n story-1 get placementdecisions -l cluster.open-cluster-management.io/placement=fresh -o json",
+        )
+        .json();
+    assert_eq!(
+        decisions["items"][0]["status"]["decisions"]
+            .as_array()
+            .map(Vec::len),
+        Some(2)
+    );
+    let many = placement.replace("fresh", "greedy").replace(": 2}", ": 99}");
+    let partly = server.kubectl("create -f -").input(many).run();
+    assert!(
+        partly.success && partly.err.contains("Warning: bound in part"),
+        "{}",
+        partly.err
+    );
+}
+
+#[test]
+fn auto_bind_off_leaves_new_objects_unbound() {
+    let server = gardener();
+    server.bind_by_hand(&["gardener"]);
+    let created = server
+        .kubectl("create -o json -f -")
+        .input(shoot("web", "eu-west-1").to_string())
+        .json();
+    assert!(created["spec"].get("seedName").is_none());
+    assert_eq!(phase(&server, "web.gardener"), "Pending");
+    let listed = server.kubectl("get schedulerconfigurations").ok();
+    assert!(listed.contains("Off"), "{listed}");
+    let wrong = "apiVersion: config.berth.dev/v1alpha1\nkind: SchedulerConfiguration\nmetadata: {name: ocm}\nspec: {autoBind: Sometimes}\n";
+    let refused = server.kubectl("create -f -").input(wrong).fails();
+    assert!(
+        refused.contains("spec.autoBind: Unsupported value: \"Sometimes\": supported values: \"OnCreate\", "),
+        "{refused}"
+    );
+}
+
+#[test]
+fn a_place_given_on_create_is_judged_by_feasibility() {
+    let server = gardener();
+    server.kubectl("apply -f -").input(BINDING_RIGHT).ok();
+    let edit = "apiVersion: rbac.authorization.k8s.io/v1\nkind: RoleBinding\nmetadata: {name: editors, namespace: garden-dev}\nroleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: edit}\nsubjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: alice}, {apiGroup: rbac.authorization.k8s.io, kind: User, name: operator}]\n";
+    server.kubectl("apply -f -").input(edit).ok();
+    let (alice, operator) = (
+        server.kubeconfig_for("alice", &[]),
+        server.kubeconfig_for("operator", &[]),
+    );
+    let create = |user: &Path, object: &Value| {
+        server
+            .kubectl_as(user, &["create", "-f", "-"])
+            .input(object.to_string())
+    };
+    create(&alice, &placed("good", "aws-eu2")).ok();
+    let given = server.kubectl("-n garden-dev get shoot good -o json").json();
+    assert_eq!(given["spec"]["networking"]["pods"], "100.96.0.0/11");
+    let far = create(&alice, &placed("far", "aws-us1")).fails();
+    assert!(
+        far.contains("is forbidden: spec.seedName \"aws-us1\" is not feasible (NotSameRegion")
+            && far.contains("user \"alice\" may not update shoots/binding"),
+        "{far}"
+    );
+    create(&operator, &placed("far", "aws-us1")).ok();
+    let guarded = create(&operator, &placed("guarded", "aws-guarded")).fails();
+    assert!(
+        guarded.contains("spec.seedName: Invalid value: \"aws-guarded\""),
+        "{guarded}"
+    );
+    let unknown = create(&operator, &placed("unknown", "mars")).fails();
+    assert!(
+        unknown.contains("spec.seedName: Not found: \"mars\""),
+        "{unknown}"
+    );
+    // Capacity counts: three shoots fit, and `good` is one of them.
+    for name in ["b", "c"] {
+        create(&alice, &placed(name, "aws-eu2")).ok();
+    }
+    let full = create(&operator, &placed("d", "aws-eu2")).fails();
+    assert!(full.contains("spec.seedName: Invalid value"), "{full}");
+}

@@ -1,0 +1,172 @@
+//! What nobody may do, or only some, in the words a user sees.
+
+use super::*;
+
+#[test]
+fn what_is_used_is_not_deleted() {
+    let server = gardener();
+    let web = server
+        .kubectl("create -o jsonpath={.spec.seedName} -f -")
+        .input(shoot("web", "eu-west-1").to_string())
+        .ok();
+    assert_eq!(web, "aws-eu1");
+    let refused = server.kubectl("delete seed aws-eu1").fails();
+    assert!(
+        refused.contains(
+            "seeds.core.gardener.cloud \"aws-eu1\" is forbidden: it is used by 1 shoots.core.gardener.cloud: garden-dev/web"
+        ),
+        "{refused}"
+    );
+    let dry = server.kubectl("delete seed aws-eu1 --dry-run=server").fails();
+    assert!(dry.contains("it is used by"), "{dry}");
+    for number in 0..11 {
+        let lost = shoot(&format!("lost-{number:02}"), "nowhere-1").to_string();
+        server.kubectl("create -f -").input(lost).ok();
+    }
+    let refused = server.kubectl("delete cloudprofile aws").fails();
+    assert!(
+        refused.contains("it is used by 12 shoots.core.gardener.cloud: garden-dev/lost-00, ")
+            && refused.contains("garden-dev/lost-09 and 2 more"),
+        "{refused}"
+    );
+    server.kubectl("delete seed aws-us1").ok();
+    server.kubectl("-n garden-dev delete shoots --all").ok();
+    server.kubectl("delete seed aws-eu1").ok();
+    server.kubectl("delete cloudprofile aws").ok();
+}
+
+#[test]
+fn nothing_is_made_in_namespaces_that_are_missing_or_going() {
+    let server = Server::start();
+    let map = |namespace: &str, name: &str| {
+        format!(
+            "apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: {name}, namespace: {namespace}, finalizers: [example.com/hold]}}\n"
+        )
+    };
+    let missing = server.kubectl("create -f -").input(map("nowhere", "a")).fails();
+    assert_eq!(
+        missing.trim(),
+        "Error from server (NotFound): error when creating \"STDIN\": namespaces \"nowhere\" not found"
+    );
+    server.kubectl("create namespace going").ok();
+    server.kubectl("create -f -").input(map("going", "held")).ok();
+    server.kubectl("delete namespace going --wait=false").ok();
+    let going = server.kubectl("create -f -").input(map("going", "late")).fails();
+    assert_eq!(
+        going.trim(),
+        "Error from server (Forbidden): error when creating \"STDIN\": configmaps \"late\" is forbidden: unable to create new content in namespace going because it is being terminated"
+    );
+    server
+        .kubectl_args(&[
+            "-n",
+            "going",
+            "patch",
+            "configmap",
+            "held",
+            "--type=merge",
+            "-p",
+            r#"{"metadata":{"finalizers":null}}"#,
+        ])
+        .ok();
+    server
+        .kubectl("wait --for=delete namespace/going --timeout=20s")
+        .ok();
+}
+
+#[test]
+fn labelled_config_maps_are_checked_with_every_error() {
+    let server = Server::start();
+    let map = |label: &str, data: &str| {
+        format!(
+            "apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: scheduler, labels: {{scheduling.berth.dev/config: {label}}}}}\ndata:\n{data}"
+        )
+    };
+    let good = "  config.yaml: |\n    apiVersion: scheduler.config.gardener.cloud/v1alpha1\n    kind: SchedulerConfiguration\n    schedulers: {shoot: {retrySyncPeriod: 1m}}\n";
+    let bad = "  config.yaml: |\n    apiVersion: scheduler.config.gardener.cloud/v1alpha1\n    schedulers:\n      shoot: {retrySyncPeriod: -1s, candidateDeterminationStrategy: Nearest}\n";
+    let broken = "  broken.yaml: |\n    a: 1\n    b: [\n";
+    let errors = server
+        .kubectl("create -f -")
+        .input(map("gardener", &format!("{bad}{broken}")))
+        .fails();
+    for text in [
+        "data[config.yaml]: Invalid value: schedulers.shoot.retrySyncPeriod: Invalid value: \"-1s\"",
+        "data[config.yaml]: Invalid value: schedulers.shoot.candidateDeterminationStrategy: Unsupported value: \"Nearest\"",
+        "data[broken.yaml]: Invalid value: is not YAML: line ",
+    ] {
+        assert!(errors.contains(text), "{text}: {errors}");
+    }
+    let unknown = server.kubectl("create -f -").input(map("nomad", good)).fails();
+    assert!(
+        unknown.contains("metadata.labels[scheduling.berth.dev/config]: Unsupported value: \"nomad\""),
+        "{unknown}"
+    );
+    let foreign = server.kubectl("create -f -").input(map("ocm", good)).fails();
+    assert!(foreign.contains("data[config.yaml]"), "{foreign}");
+    let note = server
+        .kubectl("create -f -")
+        .input(map("gardener", "  note: just words\n"))
+        .run();
+    assert!(
+        note.success && note.err.contains("Warning: data[note] is no configuration file"),
+        "{}",
+        note.err
+    );
+    server.kubectl("apply -f -").input(map("gardener", good)).ok();
+    let refused = server.kubectl("apply -f -").input(map("gardener", bad)).fails();
+    assert!(refused.contains("retrySyncPeriod"), "{refused}");
+}
+
+#[test]
+fn decisions_are_written_by_their_scheduler_only() {
+    let server = Server::start_with(&["--break-glass-group", "firefighters"]);
+    server.load(&example("ocm/fleet.yaml"));
+    server.load(&example("ocm/story-1.yaml"));
+    let name = server
+        .kubectl("-n story-1 get placementdecisions -o jsonpath={.items[0].metadata.name}")
+        .ok();
+    let patch = |user: &Path, subresource: &str| {
+        let change = r#"{"status":{"decisions":[]},"metadata":{"labels":{"a":"b"}}}"#;
+        let fixed = [
+            "-n",
+            "story-1",
+            "patch",
+            "placementdecision",
+            &name,
+            "--type=merge",
+            "-p",
+            change,
+        ];
+        let mut arguments = fixed.to_vec();
+        if !subresource.is_empty() {
+            arguments.push(subresource);
+        }
+        server.kubectl_as(user, &arguments).run()
+    };
+    let admin = server.kubeconfig();
+    for subresource in ["", "--subresource=status"] {
+        let refused = patch(&admin, subresource);
+        assert!(
+            !refused.success
+                && refused.err.contains(
+                    "it holds the decision of Placement \"placement\", which only berth:scheduler writes"
+                ),
+            "{}",
+            refused.err
+        );
+    }
+    let refused = server
+        .kubectl(&format!("-n story-1 delete placementdecision {name}"))
+        .fails();
+    assert!(refused.contains("berth:scheduler"), "{refused}");
+    let firefighter = server.kubeconfig_for("fred", &["system:masters", "firefighters"]);
+    assert!(patch(&firefighter, "").success);
+    // With the placement, everything of it goes.
+    server.kubectl("-n story-1 delete placement placement").ok();
+    tests::eventually("the decisions to go with their placement", || {
+        server
+            .kubectl("-n story-1 get placementdecisions -o name")
+            .ok()
+            .is_empty()
+            .then_some(())
+    });
+}

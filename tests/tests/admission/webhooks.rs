@@ -1,0 +1,237 @@
+//! `/admission/mutate` and `/admission/validate`, asked as a kube-apiserver asks.
+
+use std::net::TcpListener;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use http::Method;
+use tests::raw;
+
+use super::*;
+
+fn review(operation: &str, resource: &str, kind: &str, object: Value, old: Value) -> Value {
+    json!({
+        "apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview",
+        "request": {
+            "uid": "0df28fbd-5f5f-11e8-bc74-36e6bb280816",
+            "kind": {"group": "core.gardener.cloud", "version": "v1beta1", "kind": kind},
+            "resource": {"group": "core.gardener.cloud", "version": "v1beta1", "resource": resource},
+            "name": object["metadata"]["name"].as_str().or(old["metadata"]["name"].as_str()),
+            "namespace": object["metadata"]["namespace"],
+            "operation": operation,
+            "userInfo": {"username": "alice", "groups": ["system:authenticated"]},
+            "object": object, "oldObject": old, "dryRun": false,
+        },
+    })
+}
+
+fn patched(mut object: Value, answer: &Value) -> Value {
+    let text = answer["response"]["patch"].as_str().unwrap_or_default();
+    let patch = STANDARD.decode(text).unwrap();
+    let operations: Value = serde_json::from_slice(&patch).unwrap_or_else(|_| json!([]));
+    for operation in operations.as_array().unwrap() {
+        assert_eq!(operation["op"], "add", "binding only adds: {operation}");
+        let path = operation["path"].as_str().unwrap();
+        let (parent, field) = path.rsplit_once('/').unwrap();
+        object.pointer_mut(parent).unwrap()[field.replace("~1", "/")] = operation["value"].clone();
+    }
+    object
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_webhooks_bind_guard_and_answer_in_the_protocols_words() {
+    let server = gardener();
+    let client = raw::client(&server.kubeconfig()).await;
+    let ask = async |path: &str, value: &Value| raw::write(&client, Method::POST, path, value).await;
+    let (mutate, validate) = ("/admission/mutate", "/admission/validate");
+
+    let fresh = review(
+        "CREATE",
+        "shoots",
+        "Shoot",
+        shoot("web", "eu-west-1"),
+        Value::Null,
+    );
+    let answer = ask(mutate, &fresh).await;
+    assert_eq!(answer.code, 200);
+    let answer = answer.json();
+    assert_eq!(answer["apiVersion"], "admission.k8s.io/v1");
+    assert_eq!(answer["response"]["uid"], fresh["request"]["uid"]);
+    assert_eq!(answer["response"]["patchType"], "JSONPatch", "{answer}");
+    let bound = patched(shoot("web", "eu-west-1"), &answer);
+    assert_eq!(bound["spec"]["seedName"], "aws-eu1");
+    assert_eq!(bound["spec"]["networking"]["pods"], "100.96.0.0/11");
+    // Asked again about its own result, it has nothing to add; and nothing was kept.
+    let again = ask(
+        mutate,
+        &review("CREATE", "shoots", "Shoot", bound.clone(), Value::Null),
+    )
+    .await;
+    assert!(
+        again.json()["response"].get("patch").is_none(),
+        "{}",
+        again.json()
+    );
+    assert_eq!(
+        ask(validate, &review("CREATE", "shoots", "Shoot", bound, Value::Null))
+            .await
+            .json()["response"]["allowed"],
+        true
+    );
+    assert!(server.kubectl("-n garden-dev get shoots -o name").ok().is_empty());
+    let lost = ask(
+        mutate,
+        &review(
+            "CREATE",
+            "shoots",
+            "Shoot",
+            shoot("lost", "nowhere-1"),
+            Value::Null,
+        ),
+    )
+    .await
+    .json();
+    assert!(
+        lost["response"]["warnings"][0]
+            .as_str()
+            .unwrap()
+            .contains("NoSuitableSeed"),
+        "{lost}"
+    );
+    let far = ask(
+        validate,
+        &review("CREATE", "shoots", "Shoot", placed("far", "aws-us1"), Value::Null),
+    )
+    .await
+    .json();
+    assert_eq!(
+        (&far["response"]["allowed"], &far["response"]["status"]["code"]),
+        (&json!(false), &json!(403)),
+        "{far}"
+    );
+    let moved = review(
+        "UPDATE",
+        "shoots",
+        "Shoot",
+        placed("web", "aws-eu2"),
+        placed("web", "aws-eu1"),
+    );
+    let moved = ask(mutate, &moved).await.json();
+    assert!(
+        moved["response"]["status"]["message"]
+            .as_str()
+            .unwrap()
+            .contains("shoots/binding"),
+        "{moved}"
+    );
+
+    server.load(&example("gardener/load.yaml"));
+    let seed = server.kubectl("get seed aws-eu1 -o json").json();
+    let used = ask(validate, &review("DELETE", "seeds", "Seed", Value::Null, seed))
+        .await
+        .json();
+    assert_eq!(used["response"]["allowed"], false);
+    assert_eq!(
+        used["response"]["status"]["details"]["causes"][0],
+        json!({"reason": "InUse", "message": "used by shoots garden-dev/running-1"})
+    );
+    let unknown = review(
+        "CREATE",
+        "pods",
+        "Pod",
+        json!({"metadata": {"name": "p"}}),
+        Value::Null,
+    );
+    assert_eq!(ask(validate, &unknown).await.json()["response"]["allowed"], true);
+
+    let metrics = String::from_utf8(raw::get(&client, "/metrics").await.body).unwrap();
+    for line in [
+        "apiserver_admission_controller_admission_duration_seconds_count{name=\"InUseProtection\",type=\"validate\",operation=\"DELETE\",rejected=\"true\"} 1",
+        "apiserver_admission_step_admission_duration_seconds_count{type=\"validate\",operation=\"DELETE\",rejected=\"true\"} 1",
+    ] {
+        assert!(metrics.contains(line), "{line}\n{metrics}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_no_review_is_refused_as_such() {
+    let server = Server::start();
+    let client = raw::client(&server.kubeconfig()).await;
+    let send = async |kind: &str, body: &[u8]| {
+        raw::send(
+            &client,
+            Method::POST,
+            "/admission/validate",
+            &[("content-type", kind)],
+            body,
+        )
+        .await
+    };
+    for (kind, body, code) in [
+        ("application/json", &b"{"[..], 400),
+        (
+            "application/json",
+            b"{\"kind\":\"Pod\",\"apiVersion\":\"v1\"}",
+            400,
+        ),
+        ("application/yaml", b"kind: AdmissionReview", 415),
+        ("text/plain", b"", 415),
+    ] {
+        let answer = send(kind, body).await;
+        assert_eq!(answer.code, code, "{}", String::from_utf8_lossy(&answer.body));
+        assert_eq!(answer.json()["kind"], "Status");
+    }
+    let mut old = review("CREATE", "shoots", "Shoot", shoot("a", "r"), Value::Null);
+    old["apiVersion"] = "admission.k8s.io/v1beta1".into();
+    let answer = send("application/json", old.to_string().as_bytes()).await;
+    assert_eq!(answer.code, 200);
+    assert_eq!(answer.json()["apiVersion"], "admission.k8s.io/v1beta1");
+    assert_eq!(answer.json()["response"]["allowed"], false);
+
+    let mut large = review("CREATE", "shoots", "Shoot", shoot("a", "r"), Value::Null);
+    large["request"]["object"]["metadata"]["annotations"] = json!({"x": "y".repeat(7 * 1024 * 1024)});
+    let answer = send("application/json; charset=utf-8", large.to_string().as_bytes()).await;
+    assert_eq!(answer.code, 200, "eight MiB fit");
+    large["request"]["object"]["metadata"]["annotations"] = json!({"x": "y".repeat(9 * 1024 * 1024)});
+    let answer = send("application/json", large.to_string().as_bytes()).await;
+    assert_eq!((answer.code, answer.json()["code"].as_u64()), (413, Some(413)));
+    assert_eq!(raw::get(&client, "/admission/validate").await.code, 405);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_webhooks_can_have_a_port_and_a_ca_of_their_own() {
+    let callers = Server::start();
+    let free = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = free.local_addr().unwrap().port();
+    drop(free);
+    let ca = callers.data_dir().join("ca.crt").display().to_string();
+    let server = Server::start_with(&[
+        "--admission-bind-port",
+        &port.to_string(),
+        "--admission-client-ca-file",
+        &ca,
+    ]);
+    let body = review("CREATE", "shoots", "Shoot", shoot("a", "r"), Value::Null);
+    let ask = async |kubeconfig: &Path, url: &str| {
+        let client = raw::client_at(kubeconfig, url, &server.data_dir().join("ca.crt")).await;
+        raw::write(&client, Method::POST, "/admission/validate", &body).await
+    };
+    let url = format!("https://127.0.0.1:{port}");
+    let taken = ask(&callers.kubeconfig(), &url).await;
+    assert_eq!(taken.code, 200, "{}", String::from_utf8_lossy(&taken.body));
+    let refused = ask(&server.kubeconfig(), &url).await;
+    assert_eq!(refused.code, 401);
+    assert!(
+        refused.json()["message"]
+            .as_str()
+            .unwrap()
+            .contains("certificate"),
+        "{}",
+        refused.json()
+    );
+    assert_eq!(
+        ask(&server.kubeconfig(), server.url()).await.code,
+        404,
+        "not on the API's own port"
+    );
+}
