@@ -123,6 +123,12 @@ pub struct ServeArgs {
     /// A system's own configuration file, taken where no SchedulerConfiguration is stored; repeatable.
     #[arg(long)]
     pub config: Vec<PathBuf>,
+    /// The dialects whose controllers run: `*` is all, `ocm` adds one, `-ocm` leaves one out.
+    #[arg(long, value_delimiter = ',', default_value = "*", allow_hyphen_values = true)]
+    pub controllers: Vec<String>,
+    /// How long events are kept after they were last seen (such as 1h); 0s keeps them for ever.
+    #[arg(long, default_value = "1h", value_parser = duration)]
+    pub event_ttl: Duration,
     /// The audit log's file; `-` is standard output.
     #[arg(long)]
     pub audit_log_path: Option<String>,

@@ -8,7 +8,7 @@ use dialect_contract::{Dialect, config};
 use meta::kind::{ALL_VERBS, KindInfo, Write};
 use meta::{Cell, Column, FieldError, Kind, Object, Schema, Scope};
 use serde_json::{Map, Value, json};
-use storage::Store;
+use storage::{Source, Store};
 
 /// `spec.autoBind`: who binds new objects of a system.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -16,19 +16,21 @@ pub enum AutoBindMode {
     /// The server, before it answers the create.
     #[default]
     OnCreate,
+    /// The controllers, after the create was answered.
+    Controller,
     /// Whoever makes a Binding.
     Off,
 }
 
 impl AutoBindMode {
-    // Controller joins when something acts on it: a value without effect would be a trap.
-    const ALL: [Self; 2] = [Self::OnCreate, Self::Off];
+    const ALL: [Self; 3] = [Self::OnCreate, Self::Controller, Self::Off];
 
     /// The token.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::OnCreate => "OnCreate",
+            Self::Controller => "Controller",
             Self::Off => "Off",
         }
     }
@@ -41,6 +43,14 @@ impl AutoBindMode {
             .into_iter()
             .find(|mode| said == Some(mode.as_str()))
             .unwrap_or_default()
+    }
+
+    /// What is in force for `dialect`, by the SchedulerConfiguration in `source`.
+    #[must_use]
+    pub fn in_force(source: &dyn Source, dialect: &str) -> Self {
+        let stored = source.cached(config::RESOURCE);
+        let found = stored.get("", dialect);
+        found.map_or(Self::default(), |object| Self::of(object.value()))
     }
 }
 
@@ -111,8 +121,9 @@ fn schema(dialects: &[Arc<dyn Dialect>]) -> Schema {
             "type": "string",
             "enum": AutoBindMode::ALL.map(AutoBindMode::as_str),
             "description": "Who binds new objects of the system. OnCreate, the default, decides and binds before a \
-                            create is answered; what fits nowhere is created unbound, with a warning. Off leaves it \
-                            to whoever creates a Binding.",
+                            create is answered; what fits nowhere is created unbound, with a warning. Controller \
+                            leaves new objects to the controllers, as the systems themselves do. With both, the \
+                            controllers keep decisions current. Off leaves all of it to whoever creates a Binding.",
         }),
     );
     for dialect in dialects {

@@ -8,6 +8,7 @@ pub mod cli;
 pub mod client;
 pub mod clock;
 pub mod configuration;
+pub mod controllers;
 pub mod core;
 pub mod definitions;
 pub mod demo;

@@ -1,6 +1,7 @@
 //! The standalone server, put together: store, engine, virtual API, own kinds, identity, port.
 
 mod configuration_files;
+mod controllers;
 mod groups;
 mod identity;
 mod options;
@@ -46,6 +47,7 @@ pub struct Standalone {
     running: Running,
     kubeconfig: PathBuf,
     tasks: Vec<JoinHandle<()>>,
+    controllers: controllers::Running,
     /// Cancelled when the background work is to end.
     ending: CancellationToken,
 }
@@ -123,6 +125,7 @@ impl Standalone {
             ending.clone(),
         ));
         loaded(&parts).await?;
+        let controllers = controllers::start(&options, &store, &parts)?;
 
         let certificate = identity::certificate(&options, &folder, &clock)?;
         tasks.push(tokio::spawn(Arc::clone(&certificate).keep_fresh()));
@@ -144,6 +147,7 @@ impl Standalone {
             running: server.start(),
             kubeconfig,
             tasks,
+            controllers,
             ending,
         })
     }
@@ -180,6 +184,7 @@ impl Standalone {
     /// When the server's task failed.
     pub async fn stop(self) -> Result<()> {
         self.running.stop().await.context("the server's task failed")?;
+        self.controllers.stop().await;
         self.ending.cancel();
         for task in self.tasks {
             task.abort();
@@ -227,6 +232,7 @@ fn chain(
     let metrics = Arc::new(Metrics::new());
     metrics.count_stored(&parts.groups);
     metrics.count_admission(&parts.admission_metrics);
+    parts.controller_metrics.expose(&metrics);
     let audit = match &options.audit_log_path {
         Some(path) => Some(Audit::open(path, Arc::clone(&metrics))?),
         None => None,

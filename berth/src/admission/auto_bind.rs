@@ -7,7 +7,6 @@ use std::sync::Arc;
 use apiserver::registry::Registry;
 use apiserver::{AfterCreate, Created};
 use async_trait::async_trait;
-use dialect_contract::config;
 use engine::{Bind, BindError, Bound, Committer, Engine, Unplaced};
 use meta::{GroupResource, Key, Object};
 use storage::Source;
@@ -25,9 +24,7 @@ pub struct AutoBind {
 
 /// Whether the dialect binds new objects by itself.
 pub(super) fn is_on(source: &dyn Source, dialect: &str) -> bool {
-    let stored = source.cached(config::RESOURCE).get("", dialect).cloned();
-    let mode = stored.map_or(AutoBindMode::default(), |object| AutoBindMode::of(object.value()));
-    mode == AutoBindMode::OnCreate
+    AutoBindMode::in_force(source, dialect) == AutoBindMode::OnCreate
 }
 
 impl AutoBind {
@@ -87,7 +84,8 @@ impl AutoBind {
 
     /// The object as the binding left it.
     async fn after(&self, created: &Created, key: &Key, bound: &Bound) -> Arc<Object> {
-        if bound.written.is_empty() {
+        // A controller may have been faster: then nothing was left to write, but the object is another.
+        if bound.written.is_empty() && bound.decision.demand_revision == created.object.revision() {
             return Arc::clone(&created.object);
         }
         match self.registry.get(key).await {

@@ -13,6 +13,7 @@ use meta::Clock;
 use storage::{Source, Store};
 
 use crate::admission::{self, AutoBind};
+use crate::controllers::ControllerMetrics;
 use crate::definitions;
 use crate::protobuf::Protobuf;
 use crate::rbac::Rbac;
@@ -38,6 +39,8 @@ pub(super) struct Parts {
     pub admission: admission::Parts,
     /// What admission counts.
     pub admission_metrics: Arc<AdmissionMetrics>,
+    /// What the controllers count.
+    pub controller_metrics: Arc<ControllerMetrics>,
 }
 
 /// Puts the parts together over one store.
@@ -93,6 +96,7 @@ pub(super) fn assemble(
         groups,
         admission,
         admission_metrics,
+        controller_metrics: ControllerMetrics::new(),
     })
 }
 

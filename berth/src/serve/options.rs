@@ -34,6 +34,10 @@ pub struct Options {
     pub etcd: EtcdArgs,
     /// The systems' own configuration files.
     pub config: Vec<PathBuf>,
+    /// The dialects whose controllers run, as `--controllers` says it.
+    pub controllers: Vec<String>,
+    /// How long events are kept; zero is for ever.
+    pub event_ttl: Duration,
     /// The audit log.
     pub audit_log_path: Option<String>,
     /// The port of the admission webhooks, if not the API's.
@@ -87,6 +91,8 @@ impl Options {
             etcd_servers: Vec::new(),
             etcd: EtcdArgs::default(),
             config: Vec::new(),
+            controllers: vec!["*".to_owned()],
+            event_ttl: Duration::from_hours(1),
             audit_log_path: None,
             admission_bind_port: None,
             admission_client_ca_file: None,
@@ -127,6 +133,8 @@ impl TryFrom<ServeArgs> for Options {
             etcd_servers: args.etcd_servers,
             etcd: args.etcd,
             config: args.config,
+            controllers: args.controllers,
+            event_ttl: args.event_ttl,
             audit_log_path: args.audit_log_path,
             admission_bind_port: Some(args.admission_bind_port).filter(|port| *port != 0),
             admission_client_ca_file: args.admission_client_ca_file,

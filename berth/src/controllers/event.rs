@@ -1,0 +1,168 @@
+//! One event on a demand, as an `events.k8s.io/v1` object.
+
+use dialect_contract::{Note, NoteType, Related};
+use engine::Snapshot;
+use meta::{Key, Timestamp, time};
+use serde_json::{Value, json};
+
+/// Bytes of an event's text, at most (CONTRACT.md section 4).
+const TEXT_LIMIT: usize = 1000;
+/// Bytes of an event's name that the object it is about may give.
+const NAME_LIMIT: usize = 220;
+/// Who reports.
+const CONTROLLER: &str = "berth.dev/scheduler";
+
+/// What an event says, apart from when and how often.
+#[derive(Clone, Debug)]
+pub(super) struct Told {
+    /// Where the event stands.
+    pub(super) namespace: String,
+    /// The name of the object it is about.
+    pub(super) name: String,
+    /// Who decided, and writes it.
+    pub(super) actor: &'static str,
+    /// What happened.
+    pub(super) series: Series,
+    regarding: Value,
+    action: &'static str,
+    related: Option<Value>,
+}
+
+/// Events alike in this are one event that repeats.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Series {
+    /// The uid of the object it is about.
+    pub(super) uid: String,
+    r#type: &'static str,
+    reason: &'static str,
+    text: String,
+    related: Option<Key>,
+}
+
+impl Told {
+    /// `note` on `demand`, which `snapshot` knows; `None` when it does not.
+    pub(super) fn new(snapshot: &Snapshot, demand: &Key, note: Note) -> Option<Self> {
+        let object = snapshot.inventory.object(demand)?;
+        let kinds = snapshot.dialect.demands();
+        let kind = kinds.iter().find(|kind| kind.resource == demand.resource)?;
+        let meta = object.meta();
+        let regarding = json!({
+            "apiVersion": object.api_version(), "kind": kind.kind, "name": meta.name, "namespace": meta.namespace,
+            "uid": meta.uid, "resourceVersion": object.revision().to_string(),
+        });
+        let namespace = match meta.namespace.as_str() {
+            "" => "default",
+            namespace => namespace,
+        };
+        Some(Self {
+            namespace: namespace.to_owned(),
+            name: meta.name.clone(),
+            actor: snapshot.dialect.actor(),
+            regarding: without_empty(regarding),
+            action: note.action,
+            related: note.related.as_ref().map(reference),
+            series: Series {
+                uid: meta.uid.clone(),
+                r#type: NoteType::as_str(note.r#type),
+                reason: note.reason,
+                text: cut(note.text),
+                related: note.related.map(|related| related.key),
+            },
+        })
+    }
+
+    /// A name no other event has: the `number`th of this process.
+    pub(super) fn event_name(&self, now: Timestamp, number: u64) -> String {
+        let mut end = self.name.len().min(NAME_LIMIT);
+        while !self.name.is_char_boundary(end) {
+            end -= 1;
+        }
+        let unique = now.as_nanosecond().wrapping_add(i128::from(number));
+        format!("{}.{unique:x}", self.name[..end].trim_end_matches(['.', '-']))
+    }
+
+    /// The object, first seen at `now`, reported by the process named `instance`.
+    pub(super) fn object(&self, name: &str, instance: &str, now: Timestamp) -> Value {
+        let Series {
+            r#type, reason, text, ..
+        } = &self.series;
+        let mut event = json!({
+            "apiVersion": "events.k8s.io/v1", "kind": "Event",
+            "metadata": {"name": name, "namespace": self.namespace},
+            "regarding": self.regarding, "type": r#type, "reason": reason, "action": self.action, "note": text,
+            "eventTime": time::rfc3339_micro(now),
+            "reportingController": CONTROLLER, "reportingInstance": instance,
+        });
+        if let Some(related) = &self.related {
+            event["related"] = related.clone();
+        }
+        event
+    }
+}
+
+/// Writes into `event` that it was seen `count` times, last at `now`.
+pub(super) fn repeat(event: &mut Value, count: u64, now: Timestamp) {
+    event["series"] = json!({"count": count, "lastObservedTime": time::rfc3339_micro(now)});
+}
+
+fn reference(related: &Related) -> Value {
+    without_empty(json!({
+        "apiVersion": related.api_version, "kind": related.kind,
+        "name": *related.key.name, "namespace": *related.key.namespace,
+    }))
+}
+
+fn without_empty(mut value: Value) -> Value {
+    if let Some(fields) = value.as_object_mut() {
+        fields.retain(|_, field| field.as_str() != Some(""));
+    }
+    value
+}
+
+/// `text`, or as much of it as there is room for.
+fn cut(mut text: String) -> String {
+    const MARK: &str = "...";
+    if text.len() <= TEXT_LIMIT {
+        return text;
+    }
+    let mut end = TEXT_LIMIT - MARK.len();
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    text.truncate(end);
+    text.push_str(MARK);
+    text
+}
+
+/// An event for tests.
+#[cfg(test)]
+pub(super) fn told_of(uid: &str, text: &str) -> Told {
+    Told {
+        namespace: "ns".to_owned(),
+        name: "thing".to_owned(),
+        actor: "berth:scheduler",
+        regarding: json!({"uid": uid}),
+        action: "Binding",
+        related: None,
+        series: Series {
+            uid: uid.to_owned(),
+            r#type: "Normal",
+            reason: "Scheduled",
+            text: text.to_owned(),
+            related: None,
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_texts_are_cut_between_letters() {
+        assert_eq!(cut("short".to_owned()), "short");
+        assert_eq!(cut("x".repeat(1000)).len(), 1000);
+        let long = cut("é".repeat(600));
+        assert!(long.len() <= 1000 && long.ends_with("é..."), "{}", long.len());
+    }
+}

@@ -1,0 +1,178 @@
+//! The events of decisions: taken where bindings are made, written by a task of their own.
+//!
+//! Nothing waits for an event, and none is worth a decision: what comes faster than it can be written is dropped and
+//! counted.
+
+use std::sync::{Arc, Weak};
+
+use admission::UserInfo;
+use apiserver::registry::{InternalWrite, Registry};
+use dialect_contract::{Note, NoteType};
+use engine::{BindError, BindObserver, Bound, Engine};
+use futures::StreamExt as _;
+use futures::stream;
+use meta::{GroupResource, Key, Status, Timestamp};
+use storage::Verb;
+use tokio::sync::mpsc;
+use tokio::task::JoinHandle;
+
+use super::event::Told;
+use super::metrics::ControllerMetrics;
+use super::series::{Book, Fate, Write};
+
+/// The resource events are written as.
+pub(super) const EVENTS: GroupResource = GroupResource::new(crate::core::event::GROUP, "events");
+/// How many events may wait to be written.
+const WAITING: usize = 4096;
+/// How many are taken together, and written at once, so that they share commits.
+const TOGETHER: usize = 256;
+const AT_ONCE: usize = 32;
+
+/// Hears of bindings and has their events written.
+pub struct Events {
+    engine: Weak<Engine>,
+    sender: mpsc::Sender<(Told, Timestamp)>,
+    metrics: Arc<ControllerMetrics>,
+}
+
+impl Events {
+    /// Events of the bindings of `engine`, written through `registry`, and the task that writes them.
+    #[must_use]
+    pub fn spawn(
+        engine: &Arc<Engine>,
+        registry: Arc<Registry>,
+        metrics: Arc<ControllerMetrics>,
+    ) -> (Self, JoinHandle<()>) {
+        let (sender, receiver) = mpsc::channel(WAITING);
+        let writer = Writer {
+            registry,
+            metrics: Arc::clone(&metrics),
+            book: Book::new(format!("berth-{}", std::process::id())),
+        };
+        let events = Self {
+            engine: Arc::downgrade(engine),
+            sender,
+            metrics,
+        };
+        (events, tokio::spawn(writer.run(receiver)))
+    }
+
+    fn send(&self, told: Option<Told>, now: Timestamp) {
+        if let Some(told) = told
+            && self.sender.try_send((told, now)).is_err()
+        {
+            self.metrics.event("dropped");
+        }
+    }
+}
+
+impl BindObserver for Events {
+    fn bound(&self, bound: &Bound) {
+        let (snapshot, decision) = (&bound.snapshot, &bound.decision);
+        for note in snapshot.inventory.notes(decision, !bound.written.is_empty()) {
+            self.send(Told::new(snapshot, &decision.demand, note), decision.now);
+        }
+    }
+
+    /// Only what was refused concerns the owner of the object; the rest is tried again.
+    fn failed(&self, dialect: &str, demand: &Key, error: &BindError) {
+        let (Some(engine), BindError::Rejected(status)) = (self.engine.upgrade(), error) else {
+            return;
+        };
+        let Some(snapshot) = engine.snapshot(dialect) else {
+            return;
+        };
+        let note = Note {
+            r#type: NoteType::Warning,
+            reason: "FailedScheduling",
+            action: "Binding",
+            text: format!("The decision could not be written: {}", status.message),
+            related: None,
+        };
+        self.send(Told::new(&snapshot, demand, note), engine.clock().now());
+    }
+}
+
+struct Writer {
+    registry: Arc<Registry>,
+    metrics: Arc<ControllerMetrics>,
+    book: Book,
+}
+
+impl Writer {
+    async fn run(mut self, mut receiver: mpsc::Receiver<(Told, Timestamp)>) {
+        let mut batch = Vec::with_capacity(TOGETHER);
+        while receiver.recv_many(&mut batch, TOGETHER).await > 0 {
+            for (told, now) in batch.drain(..) {
+                if !self.book.note(told, now) {
+                    self.metrics.event("dropped");
+                }
+            }
+            self.write().await;
+        }
+    }
+
+    /// Writes what is to be written; what turns out to be gone is written once more.
+    async fn write(&mut self) {
+        for _ in 0..2 {
+            let writes = self.book.take();
+            if writes.is_empty() {
+                return;
+            }
+            let registry = &self.registry;
+            let fates: Vec<_> = stream::iter(writes)
+                .map(|write| async move {
+                    (
+                        write.series.clone(),
+                        write.is_stored,
+                        store(registry, write).await,
+                    )
+                })
+                .buffer_unordered(AT_ONCE)
+                .collect()
+                .await;
+            for (series, was_stored, fate) in fates {
+                self.metrics.event(match fate {
+                    Fate::Stored if was_stored => "repeated",
+                    Fate::Stored => "created",
+                    Fate::Gone => "gone",
+                    Fate::Refused => "failed",
+                });
+                self.book.wrote(&series, fate);
+            }
+        }
+    }
+}
+
+async fn store(registry: &Registry, write: Write) -> Fate {
+    let user = UserInfo {
+        name: write.actor.to_owned(),
+        groups: vec!["system:authenticated".to_owned()],
+        ..UserInfo::default()
+    };
+    let internal = InternalWrite {
+        verb: if write.is_stored {
+            Verb::Update
+        } else {
+            Verb::Create
+        },
+        key: Key::new(EVENTS, &write.namespace, &write.name),
+        subresource: "",
+        object: write.object,
+        base: None,
+    };
+    match registry.commit(&user, vec![internal], Vec::new(), false).await {
+        Ok(_) => Fate::Stored,
+        Err(Status { code: 404, .. }) if write.is_stored => Fate::Gone,
+        // The namespace is going, or the store is: the log is the place left.
+        Err(status) => {
+            tracing::info!(
+                name = write.name,
+                namespace = write.namespace,
+                cause = status.message,
+                "an event is lost"
+            );
+            Fate::Refused
+        }
+    }
+}

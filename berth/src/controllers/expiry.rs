@@ -1,0 +1,123 @@
+//! Events do not stay: what was last seen longer ago than `--event-ttl` is removed, as a kube-apiserver does.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use meta::{Clock, Key, Object, Timestamp, time};
+use storage::{At, Expect, Step, Store, StoreError, Verb};
+use tokio::task::JoinHandle;
+
+use crate::core::event::STORED;
+
+/// How often it is looked, at most; shorter lives are looked at more often.
+const PERIOD: Duration = Duration::from_mins(1);
+/// How many are removed in one commit.
+const TOGETHER: usize = 256;
+
+/// Starts the task. A `life` of zero keeps events for ever.
+pub(super) fn spawn(store: Arc<dyn Store>, clock: Arc<dyn Clock>, life: Duration) -> JoinHandle<()> {
+    tokio::spawn(async move {
+        if life.is_zero() {
+            return;
+        }
+        let period = PERIOD.min(life.max(Duration::from_secs(1)));
+        loop {
+            tokio::time::sleep(period).await;
+            if let Err(error) = sweep(&*store, clock.now(), life).await {
+                tracing::warn!(%error, "old events are not removed; it is tried again");
+            }
+        }
+    })
+}
+
+/// Removes the events that were last seen before `now - life`.
+async fn sweep(store: &dyn Store, now: Timestamp, life: Duration) -> Result<(), StoreError> {
+    let Ok(limit) = now.checked_sub(life) else {
+        return Ok(());
+    };
+    let events = store.list(STORED, At::Latest).await?;
+    let old: Vec<Step> = events
+        .iter(None, None)
+        .filter(|(_, event)| last_seen(event).is_some_and(|seen| seen < limit))
+        .map(|(name, event)| Step {
+            verb: Verb::Delete,
+            key: Key::new(STORED, &name.namespace, &name.name),
+            subresource: "",
+            object: None,
+            expect: Expect::At(event.revision()),
+            guards: Vec::new(),
+        })
+        .collect();
+    for steps in old.chunks(TOGETHER) {
+        match store.apply(steps.to_vec()).await {
+            Ok(_) => {}
+            // One of them was seen again, or removed: the next look sorts it out.
+            Err(StoreError::Conflict { .. } | StoreError::NotFound { .. }) => return Ok(()),
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}
+
+/// When the stored event was last seen, whichever API it was written through.
+fn last_seen(event: &Object) -> Option<Timestamp> {
+    let value = event.value();
+    let fields = [
+        &value["series"]["lastObservedTime"],
+        &value["lastTimestamp"],
+        &value["eventTime"],
+        &value["firstTimestamp"],
+    ];
+    let said = fields
+        .into_iter()
+        .filter_map(|field| time::parse(field.as_str()?))
+        .max();
+    said.max(event.meta().creation_timestamp)
+}
+
+#[cfg(test)]
+mod tests {
+    use meta::Draft;
+    use serde_json::{Value, json};
+    use storage::MemoryStore;
+
+    use super::*;
+
+    fn event(store: &MemoryStore, name: &str, fields: Value) {
+        let mut value =
+            json!({"apiVersion": "v1", "kind": "Event", "metadata": {"name": name, "namespace": "ns"}});
+        json_patch::merge(&mut value, &fields);
+        let step = Step {
+            verb: Verb::Create,
+            key: Key::new(STORED, "ns", name),
+            subresource: "",
+            object: Some(Draft::new(&value).unwrap()),
+            expect: Expect::Absent,
+            guards: Vec::new(),
+        };
+        store.commit(&[step]).unwrap();
+    }
+
+    #[tokio::test]
+    async fn what_was_not_seen_for_long_goes_and_what_repeats_stays() {
+        let store = MemoryStore::default();
+        let (early, late) = ("2026-11-21T10:00:00Z", "2026-11-21T11:30:00.000001Z");
+        event(&store, "old", json!({"eventTime": early}));
+        event(
+            &store,
+            "repeats",
+            json!({"eventTime": early, "series": {"count": 2, "lastObservedTime": late}}),
+        );
+        event(
+            &store,
+            "core",
+            json!({"firstTimestamp": early, "lastTimestamp": late}),
+        );
+        event(&store, "timeless", json!({}));
+        let now = time::parse("2026-11-21T12:00:00Z").unwrap();
+        sweep(&store, now, Duration::from_hours(1)).await.unwrap();
+        let events = storage::Source::cached(&store, STORED);
+        let left: Vec<&str> = events.items.keys().map(|name| &*name.name).collect();
+        assert_eq!(left, ["core", "repeats", "timeless"]);
+    }
+}

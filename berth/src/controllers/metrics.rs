@@ -1,0 +1,181 @@
+//! What the controllers count, under the names of kube-scheduler and of client-go's work queues.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use apiserver::metrics::Metrics;
+use engine::BindError;
+use engine::controller::{Attempt, Observer};
+use prometheus_client::encoding::EncodeLabelSet;
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct Queue {
+    name: &'static str,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct Tried {
+    dialect: &'static str,
+    result: &'static str,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct Office {
+    name: &'static str,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct Fate {
+    result: &'static str,
+}
+
+type Durations<L> = Family<L, Histogram, fn() -> Histogram>;
+
+/// The controllers' metrics.
+#[derive(Debug)]
+pub struct ControllerMetrics {
+    depth: Family<Queue, Gauge>,
+    adds: Family<Queue, Counter>,
+    retries: Family<Queue, Counter>,
+    waited: Durations<Queue>,
+    worked: Durations<Queue>,
+    attempts: Family<Tried, Counter>,
+    durations: Durations<Tried>,
+    leading: Family<Office, Gauge>,
+    events: Family<Fate, Counter>,
+}
+
+/// From 10 µs to 10 s, as client-go's queues.
+fn queue_times() -> Histogram {
+    Histogram::new(exponential_buckets(1e-5, 10.0, 7))
+}
+
+/// From 1 ms to 16 s, as kube-scheduler's attempts.
+fn attempt_times() -> Histogram {
+    Histogram::new(exponential_buckets(0.001, 2.0, 15))
+}
+
+impl ControllerMetrics {
+    /// All of them, at zero. They are exposed by [`ControllerMetrics::expose`].
+    #[must_use]
+    pub fn new() -> Arc<Self> {
+        Arc::new(Self {
+            depth: Family::default(),
+            adds: Family::default(),
+            retries: Family::default(),
+            waited: Family::new_with_constructor(queue_times),
+            worked: Family::new_with_constructor(queue_times),
+            attempts: Family::default(),
+            durations: Family::new_with_constructor(attempt_times),
+            leading: Family::default(),
+            events: Family::default(),
+        })
+    }
+
+    /// Adds them to what a server exposes.
+    pub fn expose(&self, metrics: &Metrics) {
+        metrics.register(|to| {
+            to.register("workqueue_depth", "Demands that are due now", self.depth.clone());
+            to.register("workqueue_adds", "Demands that became due", self.adds.clone());
+            to.register(
+                "workqueue_retries",
+                "Demands tried again after a failure, or because they found no place",
+                self.retries.clone(),
+            );
+            to.register(
+                "workqueue_queue_duration_seconds",
+                "Seconds a due demand waited to be decided",
+                self.waited.clone(),
+            );
+            to.register(
+                "workqueue_work_duration_seconds",
+                "Seconds of deciding a demand and writing the decision",
+                self.worked.clone(),
+            );
+            to.register(
+                "scheduler_schedule_attempts",
+                "Decisions of the controllers by how they ended",
+                self.attempts.clone(),
+            );
+            to.register(
+                "scheduler_scheduling_attempt_duration_seconds",
+                "Seconds of a decision and its writes, by how it ended",
+                self.durations.clone(),
+            );
+            to.register(
+                "leader_election_master_status",
+                "Whether the controllers of this process are the ones that work",
+                self.leading.clone(),
+            );
+            to.register(
+                "scheduler_events",
+                "Events of decisions by what became of them: created, repeated, failed, or dropped for their number",
+                self.events.clone(),
+            );
+        });
+    }
+
+    /// Counts an event of a decision.
+    pub(super) fn event(&self, result: &'static str) {
+        self.events.get_or_create(&Fate { result }).inc();
+    }
+}
+
+/// The label of how an attempt ended.
+fn result(attempt: &Attempt<'_>) -> &'static str {
+    match attempt.result {
+        Ok(outcome) => outcome.as_str(),
+        Err(BindError::NotFound(_)) => "Gone",
+        Err(BindError::Moved(_)) => "Conflict",
+        Err(_) => "Error",
+    }
+}
+
+impl Observer for ControllerMetrics {
+    fn queued(&self, dialect: &'static str, depth: usize) {
+        let queue = Queue { name: dialect };
+        if depth > 0 {
+            self.adds.get_or_create(&queue).inc();
+        }
+        self.depth
+            .get_or_create(&queue)
+            .set(i64::try_from(depth).unwrap_or(i64::MAX));
+    }
+
+    fn taken(&self, dialect: &'static str, depth: usize, waited: Duration) {
+        let queue = Queue { name: dialect };
+        self.depth
+            .get_or_create(&queue)
+            .set(i64::try_from(depth).unwrap_or(i64::MAX));
+        self.waited.get_or_create(&queue).observe(waited.as_secs_f64());
+    }
+
+    fn attempted(&self, attempt: &Attempt<'_>) {
+        let seconds = attempt.took.as_secs_f64();
+        let tried = Tried {
+            dialect: attempt.dialect,
+            result: result(attempt),
+        };
+        let queue = Queue {
+            name: attempt.dialect,
+        };
+        self.worked.get_or_create(&queue).observe(seconds);
+        self.attempts.get_or_create(&tried).inc();
+        self.durations.get_or_create(&tried).observe(seconds);
+    }
+
+    fn retried(&self, dialect: &'static str) {
+        self.retries.get_or_create(&Queue { name: dialect }).inc();
+    }
+
+    fn leading(&self, is_leading: bool) {
+        let name = super::OFFICE;
+        self.leading
+            .get_or_create(&Office { name })
+            .set(i64::from(is_leading));
+    }
+}

@@ -1,0 +1,196 @@
+//! Which events are new, which repeat one, and which are too many.
+//!
+//! As in client-go: what says the same of the same object is one event with a count, and an object that has much to
+//! tell is cut short.
+
+use std::collections::{HashMap, HashSet};
+
+use meta::Timestamp;
+use serde_json::Value;
+
+use super::event::{self, Series, Told};
+
+/// How long a silence ends a series.
+const SILENCE: jiff::SignedDuration = jiff::SignedDuration::from_mins(10);
+/// How many events of one object are taken at once, and how often one more.
+const BURST: f64 = 25.0;
+const REFILL_SECONDS: f64 = 300.0;
+/// How many series and objects are remembered.
+const REMEMBERED: usize = 8192;
+
+/// One event to write.
+#[derive(Clone, Debug)]
+pub(super) struct Write {
+    /// Which series it is of.
+    pub(super) series: Series,
+    /// Who writes it.
+    pub(super) actor: &'static str,
+    /// Where.
+    pub(super) namespace: String,
+    /// Its name.
+    pub(super) name: String,
+    /// Whether it is stored already.
+    pub(super) is_stored: bool,
+    /// The object.
+    pub(super) object: Value,
+}
+
+/// What became of a write.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Fate {
+    /// It is stored.
+    Stored,
+    /// The stored event is gone.
+    Gone,
+    /// It is refused.
+    Refused,
+}
+
+#[derive(Debug)]
+struct Seen {
+    told: Told,
+    name: String,
+    object: Value,
+    count: u64,
+    last: Timestamp,
+    is_stored: bool,
+}
+
+#[derive(Debug)]
+struct Bucket {
+    tokens: f64,
+    at: Timestamp,
+}
+
+/// The events of one process.
+#[derive(Debug)]
+pub(super) struct Book {
+    instance: String,
+    number: u64,
+    series: HashMap<Series, Seen>,
+    buckets: HashMap<String, Bucket>,
+    unwritten: HashSet<Series>,
+}
+
+impl Book {
+    /// An empty book of the process named `instance`.
+    pub(super) fn new(instance: String) -> Self {
+        Self {
+            instance,
+            number: 0,
+            series: HashMap::new(),
+            buckets: HashMap::new(),
+            unwritten: HashSet::new(),
+        }
+    }
+
+    /// Notes that `told` happened at `now`; whether there is room for it.
+    pub(super) fn note(&mut self, told: Told, now: Timestamp) -> bool {
+        if !self.admit(&told.series.uid, now) {
+            return false;
+        }
+        self.forget_old();
+        let series = told.series.clone();
+        self.unwritten.insert(series.clone());
+        if let Some(seen) = self.series.get_mut(&series)
+            && now.duration_since(seen.last) < SILENCE
+        {
+            seen.count += 1;
+            seen.last = now;
+            event::repeat(&mut seen.object, seen.count, now);
+            return true;
+        }
+        let seen = self.begin(told, now);
+        self.series.insert(series, seen);
+        true
+    }
+
+    fn begin(&mut self, told: Told, now: Timestamp) -> Seen {
+        self.number += 1;
+        let name = told.event_name(now, self.number);
+        Seen {
+            object: told.object(&name, &self.instance, now),
+            name,
+            told,
+            count: 1,
+            last: now,
+            is_stored: false,
+        }
+    }
+
+    /// The events that are to be written now, each once.
+    pub(super) fn take(&mut self) -> Vec<Write> {
+        let unwritten = std::mem::take(&mut self.unwritten);
+        let writes = unwritten.into_iter().filter_map(|series| {
+            let seen = self.series.get(&series)?;
+            Some(Write {
+                actor: seen.told.actor,
+                namespace: seen.told.namespace.clone(),
+                name: seen.name.clone(),
+                is_stored: seen.is_stored,
+                object: seen.object.clone(),
+                series,
+            })
+        });
+        writes.collect()
+    }
+
+    /// Notes what became of a write. An event that is gone, since somebody deleted it, begins anew.
+    pub(super) fn wrote(&mut self, series: &Series, fate: Fate) {
+        match fate {
+            Fate::Stored => {
+                if let Some(seen) = self.series.get_mut(series) {
+                    seen.is_stored = true;
+                }
+            }
+            Fate::Refused => drop(self.series.remove(series)),
+            Fate::Gone => {
+                if let Some(old) = self.series.remove(series) {
+                    let seen = self.begin(old.told, old.last);
+                    self.series.insert(series.clone(), seen);
+                    self.unwritten.insert(series.clone());
+                }
+            }
+        }
+    }
+
+    fn admit(&mut self, uid: &str, now: Timestamp) -> bool {
+        let full = Bucket {
+            tokens: BURST,
+            at: now,
+        };
+        let bucket = self.buckets.entry(uid.to_owned()).or_insert(full);
+        let seconds = now.duration_since(bucket.at).as_secs_f64().max(0.0);
+        bucket.tokens = (bucket.tokens + seconds / REFILL_SECONDS).min(BURST);
+        bucket.at = now;
+        let admitted = bucket.tokens >= 1.0;
+        if admitted {
+            bucket.tokens -= 1.0;
+        }
+        admitted
+    }
+
+    /// Keeps the memory bounded: the half that was silent longest is forgotten. An event that repeats afterwards is a
+    /// new one.
+    fn forget_old(&mut self) {
+        if self.series.len() >= REMEMBERED {
+            let middle = median(self.series.values().map(|seen| seen.last));
+            let unwritten = &self.unwritten;
+            self.series
+                .retain(|series, seen| seen.last > middle || unwritten.contains(series));
+        }
+        if self.buckets.len() >= REMEMBERED {
+            let middle = median(self.buckets.values().map(|bucket| bucket.at));
+            self.buckets.retain(|_, bucket| bucket.at > middle);
+        }
+    }
+}
+
+fn median(times: impl Iterator<Item = Timestamp>) -> Timestamp {
+    let mut times: Vec<Timestamp> = times.collect();
+    times.sort_unstable();
+    times.get(times.len() / 2).copied().unwrap_or(Timestamp::MAX)
+}
+
+#[cfg(test)]
+mod tests;

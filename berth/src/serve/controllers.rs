@@ -1,0 +1,28 @@
+//! The controllers a server runs.
+
+use std::sync::Arc;
+
+use anyhow::{Result, anyhow};
+use storage::Store;
+
+use super::groups::Parts;
+use super::options::Options;
+pub(super) use crate::controllers::Running;
+use crate::controllers::{self, Setting};
+
+/// Starts the controllers that `options` select.
+///
+/// # Errors
+/// When `--controllers` names something else than a dialect.
+pub(super) fn start(options: &Options, store: &Arc<dyn Store>, parts: &Parts) -> Result<Running> {
+    let known: Vec<&str> = parts.dialects.iter().map(|dialect| dialect.name()).collect();
+    let dialects = controllers::select(&options.controllers, &known).map_err(|problem| anyhow!(problem))?;
+    let setting = Setting {
+        engine: &parts.engine,
+        registry: parts.api.registry(),
+        store,
+        event_ttl: options.event_ttl,
+        metrics: &parts.controller_metrics,
+    };
+    setting.start(dialects).map_err(|problem| anyhow!(problem))
+}
