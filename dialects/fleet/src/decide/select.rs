@@ -148,12 +148,11 @@ impl Case<'_> {
             .collect();
         let picks = match policy.mode {
             Mode::Number(wanted) => {
-                best_first(&mut candidates);
                 let missing = wanted.saturating_sub(kept.len());
                 if policy.spread.is_empty() {
-                    candidates.truncate(missing);
-                    candidates
+                    scores::best(candidates, missing)
                 } else {
+                    best_first(&mut candidates);
                     spread.pick(&candidates, missing)
                 }
             }

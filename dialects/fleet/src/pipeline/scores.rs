@@ -1,6 +1,6 @@
 //! The scores: preferred terms, and how candidates compare (facts section 6, "Ranking").
 
-use std::cmp::Reverse;
+use std::cmp::{Ordering, Reverse};
 
 use scheduling::{Ix, Scorer};
 
@@ -66,7 +66,7 @@ fn round(share: f64) -> i32 {
 }
 
 /// What decides between two candidates; the greater is the better.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Standing {
     /// How much the cluster evens out the topology.
     pub(crate) topology: i32,
@@ -78,9 +78,41 @@ pub(crate) struct Standing {
     pub(crate) candidate: Ix,
 }
 
+impl Standing {
+    /// The fields as one number, the first that decides on top: comparing is one instruction or two.
+    fn key(self) -> u128 {
+        // Turning the sign bit around orders negative numbers below positive ones.
+        let ordered = |score: i32| u128::from(score.cast_unsigned() ^ (1 << 31));
+        let last = u128::from(self.sticky) << 32 | u128::from(self.candidate);
+        ordered(self.topology) << 65 | ordered(self.affinity) << 33 | last
+    }
+}
+
+impl PartialOrd for Standing {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Standing {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.key().cmp(&other.key())
+    }
+}
+
 /// Sorts best first.
 pub(crate) fn best_first(standings: &mut [Standing]) {
     standings.sort_unstable_by_key(|standing| Reverse(*standing));
+}
+
+/// The best `wanted`, best first.
+pub(crate) fn best(mut standings: Vec<Standing>, wanted: usize) -> Vec<Standing> {
+    if wanted < standings.len() {
+        standings.select_nth_unstable_by_key(wanted, |standing| Reverse(*standing));
+        standings.truncate(wanted);
+    }
+    best_first(&mut standings);
+    standings
 }
 
 /// A scorer whose values are known.
@@ -95,5 +127,36 @@ impl Scorer<Fleet> for Known<'_> {
         for (value, &candidate) in values.iter_mut().zip(feasible) {
             *value = self.0[candidate as usize].map(i64::from);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn topology_then_affinity_then_stickiness_then_the_larger_name_decides() {
+        let standing = |topology, affinity, sticky, candidate| Standing {
+            topology,
+            affinity,
+            sticky,
+            candidate,
+        };
+        let order = [
+            standing(1, -9, false, 0),
+            standing(0, 7, true, 1),
+            standing(0, 7, false, 3),
+            standing(0, 7, false, 2),
+            standing(0, -1, true, 9),
+            standing(-1, 100, true, 9),
+            standing(-1_000, 100, true, 9),
+        ];
+        let mut shuffled = order;
+        shuffled.reverse();
+        best_first(&mut shuffled);
+        assert_eq!(shuffled, order);
+        shuffled.rotate_left(3);
+        assert_eq!(best(shuffled.to_vec(), 3), order[..3]);
+        assert_eq!(best(shuffled.to_vec(), 9), order);
     }
 }

@@ -135,18 +135,27 @@ impl<'a> Spread<'a> {
 
     /// The score of `candidate`, hard violations left aside: minus the change of skew, summed over the constraints.
     pub(crate) fn score(&self, candidate: Ix) -> i32 {
-        let scores = self.constraints.iter().map(|counted| {
-            match counted.judge(counted.domains.of[candidate as usize]) {
-                Some((_, true)) if !counted.constraint.hard => SOFT_VIOLATION,
-                Some((change, _)) => -change,
-                None => 0,
-            }
-        });
-        scores.sum()
+        self.judge(candidate).0
     }
 
-    /// The value of the constraint's label count in words: how many of the placement's clusters are in the domain of
-    /// `candidate`, and how many in the emptiest domain.
+    /// The score of `candidate`, and whether it would violate a hard constraint.
+    fn judge(&self, candidate: Ix) -> (i32, bool) {
+        let (mut score, mut refused) = (0, false);
+        for counted in &self.constraints {
+            let Some((change, violated)) = counted.judge(counted.domains.of[candidate as usize]) else {
+                continue;
+            };
+            refused |= violated && counted.constraint.hard;
+            score += if violated && !counted.constraint.hard {
+                SOFT_VIOLATION
+            } else {
+                -change
+            };
+        }
+        (score, refused)
+    }
+
+    /// How many of the placement's clusters are in the domain of `candidate`, and how many in the emptiest domain.
     pub(crate) fn counts(&self, constraint: u32, candidate: Ix) -> Option<(u32, u32)> {
         let counted = self.constraints.get(constraint as usize)?;
         let count = counted
@@ -186,10 +195,9 @@ impl<'a> Spread<'a> {
                 .iter()
                 .enumerate()
                 .filter_map(|(cell, members)| Some((cell, members.last()?)));
-            let open = heads.filter(|(_, head)| self.violated(head.candidate).is_none());
-            let scored = open.map(|(cell, head)| {
-                let topology = self.score(head.candidate);
-                (Standing { topology, ..*head }, cell)
+            let scored = heads.filter_map(|(cell, head)| match self.judge(head.candidate) {
+                (_, true) => None,
+                (topology, false) => Some((Standing { topology, ..*head }, cell)),
             });
             let Some((best, cell)) = scored.max() else { break };
             members[cell].pop();
