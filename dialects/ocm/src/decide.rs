@@ -209,7 +209,7 @@ impl Case<'_> {
             &solved,
         );
         let exact = [taints.ends(), expires].into_iter().flatten().min();
-        let in_scope = scope.iter().count();
+        let in_scope = scope.len();
         Ok(self.conclude(solved, prioritizers, satisfied, exact, in_scope))
     }
 

@@ -4,6 +4,7 @@ mod conditions;
 mod due;
 mod groups;
 mod kinds;
+mod moves;
 mod notes;
 mod predicates;
 mod scores;

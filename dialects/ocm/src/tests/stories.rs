@@ -53,16 +53,6 @@ fn story_1_data_pushed_from_each_cluster_ranks_them() {
 }
 
 #[test]
-fn story_2_most_and_least_of_a_metric() {
-    let mut world = World::load(&[FLEET, include_str!("../../../../examples/ocm/story-2.yaml")]);
-    let most = world.settle(&placement("story-2", "placement"));
-    assert_eq!(world.picked(&most), ["cluster3", "cluster1", "cluster2"]);
-    let least = world.settle(&placement("story-2", "placement-least"));
-    assert_eq!(world.picked(&least), ["cluster4"]);
-    assert_eq!(least.solved.totals, [-88, -35, -93, -12]);
-}
-
-#[test]
 fn story_3_a_tainted_primary_gives_way_to_the_backup_and_comes_back() {
     let mut world = World::load(&[include_str!("../../../../examples/ocm/story-3.yaml")]);
     let key = placement("story-3", "placement");
@@ -84,33 +74,6 @@ fn story_3_a_tainted_primary_gives_way_to_the_backup_and_comes_back() {
     world.edit(&primary, |value| value["spec"]["taints"] = json!([]));
     world.settle(&key);
     assert_eq!(world.bound(&key), ["primary"]);
-}
-
-#[test]
-fn story_4_third_party_data_within_a_predicate() {
-    let mut world = World::load(&[FLEET, include_str!("../../../../examples/ocm/story-4.yaml")]);
-    let key = placement("story-4", "low-latency");
-    let decision = world.settle(&key);
-    assert_eq!(world.picked(&decision), ["cluster2", "cluster1"]);
-    // Latency 20, 85, -10 and none, twice; memory between 20 and 180 Gi.
-    assert_eq!(decision.solved.totals, [140, 158, 5, -100]);
-    let report = serde_json::to_value(world.report(&decision)).unwrap();
-    let plugins = |entry: &serde_json::Value| -> Vec<String> {
-        entry["rejections"]
-            .as_array()
-            .unwrap()
-            .iter()
-            .map(|entry| entry["plugin"].as_str().unwrap().to_owned())
-            .collect()
-    };
-    assert_eq!(
-        plugins(&report["candidates"][4]),
-        ["Predicate", "TaintToleration"]
-    );
-    assert_eq!(
-        report["candidates"][4]["rejections"][0]["message"],
-        "predicates[0] asks for labels region in (eu,us)"
-    );
 }
 
 #[test]
