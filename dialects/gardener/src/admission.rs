@@ -1,11 +1,13 @@
 //! The admission rule beside the kinds' own validation: `spec.seedName` changes through `shoots/binding` only.
 //!
-//! The kind refuses it too (422). This plugin runs first, so that clients see the 403 that Gardener answers.
+//! The kind refuses it too (422). This plugin runs first, so that clients see the 403 that Gardener answers. Behind a
+//! webhook it is the only rule, and there Shoots may be a CRD without that subresource, so the scheduler's own user
+//! writes them plainly (CONTRACT.md section 5).
 
 use admission::{Denied, Operation, Plugin, Request};
 use serde_json::Value;
 
-use crate::group::SHOOTS;
+use crate::group::{ACTOR, SHOOTS};
 use crate::kind::shoot::binding::ONLY_BY_BINDING;
 
 /// Refuses plain updates of a Shoot's `spec.seedName`.
@@ -18,7 +20,14 @@ impl Plugin for SeedNameGuard {
     }
 
     fn handles(&self, request: &Request<'_>) -> bool {
-        request.operation == Operation::Update && request.resource == SHOOTS && request.subresource.is_empty()
+        request.operation == Operation::Update
+            && request.resource == SHOOTS
+            && request.subresource.is_empty()
+            && request.user.name != ACTOR
+    }
+
+    fn is_guard(&self) -> bool {
+        true
     }
 
     fn mutate(
@@ -77,5 +86,17 @@ mod tests {
             ..request.clone()
         };
         assert!(!SeedNameGuard.handles(&by_binding));
+        let scheduler = UserInfo {
+            name: ACTOR.to_owned(),
+            ..UserInfo::default()
+        };
+        let by_scheduler = Request {
+            user: &scheduler,
+            ..request.clone()
+        };
+        assert!(
+            !SeedNameGuard.handles(&by_scheduler),
+            "a CRD has no shoots/binding"
+        );
     }
 }

@@ -11,7 +11,7 @@ use serde_json::Value;
 use crate::admission::SeedNameGuard;
 use crate::config::Config;
 use crate::fleet::Fleet;
-use crate::group::{CLOUD_PROFILES, DIALECT, SEEDS, SHOOTS, VERSION};
+use crate::group::{ACTOR, CLOUD_PROFILES, DIALECT, SEEDS, SHOOTS, VERSION};
 use crate::kind;
 use crate::uses;
 
@@ -56,6 +56,10 @@ impl Dialect for Gardener {
 
     fn target(&self) -> GroupResource {
         SEEDS
+    }
+
+    fn actor(&self) -> &'static str {
+        ACTOR
     }
 
     fn inventory(&self) -> Arc<dyn Inventory> {

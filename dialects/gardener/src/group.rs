@@ -17,6 +17,8 @@ pub const CLOUD_PROFILES: GroupResource = GroupResource::new(GROUP, "cloudprofil
 
 /// The namespace of Gardener's own shoots.
 pub const GARDEN_NAMESPACE: &str = "garden";
+/// The user that writes bindings (CONTRACT.md section 5).
+pub const ACTOR: &str = "berth:scheduler";
 /// The scheduler a shoot belongs to unless it names another.
 pub const DEFAULT_SCHEDULER: &str = "default-scheduler";
 /// Shoots carry `name.seed.gardener.cloud/<seed>=true` for the seeds of spec and status.
