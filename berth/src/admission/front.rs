@@ -149,3 +149,56 @@ fn is_json(headers: &HeaderMap) -> Result<(), Status> {
     }
     Err(Status::unsupported_media_type(&["application/json"]))
 }
+
+#[cfg(test)]
+mod tests {
+    use std::net::SocketAddr;
+
+    use http::header::RETRY_AFTER;
+    use meta::time::FixedClock;
+
+    use super::*;
+
+    fn front(client_ca: Option<CaPool>) -> Front {
+        let clock = Arc::new(FixedClock(meta::Timestamp::UNIX_EPOCH));
+        Front::new(Chain::default(), [], client_ca, clock)
+    }
+
+    fn peer(address: &str) -> Connection {
+        Connection::new(SocketAddr::new(address.parse().unwrap(), 443), Vec::new())
+    }
+
+    fn review() -> Request {
+        let body = r#"{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","request":{"uid":"u",
+            "kind":{"version":"v1","kind":"Pod"},"resource":{"version":"v1","resource":"pods"},
+            "operation":"CREATE","object":{}}}"#;
+        Request::post("/admission/validate")
+            .body(Body::from(body))
+            .unwrap()
+    }
+
+    #[tokio::test]
+    async fn an_address_with_too_many_reviews_under_way_is_told_to_come_back() {
+        let front = front(None);
+        let busy = peer("10.0.0.1");
+        let held: Vec<_> = (0..AT_ONCE)
+            .map(|_| front.sources.admit(busy.peer().ip()).unwrap())
+            .collect();
+        let refused = front.handle(Phase::Validate, review(), &busy).await;
+        assert_eq!(refused.status(), 429);
+        assert_eq!(refused.headers()[RETRY_AFTER], "1");
+        let other = front.handle(Phase::Validate, review(), &peer("10.0.0.2")).await;
+        assert_eq!(other.status(), 200, "others are not held up");
+        drop(held);
+        let again = front.handle(Phase::Mutate, review(), &busy).await;
+        assert_eq!(again.status(), 200);
+    }
+
+    #[tokio::test]
+    async fn a_demanded_certificate_that_is_missing_is_said_so() {
+        let refused = front(Some(CaPool::default()))
+            .handle(Phase::Validate, review(), &peer("10.0.0.1"))
+            .await;
+        assert_eq!(refused.status(), 401);
+    }
+}
