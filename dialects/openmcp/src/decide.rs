@@ -389,3 +389,6 @@ fn change(action: Action, current: &Current, to: &'static str) -> BindingChange 
         to,
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -15,7 +15,7 @@ const NAMESPACES: [&str; 2] = ["a", "b"];
 const PURPOSES: [&str; 4] = ["mcp", "platform", "workload", "gone"];
 const REQUESTS: [&str; 4] = ["r1", "r2", "r3", "r4"];
 /// Names that the scheduler gives too are among them, so that names clash.
-const CLUSTERS: [&str; 6] = ["c1", "c2", "c3", "platform", "workload-ygkxk6hf", "x"];
+const CLUSTERS: [&str; 6] = ["c1", "c2", "c3", "platform", "workload-i72qbnmc", "x"];
 
 struct OpenMcp;
 

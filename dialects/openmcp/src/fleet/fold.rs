@@ -122,7 +122,7 @@ impl Fleet {
         for holder in &shift.gained {
             self.holders
                 .entry(Arc::clone(holder))
-                .or_insert_with(OrdSet::new)
+                .or_default()
                 .insert(place.clone());
         }
     }

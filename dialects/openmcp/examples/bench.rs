@@ -1,0 +1,192 @@
+//! How long one decision takes, by number of Clusters: `cargo run --release -p dialect-openmcp --example bench`.
+//!
+//! Four purposes, Clusters in 200 namespaces, three labels each, one in ten Exclusive, one in twenty being deleted, two
+//! requests on each. Times are medians; "fold" is one binding taken in after a fork.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use dialect_contract::{Ask, Inventory, config};
+use dialect_openmcp::names::{API_VERSION, CLUSTERS, REQUESTS};
+use meta::{Change, GroupResource, Key, Object, Revision, Timestamp};
+use serde_json::{Value, json};
+
+/// As in the program.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
+const SIZES: [u32; 6] = [100, 1_000, 5_000, 10_000, 20_000, 50_000];
+const STRATEGIES: [&str; 3] = ["Balanced", "Random", "Simple"];
+const PURPOSES: [&str; 4] = ["workload", "mcp", "platform", "onboarding"];
+
+fn main() {
+    println!("one decision, median in microseconds");
+    println!(
+        "{:>9} {:>10} {:>10} {:>10} {:>10} {:>10}",
+        "clusters", "Balanced", "Random", "Simple", "Exclusive", "fold"
+    );
+    for count in SIZES {
+        let mut inventory = fleet(count);
+        let mut cells = Vec::new();
+        for strategy in STRATEGIES {
+            let settings = configuration(strategy);
+            fold(&mut inventory, config::RESOURCE, "", "openmcp", &settings);
+            cells.push(decide(&*inventory, "wanted"));
+        }
+        cells.push(decide(&*inventory, "alone"));
+        cells.push(fold_after_fork(&mut inventory));
+        let cells = cells
+            .iter()
+            .map(|time| format!(" {:>10.1}", time.as_secs_f64() * 1e6));
+        println!("{count:>9}{}", cells.collect::<String>());
+    }
+    println!("\none decision (Balanced) over 10,000 clusters, by number of other granted requests");
+    let mut inventory = fleet(10_000);
+    fold(
+        &mut inventory,
+        config::RESOURCE,
+        "",
+        "openmcp",
+        &configuration("Balanced"),
+    );
+    let mut placed = 0;
+    for others in [0, 1_000, 10_000, 50_000] {
+        for number in placed..others {
+            let name = format!("other-{number:05}");
+            fold(&mut inventory, REQUESTS, "bench", &name, &granted(number, &name));
+        }
+        placed = others;
+        let time = decide(&*inventory, "wanted");
+        println!("{others:>9} {:>10.1}", time.as_secs_f64() * 1e6);
+    }
+}
+
+fn decide(inventory: &dyn Inventory, name: &str) -> Duration {
+    let demand = Key::new(REQUESTS, "bench", name);
+    let ask = Ask {
+        demand: &demand,
+        now: Timestamp::UNIX_EPOCH,
+        seed: 1,
+        chosen: None,
+    };
+    median(|| {
+        let decision = inventory
+            .decide(&ask)
+            .expect("the request is there")
+            .expect("nothing was chosen");
+        assert_eq!(decision.changes.len(), 1);
+    })
+}
+
+/// The median time of taking in one binding while somebody holds the snapshot before it.
+fn fold_after_fork(inventory: &mut Arc<dyn Inventory>) -> Duration {
+    let mut turn = 0;
+    median(|| {
+        let mut next = inventory.fork();
+        turn += 1;
+        let (namespace, name, mut object) = cluster(turn % 100);
+        object["metadata"]["finalizers"] = json!([format!("request.clusters.openmcp.cloud/turn-{turn}")]);
+        fold(&mut next, CLUSTERS, &namespace, &name, &object);
+        *inventory = next;
+    })
+}
+
+fn median(mut run: impl FnMut()) -> Duration {
+    let mut times: Vec<Duration> = (0..201)
+        .map(|_| {
+            let start = Instant::now();
+            run();
+            start.elapsed()
+        })
+        .collect();
+    times.sort_unstable();
+    times[times.len() / 2]
+}
+
+fn fleet(count: u32) -> Arc<dyn Inventory> {
+    let mut inventory = dialect_openmcp::dialect().inventory();
+    for number in 0..count {
+        let (namespace, name, object) = cluster(number);
+        fold(&mut inventory, CLUSTERS, &namespace, &name, &object);
+    }
+    for (name, purpose) in [("wanted", "workload"), ("alone", "mcp")] {
+        fold(&mut inventory, REQUESTS, "bench", name, &request(name, purpose));
+    }
+    inventory
+}
+
+fn fold(
+    inventory: &mut Arc<dyn Inventory>,
+    resource: GroupResource,
+    namespace: &str,
+    name: &str,
+    value: &Value,
+) {
+    let object = Arc::new(Object::new(value, Revision(1)).expect("the object is well formed"));
+    let change = Change::added(Key::new(resource, namespace, name), object);
+    Arc::get_mut(inventory)
+        .expect("nobody else holds the inventory")
+        .fold(&change);
+}
+
+fn cluster(number: u32) -> (String, String, Value) {
+    let (namespace, name) = (
+        format!("project-{:03}", number % 200),
+        format!("cluster-{number:05}"),
+    );
+    let finalizers = [0, 1].map(|user| format!("request.clusters.openmcp.cloud/user-{number}-{user}"));
+    let mut object = json!({
+        "apiVersion": API_VERSION, "kind": "Cluster",
+        "metadata": {"name": name, "namespace": namespace, "finalizers": finalizers, "labels": {
+            "environment": "live", "tier": format!("t{}", number % 3), "team": format!("team-{}", number % 50),
+        }},
+        "spec": {
+            "profile": "gcp-small",
+            "tenancy": if number % 10 == 9 { "Exclusive" } else { "Shared" },
+            "purposes": [if number % 2 == 0 { "workload" } else { PURPOSES[number as usize % 4] }],
+        },
+    });
+    if number % 20 == 19 {
+        object["metadata"]["deletionTimestamp"] = json!("2021-10-28T09:00:00Z");
+    }
+    (namespace, name, object)
+}
+
+fn request(name: &str, purpose: &str) -> Value {
+    json!({
+        "apiVersion": API_VERSION, "kind": "ClusterRequest", "metadata": {"name": name, "namespace": "bench"},
+        "spec": {"purpose": purpose},
+    })
+}
+
+fn granted(number: u32, name: &str) -> Value {
+    let (namespace, cluster, _) = cluster(number % 10_000);
+    let mut object = request(name, "workload");
+    object["status"] = json!({
+        "phase": "Granted", "observedGeneration": 1, "cluster": {"namespace": namespace, "name": cluster},
+    });
+    object
+}
+
+fn configuration(strategy: &str) -> Value {
+    let template = |tenancy: &str| {
+        json!({
+            "metadata": {"labels": {"environment": "live", "tier": "t0"}},
+            "spec": {"profile": "gcp-small", "tenancy": tenancy},
+        })
+    };
+    json!({
+        "apiVersion": "config.berth.dev/v1alpha1", "kind": "SchedulerConfiguration", "metadata": {"name": "openmcp"},
+        "spec": {"openmcp": {"scheduler": {
+            "scope": "Cluster", "strategy": strategy,
+            "selectors": {"clusters": {"matchLabels": {"environment": "live"}}},
+            "purposeMappings": {
+                "workload": {
+                    "tenancyCount": 20, "template": template("Shared"),
+                    "selector": {"matchExpressions": [{"key": "tier", "operator": "In", "values": ["t0", "t1"]}]},
+                },
+                "mcp": {"template": template("Exclusive")},
+            },
+        }}},
+    })
+}

@@ -1,0 +1,320 @@
+//! What scenarios cannot show: chosen targets, and which requests a change makes due.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use dialect_contract::{Affected, Ask, Decision, Due, Inventory, Outcome, Refused, config};
+use meta::{Change, Key, Object, Revision, Timestamp};
+use serde_json::{Value, json};
+
+use crate::fleet::Fleet;
+use crate::names::{API_VERSION, CLUSTERS, REQUESTS};
+
+#[derive(Default)]
+struct World {
+    fleet: Fleet,
+    objects: BTreeMap<Key, Arc<Object>>,
+    revision: u64,
+}
+
+fn key_of(value: &Value) -> Key {
+    let text = |pointer: &str| value.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
+    let resource = match text("/kind") {
+        "Cluster" => CLUSTERS,
+        "ClusterRequest" => REQUESTS,
+        _ => config::RESOURCE,
+    };
+    Key::new(resource, text("/metadata/namespace"), text("/metadata/name"))
+}
+
+impl World {
+    fn new(objects: &[Value]) -> Self {
+        let mut world = Self::default();
+        for object in objects {
+            world.put(object);
+        }
+        world
+    }
+
+    fn change(&mut self, key: Key, new: Option<Arc<Object>>) -> Due {
+        let old = match &new {
+            Some(new) => self.objects.insert(key.clone(), Arc::clone(new)),
+            None => self.objects.remove(&key),
+        };
+        self.fleet.fold(&Change {
+            revision: Revision(self.revision),
+            key,
+            old,
+            new,
+        })
+    }
+
+    fn put(&mut self, value: &Value) -> Due {
+        self.revision += 1;
+        let object = Object::new(value, Revision(self.revision)).unwrap();
+        self.change(key_of(value), Some(Arc::new(object)))
+    }
+
+    fn delete(&mut self, key: &Key) -> Due {
+        self.change(key.clone(), None)
+    }
+
+    fn edit(&mut self, key: &Key, edit: impl FnOnce(&mut Value)) -> Due {
+        let mut value = self.objects[key].parse();
+        edit(&mut value);
+        self.put(&value)
+    }
+
+    fn ask(&self, request: &str, chosen: Option<&[&str]>) -> Result<Decision, Refused> {
+        let chosen: Option<Vec<String>> =
+            chosen.map(|names| names.iter().map(|&name| name.to_owned()).collect());
+        let ask = Ask {
+            demand: &demand(request),
+            now: Timestamp::UNIX_EPOCH,
+            seed: 0,
+            chosen: chosen.as_deref(),
+        };
+        self.fleet.decide(&ask).unwrap()
+    }
+
+    fn refused(&self, request: &str, chosen: &[&str]) -> Vec<String> {
+        let refused = self.ask(request, Some(chosen)).unwrap_err();
+        refused.errors.iter().map(ToString::to_string).collect()
+    }
+}
+
+fn demand(name: &str) -> Key {
+    Key::new(REQUESTS, "ns", name)
+}
+
+fn at(name: &str) -> Key {
+    Key::new(CLUSTERS, "ns", name)
+}
+
+fn cluster(name: &str, users: &[&str]) -> Value {
+    let finalizers: Vec<String> = users
+        .iter()
+        .map(|user| format!("request.clusters.openmcp.cloud/ns.{user}"))
+        .collect();
+    json!({
+        "apiVersion": API_VERSION, "kind": "Cluster",
+        "metadata": {"name": name, "namespace": "ns", "finalizers": finalizers},
+        "spec": {"profile": "p", "tenancy": "Shared", "purposes": ["few"]},
+    })
+}
+
+fn request(name: &str, purpose: &str) -> Value {
+    json!({
+        "apiVersion": API_VERSION, "kind": "ClusterRequest", "metadata": {"name": name, "namespace": "ns"},
+        "spec": {"purpose": purpose},
+    })
+}
+
+fn granted(name: &str, cluster: &str) -> Value {
+    let mut value = request(name, "few");
+    value["metadata"]["finalizers"] = json!(["clusters.openmcp.cloud/request"]);
+    value["status"] =
+        json!({"phase": "Granted", "observedGeneration": 0, "cluster": {"name": cluster, "namespace": "ns"}});
+    value
+}
+
+fn configuration() -> Value {
+    let template = json!({"spec": {"profile": "p", "tenancy": "Shared"}});
+    json!({
+        "apiVersion": "config.berth.dev/v1alpha1", "kind": "SchedulerConfiguration", "metadata": {"name": "openmcp"},
+        "spec": {"openmcp": {"scheduler": {"purposeMappings": {
+            "few": {"tenancyCount": 1, "template": template}, "one": {"template": template},
+        }}}},
+    })
+}
+
+fn only(name: &str) -> Affected {
+    Affected::Some(vec![demand(name)])
+}
+
+#[test]
+fn a_chosen_cluster_is_bound_when_it_is_feasible() {
+    let world = World::new(&[
+        configuration(),
+        cluster("a", &[]),
+        cluster("b", &[]),
+        request("r", "few"),
+    ]);
+    let decision = world.ask("r", Some(&["ns/b"])).unwrap();
+    assert_eq!(decision.outcome, Outcome::Scheduled);
+    assert_eq!(&*decision.changes[0].cluster_name, "ns/b");
+    assert_eq!(
+        world.fleet.not_picked(&decision, 0).1,
+        "cluster ns/b was asked for"
+    );
+}
+
+#[test]
+fn a_choice_that_cannot_be_bound_is_refused_target_by_target() {
+    let world = World::new(&[
+        configuration(),
+        cluster("a", &["x"]),
+        cluster("b", &[]),
+        request("r", "few"),
+    ]);
+    assert_eq!(
+        world.refused("r", &["ns/a", "none", "ns/b"]),
+        [
+            "spec.targets: Too many: 3: must have at most 1 items",
+            "spec.targets[0]: Invalid value: \"ns/a\": Full: 1 requests use the cluster, which takes 1",
+            "spec.targets[1]: Invalid value: \"none\": there is no cluster \"none\"",
+        ]
+    );
+    assert!(world.refused("r", &[])[0].starts_with("spec.targets: Required value: name one cluster"));
+}
+
+#[test]
+fn a_granted_request_can_only_be_bound_to_its_cluster() {
+    let world = World::new(&[
+        configuration(),
+        cluster("a", &["r"]),
+        cluster("b", &["lost"]),
+        granted("r", "a"),
+        request("lost", "few"),
+    ]);
+    assert_eq!(
+        world.ask("r", Some(&["ns/a"])).unwrap().outcome,
+        Outcome::Unchanged
+    );
+    assert_eq!(
+        world.refused("r", &["ns/b", "c"]),
+        [
+            "spec.targets: Too many: 2: must have at most 1 items",
+            "spec.targets[0]: Invalid value: \"ns/b\": the request is granted cluster ns/a, and a granted cluster \
+             cannot change",
+            "spec.targets[1]: Invalid value: \"c\": there is no cluster \"c\"; the request is granted cluster ns/a, and \
+             a granted cluster cannot change",
+        ]
+    );
+    let errors = world.refused("lost", &["ns/a"]);
+    assert!(
+        errors[0].ends_with("cluster ns/b carries the finalizer of the request already"),
+        "{errors:?}"
+    );
+}
+
+#[test]
+fn a_waiting_request_is_due_when_a_cluster_becomes_more_use_to_it() {
+    let mut world = World::new(&[configuration(), request("r", "few"), request("other", "one")]);
+    assert_eq!(world.put(&cluster("a", &[])).decide, only("r"));
+    let joined = world.put(&cluster("a", &["x"]));
+    assert_eq!(joined.decide, Affected::None, "less room is no reason");
+    assert_eq!(joined.targets, Some(vec!["ns/a".into()]));
+    assert_eq!(world.put(&cluster("a", &[])).decide, only("r"), "room is");
+    let heartbeat = world.edit(&at("a"), |value| {
+        value["status"] = json!({"observedGeneration": 1, "phase": "Ready"})
+    });
+    assert_eq!(heartbeat.decide, Affected::None);
+    let labelled = world.edit(&at("a"), |value| value["metadata"]["labels"] = json!({"a": "b"}));
+    assert_eq!(labelled.decide, only("r"));
+    let other = world.edit(&at("a"), |value| value["spec"]["purposes"] = json!(["none"]));
+    assert_eq!(other.decide, Affected::None);
+    assert_eq!(world.delete(&at("a")).decide, Affected::None);
+}
+
+#[test]
+fn a_request_without_a_name_for_its_cluster_is_due_when_the_name_is_free() {
+    let mut blocker = cluster("one", &["x"]);
+    blocker["spec"]["purposes"] = json!(["none"]);
+    let mut world = World::new(&[configuration(), blocker, request("r", "one"), request("s", "few")]);
+    let blocked = world.ask("r", None).unwrap();
+    assert_eq!(
+        (blocked.outcome, blocked.reason),
+        (Outcome::Unschedulable, "ClusterConflict")
+    );
+    assert_eq!(world.delete(&at("one")).decide, only("r"));
+    assert_eq!(world.ask("r", None).unwrap().outcome, Outcome::Provision);
+}
+
+#[test]
+fn a_granted_request_is_due_when_its_cluster_or_its_finalizer_is_lost() {
+    let mut world = World::new(&[configuration(), cluster("a", &["r"]), granted("r", "a")]);
+    let lost = world.edit(&at("a"), |value| value["metadata"]["finalizers"] = json!([]));
+    assert_eq!(lost.decide, only("r"));
+    let back = world.put(&cluster("a", &["r"]));
+    assert_eq!(back.decide, Affected::None, "which is the scheduler's own write");
+    assert_eq!(world.delete(&at("a")).decide, only("r"));
+}
+
+#[test]
+fn a_request_is_due_when_it_changes_and_not_when_the_scheduler_changes_it() {
+    let mut world = World::new(&[configuration(), cluster("a", &["r"])]);
+    assert_eq!(world.put(&request("r", "few")).decide, only("r"));
+    assert_eq!(world.put(&granted("r", "a")).decide, Affected::None);
+    let annotate = |operation: &'static str| {
+        move |value: &mut Value| {
+            value["metadata"]["annotations"] = json!({"openmcp.cloud/operation": operation})
+        }
+    };
+    assert_eq!(
+        world.edit(&demand("r"), annotate("ignore")).decide,
+        Affected::None
+    );
+    assert_eq!(world.edit(&demand("r"), annotate("reconcile")).decide, only("r"));
+    assert_eq!(world.edit(&demand("r"), annotate("other")).decide, Affected::None);
+    let lost = world.edit(&demand("r"), |value| value["status"] = Value::Null);
+    assert_eq!(lost.decide, only("r"));
+    let refused = world.edit(&demand("r"), |value| {
+        let cause =
+            json!({"type": "Scheduled", "status": "False", "reason": "ClusterConflict", "message": "x"});
+        value["status"] = json!({"phase": "Pending", "observedGeneration": 0, "conditions": [cause]});
+    });
+    assert_eq!(refused.decide, Affected::None);
+    let deleting = world.edit(&demand("r"), |value| {
+        value["metadata"]["deletionTimestamp"] = json!("2021-10-28T09:00:00Z")
+    });
+    assert_eq!(deleting.decide, only("r"));
+    let leaving = world.put(&cluster("a", &[]));
+    assert_eq!(
+        leaving.decide,
+        Affected::None,
+        "which is the scheduler's own write"
+    );
+}
+
+#[test]
+fn a_bad_configuration_leaves_the_last_good_one_in_force() {
+    let mut world = World::new(&[request("r", "few")]);
+    assert_eq!(world.ask("r", None).unwrap().reason, "ConfigInvalid");
+    let mut bad = configuration();
+    bad["spec"]["openmcp"]["scheduler"]["scope"] = json!("All");
+    assert_eq!(world.put(&bad).decide, Affected::All);
+    let decision = world.ask("r", None).unwrap();
+    assert!(
+        world
+            .fleet
+            .message(&decision)
+            .contains("scheduler.scope: Unsupported value")
+    );
+    assert_eq!(world.put(&configuration()).decide, Affected::All);
+    assert_eq!(world.ask("r", None).unwrap().outcome, Outcome::Provision);
+    assert_eq!(world.put(&bad).decide, Affected::None);
+    assert_eq!(world.fleet.unusable().len(), 1);
+    assert_eq!(world.ask("r", None).unwrap().outcome, Outcome::Provision);
+    assert_eq!(world.delete(&config::key("openmcp")).decide, Affected::All);
+    assert_eq!(world.ask("r", None).unwrap().reason, "ConfigInvalid");
+}
+
+#[test]
+fn what_cannot_be_read_is_listed_and_still_occupies_its_name() {
+    let mut broken = cluster("one", &["gone"]);
+    broken["spec"]["purposes"] = json!("one");
+    let mut going = request("gone", "few");
+    going["metadata"]["deletionTimestamp"] = json!("2021-10-28T09:00:00Z");
+    going["metadata"]["finalizers"] = json!(["clusters.openmcp.cloud/request"]);
+    let world = World::new(&[configuration(), broken, request("r", "one"), going]);
+    assert_eq!(world.fleet.count(), 0);
+    assert!(
+        world.fleet.unusable()[0]
+            .problem
+            .contains("invalid type: string \"one\"")
+    );
+    assert_eq!(world.ask("r", None).unwrap().reason, "ClusterConflict");
+    let released = world.ask("gone", None).unwrap();
+    assert_eq!(world.fleet.writes(&released).len(), 2);
+}
