@@ -3,6 +3,7 @@
 //! The story goes through the front door: the same requests `kubectl` would send, over TLS, as the admin.
 
 mod examples;
+mod heartbeats;
 mod story;
 
 use std::path::PathBuf;
@@ -41,7 +42,10 @@ pub async fn run(args: DemoArgs) -> Result<()> {
     let told = tell(&mut client).await;
     if told.is_ok() && !args.exit {
         anstream::println!("{}", commands(&kubeconfig.display().to_string()));
-        running.until_signal().await?;
+        let heartbeats = tokio::spawn(heartbeats::keep(client, heartbeats::all(SystemClock.now())?));
+        let ended = running.until_signal().await;
+        heartbeats.abort();
+        ended?;
     } else {
         running.stop().await?;
     }
@@ -51,8 +55,11 @@ pub async fn run(args: DemoArgs) -> Result<()> {
 async fn tell(client: &mut Client) -> Result<()> {
     let now = SystemClock.now();
     anstream::println!("{}\n", heading("Which cluster does this go to, and why?"));
+    story::openmcp(client, now).await?;
+    story::fleet(client, now).await?;
+    story::gardener(client, now).await?;
     story::ocm(client, now).await?;
-    story::gardener(client, now).await
+    story::kcp(client, now).await
 }
 
 /// What to try next.

@@ -272,7 +272,12 @@ impl Loader<'_> {
                 });
             }
         }
-        if !read {
+        let own = |dialect: &Arc<dyn Dialect>| {
+            let mut kinds = dialect.kinds().into_iter();
+            kinds.any(|kind| kind.info().resource() == key.resource)
+        };
+        // What a system serves and its scheduler does not look at (a ClusterProfile) is no surprise.
+        if !read && !self.dialects.iter().any(own) {
             *self.simulation.unread.entry(kind).or_default() += 1;
         }
         self.seen.insert(key.clone(), at);

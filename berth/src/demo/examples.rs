@@ -17,6 +17,10 @@ macro_rules! example {
 
 /// Every built-in example by its path below `examples/`.
 pub(super) const ALL: &[(&str, &str)] = &[
+    example!("fleet/fleet.yaml"),
+    example!("fleet/pick-all.yaml"),
+    example!("fleet/pick-fixed.yaml"),
+    example!("fleet/pick-n.yaml"),
     example!("gardener/fleet.yaml"),
     example!("gardener/load.yaml"),
     example!("gardener/minimal-distance-configuration.yaml"),
@@ -24,11 +28,18 @@ pub(super) const ALL: &[(&str, &str)] = &[
     example!("gardener/same-region.yaml"),
     example!("gardener/testing.yaml"),
     example!("gardener/unschedulable.yaml"),
+    example!("kcp/fleet.yaml"),
+    example!("kcp/namespaces.yaml"),
     example!("ocm/fleet.yaml"),
     example!("ocm/story-1.yaml"),
     example!("ocm/story-2.yaml"),
     example!("ocm/story-3.yaml"),
     example!("ocm/story-4.yaml"),
+    example!("openmcp/configuration.yaml"),
+    example!("openmcp/exclusive.yaml"),
+    example!("openmcp/fleet.yaml"),
+    example!("openmcp/shared.yaml"),
+    example!("openmcp/unknown-purpose.yaml"),
 ];
 
 /// The objects of one example, its times moved so that it was written at `now`.

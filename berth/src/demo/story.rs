@@ -12,6 +12,66 @@ use crate::terminal::{bad, dim, good, heading, table};
 
 const GROUP: &str = "/apis/scheduling.berth.dev/v1alpha1";
 
+/// openMCP: a shared cluster with room, a new exclusive one, and a purpose nobody configured.
+///
+/// # Errors
+/// When the server refuses a step.
+pub(super) async fn openmcp(client: &mut Client, now: Timestamp) -> Result<()> {
+    title(
+        "openMCP",
+        "the clusters of a purpose with room, or a new one from its template",
+    );
+    load(client, "openmcp/configuration.yaml", now).await?;
+    load(client, "openmcp/fleet.yaml", now).await?;
+    for (file, request) in [
+        ("openmcp/shared.yaml", "batch"),
+        ("openmcp/exclusive.yaml", "control-plane"),
+        ("openmcp/unknown-purpose.yaml", "gpu"),
+    ] {
+        load(client, file, now).await?;
+        place(client, "project-a", &format!("{request}.openmcp")).await?;
+    }
+    Ok(())
+}
+
+/// KubeFleet's three placement types.
+///
+/// # Errors
+/// When the server refuses a step.
+pub(super) async fn fleet(client: &mut Client, now: Timestamp) -> Result<()> {
+    title(
+        "KubeFleet",
+        "PickAll, PickN with affinity and spread, PickFixed, as ClusterResourceBindings",
+    );
+    load(client, "fleet/fleet.yaml", now).await?;
+    for (file, placement) in [
+        ("fleet/pick-all.yaml", "everywhere"),
+        ("fleet/pick-n.yaml", "two-regions"),
+        ("fleet/pick-fixed.yaml", "by-name"),
+    ] {
+        load(client, file, now).await?;
+        place(client, "", &format!("{placement}.fleet")).await?;
+    }
+    Ok(())
+}
+
+/// kcp: a namespace gets a workload cluster, and one opted out.
+///
+/// # Errors
+/// When the server refuses a step.
+pub(super) async fn kcp(client: &mut Client, now: Timestamp) -> Result<()> {
+    title(
+        "kcp",
+        "a location, then a ready workload cluster in it, into the namespace's placement annotation",
+    );
+    load(client, "kcp/fleet.yaml", now).await?;
+    load(client, "kcp/namespaces.yaml", now).await?;
+    for namespace in ["shop", "by-hand"] {
+        place(client, namespace, &format!("{namespace}.kcp")).await?;
+    }
+    Ok(())
+}
+
 /// User stories 1 to 4 of the OCM seed, the third with its disaster.
 ///
 /// # Errors
@@ -105,9 +165,15 @@ async fn patch(client: &Client, path: &str, change: &Value) -> Result<()> {
         .map_err(|status| anyhow!("{path}: {}", status.message))
 }
 
-/// Shows what the scheduler would decide, binds it when something fits, and shows where it is bound.
+/// Shows what the scheduler would decide, binds it when something fits, and shows where it is bound. Without a
+/// namespace it is a ClusterDecision.
 async fn place(client: &Client, namespace: &str, name: &str) -> Result<()> {
-    let path = format!("{GROUP}/namespaces/{namespace}/decisions/{name}");
+    let (path, shown_name) = if namespace.is_empty() {
+        (format!("{GROUP}/clusterdecisions/{name}"), name.to_owned())
+    } else {
+        let path = format!("{GROUP}/namespaces/{namespace}/decisions/{name}");
+        (path, format!("{namespace}/{name}"))
+    };
     let scheduling = client.get(&format!("{path}/scheduling")).await?;
     let status = &scheduling["status"];
     let outcome = text(&status["outcome"]);
@@ -116,22 +182,26 @@ async fn place(client: &Client, namespace: &str, name: &str) -> Result<()> {
         "Scheduled" | "Partial" | "Unchanged" | "Provision"
     );
     let shown = if placed { good(&outcome) } else { bad(&outcome) };
-    anstream::println!("{namespace}/{name}: {shown}: {}", text(&status["message"]));
+    anstream::println!("{shown_name}: {shown}: {}", text(&status["message"]));
     let rows: Vec<Vec<String>> = status["candidates"]
         .as_array()
         .into_iter()
         .flatten()
         .map(row)
         .collect();
-    anstream::print!(
-        "{}",
-        table(&["  TARGET", "RANK", "SCORE", "PICKED", "WHY NOT"], &rows)
-    );
+    if !rows.is_empty() {
+        let headings = ["  TARGET", "RANK", "SCORE", "PICKED", "WHY NOT"];
+        anstream::print!("{}", table(&headings, &rows));
+    }
     if placed {
-        let binding = json!({
-            "apiVersion": "scheduling.berth.dev/v1alpha1", "kind": "Binding",
-            "metadata": {"name": name, "namespace": namespace}, "spec": {},
+        let mut binding = json!({
+            "apiVersion": "scheduling.berth.dev/v1alpha1", "kind": "ClusterBinding",
+            "metadata": {"name": name}, "spec": {},
         });
+        if !namespace.is_empty() {
+            binding["kind"] = "Binding".into();
+            binding["metadata"]["namespace"] = namespace.into();
+        }
         let answer = client
             .send(
                 Method::POST,
@@ -139,7 +209,7 @@ async fn place(client: &Client, namespace: &str, name: &str) -> Result<()> {
                 Some(("application/json", &binding)),
             )
             .await?;
-        answer.map_err(|status| anyhow!("binding {namespace}/{name}: {}", status.message))?;
+        answer.map_err(|status| anyhow!("binding {shown_name}: {}", status.message))?;
         let decision = client.get(&path).await?;
         let bound: Vec<String> = decision["status"]["decisions"]
             .as_array()
@@ -170,7 +240,7 @@ fn row(candidate: &Value) -> Vec<String> {
         })
         .collect();
     vec![
-        format!("  {}", text(&candidate["clusterName"])),
+        format!("  {}", target(candidate)),
         number(&candidate["rank"]),
         number(&candidate["score"]),
         if candidate["picked"] == true {
@@ -180,6 +250,15 @@ fn row(candidate: &Value) -> Vec<String> {
         },
         reasons.join(", "),
     ]
+}
+
+/// The Target without its dialect; a cluster that is named and does not exist has only its name.
+fn target(candidate: &Value) -> String {
+    let target = text(&candidate["target"]);
+    match target.rsplit_once('.') {
+        Some((name, _)) => name.to_owned(),
+        None => text(&candidate["clusterName"]),
+    }
 }
 
 fn text(value: &Value) -> String {

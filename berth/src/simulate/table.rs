@@ -281,6 +281,17 @@ impl<'a> Rows<'a> {
             .collect()
     }
 
+    /// The system's name of the cluster, after that of its object where it says nothing to people (kcp).
+    fn name_of(&self, candidate: u32) -> String {
+        let name = self.inventory.cluster_name(candidate);
+        let target = self.inventory.target_name(candidate);
+        if target == name.replace('/', ".") {
+            name.to_string()
+        } else {
+            format!("{target} ({name})")
+        }
+    }
+
     /// The change of a cluster, in words.
     fn result_of(&self, cluster_name: &str) -> Option<String> {
         self.changes.get(cluster_name).map(|change| with_states(change))
@@ -298,10 +309,9 @@ impl<'a> Rows<'a> {
             .solved
             .total_of(candidate)
             .map(|score| score.to_string());
-        let name = self.inventory.cluster_name(candidate);
         let mut reasons = reasons.into_iter();
         self.rows.push(vec![
-            Cell::plain(format!("  {name}")),
+            Cell::plain(format!("  {}", self.name_of(candidate))),
             number(rank),
             number(score),
             result,

@@ -7,7 +7,13 @@ use dialect_contract::Dialect;
 /// Every dialect, in the order of names.
 #[must_use]
 pub fn all() -> Vec<Arc<dyn Dialect>> {
-    vec![dialect_gardener::dialect(), dialect_ocm::dialect()]
+    vec![
+        dialect_fleet::dialect(),
+        dialect_gardener::dialect(),
+        dialect_kcp::dialect(),
+        dialect_ocm::dialect(),
+        dialect_openmcp::dialect(),
+    ]
 }
 
 /// The dialect called `name`.
@@ -25,7 +31,7 @@ mod tests {
     #[test]
     fn dialects_stand_in_the_order_of_their_names() {
         let names: Vec<&str> = all().iter().map(|dialect| dialect.name()).collect();
-        assert_eq!(names, ["gardener", "ocm"]);
+        assert_eq!(names, ["fleet", "gardener", "kcp", "ocm", "openmcp"]);
         assert!(
             names
                 .iter()

@@ -1,0 +1,103 @@
+//! Keeps the agents of the demo's clusters alive: members and workload clusters that stop sending heartbeats are
+//! passed over after a while, and nothing runs in the demo that would send them.
+
+use std::time::Duration;
+
+use anyhow::Result;
+use http::Method;
+use meta::{Clock, Timestamp, time};
+use serde_json::{Value, json};
+
+use super::examples;
+use crate::client::Client;
+use crate::clock::SystemClock;
+
+/// Half of the shortest time after which a system misses a heartbeat (kcp, one minute), with room to spare.
+const PERIOD: Duration = Duration::from_secs(20);
+/// Clusters whose example heartbeat is older than this are meant to be silent.
+const ALIVE: Duration = Duration::from_secs(60);
+
+/// One field that says when an agent was last heard of.
+pub(super) struct Heartbeat {
+    /// The status of the object it is in.
+    path: String,
+    /// Where in the object it is, as a JSON pointer.
+    field: &'static str,
+}
+
+/// Sends `heartbeats` until its task is aborted.
+pub(super) async fn keep(client: Client, heartbeats: Vec<Heartbeat>) {
+    let mut ticks = tokio::time::interval(PERIOD);
+    loop {
+        ticks.tick().await;
+        let now = time::rfc3339(SystemClock.now());
+        for heartbeat in &heartbeats {
+            let patch = json!([{"op": "replace", "path": heartbeat.field, "value": now}]);
+            let body = Some(("application/json-patch+json", &patch));
+            let path = &heartbeat.path;
+            // Whoever explores the demo may delete its clusters, and the server may be ending.
+            match client.send(Method::PATCH, path, body).await {
+                Ok(Ok(_)) => {}
+                Ok(Err(status)) => tracing::debug!(path, status.message, "a heartbeat was refused"),
+                Err(error) => tracing::debug!(path, %error, "a heartbeat was not sent"),
+            }
+        }
+    }
+}
+
+/// The heartbeats of the example clusters that are alive at `now`.
+///
+/// # Errors
+/// When an example cannot be read.
+pub(super) fn all(now: Timestamp) -> Result<Vec<Heartbeat>> {
+    let mut list = Vec::new();
+    for (file, kind, resource, field) in [
+        (
+            "fleet/fleet.yaml",
+            "MemberCluster",
+            "cluster.kubernetes-fleet.io/v1beta1/memberclusters",
+            "/status/agentStatus/0/lastReceivedHeartbeat",
+        ),
+        (
+            "kcp/fleet.yaml",
+            "WorkloadCluster",
+            "workloads.kcp.dev/v1alpha1/workloadclusters",
+            "/status/lastSyncerHeartbeatTime",
+        ),
+    ] {
+        let documents = examples::read(file, now)?;
+        let alive = documents
+            .iter()
+            .filter(|document| document.kind() == kind && is_alive(&document.object, field, now));
+        list.extend(alive.map(|document| Heartbeat {
+            path: format!("/apis/{resource}/{}/status", document.name()),
+            field,
+        }));
+    }
+    Ok(list)
+}
+
+fn is_alive(object: &Value, field: &str, now: Timestamp) -> bool {
+    let last = object
+        .pointer(field)
+        .and_then(Value::as_str)
+        .and_then(time::parse);
+    last.is_some_and(|last| now.duration_since(last).unsigned_abs() <= ALIVE)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn silent_clusters_stay_silent() {
+        let heartbeats = all(time::parse("2031-10-28T09:00:00Z").unwrap()).unwrap();
+        let sent = |name: &str| {
+            heartbeats
+                .iter()
+                .any(|beat| beat.path.ends_with(&format!("/{name}/status")))
+        };
+        assert!(sent("member-eu-1") && sent("us-1"));
+        assert!(!sent("member-asia-1"));
+    }
+}
