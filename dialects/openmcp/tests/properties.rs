@@ -227,6 +227,19 @@ fn config() -> impl Strategy<Value = Value> {
     })
 }
 
+/// The finalizer of somebody else. No API server keeps an object that is being deleted and has none.
+const KEEPER: &str = "example.com/keeper";
+
+fn held(mut object: Value) -> Value {
+    if let Some(list) = object
+        .pointer_mut("/metadata/finalizers")
+        .and_then(Value::as_array_mut)
+    {
+        list.push(KEEPER.into());
+    }
+    object
+}
+
 fn later() -> impl Strategy<Value = Later> {
     let named = |kind: &'static str, (namespace, name): Spot, rest: Value| {
         let mut object = json!({"apiVersion": API_VERSION, "kind": kind, "metadata": {"namespace": namespace, "name": name}});
@@ -246,7 +259,7 @@ fn later() -> impl Strategy<Value = Later> {
     let a_request = select(places(&REQUESTS));
     let edit = (any::<Index>(), a_cluster.clone()).prop_map(move |(index, spot)| {
         let edits = [
-            json!({"metadata": {"finalizers": null}}),
+            json!({"metadata": {"finalizers": [KEEPER]}}),
             json!({"metadata": {"labels": {"env": null}}}),
             json!({"metadata": {"labels": {DELETE_LABEL: "true"}}}),
         ];
@@ -259,8 +272,12 @@ fn later() -> impl Strategy<Value = Later> {
         a_request
             .clone()
             .prop_map(move |spot| Later::Delete(named("ClusterRequest", spot, json!({})))),
-        a_cluster.prop_flat_map(cluster).prop_map(Later::Merge),
-        a_request.prop_flat_map(request).prop_map(Later::Merge),
+        a_cluster
+            .prop_flat_map(cluster)
+            .prop_map(|object| Later::Merge(held(object))),
+        a_request
+            .prop_flat_map(request)
+            .prop_map(|object| Later::Merge(held(object))),
         edit.prop_map(move |(spot, edit)| {
             let mut object = named("Cluster", spot, edit);
             // Where there is none, it is a new one.
