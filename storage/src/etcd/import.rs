@@ -211,7 +211,9 @@ impl Import {
                 "{found} objects are below {objects} already: choose another prefix, or delete them"
             )));
         }
-        self.put(self.layout.store(), Marker::written(true)).await.map(drop)
+        self.put(self.layout.store(), Marker::written(true))
+            .await
+            .map(drop)
     }
 
     /// Raises etcd's revision to `target`.
