@@ -146,15 +146,20 @@ impl Engine {
         let slot = self
             .slot(bind.dialect)
             .ok_or_else(|| BindError::NotFound(bind.demand.clone()))?;
-        let mut turn = None;
+        // Where others queue for what is scarce, queuing too is faster than losing the race against them.
+        let mut turn = match slot.turn.try_lock() {
+            Ok(_) => None,
+            Err(_) => Some(slot.turn.lock().await),
+        };
         for attempt in 1.. {
             self.caught_up(self.source.revision()).await?;
             match self.attempt(slot, committer, bind).await? {
                 Ok(bound) => return Ok(bound),
-                Err(status) if attempt == ATTEMPTS => return Err(BindError::Moved(Box::new(status))),
-                Err(status) => {
-                    tracing::debug!(demand = %bind.demand, attempt, cause = status.message, "binding again");
-                    if turn.is_none() {
+                Err(lost) if attempt == ATTEMPTS => return Err(BindError::Moved(Box::new(lost.status))),
+                Err(lost) => {
+                    let cause = lost.status.message;
+                    tracing::debug!(demand = %bind.demand, attempt, cause, "binding again");
+                    if lost.is_scarce && turn.is_none() {
                         turn = Some(slot.turn.lock().await);
                     }
                 }
@@ -169,7 +174,7 @@ impl Engine {
         slot: &Slot,
         committer: &dyn Committer,
         bind: Bind<'_>,
-    ) -> Result<Result<Bound, Status>, BindError> {
+    ) -> Result<Result<Bound, Lost>, BindError> {
         let snapshot = slot.snapshot();
         let decision = snapshot
             .decide(bind.demand, bind.chosen, self.clock.now())
@@ -189,7 +194,10 @@ impl Engine {
         }
         match committer.commit(commit).await {
             Ok(written) => bound.written = written,
-            Err(CommitError::Moved(status)) => return Ok(Err(status)),
+            Err(CommitError::Moved(status)) => {
+                let is_scarce = !bound.decision.fences.is_empty();
+                return Ok(Err(Lost { status, is_scarce }));
+            }
             Err(CommitError::Refused(status)) => return Err(BindError::Rejected(Box::new(status))),
         }
         if !bind.dry_run {
@@ -203,6 +211,13 @@ impl Engine {
         }
         Ok(Ok(bound))
     }
+}
+
+/// A race that was lost: the world moved between deciding and writing.
+struct Lost {
+    status: Status,
+    /// Whether capacity was counted, so that others who count it are likely to win again.
+    is_scarce: bool,
 }
 
 /// Whether a decision neither places nor lets go of anything.
