@@ -1,7 +1,7 @@
 //! The events of a decision, with OCM's own reasons (facts section 7): what became of the PlacementDecisions, and the
 //! scores behind it. What finds no place, which OCM tells in conditions alone, is an event as in other systems.
 
-use std::fmt::Write as _;
+use std::sync::Arc;
 
 use dialect_contract::control::failed_scheduling;
 use dialect_contract::{Decision, Note, NoteType, Outcome, Related};
@@ -67,9 +67,10 @@ fn files(decision: &Decision, detail: Option<&Detail>) -> Vec<Note> {
     notes
 }
 
-fn listed(clusters: &[std::sync::Arc<str>]) -> String {
+fn listed(clusters: &[Arc<str>]) -> String {
     match clusters.len() {
         0 => "no clusters".to_owned(),
+        1 => format!("1 cluster: {}", clusters[0]),
         count => format!("{count} clusters: {}", clusters.join(", ")),
     }
 }
@@ -95,7 +96,7 @@ fn scores(hub: &Hub, decision: &Decision) -> Note {
     for &candidate in &decision.solved.feasible {
         let before = text.len();
         let total = decision.solved.total_of(candidate).unwrap_or_default();
-        write!(text, "{}:{total} ", fleet.row(candidate).name).ok();
+        text.push_str(&format!("{}:{total} ", fleet.row(candidate).name));
         if text.len() > SCORES_LIMIT {
             text.truncate(before);
             text.push_str("......");

@@ -23,7 +23,7 @@ fn each_changed_decision_is_an_event_and_the_scores_behind_it() {
     assert_eq!(
         told(&notes),
         [
-            "Normal DecisionCreate: PlacementDecision p-decision-1 of placement p was created: 1 clusters: a",
+            "Normal DecisionCreate: PlacementDecision p-decision-1 of placement p was created: 1 cluster: a",
             "Normal ScoreUpdate: a:100 b:100",
         ]
     );
@@ -40,7 +40,7 @@ fn each_changed_decision_is_an_event_and_the_scores_behind_it() {
     let notes = world.hub.notes(&world.decide(&key), true);
     assert_eq!(
         told(&notes)[0],
-        "Normal DecisionUpdate: PlacementDecision p-decision-1 of placement p was updated: 1 clusters: b"
+        "Normal DecisionUpdate: PlacementDecision p-decision-1 of placement p was updated: 1 cluster: b"
     );
 }
 
