@@ -274,13 +274,13 @@ fn steps(
         .copied()
         .chain(dropped.map(|(_, binding)| *binding))
         .chain(let_go);
+    let mut told = HashSet::new();
     for binding in gone {
-        change(
-            Action::Unbind,
-            &binding.cluster,
-            binding.state.as_str(),
-            State::Unscheduled.as_str(),
-        );
+        // Two bindings to a cluster that is gone are one change.
+        if told.insert(&binding.cluster) {
+            let (from, to) = (binding.state.as_str(), State::Unscheduled.as_str());
+            change(Action::Unbind, &binding.cluster, from, to);
+        }
         steps.push(Step::Unschedule(Arc::clone(binding)));
     }
     // A second binding to a cluster that is bound anyway: the cluster's own change is told above.
