@@ -275,7 +275,18 @@ fn the_configuration_changes_live_and_bad_ones_are_refused_with_every_error() {
         refused.contains("candidateDeterminationStrategy") && refused.contains("retrySyncPeriod"),
         "{refused}"
     );
-    server.load(&example("gardener/minimal-distance-configuration.yaml"));
+    // Changed in place, so that binding is still left to people and the decision can be looked at.
+    let change = r#"{"spec":{"gardener":{"schedulers":{"shoot":{"candidateDeterminationStrategy":"MinimalDistance"}}}}}"#;
+    server
+        .kubectl_args(&[
+            "patch",
+            "schedulerconfiguration",
+            "gardener",
+            "--type=merge",
+            "-p",
+            change,
+        ])
+        .ok();
     assert_eq!(outcome(), "Scheduled");
 }
 
