@@ -101,6 +101,11 @@ impl Setting<'_> {
 }
 
 impl Running {
+    /// Looks at the clock again, after it was moved by hand.
+    pub fn look(&self) {
+        self.controllers.look();
+    }
+
     /// Ends in order: what is being written is written. Events that wait are lost.
     pub async fn stop(self) {
         self.controllers.stop().await;

@@ -1,0 +1,243 @@
+//! Controllers over real dialects, a store in memory, the server's registry and a clock moved by hand; no HTTP. That
+//! something does not happen is shown by something later that has happened.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on panics")]
+
+mod gardener;
+mod ocm;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use admission::{Chain, UserInfo};
+use apiserver::registry::{InternalWrite, Registry};
+use apiserver::{Backing, Group, Resource};
+use berth::controllers::{ControllerMetrics, Events};
+use berth::core::event;
+use berth::virtual_api::{RegistryCommitter, VirtualApi};
+use dialect_contract::Outcome;
+use engine::controller::{Alone, Attempt, Observer, Settings};
+use engine::{Controllers, Engine};
+use meta::{Clock, Key, Object, Timestamp};
+use parking_lot::Mutex;
+use serde_json::{Value, json};
+use storage::{MemoryStore, Source, Store, Verb};
+use tokio::sync::Notify;
+
+/// How long anything may take before a test fails.
+const DEADLINE: Duration = Duration::from_secs(30);
+
+/// A clock moved by hand.
+struct Stepped(Mutex<Timestamp>);
+
+impl Clock for Stepped {
+    fn now(&self) -> Timestamp {
+        *self.0.lock()
+    }
+}
+
+/// Counts decisions.
+#[derive(Default)]
+struct Counter {
+    attempts: Mutex<Vec<(Key, Option<Outcome>)>>,
+    retries: Mutex<usize>,
+    wake: Notify,
+}
+
+impl Observer for Counter {
+    fn queued(&self, _: &'static str, _: usize) {}
+    fn taken(&self, _: &'static str, _: usize, _: Duration) {}
+    fn attempted(&self, attempt: &Attempt<'_>) {
+        let entry = (attempt.demand.clone(), attempt.result.ok());
+        self.attempts.lock().push(entry);
+        self.wake.notify_waiters();
+    }
+    fn retried(&self, _: &'static str) {
+        *self.retries.lock() += 1;
+        self.wake.notify_waiters();
+    }
+    fn leading(&self, _: bool) {}
+}
+
+impl Counter {
+    fn of(&self, demand: &Key) -> Vec<Option<Outcome>> {
+        let attempts = self.attempts.lock();
+        let of = attempts.iter().filter(|(key, _)| key == demand);
+        of.map(|(_, outcome)| *outcome).collect()
+    }
+
+    async fn until(&self, what: &str, is_so: impl Fn(&Self) -> bool) {
+        let waiting = async {
+            loop {
+                let mut woken = std::pin::pin!(self.wake.notified());
+                woken.as_mut().enable();
+                if is_so(self) {
+                    return;
+                }
+                woken.await;
+            }
+        };
+        let done = tokio::time::timeout(DEADLINE, waiting).await;
+        assert!(
+            done.is_ok(),
+            "waited {DEADLINE:?} until {what}: {:?}",
+            self.attempts.lock()
+        );
+    }
+}
+
+/// A server without a port, with the controllers of one dialect.
+struct World {
+    store: Arc<MemoryStore>,
+    clock: Arc<Stepped>,
+    registry: Arc<Registry>,
+    catalog: Arc<engine::Catalog>,
+    counter: Arc<Counter>,
+    controllers: Controllers,
+}
+
+impl World {
+    fn new(dialect: &str) -> Self {
+        let dialect = dialect_registry::by_name(dialect).unwrap();
+        let store = Arc::new(MemoryStore::default());
+        let start = "2021-10-28T09:00:00Z".parse().unwrap();
+        let clock = Arc::new(Stepped(Mutex::new(start)));
+        let as_clock = || Arc::clone(&clock) as Arc<dyn Clock>;
+        let source = Arc::clone(&store) as Arc<dyn Source>;
+        let engine = Engine::new(vec![Arc::clone(&dialect)], source, as_clock());
+        engine.spawn();
+        let registry = Registry::new(Chain::new(dialect.admission()), as_clock());
+        let api = VirtualApi::new(Arc::clone(&engine), Arc::clone(&registry), Vec::new());
+        let shared = Arc::clone(&store) as Arc<dyn Store>;
+        let mut groups = berth::core::groups(&shared);
+        for kind in dialect.kinds() {
+            let (name, resource) = (kind.info().group, kind.info().resource());
+            let resource = Resource {
+                subresources: api.subresources(resource),
+                kind,
+                backing: Backing::Stored(Arc::clone(&shared)),
+            };
+            match groups.iter_mut().find(|group| group.name == name) {
+                Some(group) => group.resources.push(resource),
+                None => groups.push(Group {
+                    name,
+                    resources: vec![resource],
+                }),
+            }
+        }
+        groups.push(berth::configuration::group(vec![Arc::clone(&dialect)], shared));
+        registry.install(&groups).unwrap();
+        let (events, _) = Events::spawn(&engine, Arc::clone(&registry), ControllerMetrics::new());
+        engine.observe(Arc::new(events)).unwrap();
+        let counter = Arc::new(Counter::default());
+        let settings = Settings {
+            dialects: vec![dialect.name()],
+            committer: Arc::new(RegistryCommitter(Arc::clone(&registry))),
+            gate: Arc::new(|_| true),
+            elector: Arc::new(Alone),
+            observer: Arc::clone(&counter) as Arc<dyn Observer>,
+        };
+        let controllers = Controllers::spawn(&engine, &settings);
+        Self {
+            catalog: Arc::clone(api.catalog()),
+            store,
+            clock,
+            registry,
+            counter,
+            controllers,
+        }
+    }
+
+    /// Moves the clock and lets the controllers look at it.
+    fn step(&self, seconds: i64) {
+        *self.clock.0.lock() += jiff::SignedDuration::from_secs(seconds);
+        self.controllers.look();
+    }
+
+    /// Makes `value`, or replaces what is there; its status too, where it has one.
+    async fn put(&self, value: Value) -> Key {
+        let key = match self.catalog.read(value.clone(), "", self.clock.now()) {
+            Ok((key, _)) => key,
+            Err(errors) => panic!("{errors:?}"),
+        };
+        let verb = if self.get(&key).is_some() {
+            Verb::Update
+        } else {
+            Verb::Create
+        };
+        self.write(verb, &key, "", value.clone()).await;
+        if value.get("status").is_some() {
+            self.write(Verb::Update, &key, "status", value).await;
+        }
+        key
+    }
+
+    async fn write(&self, verb: Verb, key: &Key, subresource: &'static str, object: Value) {
+        let user = UserInfo {
+            name: "admin".to_owned(),
+            groups: vec!["system:masters".to_owned()],
+            ..UserInfo::default()
+        };
+        let write = InternalWrite {
+            verb,
+            key: key.clone(),
+            subresource,
+            object,
+            base: None,
+        };
+        self.registry
+            .commit(&user, vec![write], Vec::new(), false)
+            .await
+            .unwrap();
+    }
+
+    async fn edit(&self, key: &Key, subresource: &'static str, change: impl FnOnce(&mut Value)) {
+        let mut value = self.get(key).unwrap().parse();
+        change(&mut value);
+        self.write(Verb::Update, key, subresource, value).await;
+    }
+
+    fn get(&self, key: &Key) -> Option<Arc<Object>> {
+        self.store
+            .cached(key.resource)
+            .get(&key.namespace, &key.name)
+            .cloned()
+    }
+
+    async fn decided(&self, demand: &Key, times: usize) {
+        let what = format!("{demand} is decided {times} times");
+        self.counter
+            .until(&what, |counter| counter.of(demand).len() >= times)
+            .await;
+    }
+
+    /// The stored events on the object named `name`, once there is one with this reason and count.
+    async fn event(&self, name: &str, reason: &str, count: i64) -> Value {
+        let mut watch = self
+            .store
+            .watch(storage::Scope::One(event::STORED), self.store.revision())
+            .unwrap();
+        let looking = async {
+            loop {
+                let events = self.store.cached(event::STORED);
+                let found = events.items.values().map(|event| event.parse()).find(|event| {
+                    event["involvedObject"]["name"] == name
+                        && event["reason"] == reason
+                        && event["series"]["count"].as_i64().unwrap_or(1) == count
+                });
+                if let Some(found) = found {
+                    return found;
+                }
+                watch.next(64).await.unwrap();
+            }
+        };
+        let found = tokio::time::timeout(DEADLINE, looking).await;
+        found.unwrap_or_else(|_| panic!("no event {reason} on {name}, seen {count} times"))
+    }
+
+    async fn namespace(&self, name: &str) {
+        let value = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}});
+        let key = Key::new(berth::core::namespace::RESOURCE, "", name);
+        self.write(Verb::Create, &key, "", value).await;
+    }
+}

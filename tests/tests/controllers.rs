@@ -1,0 +1,60 @@
+//! The controllers, from outside: decisions stay right while the world changes. That something does *not* happen is shown
+//! by something later that has happened, and by the counted decisions.
+
+#[path = "controllers/gardener.rs"]
+mod gardener;
+#[path = "controllers/ocm.rs"]
+mod ocm;
+#[path = "controllers/speed.rs"]
+mod speed;
+
+use serde_json::Value;
+use tests::{Server, eventually};
+
+/// How many decisions the controllers of `dialect` have made so far, however they ended.
+fn decisions(server: &Server, dialect: &str) -> u64 {
+    let series = format!("scheduler_schedule_attempts_total{{dialect=\"{dialect}\"");
+    let text = server.kubectl("get --raw /metrics").ok();
+    let lines = text.lines().filter(|line| line.starts_with(&series));
+    lines
+        .filter_map(|line| line.rsplit(' ').next()?.parse::<u64>().ok())
+        .sum()
+}
+
+/// The events on the object named `name`, as `<type> <reason>`, and their notes.
+fn events(server: &Server, namespace: &str, name: &str) -> Vec<(String, String)> {
+    let list = server
+        .kubectl(&format!(
+            "-n {namespace} get events.events.k8s.io --field-selector regarding.name={name} -o json"
+        ))
+        .json();
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let items = list["items"].as_array().cloned().unwrap_or_default();
+    items
+        .iter()
+        .map(|item| {
+            (
+                format!("{} {}", text(&item["type"]), text(&item["reason"])),
+                text(&item["note"]),
+            )
+        })
+        .collect()
+}
+
+/// Waits for an event `<type> <reason>` on the object named `name` and gives its note.
+fn event(server: &Server, namespace: &str, name: &str, told: &str) -> String {
+    eventually(&format!("event {told} on {name}"), || {
+        let found = events(server, namespace, name)
+            .into_iter()
+            .find(|(what, _)| what == told);
+        found.map(|(_, note)| note)
+    })
+}
+
+/// Says who binds new objects of `dialect`.
+fn auto_bind(server: &Server, dialect: &str, mode: &str) {
+    let text = format!(
+        "apiVersion: config.berth.dev/v1alpha1\nkind: SchedulerConfiguration\nmetadata: {{name: {dialect}}}\nspec: {{autoBind: \"{mode}\"}}\n"
+    );
+    server.kubectl("apply -f -").input(text).ok();
+}

@@ -1,0 +1,118 @@
+//! Gardener: unassigned shoots, their events, and the seed that helps.
+
+use tests::{Server, eventually};
+
+use super::{auto_bind, decisions, event};
+
+const BASE: &str = "apiVersion: v1\nkind: Namespace\nmetadata: {name: garden-dev}\n---\n\
+    apiVersion: core.gardener.cloud/v1beta1\nkind: CloudProfile\nmetadata: {name: aws}\nspec: {type: aws}\n";
+
+fn seed(server: &Server, name: &str, number: u8, shoots: u32) {
+    let text = format!(
+        "apiVersion: core.gardener.cloud/v1beta1\nkind: Seed\nmetadata: {{name: {name}}}\n\
+         spec:\n  provider: {{type: aws, region: eu-west-1}}\n  networks: {{nodes: 10.{number}.0.0/18, pods: 10.{number}.64.0/18, services: 10.{number}.128.0/18}}\n\
+         status:\n  conditions:\n  - {{type: GardenletReady, status: \"True\", reason: Ready, message: ready, lastTransitionTime: \"2021-10-28T08:00:00Z\", lastUpdateTime: \"2021-10-28T08:00:00Z\"}}\n  allocatable: {{shoots: \"{shoots}\"}}\n"
+    );
+    server.load(&server.file("seed.yaml", &text));
+}
+
+fn shoot(server: &Server, name: &str) {
+    let text = format!(
+        "apiVersion: core.gardener.cloud/v1beta1\nkind: Shoot\nmetadata: {{name: {name}, namespace: garden-dev}}\n\
+         spec:\n  cloudProfile: {{name: aws}}\n  region: eu-west-1\n  provider: {{type: aws}}\n  networking: {{nodes: 172.16.0.0/16, pods: 172.17.0.0/16, services: 172.18.0.0/16}}\n"
+    );
+    server.kubectl("apply -f -").input(text).ok();
+}
+
+fn assigned(server: &Server, name: &str) -> Option<String> {
+    let shoot = server
+        .kubectl(&format!("-n garden-dev get shoot {name} -o json"))
+        .json();
+    shoot["spec"]["seedName"].as_str().map(str::to_owned)
+}
+
+#[test]
+fn a_shoot_waits_with_an_event_until_a_seed_that_could_help_appears() {
+    let server = Server::start();
+    auto_bind(&server, "gardener", "Controller");
+    server.kubectl("apply -f -").input(BASE).ok();
+    shoot(&server, "waits");
+    let why = event(&server, "garden-dev", "waits", "Warning SchedulingFailed");
+    assert_eq!(why, "Failed to schedule shoot waits: there are no seeds");
+    // The next try by time would be 15 seconds away; the seed is what wakes it.
+    seed(&server, "one", 1, 1);
+    eventually("the shoot to be assigned", || {
+        (assigned(&server, "waits")? == "one").then_some(())
+    });
+    let told = event(&server, "garden-dev", "waits", "Normal SchedulingSuccessful");
+    assert_eq!(told, "Scheduled to seed one");
+    // The seed is full now; when its shoot goes, the next one gets the place.
+    shoot(&server, "second");
+    let why = event(&server, "garden-dev", "second", "Warning SchedulingFailed");
+    assert!(
+        why.ends_with("0 of 1 seeds feasible: 1 Capacity/Full (strategy SameRegion)"),
+        "{why}"
+    );
+    assert_eq!(assigned(&server, "second"), None);
+    server
+        .kubectl("-n garden-dev delete shoot waits --wait=false")
+        .ok();
+    eventually("the second to get the place", || {
+        (assigned(&server, "second")? == "one").then_some(())
+    });
+    // An assigned shoot is left alone, and so are seeds that nobody waits for.
+    let before = decisions(&server, "gardener");
+    seed(&server, "two", 2, 5);
+    shoot(&server, "barrier");
+    eventually("the barrier to be assigned", || {
+        (assigned(&server, "barrier")? == "two").then_some(())
+    });
+    eventually("it to be counted", || {
+        (decisions(&server, "gardener") > before).then_some(())
+    });
+    assert_eq!(decisions(&server, "gardener"), before + 1);
+}
+
+#[test]
+fn with_controllers_a_create_is_answered_unassigned_and_off_is_off() {
+    let server = Server::start();
+    auto_bind(&server, "gardener", "Off");
+    server.kubectl("apply -f -").input(BASE).ok();
+    seed(&server, "one", 1, 10);
+    shoot(&server, "by-hand");
+    auto_bind(&server, "ocm", "Controller");
+    assert_eq!(assigned(&server, "by-hand"), None);
+    assert_eq!(decisions(&server, "gardener"), 0);
+    // Switched on, the controller takes up what was left.
+    auto_bind(&server, "gardener", "Controller");
+    eventually("it to be taken up", || {
+        (assigned(&server, "by-hand")? == "one").then_some(())
+    });
+}
+
+#[test]
+fn a_seed_is_never_given_more_shoots_than_it_takes() {
+    let server = Server::start();
+    server.kubectl("apply -f -").input(BASE).ok();
+    let shoots: Vec<String> = (0..24).map(|number| format!("s{number:02}")).collect();
+    std::thread::scope(|scope| {
+        for part in shoots.chunks(6) {
+            scope.spawn(|| part.iter().for_each(|name| shoot(&server, name)));
+        }
+        scope.spawn(|| {
+            seed(&server, "one", 1, 7);
+            seed(&server, "two", 2, 9);
+        });
+    });
+    eventually("both seeds to be full", || {
+        let on = |seed: &str| {
+            shoots
+                .iter()
+                .filter(|name| assigned(&server, name).as_deref() == Some(seed))
+                .count()
+        };
+        let (one, two) = (on("one"), on("two"));
+        assert!(one <= 7 && two <= 9, "{one} and {two}");
+        ((one, two) == (7, 9)).then_some(())
+    });
+}
