@@ -30,6 +30,17 @@ pub(crate) struct Seen {
     pub(crate) new: Option<Arc<Object>>,
 }
 
+/// A value that is no object.
+#[derive(Clone, Debug)]
+pub(crate) struct Spoiled {
+    /// The revision it was written at.
+    pub(crate) revision: Revision,
+    /// Which object it should be.
+    pub(crate) key: Key,
+    /// Why it is none.
+    pub(crate) problem: String,
+}
+
 /// The cache and those who bring it forward.
 pub(crate) struct Feed {
     cache: Cache,
@@ -86,12 +97,25 @@ impl Feed {
         state.own.get(&revision).cloned().map(Some)
     }
 
-    /// Takes in what the watch told, in order. `reached` is a revision nothing is missing up to.
-    pub(crate) fn told(&self, changes: Vec<Seen>, reached: Option<Revision>) {
+    /// Takes in what the watch told, in order. `reached` is a revision nothing is missing up to. The last good state of
+    /// what is `spoiled` stays shown, and the store is not ready until it is mended.
+    pub(crate) fn told(&self, changes: Vec<Seen>, spoiled: Vec<Spoiled>, reached: Option<Revision>) {
         let mut state = self.state.lock();
         let picture = (*self.cache.picture()).clone();
         for seen in &changes {
             state.unreadable.remove(&seen.key);
+        }
+        for Spoiled {
+            revision,
+            key,
+            problem,
+        } in spoiled
+        {
+            let mended = |seen: &Seen| seen.key == key && seen.revision > revision;
+            if !changes.iter().any(mended) {
+                tracing::error!(%key, problem, "a value in etcd is no object; the last good one stays shown");
+                state.unreadable.insert(key, problem);
+            }
         }
         self.advance(state, picture, changes, reached);
     }
@@ -110,13 +134,6 @@ impl Feed {
         self.cache.publish(picture);
         drop(state);
         self.cache.wake(resources);
-    }
-
-    /// Notes that the value of `key` is no object: its last good state stays shown, and the store is not ready until it
-    /// is mended.
-    pub(crate) fn spoiled(&self, key: Key, problem: String) {
-        tracing::error!(%key, problem, "a value in etcd is no object; the last good one stays shown");
-        self.state.lock().unreadable.insert(key, problem);
     }
 
     /// Notes whether etcd can be followed.
@@ -140,6 +157,13 @@ impl Feed {
             Some((key, problem)) => Err(format!("the value of {key} in etcd cannot be read: {problem}")),
             None => Ok(()),
         }
+    }
+
+    /// A key whose value is no object, and why.
+    pub(crate) fn unreadable(&self) -> Option<(Key, String)> {
+        let state = self.state.lock();
+        let (key, problem) = state.unreadable.first_key_value()?;
+        Some((key.clone(), problem.clone()))
     }
 
     /// Waits up to three seconds until `revision` is shown.

@@ -11,7 +11,7 @@ use etcd_client::{EventType, WatchOptions, WatchResponse, WatchStream};
 use meta::Revision;
 use tokio::time::{Instant, MissedTickBehavior, interval, sleep, timeout};
 
-use crate::etcd::feed::{Feed, Seen};
+use crate::etcd::feed::{Feed, Seen, Spoiled};
 use crate::etcd::layout::Layout;
 use crate::etcd::link::{Failure, Link, at, number};
 use crate::etcd::load::{self, load};
@@ -126,20 +126,29 @@ impl Follower {
         self.feed.follows(Ok(()));
         let Some(last) = response.events().last() else {
             // A message without events says that nothing is missing up to its revision.
-            self.feed.told(Vec::new(), Some(at(response.header())));
+            self.feed
+                .told(Vec::new(), Vec::new(), Some(at(response.header())));
             return Ok(());
         };
         let reached = last.kv().map(|kv| revision(kv.mod_revision()));
-        let changes = response.events().iter().filter_map(|event| self.change(event));
-        self.feed.told(changes.collect(), reached);
+        let (mut changes, mut spoiled) = (Vec::new(), Vec::new());
+        for event in response.events() {
+            match self.change(event) {
+                Some(Ok(seen)) => changes.push(seen),
+                Some(Err(problem)) => spoiled.push(problem),
+                None => {}
+            }
+        }
+        self.feed.told(changes, spoiled, reached);
         Ok(())
     }
 
-    fn change(&self, event: &etcd_client::Event) -> Option<Seen> {
+    /// What an event says, unless it is known already or of no object.
+    fn change(&self, event: &etcd_client::Event) -> Option<Result<Seen, Spoiled>> {
         let kv = event.kv()?;
         let revision = revision(kv.mod_revision());
         if let Some(known) = self.feed.known(revision) {
-            return known;
+            return known.map(Ok);
         }
         let key = self.layout.parse(kv.key())?;
         let new = match event.event_type() {
@@ -147,12 +156,15 @@ impl Follower {
             EventType::Put => match load::object(&key, kv) {
                 Ok(object) => Some(Arc::new(object)),
                 Err(problem) => {
-                    self.feed.spoiled(key, problem);
-                    return None;
+                    return Some(Err(Spoiled {
+                        revision,
+                        key,
+                        problem,
+                    }));
                 }
             },
         };
-        Some(Seen { revision, key, new })
+        Some(Ok(Seen { revision, key, new }))
     }
 
     /// Reads everything anew, since what was missed is compacted.

@@ -86,7 +86,7 @@ impl Failure {
         match i32::from(status.code()) {
             OUT_OF_RANGE if message.contains("compacted") => Self::Compacted,
             INVALID_ARGUMENT if message.contains("request is too large") => Self::TooLarge,
-            RESOURCE_EXHAUSTED if message.contains("trying to send message larger") => Self::TooLarge,
+            RESOURCE_EXHAUSTED if message.contains("message larger than max") => Self::TooLarge,
             RESOURCE_EXHAUSTED if message.contains("too many requests") => Self::NotTaken(message.to_owned()),
             INVALID_ARGUMENT | PERMISSION_DENIED | FAILED_PRECONDITION | UNAUTHENTICATED => {
                 Self::Final(message.to_owned())

@@ -52,7 +52,10 @@ pub(crate) async fn open(config: &EtcdConfig, limits: Limits) -> Result<EtcdStor
         let why = why.unwrap_or_else(|| "its watch does not come forward".to_owned());
         StoreError::Unavailable(format!("{}: {why}", store.link.place()))
     })?;
-    Ok(store)
+    match store.feed.unreadable() {
+        Some((key, problem)) => Err(unreadable(&store.link, &store.layout, &key, problem)),
+        None => Ok(store),
+    }
 }
 
 fn begin(
