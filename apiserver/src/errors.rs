@@ -37,6 +37,18 @@ pub(crate) fn of_store(error: StoreError, served: &Served) -> Status {
             tracing::error!(file, key, problem, "a stored record is damaged");
             Status::internal("a stored record is damaged; the server's log names it")
         }
+        StoreError::Unreadable { place, key, problem } => {
+            tracing::error!(place, key, problem, "a stored value cannot be read");
+            Status::internal("a stored record is damaged; the server's log names it")
+        }
+        StoreError::TooLarge { key, bytes } => {
+            let resource = name(key.resource);
+            let text = format!(
+                "Request entity too large: {resource} \"{}\" has {bytes} bytes, more than the storage takes",
+                key.name
+            );
+            Status::failure(413, "RequestEntityTooLarge", text)
+        }
         StoreError::Unavailable(problem) => {
             Status::unavailable(format!("the storage cannot answer: {problem}"), 1)
         }
