@@ -1,9 +1,9 @@
 //! Who asks: request headers of a trusted front proxy, client certificates, bearer tokens, or nobody.
 //!
 //! The methods are tried in that order; the first that knows the user wins. If none does and one of them refused what
-//! the client showed, the answer is 401; only a client that showed nothing at all is anonymous. Trust in front proxies
-//! and trust in client certificates are separate: a certificate of the client CA never makes `X-Remote-User` count
-//! (facts/apiserver.md section 1.5).
+//! the client showed, the answer is 401; only a client that showed nothing at all, no user in headers either, is
+//! anonymous. Trust in front proxies and trust in client certificates are separate: a certificate of the client CA never
+//! makes `X-Remote-User` count (facts/apiserver.md section 1.5).
 
 mod connection;
 pub mod delegated;
@@ -78,6 +78,13 @@ impl Authentication {
         let verdict = connection.verdict(&trust, now);
         let mut refusals = Vec::new();
         let mut found = by_certificate(verdict.as_deref(), &trust, headers, &mut refusals);
+        // Whoever names a user without being one who may is no anonymous user: it is a forgery or a broken proxy.
+        if verdict.is_none()
+            && let Some(trust) = &trust.request_header
+            && !matches!(headers::user(headers, trust), Ok(None))
+        {
+            refusals.push("a user is named in headers, without the certificate of a front proxy".to_owned());
+        }
         if found.is_none() {
             found = self.by_token(headers, &mut refusals).await;
         }

@@ -8,6 +8,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use meta::Timestamp;
 
 use crate::etcd::EtcdArgs;
+use crate::hub::HubArgs;
 use crate::migrate::MigrateArgs;
 
 /// Which cluster does this go to, and why? An aggregated Kubernetes API server that decides, explains, binds and
@@ -150,6 +151,9 @@ pub struct ServeArgs {
     /// How long to keep serving, already unready, after a termination signal (such as 15s).
     #[arg(long, default_value = "0s", value_parser = duration)]
     pub shutdown_delay_duration: Duration,
+    /// The hub, if there is one.
+    #[command(flatten)]
+    pub hub: HubArgs,
 }
 
 /// Arguments of `berth demo`.

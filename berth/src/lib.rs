@@ -14,6 +14,7 @@ pub mod definitions;
 pub mod demo;
 pub mod etcd;
 pub mod garbage;
+pub mod hub;
 pub mod kubeconfig;
 pub mod load;
 pub mod manifest;

@@ -1,10 +1,12 @@
-//! The standalone server, put together: store, engine, virtual API, own kinds, identity, port.
+//! The server, standing alone or behind a hub, put together: store, engine, virtual API, own kinds, identity, port.
 
+mod access;
 mod configuration_files;
 mod controllers;
 mod groups;
 mod identity;
 mod options;
+mod surroundings;
 
 use std::future::Future;
 use std::net::SocketAddr;
@@ -28,14 +30,15 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
+use self::access::Access;
 pub use self::groups::reach;
 pub use self::options::Options;
 use crate::admission::{self, Front};
 use crate::cli::{KubeconfigArgs, ServeArgs, Storage};
 use crate::clock::SystemClock;
-use crate::garbage::{self, Kinds};
+use crate::etcd;
+use crate::hub::Hub;
 use crate::kubeconfig::Kubeconfig;
-use crate::{etcd, namespaces, rbac};
 
 /// How long requests in flight may take to complete once the server is told to stop.
 const DRAIN: Duration = Duration::from_mins(1);
@@ -60,7 +63,9 @@ pub async fn run(args: ServeArgs) -> Result<()> {
     let options = Options::try_from(args)?;
     let running = Standalone::start(options).await?;
     println!("serving on https://{}", running.running.address);
-    println!("kubeconfig {}", running.kubeconfig.display());
+    if running.kubeconfig.exists() {
+        println!("kubeconfig {}", running.kubeconfig.display());
+    }
     running.until_signal().await
 }
 
@@ -99,31 +104,20 @@ impl Standalone {
     pub async fn start(options: Options) -> Result<Self> {
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
         let folder = Arc::new(Folder::open(&options.data_dir, clock.now())?);
+        let hub = match options.hub.is_aggregated() {
+            true => Some(Hub::connect(&options.hub, identity::given(&options)?).await?),
+            false => None,
+        };
         let store = open(&options).await?;
-        namespaces::ensure_defaults(&store, &*clock)
-            .await
-            .context("making the default namespaces")?;
-        let parts = groups::assemble(&store, &clock, &options.break_glass_groups)?;
-        let reach = groups::reach(&parts.dialects);
-        rbac::bootstrap::ensure(&store, &*clock, &reach)
-            .await
-            .context("making the default roles")?;
+        let parts = groups::assemble(&store, &clock, &options.break_glass_groups, hub.is_some())?;
+        let ending = CancellationToken::new();
+        let mut tasks = match &hub {
+            Some(hub) => surroundings::behind(hub, &store, &parts).await?,
+            None => surroundings::alone(&store, &parts, &clock, &ending).await?,
+        };
         configuration_files::fill(&store, &parts, &options.config, clock.now()).await?;
-
-        let mut tasks = vec![parts.engine.spawn(), parts.virtual_api.spawn()];
-        let (kinds, ending) = (Kinds::of(&parts.groups), CancellationToken::new());
-        tasks.push(garbage::spawn(
-            Arc::clone(&store),
-            Arc::clone(&kinds),
-            Arc::clone(&clock),
-            ending.clone(),
-        ));
-        tasks.push(namespaces::spawn(
-            Arc::clone(&store),
-            kinds,
-            Arc::clone(&clock),
-            ending.clone(),
-        ));
+        tasks.push(parts.engine.spawn());
+        tasks.push(parts.virtual_api.spawn());
         loaded(&parts).await?;
         let controllers = controllers::start(&options, &store, &parts)?;
 
@@ -132,7 +126,13 @@ impl Standalone {
         let config = ServerConfig {
             address: options.address,
             certificate,
-            chain: chain(&options, &folder, &store, &parts, &clock)?,
+            chain: chain(
+                &options,
+                access(&options, &folder, hub.as_ref(), &store, &parts, &clock)?,
+                &store,
+                &parts,
+                &clock,
+            )?,
             open_routes: webhooks(&options, &parts, &clock)?,
             open_address: options
                 .admission_bind_port
@@ -142,7 +142,11 @@ impl Standalone {
             drain: DRAIN,
         };
         let server = Server::bind(config).await?;
-        let kubeconfig = identity::write_admin_kubeconfig(&folder, server.address(), clock.now())?;
+        let kubeconfig = match hub {
+            None => identity::write_admin_kubeconfig(&folder, server.address(), clock.now())?,
+            // Its certificate would be worth nothing there.
+            Some(_) => identity::admin_kubeconfig(folder.path()),
+        };
         Ok(Self {
             running: server.start(),
             kubeconfig,
@@ -152,7 +156,7 @@ impl Standalone {
         })
     }
 
-    /// The admin's kubeconfig.
+    /// The admin's kubeconfig. Behind a hub, which has administrators of its own, it is not written.
     #[must_use]
     pub fn kubeconfig(&self) -> &Path {
         &self.kubeconfig
@@ -224,7 +228,7 @@ async fn within<T>(limit: Duration, work: impl Future<Output = T>) -> Result<T> 
 
 fn chain(
     options: &Options,
-    folder: &Folder,
+    access: Access,
     store: &Arc<dyn Store>,
     parts: &groups::Parts,
     clock: &Arc<dyn Clock>,
@@ -239,13 +243,10 @@ fn chain(
     };
     let version = env!("CARGO_PKG_VERSION");
     Ok(ChainConfig {
-        api: Arc::clone(&parts.api) as Arc<_>,
-        authentication: identity::authentication(options, folder)?,
-        authorizer: Arc::clone(&parts.rbac) as Arc<_>,
-        always_allowed: apiserver::authz::ALWAYS_ALLOWED
-            .iter()
-            .map(|&path| path.to_owned())
-            .collect(),
+        api: access.api,
+        authentication: access.authentication,
+        authorizer: access.authorizer,
+        always_allowed: access.always_allowed,
         limits: Limits {
             reads: options.max_requests_inflight,
             writes: options.max_mutating_requests_inflight,
@@ -262,6 +263,20 @@ fn chain(
         documents: Documents::of_groups("Berth", &format!("v{version}"), &parts.groups),
         clock: Arc::clone(clock),
     })
+}
+
+fn access(
+    options: &Options,
+    folder: &Folder,
+    hub: Option<&Hub>,
+    store: &Arc<dyn Store>,
+    parts: &groups::Parts,
+    clock: &Arc<dyn Clock>,
+) -> Result<Access> {
+    match hub {
+        Some(hub) => Ok(Access::of_hub(options, hub, store, parts, clock)),
+        None => Access::alone(options, folder, parts),
+    }
 }
 
 /// The admission webhooks, about everything that is served here.

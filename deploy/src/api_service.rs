@@ -1,4 +1,7 @@
-//! The APIService of Berth's virtual group (CONTRACT.md section 1; facts/apiserver.md, APIService).
+//! The APIServices of Berth's virtual group and of the systems' groups that Berth serves itself (CONTRACT.md sections 1
+//! and 4; facts/apiserver.md, APIService).
+
+use std::collections::BTreeMap;
 
 use berth::virtual_api::kinds::{GROUP, VERSION};
 use serde_json::{Value, json};
@@ -7,6 +10,8 @@ use serde_json::{Value, json};
 const GROUP_PRIORITY: u32 = 1000;
 /// The place of this version among the group's. It is the first and an alpha, so later ones go above it.
 const VERSION_PRIORITY: u32 = 10;
+/// How early the systems' own groups are asked.
+const OWNED_PRIORITY: u32 = 2000;
 
 /// The Service an aggregator sends requests to. Its certificate must be for `<name>.<namespace>.svc`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -36,16 +41,43 @@ impl Default for Service {
 /// system's roots only, and never a cluster's own authority, so the APIService is not Available until one is filled in.
 #[must_use]
 pub fn api_service(service: &Service) -> Value {
+    registered(service, GROUP, VERSION, GROUP_PRIORITY, VERSION_PRIORITY)
+}
+
+/// The APIServices that register the groups of the systems whose objects Berth stores itself. They must not meet a
+/// CustomResourceDefinition or a foreign APIService of the same group.
+#[must_use]
+pub fn owned_api_services(service: &Service) -> Vec<Value> {
+    let mut versions: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for kind in dialect_registry::all().iter().flat_map(|dialect| dialect.kinds()) {
+        let known = versions.entry(kind.info().group).or_default();
+        for version in kind.info().versions {
+            if !known.contains(version) {
+                known.push(version);
+            }
+        }
+    }
+    let mut services = Vec::new();
+    for (group, versions) in versions {
+        // The preferred version stands first and is asked first.
+        for (priority, version) in (VERSION_PRIORITY..).step_by(10).zip(versions.iter().rev()) {
+            services.push(registered(service, group, version, OWNED_PRIORITY, priority));
+        }
+    }
+    services
+}
+
+fn registered(service: &Service, group: &str, version: &str, group_priority: u32, priority: u32) -> Value {
     json!({
         "apiVersion": "apiregistration.k8s.io/v1",
         "kind": "APIService",
-        "metadata": {"name": format!("{VERSION}.{GROUP}")},
+        "metadata": {"name": format!("{version}.{group}")},
         "spec": {
-            "group": GROUP,
-            "groupPriorityMinimum": GROUP_PRIORITY,
+            "group": group,
+            "groupPriorityMinimum": group_priority,
             "service": {"name": service.name, "namespace": service.namespace, "port": service.port},
-            "version": VERSION,
-            "versionPriority": VERSION_PRIORITY,
+            "version": version,
+            "versionPriority": priority,
         },
     })
 }

@@ -1,22 +1,25 @@
 //! What a cluster must be told about Berth, rendered from the code that serves it.
 //!
-//! Three files so far, in `manifests/`, pinned by `tests/manifests.rs`:
+//! Five files so far, in `manifests/`, pinned by `tests/manifests.rs`:
 //!
 //! - `apiservice.yaml`, from the virtual group ([`api_service`]): which Service answers for `scheduling.berth.dev`;
+//! - `apiservices-owned.yaml`, from the systems' kinds: the same for the groups whose objects Berth stores itself;
 //! - `rbac.yaml`, from the standalone server's own default roles: the cluster roles for Berth's users;
-//! - `crds.yaml`, from the kind: how a hub serves `schedulerconfigurations.config.berth.dev` by itself.
+//! - `crds.yaml`, from the kind: how a hub serves `schedulerconfigurations.config.berth.dev` by itself;
+//! - `server-rbac.yaml`, from what the program asks of a hub: Berth's own service account and its rights.
 //!
-//! They are not an installation. Berth cannot run behind an aggregator yet, so there is nothing for the APIService to
-//! point at: no Deployment and Service, no certificate and caBundle, no delegated authentication and authorization, no
-//! rights for Berth itself, no webhooks. `README.md` says what each file is good for today.
+//! They are not a whole installation yet: no Deployment and Service, no certificate and caBundle, no webhooks.
+//! `README.md` says what each file is good for today.
 
 mod api_service;
+mod server_rights;
 
 use anyhow::{Context, Result};
 use berth::configuration::SchedulerConfiguration;
 use serde_json::Value;
 
-pub use api_service::{Service, api_service};
+pub use api_service::{Service, api_service, owned_api_services};
+pub use server_rights::server_rights;
 
 /// The first lines of every file.
 const HEADER: &str = "# Rendered from the code, do not edit. What it is for: deploy/README.md. To render it again:\n\
@@ -59,12 +62,20 @@ pub fn manifests(service: &Service) -> Vec<Manifest> {
             objects: vec![api_service(service)],
         },
         Manifest {
+            file: "apiservices-owned.yaml",
+            objects: owned_api_services(service),
+        },
+        Manifest {
             file: "crds.yaml",
             objects: vec![scheduler_configurations()],
         },
         Manifest {
             file: "rbac.yaml",
             objects: cluster_roles(),
+        },
+        Manifest {
+            file: "server-rbac.yaml",
+            objects: server_rights(service),
         },
     ]
 }

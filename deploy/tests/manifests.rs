@@ -4,8 +4,11 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use berth::virtual_api::kinds::{self, GROUP, Virtual};
-use deploy::{Service, api_service, cluster_roles, manifests, scheduler_configurations};
-use k8s_openapi::api::rbac::v1::ClusterRole;
+use deploy::{
+    Service, api_service, cluster_roles, manifests, owned_api_services, scheduler_configurations, server_rights,
+};
+use k8s_openapi::api::core::v1::ServiceAccount;
+use k8s_openapi::api::rbac::v1::{ClusterRole, ClusterRoleBinding, RoleBinding};
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use k8s_openapi::kube_aggregator::pkg::apis::apiregistration::v1::APIService;
 use meta::Kind;
@@ -90,8 +93,30 @@ fn survives<T: DeserializeOwned + Serialize>(object: &Value) {
 #[test]
 fn kubernetes_knows_every_field() {
     survives::<APIService>(&api_service(&Service::default()));
+    owned_api_services(&Service::default())
+        .iter()
+        .for_each(survives::<APIService>);
     survives::<CustomResourceDefinition>(&scheduler_configurations());
     cluster_roles().iter().for_each(survives::<ClusterRole>);
+    for object in server_rights(&Service::default()) {
+        match object["kind"].as_str() {
+            Some("ServiceAccount") => survives::<ServiceAccount>(&object),
+            Some("ClusterRole") => survives::<ClusterRole>(&object),
+            Some("ClusterRoleBinding") => survives::<ClusterRoleBinding>(&object),
+            Some("RoleBinding") => survives::<RoleBinding>(&object),
+            kind => panic!("{kind:?} is not looked at"),
+        }
+    }
+}
+
+#[test]
+fn berth_writes_nothing_on_a_hub_and_reads_no_secrets() {
+    for object in server_rights(&Service::default()) {
+        for rule in object["rules"].as_array().into_iter().flatten() {
+            assert_eq!(rule["verbs"], json!(["get", "list", "watch"]));
+            assert!(!rule.to_string().contains("secrets") && !rule.to_string().contains('*'), "{rule}");
+        }
+    }
 }
 
 #[test]

@@ -144,7 +144,7 @@ impl Hub {
     pub fn ensure(&self, arguments: &[&str]) {
         let output = self.kubectl_args(arguments).run();
         assert!(
-            output.success || output.err.contains("AlreadyExists"),
+            output.success || output.err.contains("AlreadyExists") || output.err.contains("already exists"),
             "kubectl {}: {}",
             output.shown,
             output.err

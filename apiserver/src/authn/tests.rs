@@ -109,8 +109,9 @@ async fn remote_user_headers_count_only_from_the_right_ca_and_name() {
         (user.name.as_str(), user.is_in("system:masters")),
         ("front-proxy", false)
     );
-    let user = attempt(&fleet, None, &named).await.unwrap();
-    assert_eq!(user.name, ANONYMOUS);
+    // Nor is it nobody who names a user without any certificate.
+    let refusals = attempt(&fleet, None, &named).await.unwrap_err();
+    assert!(refusals[0].contains("without the certificate of a front proxy"), "{refusals:?}");
 }
 
 #[tokio::test]

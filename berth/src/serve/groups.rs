@@ -9,7 +9,7 @@ use apiserver::registry::Registry;
 use apiserver::{Backing, Group, Resource};
 use dialect_contract::Dialect;
 use engine::Engine;
-use meta::Clock;
+use meta::{Clock, Kind};
 use storage::{Source, Store};
 
 use crate::admission::{self, AutoBind};
@@ -35,6 +35,8 @@ pub(super) struct Parts {
     pub api: Arc<ApiState>,
     /// What is served.
     pub groups: Vec<Group>,
+    /// What is the hub's, and copied from there; nothing where there is no hub.
+    pub mirrored: Vec<Arc<dyn Kind>>,
     /// What admission is made of.
     pub admission: admission::Parts,
     /// What admission counts.
@@ -43,7 +45,8 @@ pub(super) struct Parts {
     pub controller_metrics: Arc<ControllerMetrics>,
 }
 
-/// Puts the parts together over one store.
+/// Puts the parts together over one store. Kubernetes' own kinds and the configurations are served only where no hub
+/// does (CONTRACT.md section 4).
 ///
 /// # Errors
 /// When two parts claim the same resource.
@@ -51,6 +54,7 @@ pub(super) fn assemble(
     store: &Arc<dyn Store>,
     clock: &Arc<dyn Clock>,
     break_glass: &[String],
+    behind_hub: bool,
 ) -> Result<Parts> {
     let dialects = dialect_registry::all();
     let source = Arc::clone(store) as Arc<dyn Source>;
@@ -75,16 +79,24 @@ pub(super) fn assemble(
         .iter()
         .flat_map(|group| group.resources.iter().map(|resource| Arc::clone(&resource.kind)));
     let virtual_api = VirtualApi::new(Arc::clone(&engine), Arc::clone(&registry), own_kinds.collect());
-    let mut groups = own;
-    groups.extend(reviews::groups(&rbac));
-    groups.push(configuration::group(dialects.clone(), Arc::clone(store)));
+    let configuration = configuration::group(dialects.clone(), Arc::clone(store));
+    let mut mirrored = Vec::new();
+    let mut groups = Vec::new();
+    if behind_hub {
+        mirrored.push(Arc::new(core::namespace::Namespace) as Arc<dyn Kind>);
+        mirrored.extend(configuration.resources.into_iter().map(|resource| resource.kind));
+    } else {
+        groups.extend(own);
+        groups.extend(reviews::groups(&rbac));
+        groups.push(configuration);
+        groups.push(definitions::group());
+    }
     groups.extend(
         dialects
             .iter()
             .flat_map(|dialect| owned(dialect, &virtual_api, store)),
     );
     groups.extend(virtual_api.groups());
-    groups.push(definitions::group());
     registry.install(&groups).map_err(|problem| anyhow!(problem))?;
     let api = Arc::new(ApiState::over(registry).with_decoder(Arc::new(Protobuf)));
     Ok(Parts {
@@ -94,6 +106,7 @@ pub(super) fn assemble(
         rbac,
         api,
         groups,
+        mirrored,
         admission,
         admission_metrics,
         controller_metrics: ControllerMetrics::new(),

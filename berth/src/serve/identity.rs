@@ -10,6 +10,7 @@ use certs::{Folder, ServingCertificate};
 use meta::{Clock, Timestamp};
 
 use super::Options;
+use crate::hub::Given;
 use crate::kubeconfig::Kubeconfig;
 use crate::rbac;
 
@@ -43,10 +44,42 @@ pub(super) fn certificate(
 /// # Errors
 /// When a CA file cannot be read, or a header name is none.
 pub(super) fn authentication(options: &Options, folder: &Folder) -> Result<Authentication> {
-    let client = pool(folder.ca(), options.client_ca_file.as_deref())?;
-    let front_proxy = pool(folder.front_proxy(), options.request_header.ca_file.as_deref())?;
+    let client = pool(Some(folder.ca()), options.client_ca_file.as_deref())?;
+    let front_proxy = pool(
+        Some(folder.front_proxy()),
+        options.request_header.ca_file.as_deref(),
+    )?;
+    let trust = Arc::new(Trust::new(client, Some(request_header(options, front_proxy)?)));
+    Ok(Authentication {
+        trust,
+        tokens: None,
+        anonymous: options.anonymous_auth,
+    })
+}
+
+/// Whom flags say to believe beside a hub's own users: what they say goes before what the hub says.
+///
+/// # Errors
+/// When a CA file cannot be read, or a header name is none.
+pub(super) fn given(options: &Options) -> Result<Given> {
+    let client = match &options.client_ca_file {
+        Some(file) => Some(pool(None, Some(file))?),
+        None => None,
+    };
+    let request_header = match &options.request_header.ca_file {
+        Some(file) => Some(request_header(options, pool(None, Some(file))?)?),
+        None => None,
+    };
+    Ok(Given {
+        client,
+        request_header,
+    })
+}
+
+/// The flags' headers, believed from front proxies of `front_proxy`.
+fn request_header(options: &Options, front_proxy: CaPool) -> Result<RequestHeaderTrust> {
     let headers = &options.request_header;
-    let request_header = RequestHeaderTrust {
+    Ok(RequestHeaderTrust {
         username_headers: RequestHeaderTrust::header_names(&headers.username_headers)?,
         group_headers: RequestHeaderTrust::header_names(&headers.group_headers)?,
         extra_prefixes: headers
@@ -55,12 +88,6 @@ pub(super) fn authentication(options: &Options, folder: &Folder) -> Result<Authe
             .map(|prefix| prefix.to_lowercase())
             .collect(),
         ..RequestHeaderTrust::new(front_proxy, headers.allowed_names.clone())
-    };
-    let trust = Arc::new(Trust::new(client, Some(request_header)));
-    Ok(Authentication {
-        trust,
-        tokens: None,
-        anonymous: options.anonymous_auth,
     })
 }
 
@@ -78,8 +105,8 @@ pub(super) fn admission_client_ca(options: &Options) -> Result<Option<CaPool>> {
         .with_context(|| format!("reading the certificates of {}", file.display()))
 }
 
-fn pool(own: &certs::Authority, file: Option<&Path>) -> Result<CaPool> {
-    let mut pem = own.certificate_pem().as_bytes().to_vec();
+fn pool(own: Option<&certs::Authority>, file: Option<&Path>) -> Result<CaPool> {
+    let mut pem = own.map_or_else(Vec::new, |own| own.certificate_pem().as_bytes().to_vec());
     if let Some(file) = file {
         pem.push(b'\n');
         pem.extend(std::fs::read(file).with_context(|| format!("reading {}", file.display()))?);

@@ -8,6 +8,7 @@ use anyhow::{Result, bail};
 
 use crate::cli::{ServeArgs, Storage};
 use crate::etcd::EtcdArgs;
+use crate::hub::HubArgs;
 
 /// Everything a standalone server can be told.
 #[derive(Clone, Debug)]
@@ -52,6 +53,8 @@ pub struct Options {
     pub max_mutating_requests_inflight: usize,
     /// How long to go on serving, unready.
     pub shutdown_delay: Duration,
+    /// The hub, if there is one.
+    pub hub: HubArgs,
 }
 
 /// Whom to believe user names in headers, and which headers.
@@ -100,6 +103,7 @@ impl Options {
             max_requests_inflight: 400,
             max_mutating_requests_inflight: 200,
             shutdown_delay: Duration::ZERO,
+            hub: HubArgs::default(),
         }
     }
 }
@@ -142,6 +146,7 @@ impl TryFrom<ServeArgs> for Options {
             max_requests_inflight: args.max_requests_inflight,
             max_mutating_requests_inflight: args.max_mutating_requests_inflight,
             shutdown_delay: args.shutdown_delay_duration,
+            hub: args.hub,
         })
     }
 }

@@ -1,21 +1,26 @@
 //! A `berth serve` behind the hub: its identity there, its registration, its process.
 
+use std::fs::File;
 use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::OnceLock;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use certs::Issued;
+use kube::Client;
+use kube::config::{KubeConfigOptions, Kubeconfig};
 use serde_json::{Value, json};
 
-use super::Hub;
-use crate::{Kubectl, berth, eventually};
+use super::{Hub, build};
+use crate::{berth, eventually};
 
 /// Where the manifests put it.
 pub const NAMESPACE: &str = "berth-system";
 /// The Service the APIService names, and the service account.
 const NAME: &str = "berth";
-/// The name of the APIService.
+/// The name of the APIService of the virtual group.
 pub const API_SERVICE: &str = "v1alpha1.scheduling.berth.dev";
 
 /// A running Berth whose requests come through the hub's kube-apiserver.
@@ -36,17 +41,44 @@ impl Berth {
         apply_rights(hub);
         let berth = Self::start(hub, "berth", arguments);
         berth.register(hub);
-        eventually("the APIService to be available", || {
-            (available(hub) == "all checks passed").then_some(())
+        eventually("every APIService to be available", || {
+            let services = availability(hub);
+            services
+                .iter()
+                .all(|(_, message)| message == "all checks passed")
+                .then_some(())
         });
         berth
+    }
+
+    /// The Berth that the tests of one program share behind the shared hub, with the example fleets loaded through it.
+    #[must_use]
+    pub fn shared() -> (&'static Hub, &'static Self) {
+        static SHARED: OnceLock<Berth> = OnceLock::new();
+        let hub = Hub::shared();
+        let berth = SHARED.get_or_init(|| {
+            let berth = Self::install(hub, &[]);
+            for fleet in ["gardener", "ocm"] {
+                load(hub, &format!("../examples/{fleet}/fleet.yaml"));
+            }
+            berth
+        });
+        (hub, berth)
     }
 
     /// Starts Berth as its service account, registered or not, with `name` for its data folder.
     #[must_use]
     pub fn start(hub: &Hub, name: &str, arguments: &[&str]) -> Self {
         let data = hub.folder().join(name);
-        let mut child = command(hub, &data, arguments)
+        let kubeconfig = hub.kubeconfig_for_service_account(NAMESPACE, NAME);
+        let log = File::create(data.with_extension("log")).expect("the hub's folder is writable");
+        let serve = serve(&kubeconfig, &data, arguments);
+        let mut child = Command::new(build::program())
+            .arg("run")
+            .arg(serve.get_program())
+            .args(serve.get_args())
+            .stdin(Stdio::piped())
+            .stderr(log)
             .stdout(Stdio::piped())
             .spawn()
             .expect("berth starts");
@@ -60,7 +92,11 @@ impl Berth {
                 }
                 other => {
                     drop(child.kill());
-                    panic!("berth ended before it served: {other:?}, {:?}", child.wait());
+                    let log = std::fs::read_to_string(data.with_extension("log")).unwrap_or_default();
+                    panic!(
+                        "berth ended before it served: {other:?}, {:?}\n{log}",
+                        child.wait()
+                    );
                 }
             }
         };
@@ -68,27 +104,28 @@ impl Berth {
         Self { child, data, url }
     }
 
-    /// Creates the Service and the APIService, with the CA that Berth made for itself.
+    /// Creates the Service and the APIServices, with the CA that Berth made for itself.
     fn register(&self, hub: &Hub) {
-        let port = self.port();
         let service = json!({
             "apiVersion": "v1", "kind": "Service", "metadata": {"name": NAME, "namespace": NAMESPACE},
             "spec": {"type": "ExternalName", "externalName": "localhost"},
         });
         hub.kubectl("apply -f -").input(service.to_string()).ok();
-        hub.kubectl_args(&["apply", "-f", &manifest("apiservice.yaml")])
-            .ok();
         let ca = std::fs::read(self.data.join("ca.crt")).expect("berth wrote its CA");
-        let patch = json!({"spec": {"caBundle": STANDARD.encode(ca), "service": {"port": port}}});
-        hub.kubectl_args(&[
-            "patch",
-            "apiservice",
-            API_SERVICE,
-            "--type=merge",
-            "-p",
-            &patch.to_string(),
-        ])
-        .ok();
+        for file in ["apiservice.yaml", "apiservices-owned.yaml"] {
+            let read = ["apply", "--dry-run=client", "-o", "json", "-f", &manifest(file)];
+            let mut registered = hub.kubectl_args(&read).json();
+            // kubectl prints one object as itself, several as a list.
+            let objects = match registered.get_mut("items").and_then(Value::as_array_mut) {
+                Some(objects) => std::mem::take(objects),
+                None => vec![registered],
+            };
+            for mut object in objects {
+                object["spec"]["caBundle"] = json!(STANDARD.encode(&ca));
+                object["spec"]["service"]["port"] = json!(self.port());
+                hub.kubectl("apply -f -").input(object.to_string()).ok();
+            }
+        }
     }
 
     /// `https://127.0.0.1:<port>`, past the hub.
@@ -113,22 +150,43 @@ impl Berth {
         &self.data
     }
 
-    /// The kubeconfig of Berth's own administrator, past the hub.
-    #[must_use]
-    pub fn own_admin(&self) -> PathBuf {
-        self.data.join("admin.kubeconfig")
-    }
-
-    /// `kubectl` past the hub, as Berth's own administrator.
-    #[must_use]
-    pub fn kubectl(&self, arguments: &str) -> Kubectl {
-        let split: Vec<&str> = arguments.split_whitespace().collect();
-        Kubectl::new(&self.own_admin(), &self.data, &split)
+    /// A client past the hub, with a certificate or none.
+    ///
+    /// # Panics
+    /// When it cannot be made.
+    pub async fn client(&self, certificate: Option<&Issued>) -> Client {
+        let ca = std::fs::read(self.data.join("ca.crt")).expect("berth wrote its CA");
+        let user = certificate.map_or_else(
+            || json!({}),
+            |issued| {
+                json!({
+                    "client-certificate-data": STANDARD.encode(&issued.certificate),
+                    "client-key-data": STANDARD.encode(&issued.key),
+                })
+            },
+        );
+        let cluster = json!({"server": self.url, "certificate-authority-data": STANDARD.encode(ca)});
+        let text = json!({
+            "apiVersion": "v1",
+            "kind": "Config",
+            "clusters": [{"name": "berth", "cluster": cluster}],
+            "users": [{"name": "user", "user": user}],
+            "contexts": [{"name": "berth", "context": {"cluster": "berth", "user": "user"}}],
+            "current-context": "berth",
+        });
+        let file = Kubeconfig::from_yaml(&text.to_string()).expect("the kubeconfig is well formed");
+        let mut config = kube::Config::from_custom_kubeconfig(file, &KubeConfigOptions::default())
+            .await
+            .expect("the kubeconfig makes a configuration");
+        // Refusals are what the tests look at.
+        config.default_retry = false;
+        Client::try_from(config).expect("the configuration makes a client")
     }
 
     /// Ends it without warning.
     pub fn kill(&mut self) {
-        drop(self.child.kill());
+        // It ends with its input, as everything of the hub's does; the wait fails only when it has ended already.
+        drop(self.child.stdin.take());
         drop(self.child.wait());
     }
 }
@@ -139,14 +197,31 @@ impl Drop for Berth {
     }
 }
 
-/// `berth serve` with the identity of Berth's service account on the hub.
+/// Writes the objects of a file, given from this crate's folder, through the hub with their status.
+pub fn load(hub: &Hub, file: &str) {
+    let output = Command::new(berth())
+        .args(["load", "--kubeconfig"])
+        .arg(hub.admin())
+        .arg("-f")
+        .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join(file))
+        .output()
+        .expect("berth runs");
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+}
+
+/// `berth serve` with the identity of a kubeconfig on the hub.
 #[must_use]
-pub fn command(hub: &Hub, data: &Path, arguments: &[&str]) -> Command {
-    let kubeconfig = hub.kubeconfig_for_service_account(NAMESPACE, NAME);
+pub fn serve(kubeconfig: &Path, data: &Path, arguments: &[&str]) -> Command {
     let mut command = Command::new(berth());
+    command.args(["serve", "--data-dir"]).arg(data);
+    if !arguments.contains(&"--secure-port") {
+        command.args(["--secure-port", "0"]);
+    }
     command
-        .args(["serve", "--secure-port", "0", "--data-dir"])
-        .arg(data)
         .arg("--kubeconfig")
         .arg(kubeconfig)
         .args(["--tls-san", &format!("{NAME}.{NAMESPACE}.svc")])
@@ -163,22 +238,22 @@ pub fn apply_rights(hub: &Hub) {
     }
 }
 
-/// What the hub says about the APIService.
+/// What the hub says about each APIService of Berth's, by name.
 #[must_use]
-pub fn available(hub: &Hub) -> String {
-    let service: Value = hub
-        .kubectl_args(&["get", "apiservice", API_SERVICE, "-o", "json"])
-        .json();
-    let conditions = service["status"]["conditions"]
-        .as_array()
-        .cloned()
-        .unwrap_or_default();
-    let condition = conditions
-        .into_iter()
-        .find(|condition| condition["type"] == "Available");
-    condition.map_or_else(String::new, |condition| {
-        condition["message"].as_str().unwrap_or_default().to_owned()
+pub fn availability(hub: &Hub) -> Vec<(String, String)> {
+    let list = hub.kubectl("get apiservices -o json").json();
+    let services = list["items"].as_array().cloned().unwrap_or_default();
+    let ours = services
+        .iter()
+        .filter(|service| service["spec"]["service"]["namespace"] == NAMESPACE);
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    ours.map(|service| {
+        let conditions = service["status"]["conditions"].as_array();
+        let condition = conditions.and_then(|all| all.iter().find(|one| one["type"] == "Available"));
+        let message = condition.map_or_else(String::new, |condition| text(&condition["message"]));
+        (text(&service["metadata"]["name"]), message)
     })
+    .collect()
 }
 
 fn manifest(file: &str) -> String {

@@ -10,12 +10,14 @@ use meta::Timestamp;
 use super::process::Process;
 use super::{FRONT_PROXY, Hub, READY};
 
-/// What the audit log keeps: who asked what, for every request.
+/// What the audit log keeps: who asked what, for every request; of questions about rights the question too.
 const AUDIT_POLICY: &str = "\
 apiVersion: audit.k8s.io/v1
 kind: Policy
 omitStages: [RequestReceived]
-rules: [{level: Metadata}]
+rules:
+- {level: Request, resources: [{group: authorization.k8s.io, resources: [subjectaccessreviews]}]}
+- {level: Metadata}
 ";
 
 /// A port that is free now. Somebody else may take it before the program it is for does; then the test fails and says so.

@@ -1,4 +1,4 @@
-//! The control plane of the tests itself: what the other `aggregated*` tests stand on.
+//! The control plane of the tests itself: what the other tests stand on.
 
 use tests::hub::Hub;
 

@@ -1,0 +1,113 @@
+//! Berth behind a hub: who it is there, whom it believes because the hub does, and what it keeps a copy of.
+//!
+//! A hub is any kube-apiserver with an aggregator. Requests come through it with their user in headers, or directly with
+//! a token or certificate the hub knows; rights are the hub's to grant (facts/apiserver.md section 1.5). Objects that
+//! the hub stores and decisions depend on are copied into Berth's store as they change ([`mirror`]), so that reading
+//! them never waits for the hub.
+
+pub mod args;
+mod arrivals;
+mod connection;
+pub mod mirror;
+mod published;
+mod reviewer;
+pub mod self_check;
+
+use std::sync::Arc;
+
+use anyhow::{Context, Result};
+use apiserver::Authorizer;
+use apiserver::authn::token_review::TokenReviews;
+use apiserver::authn::{Authentication, CaPool, RequestHeaderTrust, Trust};
+use apiserver::authz::subject_access_review::SubjectAccessReviews;
+use meta::Clock;
+use tokio::task::JoinHandle;
+
+pub use args::HubArgs;
+pub(crate) use arrivals::Arrivals;
+pub use connection::Clients;
+
+use published::Published;
+use reviewer::HubReviewer;
+
+/// A connection to a hub whose word counts.
+pub struct Hub {
+    /// The clients, by what they are for.
+    pub clients: Clients,
+    args: HubArgs,
+    trust: Arc<Trust>,
+    published: Option<Arc<Published>>,
+}
+
+/// What the command line says about trust. It wins over what the hub publishes.
+#[derive(Clone, Debug, Default)]
+pub struct Given {
+    /// The CAs of client certificates.
+    pub client: Option<CaPool>,
+    /// Whom to believe users in headers.
+    pub request_header: Option<RequestHeaderTrust>,
+}
+
+impl Hub {
+    /// Connects, checks what Berth may do there, and reads whom the hub believes.
+    ///
+    /// # Errors
+    /// When the hub cannot be reached, or rights or settings are missing: all of them, each with its remedy.
+    pub async fn connect(args: &HubArgs, given: Given) -> Result<Self> {
+        let clients = Clients::connect(args).await?;
+        let published = (!args.authentication_skip_lookup)
+            .then(|| Arc::new(Published::new(clients.authentication.clone(), given.clone())));
+        self_check::run(&clients, args).await?;
+        let trust = Arc::new(Trust::new(given.client.unwrap_or_default(), given.request_header));
+        if let Some(published) = &published {
+            match published.load(&trust).await {
+                Err(problem) if args.authentication_tolerate_lookup_failure => {
+                    tracing::warn!(%problem, "whom the hub believes is not known yet");
+                }
+                read => read.context("reading whom the hub believes")?,
+            }
+        }
+        Ok(Self {
+            clients,
+            args: args.clone(),
+            trust,
+            published,
+        })
+    }
+
+    /// How users are found out: as the hub does.
+    #[must_use]
+    pub fn authentication(&self, anonymous: bool, clock: &Arc<dyn Clock>) -> Authentication {
+        let reviewer = Arc::new(HubReviewer(self.clients.authentication.clone()));
+        let keep = self.args.authentication_token_webhook_cache_ttl;
+        Authentication {
+            trust: Arc::clone(&self.trust),
+            tokens: Some(Arc::new(TokenReviews::new(reviewer, keep, Arc::clone(clock)))),
+            anonymous,
+        }
+    }
+
+    /// Who says what users may do: the hub.
+    #[must_use]
+    pub fn authorizer(&self, clock: &Arc<dyn Clock>) -> Arc<dyn Authorizer> {
+        Arc::new(SubjectAccessReviews::new(
+            Arc::new(HubReviewer(self.clients.authorization.clone())),
+            self.args.authorization_webhook_cache_authorized_ttl,
+            self.args.authorization_webhook_cache_unauthorized_ttl,
+            Arc::clone(clock),
+        ))
+    }
+
+    /// Paths that need no rights.
+    #[must_use]
+    pub fn always_allowed(&self) -> Vec<String> {
+        self.args.authorization_always_allow_paths.clone()
+    }
+
+    /// Follows what the hub publishes until the task is dropped.
+    #[must_use]
+    pub fn follow(&self) -> Option<JoinHandle<()>> {
+        let published = Arc::clone(self.published.as_ref()?);
+        Some(tokio::spawn(published.follow(Arc::clone(&self.trust))))
+    }
+}

@@ -1,0 +1,73 @@
+//! Namespaces that have just been made on the hub: who creates one and then something in it, in one `kubectl apply`, is
+//! not told that it is missing because its copy is still on the way.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use apiserver::context::{Api, Authorized, Route};
+use apiserver::request_info::RequestInfo;
+use async_trait::async_trait;
+use axum::body::Body;
+use http::Response;
+use k8s_openapi::api::core::v1::Namespace;
+use kube::Client;
+use storage::{Scope, Store};
+
+use crate::core::namespace::RESOURCE;
+
+/// How long the hub may take to say whether it has a namespace, and then to send it.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// An API whose creates wait for their namespace, if the hub has it.
+pub(crate) struct Arrivals {
+    api: Arc<dyn Api>,
+    store: Arc<dyn Store>,
+    namespaces: kube::Api<Namespace>,
+}
+
+impl Arrivals {
+    /// Puts the waiting before `api`, whose namespaces are copied into `store`.
+    pub(crate) fn new(api: Arc<dyn Api>, store: Arc<dyn Store>, client: Client) -> Self {
+        Self {
+            api,
+            store,
+            namespaces: kube::Api::all(client),
+        }
+    }
+
+    fn has(&self, namespace: &str) -> bool {
+        self.store.cached(RESOURCE).get("", namespace).is_some()
+    }
+
+    /// Waits until `namespace` is copied, if the hub has it.
+    async fn wait_for(&self, namespace: &str) {
+        // The watch begins before the hub is asked, so that what comes meanwhile is not missed.
+        let Ok(mut changes) = self.store.watch(Scope::One(RESOURCE), self.store.revision()) else {
+            return;
+        };
+        if !matches!(self.namespaces.get_opt(namespace).await, Ok(Some(_))) {
+            return;
+        }
+        while !self.has(namespace) {
+            if changes.next(64).await.is_err() {
+                return;
+            }
+        }
+    }
+}
+
+#[async_trait]
+impl Api for Arrivals {
+    fn route(&self, info: &RequestInfo) -> Option<Route> {
+        self.api.route(info)
+    }
+
+    async fn dispatch(&self, request: Authorized) -> Response<Body> {
+        let info = &request.info;
+        if info.verb == "create" && !info.namespace.is_empty() && !self.has(&info.namespace) {
+            // Admission says what there is to say when the time is over.
+            drop(tokio::time::timeout(PATIENCE, self.wait_for(&info.namespace)).await);
+        }
+        self.api.dispatch(request).await
+    }
+}

@@ -1,0 +1,180 @@
+//! What is missing on the hub, found out before anything is served, each with the command that mends it.
+
+use std::time::Duration;
+
+use anyhow::{Result, bail};
+use apiserver::authn::delegated::{NAME, NAMESPACE};
+use k8s_openapi::api::core::v1::ConfigMap;
+use kube::{Api, Client};
+use serde_json::{Value, json};
+use tokio::time::Instant;
+
+use super::reviewer::{chain, create};
+use super::{Clients, HubArgs};
+
+/// How long a hub that is out of reach is waited for.
+const PATIENCE: Duration = Duration::from_secs(30);
+/// How long to wait before it is tried again.
+const PAUSE: Duration = Duration::from_secs(1);
+/// The key without which nobody comes through the aggregator.
+const PROXY_CA: &str = "requestheader-client-ca-file";
+
+/// Checks that Berth may ask the hub what it has to, and that the hub has what Berth needs.
+///
+/// # Errors
+/// Everything that is missing, one line each, with its remedy.
+pub async fn run(clients: &Clients, args: &HubArgs) -> Result<()> {
+    let authentication = identity(&clients.authentication).await?;
+    let authorization = identity(&clients.authorization).await?;
+    let mut problems = Vec::new();
+    if !args.authentication_skip_lookup
+        && !args.authentication_tolerate_lookup_failure
+        && let Some(problem) = published(&clients.authentication, &authentication).await
+    {
+        problems.push(problem);
+    }
+    let questions = [
+        (
+            &clients.authentication,
+            &authentication,
+            "authentication.k8s.io",
+            "tokenreviews",
+        ),
+        (
+            &clients.authorization,
+            &authorization,
+            "authorization.k8s.io",
+            "subjectaccessreviews",
+        ),
+    ];
+    for (client, user, group, resource) in questions {
+        if let Some(problem) = delegation(client, user, group, resource).await? {
+            problems.push(problem);
+        }
+    }
+    for (group, resource) in super::mirror::ALWAYS {
+        if let Some(problem) = watching(&clients.objects, group, resource).await? {
+            problems.push(problem);
+        }
+    }
+    if problems.is_empty() {
+        return Ok(());
+    }
+    bail!("the hub is not ready for Berth:\n- {}", problems.join("\n- "))
+}
+
+/// Who Berth is on the hub. Waits a while for a hub that is out of reach.
+async fn identity(client: &Client) -> Result<String> {
+    let path = "/apis/authentication.k8s.io/v1/selfsubjectreviews";
+    let review = json!({"apiVersion": "authentication.k8s.io/v1", "kind": "SelfSubjectReview"});
+    let start = Instant::now();
+    loop {
+        match create(client, path, &review).await {
+            Ok(answer) => {
+                let name = answer["status"]["userInfo"]["username"].as_str();
+                return Ok(name.unwrap_or_default().to_owned());
+            }
+            Err(problem) if problem.passing && start.elapsed() < PATIENCE => {
+                tracing::warn!(%problem, "waiting for the hub");
+                tokio::time::sleep(PAUSE).await;
+            }
+            Err(problem) => bail!("finding out who Berth is on the hub: {problem}"),
+        }
+    }
+}
+
+/// What is wrong with the ConfigMap that says whom the hub believes.
+async fn published(client: &Client, user: &str) -> Option<String> {
+    let maps: Api<ConfigMap> = Api::namespaced(client.clone(), NAMESPACE);
+    match maps.get(NAME).await {
+        Ok(map) => {
+            let data = map.data.unwrap_or_default();
+            let missing = data.get(PROXY_CA).is_none_or(|pem| pem.trim().is_empty());
+            missing.then(|| {
+                format!(
+                    "the ConfigMap {NAMESPACE}/{NAME} has no key {PROXY_CA:?}, so nobody could be passed on by the \
+                     aggregator: start kube-apiserver with --requestheader-client-ca-file, --proxy-client-cert-file \
+                     and --proxy-client-key-file"
+                )
+            })
+        }
+        Err(kube::Error::Api(status)) if status.code == 403 => Some(format!(
+            "User {user:?} may not read the ConfigMap {NAMESPACE}/{NAME}; a RoleBinding is missing:\n    \
+             kubectl create rolebinding berth-authentication-reader -n {NAMESPACE} \
+             --role=extension-apiserver-authentication-reader {}",
+            subject(user)
+        )),
+        Err(kube::Error::Api(status)) if status.code == 404 => Some(format!(
+            "there is no ConfigMap {NAMESPACE}/{NAME}: kube-apiserver makes it when it is started with \
+             --client-ca-file or --requestheader-client-ca-file"
+        )),
+        Err(problem) => Some(format!(
+            "the ConfigMap {NAMESPACE}/{NAME} cannot be read: {}",
+            chain(&problem)
+        )),
+    }
+}
+
+/// Whether the user may ask for a review.
+async fn delegation(client: &Client, user: &str, group: &str, resource: &str) -> Result<Option<String>> {
+    if allowed(client, "create", group, resource).await? {
+        return Ok(None);
+    }
+    Ok(Some(format!(
+        "User {user:?} may not create {resource}.{group}; a ClusterRoleBinding is missing:\n    kubectl create \
+         clusterrolebinding berth-auth-delegator --clusterrole=system:auth-delegator {}",
+        subject(user)
+    )))
+}
+
+/// Whether the objects Berth keeps a copy of can be read.
+async fn watching(client: &Client, group: &str, resource: &str) -> Result<Option<String>> {
+    for verb in ["list", "watch"] {
+        if !allowed(client, verb, group, resource).await? {
+            let user = identity(client).await?;
+            let dotted = if group.is_empty() {
+                String::new()
+            } else {
+                format!(".{group}")
+            };
+            return Ok(Some(format!(
+                "User {user:?} may not {verb} {resource}{dotted}; the ClusterRole berth:server of \
+                 deploy/manifests/server-rbac.yaml allows it, bound by:\n    kubectl create clusterrolebinding \
+                 berth-server --clusterrole=berth:server {}",
+                subject(&user)
+            )));
+        }
+    }
+    Ok(None)
+}
+
+/// Asks the hub whether the client's own user may do something.
+async fn allowed(client: &Client, verb: &str, group: &str, resource: &str) -> Result<bool> {
+    let review = json!({
+        "apiVersion": "authorization.k8s.io/v1",
+        "kind": "SelfSubjectAccessReview",
+        "spec": {"resourceAttributes": {"verb": verb, "group": group, "resource": resource}},
+    });
+    let path = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews";
+    let answer: Value = create(client, path, &review).await?;
+    Ok(answer["status"]["allowed"] == true)
+}
+
+/// How kubectl takes the user as the subject of a binding.
+fn subject(user: &str) -> String {
+    match user.strip_prefix("system:serviceaccount:") {
+        Some(account) => format!("--serviceaccount={account}"),
+        None => format!("--user={user}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::subject;
+
+    #[test]
+    fn subjects_are_written_as_kubectl_takes_them() {
+        assert_eq!(subject("system:serviceaccount:a:b"), "--serviceaccount=a:b");
+        assert_eq!(subject("jane"), "--user=jane");
+    }
+}

@@ -1,0 +1,56 @@
+//! Who gets to the API, and with what rights: users of our own, or the hub's.
+
+use std::sync::Arc;
+
+use anyhow::Result;
+use apiserver::Authorizer;
+use apiserver::authn::Authentication;
+use apiserver::context::Api;
+use certs::Folder;
+use meta::Clock;
+use storage::Store;
+
+use super::groups::Parts;
+use super::{Options, identity};
+use crate::hub::{Arrivals, Hub};
+
+/// What the request pipeline asks before it answers.
+pub(super) struct Access {
+    pub(super) api: Arc<dyn Api>,
+    pub(super) authentication: Authentication,
+    pub(super) authorizer: Arc<dyn Authorizer>,
+    pub(super) always_allowed: Vec<String>,
+}
+
+impl Access {
+    /// Users with certificates of the data folder's CA, rights by the RBAC objects served here.
+    ///
+    /// # Errors
+    /// When a CA file cannot be read, or a header name is none.
+    pub(super) fn alone(options: &Options, folder: &Folder, parts: &Parts) -> Result<Self> {
+        Ok(Self {
+            api: Arc::clone(&parts.api) as Arc<_>,
+            authentication: identity::authentication(options, folder)?,
+            authorizer: Arc::clone(&parts.rbac) as Arc<_>,
+            always_allowed: apiserver::authz::ALWAYS_ALLOWED.map(str::to_owned).to_vec(),
+        })
+    }
+
+    /// The hub's users, with the rights the hub gives them.
+    pub(super) fn of_hub(
+        options: &Options,
+        hub: &Hub,
+        store: &Arc<dyn Store>,
+        parts: &Parts,
+        clock: &Arc<dyn Clock>,
+    ) -> Self {
+        let api = Arc::clone(&parts.api) as Arc<_>;
+        let client = hub.clients.objects.clone();
+        Self {
+            api: Arc::new(Arrivals::new(api, Arc::clone(store), client)),
+            authentication: hub.authentication(options.anonymous_auth, clock),
+            authorizer: hub.authorizer(clock),
+            always_allowed: hub.always_allowed(),
+        }
+    }
+}

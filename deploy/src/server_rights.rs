@@ -1,0 +1,60 @@
+//! What Berth itself may do on a hub: no more than the code needs (CONTRACT.md sections 4 and 5).
+
+use apiserver::authn::delegated;
+use berth::hub::mirror;
+use serde_json::{Value, json};
+
+use crate::Service;
+
+/// The cluster role of the rights that are Berth's own.
+const SERVER: &str = "berth:server";
+
+/// The service account, and what it may do: ask whose token something is and who may do what, read whom the hub
+/// believes, and copy what decisions depend on.
+#[must_use]
+pub fn server_rights(service: &Service) -> Vec<Value> {
+    let (name, namespace) = (&service.name, &service.namespace);
+    let subjects = json!([{"kind": "ServiceAccount", "name": name, "namespace": namespace}]);
+    let rules: Vec<Value> = mirror::ALWAYS
+        .iter()
+        .map(|(group, resource)| {
+            json!({"apiGroups": [group], "resources": [resource], "verbs": ["get", "list", "watch"]})
+        })
+        .collect();
+    let bound = |name: &str, role: &str| {
+        json!({
+            "apiVersion": "rbac.authorization.k8s.io/v1",
+            "kind": "ClusterRoleBinding",
+            "metadata": {"name": name},
+            "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": role},
+            "subjects": subjects,
+        })
+    };
+    vec![
+        json!({
+            "apiVersion": "v1",
+            "kind": "ServiceAccount",
+            "metadata": {"name": name, "namespace": namespace},
+        }),
+        json!({
+            "apiVersion": "rbac.authorization.k8s.io/v1",
+            "kind": "ClusterRole",
+            "metadata": {"name": SERVER},
+            "rules": rules,
+        }),
+        bound(SERVER, SERVER),
+        // Kubernetes' own role for exactly that: TokenReview and SubjectAccessReview.
+        bound("berth:auth-delegator", "system:auth-delegator"),
+        json!({
+            "apiVersion": "rbac.authorization.k8s.io/v1",
+            "kind": "RoleBinding",
+            "metadata": {"name": "berth:authentication-reader", "namespace": delegated::NAMESPACE},
+            "roleRef": {
+                "apiGroup": "rbac.authorization.k8s.io",
+                "kind": "Role",
+                "name": "extension-apiserver-authentication-reader",
+            },
+            "subjects": subjects,
+        }),
+    ]
+}

@@ -1,0 +1,7 @@
+//! Berth behind a real kube-apiserver. These tests build and run one, so they are `make e2e`, and ignored elsewhere.
+
+mod control_plane;
+mod kubectl;
+mod life;
+mod trust;
+mod users;
