@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help demo test e2e lint ci bench-scheduling
+.PHONY: help demo test e2e etcd faults lint ci bench-scheduling
 
 help: ## list the targets
 	@grep -E '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 20
@@ -12,6 +12,14 @@ test: ## every test: unit, scenario, storage, requests, and black-box with kubec
 
 e2e: ## the tests behind a real kube-apiserver, which is built from Go modules (the first time takes minutes)
 	cargo test -p tests --test 'aggregated*' -- --ignored
+
+etcd: ## the store on etcd, against a real etcd built from its Go module (needs go and protoc)
+	cargo clippy -p storage -p berth --features storage/etcd,berth/etcd --all-targets --quiet -- -D warnings
+	cargo test -p storage -p berth --features storage/etcd,berth/etcd --test 'etcd*' --test command_line
+
+faults: ## processes killed and stopped, leaders lost, disks full, files damaged: nothing acknowledged is lost
+	cargo test -p storage --test crash --test damage --test disk_full --test linearizable --test reopen
+	cargo test -p storage -p berth --features storage/etcd,berth/etcd --test etcd_faults --test etcd
 
 lint: ## format check and lints
 	cargo fmt --all --check
