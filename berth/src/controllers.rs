@@ -14,9 +14,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use apiserver::registry::Registry;
-use engine::controller::{Alone, Settings};
+use engine::controller::{Alone, Elector, LEASES, Lease, Settings, Terms};
 use engine::{Controllers, Engine};
-use meta::GroupResource;
+use meta::{GroupResource, Key};
 use storage::Store;
 use tokio::task::JoinHandle;
 
@@ -45,6 +45,9 @@ pub struct Setting<'a> {
     pub registry: &'a Arc<Registry>,
     /// Where events are.
     pub store: &'a Arc<dyn Store>,
+    /// The name of this server among others on the same store; nothing where the store is this process's alone, and
+    /// nobody is to be elected.
+    pub identity: Option<&'a str>,
     /// How long events are kept; zero is for ever.
     pub event_ttl: Duration,
     /// What counts.
@@ -54,8 +57,6 @@ pub struct Setting<'a> {
 impl Setting<'_> {
     /// Starts the controllers of `dialects`, as far as what they place is served here, and, where events are, the writer
     /// of events and what removes old ones.
-    ///
-    /// One process holds the store of a server of its own, so nobody is to be elected.
     ///
     /// # Errors
     /// A sentence when the engine has an observer of its bindings already.
@@ -76,13 +77,24 @@ impl Setting<'_> {
             dialects: dialects.into_iter().filter(|name| self.places(name)).collect(),
             committer: Arc::new(RegistryCommitter(Arc::clone(self.registry))),
             gate: Arc::new(move |dialect| AutoBindMode::in_force(&*source, dialect) != AutoBindMode::Off),
-            elector: Arc::new(Alone),
+            elector: self.elector(),
             observer: Arc::clone(self.metrics) as Arc<_>,
         };
         Ok(Running {
             controllers: Controllers::spawn(self.engine, &settings),
             tasks,
         })
+    }
+
+    /// Says which of the servers on one store does the controllers' work.
+    fn elector(self) -> Arc<dyn Elector> {
+        let Some(identity) = self.identity else {
+            return Arc::new(Alone);
+        };
+        let key = Key::new(LEASES, "kube-system", OFFICE);
+        let (source, writer) = (Arc::clone(self.store) as Arc<_>, Arc::clone(self.store) as Arc<_>);
+        let identity = identity.to_owned();
+        Arc::new(Lease::new(source, writer, key, identity, Terms::default()))
     }
 
     fn serves(self, resource: GroupResource) -> bool {
