@@ -332,7 +332,7 @@ async fn certificates_and_passwords_are_used_and_wrong_ones_named() {
     std::fs::write(&cert, made.cert.pem()).expect("written");
     std::fs::write(&key, made.signing_key.serialize_pem()).expect("written");
     let (cert_text, key_text) = (cert.display().to_string(), key.display().to_string());
-    let etcd = Etcd::start_with(&[
+    let mut etcd = Etcd::start_with(&[
         "--unsafe-no-fsync",
         "--cert-file",
         &cert_text,
@@ -375,6 +375,22 @@ async fn certificates_and_passwords_are_used_and_wrong_ones_named() {
         1
     );
     put(&store, create(&thing("a", "y"), 1)).await;
+    // A restarted etcd knows no token from before: the store logs in again, for calls and for its watch.
+    let mut watch = store
+        .watch(Scope::One(THINGS), store.revision())
+        .expect("the watch starts");
+    etcd.kill();
+    etcd.restart();
+    let other = open(&config).await;
+    let made = put(&other, create(&thing("a", "z"), 1)).await;
+    let events = tokio::time::timeout(PATIENCE, watch.next(1))
+        .await
+        .expect("it is seen");
+    assert_eq!(events.expect("the watch goes on")[0].change.revision, made);
+    eventually("a write", || async {
+        store.apply(vec![create(&thing("a", "again"), 1)]).await.ok()
+    })
+    .await;
     config.ca_file = None;
     let unknown = problem(&config).await;
     assert!(unknown.to_lowercase().contains("certificate"), "{unknown}");

@@ -13,7 +13,7 @@ use tokio::time::{Instant, MissedTickBehavior, interval, sleep, timeout};
 
 use crate::etcd::feed::{Feed, Seen, Spoiled};
 use crate::etcd::layout::Layout;
-use crate::etcd::link::{Failure, Link, at, number};
+use crate::etcd::link::{Failure, Link, at, logged_out, number};
 use crate::etcd::load::{self, load};
 use crate::picture::Picture;
 
@@ -51,7 +51,10 @@ impl Follower {
             let place = self.link.place();
             self.feed
                 .follows(Err(format!("{place} cannot be watched: {}", failure.text())));
-            self.link.leave(member);
+            match failure {
+                Failure::LoggedOut(_) => self.link.forget(member).await,
+                _ => self.link.leave(member),
+            }
             sleep(PAUSE).await;
         }
     }
@@ -114,10 +117,13 @@ impl Follower {
             return Err(Failure::Compacted);
         }
         if response.canceled() {
-            return Err(Failure::Unknown(format!(
-                "the watch was cancelled: {}",
-                response.cancel_reason()
-            )));
+            let reason = response.cancel_reason();
+            let text = format!("the watch was cancelled: {reason}");
+            return Err(if logged_out(reason) {
+                Failure::LoggedOut(text)
+            } else {
+                Failure::Unknown(text)
+            });
         }
         if response.created() {
             self.feed.follows(Ok(()));

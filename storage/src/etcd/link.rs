@@ -54,6 +54,8 @@ pub(crate) enum Failure {
     Unknown(String),
     /// The call certainly had no effect, and may be made again.
     NotTaken(String),
+    /// The same, because the token is not good any more.
+    LoggedOut(String),
     /// The revision asked for is compacted.
     Compacted,
     /// The request is larger than etcd takes.
@@ -66,10 +68,17 @@ impl Failure {
     /// The failure as words.
     pub(crate) fn text(&self) -> String {
         match self {
-            Self::Unknown(text) | Self::NotTaken(text) | Self::Final(text) => text.clone(),
+            Self::Unknown(text) | Self::NotTaken(text) | Self::LoggedOut(text) | Self::Final(text) => {
+                text.clone()
+            }
             Self::Compacted => "the revision is compacted".to_owned(),
             Self::TooLarge => "the request is larger than etcd takes".to_owned(),
         }
+    }
+
+    /// Whether the call may be made again even if it writes.
+    fn had_no_effect(&self) -> bool {
+        matches!(self, Self::NotTaken(_) | Self::LoggedOut(_))
     }
 
     /// The failure of a call that changes nothing.
@@ -88,6 +97,7 @@ impl Failure {
             INVALID_ARGUMENT if message.contains("request is too large") => Self::TooLarge,
             RESOURCE_EXHAUSTED if message.contains("message larger than max") => Self::TooLarge,
             RESOURCE_EXHAUSTED if message.contains("too many requests") => Self::NotTaken(message.to_owned()),
+            INVALID_ARGUMENT | UNAUTHENTICATED if logged_out(message) => Self::LoggedOut(message.to_owned()),
             INVALID_ARGUMENT | PERMISSION_DENIED | FAILED_PRECONDITION | UNAUTHENTICATED => {
                 Self::Final(message.to_owned())
             }
@@ -100,6 +110,11 @@ impl Failure {
             _ => Self::Unknown(with_causes(status)),
         }
     }
+}
+
+/// Whether etcd does not know the token, or one given before users or roles changed.
+pub(crate) fn logged_out(message: &str) -> bool {
+    message.contains("invalid auth token") || message.contains("revision of auth store is old")
 }
 
 /// Whether no connection could be made, so that nothing was sent.
@@ -185,23 +200,30 @@ impl Link {
         self.client(self.current()).await
     }
 
+    /// Makes the next call to `member` connect and log in anew.
+    pub(crate) async fn forget(&self, member: usize) {
+        drop(self.members[member].client.lock().await.take());
+    }
+
     async fn client(&self, member: usize) -> Result<Client, Failure> {
-        let mut held = self.members[member].client.lock().await;
-        if let Some(client) = &*held {
-            return Ok(client.clone());
-        }
-        let endpoint = &self.members[member].endpoint;
-        let connecting = Client::connect([endpoint], Some(self.options.clone()));
-        // With credentials this asks for a token, which a stopped member never answers.
-        let client = timeout(CALL, connecting)
+        let Member { endpoint, client } = &self.members[member];
+        let connecting = async {
+            let mut held = client.lock().await;
+            if let Some(client) = &*held {
+                return Ok(client.clone());
+            }
+            let client = Client::connect([endpoint], Some(self.options.clone())).await?;
+            *held = Some(client.clone());
+            Ok(client)
+        };
+        // With credentials this asks for a token, which a stopped member never answers; others wait for it meanwhile.
+        timeout(CALL, connecting)
             .await
             .map_err(|_elapsed| Failure::NotTaken(format!("{endpoint} does not answer")))?
             .map_err(|error| match Failure::of(&error) {
                 Failure::Unknown(text) => Failure::NotTaken(text),
                 failure => failure,
-            })?;
-        *held = Some(client.clone());
-        Ok(client)
+            })
     }
 
     async fn once<T, F>(&self, call: impl FnOnce(KvClient) -> F) -> Result<T, Failure>
@@ -222,8 +244,10 @@ impl Link {
             }
             Err(failure) => Err(failure),
         };
-        if let Err(Failure::Unknown(_) | Failure::NotTaken(_)) = &result {
-            self.leave(member);
+        match &result {
+            Err(Failure::LoggedOut(_)) => self.forget(member).await,
+            Err(Failure::Unknown(_) | Failure::NotTaken(_)) => self.leave(member),
+            _ => {}
         }
         result
     }
@@ -233,7 +257,7 @@ impl Link {
     where
         F: Future<Output = Result<T, Error>>,
     {
-        let again = |failure: &Failure| matches!(failure, Failure::Unknown(_) | Failure::NotTaken(_));
+        let again = |failure: &Failure| matches!(failure, Failure::Unknown(_)) || failure.had_no_effect();
         self.repeated(call, again).await
     }
 
@@ -243,8 +267,7 @@ impl Link {
             let txn = txn.clone();
             async move { kv.txn(txn).await }
         };
-        self.repeated(call, |failure| matches!(failure, Failure::NotTaken(_)))
-            .await
+        self.repeated(call, Failure::had_no_effect).await
     }
 
     async fn repeated<T, F>(

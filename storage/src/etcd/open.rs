@@ -47,14 +47,26 @@ pub(crate) async fn open(config: &EtcdConfig, limits: Limits) -> Result<EtcdStor
     }
     let feed = Arc::new(Feed::new(picture, limits));
     let store = begin(config, link, layout, feed, since);
-    store.feed.wait_for(now).await.map_err(|_behind| {
-        let why = store.feed.ready().err();
-        let why = why.unwrap_or_else(|| "its watch does not come forward".to_owned());
-        StoreError::Unavailable(format!("{}: {why}", store.link.place()))
-    })?;
+    caught_up(&store, now).await?;
     match store.feed.unreadable() {
         Some((key, problem)) => Err(unreadable(&store.link, &store.layout, &key, problem)),
         None => Ok(store),
+    }
+}
+
+/// Waits until the watch has brought the history up to `now`, as long as it comes forward.
+async fn caught_up(store: &EtcdStore, now: Revision) -> Result<(), StoreError> {
+    loop {
+        let before = store.feed.cache().revision();
+        match store.feed.wait_for(now).await {
+            Ok(()) => return Ok(()),
+            Err(_behind) if store.feed.cache().revision() > before => {}
+            Err(_behind) => {
+                let why = store.feed.ready().err();
+                let why = why.unwrap_or_else(|| "its watch does not come forward".to_owned());
+                return Err(StoreError::Unavailable(format!("{}: {why}", store.link.place())));
+            }
+        }
     }
 }
 
