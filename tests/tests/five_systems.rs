@@ -1,0 +1,359 @@
+//! Every system through the same door: targets, decisions, explanations, bindings, reviews and live configuration, with
+//! real `kubectl` and the examples' fleets.
+
+use std::path::Path;
+
+use berth::clock::SystemClock;
+use meta::{Clock, time};
+use serde_json::{Value, json};
+use tests::{Server, eventually};
+
+/// The instant the examples were written for.
+const WRITTEN: &str = "2021-10-28T09:00:00Z";
+
+/// The example, its times moved to now: heartbeats of 2021 are stale.
+fn example(path: &str) -> String {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../examples")
+        .join(path);
+    let text = std::fs::read_to_string(&file).expect("the example is there");
+    let age = SystemClock
+        .now()
+        .duration_since(time::parse(WRITTEN).expect("an instant"));
+    let mut moved = String::new();
+    let mut rest = text.as_str();
+    while let Some(at) = rest.find("2021-10-28T") {
+        let (before, from) = rest.split_at(at);
+        let (instant, after) = from.split_at(WRITTEN.len());
+        let instant = time::parse(instant)
+            .expect("an instant")
+            .checked_add(age)
+            .expect("in range");
+        moved.push_str(before);
+        moved.push_str(&time::rfc3339(instant));
+        rest = after;
+    }
+    moved + rest
+}
+
+/// A server with the fleets of every system. Nothing is bound but by hand.
+fn server() -> Server {
+    let server = Server::start();
+    server.bind_by_hand(&["openmcp", "fleet", "gardener", "ocm", "kcp"]);
+    for path in [
+        "openmcp/configuration.yaml",
+        "openmcp/fleet.yaml",
+        "fleet/fleet.yaml",
+        "gardener/fleet.yaml",
+        "ocm/fleet.yaml",
+        "kcp/fleet.yaml",
+        "kcp/namespaces.yaml",
+    ] {
+        // The objects a server makes by itself (a configuration that binds by hand) are there already.
+        let text = example(path);
+        let text = text.replace(
+            "  openmcp:\n    scheduler:",
+            "  autoBind: \"Off\"\n  openmcp:\n    scheduler:",
+        );
+        server.load(&server.file(&path.replace('/', "-"), &text));
+    }
+    server
+}
+
+/// A decision to ask for, as `kubectl` names it.
+struct Asked {
+    /// The example that holds what wants a place.
+    file: &'static str,
+    /// `-n namespace` and the resource, or the cluster-scoped resource alone.
+    place: &'static str,
+    /// The name of the Decision.
+    name: &'static str,
+    /// Where it goes.
+    goes_to: &'static str,
+    /// A cluster that is refused, and why.
+    refused: (&'static str, &'static str),
+}
+
+const ASKED: &[Asked] = &[
+    Asked {
+        file: "openmcp/shared.yaml",
+        place: "-n project-a get decision",
+        name: "batch.openmcp",
+        goes_to: "workload-clusters/workload-b",
+        refused: ("workload-a", "Full"),
+    },
+    Asked {
+        file: "fleet/pick-n.yaml",
+        place: "get clusterdecision",
+        name: "two-regions.fleet",
+        goes_to: "member-us-1",
+        refused: ("member-asia-1", "HeartbeatStale"),
+    },
+    Asked {
+        file: "gardener/same-region.yaml",
+        place: "-n garden-dev get decision",
+        name: "web.gardener",
+        goes_to: "aws-eu1",
+        refused: ("aws-guarded", "Untolerated"),
+    },
+    Asked {
+        file: "ocm/story-1.yaml",
+        place: "-n story-1 get decision",
+        name: "placement.ocm",
+        goes_to: "cluster3",
+        refused: ("cluster5", "Untolerated"),
+    },
+    Asked {
+        file: "kcp/namespaces.yaml",
+        place: "-n shop get decision",
+        name: "shop.kcp",
+        goes_to: "",
+        refused: ("us-2", "Cordoned"),
+    },
+];
+
+#[test]
+fn every_system_is_read_explained_bound_and_shown() {
+    let server = server();
+    let targets = server.kubectl("get targets").ok();
+    for target in [
+        "workload-clusters.workload-a.openmcp",
+        "member-eu-1.fleet",
+        "aws-eu1.gardener",
+        "cluster1.ocm",
+        "us-1.kcp",
+    ] {
+        assert!(targets.contains(target), "{target}:\n{targets}");
+    }
+    for asked in ASKED {
+        if asked.file != "kcp/namespaces.yaml" {
+            server.load(&server.file("request.yaml", &example(asked.file)));
+        }
+        is_explained(&server, asked);
+        is_bound(&server, asked);
+    }
+    let everywhere = server.kubectl("get decisions -A").ok();
+    let fleet_wide = server.kubectl("get clusterdecisions").ok();
+    for asked in ASKED {
+        let list = if asked.place.starts_with("get") {
+            &fleet_wide
+        } else {
+            &everywhere
+        };
+        let line = list.lines().find(|line| line.contains(asked.name));
+        let line = line.unwrap_or_else(|| panic!("{}:\n{list}", asked.name));
+        assert!(line.contains("Bound"), "{line}");
+    }
+}
+
+fn is_explained(server: &Server, asked: &Asked) {
+    let Asked { place, name, .. } = asked;
+    let table = server
+        .kubectl(&format!("{place} {name} --subresource=scheduling"))
+        .ok();
+    let (cluster, why) = asked.refused;
+    let line = table.lines().find(|line| line.contains(cluster));
+    let line = line.unwrap_or_else(|| panic!("{cluster}:\n{table}"));
+    assert!(line.contains(why), "{table}");
+    let report = server
+        .kubectl(&format!("{place} {name} --subresource=scheduling -o json"))
+        .json();
+    assert_eq!(report["status"]["outcome"], "Scheduled", "{report}");
+    let namespace = place
+        .split_whitespace()
+        .nth(1)
+        .filter(|_| place.starts_with("-n"));
+    let candidates = match namespace {
+        Some(namespace) => format!("-n {namespace} get candidates"),
+        None => "get clustercandidates".to_owned(),
+    };
+    let listed = server
+        .kubectl(&format!("{candidates} --field-selector decision={name}"))
+        .ok();
+    assert!(listed.contains(cluster) && listed.contains(why), "{listed}");
+}
+
+fn is_bound(server: &Server, asked: &Asked) {
+    let Asked { place, name, .. } = asked;
+    let namespace = place
+        .split_whitespace()
+        .nth(1)
+        .filter(|_| place.starts_with("-n"));
+    let binding = match namespace {
+        Some(namespace) => format!("kind: Binding\nmetadata: {{name: {name}, namespace: {namespace}}}"),
+        None => format!("kind: ClusterBinding\nmetadata: {{name: {name}}}"),
+    };
+    let binding = format!("apiVersion: scheduling.berth.dev/v1alpha1\n{binding}\n");
+    let dry = server
+        .kubectl("create -f - --dry-run=server")
+        .input(binding.as_str())
+        .ok();
+    assert!(dry.contains("dry run"), "{dry}");
+    let before = server.kubectl(&format!("{place} {name} -o json")).json();
+    assert_ne!(before["status"]["phase"], "Bound", "{before}");
+    server.kubectl("create -f -").input(binding.as_str()).ok();
+    let bound = server.kubectl(&format!("{place} {name} -o json")).json();
+    assert_eq!(bound["status"]["phase"], "Bound", "{bound}");
+    let clusters = bound["status"]["decisions"].as_array().expect("a list");
+    assert!(
+        asked.goes_to.is_empty() || clusters.iter().any(|at| at["clusterName"] == asked.goes_to),
+        "{bound}"
+    );
+    // Deciding again changes nothing.
+    let again = server
+        .kubectl(&format!("{place} {name} --subresource=scheduling -o json"))
+        .json();
+    assert_eq!(again["status"]["outcome"], "Unchanged", "{again}");
+    assert_eq!(again["status"]["writes"], json!([]), "{again}");
+}
+
+#[test]
+fn the_systems_own_objects_say_where_it_went() {
+    let server = server();
+    for file in [
+        "openmcp/shared.yaml",
+        "openmcp/exclusive.yaml",
+        "fleet/pick-all.yaml",
+    ] {
+        server.load(&server.file("request.yaml", &example(file)));
+    }
+    for (kind, name) in [
+        ("Binding", "batch.openmcp, namespace: project-a"),
+        ("Binding", "control-plane.openmcp, namespace: project-a"),
+        ("ClusterBinding", "everywhere.fleet"),
+        ("Binding", "shop.kcp, namespace: shop"),
+    ] {
+        let binding =
+            format!("apiVersion: scheduling.berth.dev/v1alpha1\nkind: {kind}\nmetadata: {{name: {name}}}\n");
+        server.kubectl("create -f -").input(binding).ok();
+    }
+    let request = server
+        .kubectl("-n project-a get clusterrequest batch -o json")
+        .json();
+    assert_eq!(request["status"]["phase"], "Granted");
+    assert_eq!(
+        request["status"]["cluster"],
+        json!({"name": "workload-b", "namespace": "workload-clusters"})
+    );
+    let own = server
+        .kubectl("-n project-a get clusterrequest control-plane -o json")
+        .json();
+    let made = own["status"]["cluster"]["name"]
+        .as_str()
+        .expect("a cluster was made");
+    let cluster = server
+        .kubectl(&format!("-n mcp-clusters get cluster {made} -o json"))
+        .json();
+    assert_eq!(cluster["spec"]["tenancy"], "Exclusive");
+    assert_eq!(
+        cluster["metadata"]["labels"]["clusters.openmcp.cloud/delete-without-requests"],
+        "true"
+    );
+    let bindings = server
+        .kubectl("get clusterresourcebindings -l kubernetes-fleet.io/parent-CRP=everywhere -o json")
+        .json();
+    let states: Vec<&Value> = bindings["items"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .map(|item| &item["spec"]["state"])
+        .collect();
+    assert_eq!(states, ["Scheduled"; 3]);
+    let snapshot = server
+        .kubectl("get clusterschedulingpolicysnapshots everywhere-0 -o json")
+        .json();
+    assert_eq!(
+        snapshot["metadata"]["labels"]["kubernetes-fleet.io/is-latest-snapshot"],
+        "true"
+    );
+    let namespace = server.kubectl("get namespace shop -o json").json();
+    let placement = namespace["metadata"]["annotations"]["scheduling.kcp.dev/placement"]
+        .as_str()
+        .expect("a placement");
+    assert!(
+        placement.starts_with("{\"root:compute+") && placement.ends_with("\":\"Pending\"}"),
+        "{placement}"
+    );
+}
+
+#[test]
+fn a_review_answers_what_if_for_every_system() {
+    let server = server();
+    let requests: [(&str, &str, &str); 5] = [
+        ("openmcp/exclusive.yaml", "ClusterRequest", "Provision"),
+        ("fleet/pick-fixed.yaml", "ClusterResourcePlacement", "Partial"),
+        ("gardener/same-region.yaml", "Shoot", "Scheduled"),
+        ("ocm/story-1.yaml", "Placement", "Scheduled"),
+        ("kcp/namespaces.yaml", "Namespace", "Scheduled"),
+    ];
+    for (file, kind, outcome) in requests {
+        let text = example(file);
+        let of_kind = format!("\nkind: {kind}\n");
+        let document = text
+            .split("\n---\n")
+            .find(|part| part.contains(&of_kind))
+            .expect("a placeable object");
+        // A namespace that is not there yet: what would become of it.
+        let document = document.replace("name: shop", "name: shop-2");
+        let indented: String = document.lines().map(|line| format!("    {line}\n")).collect();
+        let inventory = if file.starts_with("ocm") {
+            "Live"
+        } else {
+            "Overlay"
+        };
+        let review = format!(
+            "apiVersion: scheduling.berth.dev/v1alpha1\nkind: SchedulingReview\nspec:\n  inventory: {inventory}\n  object:\n{indented}"
+        );
+        if file.starts_with("ocm") {
+            // Its set binding comes with the example.
+            server.load(&server.file("request.yaml", &text));
+        }
+        let answer = server.kubectl("create -o json -f -").input(review).json();
+        assert_eq!(answer["status"]["outcome"], outcome, "{file}: {answer}");
+    }
+}
+
+#[test]
+fn configuration_changes_take_effect_at_once_and_bad_ones_are_refused_whole() {
+    let server = server();
+    server.load(&server.file("request.yaml", &example("openmcp/unknown-purpose.yaml")));
+    let outcome = |server: &Server| {
+        let path = "-n project-a get decision gpu.openmcp --subresource=scheduling -o json";
+        server.kubectl(path).json()["status"]["outcome"].clone()
+    };
+    assert_eq!(outcome(&server), "Invalid");
+    let change = r#"{"spec":{"openmcp":{"scheduler":{"purposeMappings":{"training":{"template":{"spec":{"profile":"gpu","tenancy":"Exclusive"}}}}}}}}"#;
+    server
+        .kubectl_args(&[
+            "patch",
+            "schedulerconfiguration",
+            "openmcp",
+            "--type=merge",
+            "-p",
+            change,
+        ])
+        .ok();
+    eventually("the purpose is known", || {
+        (outcome(&server) == "Provision").then_some(())
+    });
+    let bad = r#"{"spec":{"openmcp":{"scheduler":{"scope":"World","strategy":"Best","purposeMappings":{"x":{"tenancyCount":-1,"template":{"spec":{"profile":"","tenancy":"Shared"}}}}}}}}"#;
+    let refused = server
+        .kubectl_args(&[
+            "patch",
+            "schedulerconfiguration",
+            "openmcp",
+            "--type=merge",
+            "-p",
+            bad,
+        ])
+        .fails();
+    for part in [
+        "spec.openmcp.scheduler.scope: Unsupported value: \"World\"",
+        "spec.openmcp.scheduler.strategy: Unsupported value: \"Best\"",
+        "spec.openmcp.scheduler.purposeMappings[x].tenancyCount",
+        "spec.openmcp.scheduler.purposeMappings[x].template.spec.profile: Required value",
+    ] {
+        assert!(refused.contains(part), "{part}:\n{refused}");
+    }
+    assert_eq!(outcome(&server), "Provision");
+}
