@@ -89,7 +89,7 @@ impl Failure {
     fn of(error: &Error) -> Self {
         let Error::GRpcStatus(status) = error else {
             // Everything else happens before anything is sent: URLs, certificates, connections, credentials.
-            return Self::NotTaken(with_causes(error));
+            return Self::NotTaken(with_causes(&error.to_string(), error));
         };
         let message = status.message();
         match i32::from(status.code()) {
@@ -105,9 +105,9 @@ impl Failure {
                 "{message}: etcd's database is full; compact, defragment and disarm its alarm, or give it a larger quota"
             )),
             _ if message == "etcdserver: no leader" => Self::NotTaken(message.to_owned()),
-            _ if never_sent(status) => Self::NotTaken(with_causes(status)),
+            _ if never_sent(status) => Self::NotTaken(with_causes(message, status)),
             DEADLINE_EXCEEDED => Self::Unknown(message.to_owned()),
-            _ => Self::Unknown(with_causes(status)),
+            _ => Self::Unknown(with_causes(message, status)),
         }
     }
 }
@@ -137,12 +137,12 @@ fn causes<'a>(
     std::iter::successors(Some(error), |error| error.source())
 }
 
-/// The error and the last of its causes, which says what really happened.
-fn with_causes(error: &(dyn std::error::Error + 'static)) -> String {
-    let (first, last) = (error.to_string(), causes(error).last().map(ToString::to_string));
+/// What is said, and the last of the error's causes, which is what really happened.
+fn with_causes(said: &str, error: &(dyn std::error::Error + 'static)) -> String {
+    let last = causes(error).skip(1).last().map(ToString::to_string);
     match last {
-        Some(last) if !first.contains(&last) => format!("{first}: {last}"),
-        _ => first,
+        Some(last) if !said.contains(&last) => format!("{said}: {last}"),
+        _ => said.to_owned(),
     }
 }
 
