@@ -7,12 +7,14 @@
 
 pub mod args;
 mod arrivals;
+mod commits;
 mod connection;
 pub mod mirror;
 mod published;
 mod reviewer;
 pub mod self_check;
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use anyhow::{Context, Result};
@@ -20,13 +22,17 @@ use apiserver::Authorizer;
 use apiserver::authn::token_review::TokenReviews;
 use apiserver::authn::{Authentication, CaPool, RequestHeaderTrust, Trust};
 use apiserver::authz::subject_access_review::SubjectAccessReviews;
-use meta::Clock;
+use engine::Committer;
+use meta::{Clock, GroupResource, Kind};
+use storage::Store;
 use tokio::task::JoinHandle;
 
 pub use args::HubArgs;
 pub(crate) use arrivals::Arrivals;
 pub use connection::Clients;
 
+use commits::HubCommitter;
+use mirror::{Mirror, Shadows};
 use published::Published;
 use reviewer::HubReviewer;
 
@@ -35,6 +41,7 @@ pub struct Hub {
     /// The clients, by what they are for.
     pub clients: Clients,
     args: HubArgs,
+    shadows: Arc<Shadows>,
     trust: Arc<Trust>,
     published: Option<Arc<Published>>,
 }
@@ -70,6 +77,7 @@ impl Hub {
         Ok(Self {
             clients,
             args: args.clone(),
+            shadows: Arc::default(),
             trust,
             published,
         })
@@ -102,6 +110,35 @@ impl Hub {
     #[must_use]
     pub fn always_allowed(&self) -> Vec<String> {
         self.args.authorization_always_allow_paths.clone()
+    }
+
+    /// Whether the objects of `dialect` are on the hub.
+    #[must_use]
+    pub fn has(&self, dialect: &str) -> bool {
+        self.args.is_on_hub(dialect)
+    }
+
+    /// Begins to copy the objects of `kinds` into `store`.
+    #[must_use]
+    pub fn mirror(&self, store: &Arc<dyn Store>, kinds: &[Arc<dyn Kind>]) -> Mirror {
+        Mirror::start(&self.clients.objects, store, kinds, &self.shadows)
+    }
+
+    /// What commits decisions: those about objects of `resources` on the hub, the others through `own`.
+    #[must_use]
+    pub fn committer(
+        &self,
+        store: &Arc<dyn Store>,
+        resources: BTreeSet<GroupResource>,
+        own: Arc<dyn Committer>,
+    ) -> Arc<dyn Committer> {
+        Arc::new(HubCommitter::new(
+            self.clients.objects.clone(),
+            Arc::clone(store),
+            Arc::clone(&self.shadows),
+            resources,
+            own,
+        ))
     }
 
     /// Follows what the hub publishes until the task is dropped.

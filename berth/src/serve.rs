@@ -109,7 +109,7 @@ impl Standalone {
             false => None,
         };
         let store = open(&options).await?;
-        let parts = groups::assemble(&store, &clock, &options.break_glass_groups, hub.is_some())?;
+        let parts = groups::assemble(&store, &clock, &options.break_glass_groups, hub.as_ref())?;
         let ending = CancellationToken::new();
         let mut tasks = match &hub {
             Some(hub) => surroundings::behind(hub, &store, &parts).await?,

@@ -22,7 +22,7 @@ use std::sync::Arc;
 
 use apiserver::registry::Registry;
 use apiserver::{Backing, Group, Resource, Subresource};
-use engine::{Catalog, Engine};
+use engine::{Catalog, Committer, Engine};
 use meta::{GroupResource, Kind};
 use tokio::task::JoinHandle;
 
@@ -34,8 +34,8 @@ use self::resolve::About;
 use self::reviews::Reviews;
 
 pub use self::commit::RegistryCommitter;
-pub(crate) use self::resolve::behind;
 pub use self::kinds::API_VERSION;
+pub(crate) use self::resolve::behind;
 pub(crate) use self::scheduling::scheduling_of;
 
 /// The virtual API over one engine.
@@ -61,6 +61,13 @@ impl VirtualApi {
             projection,
             catalog,
         }
+    }
+
+    /// The same, binding through `committer` instead: where objects are a hub's.
+    #[must_use]
+    pub fn binding_through(mut self, committer: Arc<dyn Committer>) -> Self {
+        self.binder.committer = committer;
+        self
     }
 
     /// Starts keeping Targets and Decisions in step with the engine, which must be spawned too.

@@ -1,17 +1,20 @@
 //! What a cluster must be told about Berth, rendered from the code that serves it.
 //!
-//! Five files so far, in `manifests/`, pinned by `tests/manifests.rs`:
+//! Seven files so far, in `manifests/`, pinned by `tests/manifests.rs`:
 //!
 //! - `apiservice.yaml`, from the virtual group ([`api_service`]): which Service answers for `scheduling.berth.dev`;
 //! - `apiservices-owned.yaml`, from the systems' kinds: the same for the groups whose objects Berth stores itself;
 //! - `rbac.yaml`, from the standalone server's own default roles: the cluster roles for Berth's users;
 //! - `crds.yaml`, from the kind: how a hub serves `schedulerconfigurations.config.berth.dev` by itself;
+//! - `crds-systems.yaml`, from the systems' kinds: how a hub without the systems serves their objects by itself;
+//! - `hub-sources-rbac.yaml`, from the dialects: what Berth and the systems' scheduler may do with such objects;
 //! - `server-rbac.yaml`, from what the program asks of a hub: Berth's own service account and its rights.
 //!
 //! They are not a whole installation yet: no Deployment and Service, no certificate and caBundle, no webhooks.
 //! `README.md` says what each file is good for today.
 
 mod api_service;
+mod hub_sources;
 mod server_rights;
 
 use anyhow::{Context, Result};
@@ -19,6 +22,7 @@ use berth::configuration::SchedulerConfiguration;
 use serde_json::Value;
 
 pub use api_service::{Service, api_service, owned_api_services};
+pub use hub_sources::{hub_sources, system_definitions};
 pub use server_rights::server_rights;
 
 /// The first lines of every file.
@@ -68,6 +72,14 @@ pub fn manifests(service: &Service) -> Vec<Manifest> {
         Manifest {
             file: "crds.yaml",
             objects: vec![scheduler_configurations()],
+        },
+        Manifest {
+            file: "crds-systems.yaml",
+            objects: system_definitions(),
+        },
+        Manifest {
+            file: "hub-sources-rbac.yaml",
+            objects: hub_sources(service),
         },
         Manifest {
             file: "rbac.yaml",

@@ -5,15 +5,16 @@ use std::path::{Path, PathBuf};
 
 use berth::virtual_api::kinds::{self, GROUP, Virtual};
 use deploy::{
-    Service, api_service, cluster_roles, manifests, owned_api_services, scheduler_configurations, server_rights,
+    Service, api_service, cluster_roles, hub_sources, manifests, owned_api_services,
+    scheduler_configurations, server_rights, system_definitions,
 };
 use k8s_openapi::api::core::v1::ServiceAccount;
 use k8s_openapi::api::rbac::v1::{ClusterRole, ClusterRoleBinding, RoleBinding};
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use k8s_openapi::kube_aggregator::pkg::apis::apiregistration::v1::APIService;
 use meta::Kind;
-use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 fn folder() -> PathBuf {
@@ -98,7 +99,17 @@ fn kubernetes_knows_every_field() {
         .for_each(survives::<APIService>);
     survives::<CustomResourceDefinition>(&scheduler_configurations());
     cluster_roles().iter().for_each(survives::<ClusterRole>);
-    for object in server_rights(&Service::default()) {
+    // Bounds are written as whole numbers and read as fractions, so these do not compare.
+    for definition in system_definitions() {
+        let typed = CustomResourceDefinition::deserialize(&definition);
+        assert!(typed.is_ok(), "{}: {typed:?}", definition["metadata"]["name"]);
+    }
+    let rights = [
+        server_rights(&Service::default()),
+        hub_sources(&Service::default()),
+    ]
+    .concat();
+    for object in rights {
         match object["kind"].as_str() {
             Some("ServiceAccount") => survives::<ServiceAccount>(&object),
             Some("ClusterRole") => survives::<ClusterRole>(&object),
@@ -114,7 +125,10 @@ fn berth_writes_nothing_on_a_hub_and_reads_no_secrets() {
     for object in server_rights(&Service::default()) {
         for rule in object["rules"].as_array().into_iter().flatten() {
             assert_eq!(rule["verbs"], json!(["get", "list", "watch"]));
-            assert!(!rule.to_string().contains("secrets") && !rule.to_string().contains('*'), "{rule}");
+            assert!(
+                !rule.to_string().contains("secrets") && !rule.to_string().contains('*'),
+                "{rule}"
+            );
         }
     }
 }

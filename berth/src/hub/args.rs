@@ -29,6 +29,10 @@ pub struct HubArgs {
     /// Start although that ConfigMap cannot be read; requests through the aggregator get 401 until it can.
     #[arg(long)]
     pub authentication_tolerate_lookup_failure: bool,
+    /// Where the objects of a system are: `gardener=hub` on the hub, `gardener=owned` (the default) in Berth's own store;
+    /// repeatable.
+    #[arg(long, value_parser = source, value_name = "SYSTEM=owned|hub")]
+    pub source: Vec<Source>,
     /// How long to remember whose token something is (such as 10s).
     #[arg(long, default_value = "10s", value_parser = duration, value_name = "DURATION")]
     pub authentication_token_webhook_cache_ttl: Duration,
@@ -48,7 +52,50 @@ pub struct HubArgs {
     pub authorization_always_allow_paths: Vec<String>,
 }
 
+/// Where the objects of one system are.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Source {
+    /// The system's dialect.
+    pub dialect: String,
+    /// Whether they are on the hub.
+    pub hub: bool,
+}
+
+fn source(text: &str) -> Result<Source, String> {
+    let (dialect, place) = text
+        .split_once('=')
+        .ok_or("a system and where its objects are is expected, such as gardener=hub")?;
+    if dialect_registry::by_name(dialect).is_none() {
+        let known: Vec<&str> = dialect_registry::all()
+            .iter()
+            .map(|dialect| dialect.name())
+            .collect();
+        return Err(format!(
+            "{dialect:?} is no system; there are {}",
+            known.join(", ")
+        ));
+    }
+    let hub = match place {
+        "hub" => true,
+        "owned" => false,
+        other => return Err(format!("{other:?} is no place; use owned or hub")),
+    };
+    Ok(Source {
+        dialect: dialect.to_owned(),
+        hub,
+    })
+}
+
 impl HubArgs {
+    /// Whether the objects of `dialect` are on the hub; the last flag about it counts.
+    #[must_use]
+    pub fn is_on_hub(&self, dialect: &str) -> bool {
+        let mut about = self.source.iter().rev();
+        about
+            .find(|source| source.dialect == dialect)
+            .is_some_and(|source| source.hub)
+    }
+
     /// Whether there is a hub at all.
     #[must_use]
     pub fn is_aggregated(&self) -> bool {
@@ -60,5 +107,29 @@ impl HubArgs {
             ]
             .into_iter()
             .any(Option::is_some)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sources_name_a_system_and_a_place() {
+        let gardener = source("gardener=hub").unwrap();
+        assert_eq!((gardener.dialect.as_str(), gardener.hub), ("gardener", true));
+        assert!(!source("ocm=owned").unwrap().hub);
+        assert!(source("nomad=hub").unwrap_err().contains("there are"));
+        assert!(source("ocm=etcd").unwrap_err().contains("owned or hub"));
+        assert!(source("ocm").is_err());
+    }
+
+    #[test]
+    fn the_last_source_counts() {
+        let args = HubArgs {
+            source: vec![source("ocm=hub").unwrap(), source("ocm=owned").unwrap()],
+            ..HubArgs::default()
+        };
+        assert!(!args.is_on_hub("ocm") && !args.is_on_hub("gardener"));
     }
 }

@@ -5,6 +5,7 @@
 //! objects, and is looked for again.
 
 mod follow;
+mod shadows;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -20,6 +21,7 @@ use tokio::task::JoinHandle;
 
 use crate::core::namespace;
 use follow::Follower;
+pub(crate) use shadows::Shadows;
 
 /// What is always copied: group and resource.
 pub const ALWAYS: [(&str, &str); 2] = [
@@ -40,15 +42,26 @@ pub struct Mirror {
 }
 
 impl Mirror {
-    /// Begins to copy the objects of `kinds` from the hub into `store`. Nobody else may write them there.
-    #[must_use]
-    pub fn start(client: &Client, store: &Arc<dyn Store>, kinds: &[Arc<dyn Kind>]) -> Self {
+    /// Begins to copy the objects of `kinds` from the hub into `store`. Nobody else may write them there. `shadows` is
+    /// told what the copies are copies of.
+    pub(crate) fn start(
+        client: &Client,
+        store: &Arc<dyn Store>,
+        kinds: &[Arc<dyn Kind>],
+        shadows: &Arc<Shadows>,
+    ) -> Self {
         let (report, complete) = watch::channel(BTreeSet::new());
         let report = Arc::new(report);
         let tasks = kinds
             .iter()
             .map(|kind| {
-                let follower = Follower::new(client.clone(), Arc::clone(store), kind, Arc::clone(&report));
+                let follower = Follower::new(
+                    client.clone(),
+                    Arc::clone(store),
+                    kind,
+                    Arc::clone(&report),
+                    Arc::clone(shadows),
+                );
                 tokio::spawn(follower.run())
             })
             .collect();

@@ -15,6 +15,7 @@ use storage::{Source, Store};
 use crate::admission::{self, AutoBind};
 use crate::controllers::ControllerMetrics;
 use crate::definitions;
+use crate::hub::Hub;
 use crate::protobuf::Protobuf;
 use crate::rbac::Rbac;
 use crate::rbac::bootstrap::Reach;
@@ -54,7 +55,7 @@ pub(super) fn assemble(
     store: &Arc<dyn Store>,
     clock: &Arc<dyn Clock>,
     break_glass: &[String],
-    behind_hub: bool,
+    hub: Option<&Hub>,
 ) -> Result<Parts> {
     let dialects = dialect_registry::all();
     let source = Arc::clone(store) as Arc<dyn Source>;
@@ -78,13 +79,20 @@ pub(super) fn assemble(
     let own_kinds = own
         .iter()
         .flat_map(|group| group.resources.iter().map(|resource| Arc::clone(&resource.kind)));
-    let virtual_api = VirtualApi::new(Arc::clone(&engine), Arc::clone(&registry), own_kinds.collect());
+    let mut virtual_api = VirtualApi::new(Arc::clone(&engine), Arc::clone(&registry), own_kinds.collect());
     let configuration = configuration::group(dialects.clone(), Arc::clone(store));
     let mut mirrored = Vec::new();
     let mut groups = Vec::new();
-    if behind_hub {
+    let (on_hub, here): (Vec<_>, Vec<_>) = dialects
+        .iter()
+        .partition(|dialect| hub.is_some_and(|hub| hub.has(dialect.name())));
+    if let Some(hub) = hub {
         mirrored.push(Arc::new(core::namespace::Namespace) as Arc<dyn Kind>);
         mirrored.extend(configuration.resources.into_iter().map(|resource| resource.kind));
+        mirrored.extend(on_hub.iter().flat_map(|dialect| dialect.kinds()));
+        let resources = mirrored.iter().map(|kind| kind.info().resource()).collect();
+        let own = Arc::new(RegistryCommitter(Arc::clone(&registry)));
+        virtual_api = virtual_api.binding_through(hub.committer(store, resources, own));
     } else {
         groups.extend(own);
         groups.extend(reviews::groups(&rbac));
@@ -92,8 +100,7 @@ pub(super) fn assemble(
         groups.push(definitions::group());
     }
     groups.extend(
-        dialects
-            .iter()
+        here.into_iter()
             .flat_map(|dialect| owned(dialect, &virtual_api, store)),
     );
     groups.extend(virtual_api.groups());

@@ -119,6 +119,14 @@ impl TryFrom<ServeArgs> for Options {
         if args.storage != Storage::Etcd && !args.etcd_servers.is_empty() {
             bail!("--etcd-servers needs --storage etcd");
         }
+        if !args.hub.is_aggregated()
+            && let Some(source) = args.hub.source.iter().find(|source| source.hub)
+        {
+            bail!(
+                "--source={}=hub needs a hub: say where it is with --kubeconfig, or in a Pod on it --aggregated",
+                source.dialect
+            );
+        }
         Ok(Self {
             data_dir: args.data_dir,
             address: SocketAddr::new(args.bind_address, args.secure_port),

@@ -11,7 +11,6 @@ use tokio_util::sync::CancellationToken;
 use super::groups::{self, Parts};
 use crate::garbage::{self, Kinds};
 use crate::hub::Hub;
-use crate::hub::mirror::Mirror;
 use crate::{namespaces, rbac};
 
 /// Default namespaces and roles, the garbage collector, the deleter of namespaces.
@@ -46,7 +45,7 @@ pub(super) async fn alone(
 /// # Errors
 /// When the hub does not hand those objects out.
 pub(super) async fn behind(hub: &Hub, store: &Arc<dyn Store>, parts: &Parts) -> Result<Vec<JoinHandle<()>>> {
-    let mirror = Mirror::start(&hub.clients.objects, store, &parts.mirrored);
+    let mirror = hub.mirror(store, &parts.mirrored);
     mirror.complete().await?;
     let mut tasks = mirror.tasks;
     tasks.extend(hub.follow());

@@ -38,9 +38,27 @@ impl Berth {
     /// When any of that fails.
     #[must_use]
     pub fn install(hub: &Hub, arguments: &[&str]) -> Self {
+        Self::install_with(hub, arguments, &["apiservice.yaml", "apiservices-owned.yaml"])
+    }
+
+    /// The same, with the objects of `systems` on the hub; no other system's are registered.
+    ///
+    /// # Panics
+    /// When any of that fails.
+    #[must_use]
+    pub fn install_hub(hub: &Hub, systems: &[&str]) -> Self {
+        let flags: Vec<String> = systems
+            .iter()
+            .map(|system| format!("--source={system}=hub"))
+            .collect();
+        let flags: Vec<&str> = flags.iter().map(String::as_str).collect();
+        Self::install_with(hub, &flags, &["apiservice.yaml"])
+    }
+
+    fn install_with(hub: &Hub, arguments: &[&str], registered: &[&str]) -> Self {
         apply_rights(hub);
         let berth = Self::start(hub, "berth", arguments);
-        berth.register(hub);
+        berth.register(hub, registered);
         eventually("every APIService to be available", || {
             let services = availability(hub);
             services
@@ -105,14 +123,14 @@ impl Berth {
     }
 
     /// Creates the Service and the APIServices, with the CA that Berth made for itself.
-    fn register(&self, hub: &Hub) {
+    fn register(&self, hub: &Hub, files: &[&str]) {
         let service = json!({
             "apiVersion": "v1", "kind": "Service", "metadata": {"name": NAME, "namespace": NAMESPACE},
             "spec": {"type": "ExternalName", "externalName": "localhost"},
         });
         hub.kubectl("apply -f -").input(service.to_string()).ok();
         let ca = std::fs::read(self.data.join("ca.crt")).expect("berth wrote its CA");
-        for file in ["apiservice.yaml", "apiservices-owned.yaml"] {
+        for file in files {
             let read = ["apply", "--dry-run=client", "-o", "json", "-f", &manifest(file)];
             let mut registered = hub.kubectl_args(&read).json();
             // kubectl prints one object as itself, several as a list.
@@ -234,8 +252,13 @@ pub fn serve(kubeconfig: &Path, data: &Path, arguments: &[&str]) -> Command {
 pub fn apply_rights(hub: &Hub) {
     hub.ensure(&["create", "namespace", NAMESPACE]);
     for file in ["rbac.yaml", "server-rbac.yaml", "crds.yaml"] {
-        hub.kubectl_args(&["apply", "-f", &manifest(file)]).ok();
+        apply(hub, file);
     }
+}
+
+/// Applies one file of `deploy/manifests`.
+pub fn apply(hub: &Hub, file: &str) {
+    hub.kubectl_args(&["apply", "-f", &manifest(file)]).ok();
 }
 
 /// What the hub says about each APIService of Berth's, by name.

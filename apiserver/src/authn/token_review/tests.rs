@@ -17,7 +17,7 @@ impl Hands {
 
     fn forward(&self, by: Duration) {
         let mut now = self.0.lock().unwrap();
-        *now = *now + by;
+        *now += by;
     }
 }
 

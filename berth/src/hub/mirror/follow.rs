@@ -13,6 +13,7 @@ use serde_json::Value;
 use storage::{Expect, Step, Store, Verb};
 use tokio::sync::watch;
 
+use super::shadows::{Shadow, Shadows};
 use crate::hub::reviewer::chain;
 
 /// How many objects of a list are stored at once.
@@ -33,7 +34,9 @@ pub(super) struct Follower {
     known: HashSet<Key>,
     /// The list that is coming in.
     listed: HashSet<Key>,
-    pending: Vec<Step>,
+    /// What is to be stored, with the hub's resourceVersion; without one it is a removal.
+    pending: Vec<(Step, Option<String>)>,
+    shadows: Arc<Shadows>,
     complete: bool,
     absent: bool,
 }
@@ -44,6 +47,7 @@ impl Follower {
         store: Arc<dyn Store>,
         kind: &Arc<dyn Kind>,
         report: Arc<watch::Sender<BTreeSet<GroupResource>>>,
+        shadows: Arc<Shadows>,
     ) -> Self {
         let info = kind.info();
         let api_version = if info.group.is_empty() {
@@ -67,6 +71,7 @@ impl Follower {
             known: HashSet::new(),
             listed: HashSet::new(),
             pending: Vec::new(),
+            shadows,
             complete: false,
             absent: false,
         }
@@ -149,6 +154,7 @@ impl Follower {
     fn put(&mut self, mut object: DynamicObject) {
         let key = self.key(&object);
         object.metadata.managed_fields = None;
+        let version = object.metadata.resource_version.take().unwrap_or_default();
         let draft = serde_json::to_value(&object)
             .map_err(|problem| problem.to_string())
             .and_then(|mut value| {
@@ -167,26 +173,28 @@ impl Follower {
         let there = self.stored(&key);
         self.listed.insert(key.clone());
         self.known.insert(key.clone());
-        self.pending.push(Step {
+        let step = Step {
             verb: if there { Verb::Update } else { Verb::Create },
             key,
             subresource: "",
             object: Some(draft),
             expect: if there { Expect::Present } else { Expect::Absent },
             guards: Vec::new(),
-        });
+        };
+        self.pending.push((step, Some(version)));
     }
 
     fn remove(&mut self, key: Key) {
         if self.stored(&key) {
-            self.pending.push(Step {
+            let step = Step {
                 verb: Verb::Delete,
                 key,
                 subresource: "",
                 object: None,
                 expect: Expect::Present,
                 guards: Vec::new(),
-            });
+            };
+            self.pending.push((step, None));
         }
     }
 
@@ -227,8 +235,15 @@ impl Follower {
     /// Stores what is planned. A copy that cannot be stored is the store's trouble and stays planned.
     async fn flush(&mut self) {
         while !self.pending.is_empty() {
-            match self.store.apply(self.pending.clone()).await {
-                Ok(_) => self.pending.clear(),
+            let steps = self.pending.iter().map(|(step, _)| step.clone()).collect();
+            match self.store.apply(steps).await {
+                Ok(applied) => {
+                    let copies = self.pending.drain(..).zip(applied);
+                    self.shadows.note(copies.map(|((step, version), applied)| {
+                        let revision = applied.object.revision();
+                        (step.key, version.map(|version| Shadow { revision, version }))
+                    }));
+                }
                 Err(problem) => {
                     tracing::error!(resource = %self.resource, %problem, "copies of the hub's objects are not stored");
                     tokio::time::sleep(PAUSES.1).await;
