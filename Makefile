@@ -11,7 +11,7 @@ test: ## every test: unit, scenario, storage, requests, and black-box with kubec
 	cargo test --workspace
 
 e2e: ## the tests behind a real kube-apiserver, which is built from Go modules (the first time takes minutes)
-	cargo test -p tests --test 'aggregated*' -- --ignored
+	cargo test --workspace --test 'aggregated*' -- --ignored
 
 etcd: ## the store on etcd, against a real etcd built from its Go module (needs go and protoc)
 	cargo clippy -p storage -p berth --features storage/etcd,berth/etcd --all-targets --quiet -- -D warnings

@@ -279,11 +279,14 @@ fn access(
     }
 }
 
-/// The admission webhooks, about everything that is served here.
+/// The admission webhooks, about everything that is served here or copied from the hub.
 fn webhooks(options: &Options, parts: &groups::Parts, clock: &Arc<dyn Clock>) -> Result<axum::Router> {
     let chain = parts.admission.webhooks(parts.virtual_api.catalog());
     let served = parts.groups.iter().flat_map(|group| &group.resources);
-    let resources = served.map(|resource| resource.kind.info().resource());
+    let mirrored = parts.mirrored.iter().map(|kind| kind.info().resource());
+    let resources = served
+        .map(|resource| resource.kind.info().resource())
+        .chain(mirrored);
     let client_ca = identity::admission_client_ca(options)?;
     let front = Front::new(chain, resources, client_ca, Arc::clone(clock));
     Ok(admission::routes(front))

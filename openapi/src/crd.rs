@@ -62,7 +62,7 @@ fn one_version(kind: &dyn Kind, version: &str) -> Value {
 
 /// CRDs want the keys of a keyed list to be required or to have a default. Where they are neither, the list is one value
 /// as a whole: that matters to those only who apply parts of it.
-fn settle_list_keys(schema: &mut Value) {
+pub(crate) fn settle_list_keys(schema: &mut Value) {
     let keyless = |schema: &Value| {
         let item = &schema["items"];
         let settled = |key: &Value| {

@@ -42,3 +42,21 @@ fn a_kind_becomes_a_definition_with_all_its_versions() {
         json!({"type": "object"})
     );
 }
+
+#[test]
+fn a_list_whose_keys_may_be_missing_is_one_value_and_others_keep_their_keys() {
+    let list = |item: serde_json::Value| json!({"type": "array", "items": item, "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["name"]});
+    let required = json!({"type": "object", "required": ["name"]});
+    let defaulted = json!({"type": "object", "properties": {"name": {"type": "string", "default": "x"}}});
+    let loose = json!({"type": "object", "properties": {"name": {"type": "string"}}});
+    let mut schema = json!({"properties": {
+        "required": list(required), "defaulted": list(defaulted.clone()), "loose": list(loose.clone())}});
+    crd::settle_list_keys(&mut schema);
+    let fields = &schema["properties"];
+    assert_eq!(fields["required"]["x-kubernetes-list-type"], "map");
+    assert_eq!(fields["defaulted"], list(defaulted));
+    assert_eq!(
+        fields["loose"],
+        json!({"type": "array", "items": loose, "x-kubernetes-list-type": "atomic"})
+    );
+}
