@@ -187,6 +187,7 @@ fn every_problem_of_the_input_is_told_with_its_place_and_ends_with_2() {
     for part in [
         "bad.yaml: document 1: kind: Unsupported value: \"core.gardener.cloud/v1beta1 Shot\"",
         "bad.yaml: document 2: spec.decisionStrategy",
+        "bad.yaml: document 2: spec.numberOfClusters",
         "bad.yaml: document 3: apiVersion: Required value",
         "config.yaml: spec.gardener.schedulers.shoot.candidateDeterminationStrategy: Unsupported value: \"Nearest\"",
     ] {

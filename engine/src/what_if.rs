@@ -76,27 +76,25 @@ impl Catalog {
         value["apiVersion"] = info.api_version(info.storage_version).into();
         let schema = kind.schema(info.storage_version);
         schema.default(&mut value);
+        // As an update of itself: rules for new objects would reset what the state says (taint times, status).
+        let old = value.clone();
+        let write = kind::Write {
+            operation: Operation::Update,
+            old: Some(&old),
+            now,
+        };
+        kind.prepare(&write, &mut value);
+        // What preparing filled in is no change of the object.
+        let old = value.clone();
+        let write = kind::Write {
+            old: Some(&old),
+            ..write
+        };
         let mut errors = schema.validate(&value);
-        if errors.is_empty() {
-            // As an update of itself: rules for new objects would reset what the state says (taint times, status).
-            let old = value.clone();
-            let write = kind::Write {
-                operation: Operation::Update,
-                old: Some(&old),
-                now,
-            };
-            kind.prepare(&write, &mut value);
-            // What preparing filled in is no change of the object.
-            let old = value.clone();
-            let write = kind::Write {
-                old: Some(&old),
-                ..write
-            };
-            errors = kind.validate(&write, &value);
-            let name = value["metadata"]["name"].as_str().unwrap_or_default();
-            if let Err(problem) = kind.validate_name(name) {
-                errors.push(FieldError::invalid("metadata.name", name, problem));
-            }
+        errors.extend(kind.validate(&write, &value));
+        let name = value["metadata"]["name"].as_str().unwrap_or_default();
+        if let Err(problem) = kind.validate_name(name) {
+            errors.push(FieldError::invalid("metadata.name", name, problem));
         }
         if !errors.is_empty() {
             return Err(errors
