@@ -10,6 +10,7 @@
 )]
 
 pub mod chain;
+mod collection;
 pub mod plugin;
 pub mod request;
 pub mod webhook;

@@ -9,12 +9,6 @@ use serde_json::Value;
 
 use super::knowledge::Knowledge;
 
-/// Who deletes what belongs to a deleted owner or namespace, on a hub.
-const COLLECTORS: [&str; 2] = [
-    "system:serviceaccount:kube-system:generic-garbage-collector",
-    "system:serviceaccount:kube-system:namespace-controller",
-];
-
 /// The plugin.
 pub(super) struct Reserved {
     knowledge: Knowledge,
@@ -51,11 +45,10 @@ impl Plugin for Reserved {
 
     fn handles(&self, request: &Request<'_>) -> bool {
         request.operation != Operation::Connect
-            && self.dialect(request.resource).is_some_and(|dialect| {
-                let collects = request.operation == Operation::Delete
-                    && COLLECTORS.contains(&request.user.name.as_str());
-                dialect.actor() != request.user.name && !collects
-            })
+            && self
+                .dialect(request.resource)
+                .is_some_and(|dialect| dialect.actor() != request.user.name)
+            && !request.collects(None)
     }
 
     fn ready<'a>(&'a self, _: &Request<'_>) -> Option<Ready<'a>> {
@@ -71,9 +64,7 @@ impl Plugin for Reserved {
         let Some(dialect) = self.dialect(request.resource) else {
             return Ok(());
         };
-        if let (Some(old), Some(new)) = (request.old, object)
-            && same(old, new)
-        {
+        if request.collects(object) || request.changes_nothing(object) {
             return Ok(());
         }
         let snapshot = self.knowledge.snapshot(dialect.name())?;
@@ -91,18 +82,4 @@ impl Plugin for Reserved {
             ))),
         }
     }
-}
-
-/// Whether an update changes nothing that a person wrote: an edit without changes is no edit.
-fn same(old: &Value, new: &Value) -> bool {
-    let substance = |value: &Value| {
-        let mut value = value.clone();
-        if let Some(metadata) = value.get_mut("metadata").and_then(Value::as_object_mut) {
-            for field in ["resourceVersion", "managedFields", "generation"] {
-                metadata.remove(field);
-            }
-        }
-        value
-    };
-    substance(old) == substance(new)
 }

@@ -68,6 +68,18 @@ pub trait Dialect: Send + Sync + 'static {
         Vec::new()
     }
 
+    /// The same rules, by number and order, as the dialect's part of the SchedulerConfiguration in force changes them.
+    /// Asked only with what [`Dialect::validate_config`] finds no error in.
+    fn admission_under(&self, _spec: &serde_json::Value) -> Vec<Arc<dyn Plugin>> {
+        self.admission()
+    }
+
+    /// The resources beside [`Dialect::kinds`] that the admission rules guard, with `spec` as the dialect's part of the
+    /// SchedulerConfiguration in force, if there is one.
+    fn guards(&self, _spec: Option<&serde_json::Value>) -> Vec<GroupResource> {
+        Vec::new()
+    }
+
     /// The dialect's part of a SchedulerConfiguration in `file`, if that is a configuration file of the system itself,
     /// which `--config` takes unmodified. Only looks at what the file is; [`Dialect::validate_config`] judges it.
     fn own_configuration(&self, _file: &serde_json::Value) -> Option<serde_json::Value> {

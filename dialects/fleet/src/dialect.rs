@@ -2,16 +2,22 @@
 
 use std::sync::Arc;
 
+use admission::Plugin;
 use dialect_contract::{DemandKind, Dialect, Inventory};
 use meta::{FieldError, GroupResource, Kind};
 use serde_json::Value;
 
+use crate::admission::{DecisionGuard, Settings};
 use crate::inventory::Hub;
-use crate::names::{BINDINGS, CLUSTERS, DIALECT, PLACEMENTS, SNAPSHOTS, STORED};
+use crate::names::{ACTOR, BINDINGS, CLUSTERS, DIALECT, PLACEMENTS, SNAPSHOTS, STORED};
 use crate::{config, kind};
 
 /// KubeFleet.
-pub(crate) struct KubeFleet;
+#[derive(Debug, Default)]
+pub(crate) struct KubeFleet {
+    /// What admission goes by.
+    pub(crate) settings: Settings,
+}
 
 const DEMANDS: &[DemandKind] = &[DemandKind {
     resource: PLACEMENTS,
@@ -47,8 +53,16 @@ impl Dialect for KubeFleet {
         CLUSTERS
     }
 
+    fn actor(&self) -> &'static str {
+        ACTOR
+    }
+
     fn inventory(&self) -> Arc<dyn Inventory> {
         Arc::new(Hub::default())
+    }
+
+    fn admission(&self) -> Vec<Arc<dyn Plugin>> {
+        vec![Arc::new(DecisionGuard::new(self.settings.clone()))]
     }
 
     fn validate_config(&self, spec: &Value, path: &str) -> Vec<FieldError> {

@@ -3,6 +3,7 @@
 //! Implements the seed "Fleet Scheduler" with the facts of the running system. Start reading at `kind` (what is
 //! served), then `inventory` (what is known), then `decide` (what comes of it).
 
+pub mod admission;
 mod bits;
 mod cluster;
 mod config;
@@ -29,5 +30,11 @@ use dialect_contract::Dialect;
 /// The dialect.
 #[must_use]
 pub fn dialect() -> Arc<dyn Dialect> {
-    Arc::new(dialect::KubeFleet)
+    Arc::new(dialect::KubeFleet::default())
+}
+
+/// The dialect with these admission settings.
+#[must_use]
+pub fn with(settings: admission::Settings) -> Arc<dyn Dialect> {
+    Arc::new(dialect::KubeFleet { settings })
 }

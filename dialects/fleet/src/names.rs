@@ -4,6 +4,8 @@ use meta::GroupResource;
 
 /// The dialect's name.
 pub(crate) const DIALECT: &str = "fleet";
+/// The scheduler's user name.
+pub(crate) const ACTOR: &str = "berth:scheduler";
 /// The group of MemberCluster.
 pub(crate) const CLUSTER_GROUP: &str = "cluster.kubernetes-fleet.io";
 /// The group of everything else.
@@ -41,6 +43,9 @@ pub(crate) const PREVIOUS_STATE_ANNOTATION: &str = "kubernetes-fleet.io/previous
 pub(crate) const PLACEMENT_FINALIZER: &str = "kubernetes-fleet.io/scheduler-cleanup";
 /// The scheduler's finalizer on bindings.
 pub(crate) const BINDING_FINALIZER: &str = "kubernetes-fleet.io/scheduler-crb-cleanup";
+
+/// The finalizer of whoever makes the work of a binding.
+pub(crate) const WORK_FINALIZER: &str = "kubernetes-fleet.io/work-cleanup";
 
 /// The prefix of properties that are read from `status.resourceUsage`.
 pub(crate) const RESOURCE_PROPERTY_PREFIX: &str = "resources.kubernetes-fleet.io/";

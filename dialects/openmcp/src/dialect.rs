@@ -2,14 +2,16 @@
 
 use std::sync::Arc;
 
+use admission::Plugin;
 use dialect_contract::{DemandKind, Dialect, Inventory, config};
 use meta::{FieldError, GroupResource, Kind};
 use serde_json::{Value, json};
 
+use crate::admission::GrantGuard;
 use crate::config::Config;
 use crate::fleet::Fleet;
 use crate::kind;
-use crate::names::{CLUSTERS, DIALECT, REQUESTS, VERSION};
+use crate::names::{ACTOR, CLUSTERS, DIALECT, REQUESTS, VERSION};
 
 /// openMCP: requests want a Cluster.
 #[derive(Clone, Copy, Debug, Default)]
@@ -43,8 +45,16 @@ impl Dialect for OpenMcp {
         CLUSTERS
     }
 
+    fn actor(&self) -> &'static str {
+        ACTOR
+    }
+
     fn inventory(&self) -> Arc<dyn Inventory> {
         Arc::new(Fleet::default())
+    }
+
+    fn admission(&self) -> Vec<Arc<dyn Plugin>> {
+        vec![Arc::new(GrantGuard)]
     }
 
     /// The operator's file configures other controllers too; only the scheduler's part is taken.

@@ -7,6 +7,7 @@
 //! `filters` (which Clusters may be shared), `naming` (how new ones are called) and `fleet` (what is known); [`kind`]
 //! holds the API objects.
 
+mod admission;
 pub mod config;
 mod decide;
 mod dialect;

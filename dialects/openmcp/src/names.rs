@@ -10,6 +10,8 @@ pub const VERSION: &str = "v1alpha1";
 pub const API_VERSION: &str = "clusters.openmcp.cloud/v1alpha1";
 /// The dialect's name, and the name of its configuration object.
 pub const DIALECT: &str = "openmcp";
+/// The scheduler's user name.
+pub const ACTOR: &str = "berth:scheduler";
 /// `clusters.clusters.openmcp.cloud`: where requests go.
 pub const CLUSTERS: GroupResource = GroupResource::new(GROUP, "clusters");
 /// `clusterrequests.clusters.openmcp.cloud`: what wants a Cluster.

@@ -1,0 +1,137 @@
+//! What the rollout may do to a binding.
+
+use std::collections::BTreeSet;
+
+use admission::{Denied, Operation, Request};
+use serde_json::{Map, Value};
+
+use crate::kind::State;
+use crate::names::WORK_FINALIZER;
+
+/// What of the spec the rollout fills in (facts section 2).
+const FILLED: [&str; 4] = [
+    "resourceSnapshotName",
+    "resourceOverrideSnapshots",
+    "clusterResourceOverrideSnapshots",
+    "applyStrategy",
+];
+
+/// What the metadata may differ in: the rest is a server's own.
+const SERVERS: [&str; 3] = ["resourceVersion", "managedFields", "generation"];
+
+/// Judges a write of the rollout to a binding.
+pub(super) fn judge(request: &Request<'_>, object: Option<&Value>) -> Result<(), Denied> {
+    match (request.operation, request.old, object) {
+        (Operation::Update, Some(old), Some(new)) => changes(old, new),
+        (Operation::Delete, Some(old), _) => deletion(old),
+        // Without the object nobody can tell what is deleted.
+        (Operation::Delete, None, _) => deletion(&Value::Null),
+        _ => Err(Denied::Forbidden(
+            "the rollout makes no bindings; the scheduler does, one for each cluster it selects".to_owned(),
+        )),
+    }
+}
+
+/// From which state to which a write moves the binding, if it moves it.
+pub(super) fn transition(request: &Request<'_>, object: Option<&Value>) -> Option<String> {
+    let (from, to) = (state(request.old?), state(object?));
+    (from != to).then(|| format!("from {from} to {to}"))
+}
+
+fn state(binding: &Value) -> &str {
+    binding["spec"]["state"].as_str().unwrap_or("no state")
+}
+
+fn deletion(old: &Value) -> Result<(), Denied> {
+    if state(old) == State::Unscheduled.as_str() || old["metadata"].get("deletionTimestamp").is_some() {
+        return Ok(());
+    }
+    Err(Denied::Forbidden(format!(
+        "the rollout deletes Unscheduled bindings only, and this one is {}",
+        state(old)
+    )))
+}
+
+fn changes(old: &Value, new: &Value) -> Result<(), Denied> {
+    let mut problems = Vec::new();
+    for name in differing(old, new) {
+        match name {
+            // Written by the server, or the rollout's own.
+            "apiVersion" | "kind" | "status" => {}
+            "spec" => spec(&old["spec"], &new["spec"], &mut problems),
+            "metadata" => metadata(&old["metadata"], &new["metadata"], &mut problems),
+            other => problems.push(forbidden(other, "is not the rollout's to change")),
+        }
+    }
+    if problems.is_empty() {
+        return Ok(());
+    }
+    Err(Denied::Forbidden(problems.join("; ")))
+}
+
+fn spec(old: &Value, new: &Value, problems: &mut Vec<String>) {
+    let (scheduled, bound) = (State::Scheduled.as_str(), State::Bound.as_str());
+    for name in differing(old, new) {
+        if FILLED.contains(&name) {
+            continue;
+        }
+        let path = format!("spec.{name}");
+        if name != "state" {
+            problems.push(forbidden(
+                &path,
+                "is the scheduler's; only berth:scheduler writes it",
+            ));
+            continue;
+        }
+        let word = |spec: &Value| spec["state"].as_str().unwrap_or("no state").to_owned();
+        let (from, to) = (word(old), word(new));
+        if (from.as_str(), to.as_str()) != (scheduled, bound) {
+            let detail = format!(
+                "from {from} to {to}: the rollout moves Scheduled to Bound, everything else is done by \
+                 berth:scheduler"
+            );
+            problems.push(forbidden(&path, &detail));
+        }
+    }
+}
+
+/// The finalizer that keeps a binding while there is work on the cluster is the rollout's.
+fn metadata(old: &Value, new: &Value, problems: &mut Vec<String>) {
+    for name in differing(old, new) {
+        if SERVERS.contains(&name) {
+            continue;
+        }
+        let path = format!("metadata.{name}");
+        if name != "finalizers" {
+            problems.push(forbidden(
+                &path,
+                "is the scheduler's; only berth:scheduler writes it",
+            ));
+        } else if let Some(other) = finalizers(old)
+            .symmetric_difference(&finalizers(new))
+            .find(|finalizer| **finalizer != WORK_FINALIZER)
+        {
+            let detail = format!("the rollout's finalizer is {WORK_FINALIZER}");
+            problems.push(forbidden(&format!("{path}[{other}]"), &detail));
+        }
+    }
+}
+
+fn finalizers(metadata: &Value) -> BTreeSet<&str> {
+    let list = metadata["finalizers"].as_array().into_iter().flatten();
+    list.filter_map(Value::as_str).collect()
+}
+
+fn forbidden(path: &str, detail: &str) -> String {
+    format!("{path}: Forbidden: {detail}")
+}
+
+/// The fields that differ; one that is null is one that is absent.
+fn differing<'a>(old: &'a Value, new: &'a Value) -> Vec<&'a str> {
+    let fields = |value: &'a Value| value.as_object().into_iter().flat_map(Map::keys);
+    let names: BTreeSet<&str> = fields(old).chain(fields(new)).map(String::as_str).collect();
+    names
+        .into_iter()
+        .filter(|name| old[*name] != new[*name])
+        .collect()
+}

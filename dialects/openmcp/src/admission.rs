@@ -1,0 +1,257 @@
+//! The admission rule beside the kinds' own validation (CONTRACT.md section 5): what a request was granted, and the
+//! finalizers that count on Clusters, change only through the scheduler. Everything else is everybody's: other
+//! finalizers, the rest of the status (providers report on Clusters), labels, deleting.
+//!
+//! A Cluster may be *made* with finalizers of requests: whoever restores one from a copy brings them along, and no
+//! decision rests on an object that was not there.
+
+use std::collections::BTreeSet;
+
+use admission::{Denied, Operation, Plugin, Request};
+use serde_json::Value;
+
+use crate::names::{ACTOR, CLUSTERS, REQUEST_FINALIZER, REQUESTS, USE_FINALIZER};
+
+/// What of the status of a request is the scheduler's, with why.
+const GRANT: [(&str, &str); 2] = [
+    ("cluster", "says which Cluster the request was granted"),
+    ("phase", "says whether the request was granted"),
+];
+
+/// Keeps grants to the scheduler. Members of the break-glass group pass it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct GrantGuard;
+
+impl Plugin for GrantGuard {
+    fn name(&self) -> &'static str {
+        "ClusterGrants"
+    }
+
+    fn is_guard(&self) -> bool {
+        true
+    }
+
+    fn handles(&self, request: &Request<'_>) -> bool {
+        let guarded = match request.operation {
+            Operation::Create => request.resource == REQUESTS,
+            Operation::Update => request.resource == REQUESTS || request.resource == CLUSTERS,
+            Operation::Delete | Operation::Connect => false,
+        };
+        guarded && request.user.name != ACTOR
+    }
+
+    fn validate(
+        &self,
+        request: &Request<'_>,
+        object: Option<&Value>,
+        _warnings: &mut Vec<String>,
+    ) -> Result<(), Denied> {
+        let nothing = Value::Null;
+        let (old, new) = (request.old.unwrap_or(&nothing), object.unwrap_or(&nothing));
+        let mut problems = Vec::new();
+        // A status that comes with a new object is dropped by the server.
+        if request.resource == REQUESTS && request.operation == Operation::Update {
+            let changed = GRANT
+                .iter()
+                .filter(|(field, _)| old["status"][field] != new["status"][field]);
+            problems.extend(changed.map(|(field, why)| only_the_scheduler(&format!("status.{field}"), why)));
+        }
+        for finalizer in finalizers(request, old).symmetric_difference(&finalizers(request, new)) {
+            let why = if request.resource == REQUESTS {
+                "holds the request until its Cluster has let go of it"
+            } else {
+                "says that a request uses the Cluster"
+            };
+            problems.push(only_the_scheduler(
+                &format!("metadata.finalizers[{finalizer}]"),
+                why,
+            ));
+        }
+        if problems.is_empty() {
+            return Ok(());
+        }
+        Err(Denied::Forbidden(problems.join("; ")))
+    }
+}
+
+fn only_the_scheduler(path: &str, why: &str) -> String {
+    format!("{path}: Forbidden: it {why}; only {ACTOR} writes it")
+}
+
+/// The finalizers of `object` that are the scheduler's.
+fn finalizers<'a>(request: &Request<'_>, object: &'a Value) -> BTreeSet<&'a str> {
+    let list = object["metadata"]["finalizers"].as_array().into_iter().flatten();
+    let own = |name: &&str| {
+        if request.resource == REQUESTS {
+            *name == REQUEST_FINALIZER
+        } else {
+            name.starts_with(USE_FINALIZER)
+        }
+    };
+    list.filter_map(Value::as_str).filter(own).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use admission::UserInfo;
+    use meta::GroupResource;
+    use serde_json::json;
+
+    use super::*;
+
+    fn review(user: &str, resource: GroupResource, old: Option<&Value>, new: &Value) -> Result<(), String> {
+        let user = UserInfo {
+            name: user.to_owned(),
+            groups: vec!["system:masters".to_owned()],
+            ..UserInfo::default()
+        };
+        let request = Request {
+            operation: old.map_or(Operation::Create, |_| Operation::Update),
+            resource,
+            kind: "ClusterRequest",
+            subresource: "",
+            namespace: "project-a",
+            name: "batch",
+            user: &user,
+            old,
+            dry_run: false,
+        };
+        if !GrantGuard.handles(&request) {
+            return Ok(());
+        }
+        GrantGuard
+            .validate(&request, Some(new), &mut Vec::new())
+            .map_err(|denied| denied.into_status(&request).message)
+    }
+
+    fn object(finalizers: Value, status: Value) -> Value {
+        json!({"metadata": {"name": "batch", "finalizers": finalizers}, "spec": {}, "status": status})
+    }
+
+    fn granted() -> Value {
+        let cluster = json!({"name": "a", "namespace": "ns"});
+        object(
+            json!([REQUEST_FINALIZER, "example.com/hold"]),
+            json!({"phase": "Granted", "cluster": cluster, "observedGeneration": 1}),
+        )
+    }
+
+    #[test]
+    fn what_was_granted_is_the_schedulers() {
+        let old = granted();
+        for (pointer, value, part) in [
+            (
+                "/status/cluster",
+                json!({"name": "b", "namespace": "ns"}),
+                "status.cluster: Forbidden: it says which",
+            ),
+            ("/status/cluster", json!(null), "status.cluster"),
+            (
+                "/status/phase",
+                json!("Pending"),
+                "status.phase: Forbidden: it says whether",
+            ),
+            ("/status", json!(null), "status.cluster"),
+            (
+                "/metadata/finalizers",
+                json!(["example.com/hold"]),
+                "metadata.finalizers[clusters.openmcp.cloud/request]",
+            ),
+            (
+                "/metadata/finalizers",
+                json!(null),
+                "only berth:scheduler writes it",
+            ),
+        ] {
+            let mut new = old.clone();
+            *new.pointer_mut(pointer).unwrap() = value;
+            let message = review("alice", REQUESTS, Some(&old), &new).unwrap_err();
+            assert!(message.contains(part), "{message}");
+            assert_eq!(review(ACTOR, REQUESTS, Some(&old), &new), Ok(()));
+        }
+        let mut both = old.clone();
+        both["status"] = json!({});
+        let message = review("alice", REQUESTS, Some(&old), &both).unwrap_err();
+        assert_eq!(
+            message,
+            "clusterrequests.clusters.openmcp.cloud \"batch\" is forbidden: status.cluster: Forbidden: it says which \
+             Cluster the request was granted; only berth:scheduler writes it; status.phase: Forbidden: it says whether \
+             the request was granted; only berth:scheduler writes it"
+        );
+    }
+
+    #[test]
+    fn everything_else_of_a_request_is_everybodys() {
+        let old = granted();
+        for (pointer, value) in [
+            (
+                "/metadata/finalizers",
+                json!(["other.example.com/x", REQUEST_FINALIZER]),
+            ),
+            ("/metadata/name", json!("c")),
+            ("/status/observedGeneration", json!(2)),
+            ("/spec", json!({"purpose": "x"})),
+        ] {
+            let mut new = old.clone();
+            *new.pointer_mut(pointer).unwrap() = value;
+            assert_eq!(review("alice", REQUESTS, Some(&old), &new), Ok(()), "{pointer}");
+        }
+        assert_eq!(
+            review(
+                "alice",
+                REQUESTS,
+                None,
+                &object(json!([]), json!({"phase": "Granted"}))
+            ),
+            Ok(())
+        );
+        assert!(
+            review("alice", REQUESTS, None, &granted()).is_err(),
+            "a new one carries no hold"
+        );
+    }
+
+    #[test]
+    fn uses_of_a_cluster_are_counted_by_the_scheduler_alone() {
+        let with = |names: &[&str]| object(json!(names), json!({"phase": "Ready"}));
+        let used = with(&[
+            "request.clusters.openmcp.cloud/1",
+            "gardener.clusters.openmcp.cloud/cluster",
+        ]);
+        for (new, part) in [
+            (
+                with(&[]),
+                Some(
+                    "metadata.finalizers[request.clusters.openmcp.cloud/1]: Forbidden: it says that a request",
+                ),
+            ),
+            (
+                with(&[
+                    "request.clusters.openmcp.cloud/1",
+                    "request.clusters.openmcp.cloud/2",
+                ]),
+                Some("metadata.finalizers[request.clusters.openmcp.cloud/2]"),
+            ),
+            (with(&["request.clusters.openmcp.cloud/1"]), None),
+            (
+                with(&["a.example.com/x", "request.clusters.openmcp.cloud/1"]),
+                None,
+            ),
+        ] {
+            let answer = review("alice", CLUSTERS, Some(&used), &new);
+            match part {
+                Some(part) => assert!(answer.unwrap_err().contains(part)),
+                None => assert_eq!(answer, Ok(())),
+            }
+            assert_eq!(review(ACTOR, CLUSTERS, Some(&used), &new), Ok(()));
+        }
+        let mut reported = used.clone();
+        reported["status"]["phase"] = "Degraded".into();
+        assert_eq!(review("provider", CLUSTERS, Some(&used), &reported), Ok(()));
+        assert_eq!(
+            review("alice", CLUSTERS, None, &used),
+            Ok(()),
+            "restored from a copy"
+        );
+    }
+}
