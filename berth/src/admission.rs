@@ -10,6 +10,7 @@ mod config_maps;
 mod configurations;
 mod forecast;
 mod front;
+mod in_force;
 mod in_use;
 mod knowledge;
 mod patch_place;
@@ -24,7 +25,9 @@ use engine::{Catalog, Engine};
 use storage::Source;
 
 pub use auto_bind::AutoBind;
+pub use config_maps::CONFIG_MAPS;
 pub use front::{Front, routes};
+pub use in_force::Rules;
 
 use crate::namespaces::NamespaceLifecycle;
 use crate::rbac::{EscalationGuard, Rbac};
@@ -70,11 +73,16 @@ impl Parts {
         self.chain(plugins)
     }
 
+    /// The dialects' own rules, as their configuration changes them.
+    #[must_use]
+    pub fn rules(&self) -> Vec<Arc<Rules>> {
+        let source = self.engine.source();
+        let dialects = self.engine.dialects();
+        dialects.map(|dialect| Rules::new(dialect, source)).collect()
+    }
+
     fn of_dialects(&self) -> Vec<Arc<dyn Plugin>> {
-        self.engine
-            .dialects()
-            .flat_map(|dialect| dialect.admission())
-            .collect()
+        self.rules().iter().flat_map(Rules::plugins).collect()
     }
 
     fn knowing(&self) -> Vec<Arc<dyn Plugin>> {

@@ -7,6 +7,7 @@ use std::time::Duration;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use meta::Timestamp;
 
+use crate::actors::ActorArgs;
 use crate::etcd::EtcdArgs;
 use crate::hub::HubArgs;
 use crate::migrate::MigrateArgs;
@@ -142,6 +143,9 @@ pub struct ServeArgs {
     /// Groups whose members may write what is otherwise left to one actor; repeatable, none by default.
     #[arg(long)]
     pub break_glass_group: Vec<String>,
+    /// Who acts for whom.
+    #[command(flatten)]
+    pub actors: ActorArgs,
     /// How many reading requests may run at once; 0 is unlimited.
     #[arg(long, default_value_t = 400)]
     pub max_requests_inflight: usize,

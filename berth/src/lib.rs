@@ -3,6 +3,7 @@
 //! Nothing here is generic: what another API server could use is in `apiserver`, what another scheduler could use in
 //! `engine` and `scheduling`. Start reading at [`cli`] (what can be run) and [`serve`] (how a server is put together).
 
+pub mod actors;
 pub mod admission;
 pub mod cli;
 pub mod client;

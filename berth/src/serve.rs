@@ -109,7 +109,7 @@ impl Standalone {
             false => None,
         };
         let store = open(&options).await?;
-        let parts = groups::assemble(&store, &clock, &options.break_glass_groups, hub.as_ref())?;
+        let parts = groups::assemble(&store, &clock, &options, hub.as_ref())?;
         let ending = CancellationToken::new();
         let mut tasks = match &hub {
             Some(hub) => surroundings::behind(hub, &store, &parts).await?,
@@ -286,9 +286,10 @@ fn webhooks(options: &Options, parts: &groups::Parts, clock: &Arc<dyn Clock>) ->
     let mirrored = parts.mirrored.iter().map(|kind| kind.info().resource());
     let resources = served
         .map(|resource| resource.kind.info().resource())
-        .chain(mirrored);
+        .chain(mirrored)
+        .chain([admission::CONFIG_MAPS]);
     let client_ca = identity::admission_client_ca(options)?;
-    let front = Front::new(chain, resources, client_ca, Arc::clone(clock));
+    let front = Front::new(chain, resources, client_ca, Arc::clone(clock)).guarding(parts.admission.rules());
     Ok(admission::routes(front))
 }
 

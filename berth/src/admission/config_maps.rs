@@ -12,7 +12,8 @@ use serde_json::Value;
 /// The label that names the dialect.
 pub(super) const LABEL: &str = "scheduling.berth.dev/config";
 
-const CONFIG_MAPS: GroupResource = GroupResource::new("", "configmaps");
+/// Kubernetes' own ConfigMaps, in which the systems' configuration files may stand.
+pub const CONFIG_MAPS: GroupResource = GroupResource::new("", "configmaps");
 
 /// The plugin.
 pub(super) struct ConfigMaps {

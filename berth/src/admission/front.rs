@@ -19,6 +19,7 @@ use http::{HeaderMap, Response, StatusCode};
 use meta::{Clock, GroupResource, Status};
 use serde_json::Value;
 
+use super::Rules;
 use super::sources::Sources;
 
 /// Reviews under way from one address. A kube-apiserver has about as many as it has writes in flight.
@@ -33,6 +34,8 @@ pub struct Front {
     chain: Chain,
     /// What the plugins may know, by plural name.
     resources: HashMap<&'static str, Vec<GroupResource>>,
+    /// What the dialects guard beside that.
+    rules: Vec<Arc<Rules>>,
     /// Whose client certificate is demanded.
     client_ca: Option<CaPool>,
     clock: Arc<dyn Clock>,
@@ -55,10 +58,17 @@ impl Front {
         Self {
             chain,
             resources: by_name,
+            rules: Vec::new(),
             client_ca,
             clock,
             sources: Sources::new(AT_ONCE),
         }
+    }
+
+    /// The same, answering about what `rules` guard too.
+    #[must_use]
+    pub fn guarding(self, rules: Vec<Arc<Rules>>) -> Self {
+        Self { rules, ..self }
     }
 
     async fn handle(&self, phase: Phase, request: Request, peer: &Connection) -> Response<Body> {
@@ -105,8 +115,9 @@ impl Front {
     }
 
     fn known(&self, group: &str, resource: &str) -> Option<GroupResource> {
-        let named = self.resources.get(resource)?;
-        named.iter().copied().find(|known| known.group == group)
+        let named = self.resources.get(resource).into_iter().flatten();
+        let known = named.copied().find(|known| known.group == group);
+        known.or_else(|| self.rules.iter().find_map(|rules| rules.guarded(group, resource)))
     }
 }
 

@@ -12,6 +12,7 @@ use engine::Engine;
 use meta::{Clock, Kind};
 use storage::{Source, Store};
 
+use super::options::Options;
 use crate::admission::{self, AutoBind};
 use crate::controllers::ControllerMetrics;
 use crate::definitions;
@@ -54,10 +55,10 @@ pub(super) struct Parts {
 pub(super) fn assemble(
     store: &Arc<dyn Store>,
     clock: &Arc<dyn Clock>,
-    break_glass: &[String],
+    options: &Options,
     hub: Option<&Hub>,
 ) -> Result<Parts> {
-    let dialects = dialect_registry::all();
+    let dialects = dialect_registry::with(&options.actors.settings());
     let source = Arc::clone(store) as Arc<dyn Source>;
     let engine = Engine::new(dialects.clone(), Arc::clone(&source), Arc::clone(clock));
     let rbac = Rbac::new(Arc::clone(&source));
@@ -65,7 +66,7 @@ pub(super) fn assemble(
     let admission = admission::Parts {
         engine: Arc::clone(&engine),
         rbac: Arc::clone(&rbac),
-        break_glass: break_glass.to_vec(),
+        break_glass: options.break_glass_groups.clone(),
         observer: Arc::clone(&admission_metrics) as Arc<_>,
     };
     let registry = Registry::new(admission.in_process(&source), Arc::clone(clock));

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use anyhow::{Result, bail};
 
+use crate::actors::ActorArgs;
 use crate::cli::{ServeArgs, Storage};
 use crate::etcd::EtcdArgs;
 use crate::hub::HubArgs;
@@ -47,6 +48,8 @@ pub struct Options {
     pub admission_client_ca_file: Option<PathBuf>,
     /// Groups whose members pass guards.
     pub break_glass_groups: Vec<String>,
+    /// Who acts in the systems' roles.
+    pub actors: ActorArgs,
     /// Reads at once; 0 is unlimited.
     pub max_requests_inflight: usize,
     /// Writes at once; 0 is unlimited.
@@ -100,6 +103,7 @@ impl Options {
             admission_bind_port: None,
             admission_client_ca_file: None,
             break_glass_groups: Vec::new(),
+            actors: ActorArgs::default(),
             max_requests_inflight: 400,
             max_mutating_requests_inflight: 200,
             shutdown_delay: Duration::ZERO,
@@ -151,6 +155,7 @@ impl TryFrom<ServeArgs> for Options {
             admission_bind_port: Some(args.admission_bind_port).filter(|port| *port != 0),
             admission_client_ca_file: args.admission_client_ca_file,
             break_glass_groups: args.break_glass_group,
+            actors: args.actors,
             max_requests_inflight: args.max_requests_inflight,
             max_mutating_requests_inflight: args.max_mutating_requests_inflight,
             shutdown_delay: args.shutdown_delay_duration,

@@ -128,6 +128,23 @@ impl Config {
     }
 }
 
+/// The resource that `text` names: `configmaps`, `deployments.apps`.
+///
+/// # Errors
+/// Why it names none.
+pub fn synced_resource(text: &str) -> Result<GroupResource, String> {
+    let (plural, group) = text.split_once('.').unwrap_or((text, ""));
+    let grouped = group.is_empty() && !text.ends_with('.') || name::dns_subdomain(group).is_ok();
+    if name::dns_label(plural).is_ok() && grouped {
+        return Ok(GroupResource::intern(group, plural));
+    }
+    Err(
+        "must be a plural name, with its group behind a dot, such as configmaps or deployments.apps; there is no \
+         wildcard"
+            .to_owned(),
+    )
+}
+
 struct Reader<'a> {
     path: &'a str,
     errors: Vec<FieldError>,
@@ -214,20 +231,13 @@ impl Reader<'_> {
             let Some(text) = self.text(&name, entry) else {
                 continue;
             };
-            let (plural, group) = text.split_once('.').unwrap_or((text, ""));
-            let grouped = group.is_empty() && !text.ends_with('.') || name::dns_subdomain(group).is_ok();
-            if name::dns_label(plural).is_err() || !grouped {
-                let problem = "must be a plural name, with its group behind a dot, such as configmaps or \
-                               deployments.apps; there is no wildcard";
-                self.wrong(&name, entry, problem.to_owned());
-                continue;
-            }
-            let resource = GroupResource::intern(group, plural);
-            if resources.contains(&resource) {
-                let at = self.at(&name);
-                self.errors.push(FieldError::duplicate(at, entry.clone()));
-            } else {
-                resources.push(resource);
+            match synced_resource(text) {
+                Err(problem) => self.wrong(&name, entry, problem),
+                Ok(resource) if resources.contains(&resource) => {
+                    let at = self.at(&name);
+                    self.errors.push(FieldError::duplicate(at, entry.clone()));
+                }
+                Ok(resource) => resources.push(resource),
             }
         }
         config.synced_resources = resources;

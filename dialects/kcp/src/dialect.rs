@@ -8,7 +8,7 @@ use dialect_contract::dialect::{DemandKind, Dialect, Inventory};
 use meta::{FieldError, GroupResource, Kind};
 use serde_json::Value;
 
-use crate::admission::{PlacementGuard, PlacementValues, user_of};
+use crate::admission::{PlacementGuard, PlacementValues, Settings, user_of};
 use crate::config::Config;
 use crate::fleet::Fleet;
 use crate::kind;
@@ -16,8 +16,36 @@ use crate::machine::Actor;
 use crate::names::{DIALECT, LOCATIONS, NAMESPACES, WORKLOAD_CLUSTERS};
 
 /// kcp: namespaces want a workload cluster.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Kcp;
+#[derive(Clone, Debug, Default)]
+pub struct Kcp {
+    /// What admission goes by where the configuration says nothing.
+    settings: Settings,
+}
+
+impl Kcp {
+    /// kcp with these admission settings.
+    #[must_use]
+    pub fn new(settings: Settings) -> Self {
+        Self { settings }
+    }
+
+    /// The settings under a configuration: `syncedResources` stands above what the program was started with.
+    fn settings(&self, spec: Option<&Value>) -> Settings {
+        let mut settings = self.settings.clone();
+        let said = spec.filter(|spec| !spec["syncedResources"].is_null());
+        if let Some(Ok(config)) = said.map(|spec| Config::read(Some(spec), "")) {
+            settings.synced_resources = config.synced_resources;
+        }
+        settings
+    }
+}
+
+fn rules(settings: Settings) -> Vec<Arc<dyn Plugin>> {
+    vec![
+        Arc::new(PlacementGuard::new(settings.clone())),
+        Arc::new(PlacementValues::new(settings)),
+    ]
+}
 
 const DEMANDS: &[DemandKind] = &[DemandKind {
     resource: NAMESPACES,
@@ -61,10 +89,18 @@ impl Dialect for Kcp {
     }
 
     fn admission(&self) -> Vec<Arc<dyn Plugin>> {
-        vec![
-            Arc::new(PlacementGuard::default()),
-            Arc::new(PlacementValues::default()),
-        ]
+        rules(self.settings.clone())
+    }
+
+    fn admission_under(&self, spec: &Value) -> Vec<Arc<dyn Plugin>> {
+        rules(self.settings(Some(spec)))
+    }
+
+    /// Namespaces and what follows them.
+    fn guards(&self, spec: Option<&Value>) -> Vec<GroupResource> {
+        let mut guarded = self.settings(spec).synced_resources;
+        guarded.push(NAMESPACES);
+        guarded
     }
 
     fn validate_config(&self, spec: &Value, path: &str) -> Vec<FieldError> {

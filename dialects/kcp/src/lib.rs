@@ -33,12 +33,18 @@ mod writes;
 
 use std::sync::Arc;
 
-pub use crate::admission::{PlacementGuard, PlacementValues, Settings};
+pub use crate::admission::{PlacementGuard, PlacementValues, Role, Settings};
 pub use dialect::Kcp;
 pub use fleet::Fleet;
 
 /// The dialect.
 #[must_use]
 pub fn dialect() -> Arc<dyn dialect_contract::Dialect> {
-    Arc::new(Kcp)
+    Arc::new(Kcp::default())
+}
+
+/// The dialect with these admission settings.
+#[must_use]
+pub fn with(settings: Settings) -> Arc<dyn dialect_contract::Dialect> {
+    Arc::new(Kcp::new(settings))
 }

@@ -1,16 +1,26 @@
 //! The one list of all dialects. A sixth system is one folder beside this one and one line here.
 
+mod settings;
+
 use std::sync::Arc;
 
 use dialect_contract::Dialect;
 
+pub use settings::{Settings, synced_resource};
+
 /// Every dialect, in the order of names.
 #[must_use]
 pub fn all() -> Vec<Arc<dyn Dialect>> {
+    with(&Settings::default())
+}
+
+/// Every dialect, in the order of names, with these settings.
+#[must_use]
+pub fn with(settings: &Settings) -> Vec<Arc<dyn Dialect>> {
     vec![
-        dialect_fleet::dialect(),
+        settings.fleet(),
         dialect_gardener::dialect(),
-        dialect_kcp::dialect(),
+        settings.kcp(),
         dialect_ocm::dialect(),
         dialect_openmcp::dialect(),
     ]

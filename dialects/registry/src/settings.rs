@@ -1,0 +1,39 @@
+//! What the dialects are told by whoever starts the program, beside their configuration.
+
+use std::sync::Arc;
+
+use dialect_contract::Dialect;
+pub use dialect_kcp::config::synced_resource;
+use dialect_kcp::{Role, Settings as Kcp};
+use meta::GroupResource;
+
+/// Who acts in which role beside Berth's own users (CONTRACT.md section 5), and what is guarded.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Settings {
+    /// The users that roll out Fleet's bindings.
+    pub fleet_rollout_users: Vec<String>,
+    /// The users that act as kcp's coordination controllers.
+    pub kcp_coordination_users: Vec<String>,
+    /// The resources that follow their namespace in kcp, where its configuration says nothing; `None` is the default.
+    pub kcp_synced_resources: Option<Vec<GroupResource>>,
+}
+
+impl Settings {
+    /// KubeFleet with these settings.
+    pub(crate) fn fleet(&self) -> Arc<dyn Dialect> {
+        dialect_fleet::with(dialect_fleet::admission::Settings {
+            rollout_users: self.fleet_rollout_users.iter().cloned().collect(),
+        })
+    }
+
+    /// kcp with these settings.
+    pub(crate) fn kcp(&self) -> Arc<dyn Dialect> {
+        let mut settings = Kcp::default();
+        let users = self.kcp_coordination_users.iter().cloned();
+        settings.users = users.map(|user| (user, Role::Coordination)).collect();
+        if let Some(resources) = &self.kcp_synced_resources {
+            settings.synced_resources.clone_from(resources);
+        }
+        dialect_kcp::with(settings)
+    }
+}
