@@ -1,6 +1,7 @@
 //! Admission as a user meets it: what is bound on create, what is refused and in which words, and the webhooks.
 
 mod binding;
+mod guards;
 mod refusals;
 mod webhooks;
 
