@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use dialect_contract::{Decision, Outcome};
+use dialect_contract::{Decision, Outcome, Phase};
 use engine::{Snapshot, World};
 use meta::{Key, Object, Revision, Timestamp};
 use serde_json::Value;
@@ -60,6 +60,8 @@ pub(super) fn warning(snapshot: &Snapshot, decision: &Decision) -> Option<String
     let how = match decision.outcome {
         Outcome::Unschedulable | Outcome::Invalid => "not bound",
         Outcome::Partial => "bound in part",
+        // A controller was faster, and has found no more places either.
+        Outcome::Unchanged if is_partial(snapshot, decision) => "bound in part",
         Outcome::Scheduled
         | Outcome::Provision
         | Outcome::Unchanged
@@ -68,6 +70,11 @@ pub(super) fn warning(snapshot: &Snapshot, decision: &Decision) -> Option<String
     };
     let message = snapshot.inventory.message(decision);
     Some(format!("{how} ({}): {message}", decision.reason))
+}
+
+fn is_partial(snapshot: &Snapshot, decision: &Decision) -> bool {
+    let view = snapshot.inventory.demand(&decision.demand, decision.now);
+    view.is_some_and(|view| view.phase == Phase::Partial)
 }
 
 /// `value` as an object with a place in the inventory, whatever is still missing of it.

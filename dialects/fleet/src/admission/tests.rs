@@ -1,3 +1,5 @@
+//! Who may write bindings and policy snapshots.
+
 use std::sync::Arc;
 
 use admission::{Chain, UserInfo};

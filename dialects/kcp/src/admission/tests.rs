@@ -1,3 +1,5 @@
+//! What the guard lets through and what it refuses.
+
 mod keys;
 mod placement;
 mod syncer;

@@ -1,3 +1,5 @@
+//! Decisions: selection, stickiness, eviction, due times.
+
 use serde_json::json;
 
 use super::*;

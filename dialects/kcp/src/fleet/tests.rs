@@ -1,3 +1,5 @@
+//! Folding: what is kept, what becomes due.
+
 use dialect_contract::dialect::{Affected, Due};
 use dialect_contract::{Inventory, Phase};
 use serde_json::{Value, json};

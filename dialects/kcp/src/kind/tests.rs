@@ -1,3 +1,5 @@
+//! The rules of the kinds: defaults, validation, columns.
+
 use meta::kind::{Operation, Write};
 use meta::{Cell, Object, Revision};
 use serde_json::json;

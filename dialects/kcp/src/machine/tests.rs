@@ -1,3 +1,5 @@
+//! Every transition of the placement state machine, by actor.
+
 use super::*;
 
 const STATES: [Option<State>; 5] = [

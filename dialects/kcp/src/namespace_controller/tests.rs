@@ -1,3 +1,5 @@
+//! The namespace controller's computation.
+
 use serde_json::json;
 
 use super::*;

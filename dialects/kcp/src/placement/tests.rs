@@ -1,3 +1,5 @@
+//! Reading and writing the placement annotation.
+
 use super::*;
 
 fn problems(text: &str) -> Vec<String> {

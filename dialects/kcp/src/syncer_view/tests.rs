@@ -1,3 +1,5 @@
+//! What a syncer sees and what of its writes is taken.
+
 use super::*;
 
 const SYNCER: Syncer<'static> = Syncer {

@@ -1,3 +1,5 @@
+//! Every error of a configuration, with its path.
+
 use serde_json::{Value, json};
 
 use super::*;

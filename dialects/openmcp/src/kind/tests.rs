@@ -1,3 +1,5 @@
+//! The rules of the kinds: defaults, validation, what may not change.
+
 use meta::kind::{Operation, Write};
 use meta::{Kind, Object, Revision, Timestamp};
 use serde_json::{Value, json};

@@ -1,3 +1,5 @@
+//! The guard of internal labels and annotations.
+
 use super::*;
 
 const STATE_X: &str = "state.internal.workloads.kcp.dev/x";

@@ -1,3 +1,5 @@
+//! The guard of the placement annotation.
+
 use super::*;
 use crate::placement::State;
 

@@ -1,3 +1,5 @@
+//! What a syncer may write.
+
 use super::*;
 use crate::syncer_view::Syncer;
 
