@@ -111,7 +111,10 @@ async fn remote_user_headers_count_only_from_the_right_ca_and_name() {
     );
     // Nor is it nobody who names a user without any certificate.
     let refusals = attempt(&fleet, None, &named).await.unwrap_err();
-    assert!(refusals[0].contains("without the certificate of a front proxy"), "{refusals:?}");
+    assert!(
+        refusals[0].contains("without the certificate of a front proxy"),
+        "{refusals:?}"
+    );
 }
 
 #[tokio::test]

@@ -92,7 +92,7 @@ async fn placements(mode: &str) -> Duration {
     let clusters = resource(&format!("{group}/v1"), "ManagedCluster", "managedclusters");
     let cluster = |number: usize| {
         json!({
-            "metadata": {"name": format!("cluster-{number:04}"), "labels": {"tier": if number % 2 == 0 { "gold" } else { "silver" }}},
+            "metadata": {"name": format!("cluster-{number:04}"), "labels": {"tier": if number.is_multiple_of(2) { "gold" } else { "silver" }}},
             "spec": {"hubAcceptsClient": true},
         })
     };
