@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help demo test e2e etcd faults lint ci bench-scheduling
+.PHONY: help demo test fuzz e2e etcd faults lint ci bench-scheduling
 
 help: ## list the targets
 	@grep -E '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 20
@@ -20,6 +20,9 @@ etcd: ## the store on etcd, against a real etcd built from its Go module (needs 
 faults: ## processes killed and stopped, leaders lost, disks full, files damaged: nothing acknowledged is lost
 	cargo test -p storage --test crash --test damage --test disk_full --test linearizable --test reopen
 	cargo test -p storage -p berth --features storage/etcd,berth/etcd --test etcd_faults --test etcd
+
+fuzz: ## a minute of mutated reviews, placements, selectors and configurations (FUZZ_SECONDS, FUZZ_SEED)
+	cargo run --release -p fuzz
 
 lint: ## format check and lints
 	cargo fmt --all --check

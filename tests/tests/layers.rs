@@ -15,7 +15,7 @@ const LAYERS: [&[&str]; 7] = [
     &["dialect-*", "engine"],
     &["dialect-registry", "dialect-testing", "apiserver"],
     &["berth"],
-    &["deploy", "tests"],
+    &["deploy", "tests", "fuzz"],
 ];
 
 /// What is forbidden although it points downwards: who, what, and why.

@@ -1,0 +1,27 @@
+//! What is fuzzed.
+
+mod configuration;
+mod placement;
+mod review;
+mod selector;
+
+/// One reader, with what to feed it.
+#[derive(Clone, Copy, Debug)]
+pub struct Target {
+    /// Its name.
+    pub name: &'static str,
+    /// Good and bad inputs to start from.
+    pub seeds: &'static [&'static str],
+    /// Words of the format.
+    pub words: &'static [&'static str],
+    /// Reads one input, and panics when a promise is broken.
+    pub run: fn(&[u8]),
+}
+
+/// Every target.
+pub const TARGETS: [Target; 4] = [
+    review::TARGET,
+    placement::TARGET,
+    selector::TARGET,
+    configuration::TARGET,
+];
