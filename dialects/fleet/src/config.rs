@@ -68,6 +68,21 @@ pub(crate) fn read(spec: Option<&Value>, path: &str) -> Result<Limits, Vec<Field
     }
 }
 
+/// How often members send a heartbeat unless they are told otherwise (facts section 2).
+const BEAT: SignedDuration = SignedDuration::from_secs(60);
+
+/// What is legal in `spec` but surely not meant, as sentences that name the field below `path`.
+pub(crate) fn warnings(spec: &Value, path: &str) -> Vec<String> {
+    let given = spec.get(FIELDS[0]).is_some_and(|value| !value.is_null());
+    match read(Some(spec), path) {
+        Ok(limits) if given && limits.heartbeat <= BEAT => vec![format!(
+            "{path}.{}: members send a heartbeat every 60s, so that they will seem to be gone again and again",
+            FIELDS[0]
+        )],
+        _ => Vec::new(),
+    }
+}
+
 /// A positive duration as Kubernetes writes it: `300s`, `1h30m`.
 fn duration(text: &str) -> Result<SignedDuration, String> {
     const WRONG: &str = "must be a positive duration such as \"300s\" or \"1h30m\"";
@@ -115,6 +130,19 @@ mod tests {
         let limits = read(Some(&spec), "spec.fleet").unwrap();
         assert_eq!(limits.heartbeat, SignedDuration::from_mins(90));
         assert_eq!(limits.health, SignedDuration::from_mins(5));
+    }
+
+    #[test]
+    fn a_limit_that_no_heartbeat_keeps_is_warned_of() {
+        let warnings = |limit: &str| warnings(&json!({"clusterHeartbeatCheckTimeout": limit}), "spec.fleet");
+        assert_eq!(
+            warnings("60s"),
+            [
+                "spec.fleet.clusterHeartbeatCheckTimeout: members send a heartbeat every 60s, so that they will seem to be \
+              gone again and again"
+            ]
+        );
+        assert!(warnings("61s").is_empty() && warnings("soon").is_empty());
     }
 
     #[test]

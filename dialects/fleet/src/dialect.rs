@@ -68,4 +68,8 @@ impl Dialect for KubeFleet {
     fn validate_config(&self, spec: &Value, path: &str) -> Vec<FieldError> {
         config::read(Some(spec), path).err().unwrap_or_default()
     }
+
+    fn config_warnings(&self, spec: &Value, path: &str) -> Vec<String> {
+        config::warnings(spec, path)
+    }
 }

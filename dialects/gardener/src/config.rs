@@ -82,6 +82,17 @@ impl Config {
         }
     }
 
+    /// What is legal but surely not meant, as sentences that name the field below `path`.
+    #[must_use]
+    pub fn warnings(&self, path: &str) -> Vec<String> {
+        if self.retry_sync_period > 0 {
+            return Vec::new();
+        }
+        vec![format!(
+            "{path}.schedulers.shoot.retrySyncPeriod: shoots that found no seed will be tried again without a pause"
+        )]
+    }
+
     fn read_root(&mut self, spec: &Value, path: &str, errors: &mut Vec<FieldError>) {
         let Some(mut root) = Reader::new(spec, path, errors) else {
             return;
@@ -162,6 +173,23 @@ mod tests {
         assert_eq!(read(&spec), Ok(expected));
         assert_eq!(Config::read(None, "spec.gardener"), Ok(Config::default()));
         assert_eq!(read(&json!({"schedulers": null})), Ok(Config::default()));
+    }
+
+    #[test]
+    fn a_retry_without_a_pause_is_warned_of() {
+        let warnings = |period: &str| {
+            let spec = json!({"schedulers": {"shoot": {"retrySyncPeriod": period}}});
+            read(&spec).unwrap().warnings("spec.gardener")
+        };
+        assert!(warnings("1ms").is_empty());
+        assert_eq!(
+            warnings("0s"),
+            [
+                "spec.gardener.schedulers.shoot.retrySyncPeriod: shoots that found no seed will be tried again without a \
+              pause"
+            ]
+        );
+        assert!(Config::default().warnings("spec.gardener").is_empty());
     }
 
     #[test]

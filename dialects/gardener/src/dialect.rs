@@ -81,6 +81,10 @@ impl Dialect for Gardener {
         Config::read(Some(spec), path).err().unwrap_or_default()
     }
 
+    fn config_warnings(&self, spec: &Value, path: &str) -> Vec<String> {
+        Config::read(Some(spec), path).map_or_else(|_| Vec::new(), |config| config.warnings(path))
+    }
+
     fn protects(&self) -> &'static [Protected] {
         PROTECTED
     }
