@@ -149,3 +149,6 @@ impl Plugin for InForce {
         self.now().annotate(request, object)
     }
 }
+
+#[cfg(test)]
+mod tests;
