@@ -196,6 +196,25 @@ fn every_problem_of_the_input_is_told_with_its_place_and_ends_with_2() {
 }
 
 #[test]
+fn the_namespace_of_the_kcp_seed_is_no_yaml_and_is_refused_by_file() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = file(
+        &folder,
+        "namespace.yaml",
+        "apiVersion: v1\nkind: Namespace\n  name: default\n  annotations:\n    \
+         scheduling.kcp.dev/placement: {\"root:compute+us-east1-gcp+a7fcajg8a-a9sf-a738\":\"Bound\"}\n",
+    );
+    let output = simulate(&["-f", &path.display().to_string()]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(
+        errors(&output).contains("namespace.yaml: "),
+        "{}",
+        errors(&output)
+    );
+    assert_eq!(out(&output), "");
+}
+
+#[test]
 fn one_object_twice_is_a_problem_that_names_both_places() {
     let fleet = example("gardener/fleet.yaml");
     let output = simulate(&["-f", &fleet, &fleet]);

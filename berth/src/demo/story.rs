@@ -181,7 +181,12 @@ async fn place(client: &Client, namespace: &str, name: &str) -> Result<()> {
         outcome.as_str(),
         "Scheduled" | "Partial" | "Unchanged" | "Provision"
     );
-    let shown = if placed { good(&outcome) } else { bad(&outcome) };
+    let shown = match outcome.as_str() {
+        // It was bound as it was created, or by a controller since.
+        "Unchanged" => good("Bound"),
+        _ if placed => good(&outcome),
+        _ => bad(&outcome),
+    };
     anstream::println!("{shown_name}: {shown}: {}", text(&status["message"]));
     let rows: Vec<Vec<String>> = status["candidates"]
         .as_array()

@@ -164,3 +164,30 @@ fn three_zones_fill_up_evenly() {
     assert_eq!(spread.counts(0, 6), Some((2, 1)));
     assert_eq!(spread.violated(3), None);
 }
+
+#[test]
+fn the_change_of_skew_follows_the_table_of_the_facts() {
+    // The counts of all domains, the count of the domain that gains one, the change (facts section 6).
+    for (counts, count, change) in [
+        (&[0][..], 0, 1),
+        (&[3], 3, 1),
+        (&[0, 0, 0], 0, 1),
+        (&[2, 2], 2, 1),
+        (&[0, 1], 0, -1),
+        (&[0, 1], 1, 1),
+        (&[0, 0, 1], 0, 0),
+        (&[0, 0, 1], 1, 1),
+        (&[0, 1, 1], 0, -1),
+        (&[0, 1, 2], 0, -1),
+        (&[0, 1, 2], 1, 0),
+        (&[0, 1, 2], 2, 1),
+        (&[1, 1, 4], 1, 0),
+        (&[1, 2, 4], 1, -1),
+    ] {
+        assert_eq!(
+            Extremes::of(counts).change(count),
+            change,
+            "{counts:?}, one more where there are {count}"
+        );
+    }
+}
