@@ -6,7 +6,7 @@ use serde_json::Value;
 use crate::request::{Operation, Request, UserInfo};
 
 /// Who deletes what belongs to a deleted owner or namespace, on a hub.
-const COLLECTORS: [&str; 2] = [
+pub const COLLECTORS: [&str; 2] = [
     "system:serviceaccount:kube-system:generic-garbage-collector",
     "system:serviceaccount:kube-system:namespace-controller",
 ];

@@ -16,5 +16,6 @@ pub mod request;
 pub mod webhook;
 
 pub use chain::{Chain, Observed, Observer, Phase};
+pub use collection::COLLECTORS;
 pub use plugin::{Guard, Plugin, Ready};
 pub use request::{Denied, Operation, Request, UserInfo};

@@ -8,6 +8,7 @@ use scheduling::{Ix, Reason};
 
 use crate::control::{self, Note, Pace};
 use crate::decision::{Decision, Refused, Write};
+use crate::hub_rule::HubRule;
 use crate::view::{DemandView, TargetView, Unusable};
 
 /// A kind of object that wants a place.
@@ -117,6 +118,12 @@ pub trait Dialect: Send + Sync + 'static {
         } else {
             format!("{}/{resource}/{}/{}", self.name(), key.namespace, key.name).into()
         }
+    }
+
+    /// What a hub that stores the objects itself must ask about for [`Dialect::admission`] to work there. What follows
+    /// from the other parts of this contract ([`Dialect::protects`], [`Dialect::reserves`]) is asked anyway.
+    fn hub_rules(&self) -> Vec<HubRule> {
+        Vec::new()
     }
 
     /// The resources of which [`Inventory::reserved`] may reserve objects for the scheduler.

@@ -4,6 +4,7 @@
 //!
 //! The rule compares the object before and after, whatever the subresource.
 
+pub(crate) mod hub_rules;
 mod rollout;
 
 use std::collections::BTreeSet;

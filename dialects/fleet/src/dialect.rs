@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use admission::Plugin;
-use dialect_contract::{DemandKind, Dialect, Inventory};
+use dialect_contract::{DemandKind, Dialect, HubRule, Inventory};
 use meta::{FieldError, GroupResource, Kind};
 use serde_json::Value;
 
-use crate::admission::{DecisionGuard, Settings};
+use crate::admission::{DecisionGuard, Settings, hub_rules};
 use crate::inventory::Hub;
 use crate::names::{ACTOR, BINDINGS, CLUSTERS, DIALECT, PLACEMENTS, SNAPSHOTS, STORED};
 use crate::{config, kind};
@@ -63,6 +63,10 @@ impl Dialect for KubeFleet {
 
     fn admission(&self) -> Vec<Arc<dyn Plugin>> {
         vec![Arc::new(DecisionGuard::new(self.settings.clone()))]
+    }
+
+    fn hub_rules(&self) -> Vec<HubRule> {
+        hub_rules::all()
     }
 
     fn validate_config(&self, spec: &Value, path: &str) -> Vec<FieldError> {

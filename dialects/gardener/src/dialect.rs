@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use admission::Plugin;
-use dialect_contract::config;
 use dialect_contract::dialect::{DemandKind, Dialect, Inventory, Protected};
+use dialect_contract::{HubRule, config};
 use meta::{FieldError, GroupResource, Key, Kind};
 use serde_json::Value;
 
@@ -12,8 +12,7 @@ use crate::admission::SeedNameGuard;
 use crate::config::Config;
 use crate::fleet::Fleet;
 use crate::group::{ACTOR, CLOUD_PROFILES, DIALECT, SEEDS, SHOOTS, VERSION};
-use crate::kind;
-use crate::uses;
+use crate::{hub_rules, kind, uses};
 
 /// Gardener: shoots want a seed.
 #[derive(Clone, Copy, Debug, Default)]
@@ -68,6 +67,10 @@ impl Dialect for Gardener {
 
     fn admission(&self) -> Vec<Arc<dyn Plugin>> {
         vec![Arc::new(SeedNameGuard)]
+    }
+
+    fn hub_rules(&self) -> Vec<HubRule> {
+        hub_rules::all()
     }
 
     fn own_configuration(&self, file: &Value) -> Option<Value> {

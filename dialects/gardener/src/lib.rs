@@ -16,6 +16,7 @@ mod duration;
 mod filters;
 mod fleet;
 pub mod group;
+mod hub_rules;
 pub mod kind;
 mod notes;
 mod reader;

@@ -7,6 +7,7 @@
 //! finalizers, the label that disables scheduling, and deleting. It stops mistakes and ordinary grants: whoever may
 //! impersonate the actors can pass it.
 
+pub(crate) mod hub_rules;
 mod keys;
 mod placement;
 mod roles;

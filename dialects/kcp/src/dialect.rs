@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use admission::Plugin;
-use dialect_contract::config;
 use dialect_contract::dialect::{DemandKind, Dialect, Inventory};
+use dialect_contract::{HubRule, config};
 use meta::{FieldError, GroupResource, Kind};
 use serde_json::Value;
 
-use crate::admission::{PlacementGuard, PlacementValues, Settings, user_of};
+use crate::admission::{PlacementGuard, PlacementValues, Settings, hub_rules, user_of};
 use crate::config::Config;
 use crate::fleet::Fleet;
 use crate::kind;
@@ -94,6 +94,10 @@ impl Dialect for Kcp {
 
     fn admission_under(&self, spec: &Value) -> Vec<Arc<dyn Plugin>> {
         rules(self.settings(Some(spec)))
+    }
+
+    fn hub_rules(&self) -> Vec<HubRule> {
+        hub_rules::of(&self.settings.synced_resources)
     }
 
     /// Namespaces and what follows them.

@@ -3,15 +3,15 @@
 use std::sync::Arc;
 
 use admission::Plugin;
-use dialect_contract::{DemandKind, Dialect, Inventory, config};
+use dialect_contract::{DemandKind, Dialect, HubRule, Inventory, config};
 use meta::{FieldError, GroupResource, Kind};
 use serde_json::{Value, json};
 
 use crate::admission::GrantGuard;
 use crate::config::Config;
 use crate::fleet::Fleet;
-use crate::kind;
 use crate::names::{ACTOR, CLUSTERS, DIALECT, REQUESTS, VERSION};
+use crate::{hub_rules, kind};
 
 /// openMCP: requests want a Cluster.
 #[derive(Clone, Copy, Debug, Default)]
@@ -55,6 +55,10 @@ impl Dialect for OpenMcp {
 
     fn admission(&self) -> Vec<Arc<dyn Plugin>> {
         vec![Arc::new(GrantGuard)]
+    }
+
+    fn hub_rules(&self) -> Vec<HubRule> {
+        hub_rules::all()
     }
 
     /// The operator's file configures other controllers too; only the scheduler's part is taken.

@@ -13,6 +13,7 @@ mod decide;
 mod dialect;
 mod filters;
 mod fleet;
+mod hub_rules;
 pub mod kind;
 pub mod names;
 mod naming;

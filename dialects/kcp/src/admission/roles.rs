@@ -17,7 +17,8 @@ pub enum Role {
     Syncer(String),
 }
 
-const SYNCER: &str = "berth:syncer:";
+/// What the users of syncers begin with.
+pub(super) const SYNCER: &str = "berth:syncer:";
 
 /// The user Berth's own actor is; that of a syncer ends in its identifier.
 #[must_use]

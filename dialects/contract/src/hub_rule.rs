@@ -1,0 +1,73 @@
+//! What a hub has to ask Berth about before it happens to objects that the hub stores itself.
+//!
+//! Behind a kube-apiserver a dialect's admission rules are webhooks, and what a webhook is not asked about it cannot
+//! refuse. A [`HubRule`] says what must be asked, with conditions (CEL, `matchConditions`) that keep everything else
+//! away from the network: they are true whenever a rule may refuse or change something, and as seldom as possible
+//! otherwise (CONTRACT.md section 5).
+
+pub mod cel;
+
+use admission::{Operation, Phase};
+use meta::GroupResource;
+
+/// A condition of a [`HubRule`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Condition {
+    /// Its name, as errors of the hub show it: letters, digits and dashes.
+    pub name: &'static str,
+    /// The CEL expression over `object`, `oldObject` and `request`.
+    pub expression: String,
+}
+
+/// What to ask.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HubRule {
+    /// The first part of the webhook's name, unique within the dialect and phase: letters, digits and dashes.
+    pub name: &'static str,
+    /// Which resources.
+    pub resources: Vec<GroupResource>,
+    /// Which of their subresources; `""` is the object itself.
+    pub subresources: &'static [&'static str],
+    /// Which operations.
+    pub operations: &'static [Operation],
+    /// Before or after others may change the object.
+    pub phase: Phase,
+    /// When to ask: all of them hold.
+    pub conditions: Vec<Condition>,
+    /// Whether the write must fail when nobody answers. Only where the conditions single out what is protected, so that
+    /// nothing else waits for Berth.
+    pub must_answer: bool,
+}
+
+impl Condition {
+    /// A condition.
+    #[must_use]
+    pub fn new(name: &'static str, expression: impl Into<String>) -> Self {
+        Self {
+            name,
+            expression: expression.into(),
+        }
+    }
+
+    /// Holds for everybody but `user`.
+    #[must_use]
+    pub fn not_by(user: &str) -> Self {
+        Self::new(
+            "somebody-else",
+            format!("request.userInfo.username != {}", cel::text(user)),
+        )
+    }
+
+    /// Holds unless the hub's own garbage collector or namespace controller deletes something.
+    #[must_use]
+    pub fn not_collected() -> Self {
+        let names: Vec<String> = admission::COLLECTORS.iter().map(|name| cel::text(name)).collect();
+        Self::new(
+            "not-collected",
+            format!(
+                "request.operation != 'DELETE' || !(request.userInfo.username in [{}])",
+                names.join(", ")
+            ),
+        )
+    }
+}

@@ -1,0 +1,83 @@
+//! CEL of the conditions, put together so that no part of it fails on an object that lacks a field: a condition that
+//! fails is taken for one that holds (or, worse, refuses the write).
+
+/// `text` as a CEL literal.
+#[must_use]
+pub fn text(text: &str) -> String {
+    format!("'{}'", text.replace('\\', "\\\\").replace('\'', "\\'"))
+}
+
+/// The field `path` of `object` or `oldObject`, or `otherwise` where there is no object or no such field.
+#[must_use]
+pub fn field(root: &str, path: &[&str], otherwise: &str) -> String {
+    let mut present = vec![format!("{root} != null")];
+    for end in 1..=path.len() {
+        present.push(format!("has({root}.{})", path[..end].join(".")));
+    }
+    format!(
+        "({} ? {root}.{} : {otherwise})",
+        present.join(" && "),
+        path.join(".")
+    )
+}
+
+/// Whether the field `path` of the object is not empty.
+#[must_use]
+pub fn filled(path: &[&str]) -> String {
+    format!("{} != ''", field("object", path, "''"))
+}
+
+/// Whether the field `path` differs before and after.
+#[must_use]
+pub fn differs(path: &[&str]) -> String {
+    format!(
+        "{} != {}",
+        field("object", path, "null"),
+        field("oldObject", path, "null")
+    )
+}
+
+/// Whether an entry of the map `path` whose key fits `pattern` (an expression over `key`) differs before and after.
+#[must_use]
+pub fn entry_differs(path: &[&str], pattern: &str) -> String {
+    let (new, old) = (field("object", path, "{}"), field("oldObject", path, "{}"));
+    format!(
+        "{new}.exists(key, ({pattern}) && (!(key in {old}) || {old}[key] != {new}[key])) || \
+         {old}.exists(key, ({pattern}) && !(key in {new}))"
+    )
+}
+
+/// Whether an element of the list `path` that fits `pattern` (an expression over `item`) is there only before or only
+/// after.
+#[must_use]
+pub fn element_differs(path: &[&str], pattern: &str) -> String {
+    let (new, old) = (field("object", path, "[]"), field("oldObject", path, "[]"));
+    format!(
+        "{new}.exists(item, ({pattern}) && !(item in {old})) || {old}.exists(item, ({pattern}) && !(item in {new}))"
+    )
+}
+
+/// Any of these.
+#[must_use]
+pub fn any(expressions: &[String]) -> String {
+    let parts: Vec<String> = expressions.iter().map(|part| format!("({part})")).collect();
+    parts.join(" || ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn literals_are_quoted() {
+        assert_eq!(text("a'b\\c"), r"'a\'b\\c'");
+    }
+
+    #[test]
+    fn fields_are_asked_for_step_by_step() {
+        assert_eq!(
+            field("object", &["spec", "seedName"], "''"),
+            "(object != null && has(object.spec) && has(object.spec.seedName) ? object.spec.seedName : '')"
+        );
+    }
+}

@@ -1,0 +1,75 @@
+//! When a hub must ask about namespaces and what follows them: whenever a guarded key differs, and whatever a syncer
+//! does.
+
+use admission::{Operation, Phase};
+use dialect_contract::hub_rule::cel;
+use dialect_contract::{Condition, HubRule};
+use meta::GroupResource;
+
+use crate::names::{INTERNAL_SCHEDULING, INTERNAL_WORKLOADS, NAMESPACES, PLACEMENT, SYNCER_FINALIZER};
+
+use super::roles::SYNCER;
+
+/// The rules for namespaces and `synced`.
+pub(crate) fn of(synced: &[GroupResource]) -> Vec<HubRule> {
+    let rule = |name, resources: Vec<GroupResource>, subresources, operations, phase| HubRule {
+        name,
+        resources,
+        subresources,
+        operations,
+        phase,
+        conditions: vec![guarded_keys()],
+        must_answer: true,
+    };
+    let written: &[Operation] = &[Operation::Create, Operation::Update];
+    let all: &[Operation] = &[Operation::Create, Operation::Update, Operation::Delete];
+    let of_namespaces: &[&str] = &["", "status", "finalize"];
+    let of_synced: &[&str] = &["", "status"];
+    vec![
+        rule(
+            "namespaces",
+            vec![NAMESPACES],
+            of_namespaces,
+            written,
+            Phase::Mutate,
+        ),
+        rule(
+            "namespaces",
+            vec![NAMESPACES],
+            of_namespaces,
+            all,
+            Phase::Validate,
+        ),
+        rule("synced", synced.to_vec(), of_synced, written, Phase::Mutate),
+        rule("synced", synced.to_vec(), of_synced, all, Phase::Validate),
+    ]
+}
+
+fn guarded_keys() -> Condition {
+    let internal = format!("key.contains({})", cel::text(&format!("{INTERNAL_WORKLOADS}/")));
+    let annotation = cel::any(&[
+        format!("key == {}", cel::text(PLACEMENT)),
+        format!("key.startsWith({})", cel::text(INTERNAL_SCHEDULING)),
+        internal.clone(),
+    ]);
+    let label = cel::any(&[
+        format!("key.startsWith({})", cel::text(INTERNAL_SCHEDULING)),
+        internal,
+    ]);
+    let edits = cel::any(&[
+        cel::entry_differs(&["metadata", "annotations"], &annotation),
+        cel::entry_differs(&["metadata", "labels"], &label),
+        cel::element_differs(
+            &["metadata", "finalizers"],
+            &format!("item.startsWith({})", cel::text(SYNCER_FINALIZER)),
+        ),
+    ]);
+    // Deleting takes all keys away, which everybody may but syncers.
+    Condition::new(
+        "guarded-keys",
+        format!(
+            "request.userInfo.username.startsWith({}) || (request.operation != 'DELETE' && ({edits}))",
+            cel::text(SYNCER)
+        ),
+    )
+}

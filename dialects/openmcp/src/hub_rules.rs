@@ -1,0 +1,47 @@
+//! When a hub must ask about ClusterRequests and Clusters: whenever what was granted, or the finalizers that count,
+//! differ.
+
+use admission::{Operation, Phase};
+use dialect_contract::hub_rule::cel;
+use dialect_contract::{Condition, HubRule};
+
+use crate::names::{ACTOR, CLUSTERS, REQUEST_FINALIZER, REQUESTS, USE_FINALIZER};
+
+/// The rules.
+pub(crate) fn all() -> Vec<HubRule> {
+    let finalizers = ["metadata", "finalizers"];
+    let held = cel::element_differs(&finalizers, &format!("item == {}", cel::text(REQUEST_FINALIZER)));
+    let granted = cel::any(&[
+        cel::differs(&["status", "cluster"]),
+        cel::differs(&["status", "phase"]),
+    ]);
+    let used = cel::element_differs(
+        &finalizers,
+        &format!("item.startsWith({})", cel::text(USE_FINALIZER)),
+    );
+    // A status that comes with a new object is dropped.
+    let request = cel::any(&[held, format!("request.operation != 'CREATE' && ({granted})")]);
+    let rule = |name, resource, operations, condition| HubRule {
+        name,
+        resources: vec![resource],
+        subresources: &["", "status"],
+        operations,
+        phase: Phase::Validate,
+        conditions: vec![Condition::not_by(ACTOR), condition],
+        must_answer: true,
+    };
+    vec![
+        rule(
+            "clusterrequests",
+            REQUESTS,
+            &[Operation::Create, Operation::Update],
+            Condition::new("grant", request),
+        ),
+        rule(
+            "clusters",
+            CLUSTERS,
+            &[Operation::Update],
+            Condition::new("uses", used),
+        ),
+    ]
+}
