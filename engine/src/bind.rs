@@ -146,6 +146,7 @@ impl Engine {
         let slot = self
             .slot(bind.dialect)
             .ok_or_else(|| BindError::NotFound(bind.demand.clone()))?;
+        self.complete(bind.dialect)?;
         // Where others queue for what is scarce, queuing too is faster than losing the race against them.
         let mut turn = match slot.turn.try_lock() {
             Ok(_) => None,

@@ -24,6 +24,7 @@ use tokio_util::sync::CancellationToken;
 use crate::bind::Committer;
 use crate::engine::Engine;
 
+pub use leader::Leadership;
 pub use lease::{Alone, Elector, Hold, LEASES, Lease, Terms};
 pub use observer::{Attempt, Observer, Silent};
 
@@ -36,7 +37,7 @@ pub struct Settings {
     pub committer: Arc<dyn Committer>,
     /// Says whether a dialect binds by itself at all. Asked after every change, so it must be cheap.
     pub gate: Arc<dyn Fn(&str) -> bool + Send + Sync>,
-    /// Says whether this replica is the one that works.
+    /// Says whether this replica is the one that works. Not asked by [`Controllers::under`] a leadership.
     pub elector: Arc<dyn Elector>,
     /// Is told what happens.
     pub observer: Arc<dyn Observer>,
@@ -48,16 +49,26 @@ pub struct Controllers {
     looks: watch::Sender<u64>,
     leading: watch::Receiver<bool>,
     runners: Vec<JoinHandle<()>>,
-    leader: JoinHandle<()>,
+    /// The office, where it is held for these controllers alone.
+    leadership: Option<Leadership>,
 }
 
 impl Controllers {
     /// Starts the controllers of `settings.dialects` over `engine`, whose feeder must be running.
     #[must_use]
     pub fn spawn(engine: &Arc<Engine>, settings: &Settings) -> Self {
+        let (elector, clock) = (Arc::clone(&settings.elector), Arc::clone(engine.clock()));
+        let leadership = Leadership::spawn(elector, clock, Arc::clone(&settings.observer));
+        let mut controllers = Self::under(engine, settings, leadership.leading());
+        controllers.leadership = Some(leadership);
+        controllers
+    }
+
+    /// The same, working while `leading` says so: where the office is held for others too.
+    #[must_use]
+    pub fn under(engine: &Arc<Engine>, settings: &Settings, leading: watch::Receiver<bool>) -> Self {
         let stop = CancellationToken::new();
         let looks = watch::Sender::new(0);
-        let (leads, leading) = watch::channel(false);
         let runners = settings.dialects.iter().map(|dialect| {
             let signals = runner::Signals {
                 stop: stop.clone(),
@@ -68,20 +79,12 @@ impl Controllers {
             tokio::spawn(runner.run())
         });
         let runners = runners.collect();
-        // The office outlives the runners: it is given up when the last of them has ended.
-        let leader = leader::Leader {
-            elector: Arc::clone(&settings.elector),
-            clock: Arc::clone(engine.clock()),
-            observer: Arc::clone(&settings.observer),
-            leads,
-        };
-        let leader = tokio::spawn(leader.run(looks.subscribe()));
         Self {
             stop,
             looks,
             leading,
             runners,
-            leader,
+            leadership: None,
         }
     }
 
@@ -94,6 +97,9 @@ impl Controllers {
     /// Looks at the clock again, after it was moved.
     pub fn look(&self) {
         self.looks.send_modify(|count| *count += 1);
+        if let Some(leadership) = &self.leadership {
+            leadership.look();
+        }
     }
 
     /// Ends in order: nothing new is begun, what is being written is written, then the office is given up.
@@ -104,9 +110,9 @@ impl Controllers {
                 tracing::error!(%error, "a controller ended badly");
             }
         }
-        drop(self.looks);
-        if let Err(error) = self.leader.await {
-            tracing::error!(%error, "leader election ended badly");
+        // The office outlives the runners: it is given up when the last of them has ended.
+        if let Some(leadership) = self.leadership {
+            leadership.stop().await;
         }
     }
 }

@@ -1,6 +1,6 @@
 //! The [`Engine`]: one inventory per dialect, kept current by a feeder task, and snapshots of them.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, OnceLock, Weak};
 use std::time::Duration;
 
@@ -18,14 +18,25 @@ use crate::snapshot::Snapshot;
 /// How long a read waits for the feeder. A feeder that is alive needs microseconds.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// The engine has not taken in a revision in time: it is starting, or its source does not answer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the scheduling inventory has not caught up with revision {wanted} (it is at {have})")]
-pub struct Behind {
-    /// The revision waited for.
-    pub wanted: Revision,
-    /// The revision taken in; 0 before the first load.
-    pub have: Revision,
+/// Why there is no world to decide on for now.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Behind {
+    /// The engine has not taken in a revision in time: it is starting, or its source does not answer.
+    #[error("the scheduling inventory has not caught up with revision {wanted} (it is at {have})")]
+    Late {
+        /// The revision waited for.
+        wanted: Revision,
+        /// The revision taken in; 0 before the first load.
+        have: Revision,
+    },
+    /// What is known of one dialect is not all there is ([`Engine::hold`]).
+    #[error("{dialect}: {why}")]
+    Held {
+        /// The dialect.
+        dialect: &'static str,
+        /// What it waits for.
+        why: String,
+    },
 }
 
 /// One dialect and what it knows.
@@ -52,6 +63,8 @@ pub struct Engine {
     /// Asks the feeder to look whether its watch has moved past changes that are none of its business.
     pub(crate) nudge: Notify,
     subscribers: Mutex<Vec<Weak<Subscription>>>,
+    /// The dialects whose world is not complete, and what they wait for.
+    held: Mutex<BTreeMap<&'static str, String>>,
     pub(crate) observer: OnceLock<Arc<dyn BindObserver>>,
 }
 
@@ -75,6 +88,7 @@ impl Engine {
             folded: watch::Sender::new(None),
             nudge: Notify::new(),
             subscribers: Mutex::default(),
+            held: Mutex::default(),
             observer: OnceLock::new(),
         })
     }
@@ -140,7 +154,7 @@ impl Engine {
         self.nudge.notify_one();
         match tokio::time::timeout(PATIENCE, folded.wait_for(is_there)).await {
             Ok(Ok(_)) => Ok(()),
-            _ => Err(Behind {
+            _ => Err(Behind::Late {
                 wanted: revision,
                 have: self.folded.borrow().unwrap_or_default(),
             }),
@@ -150,10 +164,44 @@ impl Engine {
     /// A snapshot that holds every write acknowledged before this call; `None` when there is no such dialect.
     ///
     /// # Errors
-    /// As [`Engine::caught_up`].
+    /// As [`Engine::caught_up`], and when the dialect is held.
     pub async fn fresh(&self, dialect: &str) -> Result<Option<Snapshot>, Behind> {
+        self.complete(dialect)?;
         self.caught_up(self.source.revision()).await?;
         Ok(self.snapshot(dialect))
+    }
+
+    /// Says that what is known of `dialect` is not all there is, and what it waits for: nothing is decided for it until
+    /// that is taken back with `None`.
+    pub fn hold(&self, dialect: &'static str, why: Option<String>) {
+        {
+            let mut held = self.held.lock();
+            match why {
+                Some(why) => held.insert(dialect, why),
+                None => held.remove(dialect),
+            };
+        }
+        // Controllers are to look at it.
+        let subscribers = self.subscribers.lock();
+        if let Some(through) = *self.folded.borrow() {
+            for subscription in subscribers.iter().filter_map(Weak::upgrade) {
+                subscription.mark(through, []);
+            }
+        }
+    }
+
+    /// Whether all there is of `dialect` is known.
+    ///
+    /// # Errors
+    /// What it waits for ([`Engine::hold`]).
+    pub fn complete(&self, dialect: &str) -> Result<(), Behind> {
+        match self.held.lock().get_key_value(dialect) {
+            Some((&dialect, why)) => Err(Behind::Held {
+                dialect,
+                why: why.clone(),
+            }),
+            None => Ok(()),
+        }
     }
 
     /// A consumer of marks. It begins with everything stale.

@@ -13,7 +13,7 @@ use storage::{
 };
 
 use crate::toy::{BOXES, TOYS, Toys, object};
-use crate::{Bind, BindError, Commit, CommitError, Committer, Engine, Marked, Unplaced};
+use crate::{Behind, Bind, BindError, Commit, CommitError, Committer, Engine, Marked, Unplaced};
 
 const NOTES: GroupResource = GroupResource::new("", "notes");
 
@@ -157,6 +157,26 @@ async fn a_read_after_a_write_sees_the_write() {
         assert_eq!(snapshot.revision, world.store.revision());
     }
     assert!(world.engine.fresh("other").await.unwrap().is_none());
+}
+
+#[tokio::test]
+async fn a_dialect_that_is_held_decides_nothing_until_it_is_complete() {
+    let world = World::new();
+    world.shelf("a", 1);
+    let toy = world.toy("t");
+    world
+        .engine
+        .hold("toy", Some("its objects are on the way".to_owned()));
+    let refused = world.engine.fresh("toy").await.unwrap_err();
+    assert_eq!(refused.to_string(), "toy: its objects are on the way");
+    let committer = StoreCommitter(Arc::clone(&world.store));
+    let bound = world.engine.bind(&committer, wish(&toy, None)).await;
+    assert!(
+        matches!(bound, Err(BindError::Behind(Behind::Held { .. }))),
+        "{bound:?}"
+    );
+    world.engine.hold("toy", None);
+    world.engine.bind(&committer, wish(&toy, None)).await.unwrap();
 }
 
 #[tokio::test]

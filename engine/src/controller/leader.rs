@@ -1,10 +1,11 @@
-//! Holds the office, or tries to get it.
+//! Holds the office, or tries to get it. Whatever only one replica may do asks the same [`Leadership`].
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use meta::{Clock, Timestamp};
 use tokio::sync::watch;
+use tokio::task::JoinHandle;
 
 use super::lease::Elector;
 use super::observer::Observer;
@@ -14,17 +15,60 @@ const NAP: Duration = Duration::from_secs(30);
 /// How soon an elector that does not answer is asked again.
 const RETRY: Duration = Duration::from_secs(1);
 
-/// The task that keeps [`super::Controllers::is_leading`] true to the elector's word.
-pub(super) struct Leader {
-    pub(super) elector: Arc<dyn Elector>,
-    pub(super) clock: Arc<dyn Clock>,
-    pub(super) observer: Arc<dyn Observer>,
-    pub(super) leads: watch::Sender<bool>,
+/// Whether this replica is the one that does what only one may do.
+pub struct Leadership {
+    leading: watch::Receiver<bool>,
+    looks: watch::Sender<u64>,
+    task: JoinHandle<()>,
+}
+
+impl Leadership {
+    /// Begins to hold the office `elector` gives, or to try to get it, by `clock`.
+    #[must_use]
+    pub fn spawn(elector: Arc<dyn Elector>, clock: Arc<dyn Clock>, observer: Arc<dyn Observer>) -> Self {
+        let (leads, leading) = watch::channel(false);
+        let (looks, looked) = watch::channel(0);
+        let leader = Leader {
+            elector,
+            clock,
+            observer,
+            leads,
+        };
+        let task = tokio::spawn(leader.run(looked));
+        Self { leading, looks, task }
+    }
+
+    /// Whether this replica has the office, followed.
+    #[must_use]
+    pub fn leading(&self) -> watch::Receiver<bool> {
+        self.leading.clone()
+    }
+
+    /// Looks at the clock again, after it was moved.
+    pub fn look(&self) {
+        self.looks.send_modify(|count| *count += 1);
+    }
+
+    /// Gives the office up, if this replica has it. What it was needed for must have ended.
+    pub async fn stop(self) {
+        drop(self.looks);
+        if let Err(error) = self.task.await {
+            tracing::error!(%error, "leader election ended badly");
+        }
+    }
+}
+
+/// The task that keeps a [`Leadership`] true to the elector's word.
+struct Leader {
+    elector: Arc<dyn Elector>,
+    clock: Arc<dyn Clock>,
+    observer: Arc<dyn Observer>,
+    leads: watch::Sender<bool>,
 }
 
 impl Leader {
     /// Runs until the sender of `looks` is gone; then the office is given up.
-    pub(super) async fn run(self, mut looks: watch::Receiver<u64>) {
+    async fn run(self, mut looks: watch::Receiver<u64>) {
         let mut until = None;
         loop {
             let asked = self.clock.now();

@@ -129,7 +129,9 @@ impl Runner {
             return;
         };
         self.pace = snapshot.inventory.pace();
-        let active = *self.signals.leading.borrow_and_update() && (self.settings.gate)(self.dialect);
+        let active = *self.signals.leading.borrow_and_update()
+            && (self.settings.gate)(self.dialect)
+            && self.engine.complete(self.dialect).is_ok();
         if active == self.active {
             return;
         }
