@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use crate::plugin::{Guard, Plugin};
 use crate::request::{Denied, Operation, Request};
+use crate::rights::{Authority, Needed};
 
 /// The annotation of a write that a guard let pass for the break-glass group; its value names the guard.
 const BREAK_GLASS: &str = "break-glass";
@@ -48,6 +49,7 @@ pub struct Chain {
     plugins: Vec<Arc<dyn Plugin>>,
     observer: Option<Arc<dyn Observer>>,
     break_glass: Arc<[String]>,
+    authority: Option<Arc<dyn Authority>>,
 }
 
 impl Chain {
@@ -74,6 +76,16 @@ impl Chain {
     pub fn with_break_glass(self, groups: impl Into<Arc<[String]>>) -> Self {
         Self {
             break_glass: groups.into(),
+            ..self
+        }
+    }
+
+    /// The same, asking `authority` for the rights that plugins [need](Plugin::needs). Without one, every write that
+    /// needs a right is refused.
+    #[must_use]
+    pub fn with_authority(self, authority: Arc<dyn Authority>) -> Self {
+        Self {
+            authority: Some(authority),
             ..self
         }
     }
@@ -119,6 +131,54 @@ impl Chain {
         self.pass(Phase::Validate, request, |plugin| {
             plugin.validate(request, object, warnings)
         })
+    }
+
+    /// Finds out whether the writer has every right that the write, which was let through, needs. Asked after
+    /// [`Chain::guards`], so that no change in between goes unnoticed by both.
+    ///
+    /// # Errors
+    /// 403 with the plugin's words when a right is missing; 500 when the authority cannot say, so that nothing passes
+    /// for want of an answer.
+    pub async fn entitled(&self, request: &Request<'_>, object: Option<&Value>) -> Result<(), Status> {
+        for plugin in self.acting(request) {
+            let needed = plugin.needs(request, object);
+            if needed.is_empty() {
+                continue;
+            }
+            let start = Instant::now();
+            let result = self.has_all(request, &needed).await;
+            let took = start.elapsed();
+            self.tell(
+                Some(plugin.name()),
+                Phase::Validate,
+                request,
+                result.is_err(),
+                took,
+            );
+            result?;
+        }
+        Ok(())
+    }
+
+    async fn has_all(&self, request: &Request<'_>, needed: &[Needed]) -> Result<(), Status> {
+        for Needed { right, refusal } in needed {
+            let has = match &self.authority {
+                Some(authority) => authority.has(request.user, right).await,
+                None => Err("nobody here knows the rights of users".to_owned()),
+            };
+            match has {
+                Ok(true) => {}
+                Ok(false) => return Err(Denied::Forbidden(refusal.clone()).into_status(request)),
+                Err(problem) => {
+                    return Err(Status::internal(format!(
+                        "whether user \"{}\" may {} could not be found out: {problem}",
+                        request.user.name,
+                        right.spoken()
+                    )));
+                }
+            }
+        }
+        Ok(())
     }
 
     /// What must still be true when the write, which was let through, is stored.

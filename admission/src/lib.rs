@@ -13,9 +13,11 @@ pub mod chain;
 mod collection;
 pub mod plugin;
 pub mod request;
+pub mod rights;
 pub mod webhook;
 
 pub use chain::{Chain, Observed, Observer, Phase};
 pub use collection::COLLECTORS;
 pub use plugin::{Guard, Plugin, Ready};
 pub use request::{Denied, Operation, Request, UserInfo};
+pub use rights::{Authority, Needed, Right};

@@ -8,6 +8,7 @@ use meta::{Key, Revision, Status};
 use serde_json::Value;
 
 use crate::request::{Denied, Request};
+use crate::rights::Needed;
 
 /// What a plugin waits for before it can judge.
 pub type Ready<'a> = Pin<Box<dyn Future<Output = Result<(), Status>> + Send + 'a>>;
@@ -78,6 +79,11 @@ pub trait Plugin: Send + Sync + 'static {
         _warnings: &mut Vec<String>,
     ) -> Result<(), Denied> {
         Ok(())
+    }
+
+    /// The rights that the writer must have for a write that was let through, beside the one to write at all.
+    fn needs(&self, _request: &Request<'_>, _object: Option<&Value>) -> Vec<Needed> {
+        Vec::new()
     }
 
     /// What must still be true when the write that was let through is stored.

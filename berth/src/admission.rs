@@ -4,6 +4,7 @@
 //! The rules of one system are plugins of its dialect. Here are those that need to know the world (the engine's
 //! snapshot) or the program's own kinds, each for every dialect that asks for it through the contract.
 
+mod authority;
 mod auto_bind;
 mod bound_on_create;
 mod config_maps;
@@ -14,12 +15,14 @@ mod in_force;
 mod in_use;
 mod knowledge;
 mod patch_place;
+mod placed_on_create;
 mod reserved;
 mod sources;
 
 use std::sync::Arc;
 
 use admission::{Chain, Observer, Plugin};
+use apiserver::Authorizer;
 use dialect_contract::Dialect;
 use engine::{Catalog, Engine};
 use storage::Source;
@@ -37,8 +40,10 @@ use knowledge::Knowledge;
 pub struct Parts {
     /// What knows the world.
     pub engine: Arc<Engine>,
-    /// Who may do what.
+    /// The RBAC objects served here, which nobody widens for others beyond their own rights.
     pub rbac: Arc<Rbac>,
+    /// Who may do what: what requests are judged by.
+    pub authorizer: Arc<dyn Authorizer>,
     /// Groups whose members pass guards.
     pub break_glass: Vec<String>,
     /// Who counts.
@@ -88,10 +93,7 @@ impl Parts {
     fn knowing(&self) -> Vec<Arc<dyn Plugin>> {
         let knowledge = || Knowledge::new(&self.engine);
         vec![
-            Arc::new(bound_on_create::BoundOnCreate::new(
-                knowledge(),
-                Arc::clone(&self.rbac),
-            )),
+            Arc::new(bound_on_create::BoundOnCreate::new(knowledge())),
             Arc::new(in_use::InUse::new(knowledge())),
             Arc::new(reserved::Reserved::new(knowledge())),
             Arc::new(config_maps::ConfigMaps::new(self.dialects())),
@@ -106,5 +108,6 @@ impl Parts {
         Chain::new(plugins)
             .observed_by(Arc::clone(&self.observer))
             .with_break_glass(self.break_glass.clone())
+            .with_authority(Arc::new(authority::Rights::of(&self.authorizer)))
     }
 }

@@ -1,12 +1,16 @@
 //! The chain: order, selection, guards that yield, what observers and the audit log hear.
 
+use std::future::Future;
+use std::pin::pin;
 use std::sync::{Arc, Mutex};
+use std::task::{Context, Poll, Waker};
 
 use meta::GroupResource;
 use serde_json::{Value, json};
 
 use super::*;
 use crate::request::UserInfo;
+use crate::rights::{Answer, Right};
 
 struct Stamp(&'static str);
 
@@ -132,4 +136,89 @@ fn every_pass_is_observed_per_plugin_and_as_a_whole() {
         "chain Validate true",
     ];
     assert_eq!(*notes.0.lock().unwrap(), expected);
+}
+
+/// Needs a right of every writer.
+struct Doorman;
+
+impl Plugin for Doorman {
+    fn name(&self) -> &'static str {
+        "doorman"
+    }
+    fn handles(&self, _: &Request<'_>) -> bool {
+        true
+    }
+    fn needs(&self, _: &Request<'_>, _: Option<&Value>) -> Vec<Needed> {
+        ["read", "enter"]
+            .map(|verb| Needed {
+                right: Right {
+                    verb: verb.to_owned(),
+                    resource: "foos".to_owned(),
+                    ..Right::default()
+                },
+                refusal: format!("you may not {verb}"),
+            })
+            .to_vec()
+    }
+}
+
+/// Gives everybody the right to read; to ada, the right to enter too; and has forgotten who bob is.
+struct Registry;
+
+impl Authority for Registry {
+    fn has<'a>(&'a self, user: &'a UserInfo, right: &'a Right) -> Answer<'a> {
+        let answer = match user.name.as_str() {
+            "bob" => Err("who is bob?".to_owned()),
+            name => Ok(right.verb == "read" || name == "ada"),
+        };
+        Box::pin(async { answer })
+    }
+}
+
+/// What `future` gives, which waits for nothing.
+fn at_once<T>(future: impl Future<Output = T>) -> T {
+    match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
+        Poll::Ready(value) => value,
+        Poll::Pending => panic!("it waits"),
+    }
+}
+
+#[test]
+fn a_write_that_needs_a_right_passes_with_it_only() {
+    let notes = Arc::new(Notes::default());
+    let chain = Chain::new(vec![Arc::new(Doorman)])
+        .with_authority(Arc::new(Registry))
+        .observed_by(Arc::clone(&notes) as Arc<_>);
+    let ask = |chain: &Chain, name: &str| {
+        let user = UserInfo {
+            name: name.to_owned(),
+            ..UserInfo::default()
+        };
+        at_once(chain.entitled(&request(&user), None)).map_err(|status| (status.code, status.message))
+    };
+    assert_eq!(ask(&chain, "ada"), Ok(()));
+    assert_eq!(
+        ask(&chain, "eve"),
+        Err((403, "foos.g \"x\" is forbidden: you may not enter".to_owned()))
+    );
+    let (code, text) = ask(&chain, "bob").unwrap_err();
+    assert_eq!(code, 500, "{text}");
+    assert!(
+        text.contains("whether user \"bob\" may read foos could not be found out: who is bob?"),
+        "{text}"
+    );
+    assert_eq!(
+        *notes.0.lock().unwrap(),
+        [
+            "doorman Validate false",
+            "doorman Validate true",
+            "doorman Validate true"
+        ]
+    );
+    let nobody = Chain::new(vec![Arc::new(Doorman)]);
+    assert_eq!(
+        ask(&nobody, "ada").unwrap_err().0,
+        500,
+        "nothing passes for want of somebody to ask"
+    );
 }

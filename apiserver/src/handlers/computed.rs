@@ -84,7 +84,7 @@ pub(super) async fn create(cx: &Cx<'_>) -> Result<Response<Body>, Status> {
         name: &name,
     };
     writing.ready().await?;
-    let value = writing.answer(value)?;
+    let value = writing.answer(value).await?;
     let reply = handler(cx)?.create(&cx.call(options.dry_run), value).await?;
     cx.reply(accepted, StatusCode::CREATED, &reply)
 }

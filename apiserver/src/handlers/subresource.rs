@@ -140,7 +140,9 @@ impl<'a> Custom<'a> {
             .and_then(|()| self.judge(value))
             .and_then(|value| chain.validate(&request, Some(&value), &mut texts).map(|()| value));
         texts.into_iter().for_each(|text| cx.request.warnings.add(text));
-        result
+        let value = result?;
+        chain.entitled(&request, Some(&value)).await?;
+        Ok(value)
     }
 
     /// Defaults and validates a body by its own schema. One of the resource's kind is judged when it is written.

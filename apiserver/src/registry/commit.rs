@@ -160,7 +160,7 @@ impl Registry {
             name,
         };
         writing.ready().await?;
-        let Settled { value, guards } = writing.create(value)?;
+        let Settled { value, guards } = writing.create(value).await?;
         let step = Step {
             verb: Verb::Create,
             key: target.key(),

@@ -55,18 +55,18 @@ impl Writing<'_> {
     }
 
     /// A new object: `value` as decoded, in the served version, its name given or generated already.
-    pub(crate) fn create(&self, mut value: Value) -> Result<Settled, Status> {
+    pub(crate) async fn create(&self, mut value: Value) -> Result<Settled, Status> {
         self.to_stored(&mut value);
         system::on_create(&mut value, self.served, self.namespace, self.actor.now);
-        self.settle(value, None)
+        self.settle(value, None).await
     }
 
     /// The next state of `old`: `value` as decoded, in the served version.
-    pub(crate) fn update(&self, mut value: Value, old: &Object) -> Result<Settled, Status> {
+    pub(crate) async fn update(&self, mut value: Value, old: &Object) -> Result<Settled, Status> {
         self.to_stored(&mut value);
         let old = old.value();
         let value = self.confine(value, old);
-        self.settle(value, Some(old))
+        self.settle(value, Some(old)).await
     }
 
     /// Takes from the stored object what this write may not touch: system fields, and the status or all but it.
@@ -81,7 +81,7 @@ impl Writing<'_> {
     }
 
     /// An object that is answered and not kept: `value` as decoded. It needs no name and gets no system fields.
-    pub(crate) fn answer(&self, mut value: Value) -> Result<Value, Status> {
+    pub(crate) async fn answer(&self, mut value: Value) -> Result<Value, Status> {
         let request = self.request(None);
         self.with_warnings(|warnings| self.chain.mutate(&request, &mut value, warnings))?;
         let kind = self.served.kind();
@@ -98,6 +98,7 @@ impl Writing<'_> {
         errors.extend(kind.validate(&write, &value));
         self.refuse(errors, &value)?;
         self.with_warnings(|warnings| self.chain.validate(&request, Some(&value), warnings))?;
+        self.chain.entitled(&request, Some(&value)).await?;
         annotate(self.chain, &self.actor, &request, Some(&value));
         Ok(value)
     }
@@ -109,7 +110,7 @@ impl Writing<'_> {
         value["kind"] = served.info().kind.into();
     }
 
-    fn settle(&self, mut value: Value, old: Option<&Value>) -> Result<Settled, Status> {
+    async fn settle(&self, mut value: Value, old: Option<&Value>) -> Result<Settled, Status> {
         let request = self.request(old);
         self.with_warnings(|warnings| self.chain.mutate(&request, &mut value, warnings))?;
         if let Some(old) = old {
@@ -135,8 +136,9 @@ impl Writing<'_> {
         errors.extend(kind.validate(&write, &value));
         self.refuse(errors, &value)?;
         self.with_warnings(|warnings| self.chain.validate(&request, Some(&value), warnings))?;
-        annotate(self.chain, &self.actor, &request, Some(&value));
         let guards = guards(self.chain, &request, Some(&value));
+        self.chain.entitled(&request, Some(&value)).await?;
+        annotate(self.chain, &self.actor, &request, Some(&value));
         Ok(Settled { value, guards })
     }
 
@@ -203,8 +205,10 @@ pub(crate) async fn admit_delete(
     let result = chain.validate(&request, None, &mut texts);
     texts.into_iter().for_each(|text| actor.warnings.add(text));
     result?;
+    let guards = guards(chain, &request, None);
+    chain.entitled(&request, None).await?;
     annotate(chain, actor, &request, None);
-    Ok(guards(chain, &request, None))
+    Ok(guards)
 }
 
 fn annotate(chain: &Chain, actor: &Actor<'_>, request: &Request<'_>, object: Option<&Value>) {

@@ -76,7 +76,7 @@ impl Registry {
             let Settled {
                 value: settled,
                 guards,
-            } = writing.create(value)?;
+            } = writing.create(value).await?;
             let draft = prepare::draft(served, &settled)?;
             match self.insert(served, actor, draft, guards).await {
                 Err(StoreError::AlreadyExists { .. }) if draw.may_go_on() => draw.attempt += 1,
@@ -174,7 +174,7 @@ impl Registry {
         let Settled {
             value: mut settled,
             guards,
-        } = writing.update(value, current)?;
+        } = writing.update(value, current).await?;
         let deleting = current.meta().deletion_timestamp.is_some();
         let free = deleting
             && prepare::draft(served, &settled)?.meta().finalizers.is_empty()

@@ -5,33 +5,33 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use admission::{Denied, Guard, Operation, Plugin, Ready, Request};
-use apiserver::Attributes;
+use admission::{Denied, Guard, Needed, Plugin, Ready, Request, Right};
 use dialect_contract::Outcome;
 use engine::{Snapshot, World};
-use meta::{Revision, Timestamp};
+use meta::Timestamp;
 use serde_json::Value;
 
 use super::forecast;
 use super::knowledge::{self, Knowledge};
-use crate::rbac::{MASTERS, Rbac};
+use super::placed_on_create;
 use crate::virtual_api::own_places::{self, OwnPlace};
 
 /// The plugin.
 pub(super) struct BoundOnCreate {
     knowledge: Knowledge,
-    rbac: Arc<Rbac>,
 }
 
-/// A place that may be taken, and the fences under which.
+/// What is thought of a place that an object names.
 struct Judged {
-    fences: Vec<Arc<str>>,
-    revision: Revision,
+    own: &'static OwnPlace,
+    /// The fences under which the scheduler would take it, or why it would not.
+    feasible: Result<Vec<Arc<str>>, String>,
+    snapshot: Snapshot,
 }
 
 impl BoundOnCreate {
-    pub(super) fn new(knowledge: Knowledge, rbac: Arc<Rbac>) -> Self {
-        Self { knowledge, rbac }
+    pub(super) fn new(knowledge: Knowledge) -> Self {
+        Self { knowledge }
     }
 
     /// Judges the place that `object` names; nothing when it names none.
@@ -50,44 +50,45 @@ impl BoundOnCreate {
             bare: own.without(object),
             now: self.knowledge.now(),
         };
-        let fences = match case.feasible() {
-            Ok(fences) => fences,
-            Err(reasons) => {
-                self.may_bind(request, own, name, &reasons)?;
-                case.allowed(object)?
-            }
-        };
+        let feasible = case.feasible();
         Ok(Some(Judged {
-            fences,
-            revision: snapshot.revision,
+            own,
+            feasible,
+            snapshot,
         }))
     }
+}
 
-    /// Whether the requester may bind, which is what it takes to go where the scheduler would not.
-    fn may_bind(
-        &self,
-        request: &Request<'_>,
-        own: &OwnPlace,
-        name: &str,
-        reasons: &str,
-    ) -> Result<(), Denied> {
-        let right = Attributes {
-            user: request.user.clone(),
+impl Judged {
+    /// The fences that the write must pass.
+    fn fences(&self, object: &Value) -> Result<Vec<Arc<str>>, Denied> {
+        match &self.feasible {
+            Ok(fences) => Ok(fences.clone()),
+            // A binding by hand, which the system's own rules must allow.
+            Err(_) => {
+                let mut filled = object.clone();
+                let inventory = &self.snapshot.inventory;
+                inventory.own_binding(&self.own.without(object), &mut filled)
+            }
+        }
+    }
+
+    /// The right to bind, which is what it takes to go where the scheduler would not.
+    fn needs(&self, request: &Request<'_>, object: &Value) -> Option<Needed> {
+        let reasons = self.feasible.as_ref().err()?;
+        let (field, name) = (self.own.field(), self.own.read(object)?);
+        let right = Right {
             namespace: request.namespace.to_owned(),
             name: request.name.to_owned(),
-            ..own.right()
+            ..self.own.needed()
         };
-        if request.user.is_in(MASTERS) || self.rbac.allows(&right).is_some() {
-            return Ok(());
-        }
-        Err(Denied::Forbidden(format!(
-            "{} \"{name}\" is not feasible ({reasons}), and user \"{}\" may not {} {}/binding: leave it out, and a \
+        let refusal = format!(
+            "{field} \"{name}\" is not feasible ({reasons}), and user \"{}\" may not {}: leave it out, and a \
              feasible one is picked",
-            own.field(),
             request.user.name,
-            right.verb,
-            right.resource,
-        )))
+            right.spoken(),
+        );
+        Some(Needed { right, refusal })
     }
 }
 
@@ -119,12 +120,6 @@ impl Case<'_> {
             None => Err("the scheduler does not take it in".to_owned()),
         }
     }
-
-    /// The fences of a binding by hand, which the system's own rules allow.
-    fn allowed(&self, object: &Value) -> Result<Vec<Arc<str>>, Denied> {
-        let mut object = object.clone();
-        self.snapshot.inventory.own_binding(&self.bare, &mut object)
-    }
 }
 
 impl Plugin for BoundOnCreate {
@@ -133,9 +128,7 @@ impl Plugin for BoundOnCreate {
     }
 
     fn handles(&self, request: &Request<'_>) -> bool {
-        request.operation == Operation::Create
-            && request.subresource.is_empty()
-            && own_places::of(request.resource).is_some()
+        placed_on_create::handles(request)
     }
 
     fn ready<'a>(&'a self, _: &Request<'_>) -> Option<Ready<'a>> {
@@ -169,23 +162,36 @@ impl Plugin for BoundOnCreate {
         _: &mut Vec<String>,
     ) -> Result<(), Denied> {
         let Some(object) = object else { return Ok(()) };
-        self.judge(request, object).map(drop)
+        match self.judge(request, object)? {
+            Some(judged) => judged.fences(object).map(drop),
+            None => Ok(()),
+        }
+    }
+
+    fn needs(&self, request: &Request<'_>, object: Option<&Value>) -> Vec<Needed> {
+        let Some(object) = object else { return Vec::new() };
+        // What cannot be judged has been refused.
+        let judged = self.judge(request, object).ok().flatten();
+        judged
+            .and_then(|judged| judged.needs(request, object))
+            .into_iter()
+            .collect()
     }
 
     /// The snapshot may have moved on since the verdict, so it is given again on the one that is guarded.
     fn guards(&self, request: &Request<'_>, object: Option<&Value>) -> Vec<Guard> {
         let Some(object) = object else { return Vec::new() };
-        match self.judge(request, object) {
-            Ok(None) => Vec::new(),
-            Ok(Some(judged)) => judged
-                .fences
-                .into_iter()
-                .map(|name| Guard::Fence {
-                    name,
-                    not_after: Some(judged.revision),
-                })
-                .collect(),
-            Err(_) => vec![knowledge::never(forecast::key(request, object))],
-        }
+        let fences = |judged: Judged| {
+            let not_after = Some(judged.snapshot.revision);
+            let fences = judged.fences(object)?.into_iter();
+            Ok(fences
+                .map(|name| Guard::Fence { name, not_after })
+                .collect::<Vec<_>>())
+        };
+        let judged = self.judge(request, object).and_then(|judged| match judged {
+            Some(judged) => fences(judged),
+            None => Ok(Vec::new()),
+        });
+        judged.unwrap_or_else(|_| vec![knowledge::never(forecast::key(request, object))])
     }
 }

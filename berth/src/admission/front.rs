@@ -105,12 +105,19 @@ impl Front {
         let Some(resource) = self.known(&review.resource.group, &review.resource.resource) else {
             return Ok(review.allow());
         };
-        if let Err(status) = self.chain.ready(&review.request(resource)).await {
+        let request = review.request(resource);
+        if let Err(status) = self.chain.ready(&request).await {
             return Ok(review.refuse(status));
         }
         match phase {
             Phase::Mutate => review.mutate(&self.chain, resource),
-            Phase::Validate => Ok(review.validate(&self.chain, resource)),
+            Phase::Validate => {
+                let object = Some(&review.object).filter(|object| !object.is_null());
+                match self.chain.entitled(&request, object).await {
+                    Ok(()) => Ok(review.validate(&self.chain, resource)),
+                    Err(status) => Ok(review.refuse(status)),
+                }
+            }
         }
     }
 

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use admission::{Denied, Guard, Plugin, Ready, Request};
+use admission::{Denied, Guard, Needed, Plugin, Ready, Request};
 use dialect_contract::{Dialect, config};
 use meta::{GroupResource, Object};
 use parking_lot::Mutex;
@@ -139,6 +139,10 @@ impl Plugin for InForce {
         warnings: &mut Vec<String>,
     ) -> Result<(), Denied> {
         self.now().validate(request, object, warnings)
+    }
+
+    fn needs(&self, request: &Request<'_>, object: Option<&Value>) -> Vec<Needed> {
+        self.now().needs(request, object)
     }
 
     fn guards(&self, request: &Request<'_>, object: Option<&Value>) -> Vec<Guard> {

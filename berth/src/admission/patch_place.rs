@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use admission::{Denied, Operation, Plugin, Ready, Request};
+use admission::{Denied, Plugin, Ready, Request};
 use dialect_contract::Outcome;
 use engine::Catalog;
 use serde_json::{Map, Value};
@@ -13,6 +13,7 @@ use serde_json::{Map, Value};
 use super::auto_bind::is_on;
 use super::forecast::{self, Forecast, forecast};
 use super::knowledge::Knowledge;
+use super::placed_on_create;
 use crate::virtual_api::own_places::{self, OwnPlace};
 
 /// The plugin.
@@ -55,9 +56,7 @@ impl Plugin for PatchPlace {
     }
 
     fn handles(&self, request: &Request<'_>) -> bool {
-        request.operation == Operation::Create
-            && request.subresource.is_empty()
-            && own_places::of(request.resource).is_some()
+        placed_on_create::handles(request)
     }
 
     fn ready<'a>(&'a self, _: &Request<'_>) -> Option<Ready<'a>> {

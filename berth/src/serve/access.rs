@@ -31,7 +31,7 @@ impl Access {
         Ok(Self {
             api: Arc::clone(&parts.api) as Arc<_>,
             authentication: identity::authentication(options, folder)?,
-            authorizer: Arc::clone(&parts.rbac) as Arc<_>,
+            authorizer: Arc::clone(&parts.authorizer),
             always_allowed: apiserver::authz::ALWAYS_ALLOWED.map(str::to_owned).to_vec(),
         })
     }
@@ -49,7 +49,7 @@ impl Access {
         Self {
             api: Arc::new(Arrivals::new(api, Arc::clone(store), client)),
             authentication: hub.authentication(options.anonymous_auth, clock),
-            authorizer: hub.authorizer(clock),
+            authorizer: Arc::clone(&parts.authorizer),
             always_allowed: hub.always_allowed(),
         }
     }

@@ -6,7 +6,7 @@ use anyhow::{Result, anyhow};
 use apiserver::handlers::ApiState;
 use apiserver::metrics::AdmissionMetrics;
 use apiserver::registry::Registry;
-use apiserver::{Backing, Group, Resource};
+use apiserver::{Authorizer, Backing, Group, Resource};
 use dialect_contract::Dialect;
 use engine::Engine;
 use meta::{Clock, Kind};
@@ -31,8 +31,8 @@ pub(super) struct Parts {
     pub engine: Arc<Engine>,
     /// Its resources.
     pub virtual_api: VirtualApi,
-    /// Who may do what.
-    pub rbac: Arc<Rbac>,
+    /// Who may do what, by the objects served here or the hub's word.
+    pub authorizer: Arc<dyn Authorizer>,
     /// The API behind the request pipeline.
     pub api: Arc<ApiState>,
     /// What is served.
@@ -62,10 +62,15 @@ pub(super) fn assemble(
     let source = Arc::clone(store) as Arc<dyn Source>;
     let engine = Engine::new(dialects.clone(), Arc::clone(&source), Arc::clone(clock));
     let rbac = Rbac::new(Arc::clone(&source));
+    let authorizer = match hub {
+        Some(hub) => hub.authorizer(clock),
+        None => Arc::clone(&rbac) as Arc<dyn Authorizer>,
+    };
     let admission_metrics = AdmissionMetrics::new();
     let admission = admission::Parts {
         engine: Arc::clone(&engine),
         rbac: Arc::clone(&rbac),
+        authorizer: Arc::clone(&authorizer),
         break_glass: options.break_glass_groups.clone(),
         observer: Arc::clone(&admission_metrics) as Arc<_>,
     };
@@ -111,7 +116,7 @@ pub(super) fn assemble(
         dialects,
         engine,
         virtual_api,
-        rbac,
+        authorizer,
         api,
         groups,
         mirrored,

@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use admission::Right;
 use apiserver::Attributes;
 use dialect_contract::Dialect;
 use engine::Engine;
@@ -65,6 +66,24 @@ impl OwnPlace {
             parent.remove(field);
         }
         object
+    }
+
+    /// The same right, as admission asks for it.
+    pub(crate) fn needed(&self) -> Right {
+        let Attributes {
+            verb,
+            group,
+            resource,
+            subresource,
+            ..
+        } = self.right();
+        Right {
+            verb,
+            group,
+            resource,
+            subresource,
+            ..Right::default()
+        }
     }
 
     /// The right to write it; user, namespace and name are the caller's to fill in.

@@ -45,9 +45,11 @@ impl World {
         let dialects = vec![dialect_registry::by_name("gardener").unwrap()];
         let engine = Engine::new(dialects.clone(), Arc::clone(&source), Arc::clone(&clock));
         engine.spawn();
+        let rbac = Rbac::new(Arc::clone(&source));
         let parts = Parts {
             engine: Arc::clone(&engine),
-            rbac: Rbac::new(Arc::clone(&source)),
+            rbac: Arc::clone(&rbac),
+            authorizer: rbac,
             break_glass: Vec::new(),
             observer: Arc::new(Silent),
         };

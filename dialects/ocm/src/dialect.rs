@@ -2,10 +2,12 @@
 
 use std::sync::Arc;
 
+use admission::Plugin;
 use dialect_contract::{DemandKind, Dialect, Inventory};
 use meta::{FieldError, GroupResource, Kind};
 use serde_json::Value;
 
+use crate::admission::Membership;
 use crate::inventory::Hub;
 use crate::kind;
 use crate::names::{BINDINGS, CLUSTERS, DECISIONS, PLACEMENTS, SCORES, SETS};
@@ -51,6 +53,10 @@ impl Dialect for Ocm {
 
     fn inventory(&self) -> Arc<dyn Inventory> {
         Arc::new(Hub::default())
+    }
+
+    fn admission(&self) -> Vec<Arc<dyn Plugin>> {
+        vec![Arc::new(Membership)]
     }
 
     fn reserves(&self) -> &'static [GroupResource] {

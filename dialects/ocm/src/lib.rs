@@ -3,6 +3,7 @@
 //! Implements the proposal "placement extensible scheduling" with the facts of the running system. Start reading at
 //! `kind` (what is served), then `inventory` (what is known), then `decide` (what comes of it).
 
+mod admission;
 mod attributes;
 mod bits;
 mod cel;

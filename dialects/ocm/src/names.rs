@@ -5,6 +5,8 @@ use meta::GroupResource;
 
 /// The API group of every kind here.
 pub(crate) const GROUP: &str = "cluster.open-cluster-management.io";
+/// The group that the right to let a cluster in is given on.
+pub(crate) const REGISTER_GROUP: &str = "register.open-cluster-management.io";
 /// `cluster.open-cluster-management.io/v1beta1`: what owner references to a Placement name.
 pub(crate) const PLACEMENT_API_VERSION: &str = "cluster.open-cluster-management.io/v1beta1";
 

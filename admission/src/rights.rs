@@ -1,0 +1,79 @@
+//! Rights that a write takes beside the one to write: asked of whoever judges the rights of requests here, so that a rule
+//! holds alike with RBAC objects of our own and behind a hub.
+
+use std::future::Future;
+use std::pin::Pin;
+
+use crate::request::UserInfo;
+
+/// A right on a resource, as a SubjectAccessReview asks for it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Right {
+    /// `update`, `create`, …
+    pub verb: String,
+    /// The API group.
+    pub group: String,
+    /// The plural resource.
+    pub resource: String,
+    /// The subresource, which need not be served; or the empty string.
+    pub subresource: String,
+    /// The namespace, or the empty string.
+    pub namespace: String,
+    /// The object's name, or the empty string for any.
+    pub name: String,
+}
+
+/// A right that the writer must have.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Needed {
+    /// The right.
+    pub right: Right,
+    /// What to say when it is missing: what was wanted, and what to do instead.
+    pub refusal: String,
+}
+
+/// Whether a right is held; an error when that could not be found out.
+pub type Answer<'a> = Pin<Box<dyn Future<Output = Result<bool, String>> + Send + 'a>>;
+
+/// Knows who may do what.
+pub trait Authority: Send + Sync + 'static {
+    /// Whether `user` has `right`.
+    fn has<'a>(&'a self, user: &'a UserInfo, right: &'a Right) -> Answer<'a>;
+}
+
+impl Right {
+    /// `update shoots/binding`, as people say it.
+    #[must_use]
+    pub fn spoken(&self) -> String {
+        let Self {
+            verb,
+            group,
+            resource,
+            subresource,
+            ..
+        } = self;
+        let slash = if subresource.is_empty() { "" } else { "/" };
+        let dot = if group.is_empty() { "" } else { "." };
+        format!("{verb} {resource}{dot}{group}{slash}{subresource}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_right_is_spoken_as_kubectl_asks_for_it() {
+        let mut right = Right {
+            verb: "update".to_owned(),
+            group: "g.example".to_owned(),
+            resource: "foos".to_owned(),
+            subresource: "bar".to_owned(),
+            ..Right::default()
+        };
+        assert_eq!(right.spoken(), "update foos.g.example/bar");
+        right.subresource.clear();
+        right.group.clear();
+        assert_eq!(right.spoken(), "update foos");
+    }
+}

@@ -1,0 +1,13 @@
+//! What the two rules about objects made with a place of their own have in common: a Shoot's `spec.seedName` is filled in
+//! on create, and judged.
+
+use admission::{Operation, Request};
+
+use crate::virtual_api::own_places;
+
+/// Whether `request` makes an object that has a field for its place.
+pub(super) fn handles(request: &Request<'_>) -> bool {
+    request.operation == Operation::Create
+        && request.subresource.is_empty()
+        && own_places::of(request.resource).is_some()
+}

@@ -1,0 +1,135 @@
+//! The admission rule beside the kinds' own validation (facts section 2): some changes to clusters, sets and bindings
+//! take a right of their own, on subresources that exist for rights only. The hub's administrators give them to those who
+//! may let a cluster in, move one between sets, or let a namespace use a set.
+//!
+//! The set `default` takes in every cluster that names none, so that making a cluster in it takes no right.
+
+use admission::{Denied, Needed, Operation, Plugin, Request, Right};
+use serde_json::Value;
+
+use crate::names::{BINDINGS, CLUSTERS, DEFAULT_SET, GROUP, REGISTER_GROUP, SET_LABEL};
+
+/// Asks for the rights on `managedclusters/accept`, `managedclustersets/join` and `managedclustersets/bind`.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Membership;
+
+impl Plugin for Membership {
+    fn name(&self) -> &'static str {
+        "ClusterMembership"
+    }
+
+    fn handles(&self, request: &Request<'_>) -> bool {
+        request.subresource.is_empty()
+            && match request.operation {
+                Operation::Create => request.resource == CLUSTERS || request.resource == BINDINGS,
+                Operation::Update => request.resource == CLUSTERS,
+                Operation::Delete | Operation::Connect => false,
+            }
+    }
+
+    fn validate(&self, _: &Request<'_>, _: Option<&Value>, _: &mut Vec<String>) -> Result<(), Denied> {
+        // All that matters here is who writes.
+        Ok(())
+    }
+
+    fn needs(&self, request: &Request<'_>, object: Option<&Value>) -> Vec<Needed> {
+        let Some(object) = object else { return Vec::new() };
+        if request.resource == BINDINGS {
+            return bind(request, object).into_iter().collect();
+        }
+        let mut needs: Vec<Needed> = accept(request, object).into_iter().collect();
+        needs.extend(moved_between(request, object).map(|set| join(request, set)));
+        needs
+    }
+}
+
+/// What letting a cluster in takes. Shutting it out takes nothing.
+fn accept(request: &Request<'_>, object: &Value) -> Option<Needed> {
+    let accepted = |object: &Value| object["spec"]["hubAcceptsClient"] == true;
+    if !accepted(object) || request.old.is_some_and(accepted) {
+        return None;
+    }
+    let name = name_of(request, object);
+    let right = Right {
+        verb: "update".to_owned(),
+        group: REGISTER_GROUP.to_owned(),
+        resource: "managedclusters".to_owned(),
+        subresource: "accept".to_owned(),
+        name: name.to_owned(),
+        ..Right::default()
+    };
+    let what = format!("spec.hubAcceptsClient lets cluster \"{name}\" in");
+    Some(needed(
+        request,
+        right,
+        &what,
+        "leave it false for somebody who may",
+    ))
+}
+
+/// The sets that the cluster leaves and enters.
+fn moved_between<'a>(request: &Request<'a>, object: &'a Value) -> impl Iterator<Item = &'a str> {
+    let set = |object: &'a Value| object["metadata"]["labels"][SET_LABEL].as_str();
+    // Before it is made, a cluster is nowhere, and by itself it would be in the default set.
+    let before = match request.old {
+        Some(old) => set(old),
+        None => Some(DEFAULT_SET),
+    };
+    let left = before.filter(|_| request.old.is_some());
+    let entered = set(object);
+    let moved = before != entered;
+    let both = [left, entered].into_iter().flatten();
+    both.filter(move |name| moved && !name.is_empty())
+}
+
+fn join(request: &Request<'_>, set: &str) -> Needed {
+    let what = format!("label {SET_LABEL} moves the cluster into or out of ManagedClusterSet \"{set}\"");
+    needed(
+        request,
+        of_set("join", set),
+        &what,
+        "leave the label as it is, or ask for the right",
+    )
+}
+
+/// What letting a namespace use a set takes.
+fn bind(request: &Request<'_>, object: &Value) -> Option<Needed> {
+    let set = object["spec"]["clusterSet"].as_str()?;
+    let what = format!(
+        "it lets the placements of namespace \"{}\" use ManagedClusterSet \"{set}\"",
+        request.namespace
+    );
+    Some(needed(request, of_set("bind", set), &what, "ask for the right"))
+}
+
+fn of_set(subresource: &str, set: &str) -> Right {
+    Right {
+        verb: "create".to_owned(),
+        group: GROUP.to_owned(),
+        resource: "managedclustersets".to_owned(),
+        subresource: subresource.to_owned(),
+        name: set.to_owned(),
+        ..Right::default()
+    }
+}
+
+fn needed(request: &Request<'_>, right: Right, what: &str, advice: &str) -> Needed {
+    let refusal = format!(
+        "{what}, but user \"{}\" may not {} \"{}\": {advice}",
+        request.user.name,
+        right.spoken(),
+        right.name
+    );
+    Needed { right, refusal }
+}
+
+/// A cluster made with `generateName` has its name in the object only.
+fn name_of<'a>(request: &Request<'a>, object: &'a Value) -> &'a str {
+    match request.name {
+        "" => object["metadata"]["name"].as_str().unwrap_or_default(),
+        name => name,
+    }
+}
+
+#[cfg(test)]
+mod tests;
