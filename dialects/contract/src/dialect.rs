@@ -1,5 +1,6 @@
 //! The traits [`Dialect`] and [`Inventory`].
 
+use std::any::Any;
 use std::sync::Arc;
 
 use admission::{Denied, Plugin};
@@ -8,6 +9,7 @@ use scheduling::{Ix, Reason};
 
 use crate::control::{self, Note, Pace};
 use crate::decision::{Decision, Refused, Write};
+use crate::follower::Follower;
 use crate::hub_rule::HubRule;
 use crate::view::{DemandView, TargetView, Unusable};
 
@@ -59,6 +61,18 @@ pub trait Dialect: Send + Sync + 'static {
     /// The user name bindings are written as (CONTRACT.md section 5).
     fn actor(&self) -> &'static str {
         "berth:scheduler"
+    }
+
+    /// The name of the controller that decides, among all controllers: the dialect's own, unless it has followers that
+    /// it must be told from.
+    fn decider(&self) -> &'static str {
+        self.name()
+    }
+
+    /// The controllers beside the one that decides, with `spec` as the dialect's part of the SchedulerConfiguration in
+    /// force, if there is one. How many there are, and their names, do not depend on it.
+    fn followers(&self, _spec: Option<&serde_json::Value>) -> Vec<Arc<dyn Follower>> {
+        Vec::new()
     }
 
     /// An empty inventory, with default configuration.
@@ -182,8 +196,8 @@ pub struct Ask<'a> {
 /// Everything a dialect knows of the world, and its decisions on it.
 ///
 /// Inventories are shared as `Arc<dyn Inventory>` snapshots and copied on write: [`Inventory::fork`] must be cheap
-/// (share columns and records, copy pointers).
-pub trait Inventory: Send + Sync + 'static {
+/// (share columns and records, copy pointers). A dialect's own followers get theirs back by its type.
+pub trait Inventory: Any + Send + Sync {
     /// A cheap copy that can change on its own.
     fn fork(&self) -> Arc<dyn Inventory>;
 

@@ -6,6 +6,7 @@
 //! namespaceSelector: {}              # labels of the namespaces that are placed; empty: all
 //! heartbeatThreshold: 1m             # how old a heartbeat may be
 //! syncedResources: [configmaps, …]   # the resources that follow their namespace
+//! coordinatedResources: []           # those of them that a coordination controller sees before they are synced
 //! ```
 //!
 //! Read by hand, not by serde, so that every mistake is found with its path. Defaults apply on read.
@@ -32,6 +33,9 @@ pub struct Config {
     pub heartbeat_threshold: SignedDuration,
     /// `syncedResources`: the resources that follow their namespace to the workload cluster.
     pub synced_resources: Vec<GroupResource>,
+    /// `coordinatedResources`: those of them that get the state `""` first, so that a coordination controller may change
+    /// them before syncing starts. `None`: all of them where the program knows of a coordination controller, else none.
+    pub coordinated_resources: Option<Vec<GroupResource>>,
 }
 
 impl Default for Config {
@@ -41,6 +45,7 @@ impl Default for Config {
             namespace_selector: Selector::default(),
             heartbeat_threshold: SignedDuration::from_mins(1),
             synced_resources: SYNCED_BY_DEFAULT.to_vec(),
+            coordinated_resources: None,
         }
     }
 }
@@ -48,11 +53,12 @@ impl Default for Config {
 /// How often syncers send a heartbeat (facts section 2).
 const BEAT: SignedDuration = SignedDuration::from_secs(20);
 
-const FIELDS: [&str; 4] = [
+const FIELDS: [&str; 5] = [
     "locationCluster",
     "namespaceSelector",
     "heartbeatThreshold",
     "syncedResources",
+    "coordinatedResources",
 ];
 
 impl Config {
@@ -87,7 +93,14 @@ impl Config {
             reader.heartbeat_threshold(value, &mut config);
         }
         if let Some(value) = given("syncedResources") {
-            reader.synced_resources(value, &mut config);
+            config.synced_resources = reader.resources("syncedResources", value);
+        }
+        if let Some(value) = given("coordinatedResources") {
+            let resources = reader.resources("coordinatedResources", value);
+            if given("syncedResources").is_some() {
+                reader.all_synced(&resources, &config.synced_resources);
+            }
+            config.coordinated_resources = Some(resources);
         }
         for (name, value) in fields {
             if !FIELDS.contains(&name.as_str()) {
@@ -217,17 +230,27 @@ impl Reader<'_> {
         }
     }
 
-    fn synced_resources(&mut self, value: &Value, config: &mut Config) {
+    fn all_synced(&mut self, resources: &[GroupResource], synced: &[GroupResource]) {
+        for resource in resources.iter().filter(|resource| !synced.contains(resource)) {
+            let problem = format!(
+                "must be one of {}, since nothing else is synced",
+                self.at("syncedResources")
+            );
+            self.wrong("coordinatedResources", &resource.to_string().into(), problem);
+        }
+    }
+
+    fn resources(&mut self, field: &str, value: &Value) -> Vec<GroupResource> {
         let Some(list) = value.as_array() else {
-            let at = self.at("syncedResources");
+            let at = self.at(field);
             let detail = "must be a list of resources such as configmaps or deployments.apps";
             self.errors
                 .push(FieldError::type_invalid(at, value.clone(), detail));
-            return;
+            return Vec::new();
         };
         let mut resources: Vec<GroupResource> = Vec::with_capacity(list.len());
         for (index, entry) in list.iter().enumerate() {
-            let name = format!("syncedResources[{index}]");
+            let name = format!("{field}[{index}]");
             let Some(text) = self.text(&name, entry) else {
                 continue;
             };
@@ -240,7 +263,7 @@ impl Reader<'_> {
                 Ok(resource) => resources.push(resource),
             }
         }
-        config.synced_resources = resources;
+        resources
     }
 }
 
@@ -261,6 +284,7 @@ mod tests {
             "locationCluster": "root:org:team-1", "heartbeatThreshold": "1m30s",
             "namespaceSelector": {"matchLabels": {"scheduling.berth.dev/kcp": "enabled"}},
             "syncedResources": ["configmaps", "ingresses.networking.k8s.io"],
+            "coordinatedResources": ["ingresses.networking.k8s.io"],
         });
         let config = Config::read(Some(&spec), "spec.kcp").unwrap();
         assert_eq!(&*config.location_cluster, "root:org:team-1");
@@ -271,6 +295,8 @@ mod tests {
         );
         let names: Vec<String> = config.synced_resources.iter().map(ToString::to_string).collect();
         assert_eq!(names, ["configmaps", "ingresses.networking.k8s.io"]);
+        let first = config.coordinated_resources.unwrap_or_default();
+        assert_eq!(first, config.synced_resources[1..]);
     }
 
     #[test]
@@ -291,7 +317,8 @@ mod tests {
     fn every_mistake_is_told_with_its_path() {
         let spec = json!({
             "locationCluster": "compute", "namespaceSelector": {"matchLabels": {"a b": "c"}, "matchFields": []},
-            "heartbeatThreshold": "0s", "syncedResources": ["*", "configmaps", "configmaps", 1, "a."], "workspace": "x",
+            "heartbeatThreshold": "0s", "syncedResources": ["*", "configmaps", "configmaps", 1, "a."], "coordinatedResources": ["secrets"],
+            "workspace": "x",
         });
         let errors = Config::read(Some(&spec), "spec.kcp").unwrap_err();
         let starts = [
@@ -303,6 +330,7 @@ mod tests {
             "spec.kcp.syncedResources[2]: Duplicate value: \"configmaps\"",
             "spec.kcp.syncedResources[3]: Invalid value: 1: must be a string",
             "spec.kcp.syncedResources[4]: Invalid value: \"a.\": must be a plural name",
+            "spec.kcp.coordinatedResources: Invalid value: \"secrets\": must be one of spec.kcp.syncedResources",
             "spec.kcp.workspace: Invalid value: \"x\": unknown field",
         ];
         assert_eq!(errors.len(), starts.len(), "{errors:?}");

@@ -4,13 +4,14 @@ use std::sync::Arc;
 
 use admission::Plugin;
 use dialect_contract::dialect::{DemandKind, Dialect, Inventory};
-use dialect_contract::{HubRule, config};
+use dialect_contract::{Follower, HubRule, config};
 use meta::{FieldError, GroupResource, Kind};
 use serde_json::Value;
 
-use crate::admission::{PlacementGuard, PlacementValues, Settings, hub_rules, user_of};
+use crate::admission::{PlacementGuard, PlacementValues, Role, Settings, hub_rules, user_of};
 use crate::config::Config;
 use crate::fleet::Fleet;
+use crate::followers;
 use crate::kind;
 use crate::machine::Actor;
 use crate::names::{DIALECT, LOCATIONS, NAMESPACES, WORKLOAD_CLUSTERS};
@@ -82,6 +83,26 @@ impl Dialect for Kcp {
 
     fn actor(&self) -> &'static str {
         user_of(Actor::PlacementController)
+    }
+
+    fn decider(&self) -> &'static str {
+        "kcp-placement"
+    }
+
+    fn followers(&self, spec: Option<&Value>) -> Vec<Arc<dyn Follower>> {
+        let synced = self.settings(spec).synced_resources;
+        let said = Config::read(spec, "")
+            .ok()
+            .and_then(|config| config.coordinated_resources);
+        let coordinated = said.unwrap_or_else(|| {
+            let known = self
+                .settings
+                .users
+                .values()
+                .any(|role| *role == Role::Coordination);
+            if known { synced.clone() } else { Vec::new() }
+        });
+        followers::all(synced, coordinated)
     }
 
     fn inventory(&self) -> Arc<dyn Inventory> {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use meta::Timestamp;
+use meta::{Meta, Timestamp};
 use serde_json::{Map, Value, json};
 
 use crate::machine::SyncState;
@@ -125,6 +125,14 @@ pub(crate) fn identifiers(object: &Value) -> BTreeSet<String> {
         .chain(held)
         .map(str::to_owned)
         .collect()
+}
+
+/// Whether an object knows a cluster: whether its identifier is one of [`identifiers`].
+pub(crate) fn mentions(meta: &Meta, identifier: &str) -> bool {
+    let is_of = |key: &str, prefix: &str| key.strip_prefix(prefix) == Some(identifier);
+    meta.labels.keys().any(|key| is_of(key, STATE))
+        || meta.annotations.keys().any(|key| is_of(key, DELETION))
+        || meta.finalizers.iter().any(|name| is_of(name, SYNCER_FINALIZER))
 }
 
 /// `metadata.deletionTimestamp`.

@@ -10,11 +10,11 @@ mod take_namespace;
 use std::sync::Arc;
 
 use imbl::{HashMap, OrdMap, OrdSet, Vector};
-use meta::{Key, Object};
+use meta::{GroupResource, Key, Object};
 use scheduling::Ix;
 
 use crate::config::Config;
-pub(crate) use cluster::Row;
+pub(crate) use cluster::{Row, identifier};
 pub(crate) use location::{LocationRecord, Numbers, Sets};
 pub(crate) use namespace::Record;
 
@@ -96,6 +96,11 @@ impl Fleet {
         self.namespaces
             .get(demand)
             .filter(|record| self.is_demand(record))
+    }
+
+    /// The objects of `resource` that could not be read.
+    pub(crate) fn unreadable(&self, resource: GroupResource) -> impl Iterator<Item = &Key> {
+        self.unusable.keys().filter(move |key| key.resource == resource)
     }
 
     /// How many namespaces are on the workload cluster with this identifier.

@@ -4,8 +4,9 @@
 //! A placement lives in an annotation of the namespace, and several actors move its entries through a state machine
 //! ([`machine`]). Deciding is what the placement controller does: it lets go of clusters that may no longer be used and
 //! chooses new ones at random, in the same location where there was one. Start reading at [`machine`] and `select` (the
-//! rules) and `fleet` (what is known); [`kind`] holds the API objects. [`namespace_controller`], [`resource_controller`]
-//! and [`syncer_view`] are the other actors' computations.
+//! rules) and `fleet` (what is known); [`kind`] holds the API objects. [`namespace_controller`], [`resource_controller`],
+//! [`location_status`], [`heartbeat`] and [`syncer_view`] are the other actors' computations; `followers` makes
+//! controllers of those that run here.
 
 pub mod admission;
 pub mod condition;
@@ -15,6 +16,8 @@ mod dialect;
 mod edit;
 mod filters;
 mod fleet;
+mod followers;
+pub mod heartbeat;
 pub mod kind;
 pub mod location_status;
 pub mod location_string;

@@ -14,7 +14,7 @@ pub const READY: &str = "Ready";
 /// The condition about heartbeats.
 pub const HEARTBEAT_HEALTHY: &str = "HeartbeatHealthy";
 /// What Ready sums up.
-const PARTS: [&str; 3] = ["SyncerReady", "APIImporterReady", HEARTBEAT_HEALTHY];
+pub(crate) const PARTS: [&str; 3] = ["SyncerReady", "APIImporterReady", HEARTBEAT_HEALTHY];
 
 /// What the conditions say, heartbeats left aside.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

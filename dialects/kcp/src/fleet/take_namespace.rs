@@ -72,7 +72,7 @@ impl Fleet {
     }
 
     /// The demands among the namespaces with an entry of `identifier`.
-    pub(super) fn placed_on<'a>(&'a self, identifier: &'a Arc<str>) -> impl Iterator<Item = Key> + 'a {
+    pub(crate) fn placed_on<'a>(&'a self, identifier: &'a Arc<str>) -> impl Iterator<Item = Key> + 'a {
         let first = Key::new(crate::names::NAMESPACES, "", "");
         self.placed
             .range((Arc::clone(identifier), first)..)

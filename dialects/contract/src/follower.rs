@@ -1,0 +1,70 @@
+//! A dialect's further controllers, *followers*: they carry out what was decided, and report what they see. The seeds
+//! describe them beside the scheduler (kcp's namespace and resource controllers).
+//!
+//! A follower is pure, like everything here: it says which changes make which keys due, and what is to be written about
+//! one key. The engine runs it: one queue of due keys with back-off and alarms, bounded parallelism, and writes guarded
+//! by the revisions they were made of.
+
+use std::sync::Arc;
+
+use meta::{Change, GroupResource, Key, Object, Timestamp};
+
+use crate::decision::Write;
+use crate::dialect::Inventory;
+
+/// The objects of the resources a follower watches, at hand.
+pub trait Objects: Sync {
+    /// The object at `key`.
+    fn get(&self, key: &Key) -> Option<&Arc<Object>>;
+
+    /// The objects of `resource` in `namespace` (all there are with `None`), by namespace and name. Asking for one
+    /// namespace costs no more than the objects in it.
+    fn list<'a>(
+        &'a self,
+        resource: GroupResource,
+        namespace: Option<&'a str>,
+    ) -> Box<dyn Iterator<Item = &'a Arc<Object>> + 'a>;
+}
+
+/// What a follower goes by.
+#[derive(Clone, Copy)]
+pub struct Sight<'a> {
+    /// The objects it watches.
+    pub objects: &'a dyn Objects,
+    /// What its dialect knows, at least as new as the objects.
+    pub inventory: &'a dyn Inventory,
+    /// The instant.
+    pub now: Timestamp,
+}
+
+/// What a follower makes of one key.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Step {
+    /// What is to be written, in order; every prefix is a valid state. Empty when nothing is to be done.
+    pub writes: Vec<Write>,
+    /// When time alone makes the key due again.
+    pub due_at: Option<Timestamp>,
+}
+
+/// One further controller of a dialect.
+pub trait Follower: Send + Sync + 'static {
+    /// Its name among all controllers, `<dialect>-<what it does>`: as flags and metrics know it.
+    fn name(&self) -> &'static str;
+
+    /// The user it writes as (CONTRACT.md section 5).
+    fn actor(&self) -> &'static str;
+
+    /// The resources whose changes concern it, and whose objects it reads.
+    fn watches(&self) -> Vec<GroupResource>;
+
+    /// The keys that `change` makes due: only those there is something to do about, so that its own writes make none
+    /// due. `sight` shows the world after the change, perhaps with later changes.
+    fn due(&self, change: &Change, sight: &Sight<'_>) -> Vec<Key>;
+
+    /// The keys that are due whatever has changed: when it begins to work, or has lost sight of the changes. Those whose
+    /// time will come belong to them.
+    fn all(&self, sight: &Sight<'_>) -> Vec<Key>;
+
+    /// What is to be done about `key`. An object that is gone needs nothing.
+    fn step(&self, key: &Key, sight: &Sight<'_>) -> Step;
+}

@@ -1,0 +1,103 @@
+//! The controllers beside the placement controller, joined with their computations: who watches what, what a change
+//! makes due, and what is written (facts sections 2 and 8).
+//!
+//! Each says that a key is due only when its computation would write something, so that nobody's own writes, heartbeats
+//! or edits of contents cost anything.
+
+mod heartbeats;
+mod locations;
+mod namespaces;
+mod resources;
+#[cfg(test)]
+mod tests;
+
+use std::any::Any;
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use dialect_contract::{Follower, Sight, Write, WriteVerb};
+use meta::{Change, GroupResource, Key, Object};
+use serde_json::{Value, json};
+
+use crate::fleet::{Fleet, identifier};
+use crate::names::WORKLOAD_CLUSTERS;
+
+/// The controllers: `synced` are the resources that follow their namespace, `coordinated` those of them that a
+/// coordination controller sees first.
+pub(crate) fn all(synced: Vec<GroupResource>, coordinated: Vec<GroupResource>) -> Vec<Arc<dyn Follower>> {
+    vec![
+        Arc::new(heartbeats::Heartbeats),
+        Arc::new(locations::Locations),
+        Arc::new(namespaces::Namespaces),
+        Arc::new(resources::Resources { synced, coordinated }),
+    ]
+}
+
+/// What kcp knows. There is none when the inventory is another dialect's, which nobody gives.
+fn fleet<'a>(sight: &Sight<'a>) -> Option<&'a Fleet> {
+    let any: &dyn Any = sight.inventory;
+    any.downcast_ref()
+}
+
+/// Whether there is a WorkloadCluster with this identifier. One that cannot be read is one all the same: what it holds
+/// must not be taken from it.
+fn exists(fleet: &Fleet, sight: &Sight<'_>, wanted: &str) -> bool {
+    let unreadable = || {
+        let objects = fleet.unreadable(WORKLOAD_CLUSTERS);
+        let mut objects = objects.filter_map(|key| sight.objects.get(key));
+        objects.any(|object| identifier(object.meta()) == wanted)
+    };
+    fleet.cluster(wanted).is_some() || unreadable()
+}
+
+/// The identifiers of workload clusters that appear or go by a change of a WorkloadCluster.
+fn came_or_went(change: &Change) -> BTreeSet<Arc<str>> {
+    let of = |object: &Option<Arc<Object>>| {
+        let named = object.as_ref().map(|object| identifier(object.meta()).into());
+        named.into_iter().collect::<BTreeSet<Arc<str>>>()
+    };
+    of(&change.old)
+        .symmetric_difference(&of(&change.new))
+        .cloned()
+        .collect()
+}
+
+/// An object with nothing but its metadata, which is all that most computations look at.
+fn outline(object: &Object) -> Value {
+    let metadata: Value =
+        serde_json::from_slice(&object.metadata_bytes()).expect("stored metadata is JSON that we wrote");
+    json!({"metadata": metadata})
+}
+
+/// Whether a change may matter to whoever looks at metadata alone.
+fn outline_differs(change: &Change) -> bool {
+    let (Some(old), Some(new)) = (&change.old, &change.new) else {
+        return change.new.is_some();
+    };
+    let (old, new) = (old.meta(), new.meta());
+    old.labels != new.labels
+        || old.annotations != new.annotations
+        || old.finalizers != new.finalizers
+        || old.deletion_timestamp != new.deletion_timestamp
+        || old.uid != new.uid
+}
+
+/// The stored object, to be changed.
+fn editable(object: &Object) -> Value {
+    let mut value = object.parse();
+    if let Some(metadata) = value["metadata"].as_object_mut() {
+        metadata.remove("resourceVersion");
+    }
+    value
+}
+
+/// The update of `object`, which is at `key`, to `new`.
+fn update(key: &Key, object: &Object, new: Value) -> Write {
+    Write {
+        verb: WriteVerb::Update,
+        key: key.clone(),
+        subresource: "",
+        object: new,
+        base: Some(object.revision()),
+    }
+}

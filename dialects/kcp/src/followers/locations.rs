@@ -1,0 +1,133 @@
+//! The location controller: counts the workload clusters of each Location, and writes its labels out for printing.
+
+use std::sync::Arc;
+
+use dialect_contract::{Follower, Sight, Step};
+use meta::selector::Selector;
+use meta::{Change, GroupResource, Key, Object, Timestamp};
+
+use super::{editable, fleet, update};
+use crate::fleet::{Fleet, LocationRecord, Row};
+use crate::location_status::{Counts, Member, counts, with_counts, with_labels_annotation};
+use crate::names::{LOCATIONS, WORKLOAD_CLUSTERS};
+
+/// See the module.
+pub(super) struct Locations;
+
+/// What a count sees of a workload cluster.
+fn member(row: &Row) -> Member {
+    Member {
+        ready_until: row.facts.ready.then_some(row.facts.fresh_until),
+        unschedulable: row.facts.unschedulable,
+    }
+}
+
+/// The counts of the location `name`, and when time alone changes them: just after a heartbeat is too old.
+fn count(fleet: &Fleet, name: &str, now: Timestamp) -> Option<(Counts, Option<Timestamp>)> {
+    let number = fleet.locations.get(name)?.number;
+    let inside = fleet.sets.map(|set| set.contains(&number));
+    let rows = || {
+        let rows = fleet.rows.iter();
+        rows.filter(|row| inside[row.facts.locations as usize])
+    };
+    let fresh = rows().filter(|row| row.facts.is_ready(now) && row.facts.fresh_until < Timestamp::MAX);
+    let stale = fresh.map(|row| row.facts.fresh_until).min();
+    let due_at = stale.and_then(|at| at.checked_add(std::time::Duration::from_nanos(1)).ok());
+    Some((counts(rows().map(member), now), due_at))
+}
+
+fn selector(object: &Object) -> Option<Selector> {
+    LocationRecord::read(object).ok()
+}
+
+impl Locations {
+    fn has_work(&self, key: &Key, sight: &Sight<'_>) -> bool {
+        !self.step(key, sight).writes.is_empty()
+    }
+
+    /// The locations that hold a workload cluster before or after a change that they could tell.
+    fn of_cluster(&self, change: &Change, fleet: &Fleet, sight: &Sight<'_>) -> Vec<Key> {
+        let read = |object: &Option<Arc<Object>>| {
+            let row = object
+                .as_ref()
+                .map(|object| Row::read(object, fleet.config.heartbeat_threshold, 0));
+            row.and_then(Result::ok)
+        };
+        let (old, new) = (read(&change.old), read(&change.new));
+        let counted = |row: &Option<Row>| row.as_ref().map(|row| counts([member(row)], sight.now));
+        let until = |row: &Option<Row>| row.as_ref().map(|row| row.facts.fresh_until);
+        let labels =
+            |object: &Option<Arc<Object>>| object.as_ref().map(|object| object.meta().labels.clone());
+        // A heartbeat that came later than the last one moves nothing; one that is older does.
+        let same = counted(&old) == counted(&new) && labels(&change.old) == labels(&change.new);
+        if same && until(&new) >= until(&old) {
+            return Vec::new();
+        }
+        let holds = |selector: &Selector| {
+            let mut both = [&change.old, &change.new].into_iter().flatten();
+            both.any(|object| selector.matches(&object.meta().labels))
+        };
+        let locations = sight.objects.list(LOCATIONS, None);
+        let due = locations.filter(|location| selector(location).is_some_and(|selector| holds(&selector)));
+        due.map(|location| Key::new(LOCATIONS, "", &location.meta().name))
+            .collect()
+    }
+}
+
+impl Follower for Locations {
+    fn name(&self) -> &'static str {
+        "kcp-location"
+    }
+
+    fn actor(&self) -> &'static str {
+        "berth:location-controller"
+    }
+
+    fn watches(&self) -> Vec<GroupResource> {
+        vec![LOCATIONS, WORKLOAD_CLUSTERS]
+    }
+
+    /// A location that says something else, and those of a workload cluster that counts otherwise than before.
+    fn due(&self, change: &Change, sight: &Sight<'_>) -> Vec<Key> {
+        let Some(fleet) = fleet(sight) else {
+            return Vec::new();
+        };
+        if change.key.resource == WORKLOAD_CLUSTERS {
+            return self.of_cluster(change, fleet, sight);
+        }
+        let read = |object: &Option<Arc<Object>>| object.as_deref().and_then(selector);
+        let due = change.new.is_some()
+            && (read(&change.old) != read(&change.new) || self.has_work(&change.key, sight));
+        due.then(|| change.key.clone()).into_iter().collect()
+    }
+
+    fn all(&self, sight: &Sight<'_>) -> Vec<Key> {
+        let locations = sight.objects.list(LOCATIONS, None);
+        locations
+            .map(|location| Key::new(LOCATIONS, "", &location.meta().name))
+            .collect()
+    }
+
+    fn step(&self, key: &Key, sight: &Sight<'_>) -> Step {
+        let Some((fleet, object)) = fleet(sight).zip(sight.objects.get(key)) else {
+            return Step::default();
+        };
+        let Some((counts, due_at)) = count(fleet, &key.name, sight.now) else {
+            return Step::default();
+        };
+        let mut value = editable(object);
+        let mut writes = Vec::new();
+        if let Some(new) = with_labels_annotation(&value) {
+            value.clone_from(&new);
+            writes.push(update(key, object, new));
+        }
+        if let Some(new) = with_counts(&value, counts) {
+            let mut status = update(key, object, new);
+            status.subresource = "status";
+            // What the write before made has a revision of its own.
+            status.base = status.base.filter(|_| writes.is_empty());
+            writes.push(status);
+        }
+        Step { writes, due_at }
+    }
+}

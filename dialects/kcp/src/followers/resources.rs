@@ -1,0 +1,167 @@
+//! The resource controller: hands the labels and removals of a namespace on to the synced resources in it.
+
+use std::sync::Arc;
+
+use dialect_contract::{Follower, Sight, Step};
+use meta::{Change, GroupResource, Key, Object};
+use serde_json::Value;
+
+use super::{came_or_went, editable, exists, fleet, outline, outline_differs, update};
+use crate::admission::user_of;
+use crate::edit::mentions;
+use crate::fleet::Fleet;
+use crate::machine::Actor;
+use crate::names::{DELETION, NAMESPACES, STATE, WORKLOAD_CLUSTERS};
+use crate::resource_controller::{self, reconcile};
+
+/// See the module.
+pub(super) struct Resources {
+    /// The resources that follow their namespace.
+    pub(super) synced: Vec<GroupResource>,
+    /// Those of them that a coordination controller sees first.
+    pub(super) coordinated: Vec<GroupResource>,
+}
+
+fn key_of(resource: GroupResource, object: &Object) -> Key {
+    Key::new(resource, &object.meta().namespace, &object.meta().name)
+}
+
+/// The namespace of an object.
+fn home<'a>(key: &Key, sight: &Sight<'a>) -> Option<&'a Arc<Object>> {
+    sight.objects.get(&Key::new(NAMESPACES, "", &key.namespace))
+}
+
+/// Whether a change of a namespace changes what its resources go by.
+fn hands_on_differently(change: &Change) -> bool {
+    let (Some(old), Some(new)) = (&change.old, &change.new) else {
+        return change.new.is_some();
+    };
+    let (old, new) = (old.meta(), new.meta());
+    let parts = [
+        (&old.labels, &new.labels, STATE),
+        (&old.annotations, &new.annotations, DELETION),
+    ];
+    parts.into_iter().any(|(old, new, prefix)| {
+        let old = old.iter().filter(|(key, _)| key.starts_with(prefix));
+        old.ne(new.iter().filter(|(key, _)| key.starts_with(prefix)))
+    })
+}
+
+impl Resources {
+    /// What becomes of an object of `resource` in `namespace`, both told by (at least) their metadata.
+    fn judge(
+        &self,
+        resource: GroupResource,
+        (namespace, object): (&Value, &Value),
+        fleet: &Fleet,
+        sight: &Sight<'_>,
+    ) -> Option<Value> {
+        let known = resource_controller::Sight {
+            exists: &|wanted| exists(fleet, sight, wanted),
+            coordinated: self.coordinated.contains(&resource),
+            now: sight.now,
+        };
+        reconcile(namespace, object, &known)
+    }
+
+    /// The objects in `namespace` there is something to do about.
+    fn in_namespace(&self, namespace: &Object, fleet: &Fleet, sight: &Sight<'_>) -> Vec<Key> {
+        let (name, shape) = (namespace.meta().name.as_str(), outline(namespace));
+        let mut due = Vec::new();
+        for &resource in &self.synced {
+            for object in sight.objects.list(resource, Some(name)) {
+                let pair = (&shape, &outline(object));
+                if self.judge(resource, pair, fleet, sight).is_some() {
+                    due.push(key_of(resource, object));
+                }
+            }
+        }
+        due
+    }
+
+    /// Whether there is something to do about the object at `key`.
+    fn has_work(&self, key: &Key, fleet: &Fleet, sight: &Sight<'_>) -> bool {
+        let pair = home(key, sight).zip(sight.objects.get(key));
+        pair.is_some_and(|(namespace, object)| {
+            let pair = (&outline(namespace), &outline(object));
+            self.judge(key.resource, pair, fleet, sight).is_some()
+        })
+    }
+
+    /// Whatever knows one of the workload clusters that came or went: where they are to go, and where traces of them
+    /// are left. Nothing finds objects by cluster, so all are looked at; clusters seldom come or go.
+    fn about(&self, change: &Change, fleet: &Fleet, sight: &Sight<'_>) -> Vec<Key> {
+        let moved = came_or_went(change);
+        if moved.is_empty() {
+            return Vec::new();
+        }
+        let knows = |object: &Object| moved.iter().any(|name| mentions(object.meta(), name));
+        let mut due = Vec::new();
+        for namespace in sight.objects.list(NAMESPACES, None) {
+            if knows(namespace) {
+                due.extend(self.in_namespace(namespace, fleet, sight));
+            }
+        }
+        for &resource in &self.synced {
+            let objects = sight.objects.list(resource, None).filter(|object| knows(object));
+            due.extend(objects.map(|object| key_of(resource, object)));
+        }
+        due
+    }
+}
+
+impl Follower for Resources {
+    fn name(&self) -> &'static str {
+        "kcp-resource"
+    }
+
+    fn actor(&self) -> &'static str {
+        user_of(Actor::ResourceController)
+    }
+
+    fn watches(&self) -> Vec<GroupResource> {
+        let mut all = self.synced.clone();
+        all.extend([NAMESPACES, WORKLOAD_CLUSTERS]);
+        all
+    }
+
+    /// A resource whose metadata changed; those in a namespace that says something else; those that know a workload
+    /// cluster that came or went.
+    fn due(&self, change: &Change, sight: &Sight<'_>) -> Vec<Key> {
+        let (key, Some(fleet)) = (&change.key, fleet(sight)) else {
+            return Vec::new();
+        };
+        if key.resource == WORKLOAD_CLUSTERS {
+            return self.about(change, fleet, sight);
+        }
+        if key.resource == NAMESPACES {
+            let namespace = sight.objects.get(key).filter(|_| hands_on_differently(change));
+            return namespace.map_or_else(Vec::new, |namespace| self.in_namespace(namespace, fleet, sight));
+        }
+        let due = outline_differs(change) && self.has_work(key, fleet, sight);
+        due.then(|| key.clone()).into_iter().collect()
+    }
+
+    fn all(&self, sight: &Sight<'_>) -> Vec<Key> {
+        let Some(fleet) = fleet(sight) else {
+            return Vec::new();
+        };
+        let namespaces = sight.objects.list(NAMESPACES, None);
+        namespaces
+            .flat_map(|namespace| self.in_namespace(namespace, fleet, sight))
+            .collect()
+    }
+
+    fn step(&self, key: &Key, sight: &Sight<'_>) -> Step {
+        let pair = home(key, sight).zip(sight.objects.get(key));
+        let Some((fleet, (namespace, object))) = fleet(sight).zip(pair) else {
+            return Step::default();
+        };
+        let pair = (&outline(namespace), &editable(object));
+        let new = self.judge(key.resource, pair, fleet, sight);
+        Step {
+            writes: new.into_iter().map(|new| update(key, object, new)).collect(),
+            due_at: None,
+        }
+    }
+}

@@ -1,0 +1,371 @@
+//! What makes followers act, over objects in memory.
+
+use std::collections::BTreeMap;
+
+use dialect_contract::{Follower, Inventory, Objects, Step};
+use meta::Revision;
+
+use super::*;
+use crate::names::{LOCATIONS, NAMESPACES};
+use crate::testing::{cluster, location, namespace, now, put, with};
+
+const CONFIG_MAPS: GroupResource = GroupResource::new("", "configmaps");
+const LABEL: &str = "/metadata/labels/state.internal.workloads.kcp.dev~1c1";
+const DELETION: &str = "/metadata/annotations/deletion.internal.workloads.kcp.dev~1c1";
+
+#[derive(Default)]
+struct Memory(BTreeMap<Key, Arc<Object>>);
+
+impl Objects for Memory {
+    fn get(&self, key: &Key) -> Option<&Arc<Object>> {
+        self.0.get(key)
+    }
+
+    fn list<'a>(
+        &'a self,
+        resource: GroupResource,
+        namespace: Option<&'a str>,
+    ) -> Box<dyn Iterator<Item = &'a Arc<Object>> + 'a> {
+        let inside = move |key: &&Key| {
+            key.resource == resource && namespace.is_none_or(|namespace| *key.namespace == *namespace)
+        };
+        Box::new(self.0.keys().filter(inside).map(|key| &self.0[key]))
+    }
+}
+
+#[derive(Default)]
+struct World {
+    memory: Memory,
+    fleet: Fleet,
+    revision: u64,
+}
+
+fn key_of(value: &Value) -> Key {
+    let resource = match value["kind"].as_str() {
+        Some("ConfigMap") => CONFIG_MAPS,
+        Some("Namespace") => NAMESPACES,
+        Some("Location") => LOCATIONS,
+        _ => WORKLOAD_CLUSTERS,
+    };
+    let text = |name: &str| value["metadata"][name].as_str().unwrap_or_default();
+    Key::new(resource, text("namespace"), text("name"))
+}
+
+impl World {
+    fn of(objects: &[Value]) -> Self {
+        let mut world = Self::default();
+        for object in objects {
+            world.store(object);
+        }
+        world
+    }
+
+    fn store(&mut self, value: &Value) -> Change {
+        self.revision += 1;
+        let revision = Revision(self.revision);
+        let (key, object) = (key_of(value), Arc::new(Object::new(value, revision).unwrap()));
+        if key.resource != CONFIG_MAPS {
+            put(&mut self.fleet, value);
+        }
+        let old = self.memory.0.insert(key.clone(), Arc::clone(&object));
+        Change {
+            revision,
+            key,
+            old,
+            new: Some(object),
+        }
+    }
+
+    fn remove(&mut self, value: &Value) -> Change {
+        self.revision += 1;
+        crate::testing::remove(&mut self.fleet, value);
+        let key = key_of(value);
+        Change {
+            revision: Revision(self.revision),
+            old: self.memory.0.remove(&key),
+            new: None,
+            key,
+        }
+    }
+
+    fn sight(&self) -> Sight<'_> {
+        Sight {
+            objects: &self.memory,
+            inventory: &self.fleet as &dyn Inventory,
+            now: now(),
+        }
+    }
+
+    fn due(&self, follower: &dyn Follower, change: &Change) -> Vec<String> {
+        let keys = follower.due(change, &self.sight());
+        keys.iter().map(|key| key.name.to_string()).collect()
+    }
+
+    fn all(&self, follower: &dyn Follower) -> Vec<String> {
+        let keys = follower.all(&self.sight());
+        keys.iter().map(|key| key.name.to_string()).collect()
+    }
+
+    fn step(&self, follower: &dyn Follower, value: &Value) -> Step {
+        follower.step(&key_of(value), &self.sight())
+    }
+
+    /// Takes the step about `value` and stores what it writes; gives what its writes make due.
+    fn take(&mut self, follower: &dyn Follower, value: &Value) -> (Step, Vec<String>) {
+        let step = self.step(follower, value);
+        let mut due = Vec::new();
+        for write in &step.writes {
+            let change = self.store(&write.object);
+            due.extend(self.due(follower, &change));
+        }
+        (step, due)
+    }
+}
+
+fn config_map(name: &str) -> Value {
+    json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name, "namespace": "app"}, "data": {"a": "b"}})
+}
+
+fn placed(state: &str) -> Value {
+    namespace("app", Some(&format!(r#"{{"root:compute+eu+c1":"{state}"}}"#)))
+}
+
+fn resources() -> resources::Resources {
+    resources::Resources {
+        synced: vec![CONFIG_MAPS],
+        coordinated: Vec::new(),
+    }
+}
+
+const NONE: [&str; 0] = [];
+
+#[test]
+fn names_are_told_apart_and_writers_are_reserved_users() {
+    let followers = all(vec![CONFIG_MAPS], Vec::new());
+    let names: Vec<&str> = followers.iter().map(|follower| follower.name()).collect();
+    assert_eq!(
+        names,
+        ["kcp-heartbeat", "kcp-location", "kcp-namespace", "kcp-resource"]
+    );
+    assert!(
+        followers
+            .iter()
+            .all(|follower| follower.actor().starts_with("berth:"))
+    );
+}
+
+#[test]
+fn a_namespace_is_due_until_it_is_adopted_and_its_own_write_makes_nothing_due() {
+    let follower = namespaces::Namespaces;
+    let mut world = World::of(&[cluster("c1", "eu"), location("eu")]);
+    let change = world.store(&placed("Pending"));
+    assert_eq!(world.due(&follower, &change), ["app"]);
+    assert_eq!(world.all(&follower), ["app"]);
+    let (step, due) = world.take(&follower, &placed("Pending"));
+    assert_eq!(step.writes.len(), 1);
+    assert_eq!(step.writes[0].base, Some(change.revision));
+    assert!(step.writes[0].object["metadata"].get("resourceVersion").is_none());
+    assert_eq!(due, NONE);
+    assert_eq!(world.all(&follower), NONE);
+}
+
+#[test]
+fn a_namespace_that_waits_for_a_cluster_to_let_go_is_due_when_that_goes() {
+    let follower = namespaces::Namespaces;
+    let mut leaving = with(placed("Removing"), LABEL, "Sync".into());
+    leaving = with(leaving, DELETION, "2021-10-28T08:00:00Z".into());
+    let mut world = World::of(&[cluster("c1", "eu"), cluster("c2", "eu"), leaving.clone()]);
+    assert_eq!(world.all(&follower), NONE);
+    let cordoned = with(cluster("c1", "eu"), "/spec/unschedulable", true.into());
+    let change = world.store(&cordoned);
+    assert_eq!(world.due(&follower, &change), NONE);
+    let change = world.remove(&cluster("c2", "eu"));
+    assert_eq!(world.due(&follower, &change), NONE);
+    let change = world.remove(&cordoned);
+    assert_eq!(world.due(&follower, &change), ["app"]);
+    let (step, due) = world.take(&follower, &leaving);
+    assert!(
+        step.writes[0].object["metadata"]["annotations"][crate::names::PLACEMENT]
+            .as_str()
+            .is_some_and(|text| text.contains("Unbound"))
+    );
+    assert_eq!(due, NONE);
+}
+
+#[test]
+fn the_resources_of_a_namespace_follow_it_and_contents_cost_nothing() {
+    let follower = resources();
+    let bound = with(placed("Bound"), LABEL, "Sync".into());
+    let other = with(config_map("z"), "/metadata/namespace", "elsewhere".into());
+    let mut world = World::of(&[
+        cluster("c1", "eu"),
+        namespace("elsewhere", None),
+        other,
+        placed("Pending"),
+        config_map("a"),
+        config_map("b"),
+    ]);
+    assert_eq!(world.all(&follower), NONE);
+    let change = world.store(&bound);
+    assert_eq!(world.due(&follower, &change), ["a", "b"]);
+    assert_eq!(world.take(&follower, &config_map("a")).1, NONE);
+    assert_eq!(world.all(&follower), ["b"]);
+    assert_eq!(world.take(&follower, &config_map("b")).1, NONE);
+    // Other labels of the namespace, and the contents of resources.
+    let change = world.store(&with(bound.clone(), "/metadata/labels/team", "x".into()));
+    assert_eq!(world.due(&follower, &change), NONE);
+    let synced = with(config_map("a"), LABEL, "Sync".into());
+    let change = world.store(&with(synced.clone(), "/data/a", "c".into()));
+    assert_eq!(world.due(&follower, &change), NONE);
+    let change = world.store(&config_map("new"));
+    assert_eq!(world.due(&follower, &change), ["new"]);
+    // The namespace is to leave.
+    let change = world.store(&with(bound, DELETION, "2021-10-28T08:00:00Z".into()));
+    assert_eq!(
+        world.due(&follower, &change),
+        ["a", "b"],
+        "what is new goes nowhere"
+    );
+    let (step, due) = world.take(&follower, &synced);
+    assert_eq!(
+        step.writes[0].object["metadata"]["annotations"]["deletion.internal.workloads.kcp.dev/c1"],
+        "2021-10-28T08:00:00Z"
+    );
+    assert_eq!(due, NONE);
+}
+
+#[test]
+fn a_cluster_that_goes_is_forgotten_wherever_it_has_left_traces() {
+    let follower = resources();
+    let held = with(
+        config_map("held"),
+        "/metadata/finalizers",
+        json!(["workloads.kcp.dev/syncer-c1"]),
+    );
+    let mut world = World::of(&[
+        cluster("c1", "eu"),
+        namespace("app", Some("{}")),
+        config_map("free"),
+        held.clone(),
+    ]);
+    let change = world.remove(&cluster("c1", "eu"));
+    assert_eq!(world.due(&follower, &change), ["held"]);
+    let (step, due) = world.take(&follower, &held);
+    assert_eq!(step.writes[0].object["metadata"]["finalizers"], json!([]));
+    assert_eq!(due, NONE);
+}
+
+#[test]
+fn what_an_unreadable_cluster_holds_is_not_taken_from_it() {
+    let follower = resources();
+    let held = with(
+        config_map("held"),
+        "/metadata/finalizers",
+        json!(["workloads.kcp.dev/syncer-c1"]),
+    );
+    let mut world = World::of(&[cluster("c1", "eu"), namespace("app", Some("{}")), held.clone()]);
+    world.store(&with(cluster("c1", "eu"), "/spec", "odd".into()));
+    assert!(world.fleet.cluster("c1").is_none());
+    assert_eq!(world.step(&follower, &held), Step::default());
+}
+
+#[test]
+fn coordinated_resources_are_assigned_first() {
+    let mut follower = resources();
+    follower.coordinated = vec![CONFIG_MAPS];
+    let bound = with(placed("Bound"), LABEL, "Sync".into());
+    let mut world = World::of(&[cluster("c1", "eu"), bound, config_map("a")]);
+    let (step, due) = world.take(&follower, &config_map("a"));
+    assert_eq!(
+        step.writes[0].object["metadata"]["labels"]["state.internal.workloads.kcp.dev/c1"],
+        ""
+    );
+    assert_eq!(due, NONE);
+    // The coordination controller's move needs nothing more.
+    let change = world.store(&with(config_map("a"), LABEL, "Sync".into()));
+    assert_eq!(world.due(&follower, &change), NONE);
+}
+
+#[test]
+fn a_location_counts_what_changes_its_counts_and_looks_again_when_a_heartbeat_is_too_old() {
+    let follower = locations::Locations;
+    let beating = with(
+        cluster("c1", "eu"),
+        "/status/lastSyncerHeartbeatTime",
+        "2021-10-28T08:59:30Z".into(),
+    );
+    let mut world = World::of(&[beating.clone(), cluster("c2", "us"), location("eu")]);
+    let (step, due) = world.take(&follower, &location("eu"));
+    let places: Vec<&str> = step.writes.iter().map(|write| write.subresource).collect();
+    assert_eq!(places, ["", "status"]);
+    assert_eq!(
+        step.writes[1].object["status"],
+        json!({"instances": 1, "availableInstances": 1})
+    );
+    assert_eq!(step.writes[1].base, None);
+    assert_eq!(step.due_at, meta::time::parse("2021-10-28T09:00:30.000000001Z"));
+    assert_eq!(due, ["eu"], "the first of the two writes leaves one to do");
+    assert_eq!(
+        world.step(&follower, &location("eu")).writes,
+        Vec::new(),
+        "but then nothing is"
+    );
+    // A heartbeat in time, another location's cluster, other fields.
+    let later = with(
+        beating,
+        "/status/lastSyncerHeartbeatTime",
+        "2021-10-28T08:59:59Z".into(),
+    );
+    for value in [
+        later.clone(),
+        with(cluster("c2", "us"), "/spec/unschedulable", true.into()),
+    ] {
+        let change = world.store(&value);
+        assert_eq!(world.due(&follower, &change), NONE);
+    }
+    let change = world.store(&with(later.clone(), "/spec/unschedulable", true.into()));
+    assert_eq!(world.due(&follower, &change), ["eu"]);
+    let change = world.store(&with(later, "/metadata/labels/region", "us".into()));
+    assert_eq!(world.due(&follower, &change), ["eu"]);
+    let (step, _) = world.take(&follower, &location("eu"));
+    assert_eq!(
+        step.writes[0].object["status"],
+        json!({"instances": 0, "availableInstances": 0})
+    );
+}
+
+#[test]
+fn heartbeats_make_due_when_they_begin_and_when_they_return() {
+    let follower = heartbeats::Heartbeats;
+    let beat = |time: &str| {
+        with(
+            cluster("c1", "eu"),
+            "/status/lastSyncerHeartbeatTime",
+            time.into(),
+        )
+    };
+    let mut world = World::of(&[cluster("c1", "eu")]);
+    assert_eq!(world.all(&follower), NONE);
+    let change = world.store(&beat("2021-10-28T08:00:00Z"));
+    assert_eq!(world.due(&follower, &change), ["c1"]);
+    let (step, due) = world.take(&follower, &beat(""));
+    assert_eq!((step.writes.len(), step.due_at), (1, None));
+    assert_eq!(step.writes[0].subresource, "status");
+    assert_eq!(due, NONE);
+    let mut back = step.writes[0].object.clone();
+    back["status"]["lastSyncerHeartbeatTime"] = "2021-10-28T08:59:50Z".into();
+    let change = world.store(&back);
+    assert_eq!(world.due(&follower, &change), ["c1"]);
+    let (step, due) = world.take(&follower, &back);
+    assert_eq!(step.due_at, meta::time::parse("2021-10-28T09:00:50.000000001Z"));
+    assert_eq!(due, NONE);
+    let mut next = step.writes[0].object.clone();
+    next["status"]["lastSyncerHeartbeatTime"] = "2021-10-28T09:00:00Z".into();
+    let change = world.store(&next);
+    assert_eq!(
+        world.due(&follower, &change),
+        NONE,
+        "it is looked at in time anyway"
+    );
+    assert_eq!(world.all(&follower), ["c1"]);
+}

@@ -1,0 +1,150 @@
+//! What the heartbeat controller reports of a WorkloadCluster (facts section 2): whether its syncer is heard of, in the
+//! condition HeartbeatHealthy, and what that makes of the condition Ready. A pure function over the stored object.
+//!
+//! A cluster whose syncer was never heard of is left to whoever reports its conditions: without a syncer, readiness is
+//! somebody else's to tell.
+
+use jiff::SignedDuration;
+use meta::Timestamp;
+use serde_json::{Map, Value, json};
+
+use crate::readiness::{HEARTBEAT_HEALTHY, PARTS, READY};
+
+/// The reason of both conditions while the syncer is silent.
+pub const ERROR_HEARTBEAT: &str = "ErrorHeartbeat";
+
+/// When the syncer of `cluster` was last heard of.
+#[must_use]
+pub fn heard(cluster: &Value) -> Option<Timestamp> {
+    cluster["status"]["lastSyncerHeartbeatTime"]
+        .as_str()
+        .and_then(meta::time::parse)
+}
+
+/// `cluster` with its conditions brought up to date at `now`; `None` when they say the same already. Exactly at the
+/// threshold a heartbeat is still healthy.
+///
+/// Silence makes Ready False. That it ends makes Ready what its parts say, unless Ready is False for another reason:
+/// then it is left to whoever found that one.
+#[must_use]
+pub fn judge(cluster: &Value, threshold: SignedDuration, now: Timestamp) -> Option<Value> {
+    let last = heard(cluster)?;
+    let healthy = last.checked_add(threshold).is_ok_and(|until| now <= until);
+    let list = cluster["status"]["conditions"].as_array();
+    let mut conditions = Conditions(list.cloned().unwrap_or_default());
+    let said = if healthy {
+        Said::truth()
+    } else {
+        Said::silence(last)
+    };
+    conditions.put(HEARTBEAT_HEALTHY, &said, now);
+    let is_ready = conditions.find(READY);
+    let is_false = is_ready.is_some_and(|ready| ready["status"] == "False");
+    let blamed = is_ready.is_some_and(|ready| ready["reason"] == ERROR_HEARTBEAT);
+    if !healthy && (!is_false || blamed) {
+        conditions.put(READY, &said, now);
+    } else if healthy && (is_ready.is_none() || is_false && blamed) {
+        let summary = conditions.summary();
+        conditions.put(READY, &summary, now);
+    }
+    let conditions = Value::Array(conditions.0);
+    (conditions != cluster["status"]["conditions"]).then(|| {
+        let mut new = cluster.clone();
+        new["status"]["conditions"] = conditions;
+        new
+    })
+}
+
+/// What a condition says.
+struct Said {
+    status: bool,
+    severity: String,
+    reason: String,
+    message: String,
+}
+
+impl Said {
+    fn truth() -> Self {
+        Self {
+            status: true,
+            severity: String::new(),
+            reason: String::new(),
+            message: String::new(),
+        }
+    }
+
+    fn silence(last: Timestamp) -> Self {
+        Self {
+            status: false,
+            severity: "Warning".to_owned(),
+            reason: ERROR_HEARTBEAT.to_owned(),
+            message: format!("no heartbeat of the syncer since {}", meta::time::rfc3339(last)),
+        }
+    }
+}
+
+struct Conditions(Vec<Value>);
+
+impl Conditions {
+    fn find(&self, r#type: &str) -> Option<&Value> {
+        self.0.iter().find(|condition| condition["type"] == r#type)
+    }
+
+    /// Puts what is said in the condition of `type`; its time moves only with its content.
+    fn put(&mut self, r#type: &str, said: &Said, now: Timestamp) {
+        let mut fields = Map::new();
+        fields.insert("type".to_owned(), r#type.into());
+        fields.insert(
+            "status".to_owned(),
+            if said.status { "True" } else { "False" }.into(),
+        );
+        let optional = [
+            ("severity", &said.severity),
+            ("reason", &said.reason),
+            ("message", &said.message),
+        ];
+        for (name, text) in optional.into_iter().filter(|(_, text)| !text.is_empty()) {
+            fields.insert(name.to_owned(), text.as_str().into());
+        }
+        let mut new = Value::Object(fields);
+        let slot = self.0.iter_mut().find(|condition| condition["type"] == r#type);
+        let same = |old: &Value, name: &str| {
+            let text = |value: &Value| value[name].as_str().unwrap_or_default().to_owned();
+            text(old) == text(&new)
+        };
+        if let Some(old) = &slot
+            && ["status", "severity", "reason", "message"]
+                .iter()
+                .all(|name| same(old, name))
+        {
+            return;
+        }
+        new["lastTransitionTime"] = json!(meta::time::rfc3339(now));
+        match slot {
+            Some(old) => *old = new,
+            None => self.0.push(new),
+        }
+    }
+
+    /// What the parts of Ready make of it: the worst that is False, else True.
+    fn summary(&self) -> Said {
+        let text = |part: &Value, name: &str| part[name].as_str().unwrap_or_default().to_owned();
+        let parts = PARTS.into_iter().filter_map(|part| self.find(part));
+        let wrong = parts.filter(|part| part["status"] == "False");
+        let severity = |part: &&Value| match part["severity"].as_str() {
+            Some("Error") => 0,
+            Some("Warning") => 1,
+            Some("Info") => 2,
+            _ => 3,
+        };
+        wrong.min_by_key(severity).map_or_else(Said::truth, |part| Said {
+            status: false,
+            severity: text(part, "severity"),
+            reason: text(part, "reason"),
+            message: text(part, "message"),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests;
