@@ -6,9 +6,13 @@
 //! ([`dialect_contract::Decision::due_at`]). Time is the engine's clock; whoever moves a clock by hand calls
 //! [`Controllers::look`].
 //!
+//! Beside the controller that decides a dialect may have followers ([`dialect_contract::Follower`]), which carry out and
+//! report. They run here too, each with a queue of its own.
+//!
 //! Several replicas may run over one store. The [`Elector`] says whose controllers work; correctness does not rest on
 //! it, since every write is guarded, but two would decide everything twice.
 
+mod follow;
 mod leader;
 mod lease;
 mod observer;
@@ -25,14 +29,16 @@ use crate::bind::Committer;
 use crate::engine::Engine;
 
 pub use leader::Leadership;
-pub use lease::{Alone, Elector, Hold, LEASES, Lease, Terms};
-pub use observer::{Attempt, Observer, Silent};
+pub use lease::{Alone, Elector, Hold, Keeper, LEASES, Lease, Record, Terms};
+pub use observer::{Attempt, Fate, Observer, Silent, Stepped};
 
 /// What controllers work with.
 #[derive(Clone)]
 pub struct Settings {
     /// The names of the dialects whose controllers run.
     pub dialects: Vec<&'static str>,
+    /// The names of the followers that run. They carry out what is decided and decide nothing, so the gate is not theirs.
+    pub followers: Vec<&'static str>,
     /// Writes the decisions.
     pub committer: Arc<dyn Committer>,
     /// Says whether a dialect binds by itself at all. Asked after every change, so it must be cheap.
@@ -69,16 +75,25 @@ impl Controllers {
     pub fn under(engine: &Arc<Engine>, settings: &Settings, leading: watch::Receiver<bool>) -> Self {
         let stop = CancellationToken::new();
         let looks = watch::Sender::new(0);
+        let signals = || runner::Signals {
+            stop: stop.clone(),
+            looks: looks.subscribe(),
+            leading: leading.clone(),
+        };
         let runners = settings.dialects.iter().map(|dialect| {
-            let signals = runner::Signals {
-                stop: stop.clone(),
-                looks: looks.subscribe(),
-                leading: leading.clone(),
-            };
-            let runner = runner::Runner::new(Arc::clone(engine), settings.clone(), dialect, signals);
+            let runner = runner::Runner::new(Arc::clone(engine), settings.clone(), dialect, signals());
             tokio::spawn(runner.run())
         });
-        let runners = runners.collect();
+        let all = engine.dialects().flat_map(|dialect| {
+            let followers = dialect.followers(None).into_iter();
+            followers.map(move |follower| (dialect, follower))
+        });
+        let chosen = all.filter(|(_, follower)| settings.followers.contains(&follower.name()));
+        let followers = chosen.map(|(dialect, follower)| {
+            let runner = follow::FollowRunner::new(engine, settings, dialect, follower, signals());
+            tokio::spawn(runner.run())
+        });
+        let runners = runners.chain(followers).collect();
         Self {
             stop,
             looks,

@@ -12,6 +12,8 @@ use super::observer::Observer;
 
 /// The longest sleep before the clock is looked at again.
 const NAP: Duration = Duration::from_secs(30);
+/// How long an elector may take: who hears nothing must notice that its time is over.
+const ANSWER: Duration = Duration::from_secs(5);
 /// How soon an elector that does not answer is asked again.
 const RETRY: Duration = Duration::from_secs(1);
 
@@ -72,13 +74,20 @@ impl Leader {
         let mut until = None;
         loop {
             let asked = self.clock.now();
-            let again = match self.elector.hold(asked).await {
-                Ok(hold) => {
+            let again = match tokio::time::timeout(ANSWER, self.elector.hold(asked)).await {
+                Ok(Ok(hold)) => {
                     until = hold.until;
                     hold.again
                 }
-                Err(error) => {
-                    tracing::warn!(%error, "the lock record of the controllers cannot be read or written");
+                failed => {
+                    let error = match failed {
+                        Ok(Err(error)) => error.to_string(),
+                        _ => format!("no answer within {ANSWER:?}"),
+                    };
+                    tracing::warn!(
+                        error,
+                        "the lock record of the controllers cannot be read or written"
+                    );
                     asked.checked_add(RETRY).unwrap_or(Timestamp::MAX)
                 }
             };

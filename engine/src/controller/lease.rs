@@ -80,75 +80,69 @@ impl Default for Terms {
     }
 }
 
-/// A lock record in a store.
-pub struct Lease {
-    source: Arc<dyn Source>,
-    writer: Arc<dyn Writer>,
-    key: Key,
-    identity: String,
-    terms: Terms,
-    /// The record as last seen, and when it was first seen so.
-    seen: Mutex<Option<(Revision, Timestamp)>>,
-}
-
-/// What the record says.
-struct Record {
-    revision: Revision,
-    value: Value,
+/// A lock record as it was read.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Record {
+    /// What differs after every write of it.
+    pub version: String,
+    /// The record.
+    pub value: Value,
 }
 
 impl Record {
-    fn holder(&self) -> &str {
+    /// Who has the office by this record; nobody when empty.
+    #[must_use]
+    pub fn holder(&self) -> &str {
         self.value["spec"]["holderIdentity"].as_str().unwrap_or_default()
     }
 }
 
-impl Lease {
-    /// The lease at `key`, to be held as `identity`, which no other replica may have.
-    #[must_use]
-    pub fn new(
-        source: Arc<dyn Source>,
-        writer: Arc<dyn Writer>,
-        key: Key,
-        identity: String,
-        terms: Terms,
-    ) -> Self {
-        Self {
-            source,
-            writer,
-            key,
-            identity,
-            terms,
-            seen: Mutex::default(),
-        }
+/// Where one lock record is kept.
+#[async_trait]
+pub trait Keeper: Send + Sync + 'static {
+    /// The record's namespace and name.
+    fn place(&self) -> (&str, &str);
+
+    /// The record, as new as every acknowledged write; `None` when there is none.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    async fn read(&self) -> Result<Option<Record>, StoreError>;
+
+    /// Writes `value` over the record as it was read (`None`: there was none). Gives whether that was done; it is not
+    /// when somebody else was faster.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    async fn write(&self, over: Option<&Record>, value: &Value) -> Result<bool, StoreError>;
+}
+
+/// Keeps a record in a store.
+struct InStore {
+    source: Arc<dyn Source>,
+    writer: Arc<dyn Writer>,
+    key: Key,
+}
+
+#[async_trait]
+impl Keeper for InStore {
+    fn place(&self) -> (&str, &str) {
+        (&self.key.namespace, &self.key.name)
     }
 
     async fn read(&self) -> Result<Option<Record>, StoreError> {
         let list = self.source.list(self.key.resource, At::Latest).await?;
         let found = list.get(&self.key.namespace, &self.key.name);
         Ok(found.map(|object| Record {
-            revision: object.revision(),
+            version: object.revision().to_string(),
             value: object.parse(),
         }))
     }
 
-    /// Since when the record is as it is, as far as this replica has seen.
-    fn since(&self, revision: Revision, now: Timestamp) -> Timestamp {
-        let mut seen = self.seen.lock();
-        match *seen {
-            Some((known, since)) if known == revision => since,
-            _ => {
-                *seen = Some((revision, now));
-                now
-            }
-        }
-    }
-
-    /// Writes `value` over the record as it was read; `None` when somebody else was faster.
-    async fn write(&self, record: Option<&Record>, value: &Value) -> Result<Option<()>, StoreError> {
+    async fn write(&self, over: Option<&Record>, value: &Value) -> Result<bool, StoreError> {
         let draft = Draft::new(value).map_err(|error| StoreError::Unavailable(error.to_string()))?;
-        let (verb, expect) = match record {
-            Some(record) => (Verb::Update, Expect::At(record.revision)),
+        let (verb, expect) = match over {
+            Some(record) => (Verb::Update, Expect::At(revision(record)?)),
             None => (Verb::Create, Expect::Absent),
         };
         let step = Step {
@@ -160,11 +154,62 @@ impl Lease {
             guards: Vec::new(),
         };
         match self.writer.apply(vec![step]).await {
-            Ok(_) => Ok(Some(())),
+            Ok(_) => Ok(true),
             Err(
                 StoreError::Conflict { .. } | StoreError::AlreadyExists { .. } | StoreError::NotFound { .. },
-            ) => Ok(None),
+            ) => Ok(false),
             Err(error) => Err(error),
+        }
+    }
+}
+
+fn revision(record: &Record) -> Result<Revision, StoreError> {
+    let number = record.version.parse().map(Revision);
+    number.map_err(|error| StoreError::Unavailable(format!("{}: {error}", record.version)))
+}
+
+/// An office with a lock record.
+pub struct Lease {
+    keeper: Arc<dyn Keeper>,
+    identity: String,
+    terms: Terms,
+    /// The record's version as last seen, and when it was first seen so.
+    seen: Mutex<Option<(String, Timestamp)>>,
+}
+
+impl Lease {
+    /// The lease at `key` of a store, to be held as `identity`, which no other replica may have.
+    #[must_use]
+    pub fn new(
+        source: Arc<dyn Source>,
+        writer: Arc<dyn Writer>,
+        key: Key,
+        identity: String,
+        terms: Terms,
+    ) -> Self {
+        Self::kept_by(Arc::new(InStore { source, writer, key }), identity, terms)
+    }
+
+    /// The lease whose record `keeper` keeps, to be held as `identity`, which no other replica may have.
+    #[must_use]
+    pub fn kept_by(keeper: Arc<dyn Keeper>, identity: String, terms: Terms) -> Self {
+        Self {
+            keeper,
+            identity,
+            terms,
+            seen: Mutex::default(),
+        }
+    }
+
+    /// Since when the record is as it is, as far as this replica has seen.
+    fn since(&self, version: &str, now: Timestamp) -> Timestamp {
+        let mut seen = self.seen.lock();
+        match &*seen {
+            Some((known, since)) if known == version => *since,
+            _ => {
+                *seen = Some((version.to_owned(), now));
+                now
+            }
         }
     }
 
@@ -172,11 +217,11 @@ impl Lease {
     fn held(&self, record: Option<&Record>, now: Timestamp) -> Value {
         let mut value = record.map_or_else(
             || {
+                let (namespace, name) = self.keeper.place();
                 json!({
                     "apiVersion": "coordination.k8s.io/v1", "kind": "Lease",
                     "metadata": {
-                        "name": *self.key.name, "namespace": *self.key.namespace,
-                        "creationTimestamp": time::rfc3339(now),
+                        "name": name, "namespace": namespace, "creationTimestamp": time::rfc3339(now),
                     },
                     "spec": {},
                 })
@@ -214,25 +259,25 @@ fn after(now: Timestamp, delay: Duration) -> Timestamp {
 impl Elector for Lease {
     async fn hold(&self, now: Timestamp) -> Result<Hold, StoreError> {
         let again = after(now, self.terms.retry);
-        let record = self.read().await?;
+        let record = self.keeper.read().await?;
         if let Some(record) = &record {
             let holder = record.holder();
-            let since = self.since(record.revision, now);
+            let since = self.since(&record.version, now);
             let is_held = !holder.is_empty() && holder != self.identity;
             if is_held && now < after(since, self.terms.duration) {
                 return Ok(Hold { until: None, again });
             }
         }
         let value = self.held(record.as_ref(), now);
-        let written = self.write(record.as_ref(), &value).await?;
+        let written = self.keeper.write(record.as_ref(), &value).await?;
         Ok(Hold {
-            until: written.map(|()| after(now, self.terms.renew)),
+            until: written.then(|| after(now, self.terms.renew)),
             again,
         })
     }
 
     async fn release(&self, now: Timestamp) -> Result<(), StoreError> {
-        let Some(record) = self.read().await? else {
+        let Some(record) = self.keeper.read().await? else {
             return Ok(());
         };
         if record.holder() != self.identity {
@@ -242,6 +287,6 @@ impl Elector for Lease {
         value["spec"]["holderIdentity"] = "".into();
         value["spec"]["leaseDurationSeconds"] = 1.into();
         // When somebody else was faster, the office is given up already.
-        self.write(Some(&record), &value).await.map(drop)
+        self.keeper.write(Some(&record), &value).await.map(drop)
     }
 }
