@@ -133,6 +133,21 @@ pub(crate) fn cidr(errors: &mut Vec<FieldError>, path: &str, text: Option<&str>)
     }
 }
 
+/// The families of addresses there are.
+const IP_FAMILIES: [&str; 2] = ["IPv4", "IPv6"];
+
+/// Refuses families of addresses that are none, and those named twice.
+pub(crate) fn ip_families(errors: &mut Vec<FieldError>, path: &str, families: &[String]) {
+    for (index, family) in families.iter().enumerate() {
+        let path = format!("{path}[{index}]");
+        if !IP_FAMILIES.contains(&family.as_str()) {
+            errors.push(FieldError::not_supported(path, family.as_str(), &IP_FAMILIES));
+        } else if families[..index].contains(family) {
+            errors.push(FieldError::duplicate(path, family.as_str()));
+        }
+    }
+}
+
 /// Judges a label key: an optional DNS subdomain and `/`, then at most 63 letters, digits, `-`, `_` and `.`.
 pub(crate) fn label_key(key: &str) -> Result<(), String> {
     let name = match key.split_once('/') {

@@ -102,6 +102,13 @@ impl Kind for ShootKind {
         };
         let namespace = text(new, "/metadata/namespace");
         let mut errors = rules::check(&shoot, &namespace);
+        // A binding fills in the seed's ranges, which the scheduler has looked at.
+        let ranges = |value: &Value| value.pointer("/spec/networking").cloned();
+        let given = matches!(write.operation, Operation::Create | Operation::Update)
+            && write.old.is_none_or(|old| ranges(old) != ranges(new));
+        if let Some(networking) = shoot.spec.networking.as_ref().filter(|_| given) {
+            errors.extend(rules::disjoint(networking));
+        }
         // What is stored has passed these rules; if it cannot be read, there is nothing to compare with.
         let old: Option<(Shoot, &Value)> = write
             .old

@@ -219,10 +219,19 @@ impl Kind for ManagedClusterKind {
     }
 
     fn validate(&self, write: &Write<'_>, new: &Value) -> Vec<FieldError> {
-        match write.operation {
+        let mut errors = match write.operation {
+            Operation::Subresource(_) => return Vec::new(),
             Operation::Update => taint_errors(write, new),
-            Operation::Create | Operation::Subresource(_) => Vec::new(),
-        }
+            Operation::Create => Vec::new(),
+        };
+        errors.extend(url_errors(new));
+        errors
+    }
+
+    /// The namespace of the cluster on the hub carries its name.
+    fn validate_name(&self, name: &str) -> Result<(), String> {
+        meta::name::dns_label(name)
+            .map_err(|problem| format!("{problem}: the namespace of the cluster carries its name"))
     }
 
     fn columns(&self) -> &[Column] {
@@ -294,6 +303,42 @@ fn unchanged_time(old: Option<&Value>, taint: &serde_json::Map<String, Value>) -
         .iter()
         .find(|known| ["key", "value", "effect"].iter().all(|name| same(known, name)))?;
     found.get("timeAdded").cloned()
+}
+
+/// The API server of a cluster is reached over HTTPS.
+fn url_errors(new: &Value) -> Vec<FieldError> {
+    const PATH: &str = "spec.managedClusterClientConfigs";
+    let configs = new.pointer("/spec/managedClusterClientConfigs");
+    let configs = configs.and_then(Value::as_array).into_iter().flatten();
+    let urls = configs.enumerate().filter_map(|(index, config)| {
+        let url = config.get("url")?.as_str()?;
+        (!is_https(url)).then(|| {
+            let detail = "must be an absolute https URL, such as https://cluster1.example.com:6443";
+            FieldError::invalid(format!("{PATH}[{index}].url"), url, detail)
+        })
+    });
+    urls.collect()
+}
+
+/// Whether `url` is `https://`, a host, perhaps a port, and perhaps more.
+fn is_https(url: &str) -> bool {
+    let Some(rest) = url.strip_prefix("https://") else {
+        return false;
+    };
+    let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
+    // The colons of an IPv6 address stand in brackets.
+    let host_and_port = match authority.strip_prefix('[').map(|rest| rest.split_once(']')) {
+        Some(parts) => parts,
+        None => Some(authority.split_at(authority.find(':').unwrap_or(authority.len()))),
+    };
+    let Some((host, port)) = host_and_port else {
+        return false;
+    };
+    let port = port
+        .strip_prefix(':')
+        .map_or(port.is_empty(), |port| port.parse::<u16>().is_ok());
+    let plain = !url.contains(|character: char| character.is_whitespace() || character.is_control());
+    plain && port && !host.is_empty() && !host.contains('@')
 }
 
 /// The client may not choose `timeAdded`: only the stored time of an unchanged taint passes, beside the stamp that

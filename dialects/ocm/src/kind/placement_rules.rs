@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 
 use meta::FieldError;
 use meta::selector::{LabelSelector, Selector};
+use serde_json::Value;
 
 use super::placement_spec::{
     ClaimSelector, ClusterSelector, GroupStrategy, PlacementSpec, PrioritizerPolicy, Toleration,
@@ -131,6 +132,7 @@ fn groups(strategy: &GroupStrategy, errors: &mut Vec<FieldError>) {
         selectors(&selector.label_selector, &selector.claim_selector, &path, errors);
     }
     if let Some(size) = &strategy.clusters_per_decision_group
+        && !refused_by_schema(size)
         && let Err(problem) = GroupSize::parse(size)
     {
         errors.push(FieldError::invalid(
@@ -138,5 +140,15 @@ fn groups(strategy: &GroupStrategy, errors: &mut Vec<FieldError>) {
             size.clone(),
             problem,
         ));
+    }
+}
+
+/// Whether the schema refuses `size` already. What is left to judge: numbers, and texts of digits that are too large for
+/// one.
+fn refused_by_schema(size: &Value) -> bool {
+    match size {
+        Value::Number(_) => false,
+        Value::String(text) => text.starts_with('0') || !text.bytes().all(|byte| byte.is_ascii_digit()),
+        _ => true,
     }
 }

@@ -201,6 +201,77 @@ fn a_bad_placement_is_refused_with_every_error_at_its_field() {
 }
 
 #[test]
+fn a_bad_group_size_is_told_once() {
+    for size in [
+        json!("0%"),
+        json!("0"),
+        json!("x"),
+        json!("9".repeat(30)),
+        json!(0),
+        json!(-1),
+        json!(true),
+    ] {
+        let spec = json!({"decisionStrategy": {"groupStrategy": {"clustersPerDecisionGroup": size}}});
+        let errors = refused(&wants("p", &spec));
+        assert_eq!(errors.len(), 1, "{size}: {errors:?}");
+        assert!(
+            errors[0].starts_with("spec.decisionStrategy.groupStrategy.clustersPerDecisionGroup: "),
+            "{errors:?}"
+        );
+    }
+}
+
+#[test]
+fn the_api_server_of_a_cluster_has_an_https_url() {
+    let cluster = |url: &str| {
+        let mut cluster = cluster("c1");
+        cluster["spec"]["managedClusterClientConfigs"] = json!([{"url": "https://a.example"}, {"url": url}]);
+        cluster
+    };
+    for good in [
+        "https://a",
+        "https://a.example:6443/path?x=1",
+        "https://[fd00::1]:6443",
+        "https://10.0.0.1",
+    ] {
+        assert!(create(&cluster(good)).is_ok(), "{good}");
+    }
+    for bad in [
+        "",
+        "a.example",
+        "http://a.example",
+        "https://",
+        "https://:6443",
+        "https://a:port",
+        "https://a b",
+        "https://[fd00::1",
+        "https://me@a",
+    ] {
+        let errors = refused(&cluster(bad));
+        assert_eq!(
+            errors,
+            [format!(
+                "spec.managedClusterClientConfigs[1].url: Invalid value: \"{bad}\": must be an absolute https URL, such \
+                 as https://cluster1.example.com:6443"
+            )]
+        );
+    }
+}
+
+#[test]
+fn the_name_of_a_cluster_is_the_name_of_a_namespace() {
+    let kind = kind("ManagedCluster");
+    assert!(kind.validate_name("cluster-1").is_ok());
+    for bad in ["a.b", "A", &"x".repeat(64)] {
+        let problem = kind.validate_name(bad).unwrap_err();
+        assert!(
+            problem.ends_with("the namespace of the cluster carries its name"),
+            "{problem}"
+        );
+    }
+}
+
+#[test]
 fn scores_are_bounded_and_unique() {
     let item = |value: Value| scores("a", &value, &Value::Null);
     assert!(create(&item(json!([{"name": "x", "value": -100}, {"name": "y"}]))).is_ok());

@@ -7,7 +7,7 @@ use meta::quantity::Quantity;
 
 use super::spec::{Seed, SeedBackup, SeedNetworks};
 use crate::cidr::Range;
-use crate::kind::common::{cidr, immutable, required};
+use crate::kind::common::{cidr, immutable, ip_families, required};
 
 /// Every rule, over the seed as it will be and as it was.
 pub(super) fn check(seed: &Seed, old: Option<&Seed>) -> Vec<FieldError> {
@@ -26,6 +26,11 @@ pub(super) fn check(seed: &Seed, old: Option<&Seed>) -> Vec<FieldError> {
         "must be the seed's region",
     );
     unique_zones(&mut errors, &provider.zones);
+    let settings = seed.spec.settings.as_ref();
+    if settings.is_some_and(|settings| settings.zone_selection.is_some()) && provider.zones.is_empty() {
+        let detail = "may only be set for a seed with spec.provider.zones";
+        errors.push(FieldError::forbidden("spec.settings.zoneSelection", detail));
+    }
     networks(&mut errors, &seed.spec.networks);
     taints(&mut errors, seed);
     if let Some(backup) = &seed.spec.backup {
@@ -90,6 +95,7 @@ fn networks(errors: &mut Vec<FieldError>, networks: &SeedNetworks) {
             defaults.and_then(|defaults| defaults.services.as_deref()),
         ),
     ];
+    ip_families(errors, "spec.networks.ipFamilies", &networks.ip_families);
     let mut earlier: Vec<(&str, &str, Range)> = Vec::new();
     for (path, text) in given {
         let Some(text) = text else { continue };
@@ -140,6 +146,14 @@ fn unchanged_networks(errors: &mut Vec<FieldError>, new: &SeedNetworks, old: &Se
         old.nodes.as_deref(),
         new.nodes.as_deref(),
     );
+    if !old.ip_families.is_empty() && old.ip_families != new.ip_families {
+        let families = new.ip_families.clone();
+        errors.push(FieldError::invalid(
+            "spec.networks.ipFamilies",
+            families,
+            "field is immutable",
+        ));
+    }
     immutable(errors, "spec.networks.pods", Some(&old.pods), Some(&new.pods));
     immutable(
         errors,

@@ -69,6 +69,9 @@ pub struct SeedNetworks {
     /// The ranges of shoots that name none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shoot_defaults: Option<ShootDefaults>,
+    /// The families of addresses, IPv4 and IPv6. Cannot be changed once set.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub ip_families: Vec<String>,
 }
 
 /// The ranges of shoots that name none.
@@ -107,6 +110,19 @@ pub struct SeedSettings {
     /// Whether shoots on the seed get DNS records. When absent, the taint seed.gardener.cloud/disable-dns decides.
     #[serde(rename = "shootDNS", skip_serializing_if = "Option::is_none")]
     pub shoot_dns: Option<ShootDnsSetting>,
+    /// Whether shoots go to seeds with the zones of their workers. Only for seeds with zones.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub zone_selection: Option<ZoneSelection>,
+}
+
+/// Whether shoots go to seeds with the zones of their workers.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(default)]
+#[schemars(extend("required" = ["mode"], "x-kubernetes-preserve-unknown-fields" = true))]
+pub struct ZoneSelection {
+    /// Prefer or Enforce. Kept, not acted on.
+    #[schemars(extend("enum" = ["Prefer", "Enforce"]))]
+    pub mode: String,
 }
 
 /// What the scheduler may do with a seed.

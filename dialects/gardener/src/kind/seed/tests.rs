@@ -95,6 +95,16 @@ fn every_rule_of_a_seed_is_told() {
             "spec.networks.shootDefaults.pods: Invalid value",
         ),
         (
+            "/spec/networks/ipFamilies",
+            json!(["v4"]),
+            "spec.networks.ipFamilies[0]: Unsupported value: \"v4\"",
+        ),
+        (
+            "/spec/settings/zoneSelection",
+            json!({"mode": "Prefer"}),
+            "spec.settings.zoneSelection: Forbidden: may only be set for a seed with spec.provider.zones",
+        ),
+        (
             "/spec/taints",
             json!([{"key": ""}]),
             "spec.taints[0].key: Required value",
@@ -126,6 +136,7 @@ fn networks_and_backup_cannot_be_changed() {
         "/spec/backup",
         json!({"provider": "aws", "region": "eu"}),
     );
+    let old = with(old, "/spec/networks/ipFamilies", json!(["IPv4"]));
     let cases = [
         (
             "/spec/networks/nodes",
@@ -141,6 +152,11 @@ fn networks_and_backup_cannot_be_changed() {
             "/spec/networks/services",
             json!("10.9.0.0/16"),
             "spec.networks.services: Invalid value",
+        ),
+        (
+            "/spec/networks/ipFamilies",
+            json!(["IPv6"]),
+            "spec.networks.ipFamilies: Invalid value: [\"IPv6\"]: field is immutable",
         ),
         (
             "/spec/backup/provider",

@@ -5,9 +5,13 @@ use std::collections::BTreeSet;
 use meta::FieldError;
 use meta::name::{dns_label, dns_subdomain};
 
-use super::spec::{CLOUD_PROFILE, Dns, INFRASTRUCTURE, NAMESPACED_CLOUD_PROFILE, Shoot, Toleration};
+use super::spec::{
+    AccessRestriction, CLOUD_PROFILE, ControlPlane, Dns, INFRASTRUCTURE, NAMESPACED_CLOUD_PROFILE,
+    Networking, Shoot, Toleration, ZONE,
+};
+use crate::cidr::Range;
 use crate::group::GARDEN_NAMESPACE;
-use crate::kind::common::{cidr, label_key, label_text, required};
+use crate::kind::common::{cidr, ip_families, label_key, label_text, required};
 
 /// Every rule that needs no older state. `namespace` is the shoot's.
 pub(super) fn check(shoot: &Shoot, namespace: &str) -> Vec<FieldError> {
@@ -42,6 +46,23 @@ pub(super) fn check(shoot: &Shoot, namespace: &str) -> Vec<FieldError> {
             "spec.networking.services",
             networking.services.as_deref(),
         );
+        ip_families(&mut errors, "spec.networking.ipFamilies", &networking.ip_families);
+    }
+    if let Some(control_plane) = &spec.control_plane {
+        zones(&mut errors, control_plane);
+    }
+    for (index, restriction) in spec.access_restrictions.iter().enumerate() {
+        let path = format!("spec.accessRestrictions[{index}]");
+        required(
+            &mut errors,
+            &format!("{path}.name"),
+            &restriction.name,
+            "must be one that seeds offer",
+        );
+        let same = |other: &AccessRestriction| other.name == restriction.name;
+        if spec.access_restrictions[..index].iter().any(same) {
+            errors.push(FieldError::duplicate(path, restriction.name.as_str()));
+        }
     }
     if let Some(dns) = &spec.dns {
         check_dns(&mut errors, dns);
@@ -51,6 +72,53 @@ pub(super) fn check(shoot: &Shoot, namespace: &str) -> Vec<FieldError> {
         errors.extend(selector.compile("spec.seedSelector").err().into_iter().flatten());
     }
     tolerations(&mut errors, &spec.tolerations);
+    errors
+}
+
+/// One zone, or three different ones for a control plane that survives the loss of a zone.
+fn zones(errors: &mut Vec<FieldError>, control_plane: &ControlPlane) {
+    const PATH: &str = "spec.controlPlane.zones";
+    let zones = &control_plane.zones;
+    let tolerance = control_plane.high_availability.as_ref();
+    let wanted = match tolerance {
+        Some(high) if high.failure_tolerance.r#type == ZONE => 3,
+        _ => 1,
+    };
+    if !zones.is_empty() && zones.len() != wanted {
+        let detail = match wanted {
+            3 => "must be exactly 3 zones, since failureTolerance.type is zone",
+            _ => "must be exactly 1 zone, unless failureTolerance.type is zone",
+        };
+        errors.push(FieldError::invalid(PATH, zones.clone(), detail));
+    }
+    for (index, zone) in zones.iter().enumerate() {
+        if zones[..index].contains(zone) {
+            errors.push(FieldError::duplicate(format!("{PATH}[{index}]"), zone.as_str()));
+        }
+    }
+}
+
+/// The ranges that the shoot itself names are disjoint. Those of a stored shoot were judged when they were given.
+pub(super) fn disjoint(networking: &Networking) -> Vec<FieldError> {
+    let given = [
+        ("spec.networking.nodes", networking.nodes.as_deref()),
+        ("spec.networking.pods", networking.pods.as_deref()),
+        ("spec.networking.services", networking.services.as_deref()),
+    ];
+    // What is no CIDR is told elsewhere.
+    let ranges: Vec<(&str, &str, Range)> = given
+        .iter()
+        .filter_map(|(path, text)| Some((*path, (*text)?, Range::parse((*text)?).ok()?)))
+        .collect();
+    let mut errors = Vec::new();
+    for (index, (path, text, range)) in ranges.iter().enumerate() {
+        for (other_path, other_text, other) in &ranges[..index] {
+            if range.overlaps(*other) {
+                let detail = format!("must not overlap with \"{other_path}\" (\"{other_text}\")");
+                errors.push(FieldError::invalid(*path, *text, detail));
+            }
+        }
+    }
     errors
 }
 
@@ -91,9 +159,13 @@ fn check_dns(errors: &mut Vec<FieldError>, dns: &Dns) {
     for (index, provider) in dns.providers.iter().enumerate() {
         let path = format!("spec.dns.providers[{index}]");
         let unmanaged = provider.r#type.as_deref() == Some("unmanaged");
-        if unmanaged && provider.secret_name.is_some() {
+        let credentials = [
+            ("secretName", provider.secret_name.is_some()),
+            ("credentialsRef", provider.credentials_ref.is_some()),
+        ];
+        for (field, _) in credentials.iter().filter(|(_, given)| unmanaged && *given) {
             let detail = "an unmanaged provider has no credentials";
-            errors.push(FieldError::forbidden(format!("{path}.secretName"), detail));
+            errors.push(FieldError::forbidden(format!("{path}.{field}"), detail));
         }
         if provider.primary == Some(true) {
             if primary {

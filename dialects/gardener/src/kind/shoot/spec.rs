@@ -1,7 +1,10 @@
 //! The fields of a Shoot (facts section 1.1).
 
+use std::collections::BTreeMap;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::group::DEFAULT_SCHEDULER;
 use crate::kind::common::{Condition, Gardener, LastOperation, SeedSelector};
@@ -56,6 +59,12 @@ pub struct ShootSpec {
     /// The scheduler that picks a seed. The default is default-scheduler; clusters of others are left alone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scheduler_name: Option<String>,
+    /// How the control plane is laid out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub control_plane: Option<ControlPlane>,
+    /// What keeps parts of the cluster within borders; each is one that the seed offers.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub access_restrictions: Vec<AccessRestriction>,
     /// Whether the cluster sleeps.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hibernation: Option<Hibernation>,
@@ -98,6 +107,50 @@ pub struct Networking {
     /// The range of the services; the seed's default when absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub services: Option<String>,
+    /// The families of addresses, IPv4 and IPv6.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub ip_families: Vec<String>,
+}
+
+/// How a control plane is laid out.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+#[schemars(extend("x-kubernetes-preserve-unknown-fields" = true))]
+pub struct ControlPlane {
+    /// What the control plane survives.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub high_availability: Option<HighAvailability>,
+    /// The zones of the seed it runs in: one, or three where it survives the loss of a zone.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub zones: Vec<String>,
+}
+
+/// What a control plane survives.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+#[schemars(extend("x-kubernetes-preserve-unknown-fields" = true))]
+pub struct HighAvailability {
+    /// The loss of what it survives.
+    pub failure_tolerance: FailureTolerance,
+}
+
+/// The loss a control plane survives.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(default)]
+#[schemars(extend("required" = ["type"], "x-kubernetes-preserve-unknown-fields" = true))]
+pub struct FailureTolerance {
+    /// A node or a zone.
+    #[schemars(extend("enum" = ["node", "zone"]))]
+    pub r#type: String,
+}
+
+/// What keeps parts of a cluster within borders.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(default)]
+#[schemars(extend("required" = ["name"], "x-kubernetes-preserve-unknown-fields" = true))]
+pub struct AccessRestriction {
+    /// The name, by which seeds offer it.
+    pub name: String,
 }
 
 /// How a cluster is reached by name.
@@ -127,6 +180,9 @@ pub struct DnsProvider {
     /// The secret with the credentials.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub secret_name: Option<String>,
+    /// The credentials, newer than secretName.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub credentials_ref: Option<BTreeMap<String, Value>>,
 }
 
 /// A taint the cluster puts up with.
@@ -184,6 +240,8 @@ pub struct ShootStatus {
     pub gardener: Option<Gardener>,
 }
 
+/// The failure tolerance of control planes that survive the loss of a zone.
+pub const ZONE: &str = "zone";
 /// The purpose of clusters that may go to any region of their provider.
 pub const TESTING: &str = "testing";
 /// The purpose of Gardener's own clusters.

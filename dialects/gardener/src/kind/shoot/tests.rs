@@ -156,6 +156,52 @@ fn every_rule_of_a_shoot_is_told() {
             json!({"providers": [{"type": "x", "primary": true}]}),
             "spec.dns.domain: Required value",
         ),
+        (
+            "/spec/dns",
+            json!({"providers": [{"type": "unmanaged", "credentialsRef": {"name": "s"}}]}),
+            "spec.dns.providers[0].credentialsRef: Forbidden",
+        ),
+        (
+            "/spec/networking/ipFamilies",
+            json!(["IPv6", "IPv5"]),
+            "spec.networking.ipFamilies[1]: Unsupported value: \"IPv5\"",
+        ),
+        (
+            "/spec/networking/ipFamilies",
+            json!(["IPv4", "IPv4"]),
+            "spec.networking.ipFamilies[1]: Duplicate value: \"IPv4\"",
+        ),
+        (
+            "/spec/networking",
+            json!({"nodes": "10.250.0.0/16", "pods": "10.250.128.0/17"}),
+            "spec.networking.pods: Invalid value: \"10.250.128.0/17\": must not overlap with \"spec.networking.nodes\" \
+             (\"10.250.0.0/16\")",
+        ),
+        (
+            "/spec/controlPlane",
+            json!({"highAvailability": {"failureTolerance": {"type": "region"}}}),
+            "spec.controlPlane.highAvailability.failureTolerance.type: Unsupported value: \"region\"",
+        ),
+        (
+            "/spec/controlPlane",
+            json!({"zones": ["a", "b"]}),
+            "spec.controlPlane.zones: Invalid value: [\"a\",\"b\"]: must be exactly 1 zone",
+        ),
+        (
+            "/spec/controlPlane",
+            json!({"highAvailability": {"failureTolerance": {"type": "zone"}}, "zones": ["a"]}),
+            "spec.controlPlane.zones: Invalid value: [\"a\"]: must be exactly 3 zones",
+        ),
+        (
+            "/spec/controlPlane",
+            json!({"highAvailability": {"failureTolerance": {"type": "zone"}}, "zones": ["a", "b", "a"]}),
+            "spec.controlPlane.zones[2]: Duplicate value: \"a\"",
+        ),
+        (
+            "/spec/accessRestrictions",
+            json!([{"name": "eu"}, {"name": "eu"}]),
+            "spec.accessRestrictions[1]: Duplicate value: \"eu\"",
+        ),
         ("/spec/seedName", json!(""), "spec.seedName: Invalid value: \"\""),
         (
             "/spec/schedulerName",
