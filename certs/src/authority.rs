@@ -95,6 +95,15 @@ impl Authority {
         Self::load((&certificate, &certificate_path), (key, &key_path), now)
     }
 
+    /// The CA of a certificate and its key, both PEM; `place` says where they are from, for messages.
+    ///
+    /// # Errors
+    /// When either is damaged, the two do not belong together, or the CA has expired.
+    pub fn from_pem(pair: &Issued, place: &Path, now: Timestamp) -> Result<Self, CertsError> {
+        let key = read_key(pair.key.as_bytes(), place)?;
+        Self::load((pair.certificate.as_bytes(), place), (key, place), now)
+    }
+
     fn load(certificate: (&[u8], &Path), key: (KeyPair, &Path), now: Timestamp) -> Result<Self, CertsError> {
         let (content, path) = certificate;
         let der = pem::certificates(content, path)?.swap_remove(0);
@@ -175,6 +184,18 @@ impl Authority {
             key: key.serialize_pem(),
         })
     }
+}
+
+/// A new CA (ECDSA P-256): its certificate and its key.
+///
+/// # Errors
+/// When it cannot be made.
+pub fn generate_authority(common_name: &str, now: Timestamp) -> Result<Issued, CertsError> {
+    let key = generate(common_name)?;
+    Ok(Issued {
+        certificate: self_signed(common_name, &key, now)?,
+        key: key.serialize_pem(),
+    })
 }
 
 fn issuing(subject: &str) -> impl FnOnce(rcgen::Error) -> CertsError + '_ {

@@ -13,6 +13,7 @@ pub mod error;
 pub mod files;
 pub mod folder;
 pub mod pem;
+pub mod rotation;
 pub mod serving;
 
 pub use authority::{Authority, Issued};

@@ -10,6 +10,7 @@ use rustls::server::{ClientHello, ResolvesServerCert};
 use rustls::sign::CertifiedKey;
 use rustls_pki_types::{CertificateDer, UnixTime};
 
+use crate::authority::Authority;
 use crate::error::CertsError;
 use crate::files::{self, Access};
 use crate::folder::Folder;
@@ -38,6 +39,11 @@ struct Current {
 enum Origin {
     /// Issued by the folder's CA for these names, kept in `serving.{crt,key}`.
     Issued { folder: Arc<Folder>, names: Vec<String> },
+    /// Issued by a CA that other servers share, kept nowhere.
+    Shared {
+        authority: ArcSwap<Authority>,
+        names: Vec<String>,
+    },
     /// Somebody else's files.
     Files { certificate: PathBuf, key: PathBuf },
 }
@@ -62,12 +68,7 @@ impl ServingCertificate {
         names: &[String],
         clock: Arc<dyn Clock>,
     ) -> Result<Arc<Self>, CertsError> {
-        let mut all: Vec<String> = ["localhost", "127.0.0.1", "::1"].map(str::to_owned).into();
-        for name in names {
-            if !all.contains(name) {
-                all.push(name.clone());
-            }
-        }
+        let all = with_loopback(names);
         let now = clock.now();
         let current = match reusable(&folder, &all, now)? {
             Some(current) => current,
@@ -79,6 +80,44 @@ impl ServingCertificate {
             origin,
             clock,
         }))
+    }
+
+    /// A certificate of a CA that other servers share, for localhost, 127.0.0.1, ::1 and `names`. It is made anew at
+    /// each start, and by [`ServingCertificate::adopt`].
+    ///
+    /// # Errors
+    /// When one of `names` is no name.
+    pub fn shared(
+        authority: Arc<Authority>,
+        names: &[String],
+        clock: Arc<dyn Clock>,
+    ) -> Result<Arc<Self>, CertsError> {
+        let names = with_loopback(names);
+        let current = sign(&authority, &names, clock.now())?;
+        let authority = ArcSwap::new(authority);
+        Ok(Arc::new(Self {
+            current: ArcSwap::from_pointee(current),
+            origin: Origin::Shared { authority, names },
+            clock,
+        }))
+    }
+
+    /// Takes a certificate of `authority`, unless the one in use is of it already, and says whether it did. Only for
+    /// certificates made by [`ServingCertificate::shared`]; others have a CA of their own.
+    ///
+    /// # Errors
+    /// When the certificate cannot be made; the old one stays in use.
+    pub fn adopt(&self, next: Arc<Authority>) -> Result<bool, CertsError> {
+        let Origin::Shared { authority, names } = &self.origin else {
+            return Ok(false);
+        };
+        if authority.load().certificate_der() == next.certificate_der() {
+            return Ok(false);
+        }
+        let current = sign(&next, names, self.clock.now())?;
+        authority.store(next);
+        self.current.store(Arc::new(current));
+        Ok(true)
     }
 
     /// The certificate (chain) and key of two PEM files.
@@ -124,6 +163,13 @@ impl ServingCertificate {
                     return Ok(false);
                 }
                 issue(folder, names, now)?
+            }
+            Origin::Shared { authority, names } => {
+                let now = self.clock.now();
+                if !self.current.load().is_due(now) {
+                    return Ok(false);
+                }
+                sign(&authority.load(), names, now)?
             }
             Origin::Files { certificate, key } => {
                 let current = self.current.load();
@@ -254,6 +300,25 @@ fn serves(current: &Current, folder: &Folder, names: &[String], now: Timestamp) 
             // A wildcard is no name to connect to, so it is looked for among the names as they are written.
             Err(_) => end_entity.valid_dns_names().any(|have| have == name),
         },
+    )
+}
+
+fn with_loopback(names: &[String]) -> Vec<String> {
+    let mut all: Vec<String> = ["localhost", "127.0.0.1", "::1"].map(str::to_owned).into();
+    for name in names {
+        if !all.contains(name) {
+            all.push(name.clone());
+        }
+    }
+    all
+}
+
+fn sign(authority: &Authority, names: &[String], now: Timestamp) -> Result<Current, CertsError> {
+    let issued = authority.issue_server(names, now)?;
+    let place = Path::new("the serving certificate of the shared CA");
+    Current::new(
+        (issued.certificate.into_bytes(), place),
+        (issued.key.into_bytes(), place),
     )
 }
 

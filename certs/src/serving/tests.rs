@@ -188,3 +188,26 @@ async fn the_background_task_takes_up_new_files() {
     }
     task.abort();
 }
+
+#[test]
+fn a_shared_ca_that_changes_gives_a_new_certificate_at_once() {
+    let clock = Stepped::new();
+    let authority = |name: &str| {
+        let made = crate::authority::generate_authority(name, clock.now()).unwrap();
+        Arc::new(crate::Authority::from_pem(&made, Path::new("here"), clock.now()).unwrap())
+    };
+    let (old, new) = (authority("old"), authority("new"));
+    let names = ["berth.ns.svc".to_owned()];
+    let serving = ServingCertificate::shared(Arc::clone(&old), &names, Arc::clone(&clock) as _).unwrap();
+    let first = serving.certificate();
+    clock.step(SignedDuration::from_hours(1));
+    assert!(!serving.adopt(old).unwrap(), "it is of that CA already");
+    assert!(!serving.refresh().unwrap(), "it is young");
+    assert_eq!(serving.certificate(), first);
+    assert!(serving.adopt(new).unwrap());
+    let second = serving.certificate();
+    assert_ne!(second, first);
+    clock.step(LEAF_LIFE * 3 / 4);
+    assert!(serving.refresh().unwrap(), "it is renewed in time");
+    assert_ne!(serving.certificate(), second);
+}

@@ -1,0 +1,217 @@
+//! A CA that several servers share, and how it gives way to the next one without anybody losing trust:
+//!
+//! 1. the next CA is *announced*: whoever trusts the present one is told to trust both;
+//! 2. once all have heard, it *takes over*: servers sign with it, and the old one is still trusted;
+//! 3. once all have new certificates, the old one is *dropped*.
+//!
+//! Each step is one write of the whole state ([`Shared::write`]), kept where all servers see it; whoever comes second
+//! finds it done. Everything here is a function of that state and the time.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use jiff::SignedDuration;
+use meta::Timestamp;
+
+use crate::authority::{Authority, Issued};
+use crate::error::CertsError;
+use crate::{authority, pem};
+
+/// The entry with every CA to trust, for whoever only reads that.
+pub const BUNDLE: &str = "ca.crt";
+const CURRENT: [&str; 2] = ["current.crt", "current.key"];
+const NEXT: [&str; 2] = ["next.crt", "next.key"];
+const PREVIOUS: &str = "previous.crt";
+const SINCE: &str = "since";
+
+/// The CAs in force.
+#[derive(Clone, Debug)]
+pub struct Shared {
+    current: Issued,
+    next: Option<Issued>,
+    previous: Option<String>,
+    /// When the present step began.
+    since: Timestamp,
+}
+
+/// What is known of the world when a step is considered.
+#[derive(Clone, Copy, Debug)]
+pub struct Moment {
+    /// The time.
+    pub now: Timestamp,
+    /// How long a step lasts at least: longer than any server takes to notice one.
+    pub step: SignedDuration,
+    /// Whether everybody who must trust [`Shared::bundle`] has been told so.
+    pub announced: bool,
+    /// Whether somebody asks for a new CA before its time.
+    pub asked: bool,
+}
+
+/// A step of a rotation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// A new CA is to be trusted.
+    Announced,
+    /// It signs.
+    TookOver,
+    /// The old one is no longer trusted.
+    Dropped,
+}
+
+impl Shared {
+    /// A first CA.
+    ///
+    /// # Errors
+    /// When it cannot be made.
+    pub fn generate(now: Timestamp) -> Result<Self, CertsError> {
+        Ok(Self {
+            current: new_authority(now)?,
+            next: None,
+            previous: None,
+            since: now,
+        })
+    }
+
+    /// Reads what [`Shared::write`] wrote; `None` when there is nothing yet. `place` is for messages.
+    ///
+    /// # Errors
+    /// When something is missing or damaged. Nothing is made anew then: others may still go by it.
+    pub fn read(data: &BTreeMap<String, Vec<u8>>, place: &Path) -> Result<Option<Self>, CertsError> {
+        if data.values().all(Vec::is_empty) {
+            return Ok(None);
+        }
+        let text = |name: &str| -> Result<Option<String>, CertsError> {
+            let bytes = data.get(name).filter(|bytes| !bytes.is_empty());
+            bytes
+                .map(|bytes| {
+                    String::from_utf8(bytes.clone())
+                        .map_err(|_| CertsError::malformed(place, format!("{name} is no text")))
+                })
+                .transpose()
+        };
+        let pair = |[certificate, key]: [&str; 2]| -> Result<Option<Issued>, CertsError> {
+            match (text(certificate)?, text(key)?) {
+                (Some(certificate), Some(key)) => Ok(Some(Issued { certificate, key })),
+                (None, None) => Ok(None),
+                (have, _) => {
+                    let missing = if have.is_some() { key } else { certificate };
+                    Err(CertsError::malformed(
+                        place,
+                        format!("{missing} is missing: empty it to have a new CA made"),
+                    ))
+                }
+            }
+        };
+        let since = text(SINCE)?.as_deref().and_then(meta::time::parse);
+        let (Some(current), Some(since)) = (pair(CURRENT)?, since) else {
+            let names = format!("{}, {} and {SINCE}", CURRENT[0], CURRENT[1]);
+            return Err(CertsError::malformed(
+                place,
+                format!("must hold {names}, or nothing: empty it to have a new CA made"),
+            ));
+        };
+        Ok(Some(Self {
+            current,
+            next: pair(NEXT)?,
+            previous: text(PREVIOUS)?,
+            since,
+        }))
+    }
+
+    /// The whole state by name.
+    #[must_use]
+    pub fn write(&self) -> BTreeMap<String, Vec<u8>> {
+        let mut data = BTreeMap::new();
+        let mut put = |name: &str, text: &str| data.insert(name.to_owned(), text.as_bytes().to_vec());
+        put(BUNDLE, &self.bundle());
+        put(CURRENT[0], &self.current.certificate);
+        put(CURRENT[1], &self.current.key);
+        if let Some(next) = &self.next {
+            put(NEXT[0], &next.certificate);
+            put(NEXT[1], &next.key);
+        }
+        if let Some(previous) = &self.previous {
+            put(PREVIOUS, previous);
+        }
+        put(SINCE, &meta::time::rfc3339_micro(self.since));
+        data
+    }
+
+    /// The CA that signs.
+    ///
+    /// # Errors
+    /// When it is damaged or has expired.
+    pub fn authority(&self, place: &Path, now: Timestamp) -> Result<Authority, CertsError> {
+        Authority::from_pem(&self.current, place, now)
+    }
+
+    /// Every CA to trust, PEM, the one that signs first.
+    #[must_use]
+    pub fn bundle(&self) -> String {
+        let next = self.next.as_ref().map(|next| next.certificate.as_str());
+        let others = next.into_iter().chain(self.previous.as_deref());
+        std::iter::once(self.current.certificate.as_str())
+            .chain(others)
+            .map(|pem| format!("{}\n", pem.trim_end()))
+            .collect()
+    }
+
+    /// Whether a rotation is under way.
+    #[must_use]
+    pub fn is_rotating(&self) -> bool {
+        self.next.is_some() || self.previous.is_some()
+    }
+
+    /// The next step, if it is time for one.
+    ///
+    /// # Errors
+    /// When a new CA cannot be made, or the present one cannot be read.
+    pub fn next_step(&self, moment: &Moment, place: &Path) -> Result<Option<(Step, Self)>, CertsError> {
+        let over = moment.now.duration_since(self.since) >= moment.step;
+        if let Some(next) = &self.next {
+            if !over || !moment.announced {
+                return Ok(None);
+            }
+            let after = Self {
+                current: next.clone(),
+                next: None,
+                previous: Some(self.current.certificate.clone()),
+                since: moment.now,
+            };
+            return Ok(Some((Step::TookOver, after)));
+        }
+        if self.previous.is_some() {
+            let after = Self {
+                previous: None,
+                since: moment.now,
+                ..self.clone()
+            };
+            return Ok(over.then_some((Step::Dropped, after)));
+        }
+        if !moment.asked && !self.is_due(moment.now, place)? {
+            return Ok(None);
+        }
+        let after = Self {
+            next: Some(new_authority(moment.now)?),
+            since: moment.now,
+            ..self.clone()
+        };
+        Ok(Some((Step::Announced, after)))
+    }
+
+    /// Whether two thirds of the CA's life are over.
+    fn is_due(&self, now: Timestamp, place: &Path) -> Result<bool, CertsError> {
+        let list = pem::certificates(self.current.certificate.as_bytes(), place)?;
+        let (from, until) =
+            pem::validity(&list[0]).map_err(|problem| CertsError::malformed(place, problem))?;
+        Ok(now.duration_since(from) >= until.duration_since(from) * 2 / 3)
+    }
+}
+
+/// CAs are told apart by name, too: some who verify look no further.
+fn new_authority(now: Timestamp) -> Result<Issued, CertsError> {
+    authority::generate_authority(&format!("berth-ca-{}", now.as_second()), now)
+}
+
+#[cfg(test)]
+mod tests;
