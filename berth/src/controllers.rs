@@ -25,7 +25,7 @@ use crate::virtual_api::RegistryCommitter;
 
 pub use events::Events;
 pub use metrics::ControllerMetrics;
-pub use selection::select;
+pub use selection::{Selection, select};
 
 /// The name of the controllers' lock record.
 pub const OFFICE: &str = "berth-controllers";
@@ -55,12 +55,12 @@ pub struct Setting<'a> {
 }
 
 impl Setting<'_> {
-    /// Starts the controllers of `dialects`, as far as what they place is served here, and, where events are, the writer
+    /// Starts the controllers of `selection`, as far as what they place is served here, and, where events are, the writer
     /// of events and what removes old ones.
     ///
     /// # Errors
     /// A sentence when the engine has an observer of its bindings already.
-    pub fn start(self, dialects: Vec<&'static str>) -> Result<Running, String> {
+    pub fn start(self, selection: Selection) -> Result<Running, String> {
         let mut tasks = Vec::new();
         if self.serves(events::EVENTS) {
             let (registry, metrics) = (Arc::clone(self.registry), Arc::clone(self.metrics));
@@ -74,7 +74,12 @@ impl Setting<'_> {
         }
         let source = Arc::clone(self.engine.source());
         let settings = Settings {
-            dialects: dialects.into_iter().filter(|name| self.places(name)).collect(),
+            followers: self.followers(&selection),
+            dialects: selection
+                .deciders
+                .into_iter()
+                .filter(|name| self.places(name))
+                .collect(),
             committer: Arc::new(RegistryCommitter(Arc::clone(self.registry))),
             gate: Arc::new(move |dialect| AutoBindMode::in_force(&*source, dialect) != AutoBindMode::Off),
             elector: self.elector(),
@@ -99,6 +104,14 @@ impl Setting<'_> {
 
     fn serves(self, resource: GroupResource) -> bool {
         self.registry.index().preferred(resource).is_some()
+    }
+
+    /// The followers of `selection` whose dialect places anything here.
+    fn followers(self, selection: &Selection) -> Vec<&'static str> {
+        let dialects = self.engine.dialects();
+        let here = dialects.filter(|dialect| self.places(dialect.name()));
+        let names = here.flat_map(|dialect| dialect.followers(None).into_iter().map(|follower| follower.name()));
+        names.filter(|name| selection.followers.contains(name)).collect()
     }
 
     /// Whether everything the dialect named `name` places is served here.

@@ -1,5 +1,7 @@
 //! A toy dialect for the engine's own tests: toys go into the emptiest box that has room.
 
+mod painter;
+
 use std::any::Any;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -7,11 +9,13 @@ use std::time::Duration;
 
 use dialect_contract::{
     Action, Affected, Ask, Backoff, BindingChange, Current, Decision, DemandKind, DemandView, Dialect, Due,
-    Inventory, Outcome, Pace, Phase, Placed, Refused, TargetView, Unusable, Write, WriteVerb,
+    Follower, Inventory, Outcome, Pace, Phase, Placed, Refused, TargetView, Unusable, Write, WriteVerb,
 };
 use meta::{Change, FieldError, GroupResource, Key, Kind, Object, Timestamp};
 use scheduling::{Ix, Reason, Rejection, Solved};
 use serde_json::{Value, json};
+
+pub(crate) use painter::{COLORS, Painter};
 
 pub(crate) const TOYS: GroupResource = GroupResource::new("toys.example", "toys");
 pub(crate) const BOXES: GroupResource = GroupResource::new("toys.example", "boxes");
@@ -38,6 +42,17 @@ impl Dialect for Toys {
     }
     fn target(&self) -> GroupResource {
         BOXES
+    }
+    fn followers(&self, spec: Option<&Value>) -> Vec<Arc<dyn Follower>> {
+        let prefix = spec.and_then(|spec| spec["prefix"].as_str()).unwrap_or_default();
+        let prefix = prefix.to_owned();
+        vec![Arc::new(Painter { prefix })]
+    }
+    fn validate_config(&self, spec: &Value, path: &str) -> Vec<FieldError> {
+        let wrong =
+            |value: &Value| FieldError::type_invalid(format!("{path}.prefix"), value.clone(), "no text");
+        let prefix = spec.get("prefix").filter(|prefix| !prefix.is_string());
+        prefix.map(wrong).into_iter().collect()
     }
     fn inventory(&self) -> Arc<dyn Inventory> {
         Arc::new(Shelf::default())

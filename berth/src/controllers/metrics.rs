@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use apiserver::metrics::Metrics;
 use engine::BindError;
-use engine::controller::{Attempt, Observer};
+use engine::controller::{Attempt, Observer, Stepped};
 use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
@@ -20,6 +20,13 @@ struct Queue {
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct Tried {
     dialect: &'static str,
+    result: &'static str,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct Step {
+    dialect: &'static str,
+    controller: &'static str,
     result: &'static str,
 }
 
@@ -45,6 +52,7 @@ pub struct ControllerMetrics {
     worked: Durations<Queue>,
     attempts: Family<Tried, Counter>,
     durations: Durations<Tried>,
+    steps: Family<Step, Counter>,
     leading: Family<Office, Gauge>,
     events: Family<Fate, Counter>,
 }
@@ -71,6 +79,7 @@ impl ControllerMetrics {
             worked: Family::new_with_constructor(queue_times),
             attempts: Family::default(),
             durations: Family::new_with_constructor(attempt_times),
+            steps: Family::default(),
             leading: Family::default(),
             events: Family::default(),
         })
@@ -105,6 +114,11 @@ impl ControllerMetrics {
                 "scheduler_scheduling_attempt_duration_seconds",
                 "Seconds of a decision and its writes, by how it ended",
                 self.durations.clone(),
+            );
+            to.register(
+                "controller_reconciles",
+                "Steps of the controllers that carry out and report, by how they ended",
+                self.steps.clone(),
             );
             to.register(
                 "leader_election_master_status",
@@ -170,6 +184,21 @@ impl Observer for ControllerMetrics {
 
     fn retried(&self, dialect: &'static str) {
         self.retries.get_or_create(&Queue { name: dialect }).inc();
+    }
+
+    fn stepped(&self, stepped: &Stepped<'_>) {
+        let step = Step {
+            dialect: stepped.dialect,
+            controller: stepped.controller,
+            result: stepped.fate.as_str(),
+        };
+        let queue = Queue {
+            name: stepped.controller,
+        };
+        self.worked
+            .get_or_create(&queue)
+            .observe(stepped.took.as_secs_f64());
+        self.steps.get_or_create(&step).inc();
     }
 
     fn leading(&self, is_leading: bool) {

@@ -1,73 +1,157 @@
-//! `--controllers`: which dialects' controllers run, in kube-controller-manager's own notation.
+//! `--controllers`: which controllers run, in kube-controller-manager's own notation.
+//!
+//! A dialect's name stands for all of its controllers; where it has several, each has a name of its own too. What is
+//! said of one controller goes before what is said of its dialect, and that before `*`.
+
+use std::sync::Arc;
+
+use dialect_contract::Dialect;
 
 /// The seed's name of openMCP's controller.
 const ALIASES: [(&str, &str); 1] = [("scheduler", "openmcp")];
 
-/// The dialects of `known` that `list` selects: `*` is all, `name` adds one, `-name` leaves one out.
+/// The controllers that run.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Selection {
+    /// The dialects whose decisions are made.
+    pub deciders: Vec<&'static str>,
+    /// The followers, by name.
+    pub followers: Vec<&'static str>,
+}
+
+/// What a list says: names, and whether each is to run.
+struct List<'a>(Vec<(&'a str, bool)>);
+
+impl<'a> List<'a> {
+    fn read(list: &'a [String]) -> Self {
+        let entries = list
+            .iter()
+            .map(|entry| entry.trim())
+            .filter(|entry| !entry.is_empty());
+        let read = |entry: &'a str| {
+            let (name, runs) = match entry.strip_prefix('-') {
+                Some(name) => (name, false),
+                None => (entry, true),
+            };
+            let alias = ALIASES.iter().find(|(alias, _)| *alias == name);
+            (alias.map_or(name, |(_, of)| of), runs)
+        };
+        Self(entries.map(read).collect())
+    }
+
+    /// What is said of `name`. Who is named and left out is left out.
+    fn says(&self, name: &str) -> Option<bool> {
+        let said = self.0.iter().filter(|(entry, _)| *entry == name);
+        said.map(|(_, runs)| *runs).min()
+    }
+
+    /// Whether the controller `name` of `dialect` runs.
+    fn runs(&self, name: &str, dialect: &str) -> bool {
+        let said = self.says(name).or_else(|| self.says(dialect));
+        said.or_else(|| self.says("*")).unwrap_or(false)
+    }
+
+    /// The first entry that is no name at all.
+    fn unknown(&self, known: &[&str]) -> Option<String> {
+        let mut entries = self.0.iter();
+        let odd = entries.find(|(name, runs)| !known.contains(name) && (*name != "*" || !runs))?;
+        Some(format!("{}{}", if odd.1 { "" } else { "-" }, odd.0))
+    }
+}
+
+/// The controllers of `dialects` that `list` selects: `*` is all, a name adds, `-` before it leaves out.
 ///
 /// # Errors
 /// A sentence that names the unknown entry and lists the known ones.
-pub fn select(list: &[String], known: &[&'static str]) -> Result<Vec<&'static str>, String> {
-    let mut all = false;
-    let (mut named, mut left_out) = (Vec::new(), Vec::new());
-    for entry in list
-        .iter()
-        .map(|entry| entry.trim())
-        .filter(|entry| !entry.is_empty())
-    {
-        if entry == "*" {
-            all = true;
-            continue;
-        }
-        let (name, out) = match entry.strip_prefix('-') {
-            Some(name) => (name, true),
-            None => (entry, false),
-        };
-        let name = ALIASES
-            .iter()
-            .find(|(alias, _)| *alias == name)
-            .map_or(name, |(_, of)| of);
-        let Some(found) = known.iter().find(|dialect| **dialect == name) else {
-            return Err(format!(
-                "--controllers: {entry:?} is no controller; there are *, {} and each with - before it",
-                known.join(", ")
-            ));
-        };
-        if out { &mut left_out } else { &mut named }.push(*found);
+pub fn select(list: &[String], dialects: &[Arc<dyn Dialect>]) -> Result<Selection, String> {
+    let list = List::read(list);
+    let followers = |dialect: &Arc<dyn Dialect>| -> Vec<&'static str> {
+        let followers = dialect.followers(None);
+        followers.iter().map(|follower| follower.name()).collect()
+    };
+    let mut known = Vec::new();
+    for dialect in dialects {
+        known.push(dialect.name());
+        known.extend(Some(dialect.decider()).filter(|name| *name != dialect.name()));
+        known.extend(followers(dialect));
     }
-    let chosen = known.iter().copied();
-    Ok(chosen
-        .filter(|name| (all || named.contains(name)) && !left_out.contains(name))
-        .collect())
+    if let Some(entry) = list.unknown(&known) {
+        return Err(format!(
+            "--controllers: {entry:?} is no controller; there are *, {} and each with - before it",
+            known.join(", ")
+        ));
+    }
+    let mut selection = Selection::default();
+    for dialect in dialects {
+        if list.runs(dialect.decider(), dialect.name()) {
+            selection.deciders.push(dialect.name());
+        }
+        let chosen = followers(dialect).into_iter();
+        selection
+            .followers
+            .extend(chosen.filter(|name| list.runs(name, dialect.name())));
+    }
+    Ok(selection)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    const KNOWN: [&str; 3] = ["gardener", "ocm", "openmcp"];
+    const FOLLOWERS: [&str; 4] = ["kcp-heartbeat", "kcp-location", "kcp-namespace", "kcp-resource"];
 
-    fn chosen(text: &str) -> Result<Vec<&'static str>, String> {
+    fn chosen(text: &str) -> Result<Selection, String> {
         let list: Vec<String> = text.split(',').map(str::to_owned).collect();
-        select(&list, &KNOWN)
+        select(&list, &dialect_registry::all())
+    }
+
+    fn deciders(text: &str) -> Vec<&'static str> {
+        chosen(text).unwrap().deciders
+    }
+
+    fn followers(text: &str) -> Vec<&'static str> {
+        chosen(text).unwrap().followers
     }
 
     #[test]
     fn a_star_is_all_names_add_and_a_dash_leaves_out() {
-        assert_eq!(chosen("*"), Ok(KNOWN.to_vec()));
-        assert_eq!(chosen("*,-ocm"), Ok(vec!["gardener", "openmcp"]));
-        assert_eq!(chosen("ocm"), Ok(vec!["ocm"]));
-        assert_eq!(chosen("scheduler"), Ok(vec!["openmcp"]));
-        assert_eq!(chosen("*,-scheduler"), Ok(vec!["gardener", "ocm"]));
-        assert_eq!(chosen(""), Ok(Vec::new()));
+        assert_eq!(deciders("*"), ["fleet", "gardener", "kcp", "ocm", "openmcp"]);
+        assert_eq!(followers("*"), FOLLOWERS);
+        assert_eq!(deciders("*,-ocm"), ["fleet", "gardener", "kcp", "openmcp"]);
+        assert_eq!(deciders("ocm"), ["ocm"]);
+        assert_eq!(deciders("scheduler"), ["openmcp"]);
+        assert_eq!(deciders("*,-scheduler"), ["fleet", "gardener", "kcp", "ocm"]);
+        assert_eq!(deciders("ocm,-ocm"), [""; 0]);
+        assert_eq!(chosen(""), Ok(Selection::default()));
+    }
+
+    #[test]
+    fn a_dialect_stands_for_its_controllers_and_each_of_them_for_itself() {
+        assert_eq!(followers("*,-kcp"), [""; 0]);
+        assert_eq!(
+            (deciders("kcp"), followers("kcp")),
+            (vec!["kcp"], FOLLOWERS.to_vec())
+        );
+        assert_eq!(
+            (deciders("kcp-namespace"), followers("kcp-namespace")),
+            (Vec::new(), vec!["kcp-namespace"])
+        );
+        let without = "*,-kcp-placement";
+        assert_eq!(
+            (deciders(without), followers(without)),
+            (vec!["fleet", "gardener", "ocm", "openmcp"], FOLLOWERS.to_vec())
+        );
+        assert_eq!(followers("kcp,-kcp-resource"), FOLLOWERS[..3]);
+        assert_eq!(followers("*,-kcp,kcp-resource"), ["kcp-resource"]);
     }
 
     #[test]
     fn an_unknown_name_is_refused_with_the_known_ones() {
         let problem = chosen("*,-nomad").unwrap_err();
         assert!(
-            problem.contains("\"-nomad\"") && problem.contains("gardener, ocm, openmcp"),
+            problem.contains("\"-nomad\"") && problem.contains("gardener, kcp, kcp-placement, kcp-heartbeat"),
             "{problem}"
         );
+        assert!(chosen("-*").is_err());
     }
 }

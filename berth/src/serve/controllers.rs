@@ -14,10 +14,10 @@ use crate::controllers::{self, Setting};
 /// Starts the controllers that `options` select.
 ///
 /// # Errors
-/// When `--controllers` names something else than a dialect.
+/// When `--controllers` names something else than a dialect or one of its controllers.
 pub(super) fn start(options: &Options, store: &Arc<dyn Store>, parts: &Parts) -> Result<Running> {
-    let known: Vec<&str> = parts.dialects.iter().map(|dialect| dialect.name()).collect();
-    let dialects = controllers::select(&options.controllers, &known).map_err(|problem| anyhow!(problem))?;
+    let selection =
+        controllers::select(&options.controllers, &parts.dialects).map_err(|problem| anyhow!(problem))?;
     let identity = identity(options.storage);
     let setting = Setting {
         engine: &parts.engine,
@@ -27,7 +27,7 @@ pub(super) fn start(options: &Options, store: &Arc<dyn Store>, parts: &Parts) ->
         event_ttl: options.event_ttl,
         metrics: &parts.controller_metrics,
     };
-    setting.start(dialects).map_err(|problem| anyhow!(problem))
+    setting.start(selection).map_err(|problem| anyhow!(problem))
 }
 
 /// The name of this server among others on the same store, if there can be others.

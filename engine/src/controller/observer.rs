@@ -20,7 +20,48 @@ pub struct Attempt<'a> {
     pub took: Duration,
 }
 
-/// Follows the controllers. Called on their tasks: must not block.
+/// How one step of a follower ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fate {
+    /// What it takes is written.
+    Written,
+    /// Nothing was to be written.
+    Unchanged,
+    /// Others were faster; it is tried again.
+    Conflict,
+    /// It was refused, or the world was not to be seen; it is tried again.
+    Failed,
+}
+
+impl Fate {
+    /// The token.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Written => "Written",
+            Self::Unchanged => "Unchanged",
+            Self::Conflict => "Conflict",
+            Self::Failed => "Error",
+        }
+    }
+}
+
+/// One finished step of a follower.
+#[derive(Clone, Copy, Debug)]
+pub struct Stepped<'a> {
+    /// The follower's dialect.
+    pub dialect: &'static str,
+    /// The follower's name.
+    pub controller: &'static str,
+    /// What it was about.
+    pub key: &'a Key,
+    /// How it ended.
+    pub fate: Fate,
+    /// How long looking and writing took.
+    pub took: Duration,
+}
+
+/// Follows the controllers. A queue is named after its dialect, a follower's after the follower. Called on their tasks: must not block.
 pub trait Observer: Send + Sync + 'static {
     /// A demand of `dialect` was put in the queue, which has `depth` of them now.
     fn queued(&self, dialect: &'static str, depth: usize);
@@ -33,6 +74,9 @@ pub trait Observer: Send + Sync + 'static {
 
     /// A demand is tried again after a failure, or because it found no place.
     fn retried(&self, dialect: &'static str);
+
+    /// A follower took a step, or failed to.
+    fn stepped(&self, _stepped: &Stepped<'_>) {}
 
     /// Whether these controllers are the ones that work.
     fn leading(&self, is_leading: bool);

@@ -18,9 +18,9 @@ use crate::dirty::{Batch, Marked, Subscription};
 use crate::engine::Engine;
 
 /// The longest sleep before the clock is looked at again, since clocks can be set.
-const NAP: Duration = Duration::from_secs(30);
+pub(super) const NAP: Duration = Duration::from_secs(30);
 /// How soon a demand that says its time has come already is looked at again, at the earliest.
-const AGAIN: Duration = Duration::from_secs(1);
+pub(super) const AGAIN: Duration = Duration::from_secs(1);
 
 /// What a runner is told from outside.
 pub(super) struct Signals {

@@ -2,6 +2,7 @@
 //! happen is shown by something later that has happened.
 
 mod election;
+mod following;
 mod overcommit;
 mod triggers;
 
@@ -16,7 +17,7 @@ use serde_json::{Value, json};
 use storage::{MemoryStore, Source, Step, Verb};
 use tokio::sync::Notify;
 
-use super::{Alone, Attempt, Controllers, Elector, Observer, Settings};
+use super::{Alone, Attempt, Controllers, Elector, Fate, Observer, Settings, Stepped};
 use crate::Engine;
 use crate::tests::{StoreCommitter, put};
 use crate::toy::{BOXES, TOYS, Toys, object};
@@ -47,13 +48,24 @@ impl HandClock {
 #[derive(Default)]
 pub(super) struct Counter {
     attempts: Mutex<Vec<(Key, Option<Outcome>)>>,
+    fates: Mutex<Vec<Fate>>,
+    emptied: AtomicUsize,
     retries: AtomicUsize,
     leading: AtomicUsize,
     wake: Notify,
 }
 
 impl Observer for Counter {
-    fn queued(&self, _: &'static str, _: usize) {}
+    fn queued(&self, _: &'static str, depth: usize) {
+        if depth == 0 {
+            self.emptied.fetch_add(1, Ordering::Relaxed);
+            self.wake.notify_waiters();
+        }
+    }
+    fn stepped(&self, stepped: &Stepped<'_>) {
+        self.fates.lock().push(stepped.fate);
+        self.wake.notify_waiters();
+    }
     fn taken(&self, _: &'static str, _: usize, _: Duration) {}
     fn attempted(&self, attempt: &Attempt<'_>) {
         let outcome = attempt.result.ok();
@@ -117,6 +129,7 @@ pub(super) struct Replica {
 pub(super) struct World {
     pub(super) store: Arc<MemoryStore>,
     pub(super) clock: Arc<HandClock>,
+    pub(super) followers: Vec<&'static str>,
 }
 
 impl World {
@@ -137,6 +150,7 @@ impl World {
         let gate = Arc::clone(&open);
         let settings = Settings {
             dialects: vec!["toy"],
+            followers: self.followers.clone(),
             committer: Arc::new(StoreCommitter(Arc::clone(&self.store))),
             gate: Arc::new(move |_| gate.load(Ordering::Relaxed)),
             elector,

@@ -1,0 +1,387 @@
+//! The loop of one follower ([`dialect_contract::Follower`]): changes in, due keys with back-off and alarms, one guarded
+//! step per key.
+//!
+//! A follower watches the source itself, since the resources it looks at are not all its dialect's, and may depend on the
+//! configuration. Whenever its sight of the changes is broken (at the start, when the watch falls behind, when the
+//! configuration changes or the office is won) it looks at everything once.
+
+mod configured;
+mod objects;
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use dialect_contract::{Dialect, Follower, Pace, Sight, config};
+use meta::{GroupResource, Key, Timestamp};
+use storage::{Event, Scope, StoreError};
+use tokio::task::{Id, JoinError, JoinSet};
+use tracing::Instrument as _;
+
+use self::configured::Configured;
+use self::objects::Pictures;
+use super::Settings;
+use super::observer::{Fate, Stepped};
+use super::queue::{Next, Queue};
+use super::runner::{AGAIN, NAP, Signals};
+use crate::bind::{Commit, CommitError};
+use crate::dirty::Subscription;
+use crate::engine::{Behind, Engine};
+use crate::snapshot::Snapshot;
+
+/// How many changes are taken in at once, at most.
+const BATCH: usize = 512;
+/// How many keys are worked on at once.
+const PARALLEL: usize = 16;
+/// How soon a source is asked again that does not answer.
+const RETRY: Duration = Duration::from_secs(1);
+
+/// One follower at work.
+pub(super) struct FollowRunner {
+    engine: Arc<Engine>,
+    settings: Settings,
+    dialect: Arc<dyn Dialect>,
+    signals: Signals,
+    /// Wakes when the engine has something to say, such as that a dialect is complete.
+    subscription: Arc<Subscription>,
+    configured: Configured,
+    follower: Arc<dyn Follower>,
+    watched: Arc<[GroupResource]>,
+    queue: Queue,
+    /// Whether it works: it leads, and its dialect is complete.
+    active: bool,
+    /// Whether everything is to be looked at.
+    everything: bool,
+    work: JoinSet<Done>,
+    /// The keys in `work`.
+    running: HashMap<Id, Key>,
+}
+
+/// How one piece of work ended.
+enum Done {
+    /// Nothing is left to be done, until this time.
+    Rest(Option<Timestamp>),
+    /// It is to be tried again.
+    Failed,
+}
+
+impl FollowRunner {
+    /// The runner of `follower`, which is one of `dialect`.
+    pub(super) fn new(
+        engine: &Arc<Engine>,
+        settings: &Settings,
+        dialect: &Arc<dyn Dialect>,
+        follower: Arc<dyn Follower>,
+        signals: Signals,
+    ) -> Self {
+        Self {
+            subscription: engine.subscribe(),
+            engine: Arc::clone(engine),
+            settings: settings.clone(),
+            dialect: Arc::clone(dialect),
+            signals,
+            configured: Configured::default(),
+            watched: follower.watches().into(),
+            follower,
+            queue: Queue::default(),
+            active: false,
+            everything: true,
+            work: JoinSet::new(),
+            running: HashMap::new(),
+        }
+    }
+
+    /// Works until it is told to stop, and then finishes what it has begun.
+    pub(super) async fn run(mut self) {
+        let stop = self.signals.stop.clone();
+        loop {
+            let ended = tokio::select! {
+                biased;
+                () = stop.cancelled() => break,
+                ended = self.follow() => ended,
+            };
+            if let Err(error) = ended {
+                tracing::warn!(controller = self.follower.name(), %error, "changes were missed; everything is looked at");
+                if !matches!(error, StoreError::Expired { .. }) {
+                    tokio::select! {
+                        () = stop.cancelled() => break,
+                        () = tokio::time::sleep(RETRY) => {}
+                    }
+                }
+            }
+        }
+        while let Some(done) = self.work.join_next_with_id().await {
+            self.finish(done);
+        }
+    }
+
+    /// Follows the changes until the configuration is another, or the watch is lost.
+    async fn follow(&mut self) -> Result<(), StoreError> {
+        self.configure();
+        let mut resources = self.watched.to_vec();
+        resources.push(config::RESOURCE);
+        let source = Arc::clone(self.engine.source());
+        let mut watch = source.watch(Scope::Many(resources), source.revision())?;
+        let configuration = config::key(self.dialect.name());
+        loop {
+            self.judge();
+            self.look();
+            self.take_all().await;
+            self.begin();
+            let pause = self.pause();
+            tokio::select! {
+                biased;
+                Some(done) = self.work.join_next_with_id() => self.finish(done),
+                events = watch.next(BATCH) => {
+                    let events = events?;
+                    if events.iter().any(|event| event.change.key == configuration) {
+                        return Ok(());
+                    }
+                    self.take_in(&events).await;
+                }
+                _ = self.subscription.next() => {}
+                Ok(()) = self.signals.leading.changed() => {}
+                Ok(()) = self.signals.looks.changed() => {}
+                () = tokio::time::sleep(pause) => {}
+            }
+        }
+    }
+
+    /// Becomes the follower that the configuration in force makes it.
+    fn configure(&mut self) {
+        self.everything = true;
+        let spec = self.configured.spec(&*self.dialect, &**self.engine.source());
+        let mut followers = self.dialect.followers(spec).into_iter();
+        if let Some(found) = followers.find(|follower| follower.name() == self.follower.name()) {
+            self.watched = found.watches().into();
+            self.follower = found;
+        }
+    }
+
+    /// Looks whether it is to work.
+    fn judge(&mut self) {
+        let complete = self.engine.complete(self.dialect.name()).is_ok();
+        let active = *self.signals.leading.borrow_and_update() && complete;
+        if active == self.active {
+            return;
+        }
+        self.active = active;
+        tracing::info!(controller = self.follower.name(), active, "controller");
+        if active {
+            self.everything = true;
+        } else {
+            self.queue.clear();
+            self.settings.observer.queued(self.follower.name(), 0);
+        }
+    }
+
+    fn add(&mut self, key: Key) {
+        if self.queue.add(key) {
+            let depth = self.queue.depth();
+            self.settings.observer.queued(self.follower.name(), depth);
+        }
+    }
+
+    /// The world, for judging changes.
+    async fn world(&self) -> Option<World> {
+        match World::look(&self.engine, &*self.dialect, &self.watched).await {
+            Ok(world) => Some(world),
+            Err(problem) => {
+                let controller = self.follower.name();
+                tracing::warn!(controller, %problem, "the changes cannot be judged yet");
+                None
+            }
+        }
+    }
+
+    async fn take_in(&mut self, events: &[Arc<Event>]) {
+        if !self.active || self.everything || events.is_empty() {
+            return;
+        }
+        let Some(world) = self.world().await else {
+            self.everything = true;
+            return;
+        };
+        let sight = world.sight();
+        let changes = events.iter().map(|event| &event.change);
+        let due: Vec<Key> = changes
+            .flat_map(|change| self.follower.due(change, &sight))
+            .collect();
+        due.into_iter().for_each(|key| self.add(key));
+    }
+
+    async fn take_all(&mut self) {
+        if !self.active || !self.everything {
+            return;
+        }
+        if let Some(world) = self.world().await {
+            self.everything = false;
+            let due = self.follower.all(&world.sight());
+            due.into_iter().for_each(|key| self.add(key));
+        }
+    }
+
+    /// Looks at the clock.
+    fn look(&mut self) {
+        self.signals.looks.mark_unchanged();
+        for _ in 0..self.queue.ring(self.engine.clock().now()) {
+            let depth = self.queue.depth();
+            self.settings.observer.queued(self.follower.name(), depth);
+        }
+    }
+
+    /// Begins as much work as there may be at once.
+    fn begin(&mut self) {
+        while self.active
+            && self.work.len() < PARALLEL
+            && let Some((key, waited)) = self.queue.take()
+        {
+            let depth = self.queue.depth();
+            self.settings.observer.taken(self.follower.name(), depth, waited);
+            let work = Work {
+                engine: Arc::clone(&self.engine),
+                settings: self.settings.clone(),
+                dialect: Arc::clone(&self.dialect),
+                follower: Arc::clone(&self.follower),
+                watched: Arc::clone(&self.watched),
+            };
+            let id = self.work.spawn(work.on(key.clone())).id();
+            self.running.insert(id, key);
+        }
+    }
+
+    fn finish(&mut self, done: Result<(Id, Done), JoinError>) {
+        let controller = self.follower.name();
+        let (id, done) = match done {
+            Ok(done) => done,
+            Err(error) => {
+                tracing::error!(controller, %error, "a step ended badly; it is tried again");
+                (error.id(), Done::Failed)
+            }
+        };
+        let Some(key) = self.running.remove(&id) else {
+            return;
+        };
+        let now = self.engine.clock().now();
+        let later = |delay: Duration| now.checked_add(delay).unwrap_or(Timestamp::MAX);
+        let next = match done {
+            _ if !self.active => Next::Forget,
+            Done::Rest(at) => Next::Rest(at.map(|at| at.max(later(AGAIN)))),
+            Done::Failed => {
+                self.settings.observer.retried(controller);
+                Next::Retry(later(Pace::default().failed.delay(self.queue.failures(&key))))
+            }
+        };
+        if self.queue.done(key, next) {
+            self.settings.observer.queued(controller, self.queue.depth());
+        }
+    }
+
+    /// How long nothing happens by time.
+    fn pause(&self) -> Duration {
+        let now = self.engine.clock().now();
+        let next = self.queue.next_alarm();
+        let until = next.map(|at| Duration::try_from(at.duration_since(now)).unwrap_or_default());
+        let longest = if self.active && self.everything {
+            RETRY
+        } else {
+            NAP
+        };
+        until.unwrap_or(longest).min(longest)
+    }
+}
+
+/// The objects a follower watches, and an inventory that is at least as new.
+struct World {
+    pictures: Pictures,
+    snapshot: Snapshot,
+    now: Timestamp,
+}
+
+impl World {
+    async fn look(engine: &Engine, dialect: &dyn Dialect, watched: &[GroupResource]) -> Result<Self, Behind> {
+        let pictures = Pictures::of(&**engine.source(), watched);
+        let snapshot = engine.fresh(dialect.name()).await?;
+        let name = dialect.name();
+        let why = || "the engine does not know the dialect".to_owned();
+        Ok(Self {
+            pictures,
+            snapshot: snapshot.ok_or_else(|| Behind::Held {
+                dialect: name,
+                why: why(),
+            })?,
+            now: engine.clock().now(),
+        })
+    }
+
+    fn sight(&self) -> Sight<'_> {
+        Sight {
+            objects: &self.pictures,
+            inventory: &*self.snapshot.inventory,
+            now: self.now,
+        }
+    }
+}
+
+/// One step to be taken.
+struct Work {
+    engine: Arc<Engine>,
+    settings: Settings,
+    dialect: Arc<dyn Dialect>,
+    follower: Arc<dyn Follower>,
+    watched: Arc<[GroupResource]>,
+}
+
+impl Work {
+    async fn on(self, key: Key) -> Done {
+        let start = Instant::now();
+        let span = tracing::info_span!(
+            "step",
+            controller = self.follower.name(),
+            %key,
+            fate = tracing::field::Empty,
+        );
+        let (fate, done) = self.step(&key).instrument(span.clone()).await;
+        span.record("fate", fate.as_str());
+        self.settings.observer.stepped(&Stepped {
+            dialect: self.dialect.name(),
+            controller: self.follower.name(),
+            key: &key,
+            fate,
+            took: start.elapsed(),
+        });
+        done
+    }
+
+    async fn step(&self, key: &Key) -> (Fate, Done) {
+        let world = match World::look(&self.engine, &*self.dialect, &self.watched).await {
+            Ok(world) => world,
+            Err(problem) => {
+                tracing::warn!(%problem, "no step is taken; it is tried again");
+                return (Fate::Failed, Done::Failed);
+            }
+        };
+        let step = self.follower.step(key, &world.sight());
+        if step.writes.is_empty() {
+            return (Fate::Unchanged, Done::Rest(step.due_at));
+        }
+        let commit = Commit {
+            actor: self.follower.actor(),
+            writes: step.writes,
+            guards: Vec::new(),
+            dry_run: false,
+        };
+        match self.settings.committer.commit(commit).await {
+            Ok(_) => (Fate::Written, Done::Rest(step.due_at)),
+            // Others were faster, which is nobody's fault.
+            Err(CommitError::Moved(status)) => {
+                tracing::debug!(problem = status.message, "a step is not taken; it is tried again");
+                (Fate::Conflict, Done::Failed)
+            }
+            Err(CommitError::Refused(status)) => {
+                tracing::warn!(problem = status.message, "a step is not taken; it is tried again");
+                (Fate::Failed, Done::Failed)
+            }
+        }
+    }
+}
