@@ -104,6 +104,11 @@ impl Documents {
         )
     }
 
+    /// Adds one more, in the place of what was at its path.
+    pub(crate) fn add(&mut self, document: Document) {
+        self.0.insert(document.path.clone(), document);
+    }
+
     /// Every path, sorted.
     pub fn paths(&self) -> impl Iterator<Item = &str> {
         self.0.keys().map(String::as_str)

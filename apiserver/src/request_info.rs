@@ -5,6 +5,8 @@
 
 mod query;
 
+use std::sync::Arc;
+
 use http::{Method, Uri};
 use meta::Status;
 use meta::selector::FieldSelector;
@@ -45,6 +47,8 @@ pub struct RequestInfo {
     pub rest: String,
     /// The decoded query.
     pub query: Query,
+    /// What is asked for below the subresource `proxy`, where that is a path of an API.
+    pub inner: Option<Arc<RequestInfo>>,
 }
 
 impl RequestInfo {
@@ -55,6 +59,16 @@ impl RequestInfo {
     pub fn parse(method: &Method, uri: &Uri) -> Result<Self, Status> {
         let path = decode_path(uri.path())?;
         let query = Query::parse(uri.query().unwrap_or_default());
+        let mut info = Self::of_path(method, path, query)?;
+        if info.is_resource && info.subresource == "proxy" && !info.rest.is_empty() {
+            // One level: what is below a proxy below a proxy is that one's affair.
+            let below = Self::of_path(method, format!("/{}", info.rest), info.query.clone());
+            info.inner = below.ok().map(Arc::new);
+        }
+        Ok(info)
+    }
+
+    fn of_path(method: &Method, path: String, query: Query) -> Result<Self, Status> {
         let mut info = Self {
             verb: method_name(method),
             query,
@@ -66,9 +80,13 @@ impl RequestInfo {
         Ok(info)
     }
 
-    /// Whether the request stays open by design: no timeout, no in-flight limit, audited at its start.
+    /// Whether the request stays open by design: no timeout, no in-flight limit, audited at its start. One to an API
+    /// below a proxy does when it would there.
     #[must_use]
     pub fn is_long_running(&self) -> bool {
+        if let Some(inner) = &self.inner {
+            return inner.is_resource && inner.verb == "watch";
+        }
         self.is_resource && (self.verb == "watch" || self.verb == "proxy" || self.subresource == "proxy")
     }
 

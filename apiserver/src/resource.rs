@@ -8,6 +8,7 @@ use serde_json::Value;
 use storage::{Source, Store};
 
 use crate::call::{Call, ListQuery, Reply};
+use crate::lens::{Lensed, Seen};
 
 /// One resource of one group, in all its versions.
 #[derive(Clone)]
@@ -29,6 +30,8 @@ pub enum Backing {
     Projected(Arc<dyn Source>),
     /// Made at each request: whatever [`Computed`] implements.
     Computed(Arc<dyn Computed>),
+    /// Those of another registry, seen through a lens: get, list, watch, update and patch.
+    Seen(Arc<Seen>),
 }
 
 /// A resource made at each request. Verbs not in the kind's list are never called.
@@ -81,6 +84,15 @@ pub struct Subresource {
 /// Answers a subresource. `patch` is done by the server: get, patch, update.
 #[async_trait]
 pub trait SubresourceHandler: Send + Sync + 'static {
+    /// The API that requests to paths below the subresource go to, where it is one (`proxy`). Its verbs are those of
+    /// HTTP methods: `get`, `update`, `patch`.
+    ///
+    /// # Errors
+    /// The `Status` the client gets.
+    async fn api(&self, _call: &Call) -> Result<Option<Arc<Lensed>>, Status> {
+        Ok(None)
+    }
+
     /// Reads it.
     ///
     /// # Errors

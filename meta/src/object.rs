@@ -283,6 +283,15 @@ pub struct Object {
     cells: OnceLock<Box<[Cell]>>,
 }
 
+/// Two objects are equal when they are served alike: the same bytes, the revision among them.
+impl PartialEq for Object {
+    fn eq(&self, other: &Self) -> bool {
+        self.bytes == other.bytes
+    }
+}
+
+impl Eq for Object {}
+
 impl Object {
     /// The object in `value` at `revision`: for objects that come from elsewhere than our own drafts.
     ///

@@ -18,7 +18,7 @@ use crate::resource::{Backing, Computed};
 fn handler<'a>(cx: &'a Cx<'_>) -> Result<&'a dyn Computed, Status> {
     match &cx.served.resource.backing {
         Backing::Computed(handler) => Ok(&**handler),
-        Backing::Stored(_) | Backing::Projected(_) => Err(Status::method_not_allowed()),
+        Backing::Stored(_) | Backing::Projected(_) | Backing::Seen(_) => Err(Status::method_not_allowed()),
     }
 }
 

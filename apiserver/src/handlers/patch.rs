@@ -6,7 +6,7 @@ use meta::{FieldError, Object, Schema, Status};
 use serde_json::Value;
 
 use super::Cx;
-use super::update::operation;
+use super::update::write;
 use crate::decode::{self, Expected};
 use crate::negotiation::Answer;
 use crate::options::WriteOptions;
@@ -17,17 +17,12 @@ pub(super) async fn handle(cx: &Cx<'_>, subresource: &'static str) -> Result<Res
     let accepted = cx.negotiate(Answer::Object)?;
     let patch = Patching::read(cx, cx.served.info().strategic)?;
     let schema = cx.served.kind().schema(cx.served.version);
-    let actor = cx.actor(patch.options.dry_run);
     let edit = |current: &Object| {
         let before = render::value(cx.served, current);
         patch.apply(cx, cx.expected(), Some(schema), before)
     };
     // A patch that takes the resource version away says that it does not care.
-    let object = cx
-        .state
-        .registry
-        .update(cx.target(), actor, operation(subresource), true, edit)
-        .await?;
+    let object = write(cx, patch.options.dry_run, subresource, true, edit).await?;
     cx.object(accepted, StatusCode::OK, &object)
 }
 

@@ -62,8 +62,11 @@ impl<'a> Custom<'a> {
         if !self.subresource.verbs.contains(&verb) {
             return Err(Status::method_not_allowed());
         }
-        let accepted = self.cx.negotiate(Answer::Object)?;
         let handler = &self.subresource.handler;
+        if let Some(api) = handler.api(&self.cx.call(false)).await? {
+            return api.answer(self.cx.request).await;
+        }
+        let accepted = self.cx.negotiate(Answer::Object)?;
         let (code, reply) = match verb {
             "get" => (StatusCode::OK, handler.get(&self.cx.call(false)).await?),
             "create" => {

@@ -4,6 +4,7 @@ mod admitted;
 mod deletes;
 mod fuzz;
 mod inside;
+mod lens;
 mod lists;
 mod others;
 mod patches;

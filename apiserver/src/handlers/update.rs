@@ -1,13 +1,17 @@
 //! `update`: the object, or its status, replaced.
 
+use std::sync::Arc;
+
 use axum::body::Body;
 use http::{Response, StatusCode};
-use meta::Status;
 use meta::kind::Operation;
+use meta::{Object, Status};
+use serde_json::Value;
 
 use super::Cx;
 use crate::negotiation::Answer;
 use crate::options::WriteOptions;
+use crate::resource::Backing;
 
 pub(super) async fn handle(cx: &Cx<'_>, subresource: &'static str) -> Result<Response<Body>, Status> {
     let accepted = cx.negotiate(Answer::Object)?;
@@ -16,18 +20,33 @@ pub(super) async fn handle(cx: &Cx<'_>, subresource: &'static str) -> Result<Res
     let value = cx.read_body(cx.expected(), Some(schema), options)?;
     cx.check_name(&value)?;
     let unconditional = cx.served.info().unconditional_update;
-    let actor = cx.actor(options.dry_run);
-    let edit = |_: &meta::Object| Ok(value.clone());
-    let object = cx
-        .state
-        .registry
-        .update(cx.target(), actor, operation(subresource), unconditional, edit)
-        .await?;
+    let edit = |_: &Object| Ok(value.clone());
+    let object = write(cx, options.dry_run, subresource, unconditional, edit).await?;
     cx.object(accepted, StatusCode::OK, &object)
 }
 
+/// Stores what `edit` makes of the object in the path, where the resource keeps its objects.
+pub(super) async fn write(
+    cx: &Cx<'_>,
+    dry_run: bool,
+    subresource: &'static str,
+    unconditional: bool,
+    edit: impl FnMut(&Object) -> Result<Value, Status>,
+) -> Result<Arc<Object>, Status> {
+    let actor = cx.actor(dry_run);
+    if let Backing::Seen(seen) = &cx.served.resource.backing {
+        let key = cx.target().key();
+        let version = cx.served.version;
+        return seen.update(version, &key, actor, subresource, unconditional, edit).await;
+    }
+    let registry = &cx.state.registry;
+    registry
+        .update(cx.target(), actor, operation(subresource), unconditional, edit)
+        .await
+}
+
 /// The operation that rules and admission see.
-pub(super) fn operation(subresource: &'static str) -> Operation {
+fn operation(subresource: &'static str) -> Operation {
     if subresource.is_empty() {
         Operation::Update
     } else {

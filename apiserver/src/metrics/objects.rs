@@ -24,7 +24,7 @@ impl Objects {
                 let stored = resource.kind.stored_in();
                 Some((stored.to_string(), (stored, Arc::clone(store))))
             }
-            Backing::Projected(_) | Backing::Computed(_) => None,
+            Backing::Projected(_) | Backing::Computed(_) | Backing::Seen(_) => None,
         });
         Self(stored.collect())
     }

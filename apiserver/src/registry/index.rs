@@ -66,7 +66,7 @@ impl Served {
     pub fn store(&self) -> Option<&Arc<dyn Store>> {
         match &self.resource.backing {
             Backing::Stored(store) => Some(store),
-            Backing::Projected(_) | Backing::Computed(_) => None,
+            Backing::Projected(_) | Backing::Computed(_) | Backing::Seen(_) => None,
         }
     }
 
@@ -76,6 +76,7 @@ impl Served {
         match &self.resource.backing {
             Backing::Stored(store) => Some(&**store),
             Backing::Projected(source) => Some(&**source),
+            Backing::Seen(seen) => Some(&**seen),
             Backing::Computed(_) => None,
         }
     }
@@ -83,7 +84,11 @@ impl Served {
     /// Whether resource versions are good for this process only, so that one from ahead is another replica's.
     #[must_use]
     pub fn own_sequence(&self) -> bool {
-        matches!(self.resource.backing, Backing::Projected(_))
+        match &self.resource.backing {
+            Backing::Projected(_) => true,
+            Backing::Seen(seen) => seen.own_sequence(),
+            Backing::Stored(_) | Backing::Computed(_) => false,
+        }
     }
 
     /// The subresource of that name, `status` of a stored kind left out.
@@ -95,7 +100,7 @@ impl Served {
     /// Whether `status` is a subresource that this library serves by itself.
     #[must_use]
     pub fn has_status(&self) -> bool {
-        self.info().status && self.store().is_some()
+        self.info().status && matches!(self.resource.backing, Backing::Stored(_) | Backing::Seen(_))
     }
 
     /// Whether the garbage collector can see the resource, so that its finalizers will be taken off again.

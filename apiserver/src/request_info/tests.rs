@@ -171,9 +171,31 @@ fn the_path_below_a_proxy_is_kept() {
         (info.subresource.as_str(), info.rest.as_str()),
         ("proxy", "apis/apps/v1/deployments")
     );
-    assert!(info.is_long_running());
+    let inner = info.inner.as_ref().unwrap();
+    assert_eq!(
+        (inner.verb, inner.group.as_str(), inner.resource.as_str()),
+        ("patch", "apps", "deployments")
+    );
     assert!(parse("GET", "/api/v1/pods?watch=1").is_long_running());
     assert!(!parse("GET", "/api/v1/pods").is_long_running());
+}
+
+#[test]
+fn a_request_below_a_proxy_stays_open_when_it_would_there() {
+    let below = |path: &str| parse("GET", &format!("/apis/g/v1/targets/x.kcp/proxy{path}"));
+    for (path, open) in [
+        ("/api/v1/configmaps?watch=1", true),
+        ("/api/v1/watch/configmaps", true),
+        ("/api/v1/configmaps", false),
+        ("/apis", false),
+        ("", true),
+        ("/api/v1/watch", true),
+        ("/apis/g/v1/targets/y.kcp/proxy/api/v1/configmaps?watch=1", false),
+    ] {
+        assert_eq!(below(path).is_long_running(), open, "{path}");
+    }
+    let nested = below("/apis/g/v1/targets/y.kcp/proxy/api/v1/pods").inner.unwrap();
+    assert!(nested.inner.is_none(), "one level is read");
 }
 
 #[test]

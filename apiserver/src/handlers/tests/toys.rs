@@ -225,7 +225,7 @@ impl Toys {
         };
         let resources = vec![
             stored(widget, vec![paint, report]),
-            stored(gadget, Vec::new()),
+            stored(gadget, vec![super::lens::proxy(registry)]),
             Resource {
                 kind: Arc::new(shadow),
                 backing: Backing::Projected(self.shadows.clone()),

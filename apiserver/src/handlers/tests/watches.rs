@@ -8,14 +8,14 @@ use futures::StreamExt;
 use super::*;
 
 /// A running watch, read event by event.
-struct Reader {
+pub(super) struct Reader {
     stream: BodyDataStream,
     buffer: Vec<u8>,
 }
 
 impl Reader {
     /// The next event, which must come soon; `None` at the end.
-    async fn next(&mut self) -> Option<Value> {
+    pub(super) async fn next(&mut self) -> Option<Value> {
         loop {
             if let Some(end) = self.buffer.iter().position(|byte| *byte == b'\n') {
                 let line: Vec<u8> = self.buffer.drain(..=end).collect();
@@ -49,7 +49,7 @@ impl Reader {
 }
 
 impl Client {
-    async fn watch_as(&self, path: &str, query: &str, accept: &str) -> Reader {
+    pub(super) async fn watch_as(&self, path: &str, query: &str, accept: &str) -> Reader {
         let response = self
             .open(&format!("{path}?watch=true&{query}"), &[("accept", accept)])
             .await;

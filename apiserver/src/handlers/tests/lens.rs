@@ -1,0 +1,308 @@
+//! An API seen through a lens: gadgets have a proxy that shows the widgets of their team, with less than there is.
+
+use std::collections::HashMap;
+
+use admission::Denied;
+use async_trait::async_trait;
+use meta::{GroupResource, Key, Object, Status};
+use parking_lot::Mutex;
+
+use super::*;
+use crate::call::Call;
+use crate::documents::Documents;
+use crate::lens::{Lens, Lensed, documents};
+use crate::resource::{Subresource, SubresourceHandler};
+use crate::version::VersionInfo;
+
+const WIDGET: GroupResource = GroupResource::new(toys::GROUP, "widgets");
+const RED: &str = "/apis/toys.example.com/v1/gadgets/red/proxy";
+
+/// What one team sees: its widgets, without the annotation `secret`. It may change the size, and the status.
+struct Team {
+    name: String,
+    user: UserInfo,
+}
+
+#[async_trait]
+impl Lens for Team {
+    fn sees(&self, object: &Object) -> bool {
+        object.meta().labels.get("team") == Some(&self.name)
+    }
+
+    fn show(&self, object: &Arc<Object>) -> Arc<Object> {
+        if !object.meta().annotations.contains_key("secret") {
+            return Arc::clone(object);
+        }
+        let mut value = object.parse();
+        value["metadata"]["annotations"]
+            .as_object_mut()
+            .unwrap()
+            .remove("secret");
+        Arc::new(Object::new(&value, object.revision()).unwrap())
+    }
+
+    fn user(&self) -> &UserInfo {
+        &self.user
+    }
+
+    fn write(&self, _: &Key, stored: &Value, written: &Value, subresource: &str) -> Result<Value, Denied> {
+        if written["spec"]["color"] != stored["spec"]["color"] {
+            return Err(Denied::Forbidden("teams do not paint".to_owned()));
+        }
+        let mut new = stored.clone();
+        match subresource {
+            "status" => new["status"] = written["status"].clone(),
+            _ => new["spec"]["size"] = written["spec"]["size"].clone(),
+        }
+        if written["metadata"]["labels"]["team"].is_null() {
+            new["metadata"]["labels"].as_object_mut().unwrap().remove("team");
+        }
+        Ok(new)
+    }
+}
+
+struct Proxy {
+    registry: Arc<Registry>,
+    teams: Mutex<HashMap<String, Arc<Lensed>>>,
+}
+
+impl Proxy {
+    fn team(&self, name: &str) -> Arc<Lensed> {
+        let user = UserInfo {
+            name: format!("team:{name}"),
+            ..UserInfo::default()
+        };
+        let lens = Team {
+            name: name.to_owned(),
+            user,
+        };
+        let version = VersionInfo::new("1.2.3", None, None);
+        let documents: Documents = documents(&self.registry, &[WIDGET], "Team", &version).unwrap();
+        let api = Lensed::new(
+            &self.registry,
+            Arc::new(lens),
+            &[WIDGET],
+            Arc::new(documents),
+            None,
+        );
+        Arc::new(api.unwrap())
+    }
+}
+
+#[async_trait]
+impl SubresourceHandler for Proxy {
+    async fn api(&self, call: &Call) -> Result<Option<Arc<Lensed>>, Status> {
+        let mut teams = self.teams.lock();
+        let team = teams
+            .entry(call.name.clone())
+            .or_insert_with(|| self.team(&call.name));
+        Ok(Some(Arc::clone(team)))
+    }
+}
+
+pub(super) fn proxy(registry: &Arc<Registry>) -> Subresource {
+    Subresource {
+        name: "proxy",
+        group: "",
+        version: "",
+        kind: "GadgetProxyOptions",
+        verbs: &["get", "patch", "update"],
+        schema: None,
+        handler: Arc::new(Proxy {
+            registry: Arc::clone(registry),
+            teams: Mutex::default(),
+        }),
+    }
+}
+
+impl Client {
+    async fn team_widget(&self, name: &str, team: &str) -> Value {
+        let metadata = json!({"name": name, "labels": {"team": team}, "annotations": {"secret": "x"}});
+        let value = json!({"apiVersion": "toys.example.com/v1", "kind": "Widget", "metadata": metadata,
+            "spec": {"color": "red", "size": 1}});
+        self.post(WIDGETS, &value).await.expect(201)
+    }
+}
+
+fn below(path: &str) -> String {
+    format!("{RED}{path}")
+}
+
+fn names(list: &Value) -> Vec<&str> {
+    let items = list["items"].as_array().unwrap();
+    items
+        .iter()
+        .map(|item| item["metadata"]["name"].as_str().unwrap())
+        .collect()
+}
+
+#[tokio::test]
+async fn only_what_is_seen_is_got_and_listed_and_looks_as_the_lens_shows_it() {
+    let client = Client::new();
+    let stored = client.team_widget("a", "red").await;
+    client.team_widget("b", "blue").await;
+    client.team_widget("c", "red").await;
+    let list = client.get(&below(ALL_WIDGETS)).await.expect(200);
+    assert_eq!(names(&list), ["a", "c"]);
+    assert_eq!(list["kind"], "WidgetList");
+    let one = client.get(&below(&at("a"))).await.expect(200);
+    assert!(one["metadata"]["annotations"].get("secret").is_none(), "{one}");
+    assert_eq!(
+        one["metadata"]["resourceVersion"],
+        stored["metadata"]["resourceVersion"]
+    );
+    client.get(&below(&at("b"))).await.refusal(404, "NotFound");
+    client
+        .get(&below("/apis/toys.example.com/v1/gadgets"))
+        .await
+        .refusal(404, "NotFound");
+
+    // Later lists follow what changed since the one before.
+    client
+        .merge(&at("a"), &json!({"metadata": {"labels": {"team": "blue"}}}))
+        .await
+        .expect(200);
+    client
+        .merge(&at("b"), &json!({"metadata": {"labels": {"team": "red"}}}))
+        .await
+        .expect(200);
+    assert_eq!(
+        names(&client.get(&below(ALL_WIDGETS)).await.expect(200)),
+        ["b", "c"]
+    );
+    let page = client
+        .get(&below(&format!("{ALL_WIDGETS}?limit=1")))
+        .await
+        .expect(200);
+    let next = page["metadata"]["continue"].as_str().unwrap();
+    let page = client
+        .get(&below(&format!("{ALL_WIDGETS}?limit=1&continue={next}")))
+        .await
+        .expect(200);
+    assert_eq!(names(&page), ["c"]);
+}
+
+#[tokio::test]
+async fn leaving_the_view_is_a_deletion_and_entering_it_an_addition() {
+    let client = Client::new();
+    let mut watch = client
+        .watch_as(&below(ALL_WIDGETS), "resourceVersion=100", "application/json")
+        .await;
+    client.team_widget("b", "blue").await;
+    client.team_widget("a", "red").await;
+    client
+        .merge(&at("b"), &json!({"metadata": {"labels": {"team": "red"}}}))
+        .await
+        .expect(200);
+    client
+        .merge(&at("a"), &json!({"spec": {"size": 2}}))
+        .await
+        .expect(200);
+    client
+        .merge(&at("a"), &json!({"metadata": {"labels": {"team": "blue"}}}))
+        .await
+        .expect(200);
+    client.delete(&at("b")).await.expect(200);
+    for (kind, name) in [
+        ("ADDED", "a"),
+        ("ADDED", "b"),
+        ("MODIFIED", "a"),
+        ("DELETED", "a"),
+        ("DELETED", "b"),
+    ] {
+        let event = watch.next().await.unwrap();
+        assert_eq!(
+            (&event["type"], &event["object"]["metadata"]["name"]),
+            (&json!(kind), &json!(name))
+        );
+        assert!(!event.to_string().contains("secret"), "{event}");
+    }
+}
+
+#[tokio::test]
+async fn writes_are_the_lenss_users_and_what_the_lens_makes_of_them() {
+    let client = Client::new();
+    let stored = client.team_widget("a", "red").await;
+    let seen = client
+        .merge(&below(&at("a")), &json!({"spec": {"size": 3, "shape": "flat"}}))
+        .await
+        .expect(200);
+    assert_eq!(
+        (&seen["spec"]["size"], &seen["spec"]["shape"]),
+        (&json!(3), &stored["spec"]["shape"])
+    );
+    assert!(seen["metadata"]["annotations"].get("secret").is_none());
+    let now = client.get(&at("a")).await.expect(200);
+    assert_eq!(
+        now["metadata"]["annotations"]["secret"], "x",
+        "what is not seen is not lost"
+    );
+    assert_eq!(now["spec"]["size"], 3);
+
+    client
+        .put(&below(&at("a")), &stored)
+        .await
+        .refusal(409, "Conflict");
+    let refused = client
+        .merge(&below(&at("a")), &json!({"spec": {"color": "blue"}}))
+        .await;
+    assert!(refused.refusal(403, "Forbidden").contains("teams do not paint"));
+    let status = json!({"status": {"phase": "Done"}});
+    let seen = client
+        .merge(&below(&format!("{}/status", at("a"))), &status)
+        .await
+        .expect(200);
+    assert_eq!(
+        (&seen["status"]["phase"], &seen["spec"]["size"]),
+        (&json!("Done"), &json!(3))
+    );
+    client
+        .merge(&below(&at("b")), &status)
+        .await
+        .refusal(404, "NotFound");
+    client
+        .post(&below(WIDGETS), &stored)
+        .await
+        .refusal(405, "MethodNotAllowed");
+    client
+        .delete(&below(&at("a")))
+        .await
+        .refusal(405, "MethodNotAllowed");
+
+    // A write that ends the view answers what it wrote.
+    let gone = client
+        .merge(&below(&at("a")), &json!({"metadata": {"labels": {"team": null}}}))
+        .await
+        .expect(200);
+    assert!(gone["metadata"]["labels"].get("team").is_none(), "{gone}");
+    client.get(&below(&at("a"))).await.refusal(404, "NotFound");
+}
+
+#[tokio::test]
+async fn the_api_below_a_proxy_describes_itself() {
+    let client = Client::new();
+    let groups = client.get(&below("/apis")).await.expect(200);
+    assert_eq!(groups["groups"][0]["name"], toys::GROUP);
+    let resources = client.get(&below("/apis/toys.example.com/v1")).await.expect(200);
+    let listed: Vec<&str> = resources["resources"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|one| one["name"].as_str().unwrap())
+        .collect();
+    assert_eq!(listed, ["widgets", "widgets/status"]);
+    assert_eq!(
+        resources["resources"][0]["verbs"],
+        json!(["get", "list", "patch", "update", "watch"])
+    );
+    assert_eq!(
+        client.get(&below("/version")).await.expect(200)["gitVersion"],
+        "v1.2.3"
+    );
+    assert_eq!(client.get(&below("/readyz")).await.text(), "ok");
+    assert!(
+        client.get(&below("/openapi/v3")).await.expect(200)["paths"]["apis/toys.example.com/v1"].is_object()
+    );
+    client.get(&below("/nothing")).await.refusal(404, "NotFound");
+    client.get(RED).await.refusal(404, "NotFound");
+}

@@ -1,0 +1,56 @@
+//! A part of the API as somebody else sees it: an API of its own below the `proxy` subresource of an object
+//! (`…/targets/east/proxy/api/v1/configmaps`), usable as the server URL of a kubeconfig.
+//!
+//! A [`Lens`] says which objects of the registry are seen, how they look, and what becomes of writes, which are made as
+//! the lens's own user. A [`Lensed`] is the API around it: discovery, OpenAPI, get, list, watch, update and patch, by the
+//! same handlers as everywhere. What looks as it is stored is served as the stored bytes.
+
+mod api;
+mod kind;
+mod seen;
+mod writes;
+
+use std::sync::Arc;
+
+use admission::{Denied, UserInfo};
+use async_trait::async_trait;
+use meta::{Key, Object, Status};
+use serde_json::Value;
+
+pub use api::{Lensed, documents};
+pub use seen::Seen;
+
+/// How somebody sees the objects of a registry. What it sees of an object depends on that object alone, so that a watch
+/// shows what a list does.
+#[async_trait]
+pub trait Lens: Send + Sync + 'static {
+    /// Whether `object` is seen at all. Asked for every object, so it should look at little (labels).
+    fn sees(&self, object: &Object) -> bool;
+
+    /// How `object` looks, whether it is seen or not (a write may end that): at the same revision, with the same name
+    /// and uid. The same object where it looks as it is stored.
+    fn show(&self, object: &Arc<Object>) -> Arc<Object>;
+
+    /// Who writes.
+    fn user(&self) -> &UserInfo;
+
+    /// Where a write to `subresource` (`status`, or the empty string for the object itself) is stored.
+    fn through(&self, subresource: &'static str) -> &'static str {
+        subresource
+    }
+
+    /// Waits until [`Lens::write`] knows what it needs about `key`.
+    ///
+    /// # Errors
+    /// The `Status` the client gets.
+    async fn ready(&self, _key: &Key) -> Result<(), Status> {
+        Ok(())
+    }
+
+    /// The stored object as it is after `written`, which is how the lens shows it with the client's changes. The server
+    /// has compared resource versions, and takes care of uid, name and other system fields.
+    ///
+    /// # Errors
+    /// What may not be written so.
+    fn write(&self, key: &Key, stored: &Value, written: &Value, subresource: &str) -> Result<Value, Denied>;
+}

@@ -1,0 +1,146 @@
+//! The API behind a lens: its resources, its documents, and the way of a request into it.
+
+use std::sync::Arc;
+
+use axum::body::Body;
+use bytes::Bytes;
+use http::Response;
+use meta::{GroupResource, Status};
+
+use super::kind::Narrowed;
+use super::{Lens, Seen};
+use crate::context::{Api, Authorized, RequestCx};
+use crate::decode::BodyDecoder;
+use crate::documents::{Document, Documents, Form};
+use crate::handlers::ApiState;
+use crate::registry::Registry;
+use crate::resource::{Backing, Group, Resource};
+use crate::version::VersionInfo;
+
+/// The audit annotation that says whom a request through a lens acted as.
+const ACTED_AS: &str = "apiserver.berth.dev/acted-as";
+
+/// An API of some resources seen through a lens.
+pub struct Lensed {
+    api: Arc<dyn Api>,
+    lens: Arc<dyn Lens>,
+    documents: Arc<Documents>,
+}
+
+impl Lensed {
+    /// The API of `resources`, which are served by `registry`, through `lens`. `documents` are those of the same
+    /// resources (see [`documents`]).
+    ///
+    /// # Errors
+    /// A sentence when a resource is not served, or stands twice.
+    pub fn new(
+        registry: &Arc<Registry>,
+        lens: Arc<dyn Lens>,
+        resources: &[GroupResource],
+        documents: Arc<Documents>,
+        decoder: Option<Arc<dyn BodyDecoder>>,
+    ) -> Result<Self, String> {
+        let groups = groups(registry, resources, |resource| {
+            let served = registry.index().preferred(resource)?;
+            Some(Backing::Seen(Arc::new(Seen::new(registry, &lens, served))))
+        })?;
+        let own = Registry::new(admission::Chain::default(), Arc::clone(registry.clock()));
+        own.install(&groups)?;
+        let state = ApiState::over(own);
+        let api = match decoder {
+            Some(decoder) => state.with_decoder(decoder),
+            None => state,
+        };
+        Ok(Self {
+            api: Arc::new(api),
+            lens,
+            documents,
+        })
+    }
+
+    /// Answers a request to a path below the subresource `proxy`.
+    ///
+    /// # Errors
+    /// The `Status` the client gets.
+    pub(crate) async fn answer(&self, outer: &RequestCx) -> Result<Response<Body>, Status> {
+        let Some(inner) = &outer.info.inner else {
+            return Err(Status::no_such_path());
+        };
+        if !inner.is_resource {
+            let path = inner.path.trim_end_matches('/');
+            let reading = matches!(inner.verb, "get" | "head");
+            return self.documents.answer(path, reading, &outer.headers, &inner.query);
+        }
+        let user = self.lens.user().clone();
+        outer.annotations.add(ACTED_AS, &user.name);
+        let request = RequestCx {
+            info: Arc::clone(inner),
+            user,
+            ..outer.clone()
+        };
+        // Whoever may use the proxy may do all that it offers.
+        Ok(self.api.dispatch(Authorized::new(request)).await)
+    }
+}
+
+/// Discovery and OpenAPI of `resources` as a lens shows them, `/version`, and the probes clients ask for. They are the
+/// same for every lens on these resources.
+///
+/// # Errors
+/// A sentence when a resource is not served, or stands twice.
+pub fn documents(
+    registry: &Arc<Registry>,
+    resources: &[GroupResource],
+    title: &str,
+    version: &VersionInfo,
+) -> Result<Documents, String> {
+    let groups = groups(registry, resources, |resource| {
+        let served = registry.index().preferred(resource)?;
+        Some(served.resource.backing.clone())
+    })?;
+    let body = serde_json::to_vec_pretty(version).map_err(|problem| problem.to_string())?;
+    let mut documents = Documents::of_groups(title, &version.git_version, &groups);
+    documents.add(plain("/version", "application/json", body.into()));
+    for probe in ["/healthz", "/livez", "/readyz"] {
+        documents.add(plain(
+            probe,
+            "text/plain; charset=utf-8",
+            Bytes::from_static(b"ok"),
+        ));
+    }
+    Ok(documents)
+}
+
+fn plain(path: &str, content_type: &'static str, body: Bytes) -> Document {
+    Document {
+        path: path.to_owned(),
+        forms: vec![Form::new(content_type, None, false, body).also_as("*/*")],
+        hash: None,
+    }
+}
+
+/// The resources by group, in their order, narrowed to what can be done through a lens.
+fn groups(
+    registry: &Registry,
+    resources: &[GroupResource],
+    backing: impl Fn(GroupResource) -> Option<Backing>,
+) -> Result<Vec<Group>, String> {
+    let mut groups: Vec<Group> = Vec::new();
+    for &name in resources {
+        let missing = || format!("{name} is not served here");
+        let served = registry.index().preferred(name).ok_or_else(missing)?;
+        let resource = Resource {
+            kind: Arc::new(Narrowed::new(&served.resource.kind)),
+            backing: backing(name).ok_or_else(missing)?,
+            subresources: Vec::new(),
+        };
+        match groups.iter_mut().find(|group| group.name == name.group) {
+            Some(group) => group.resources.push(resource),
+            None => groups.push(Group {
+                name: name.group,
+                resources: vec![resource],
+            }),
+        }
+    }
+    Ok(groups)
+}

@@ -1,0 +1,79 @@
+//! A kind as it is served through a lens: the same in everything but its verbs.
+
+use std::sync::Arc;
+
+use meta::kind::{SelectableField, Write};
+use meta::{Cell, Column, FieldError, GroupResource, Kind, KindInfo, Object, Schema, Timestamp};
+use serde_json::Value;
+
+/// What can be done through a lens: nothing is made and nothing deleted there.
+pub(super) const VERBS: &[&str] = &["get", "list", "patch", "update", "watch"];
+
+/// A kind with fewer verbs.
+pub(super) struct Narrowed {
+    kind: Arc<dyn Kind>,
+    info: KindInfo,
+}
+
+impl Narrowed {
+    pub(super) fn new(kind: &Arc<dyn Kind>) -> Self {
+        let info = KindInfo {
+            verbs: VERBS,
+            ..kind.info().clone()
+        };
+        Self {
+            kind: Arc::clone(kind),
+            info,
+        }
+    }
+}
+
+impl Kind for Narrowed {
+    fn info(&self) -> &KindInfo {
+        &self.info
+    }
+
+    fn schema(&self, version: &str) -> &Schema {
+        self.kind.schema(version)
+    }
+
+    fn prepare(&self, write: &Write<'_>, new: &mut Value) {
+        self.kind.prepare(write, new);
+    }
+
+    fn validate(&self, write: &Write<'_>, new: &Value) -> Vec<FieldError> {
+        self.kind.validate(write, new)
+    }
+
+    fn validate_name(&self, name: &str) -> Result<(), String> {
+        self.kind.validate_name(name)
+    }
+
+    fn columns(&self) -> &[Column] {
+        self.kind.columns()
+    }
+
+    fn row(&self, object: &Object) -> Vec<Cell> {
+        self.kind.row(object)
+    }
+
+    fn selectable(&self) -> &'static [SelectableField] {
+        self.kind.selectable()
+    }
+
+    fn stored_in(&self) -> GroupResource {
+        self.kind.stored_in()
+    }
+
+    fn to_stored(&self, version: &str, value: &mut Value) {
+        self.kind.to_stored(version, value);
+    }
+
+    fn holds_deletion(&self, object: &mut Value, now: Timestamp) -> bool {
+        self.kind.holds_deletion(object, now)
+    }
+
+    fn to_served(&self, version: &str, object: &Object) -> Option<Value> {
+        self.kind.to_served(version, object)
+    }
+}

@@ -1,0 +1,156 @@
+//! One resource of a registry, seen through a lens: a source that lists and watches as the stored one does, with the
+//! same revisions.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use imbl::OrdMap;
+use imbl::ordmap::DiffItem;
+use meta::{Change, GroupResource, Object, Revision};
+use parking_lot::Mutex;
+use storage::{At, Collection, Event, Name, Scope, Source, StoreError, Watch};
+
+use super::Lens;
+use crate::registry::{Registry, Served};
+
+type Items = OrdMap<Name, Arc<Object>>;
+
+/// A resource seen through a lens.
+pub struct Seen {
+    pub(super) registry: Arc<Registry>,
+    pub(super) lens: Arc<dyn Lens>,
+    /// The resource as the registry serves it.
+    pub(super) served: Arc<Served>,
+    /// The newest list, stored and seen: the next one differs from it in what was written meanwhile.
+    last: Mutex<(Items, Items)>,
+}
+
+impl Seen {
+    pub(super) fn new(registry: &Arc<Registry>, lens: &Arc<dyn Lens>, served: &Arc<Served>) -> Self {
+        Self {
+            registry: Arc::clone(registry),
+            lens: Arc::clone(lens),
+            served: Arc::clone(served),
+            last: Mutex::default(),
+        }
+    }
+
+    /// Whether resource versions are good for this process only.
+    pub(crate) fn own_sequence(&self) -> bool {
+        self.served.own_sequence()
+    }
+
+    fn source(&self) -> Result<&dyn Source, StoreError> {
+        self.served
+            .source()
+            .ok_or_else(|| StoreError::Unavailable(format!("{} is not stored", self.served.name)))
+    }
+
+    /// `object` as it is seen, if it is.
+    pub(super) fn look(&self, object: &Arc<Object>) -> Option<Arc<Object>> {
+        self.lens.sees(object).then(|| self.lens.show(object))
+    }
+
+    fn seen(&self, stored: Collection) -> Collection {
+        let mut last = self.last.lock();
+        let (before, mut seen) = last.clone();
+        for difference in before.diff(&stored.items) {
+            let (name, object) = match difference {
+                DiffItem::Add(name, object)
+                | DiffItem::Update {
+                    new: (name, object), ..
+                } => (name, self.look(object)),
+                DiffItem::Remove(name, _) => (name, None),
+            };
+            match object {
+                Some(object) => seen.insert(name.clone(), object),
+                None => seen.remove(name),
+            };
+        }
+        *last = (stored.items, seen.clone());
+        Collection {
+            revision: stored.revision,
+            items: seen,
+        }
+    }
+}
+
+#[async_trait]
+impl Source for Seen {
+    async fn list(&self, resource: GroupResource, at: At) -> Result<Collection, StoreError> {
+        let stored = self.source()?.list(resource, at).await?;
+        Ok(self.seen(stored))
+    }
+
+    fn cached(&self, resource: GroupResource) -> Collection {
+        match self.source() {
+            Ok(source) => self.seen(source.cached(resource)),
+            Err(_) => Collection {
+                revision: Revision(0),
+                items: Items::new(),
+            },
+        }
+    }
+
+    fn watch(&self, scope: Scope, after: Revision) -> Result<Box<dyn Watch>, StoreError> {
+        let watch = self.source()?.watch(scope, after)?;
+        Ok(Box::new(SeenWatch {
+            watch,
+            lens: Arc::clone(&self.lens),
+        }))
+    }
+
+    fn revision(&self) -> Revision {
+        self.source().map_or(Revision(0), Source::revision)
+    }
+}
+
+struct SeenWatch {
+    watch: Box<dyn Watch>,
+    lens: Arc<dyn Lens>,
+}
+
+#[async_trait]
+impl Watch for SeenWatch {
+    async fn next(&mut self, max: usize) -> Result<Vec<Arc<Event>>, StoreError> {
+        let events = self.watch.next(max).await?;
+        Ok(events.iter().filter_map(|event| self.look(event)).collect())
+    }
+
+    fn revision(&self) -> Revision {
+        self.watch.revision()
+    }
+}
+
+impl SeenWatch {
+    /// The event as it is seen, if it is. One that looks as it is stored stays as it is, with the frame it shares.
+    fn look(&self, event: &Arc<Event>) -> Option<Arc<Event>> {
+        let change = &event.change;
+        let look = |object: &Option<Arc<Object>>| {
+            let object = object.as_ref().filter(|object| self.lens.sees(object))?;
+            Some(self.lens.show(object))
+        };
+        let (old, new) = (look(&change.old), look(&change.new));
+        if old.is_none() && new.is_none() {
+            return None;
+        }
+        if same(&old, &change.old) && same(&new, &change.new) {
+            return Some(Arc::clone(event));
+        }
+        let seen = Change {
+            key: change.key.clone(),
+            old,
+            new,
+            revision: change.revision,
+        };
+        Some(Arc::new(Event::new(seen)))
+    }
+}
+
+fn same(seen: &Option<Arc<Object>>, stored: &Option<Arc<Object>>) -> bool {
+    match (seen, stored) {
+        (None, None) => true,
+        (Some(seen), Some(stored)) => Arc::ptr_eq(seen, stored),
+        _ => false,
+    }
+}
