@@ -1,11 +1,14 @@
 //! The ordered list of plugins.
 
+mod consulting;
+
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use meta::Status;
 use serde_json::Value;
 
+use crate::client::Policies;
 use crate::plugin::{Guard, Plugin};
 use crate::request::{Denied, Operation, Request};
 use crate::rights::{Authority, Needed};
@@ -50,6 +53,7 @@ pub struct Chain {
     observer: Option<Arc<dyn Observer>>,
     break_glass: Arc<[String]>,
     authority: Option<Arc<dyn Authority>>,
+    policies: Option<Arc<dyn Policies>>,
 }
 
 impl Chain {

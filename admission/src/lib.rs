@@ -1,5 +1,6 @@
 //! Admission: what guards writes. One [`Plugin`] trait and one [`Chain`], used in-process for the objects Berth owns and
-//! behind the webhook front ([`webhook`]) for objects on a hub.
+//! behind the webhook front ([`webhook`]) for objects on a hub. What a hub's own webhooks say about the objects Berth owns
+//! is asked by the calling side ([`client`]).
 //!
 //! Plugins are pure functions of the request: they get what they look up from whoever builds them. What must still be
 //! true when the write is stored they say as [`Guard`]s.
@@ -10,6 +11,7 @@
 )]
 
 pub mod chain;
+pub mod client;
 mod collection;
 pub mod plugin;
 pub mod request;

@@ -1,0 +1,141 @@
+//! What came back from a webhook, checked (facts/apiserver.md section 1.7).
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use meta::Status;
+use meta::status::Details;
+use serde_json::Value;
+
+use super::Manner;
+use crate::webhook::{API_VERSION, KIND};
+
+/// The one type of patch there is.
+const JSON_PATCH: &str = "JSONPatch";
+
+/// An answer that keeps to the rules.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Answer {
+    /// Whether the write may go on.
+    pub allowed: bool,
+    /// What is said about a refusal: any field may be empty.
+    pub status: Option<Status>,
+    /// The JSON Patch, of a mutating webhook.
+    pub patch: Option<Vec<u8>>,
+    /// Texts for the client.
+    pub warnings: Vec<String>,
+    /// Texts for the audit log, by key without a prefix.
+    pub annotations: Vec<(String, String)>,
+}
+
+/// Reads the body of an answer to the review `uid`.
+///
+/// # Errors
+/// What rule it breaks.
+pub fn read(manner: Manner, uid: &str, body: &[u8]) -> Result<Answer, String> {
+    let review: Value =
+        serde_json::from_slice(body).map_err(|problem| format!("it is no JSON: {problem}"))?;
+    let (api_version, kind) = (text(&review["apiVersion"]), text(&review["kind"]));
+    if (api_version, kind) != (API_VERSION, KIND) {
+        return Err(format!(
+            "it is {kind:?} of {api_version:?}, not the {KIND} of {API_VERSION} that was sent"
+        ));
+    }
+    let response = &review["response"];
+    if !response.is_object() {
+        return Err("it has no response".to_owned());
+    }
+    let answered = text(&response["uid"]);
+    if answered != uid {
+        return Err(format!(
+            "response.uid is {answered:?}, not {uid:?} as in the request"
+        ));
+    }
+    let Some(allowed) = response.get("allowed").map_or(Some(false), Value::as_bool) else {
+        return Err("response.allowed is neither true nor false".to_owned());
+    };
+    Ok(Answer {
+        allowed,
+        status: status(&response["status"])?,
+        patch: patch(manner, response)?,
+        warnings: warnings(&response["warnings"])?,
+        annotations: annotations(&response["auditAnnotations"])?,
+    })
+}
+
+fn text(value: &Value) -> &str {
+    value.as_str().unwrap_or_default()
+}
+
+/// A patch and its type come together, and from mutating webhooks only.
+fn patch(manner: Manner, response: &Value) -> Result<Option<Vec<u8>>, String> {
+    let (patch, r#type) = (&response["patch"], &response["patchType"]);
+    if manner == Manner::Validating {
+        return match (patch.is_null(), r#type.is_null()) {
+            (true, true) => Ok(None),
+            (false, _) => Err("it has a response.patch, but a validating webhook changes nothing".to_owned()),
+            _ => Err("it has a response.patchType, but a validating webhook changes nothing".to_owned()),
+        };
+    }
+    let encoded = match patch {
+        Value::Null => "",
+        Value::String(text) => text,
+        _ => return Err("response.patch is no base64 text".to_owned()),
+    };
+    match (encoded.is_empty(), r#type) {
+        (true, Value::Null) => Ok(None),
+        (true, _) => Err("it has a response.patchType and no response.patch".to_owned()),
+        (false, Value::Null) => Err("it has a response.patch and no response.patchType".to_owned()),
+        (false, Value::String(known)) if known == JSON_PATCH => STANDARD
+            .decode(encoded)
+            .map(Some)
+            .map_err(|problem| format!("response.patch is no base64: {problem}")),
+        (false, other) => Err(format!(
+            "response.patchType {other} is not supported, only {JSON_PATCH:?} is"
+        )),
+    }
+}
+
+fn status(value: &Value) -> Result<Option<Status>, String> {
+    match value {
+        Value::Null => Ok(None),
+        Value::Object(fields) => {
+            let details = match fields.get("details") {
+                None | Some(Value::Null) => None,
+                Some(details) => {
+                    let read = serde_json::from_value::<Details>(details.clone());
+                    Some(read.map_err(|problem| format!("response.status.details: {problem}"))?)
+                }
+            };
+            let code = fields.get("code").and_then(Value::as_u64).unwrap_or_default();
+            let code = u16::try_from(code).map_err(|_| format!("response.status.code {code} is none"))?;
+            let message = text(&value["message"]);
+            let mut status = Status::failure(code, text(&value["reason"]), message);
+            status.details = details;
+            Ok(Some(status))
+        }
+        _ => Err("response.status is no object".to_owned()),
+    }
+}
+
+fn warnings(value: &Value) -> Result<Vec<String>, String> {
+    let list = match value {
+        Value::Null => return Ok(Vec::new()),
+        Value::Array(list) => list,
+        _ => return Err("response.warnings is no list".to_owned()),
+    };
+    let texts: Option<Vec<String>> = list.iter().map(|one| one.as_str().map(str::to_owned)).collect();
+    texts.ok_or_else(|| "response.warnings has something else than texts".to_owned())
+}
+
+fn annotations(value: &Value) -> Result<Vec<(String, String)>, String> {
+    let fields = match value {
+        Value::Null => return Ok(Vec::new()),
+        Value::Object(fields) => fields,
+        _ => return Err("response.auditAnnotations is no map".to_owned()),
+    };
+    let pairs = fields
+        .iter()
+        .map(|(key, value)| Some((key.clone(), value.as_str()?.to_owned())));
+    let pairs: Option<Vec<_>> = pairs.collect();
+    pairs.ok_or_else(|| "response.auditAnnotations has something else than texts".to_owned())
+}

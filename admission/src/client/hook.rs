@@ -1,0 +1,244 @@
+//! One webhook of a configuration, read once.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use meta::selector::{LabelSelector, Selector};
+use meta::{GroupResource, Status};
+use serde_json::Value;
+
+use super::rounds::HookId;
+use super::rules::{self, Rule, texts};
+use super::subject::Subject;
+
+/// How long a webhook may take that does not say.
+const TIMEOUT: u64 = 10;
+/// The port of a Service that is not named.
+const PORT: u64 = 443;
+/// The version of AdmissionReview spoken here, as `admissionReviewVersions` names it.
+const SPOKEN: &str = "v1";
+
+const NAMESPACES: GroupResource = GroupResource::new("", "namespaces");
+
+/// Where a webhook is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Endpoint {
+    /// At a URL.
+    Url(String),
+    /// Behind a Service of the hub.
+    Service {
+        /// Its namespace.
+        namespace: String,
+        /// Its name.
+        name: String,
+        /// The path, `/` when there is none.
+        path: String,
+        /// The Service's port.
+        port: u16,
+    },
+}
+
+/// One of `matchConditions`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Condition {
+    /// Its name.
+    pub name: String,
+    /// The CEL expression.
+    pub expression: String,
+}
+
+/// One webhook.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Hook {
+    /// The configuration it is in.
+    pub configuration: Arc<str>,
+    /// Its place there.
+    pub index: usize,
+    /// Its name.
+    pub name: Arc<str>,
+    /// Where it is.
+    pub endpoint: Endpoint,
+    /// The CAs that its certificate may be of, PEM; empty for those of the system.
+    pub ca_bundle: Vec<u8>,
+    /// Whether a write goes on when the webhook cannot be asked (`failurePolicy: Ignore`).
+    pub fails_open: bool,
+    /// Whether it may be called for a dry run.
+    pub dry_runs: bool,
+    /// How long one call may take.
+    pub timeout: Duration,
+    /// Whether it is called again when the object changed after it (`reinvocationPolicy: IfNeeded`).
+    pub again: bool,
+    /// What must hold for it to be called, after everything else does.
+    pub conditions: Vec<Condition>,
+    /// Why it cannot be called, whatever it is about.
+    pub problem: Option<String>,
+    rules: Vec<Rule>,
+    exact: bool,
+    namespaces: Selector,
+    objects: Selector,
+}
+
+impl Hook {
+    /// The webhooks of `configuration`, a `MutatingWebhookConfiguration` or a `ValidatingWebhookConfiguration`, in the
+    /// order they stand there. What cannot be understood is the hook's [problem](Hook::problem), so that it is treated
+    /// like one that cannot be reached.
+    #[must_use]
+    pub fn all(configuration: &Value) -> Vec<Self> {
+        let name: Arc<str> = configuration["metadata"]["name"]
+            .as_str()
+            .unwrap_or_default()
+            .into();
+        let hooks = configuration["webhooks"].as_array().into_iter().flatten();
+        hooks
+            .enumerate()
+            .map(|(index, hook)| Self::one(&name, index, hook))
+            .collect()
+    }
+
+    fn one(configuration: &Arc<str>, index: usize, value: &Value) -> Self {
+        let mut problems = Vec::new();
+        let mut selector = |field: &str| match select(&value[field], field) {
+            Ok(selector) => selector,
+            Err(problem) => {
+                problems.push(problem);
+                Selector::default()
+            }
+        };
+        let (namespaces, objects) = (selector("namespaceSelector"), selector("objectSelector"));
+        let client = &value["clientConfig"];
+        let bundle = client["caBundle"].as_str().unwrap_or_default();
+        let ca_bundle = STANDARD.decode(bundle).unwrap_or_else(|problem| {
+            problems.push(format!("clientConfig.caBundle is no base64: {problem}"));
+            Vec::new()
+        });
+        if !texts(&value["admissionReviewVersions"])
+            .iter()
+            .any(|version| version == SPOKEN)
+        {
+            problems.push(format!(
+                "admissionReviewVersions of the webhook have no {SPOKEN:?}, which is the only one spoken here"
+            ));
+        }
+        let rules = value["rules"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .map(Rule::of)
+            .collect();
+        let is = |field: &str, wanted: &str| value[field] == wanted;
+        Self {
+            configuration: Arc::clone(configuration),
+            index,
+            name: value["name"].as_str().unwrap_or_default().into(),
+            endpoint: endpoint(client),
+            ca_bundle,
+            fails_open: is("failurePolicy", "Ignore"),
+            dry_runs: is("sideEffects", "None") || is("sideEffects", "NoneOnDryRun"),
+            timeout: Duration::from_secs(value["timeoutSeconds"].as_u64().unwrap_or(TIMEOUT)),
+            again: is("reinvocationPolicy", "IfNeeded"),
+            conditions: conditions(&value["matchConditions"]),
+            problem: (!problems.is_empty()).then(|| problems.join("; ")),
+            rules,
+            exact: is("matchPolicy", "Exact"),
+            namespaces,
+            objects,
+        }
+    }
+
+    /// Which webhook this is among all.
+    #[must_use]
+    pub fn id(&self) -> HookId {
+        (Arc::clone(&self.configuration), self.index)
+    }
+
+    /// The version of the resource in which the webhook wants to see `subject`; `None` when it is not about it. Its
+    /// [conditions](Hook::conditions) are not looked at. `labels` gives those of a namespace.
+    ///
+    /// # Errors
+    /// 404 when the labels of the write's namespace matter and there is no such namespace.
+    pub fn concerns<'a>(
+        &self,
+        subject: &Subject<'a>,
+        object: Option<&Value>,
+        labels: impl Fn(&str) -> Option<BTreeMap<String, String>>,
+    ) -> Result<Option<&'a str>, Status> {
+        let Some(version) = self.version(subject) else {
+            return Ok(None);
+        };
+        let request = subject.request;
+        let selected = self.selects(object) || self.selects(request.old);
+        Ok((selected && self.is_for_namespace(request.namespace, labels)?).then_some(version))
+    }
+
+    /// The same, by the rules alone.
+    #[must_use]
+    pub fn version<'a>(&self, subject: &Subject<'a>) -> Option<&'a str> {
+        rules::version(&self.rules, self.exact, subject)
+    }
+
+    fn is_for_namespace(
+        &self,
+        namespace: &str,
+        labels: impl Fn(&str) -> Option<BTreeMap<String, String>>,
+    ) -> Result<bool, Status> {
+        // What is in no namespace is for everyone.
+        if namespace.is_empty() || self.namespaces.is_everything() {
+            return Ok(true);
+        }
+        match labels(namespace) {
+            Some(labels) => Ok(self.namespaces.matches(&labels)),
+            None => Err(Status::not_found(NAMESPACES, namespace)),
+        }
+    }
+
+    /// Whether the labels of `object` are those the webhook is about. Nothing has no labels to select.
+    fn selects(&self, object: Option<&Value>) -> bool {
+        self.objects.is_everything()
+            || object.is_some_and(|object| {
+                let labels = &object["metadata"]["labels"];
+                self.objects.matches_with(|key| labels[key].as_str())
+            })
+    }
+}
+
+fn select(value: &Value, field: &str) -> Result<Selector, String> {
+    if value.is_null() {
+        return Ok(Selector::default());
+    }
+    let selector: LabelSelector =
+        serde_json::from_value(value.clone()).map_err(|problem| format!("{field}: {problem}"))?;
+    Selector::compile(&selector, field).map_err(|errors| {
+        let texts: Vec<String> = errors.iter().map(ToString::to_string).collect();
+        texts.join("; ")
+    })
+}
+
+fn endpoint(client: &Value) -> Endpoint {
+    if let Some(url) = client["url"].as_str() {
+        return Endpoint::Url(url.to_owned());
+    }
+    let service = &client["service"];
+    let text = |field: &str| service[field].as_str().unwrap_or_default().to_owned();
+    let path = text("path");
+    let slash = if path.starts_with('/') { "" } else { "/" };
+    let port = service["port"].as_u64().unwrap_or(PORT);
+    Endpoint::Service {
+        namespace: text("namespace"),
+        name: text("name"),
+        path: format!("{slash}{path}"),
+        port: u16::try_from(port).unwrap_or_default(),
+    }
+}
+
+fn conditions(value: &Value) -> Vec<Condition> {
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let all = value.as_array().into_iter().flatten();
+    all.map(|condition| Condition {
+        name: text(&condition["name"]),
+        expression: text(&condition["expression"]),
+    })
+    .collect()
+}

@@ -1,0 +1,99 @@
+//! Carrying out a webhook's JSON Patch. Whoever can set up webhooks is trusted, but a mistake of theirs must not take
+//! the server down: operations, copied bytes and nesting are bounded, as for the patches of clients.
+
+use json_patch::jsonptr::Pointer;
+use json_patch::{Patch, PatchOperation};
+use serde_json::Value;
+
+/// The most operations a patch may have.
+const OPERATIONS: usize = 10_000;
+/// The most bytes all `copy` operations together may copy.
+const COPIED: usize = 3 * 1024 * 1024;
+/// How deep an object may nest.
+const DEPTH: usize = 128;
+
+/// What only the server sets, or what names the object: a webhook that changes it means another object.
+const NAMES: [&str; 4] = ["/apiVersion", "/kind", "/metadata/name", "/metadata/namespace"];
+
+/// `object` after `patch`.
+///
+/// # Errors
+/// Which operation cannot be carried out, or what it may not change.
+pub fn apply(patch: &[u8], object: &Value) -> Result<Value, String> {
+    let patch: Patch =
+        serde_json::from_slice(patch).map_err(|problem| format!("it is no JSON Patch: {problem}"))?;
+    if patch.0.len() > OPERATIONS {
+        return Err(format!(
+            "it has {} operations, at most {OPERATIONS} are carried out",
+            patch.0.len()
+        ));
+    }
+    let mut changed = object.clone();
+    let mut copied = 0;
+    let mut bound = depth(&changed);
+    for (index, operation) in patch.0.iter().enumerate() {
+        let of = |problem: String| format!("operation {index}: {problem}");
+        copied += bytes(operation, &changed);
+        if copied > COPIED {
+            return Err(of(format!(
+                "the values copied are over the limit of {COPIED} bytes"
+            )));
+        }
+        json_patch::patch_unsafe(&mut changed, std::slice::from_ref(operation))
+            .map_err(|problem| of(format!("at {:?}: {}", problem.path.as_str(), problem.kind)))?;
+        bound = bound.max(depth_after(operation, bound));
+        if bound > DEPTH {
+            bound = depth(&changed);
+            if bound > DEPTH {
+                return Err(of(format!(
+                    "the object would be nested deeper than {DEPTH} levels"
+                )));
+            }
+        }
+    }
+    match NAMES
+        .iter()
+        .find(|path| changed.pointer(path) != object.pointer(path))
+    {
+        Some(path) => Err(format!("it changes {path}, and with it which object is written")),
+        None => Ok(changed),
+    }
+}
+
+/// How many bytes `operation` copies.
+fn bytes(operation: &PatchOperation, value: &Value) -> usize {
+    match operation {
+        PatchOperation::Copy(copy) => value
+            .pointer(copy.from.as_str())
+            .map_or(0, |value| value.to_string().len()),
+        _ => 0,
+    }
+}
+
+/// How deep the object may be nested after `operation`, when it was `before` at most.
+fn depth_after(operation: &PatchOperation, before: usize) -> usize {
+    let steps = |pointer: &Pointer| pointer.count();
+    match operation {
+        PatchOperation::Add(add) => steps(&add.path) + depth(&add.value),
+        PatchOperation::Replace(replace) => steps(&replace.path) + depth(&replace.value),
+        PatchOperation::Move(moved) => steps(&moved.path) + before,
+        PatchOperation::Copy(copy) => steps(&copy.path) + before,
+        PatchOperation::Remove(_) | PatchOperation::Test(_) => before,
+    }
+}
+
+/// The levels of `value`, counted no further than is needed to see that they are too many.
+fn depth(value: &Value) -> usize {
+    fn within(value: &Value, room: usize) -> usize {
+        if room == 0 {
+            return 0;
+        }
+        let deepest = match value {
+            Value::Array(list) => list.iter().map(|one| within(one, room - 1)).max(),
+            Value::Object(fields) => fields.values().map(|one| within(one, room - 1)).max(),
+            _ => return 1,
+        };
+        1 + deepest.unwrap_or_default()
+    }
+    within(value, DEPTH + 1)
+}

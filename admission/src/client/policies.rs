@@ -1,0 +1,45 @@
+//! Policies that others set: the seam between the chain and who calls webhooks.
+
+use std::future::Future;
+use std::pin::Pin;
+
+use meta::Status;
+use serde_json::Value;
+
+use super::rounds::Rounds;
+use super::subject::Subject;
+
+/// What others have against a write.
+pub type Consulted<'a> = Pin<Box<dyn Future<Output = Result<(), Status>> + Send + 'a>>;
+
+/// What was said beside yes and no.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Heard {
+    /// Texts for the client.
+    pub warnings: Vec<String>,
+    /// Texts for the audit log, by their whole key.
+    pub annotations: Vec<(String, String)>,
+}
+
+/// Those who are asked about writes after our own rules: the webhooks of a hub.
+pub trait Policies: Send + Sync + 'static {
+    /// Whether anybody is to be asked about writes of this subject at all. Cheap; a yes may turn out to be a no.
+    fn concern(&self, subject: &Subject<'_>) -> bool;
+
+    /// Has them change `object`, as it is held; null on delete, which they can only refuse.
+    fn mutate<'a>(
+        &'a self,
+        subject: &'a Subject<'a>,
+        object: &'a mut Value,
+        rounds: &'a mut Rounds,
+        heard: &'a mut Heard,
+    ) -> Consulted<'a>;
+
+    /// Has them judge the final object, as it is held; `None` on delete.
+    fn validate<'a>(
+        &'a self,
+        subject: &'a Subject<'a>,
+        object: Option<&'a Value>,
+        heard: &'a mut Heard,
+    ) -> Consulted<'a>;
+}

@@ -1,0 +1,51 @@
+//! Refusals in kube-apiserver's words, which people search for and programs look at.
+
+use meta::Status;
+
+use super::answer::Answer;
+use crate::request::Request;
+
+/// The webhook `name` said no.
+#[must_use]
+pub fn denied(name: &str, answer: &Answer) -> Status {
+    let mut status = answer
+        .status
+        .clone()
+        .unwrap_or_else(|| Status::failure(0, "", ""));
+    // A refusal is an error, whatever code it was given.
+    status.code = status.code.max(400);
+    let why = match (status.message.as_str(), status.reason.as_str()) {
+        ("", "") => " without explanation".to_owned(),
+        ("", reason) => format!(": {reason}"),
+        (message, _) => format!(": {message}"),
+    };
+    status.message = format!("admission webhook \"{name}\" denied the request{why}");
+    status
+}
+
+/// The webhook `name` could not be asked, and that is no reason to let the write pass.
+#[must_use]
+pub fn failed(name: &str, problem: &str) -> Status {
+    let text = format!("failed calling webhook \"{name}\": {problem}");
+    Status::internal(text.clone()).with_cause("", text, "")
+}
+
+/// The webhook `name` answered by the rules, but what it wants done cannot be.
+#[must_use]
+pub fn unusable(name: &str, problem: &str) -> Status {
+    Status::internal(format!(
+        "the patch of admission webhook \"{name}\" cannot be applied: {problem}"
+    ))
+}
+
+/// The webhook `name` may do something that a dry run must not.
+#[must_use]
+pub fn no_dry_run(name: &str) -> Status {
+    Status::bad_request(format!("admission webhook \"{name}\" does not support dry run"))
+}
+
+/// Whether a webhook is to be called could not be found out.
+#[must_use]
+pub fn condition_failed(request: &Request<'_>, problem: &str) -> Status {
+    Status::forbidden(request.resource, request.name, problem)
+}

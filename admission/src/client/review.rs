@@ -1,0 +1,83 @@
+//! The body of a call: an AdmissionReview with a request.
+
+use serde_json::{Map, Value, json};
+
+use super::subject::Subject;
+use crate::request::{Operation, Request};
+use crate::webhook::{API_VERSION, GroupVersionKind, GroupVersionResource, KIND};
+
+/// The AdmissionReview around `request`.
+#[must_use]
+pub fn review(request: &Value) -> Value {
+    json!({"apiVersion": API_VERSION, "kind": KIND, "request": request})
+}
+
+/// The `request` of an AdmissionReview about `subject`, shown in `version`. `object` is as it is held, and so is the old
+/// one of the subject.
+#[must_use]
+pub fn request(uid: &str, subject: &Subject<'_>, version: &str, object: Option<&Value>) -> Value {
+    let asked = subject.request;
+    let shown = |value: Option<&Value>| value.map_or(Value::Null, |value| subject.in_version(version, value));
+    let mut request = json!({
+        "uid": uid,
+        "kind": kind(&subject.kind(version)),
+        "resource": resource(&subject.resource(version)),
+        "requestKind": kind(&subject.kind(subject.version)),
+        "requestResource": resource(&subject.resource(subject.version)),
+        "operation": asked.operation.as_str(),
+        "userInfo": user(asked),
+        "object": shown(object),
+        "oldObject": shown(asked.old),
+        "dryRun": asked.dry_run,
+        "options": options(asked),
+    });
+    let texts = [
+        ("subResource", asked.subresource),
+        ("requestSubResource", asked.subresource),
+        ("name", asked.name),
+        ("namespace", asked.namespace),
+    ];
+    for (field, text) in texts.into_iter().filter(|(_, text)| !text.is_empty()) {
+        request[field] = text.into();
+    }
+    request
+}
+
+fn kind(kind: &GroupVersionKind) -> Value {
+    json!({"group": kind.group, "version": kind.version, "kind": kind.kind})
+}
+
+fn resource(resource: &GroupVersionResource) -> Value {
+    json!({"group": resource.group, "version": resource.version, "resource": resource.resource})
+}
+
+fn user(request: &Request<'_>) -> Value {
+    let user = request.user;
+    let mut info = Map::new();
+    info.insert("username".to_owned(), user.name.as_str().into());
+    if !user.uid.is_empty() {
+        info.insert("uid".to_owned(), user.uid.as_str().into());
+    }
+    if !user.groups.is_empty() {
+        info.insert("groups".to_owned(), json!(user.groups));
+    }
+    if !user.extra.is_empty() {
+        info.insert("extra".to_owned(), json!(user.extra));
+    }
+    Value::Object(info)
+}
+
+/// CreateOptions, UpdateOptions or DeleteOptions, as far as they are known here.
+fn options(request: &Request<'_>) -> Value {
+    let kind = match request.operation {
+        Operation::Create => "CreateOptions",
+        Operation::Update => "UpdateOptions",
+        Operation::Delete => "DeleteOptions",
+        Operation::Connect => return Value::Null,
+    };
+    let mut options = json!({"apiVersion": "meta.k8s.io/v1", "kind": kind});
+    if request.dry_run {
+        options["dryRun"] = json!(["All"]);
+    }
+    options
+}

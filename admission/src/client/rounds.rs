@@ -1,0 +1,71 @@
+//! Who is called again: `reinvocationPolicy: IfNeeded` asks once more when somebody later changed the object.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use serde_json::Value;
+
+/// One webhook among all: its configuration and its place there.
+pub type HookId = (Arc<str>, usize);
+
+/// The one or two rounds of mutating webhooks over one write.
+#[derive(Clone, Debug, Default)]
+pub struct Rounds {
+    again: bool,
+    /// Called so far, not called again since the last change, and willing to be.
+    willing: BTreeSet<HookId>,
+    /// To be called in the second round.
+    due: BTreeSet<HookId>,
+    changed: bool,
+    /// The object as the first round left it.
+    left: Option<Value>,
+}
+
+impl Rounds {
+    /// 0 or 1: the round that is on.
+    #[must_use]
+    pub fn number(&self) -> usize {
+        usize::from(self.again)
+    }
+
+    /// Whether the webhook takes part in this round.
+    #[must_use]
+    pub fn includes(&self, id: &HookId) -> bool {
+        !self.again || self.due.contains(id)
+    }
+
+    /// Notes that a webhook was called, whether it is `willing` to be called again, and whether it changed the object.
+    pub fn called(&mut self, id: HookId, willing: bool, changed: bool) {
+        if changed {
+            // Those before it; not itself, which has seen what it did.
+            self.due.append(&mut self.willing);
+            self.changed = true;
+        }
+        if willing {
+            self.willing.insert(id);
+        }
+    }
+
+    /// Notes how a round left the object.
+    pub fn ended(&mut self, object: &Value) {
+        if self.changed && !self.again {
+            self.left = Some(object.clone());
+        }
+    }
+
+    /// Whether anybody changed the object, so that our own rules have to look again.
+    #[must_use]
+    pub fn changed(&self) -> bool {
+        self.changed
+    }
+
+    /// Begins the second round over `object`; whether anybody takes part. What our own rules changed after the first
+    /// round concerns everyone who was called in it.
+    pub fn again(&mut self, object: &Value) -> bool {
+        self.again = true;
+        if self.left.as_ref() != Some(object) {
+            self.due.append(&mut self.willing);
+        }
+        !self.due.is_empty()
+    }
+}

@@ -1,0 +1,112 @@
+//! What a write is about, as far as webhooks are told.
+
+use meta::{Kind, Object, Revision};
+use serde_json::Value;
+
+use crate::request::Request;
+use crate::webhook::{GroupVersionKind, GroupVersionResource};
+
+/// One write that webhooks may have a say in.
+#[derive(Clone, Copy)]
+pub struct Subject<'a> {
+    /// The write as plugins see it.
+    pub request: &'a Request<'a>,
+    /// The version of the resource that the client named.
+    pub version: &'a str,
+    /// Every version the resource is served in: a webhook registered for one of them is asked about all
+    /// (`matchPolicy: Equivalent`).
+    pub versions: &'a [&'a str],
+    /// What the object is.
+    pub form: Form<'a>,
+}
+
+/// What the object of a write is.
+#[derive(Clone, Copy)]
+pub enum Form<'a> {
+    /// One of the resource's own kind, held in the version `held` while it is on its way to the store.
+    Own {
+        /// Its kind.
+        kind: &'a dyn Kind,
+        /// The version it is held in.
+        held: &'a str,
+    },
+    /// A body of another kind, which is never converted.
+    Other {
+        /// Its API group.
+        group: &'a str,
+        /// Its version.
+        version: &'a str,
+        /// Its kind.
+        kind: &'a str,
+    },
+}
+
+impl Subject<'_> {
+    /// The resource in `version`.
+    #[must_use]
+    pub fn resource(&self, version: &str) -> GroupVersionResource {
+        GroupVersionResource {
+            group: self.request.resource.group.to_owned(),
+            version: version.to_owned(),
+            resource: self.request.resource.resource.to_owned(),
+        }
+    }
+
+    /// The kind of the object when the resource is taken in `version`.
+    #[must_use]
+    pub fn kind(&self, version: &str) -> GroupVersionKind {
+        let (group, version, kind) = match self.form {
+            Form::Own { kind, .. } => (kind.info().group, version, kind.info().kind),
+            Form::Other { group, version, kind } => (group, version, kind),
+        };
+        GroupVersionKind {
+            group: group.to_owned(),
+            version: version.to_owned(),
+            kind: kind.to_owned(),
+        }
+    }
+
+    /// `value`, as it is held, in `version`.
+    #[must_use]
+    pub fn in_version(&self, version: &str, value: &Value) -> Value {
+        let Form::Own { kind, held } = self.form else {
+            return value.clone();
+        };
+        if version == held {
+            return value.clone();
+        }
+        // What has malformed metadata is shown as it came: it is refused later, with a better word than a webhook's.
+        let converted = Object::new(value, Revision(0))
+            .ok()
+            .and_then(|object| kind.to_served(version, &object));
+        let mut converted = converted.unwrap_or_else(|| value.clone());
+        converted["apiVersion"] = kind.info().api_version(version).into();
+        // The conversion is made for objects that are stored already.
+        if let Some(metadata) = converted.get_mut("metadata").and_then(Value::as_object_mut) {
+            match value["metadata"].get("resourceVersion") {
+                Some(kept) => metadata.insert("resourceVersion".to_owned(), kept.clone()),
+                None => metadata.remove("resourceVersion"),
+            };
+        }
+        converted
+    }
+
+    /// `value`, which a webhook changed in `version`, as it is held.
+    #[must_use]
+    pub fn as_held(&self, version: &str, mut value: Value) -> Value {
+        if let Form::Own { kind, held } = self.form
+            && version != held
+        {
+            kind.to_stored(version, &mut value);
+            value["apiVersion"] = kind.info().api_version(held).into();
+        }
+        value
+    }
+
+    /// Fills in what the schema has defaults for, so that webhooks see the object as any client would.
+    pub fn default(&self, value: &mut Value) {
+        if let Form::Own { kind, held } = self.form {
+            kind.schema(held).default(value);
+        }
+    }
+}

@@ -1,0 +1,103 @@
+//! The calling side: whom a write concerns, what is sent, what may come back.
+
+mod answers;
+mod consulting;
+mod matching;
+mod reviews;
+
+use meta::kind::ALL_VERBS;
+use meta::{Cell, Column, GroupResource, Kind, KindInfo, Object, Schema, Scope};
+use serde_json::Value;
+
+use super::*;
+use crate::request::{Operation, Request, UserInfo};
+
+/// Foos of two versions, of which the older has another name for one field.
+struct Foo {
+    info: KindInfo,
+    schema: Schema,
+}
+
+impl Foo {
+    fn new() -> Self {
+        Self {
+            info: KindInfo {
+                group: "g.example",
+                versions: &["v1", "v1beta1"],
+                storage_version: "v1",
+                kind: "Foo",
+                plural: "foos",
+                singular: "foo",
+                short_names: &[],
+                categories: &[],
+                scope: Scope::Namespaced,
+                verbs: ALL_VERBS,
+                status: true,
+                unconditional_update: false,
+                strategic: false,
+            },
+            schema: Schema::from_value(serde_json::json!({"type": "object"})),
+        }
+    }
+}
+
+impl Kind for Foo {
+    fn info(&self) -> &KindInfo {
+        &self.info
+    }
+
+    fn schema(&self, _: &str) -> &Schema {
+        &self.schema
+    }
+
+    fn columns(&self) -> &[Column] {
+        &[Column::NAME]
+    }
+
+    fn row(&self, object: &Object) -> Vec<Cell> {
+        vec![object.meta().name.as_str().into()]
+    }
+
+    fn to_stored(&self, version: &str, value: &mut Value) {
+        if version == "v1beta1"
+            && let Some(fields) = value.as_object_mut()
+            && let Some(spec) = fields.remove("oldSpec")
+        {
+            fields.insert("spec".to_owned(), spec);
+        }
+    }
+
+    fn to_served(&self, version: &str, object: &Object) -> Option<Value> {
+        let mut value = object.parse();
+        let fields = value.as_object_mut().filter(|_| version == "v1beta1")?;
+        if let Some(spec) = fields.remove("spec") {
+            fields.insert("oldSpec".to_owned(), spec);
+        }
+        Some(value)
+    }
+}
+
+/// A create of a foo in a namespace.
+fn create(user: &UserInfo) -> Request<'_> {
+    Request {
+        operation: Operation::Create,
+        resource: GroupResource::new("g.example", "foos"),
+        kind: "Foo",
+        subresource: "",
+        namespace: "team",
+        name: "x",
+        user,
+        old: None,
+        dry_run: false,
+    }
+}
+
+/// The request as about a foo, asked for in `version`.
+fn about<'a>(request: &'a Request<'a>, kind: &'a Foo, version: &'a str) -> Subject<'a> {
+    Subject {
+        request,
+        version,
+        versions: kind.info.versions,
+        form: Form::Own { kind, held: "v1" },
+    }
+}

@@ -1,0 +1,181 @@
+//! What may come back, and what is said when it may not.
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use serde_json::{Value, json};
+
+use super::*;
+
+fn answer(manner: Manner, response: Value) -> Result<Answer, String> {
+    let review =
+        json!({"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "response": response});
+    read(manner, "u", &serde_json::to_vec(&review).unwrap())
+}
+
+#[test]
+fn an_answer_that_keeps_to_the_rules_is_read_whole() {
+    let patch = STANDARD.encode("[]");
+    let read = answer(
+        Manner::Mutating,
+        json!({"uid": "u", "allowed": true, "patch": patch, "patchType": "JSONPatch", "warnings": ["w"],
+               "auditAnnotations": {"k": "v"}}),
+    );
+    let read = read.unwrap();
+    assert!(read.allowed);
+    assert_eq!(read.patch.as_deref(), Some(b"[]".as_slice()));
+    assert_eq!(read.warnings, ["w"]);
+    assert_eq!(read.annotations, [("k".to_owned(), "v".to_owned())]);
+}
+
+#[test]
+fn every_broken_rule_of_an_answer_is_named() {
+    use Manner::{Mutating, Validating};
+    for (manner, response, part) in [
+        (Validating, Value::Null, "no response"),
+        (
+            Validating,
+            json!({"uid": "other", "allowed": true}),
+            "response.uid is \"other\"",
+        ),
+        (
+            Validating,
+            json!({"uid": "u", "allowed": "yes"}),
+            "neither true nor false",
+        ),
+        (
+            Validating,
+            json!({"uid": "u", "allowed": true, "patch": "eA=="}),
+            "response.patch",
+        ),
+        (
+            Validating,
+            json!({"uid": "u", "allowed": true, "patchType": "JSONPatch"}),
+            "response.patchType",
+        ),
+        (
+            Mutating,
+            json!({"uid": "u", "allowed": true, "patch": "eA=="}),
+            "no response.patchType",
+        ),
+        (
+            Mutating,
+            json!({"uid": "u", "allowed": true, "patchType": "JSONPatch"}),
+            "no response.patch",
+        ),
+        (
+            Mutating,
+            json!({"uid": "u", "allowed": true, "patch": "eA==", "patchType": "Merge"}),
+            "\"Merge\" is not supported",
+        ),
+        (
+            Mutating,
+            json!({"uid": "u", "allowed": true, "patch": "%", "patchType": "JSONPatch"}),
+            "no base64",
+        ),
+        (
+            Mutating,
+            json!({"uid": "u", "allowed": true, "warnings": "w"}),
+            "response.warnings",
+        ),
+        (
+            Mutating,
+            json!({"uid": "u", "allowed": true, "auditAnnotations": {"a": 1}}),
+            "auditAnnotations",
+        ),
+        (
+            Mutating,
+            json!({"uid": "u", "allowed": false, "status": "no"}),
+            "response.status",
+        ),
+    ] {
+        let problem = answer(manner, response.clone()).unwrap_err();
+        assert!(problem.contains(part), "{response}: {problem}");
+    }
+    let other = json!({"apiVersion": "admission.k8s.io/v1beta1", "kind": "AdmissionReview"});
+    let problem = read(Validating, "u", other.to_string().as_bytes()).unwrap_err();
+    assert!(problem.contains("v1beta1"), "{problem}");
+    assert!(read(Validating, "u", b"<html>").unwrap_err().contains("no JSON"));
+}
+
+#[test]
+fn a_refusal_reads_as_kube_apiserver_says_it_and_is_always_an_error() {
+    let no = |status: Value| {
+        let answer = answer(
+            Manner::Validating,
+            json!({"uid": "u", "allowed": false, "status": status}),
+        );
+        let status = denied("h.example", &answer.unwrap());
+        (status.code, status.reason, status.message)
+    };
+    let (code, reason, message) = no(Value::Null);
+    assert_eq!((code, reason.as_str()), (400, ""));
+    assert_eq!(
+        message,
+        "admission webhook \"h.example\" denied the request without explanation"
+    );
+    let (code, reason, message) = no(json!({"code": 200, "reason": "Nope"}));
+    assert_eq!((code, reason.as_str()), (400, "Nope"));
+    assert_eq!(
+        message,
+        "admission webhook \"h.example\" denied the request: Nope"
+    );
+    let (code, _, message) = no(json!({"code": 403, "reason": "Forbidden", "message": "not on Fridays"}));
+    assert_eq!(code, 403);
+    assert_eq!(
+        message,
+        "admission webhook \"h.example\" denied the request: not on Fridays"
+    );
+    let failed = failed("h.example", "connection refused");
+    assert_eq!((failed.code, failed.reason.as_str()), (500, "InternalError"));
+    assert_eq!(
+        failed.message,
+        "Internal error occurred: failed calling webhook \"h.example\": connection refused"
+    );
+    let dry = no_dry_run("h.example");
+    assert_eq!((dry.code, dry.reason.as_str()), (400, "BadRequest"));
+    assert_eq!(
+        dry.message,
+        "admission webhook \"h.example\" does not support dry run"
+    );
+}
+
+#[test]
+fn a_patch_changes_the_object_and_never_which_one_it_is() {
+    let object =
+        json!({"apiVersion": "g/v1", "kind": "Foo", "metadata": {"name": "x", "namespace": "n"}, "a": [1]});
+    let patched = |patch: Value| apply(patch.to_string().as_bytes(), &object);
+    let labelled = patched(json!([{"op": "add", "path": "/metadata/labels", "value": {"a": "b"}}])).unwrap();
+    assert_eq!(labelled["metadata"]["labels"], json!({"a": "b"}));
+    for (patch, part) in [
+        (
+            json!([{"op": "replace", "path": "/metadata/name", "value": "y"}]),
+            "/metadata/name",
+        ),
+        (json!([{"op": "remove", "path": "/kind"}]), "/kind"),
+        (json!([{"op": "replace", "path": "", "value": {}}]), "/apiVersion"),
+        (json!([{"op": "remove", "path": "/nothing"}]), "operation 0"),
+        (
+            json!([{"op": "test", "path": "/kind", "value": "Bar"}]),
+            "operation 0",
+        ),
+        (json!({"metadata": {}}), "no JSON Patch"),
+        (
+            json!(vec![
+                json!({"op": "test", "path": "/kind", "value": "Foo"});
+                10_001
+            ]),
+            "10001 operations",
+        ),
+        (
+            json!(vec![json!({"op": "copy", "from": "/a", "path": "/a/-"}); 40]),
+            "operation",
+        ),
+        (
+            json!(vec![json!({"op": "copy", "from": "/a", "path": "/a/0"}); 30]),
+            "operation",
+        ),
+    ] {
+        let problem = patched(patch).unwrap_err();
+        assert!(problem.contains(part), "{problem}");
+    }
+}

@@ -1,0 +1,169 @@
+//! Rounds, and the chain that consults others.
+
+use std::future::Future;
+use std::pin::pin;
+use std::sync::{Arc, Mutex};
+use std::task::{Context, Poll, Waker};
+
+use meta::Status;
+use serde_json::{Value, json};
+
+use super::*;
+use crate::chain::Chain;
+use crate::plugin::Plugin;
+use crate::request::Denied;
+
+fn id(index: usize) -> HookId {
+    (Arc::from("c"), index)
+}
+
+#[test]
+fn who_is_willing_is_called_again_when_somebody_later_changed_the_object() {
+    let mut rounds = Rounds::default();
+    rounds.called(id(0), true, true);
+    rounds.called(id(1), false, false);
+    rounds.called(id(2), true, true);
+    let object = json!({"a": 1});
+    rounds.ended(&object);
+    assert!(rounds.again(&object));
+    assert_eq!(rounds.number(), 1);
+    let called: Vec<usize> = (0..3).filter(|index| rounds.includes(&id(*index))).collect();
+    assert_eq!(called, [0], "not who is unwilling, and not who changed it last");
+}
+
+#[test]
+fn our_own_later_changes_concern_everyone_who_is_willing() {
+    let mut rounds = Rounds::default();
+    rounds.called(id(0), true, true);
+    rounds.called(id(1), false, false);
+    rounds.ended(&json!({"a": 1}));
+    assert!(rounds.again(&json!({"a": 2})));
+    assert!(rounds.includes(&id(0)) && !rounds.includes(&id(1)));
+}
+
+#[test]
+fn nobody_is_called_again_when_nobody_has_to() {
+    let mut rounds = Rounds::default();
+    rounds.called(id(0), true, true);
+    rounds.called(id(1), true, false);
+    let object = json!({});
+    rounds.ended(&object);
+    assert!(rounds.changed() && !rounds.again(&object));
+}
+
+/// Writes down who looks at an object.
+#[derive(Clone, Default)]
+struct Log(Arc<Mutex<Vec<String>>>);
+
+impl Log {
+    fn note(&self, text: &str) {
+        self.0.lock().unwrap().push(text.to_owned());
+    }
+}
+
+struct Ours(Log);
+
+impl Plugin for Ours {
+    fn name(&self) -> &'static str {
+        "Ours"
+    }
+    fn handles(&self, _: &Request<'_>) -> bool {
+        true
+    }
+    fn mutate(&self, _: &Request<'_>, object: &mut Value, _: &mut Vec<String>) -> Result<(), Denied> {
+        self.0.note("ours");
+        object["ours"] = true.into();
+        Ok(())
+    }
+}
+
+/// Changes the object once, and wants to see it again.
+struct Theirs(Log);
+
+impl Policies for Theirs {
+    fn concern(&self, subject: &Subject<'_>) -> bool {
+        subject.request.subresource != "quiet"
+    }
+    fn mutate<'a>(
+        &'a self,
+        _: &'a Subject<'a>,
+        object: &'a mut Value,
+        rounds: &'a mut Rounds,
+        heard: &'a mut Heard,
+    ) -> Consulted<'a> {
+        Box::pin(async move {
+            self.0
+                .note(&format!("theirs {} {}", rounds.number(), object["ours"]));
+            heard.warnings.push("w".to_owned());
+            let changed = object["theirs"].is_null();
+            object["theirs"] = true.into();
+            if let Some(fields) = object.as_object_mut() {
+                fields.remove("ours");
+            }
+            rounds.called(id(0), true, changed);
+            rounds.ended(object);
+            Ok(())
+        })
+    }
+    fn validate<'a>(
+        &'a self,
+        _: &'a Subject<'a>,
+        object: Option<&'a Value>,
+        _: &'a mut Heard,
+    ) -> Consulted<'a> {
+        let status = denied(
+            "t",
+            &Answer {
+                allowed: false,
+                status: None,
+                patch: None,
+                warnings: vec![],
+                annotations: vec![],
+            },
+        );
+        Box::pin(async move { object.map_or(Ok(()), |_| Err(status)) })
+    }
+}
+
+fn now<T>(future: impl Future<Output = T>) -> T {
+    match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
+        Poll::Ready(result) => result,
+        Poll::Pending => panic!("nothing here waits"),
+    }
+}
+
+#[test]
+fn what_others_change_is_seen_again_by_us_and_then_by_them() {
+    let (user, foo, log) = (UserInfo::default(), Foo::new(), Log::default());
+    let chain = Chain::new(vec![Arc::new(Ours(log.clone()))]).with_policies(Arc::new(Theirs(log.clone())));
+    let asked = create(&user);
+    let subject = about(&asked, &foo, "v1");
+    let (mut object, mut heard) = (json!({}), Heard::default());
+    chain.mutate(&asked, &mut object, &mut heard.warnings).unwrap();
+    now(chain.mutate_by_policies(&subject, &mut object, &mut heard)).unwrap();
+    assert_eq!(
+        *log.0.lock().unwrap(),
+        ["ours", "theirs 0 true", "ours", "theirs 1 true"]
+    );
+    assert_eq!(heard.warnings, ["w", "w"]);
+    let refused: Result<(), Status> = now(chain.validate_by_policies(&subject, Some(&object), &mut heard));
+    assert_eq!(refused.unwrap_err().code, 400);
+    assert!(chain.consults(&subject));
+    let quiet = Request {
+        subresource: "quiet",
+        ..create(&user)
+    };
+    let quiet = about(&quiet, &foo, "v1");
+    assert!(!chain.consults(&quiet));
+    now(chain.validate_by_policies(&quiet, Some(&object), &mut heard)).unwrap();
+}
+
+#[test]
+fn a_chain_without_others_asks_nobody() {
+    let (user, foo) = (UserInfo::default(), Foo::new());
+    let asked = create(&user);
+    let subject = about(&asked, &foo, "v1");
+    let (mut object, mut heard) = (json!({}), Heard::default());
+    now(Chain::default().mutate_by_policies(&subject, &mut object, &mut heard)).unwrap();
+    assert_eq!((object, heard), (json!({}), Heard::default()));
+}
