@@ -140,6 +140,12 @@ pub trait Dialect: Send + Sync + 'static {
         Vec::new()
     }
 
+    /// What the scheduler creates, writes over and deletes beside what it places ([`Dialect::demands`]): what it must
+    /// have rights on where a hub stores it.
+    fn records(&self) -> &'static [GroupResource] {
+        self.reserves()
+    }
+
     /// The resources of which [`Inventory::reserved`] may reserve objects for the scheduler.
     fn reserves(&self) -> &'static [GroupResource] {
         &[]

@@ -49,6 +49,10 @@ impl Dialect for OpenMcp {
         ACTOR
     }
 
+    fn records(&self) -> &'static [GroupResource] {
+        &[CLUSTERS]
+    }
+
     fn inventory(&self) -> Arc<dyn Inventory> {
         Arc::new(Fleet::default())
     }
