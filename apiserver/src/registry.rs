@@ -5,6 +5,7 @@
 //! own requests and applies them at once.
 
 mod commit;
+mod consulting;
 mod delete;
 mod index;
 mod prepare;
@@ -24,6 +25,7 @@ use crate::errors;
 use crate::resource::Group;
 
 pub use commit::InternalWrite;
+pub(crate) use consulting::Consulting;
 pub(crate) use delete::Deleted;
 pub use index::{Index, Served};
 pub(crate) use prepare::{Actor, Writing};

@@ -1,5 +1,6 @@
 //! Subresources: `status`, which every stored kind with a status has, and those the program answers.
 
+use admission::client::{Form, Subject};
 use admission::{Operation, Request};
 use axum::body::Body;
 use http::{Response, StatusCode};
@@ -12,7 +13,7 @@ use crate::call::{Call, Reply};
 use crate::decode::Expected;
 use crate::negotiation::Answer;
 use crate::options::WriteOptions;
-use crate::registry::CONFLICT_ATTEMPTS;
+use crate::registry::{CONFLICT_ATTEMPTS, Consulting};
 use crate::registry::{metadata, text};
 use crate::resource::Subresource;
 use crate::{render, validation};
@@ -135,17 +136,42 @@ impl<'a> Custom<'a> {
             old: None,
             dry_run,
         };
+        let (group, version) = self
+            .api_version
+            .split_once('/')
+            .unwrap_or(("", &self.api_version));
+        let subject = Subject {
+            request: &request,
+            version: cx.served.version,
+            versions: cx.served.info().versions,
+            form: Form::Other {
+                group,
+                version,
+                kind: self.subresource.kind,
+            },
+        };
         let chain = cx.state.registry.chain();
+        let consulting = Consulting {
+            chain,
+            warnings: &cx.request.warnings,
+            annotations: &cx.request.annotations,
+        };
         chain.ready(&request).await?;
-        let mut texts = Vec::new();
-        let result = chain
-            .mutate(&request, &mut value, &mut texts)
-            .and_then(|()| self.judge(value))
-            .and_then(|value| chain.validate(&request, Some(&value), &mut texts).map(|()| value));
-        texts.into_iter().for_each(|text| cx.request.warnings.add(text));
-        let value = result?;
+        self.warned(|texts| chain.mutate(&request, &mut value, texts))?;
+        consulting.change(&subject, &mut value).await?;
+        let value = self.judge(value)?;
+        self.warned(|texts| chain.validate(&request, Some(&value), texts))?;
         chain.entitled(&request, Some(&value)).await?;
+        consulting.judge(&subject, Some(&value)).await?;
         Ok(value)
+    }
+
+    fn warned<T>(&self, run: impl FnOnce(&mut Vec<String>) -> T) -> T {
+        let mut texts = Vec::new();
+        let result = run(&mut texts);
+        let warnings = &self.cx.request.warnings;
+        texts.into_iter().for_each(|text| warnings.add(text));
+        result
     }
 
     /// Defaults and validates a body by its own schema. One of the resource's kind is judged when it is written.

@@ -1,6 +1,7 @@
 //! The way of every write from a decoded body to a draft: system fields, admission, defaults, the kind's own
 //! preparation, validation of everything at once, admission again.
 
+use admission::client::{Form, Subject};
 use admission::{Chain, Operation as Admitted, Request, UserInfo};
 use meta::kind::{Operation, Write};
 use meta::{Draft, FieldError, Object, Revision, Status, Timestamp};
@@ -9,6 +10,7 @@ use storage::{Guard, StoreError};
 
 use crate::call::Warnings;
 use crate::context::Annotations;
+use crate::registry::consulting::{Consulting, Seal};
 use crate::registry::{Served, system};
 use crate::validation;
 
@@ -25,6 +27,30 @@ pub(crate) struct Actor<'a> {
     pub(crate) warnings: &'a Warnings,
     /// Texts for the audit log.
     pub(crate) annotations: &'a Annotations,
+}
+
+impl<'a> Actor<'a> {
+    /// `chain`, where what is heard goes to those who hear of this actor's write.
+    fn consulting(&self, chain: &'a Chain) -> Consulting<'a> {
+        Consulting {
+            chain,
+            warnings: self.warnings,
+            annotations: self.annotations,
+        }
+    }
+}
+
+/// What others are told of `request`, whose object is held in the version `held`.
+fn subject<'a>(served: &'a Served, request: &'a Request<'a>, held: &'a str) -> Subject<'a> {
+    Subject {
+        request,
+        version: served.version,
+        versions: served.info().versions,
+        form: Form::Own {
+            kind: served.kind(),
+            held,
+        },
+    }
 }
 
 /// The domain of the audit annotations that plugins make.
@@ -84,6 +110,8 @@ impl Writing<'_> {
     pub(crate) async fn answer(&self, mut value: Value) -> Result<Value, Status> {
         let request = self.request(None);
         self.with_warnings(|warnings| self.chain.mutate(&request, &mut value, warnings))?;
+        let subject = subject(self.served, &request, self.served.version);
+        self.consulting().change(&subject, &mut value).await?;
         let kind = self.served.kind();
         let schema = kind.schema(self.served.version);
         let write = Write {
@@ -99,6 +127,7 @@ impl Writing<'_> {
         self.refuse(errors, &value)?;
         self.with_warnings(|warnings| self.chain.validate(&request, Some(&value), warnings))?;
         self.chain.entitled(&request, Some(&value)).await?;
+        self.consulting().judge(&subject, Some(&value)).await?;
         annotate(self.chain, &self.actor, &request, Some(&value));
         Ok(value)
     }
@@ -113,6 +142,12 @@ impl Writing<'_> {
     async fn settle(&self, mut value: Value, old: Option<&Value>) -> Result<Settled, Status> {
         let request = self.request(old);
         self.with_warnings(|warnings| self.chain.mutate(&request, &mut value, warnings))?;
+        let subject = subject(self.served, &request, self.served.info().storage_version);
+        if self.chain.consults(&subject) {
+            let seal = Seal::of(&value);
+            self.consulting().change(&subject, &mut value).await?;
+            seal.restore(&mut value, self.served);
+        }
         if let Some(old) = old {
             // Admission may change no more than the write itself.
             value = self.confine(value, old);
@@ -138,6 +173,8 @@ impl Writing<'_> {
         self.with_warnings(|warnings| self.chain.validate(&request, Some(&value), warnings))?;
         let guards = guards(self.chain, &request, Some(&value));
         self.chain.entitled(&request, Some(&value)).await?;
+        // Last, since it takes longest and what happens meanwhile is noticed by the guards.
+        self.consulting().judge(&subject, Some(&value)).await?;
         annotate(self.chain, &self.actor, &request, Some(&value));
         Ok(Settled { value, guards })
     }
@@ -174,6 +211,10 @@ impl Writing<'_> {
         }
     }
 
+    fn consulting(&self) -> Consulting<'_> {
+        self.actor.consulting(self.chain)
+    }
+
     fn with_warnings<T>(&self, run: impl FnOnce(&mut Vec<String>) -> T) -> T {
         let mut texts = Vec::new();
         let result = run(&mut texts);
@@ -201,12 +242,16 @@ pub(crate) async fn admit_delete(
         dry_run: actor.dry_run,
     };
     chain.ready(&request).await?;
+    let subject = subject(served, &request, served.info().storage_version);
+    let consulting = actor.consulting(chain);
+    consulting.change(&subject, &mut Value::Null).await?;
     let mut texts = Vec::new();
     let result = chain.validate(&request, None, &mut texts);
     texts.into_iter().for_each(|text| actor.warnings.add(text));
     result?;
     let guards = guards(chain, &request, None);
     chain.entitled(&request, None).await?;
+    consulting.judge(&subject, None).await?;
     annotate(chain, actor, &request, None);
     Ok(guards)
 }
