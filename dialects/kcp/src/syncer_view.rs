@@ -6,8 +6,11 @@
 //! not in it, the placement of the namespace neither, and the deletion annotation shows as a deletionTimestamp. Soft
 //! finalizers stay visible: the syncer holds the downstream deletion while there are any.
 
+pub mod copy;
+pub mod step;
+
 use admission::Denied;
-use meta::FieldError;
+use meta::{FieldError, Meta};
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha224};
 
@@ -17,7 +20,8 @@ use crate::edit::{
 };
 use crate::machine::SyncState;
 use crate::names::{
-    DELETION, INTERNAL_SCHEDULING, PLACEMENT, SOFT_FINALIZERS, SPEC_DIFF, STATE, STATUS_OF, SYNCER_FINALIZER,
+    DELETION, INTERNAL_SCHEDULING, NAMESPACE_LOCATOR, PLACEMENT, SOFT_FINALIZERS, SPEC_DIFF, STATE,
+    STATUS_OF, SYNCER_FINALIZER,
 };
 
 /// One syncer's eye.
@@ -46,12 +50,37 @@ impl Syncer<'_> {
         state(object, self.identifier) == Some(SyncState::Sync)
     }
 
+    /// The same by the metadata alone.
+    #[must_use]
+    pub fn sees_meta(&self, meta: &Meta) -> bool {
+        let label = meta.labels.get(&self.key(STATE));
+        label.is_some_and(|label| SyncState::named(label) == Some(SyncState::Sync))
+    }
+
+    /// Whether an object with this metadata looks to the syncer as it is stored, so that nothing is to be translated.
+    #[must_use]
+    pub fn looks_as_stored(&self, meta: &Meta) -> bool {
+        let (own, deletion) = (self.key(SYNCER_FINALIZER), self.key(DELETION));
+        !self.advanced
+            && meta.deletion_timestamp.is_none()
+            && !meta.annotations.contains_key(&deletion)
+            && meta.finalizers.iter().all(|name| *name == own)
+            && meta
+                .labels
+                .keys()
+                .chain(meta.annotations.keys())
+                .all(|key| !self.is_foreign(key))
+    }
+
     /// The view of `object`; `None` when the syncer does not see it.
     #[must_use]
     pub fn view(&self, object: &Value) -> Option<Seen> {
-        if !self.sees(object) {
-            return None;
-        }
+        self.sees(object).then(|| self.show(object))
+    }
+
+    /// How `object` looks to the syncer, whether it sees it or has just let go of it.
+    #[must_use]
+    pub fn show(&self, object: &Value) -> Seen {
         let mut new = object.clone();
         let mut problems = Vec::new();
         self.hide(&mut new);
@@ -65,10 +94,20 @@ impl Syncer<'_> {
             self.show_spec(object, &mut new, &mut problems);
             self.show_status(object, &mut new, &mut problems);
         }
-        Some(Seen {
+        Seen {
             object: new,
             problems,
-        })
+        }
+    }
+
+    /// Whether a key of labels or annotations concerns others only.
+    fn is_foreign(&self, key: &str) -> bool {
+        let prefixes = [STATE, DELETION, SOFT_FINALIZERS, STATUS_OF, SPEC_DIFF];
+        let others = prefixes.iter().any(|prefix| {
+            key.strip_prefix(prefix)
+                .is_some_and(|identifier| identifier != self.identifier)
+        });
+        others || key == PLACEMENT || key.starts_with(INTERNAL_SCHEDULING)
     }
 
     fn key(&self, prefix: &str) -> String {
@@ -77,17 +116,9 @@ impl Syncer<'_> {
 
     /// Takes out what concerns others.
     fn hide(&self, object: &mut Value) {
-        let foreign = |key: &str| {
-            let prefixes = [STATE, DELETION, SOFT_FINALIZERS, STATUS_OF, SPEC_DIFF];
-            let others = prefixes.iter().any(|prefix| {
-                key.strip_prefix(prefix)
-                    .is_some_and(|identifier| identifier != self.identifier)
-            });
-            others || key == PLACEMENT || key.starts_with(INTERNAL_SCHEDULING)
-        };
         for name in [LABELS, ANNOTATIONS] {
             if let Some(map) = object["metadata"][name].as_object_mut() {
-                map.retain(|key, _| !foreign(key));
+                map.retain(|key, _| !self.is_foreign(key));
             }
         }
         let own = self.key(SYNCER_FINALIZER);
@@ -288,8 +319,20 @@ pub fn namespace_locator(logical_cluster: &str, namespace: &str) -> String {
 #[must_use]
 pub fn downstream_namespace(logical_cluster: &str, namespace: &str) -> String {
     let hash = Sha224::digest(namespace_locator(logical_cluster, namespace));
-    let digits = hash.iter().map(|byte| format!("{byte:02x}"));
-    std::iter::once("kcp".to_owned()).chain(digits).collect()
+    format!("kcp{}", hex(&hash))
+}
+
+/// The namespace upstream that the annotation `kcp.dev/namespace-locator` of a downstream one names.
+#[must_use]
+pub fn located(logical_cluster: &str, down: &Value) -> Option<String> {
+    let text = text(down, ANNOTATIONS, NAMESPACE_LOCATOR)?;
+    let locator: Value = serde_json::from_str(text).ok()?;
+    let namespace = locator["namespace"].as_str()?;
+    (locator["logical-cluster"] == logical_cluster).then(|| namespace.to_owned())
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// Whether `object` has anything of this cluster: what is counted before a namespace is released.

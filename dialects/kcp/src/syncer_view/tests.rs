@@ -220,3 +220,41 @@ fn downstream_namespaces_have_the_name_kcp_gives_them() {
         r#"{"logical-cluster":"root:org:ws","namespace":"test"}"#
     );
 }
+
+#[test]
+fn what_looks_as_it_is_stored_is_not_translated() {
+    let plain = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a", "namespace": "app",
+        "labels": {"state.internal.workloads.kcp.dev/x": "Sync"}, "annotations": {"finalizers.workloads.kcp.dev/x": "i"},
+        "finalizers": ["workloads.kcp.dev/syncer-x"]}});
+    let meta = |object: &Value| {
+        meta::Object::new(object, meta::Revision(1))
+            .unwrap()
+            .meta()
+            .clone()
+    };
+    assert!(SYNCER.sees_meta(&meta(&plain)) && SYNCER.looks_as_stored(&meta(&plain)));
+    assert_eq!(SYNCER.show(&plain).object, plain);
+    assert!(!ADVANCED.looks_as_stored(&meta(&plain)));
+    for (pointer, value) in [
+        (
+            "/metadata/labels",
+            json!({"state.internal.workloads.kcp.dev/y": "Sync"}),
+        ),
+        (
+            "/metadata/annotations",
+            json!({"deletion.internal.workloads.kcp.dev/x": "2021-10-28T08:00:00Z"}),
+        ),
+        (
+            "/metadata/annotations",
+            json!({"scheduling.kcp.dev/placement": "{}"}),
+        ),
+        ("/metadata/finalizers", json!(["other"])),
+        ("/metadata/deletionTimestamp", json!("2021-10-28T08:00:00Z")),
+    ] {
+        let mut object = plain.clone();
+        let (parent, field) = pointer.rsplit_once('/').unwrap();
+        object.pointer_mut(parent).unwrap()[field] = value;
+        assert!(!SYNCER.looks_as_stored(&meta(&object)), "{pointer}");
+        assert_ne!(SYNCER.show(&object).object, object, "{pointer}");
+    }
+}

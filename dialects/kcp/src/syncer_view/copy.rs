@@ -1,0 +1,232 @@
+//! The copy of an object on a workload cluster: what it looks like, whether it is what is wanted, and the status on its
+//! way back (facts section 8, "Downstream copy").
+//!
+//! A copy carries a record of what was copied: clusters fill in defaults and write labels of their own, so that what is
+//! there is compared with what was put there, not with what is upstream.
+
+use std::collections::BTreeSet;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+use sha2::{Digest, Sha224};
+
+use super::{hex, namespace_locator};
+use crate::edit::{ANNOTATIONS, LABELS, part, set, text};
+use crate::names::{
+    DELETION, DOWNSTREAM_CLUSTER, INTERNAL_SCHEDULING, NAMESPACE_LOCATOR, PLACEMENT, SOFT_FINALIZERS,
+    SPEC_DIFF, STATE, STATUS_OF,
+};
+
+/// Annotation of downstream objects: what was copied there, as a [`Record`].
+pub const SYNCED: &str = "internal.workloads.kcp.dev/synced";
+
+/// What a copy was made of.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Record {
+    /// The name of the object upstream.
+    pub name: String,
+    /// The hash of the copy as it was wanted.
+    pub hash: String,
+    /// The top-level fields that were copied.
+    pub fields: BTreeSet<String>,
+    /// The keys of the labels that were copied.
+    pub labels: BTreeSet<String>,
+    /// The keys of the annotations that were copied.
+    pub annotations: BTreeSet<String>,
+}
+
+impl Record {
+    /// The record of a downstream object; one that is missing or malformed says nothing.
+    #[must_use]
+    pub fn of(down: &Value) -> Self {
+        let text = text(down, ANNOTATIONS, SYNCED);
+        text.and_then(|text| serde_json::from_str(text).ok())
+            .unwrap_or_default()
+    }
+
+    fn new(name: &str, copy: &Value) -> Self {
+        let keys = |map: Option<&Map<String, Value>>| {
+            map.into_iter()
+                .flat_map(Map::keys)
+                .cloned()
+                .collect::<BTreeSet<String>>()
+        };
+        let mut fields = keys(copy.as_object());
+        fields.retain(|field| !NO_CONTENT.contains(&field.as_str()));
+        Self {
+            name: name.to_owned(),
+            hash: hex(&Sha224::digest(copy.to_string())),
+            fields,
+            labels: keys(part(copy, LABELS)),
+            annotations: keys(part(copy, ANNOTATIONS)),
+        }
+    }
+
+    fn text(&self) -> String {
+        json!(self).to_string()
+    }
+}
+
+/// Fields that are not copied as they are, or not at all.
+const NO_CONTENT: [&str; 4] = ["apiVersion", "kind", "metadata", "status"];
+/// Fields of the metadata that are each server's own.
+const SERVERS_OWN: [&str; 10] = [
+    "uid",
+    "resourceVersion",
+    "generation",
+    "creationTimestamp",
+    "deletionTimestamp",
+    "deletionGracePeriodSeconds",
+    "finalizers",
+    "managedFields",
+    "ownerReferences",
+    "selfLink",
+];
+
+/// The identifier of the cluster that a downstream object was copied for.
+#[must_use]
+pub fn owner(down: &Value) -> Option<&str> {
+    text(down, LABELS, DOWNSTREAM_CLUSTER)
+}
+
+/// The name of the copy: what every Kubernetes cluster puts into each namespace by itself makes room for it.
+#[must_use]
+pub fn copy_name(kind: &str, name: &str) -> String {
+    match kind {
+        "ConfigMap" if name == "kube-root-ca.crt" => "kcp-root-ca.crt".to_owned(),
+        "Secret" if name.starts_with("default-token-") => format!("kcp-{name}"),
+        _ => name.to_owned(),
+    }
+}
+
+/// The copy of `up`, which a syncer sees, in `namespace` of the cluster `identifier`, with its record.
+#[must_use]
+pub fn copy(identifier: &str, up: &Value, namespace: &str) -> Value {
+    let mut copy = up.clone();
+    let name = crate::edit::name(up).to_owned();
+    if let Some(fields) = copy.as_object_mut() {
+        fields.remove("status");
+    }
+    let wanted = copy_name(up["kind"].as_str().unwrap_or_default(), &name);
+    if let Some(metadata) = copy["metadata"].as_object_mut() {
+        metadata.retain(|field, _| !SERVERS_OWN.contains(&field.as_str()));
+        metadata.insert("name".to_owned(), wanted.into());
+        metadata.insert("namespace".to_owned(), namespace.into());
+    }
+    for map in [LABELS, ANNOTATIONS] {
+        if let Some(entries) = copy["metadata"].get_mut(map).and_then(Value::as_object_mut) {
+            entries.retain(|key, _| !is_ours(key));
+        }
+    }
+    set(&mut copy, LABELS, DOWNSTREAM_CLUSTER, Some(identifier));
+    let record = Record::new(&name, &copy).text();
+    set(&mut copy, ANNOTATIONS, SYNCED, Some(&record));
+    copy
+}
+
+/// The namespace of the cluster `identifier` that stands for `namespace`.
+#[must_use]
+pub fn namespace_copy(identifier: &str, logical_cluster: &str, namespace: &str) -> Value {
+    json!({
+        "apiVersion": "v1",
+        "kind": "Namespace",
+        "metadata": {
+            "name": super::downstream_namespace(logical_cluster, namespace),
+            "labels": {DOWNSTREAM_CLUSTER: identifier},
+            "annotations": {NAMESPACE_LOCATOR: namespace_locator(logical_cluster, namespace)},
+        },
+    })
+}
+
+/// Whether a key is about syncing, and means nothing downstream.
+fn is_ours(key: &str) -> bool {
+    let prefixes = [
+        STATE,
+        DELETION,
+        SOFT_FINALIZERS,
+        STATUS_OF,
+        SPEC_DIFF,
+        INTERNAL_SCHEDULING,
+    ];
+    key == PLACEMENT || key == SYNCED || prefixes.iter().any(|prefix| key.starts_with(prefix))
+}
+
+/// `down` as it has to be for `copy`: what was copied before and no longer is goes, what others put there stays. `None`
+/// when it is so already.
+#[must_use]
+pub fn brought_up_to_date(copy: &Value, down: &Value) -> Option<Value> {
+    let (old, new) = (Record::of(down), Record::of(copy));
+    if old == new && contains(down, copy) {
+        return None;
+    }
+    let mut next = down.clone();
+    let fields = next.as_object_mut()?;
+    for gone in old.fields.difference(&new.fields) {
+        fields.remove(gone);
+    }
+    for field in &new.fields {
+        fields.insert(field.clone(), copy[field].clone());
+    }
+    for (map, before) in [(LABELS, &old.labels), (ANNOTATIONS, &old.annotations)] {
+        let wanted = part(copy, map);
+        let kept = |key: &str| wanted.is_some_and(|wanted| wanted.contains_key(key));
+        for gone in before.iter().filter(|key| !kept(key)) {
+            set(&mut next, map, gone, None);
+        }
+        for (key, value) in wanted.into_iter().flatten() {
+            set(&mut next, map, key, value.as_str());
+        }
+    }
+    Some(next)
+}
+
+/// Whether `actual` has everything that `wanted` has; maps may have more.
+fn contains(actual: &Value, wanted: &Value) -> bool {
+    match (actual, wanted) {
+        (Value::Object(actual), Value::Object(wanted)) => {
+            wanted.iter().all(|(key, wanted)| match actual.get(key) {
+                Some(actual) => contains(actual, wanted),
+                None => is_nothing(wanted),
+            })
+        }
+        (Value::Array(actual), Value::Array(wanted)) => {
+            actual.len() == wanted.len()
+                && actual
+                    .iter()
+                    .zip(wanted)
+                    .all(|(actual, wanted)| contains(actual, wanted))
+        }
+        (actual, wanted) => actual == wanted,
+    }
+}
+
+/// Whether servers may leave the value out.
+fn is_nothing(value: &Value) -> bool {
+    match value {
+        Value::Null => true,
+        Value::Object(map) => map.is_empty(),
+        Value::Array(list) => list.is_empty(),
+        Value::String(text) => text.is_empty(),
+        _ => false,
+    }
+}
+
+/// The status that `down` reports, as it reads upstream; `None` where it reports none.
+///
+/// Generations are counted on each side for itself: what has been observed downstream counts upstream as the generation
+/// that `down` is the copy of, which is that of `up` when it is up to date.
+#[must_use]
+pub fn status_for(up: &Value, down: &Value, up_to_date: bool) -> Option<Value> {
+    let mut status = down.get("status").filter(|status| !is_nothing(status))?.clone();
+    let generation = |object: &Value| object["metadata"]["generation"].as_i64();
+    let observed = status.get("observedGeneration").and_then(Value::as_i64);
+    if let (Some(observed), Some(up)) = (observed, generation(up)) {
+        let seen_all = up_to_date && generation(down).is_none_or(|down| observed >= down);
+        status["observedGeneration"] = if seen_all { up } else { (up - 1).max(0) }.into();
+    }
+    Some(status)
+}
+
+#[cfg(test)]
+mod tests;

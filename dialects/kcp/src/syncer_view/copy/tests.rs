@@ -1,0 +1,108 @@
+//! What is copied, what is not, and when a copy is what is wanted.
+
+use super::*;
+
+fn up() -> Value {
+    json!({
+        "apiVersion": "v1", "kind": "ConfigMap", "data": {"a": "1"}, "binaryData": {"b": ""},
+        "metadata": {
+            "name": "kube-root-ca.crt", "namespace": "app", "uid": "u", "resourceVersion": "7",
+            "creationTimestamp": "2021-10-28T08:00:00Z", "generation": 2, "managedFields": [],
+            "ownerReferences": [{"name": "o"}], "finalizers": ["workloads.kcp.dev/syncer-x"],
+            "labels": {"app": "web", "state.internal.workloads.kcp.dev/x": "Sync"},
+            "annotations": {"note": "1", "finalizers.workloads.kcp.dev/x": "i",
+                "deletion.internal.workloads.kcp.dev/x": "2021-10-28T08:00:00Z"},
+        },
+    })
+}
+
+#[test]
+fn a_copy_has_the_content_and_nothing_of_the_syncing() {
+    let copy = copy("x", &up(), "kcp1");
+    let record = Record::of(&copy);
+    assert_eq!(copy["metadata"]["name"], "kcp-root-ca.crt");
+    assert_eq!(copy["metadata"]["namespace"], "kcp1");
+    assert_eq!(
+        copy["metadata"]["labels"],
+        json!({"app": "web", "internal.workloads.kcp.dev/cluster": "x"})
+    );
+    let fields: Vec<&String> = copy["metadata"].as_object().unwrap().keys().collect();
+    assert_eq!(fields, ["annotations", "labels", "name", "namespace"]);
+    let annotations: Vec<&String> = copy["metadata"]["annotations"]
+        .as_object()
+        .unwrap()
+        .keys()
+        .collect();
+    assert_eq!(annotations, [SYNCED, "note"]);
+    assert_eq!(copy["data"], json!({"a": "1"}));
+    assert_eq!(record.name, "kube-root-ca.crt");
+    assert_eq!(
+        record.fields.iter().map(String::as_str).collect::<Vec<_>>(),
+        ["binaryData", "data"]
+    );
+    assert_eq!(owner(&copy), Some("x"));
+    assert_eq!(copy_name("Secret", "default-token-abc"), "kcp-default-token-abc");
+    assert_eq!(copy_name("Secret", "token"), "token");
+}
+
+#[test]
+fn what_was_copied_and_no_longer_is_goes_and_what_others_wrote_stays() {
+    let mut down = copy("x", &up(), "kcp1");
+    down["metadata"]["labels"]["theirs"] = "1".into();
+    down["metadata"]["resourceVersion"] = "3".into();
+    down["extra"] = 1.into();
+    assert_eq!(brought_up_to_date(&copy("x", &up(), "kcp1"), &down), None);
+
+    let mut changed = up();
+    changed.as_object_mut().unwrap().remove("binaryData");
+    changed["metadata"]["labels"]
+        .as_object_mut()
+        .unwrap()
+        .remove("app");
+    changed["metadata"]["annotations"]["note"] = "2".into();
+    let next = brought_up_to_date(&copy("x", &changed, "kcp1"), &down).unwrap();
+    assert!(next.get("binaryData").is_none());
+    let labels = json!({"theirs": "1", "internal.workloads.kcp.dev/cluster": "x"});
+    assert_eq!(next["metadata"]["labels"], labels);
+    assert_eq!(next["metadata"]["annotations"]["note"], "2");
+    assert_eq!(
+        (&next["extra"], &next["metadata"]["resourceVersion"]),
+        (&json!(1), &json!("3"))
+    );
+    assert_eq!(
+        brought_up_to_date(&copy("x", &changed, "kcp1"), &next),
+        None,
+        "once is enough"
+    );
+}
+
+#[test]
+fn what_somebody_changed_downstream_is_changed_back_and_defaults_are_no_change() {
+    let wanted = copy("x", &up(), "kcp1");
+    let mut down = wanted.clone();
+    down["data"]["b"] = "default".into();
+    assert_eq!(brought_up_to_date(&wanted, &down), None);
+    down["data"]["a"] = "2".into();
+    let next = brought_up_to_date(&wanted, &down).unwrap();
+    assert_eq!(next["data"], json!({"a": "1"}));
+    down = wanted.clone();
+    down["metadata"]["annotations"][SYNCED] = "{".into();
+    assert!(
+        brought_up_to_date(&wanted, &down).is_some(),
+        "a record that is none is written anew"
+    );
+}
+
+#[test]
+fn generations_are_translated() {
+    let up = json!({"metadata": {"generation": 7}});
+    let down = |generation: i64, observed: i64| json!({"metadata": {"generation": generation}, "status": {"observedGeneration": observed, "replicas": 1}});
+    let observed =
+        |down: &Value, current| status_for(&up, down, current).unwrap()["observedGeneration"].clone();
+    assert_eq!(observed(&down(2, 2), true), 7);
+    assert_eq!(observed(&down(2, 1), true), 6);
+    assert_eq!(observed(&down(2, 2), false), 6);
+    assert_eq!(status_for(&up, &json!({"status": {}}), true), None);
+    let plain = json!({"status": {"loadBalancer": {}}});
+    assert_eq!(status_for(&up, &plain, true), Some(json!({"loadBalancer": {}})));
+}

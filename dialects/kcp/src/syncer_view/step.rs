@@ -1,0 +1,172 @@
+//! What a syncer does next about one object: a pure function of how the object looks in its view and downstream (facts
+//! section 8, steps 4 to 9). Whatever was done before, even half, looking again leads on.
+
+use serde_json::Value;
+
+use super::copy::{brought_up_to_date, copy, namespace_copy, owner, status_for};
+use crate::edit::{has_syncer_finalizer, set_syncer_finalizer, softly_held};
+
+/// One step.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Step {
+    /// Both sides are as they should be.
+    Rest,
+    /// Nothing can be done until something else changes.
+    Wait(Waiting),
+    /// Write this upstream: the object with the syncer's finalizer. Nothing is made downstream before.
+    Hold(Value),
+    /// Make this downstream.
+    Create(Value),
+    /// Write this downstream.
+    Update(Value),
+    /// Delete it downstream.
+    Delete,
+    /// Write this status upstream.
+    Report(Value),
+    /// Write this upstream: the object without the syncer's finalizer. It leaves the view.
+    Release(Value),
+    /// Something else stands in the way; the sentence says what.
+    Blocked(String),
+}
+
+/// What a syncer waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Waiting {
+    /// Coordination controllers still hold the object on this cluster.
+    SoftFinalizers,
+    /// The downstream namespace is not there yet.
+    Namespace,
+    /// The downstream object is being deleted.
+    Removal,
+    /// What is in the namespace goes before it.
+    Content,
+}
+
+/// What a syncer knows beside the two objects.
+#[derive(Clone, Copy, Debug)]
+pub struct Place<'a> {
+    /// The identifier of its cluster.
+    pub identifier: &'a str,
+    /// The downstream namespace.
+    pub namespace: &'a str,
+    /// Whether that is there, and not being deleted.
+    pub ready: bool,
+    /// Whether objects of this kind report a status.
+    pub reports: bool,
+}
+
+impl Place<'_> {
+    /// The next step for an object: `up` is how it looks in the view, `down` its copy.
+    #[must_use]
+    pub fn next(&self, up: Option<&Value>, down: Option<&Value>) -> Step {
+        let Some(up) = up else {
+            // Out of the view in whatever way: nothing of it stays.
+            return down.map_or(Step::Rest, |down| self.removal(down));
+        };
+        if is_leaving(up) && !softly_held(up, self.identifier) {
+            return match down {
+                Some(down) if owner(down) == Some(self.identifier) => self.removal(down),
+                _ => Step::Release(held(up, self.identifier, false)),
+            };
+        }
+        match down {
+            Some(down) => self.keep(up, down),
+            None if is_leaving(up) => Step::Wait(Waiting::SoftFinalizers),
+            None if !has_syncer_finalizer(up, self.identifier) => Step::Hold(held(up, self.identifier, true)),
+            None if !self.ready => Step::Wait(Waiting::Namespace),
+            None => Step::Create(copy(self.identifier, up, self.namespace)),
+        }
+    }
+
+    fn removal(&self, down: &Value) -> Step {
+        match owner(down) {
+            Some(owner) if owner == self.identifier && is_leaving(down) => Step::Wait(Waiting::Removal),
+            Some(owner) if owner == self.identifier => Step::Delete,
+            _ => Step::Rest,
+        }
+    }
+
+    /// Both are there, and are to stay.
+    fn keep(&self, up: &Value, down: &Value) -> Step {
+        if let Some(other) = owner(down).filter(|owner| *owner != self.identifier) {
+            let name = crate::edit::name(down);
+            return Step::Blocked(format!(
+                "{name} in namespace {} of the cluster was put there for another workload cluster ({other})",
+                self.namespace
+            ));
+        }
+        if is_leaving(down) {
+            return Step::Wait(Waiting::Removal);
+        }
+        if !is_leaving(up) && !has_syncer_finalizer(up, self.identifier) {
+            return Step::Hold(held(up, self.identifier, true));
+        }
+        let wanted = copy(self.identifier, up, self.namespace);
+        let (had, name) = (super::copy::Record::of(down).name, crate::edit::name(up));
+        if !had.is_empty() && had != name {
+            return Step::Blocked(format!("{name} would have the name of the copy of {had}"));
+        }
+        if let Some(next) = brought_up_to_date(&wanted, down) {
+            return Step::Update(next);
+        }
+        let status = self.reports.then(|| status_for(up, down, true)).flatten();
+        match status {
+            Some(status) if up.get("status") != Some(&status) => {
+                let mut reported = up.clone();
+                reported["status"] = status;
+                Step::Report(reported)
+            }
+            _ if is_leaving(up) => Step::Wait(Waiting::SoftFinalizers),
+            _ => Step::Rest,
+        }
+    }
+}
+
+/// The next step for a namespace. `content` is how many objects of it the syncer still sees; `logical_cluster` is where
+/// it comes from.
+#[must_use]
+pub fn namespace_next(
+    identifier: &str,
+    logical_cluster: &str,
+    up: Option<&Value>,
+    down: Option<&Value>,
+    content: usize,
+) -> Step {
+    let ours = |down: &&Value| owner(down) == Some(identifier);
+    let leaving = up.is_none_or(|up| is_leaving(up) && !softly_held(up, identifier));
+    if leaving && content > 0 {
+        return Step::Wait(Waiting::Content);
+    }
+    match (up, down) {
+        (_, Some(down)) if leaving && ours(&down) => match is_leaving(down) {
+            true => Step::Wait(Waiting::Removal),
+            false => Step::Delete,
+        },
+        (None, _) => Step::Rest,
+        (Some(up), _) if leaving => Step::Release(held(up, identifier, false)),
+        (Some(up), None) if is_leaving(up) => Step::Wait(Waiting::SoftFinalizers),
+        (Some(up), None) => Step::Create(namespace_copy(identifier, logical_cluster, crate::edit::name(up))),
+        (Some(_), Some(down)) if !ours(&down) => Step::Blocked(format!(
+            "the namespace {} is on the cluster already and was not made for this workload cluster",
+            crate::edit::name(down)
+        )),
+        (Some(_), Some(down)) if is_leaving(down) => Step::Wait(Waiting::Removal),
+        (Some(_), Some(_)) => Step::Rest,
+    }
+}
+
+fn is_leaving(object: &Value) -> bool {
+    object["metadata"]
+        .get("deletionTimestamp")
+        .is_some_and(|at| !at.is_null())
+}
+
+/// `up` with the syncer's finalizer, or without.
+fn held(up: &Value, identifier: &str, hold: bool) -> Value {
+    let mut next = up.clone();
+    set_syncer_finalizer(&mut next, identifier, hold);
+    next
+}
+
+#[cfg(test)]
+mod tests;
