@@ -3,6 +3,8 @@
 
 #[path = "controllers/gardener.rs"]
 mod gardener;
+#[path = "controllers/kcp.rs"]
+mod kcp;
 #[path = "controllers/ocm.rs"]
 mod ocm;
 #[path = "controllers/speed.rs"]

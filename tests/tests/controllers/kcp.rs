@@ -1,0 +1,239 @@
+//! kcp: namespaces are placed, adopted, drained and moved; their resources follow; locations and heartbeats are reported.
+//!
+//! No syncer runs here: a client plays it, as the user it would be.
+
+#[path = "kcp/clusters.rs"]
+mod clusters;
+#[path = "kcp/drained.rs"]
+mod drained;
+#[path = "kcp/moved.rs"]
+mod moved;
+#[path = "kcp/placed.rs"]
+mod placed;
+
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
+use tests::{Server, eventually};
+
+use super::decisions;
+
+/// A label or annotation that `get` looks for, of the cluster with this identifier.
+fn state_label(identifier: &str) -> String {
+    format!("state.internal.workloads.kcp.dev/{identifier}")
+}
+
+fn deletion_annotation(identifier: &str) -> String {
+    format!("deletion.internal.workloads.kcp.dev/{identifier}")
+}
+
+fn apply(server: &Server, objects: &[Value]) {
+    let list = json!({"apiVersion": "v1", "kind": "List", "items": objects});
+    server.kubectl("apply -f -").input(list.to_string()).ok();
+}
+
+/// The location of the clusters of the region it is named after.
+fn location(region: &str) -> Value {
+    json!({
+        "apiVersion": "scheduling.kcp.dev/v1alpha1", "kind": "Location",
+        "metadata": {"name": region, "labels": {"region": region, "cloud": "gcp"}},
+        "spec": {
+            "resource": {"group": "workloads.kcp.dev", "version": "v1alpha1", "resource": "workloadclusters"},
+            "instanceSelector": {"matchLabels": {"region": region}},
+        },
+    })
+}
+
+/// Makes a ready cluster in `region`; gives its identifier.
+fn cluster(server: &Server, name: &str, region: &str) -> String {
+    let object = json!({
+        "apiVersion": "workloads.kcp.dev/v1alpha1", "kind": "WorkloadCluster",
+        "metadata": {"name": name, "labels": {"region": region}},
+        "status": {"conditions": [{"type": "Ready", "status": "True"}]},
+    });
+    server.load(&server.file(&format!("{name}.yaml"), &object.to_string()));
+    identifier(server, name)
+}
+
+fn identifier(server: &Server, name: &str) -> String {
+    server
+        .kubectl(&format!(
+            "get workloadcluster {name} -o jsonpath={{.metadata.uid}}"
+        ))
+        .ok()
+}
+
+fn namespace(server: &Server, name: &str) {
+    server.kubectl(&format!("create namespace {name}")).ok();
+}
+
+fn config_map(server: &Server, namespace: &str, name: &str) {
+    server
+        .kubectl(&format!(
+            "-n {namespace} create configmap {name} --from-literal=a=b"
+        ))
+        .ok();
+}
+
+fn patch(server: &Server, what: &str, patch: &Value) {
+    patch_as(server, &[], what, patch);
+}
+
+fn patch_as(server: &Server, who: &[&str], what: &str, patch: &Value) {
+    let patch = patch.to_string();
+    let mut arguments: Vec<&str> = who.to_vec();
+    arguments.push("patch");
+    arguments.extend(what.split_whitespace());
+    arguments.extend(["--type=merge", "-p", &patch]);
+    server.kubectl_args(&arguments).ok();
+}
+
+/// A patch by the syncer of the cluster with this identifier.
+fn as_syncer(server: &Server, identifier: &str, what: &str, change: &Value) {
+    let user = format!("--as=berth:syncer:{identifier}");
+    patch_as(server, &[&user, "--as-group=system:masters"], what, change);
+}
+
+/// The syncer takes an object: its finalizer goes on.
+fn take(server: &Server, identifier: &str, what: &str) {
+    let finalizer = format!("workloads.kcp.dev/syncer-{identifier}");
+    as_syncer(
+        server,
+        identifier,
+        what,
+        &json!({"metadata": {"finalizers": [finalizer]}}),
+    );
+}
+
+/// The syncer lets go of an object, or of a namespace that is drained.
+fn let_go(server: &Server, identifier: &str, what: &str) {
+    let change = json!({"metadata": {
+        "finalizers": null,
+        "labels": {state_label(identifier): null},
+        "annotations": {deletion_annotation(identifier): null},
+    }});
+    as_syncer(server, identifier, what, &change);
+}
+
+fn get(server: &Server, what: &str) -> Value {
+    server.kubectl(&format!("get {what} -o json")).json()
+}
+
+/// The states of a namespace's placement, by identifier.
+fn placement(server: &Server, name: &str) -> BTreeMap<String, String> {
+    let object = get(server, &format!("namespace {name}"));
+    let text = object["metadata"]["annotations"]["scheduling.kcp.dev/placement"].as_str();
+    let entries: BTreeMap<String, String> =
+        serde_json::from_str(text.unwrap_or("{}")).expect("the placement is a JSON object of texts");
+    let named = entries.into_iter().map(|(place, state)| {
+        let identifier = place.rsplit('+').next().unwrap_or_default().to_owned();
+        (identifier, state)
+    });
+    named.collect()
+}
+
+fn becomes(server: &Server, name: &str, states: &[(&str, &str)]) {
+    let wanted: BTreeMap<String, String> = states
+        .iter()
+        .map(|(identifier, state)| ((*identifier).to_owned(), (*state).to_owned()))
+        .collect();
+    let mut seen = BTreeMap::new();
+    let waited = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+        eventually(&format!("{name} to be {wanted:?}"), || {
+            seen = placement(server, name);
+            (seen == wanted).then_some(())
+        });
+    }));
+    if waited.is_err() {
+        panic!("{name} is {seen:?}, not {wanted:?}");
+    }
+}
+
+/// The one cluster a namespace is bound to, once it is.
+fn bound(server: &Server, name: &str) -> String {
+    eventually(&format!("{name} to be bound"), || {
+        let placed = placement(server, name);
+        match placed.iter().next() {
+            Some((identifier, state)) if placed.len() == 1 && state == "Bound" => Some(identifier.clone()),
+            _ => None,
+        }
+    })
+}
+
+/// The state label of an object.
+fn label(server: &Server, what: &str, identifier: &str) -> Option<String> {
+    let object = get(server, what);
+    object["metadata"]["labels"][state_label(identifier)]
+        .as_str()
+        .map(str::to_owned)
+}
+
+fn labelled(server: &Server, what: &str, identifier: &str, state: Option<&str>) {
+    eventually(
+        &format!("{what} to have the state {state:?} for {identifier}"),
+        || (label(server, what, identifier).as_deref() == state).then_some(()),
+    );
+}
+
+/// The deletion annotation of an object, once there is one.
+fn stamped(server: &Server, what: &str, identifier: &str) -> String {
+    eventually(&format!("{what} to be asked to leave {identifier}"), || {
+        let object = get(server, what);
+        object["metadata"]["annotations"][deletion_annotation(identifier)]
+            .as_str()
+            .map(str::to_owned)
+    })
+}
+
+/// How many steps a follower has taken so far, however they ended.
+fn steps(server: &Server, controller: &str) -> u64 {
+    let series = format!("controller_reconciles_total{{dialect=\"kcp\",controller=\"{controller}\"");
+    let text = server.kubectl("get --raw /metrics").ok();
+    let lines = text.lines().filter(|line| line.starts_with(&series));
+    lines
+        .filter_map(|line| line.rsplit(' ').next()?.parse::<u64>().ok())
+        .sum()
+}
+
+/// Makes a ConfigMap and waits until it is labelled: whatever was due in its namespace before has been looked at then.
+fn barrier(server: &Server, namespace: &str, identifier: &str, name: &str) {
+    config_map(server, namespace, name);
+    labelled(
+        server,
+        &format!("configmap -n {namespace} {name}"),
+        identifier,
+        Some("Sync"),
+    );
+}
+
+/// Makes a namespace and waits until it is bound: whatever was due before has been decided then.
+fn namespace_barrier(server: &Server, name: &str) -> String {
+    namespace(server, name);
+    bound(server, name)
+}
+
+/// Makes kcp's part of the configuration `spec`.
+fn configure(server: &Server, spec: &Value) {
+    let object = json!({
+        "apiVersion": "config.berth.dev/v1alpha1", "kind": "SchedulerConfiguration",
+        "metadata": {"name": "kcp"}, "spec": {"kcp": spec},
+    });
+    apply(server, &[object]);
+}
+
+/// The condition of `type` of a workload cluster, as `<status> <reason>`.
+fn condition(server: &Server, name: &str, kind: &str) -> String {
+    let object = get(server, &format!("workloadcluster {name}"));
+    let list = object["status"]["conditions"]
+        .as_array()
+        .cloned()
+        .unwrap_or_default();
+    let found = list.iter().find(|condition| condition["type"] == kind);
+    let text = |name: &str| {
+        found
+            .and_then(|found| found[name].as_str())
+            .unwrap_or("-")
+            .to_owned()
+    };
+    format!("{} {}", text("status"), text("reason"))
+}
