@@ -125,7 +125,8 @@ pub struct ServeArgs {
     /// A system's own configuration file, taken where no SchedulerConfiguration is stored; repeatable.
     #[arg(long)]
     pub config: Vec<PathBuf>,
-    /// The dialects whose controllers run: `*` is all, `ocm` adds one, `-ocm` leaves one out.
+    /// The controllers that run: `*` is all, `ocm` adds those of a dialect, `-ocm` leaves them out; kcp's have names of
+    /// their own too: kcp-placement, kcp-namespace, kcp-resource, kcp-location, kcp-heartbeat.
     #[arg(long, value_delimiter = ',', default_value = "*", allow_hyphen_values = true)]
     pub controllers: Vec<String>,
     /// How long events are kept after they were last seen (such as 1h); 0s keeps them for ever.
