@@ -90,6 +90,17 @@ pub enum Denied {
 }
 
 impl Denied {
+    /// The refusal of changes to `fields`, which belong to somebody else: 403 with each as text and as a cause, so that a
+    /// client can tell which fields to leave alone.
+    #[must_use]
+    pub fn owned(request: &Request<'_>, fields: &[FieldError]) -> Self {
+        let texts: Vec<String> = fields.iter().map(ToString::to_string).collect();
+        let status = Status::forbidden(request.resource, request.name, &texts.join("; "));
+        Self::Status(Box::new(fields.iter().fold(status, |status, field| {
+            status.with_cause(field.kind.reason(), field.message(), &field.path)
+        })))
+    }
+
     /// The `Status` the client sees.
     #[must_use]
     pub fn into_status(self, request: &Request<'_>) -> Status {

@@ -1,5 +1,7 @@
 //! A client for `load` and `demo`: any resource by apiVersion and kind, answers as JSON, errors as `Status`.
 
+mod giving_way;
+
 use std::collections::HashMap;
 use std::path::Path;
 
@@ -9,6 +11,8 @@ use kube::client::Body;
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use meta::Status;
 use serde_json::Value;
+
+use giving_way::give_way;
 
 /// Where a kind is served.
 #[derive(Clone, Debug)]
@@ -23,6 +27,9 @@ pub struct Client {
     inner: kube::Client,
     places: HashMap<(String, String), Place>,
 }
+
+/// How often a write that is refused for single fields is tried without them: guards and rules speak in turn.
+const ATTEMPTS: usize = 4;
 
 /// What a server answered: the object, or its refusal.
 pub type Answer = std::result::Result<Value, Box<Status>>;
@@ -94,11 +101,11 @@ impl Client {
     }
 
     /// Creates or replaces `object`, then writes its status where it has one and the kind a status subresource.
-    /// Gives `created`, `configured` or `unchanged`.
+    /// Gives `created`, `configured` or `unchanged`, and adds to `notes` what of the object gave way to what is stored.
     ///
     /// # Errors
     /// When the server refused, or none answered.
-    pub async fn put(&mut self, object: &Value) -> Result<(String, &'static str)> {
+    pub async fn put(&mut self, object: &Value, notes: &mut Vec<String>) -> Result<(String, &'static str)> {
         let place = self.place(object).await?;
         let name = object["metadata"]["name"].as_str().unwrap_or_default();
         let collection = collection(object, &place);
@@ -112,15 +119,12 @@ impl Client {
             Some(group) => format!("{kind}.{group}/{name}"),
             None => format!("{kind}/{name}"),
         };
-        let refused = |status: Box<Status>| anyhow!("{}", status.message);
         let (mut stored, before) = match self.send(Method::GET, &path, None).await? {
             Ok(stored) => {
                 let before = stored["metadata"]["resourceVersion"].clone();
                 let merged = replacement(object, &stored);
-                let answer = self
-                    .send(Method::PUT, &path, Some(("application/json", &merged)))
-                    .await?;
-                (answer.map_err(refused)?, Some(before))
+                let written = self.replace(&path, object, merged, &stored, notes).await?;
+                (written, Some(before))
             }
             Err(status) if status.code == 404 => {
                 let answer = self
@@ -131,15 +135,10 @@ impl Client {
             Err(status) => return Err(refused(status)),
         };
         if place.status && object.get("status").is_some() {
-            stored["status"] = object["status"].clone();
-            let answer = self
-                .send(
-                    Method::PUT,
-                    &format!("{path}/status"),
-                    Some(("application/json", &stored)),
-                )
-                .await?;
-            stored = answer.map_err(refused)?;
+            let mut merged = stored.clone();
+            merged["status"] = object["status"].clone();
+            let path = format!("{path}/status");
+            stored = self.replace(&path, object, merged, &stored, notes).await?;
         }
         Ok((
             shown,
@@ -148,6 +147,38 @@ impl Client {
                 Some(before) if before == stored["metadata"]["resourceVersion"] => "unchanged",
                 Some(_) => "configured",
             },
+        ))
+    }
+
+    /// Writes `next`, made of `object`, over `stored` at `path`. What the server refuses to have changed gives way, as
+    /// [`give_way`] says, and the rest is written.
+    async fn replace(
+        &self,
+        path: &str,
+        object: &Value,
+        mut next: Value,
+        stored: &Value,
+        notes: &mut Vec<String>,
+    ) -> Result<Value> {
+        let mut kept = Vec::new();
+        for _ in 0..ATTEMPTS {
+            let answer = self
+                .send(Method::PUT, path, Some(("application/json", &next)))
+                .await?;
+            match answer {
+                Ok(written) => {
+                    notes.append(&mut kept);
+                    return Ok(written);
+                }
+                Err(status) => {
+                    if !give_way(object, &mut next, stored, &status, &mut kept) {
+                        return Err(refused(status));
+                    }
+                }
+            }
+        }
+        Err(anyhow!(
+            "{path}: refused {ATTEMPTS} times over, each time for another field"
         ))
     }
 
@@ -187,6 +218,10 @@ impl Client {
         }
         Ok(())
     }
+}
+
+fn refused(status: Box<Status>) -> anyhow::Error {
+    anyhow!("{}", status.message)
 }
 
 fn root(version: &str) -> String {

@@ -7,7 +7,8 @@ use anyhow::{Result, bail};
 use crate::client::Client;
 use crate::manifest::{self, Document};
 
-/// Writes every object of `paths` (namespaces first), each with its status, and prints a line for each.
+/// Writes every object of `paths` (namespaces first), each with its status, and prints a line for each. What belongs to a
+/// scheduler stays as it is stored; where a file says otherwise, a line on standard error says so.
 ///
 /// # Errors
 /// Every problem of the files, before anything is written; or the objects the server refused, after the others are
@@ -19,8 +20,14 @@ pub async fn run(client: &mut Client, paths: &[PathBuf]) -> Result<()> {
     };
     let mut refused = Vec::new();
     for document in namespaces_first(documents) {
-        match client.put(&document.object).await {
-            Ok((name, what)) => println!("{name} {what}"),
+        let mut notes = Vec::new();
+        match client.put(&document.object, &mut notes).await {
+            Ok((name, what)) => {
+                println!("{name} {what}");
+                for note in notes {
+                    eprintln!("{name}: {note}");
+                }
+            }
             Err(error) => refused.push(format!(
                 "{}: document {}: {error:#}",
                 document.file, document.number

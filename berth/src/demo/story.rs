@@ -140,14 +140,17 @@ fn say(text: &str) {
 
 async fn load(client: &mut Client, path: &str, now: Timestamp) -> Result<()> {
     for document in namespaces_first(examples::read(path, now)?) {
-        client.put(&document.object).await.map_err(|error| {
-            anyhow!(
-                "{path}: document {} ({} {}): {error:#}",
-                document.number,
-                document.kind(),
-                document.name()
-            )
-        })?;
+        client
+            .put(&document.object, &mut Vec::new())
+            .await
+            .map_err(|error| {
+                anyhow!(
+                    "{path}: document {} ({} {}): {error:#}",
+                    document.number,
+                    document.kind(),
+                    document.name()
+                )
+            })?;
     }
     Ok(())
 }

@@ -4,6 +4,7 @@
 //!
 //! The rule compares the object before and after, whatever the subresource.
 
+mod hold;
 pub(crate) mod hub_rules;
 mod rollout;
 
@@ -13,6 +14,7 @@ use admission::{Denied, Operation, Plugin, Request};
 use serde_json::Value;
 
 use crate::names::{ACTOR, BINDINGS, PARENT_LABEL, SNAPSHOTS};
+pub(crate) use hold::PlacementHold;
 
 /// What the rule goes by.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

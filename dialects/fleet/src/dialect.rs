@@ -7,7 +7,7 @@ use dialect_contract::{DemandKind, Dialect, HubRule, Inventory};
 use meta::{FieldError, GroupResource, Kind};
 use serde_json::Value;
 
-use crate::admission::{DecisionGuard, Settings, hub_rules};
+use crate::admission::{DecisionGuard, PlacementHold, Settings, hub_rules};
 use crate::inventory::Hub;
 use crate::names::{ACTOR, BINDINGS, CLUSTERS, DIALECT, PLACEMENTS, SNAPSHOTS, STORED};
 use crate::{config, kind};
@@ -57,12 +57,19 @@ impl Dialect for KubeFleet {
         ACTOR
     }
 
+    fn records(&self) -> &'static [GroupResource] {
+        &[SNAPSHOTS, BINDINGS]
+    }
+
     fn inventory(&self) -> Arc<dyn Inventory> {
         Arc::new(Hub::default())
     }
 
     fn admission(&self) -> Vec<Arc<dyn Plugin>> {
-        vec![Arc::new(DecisionGuard::new(self.settings.clone()))]
+        vec![
+            Arc::new(DecisionGuard::new(self.settings.clone())),
+            Arc::new(PlacementHold),
+        ]
     }
 
     fn hub_rules(&self) -> Vec<HubRule> {

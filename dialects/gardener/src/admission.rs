@@ -5,10 +5,14 @@
 //! writes them plainly (CONTRACT.md section 5).
 
 use admission::{Denied, Operation, Plugin, Request};
+use meta::Status;
 use serde_json::Value;
 
 use crate::group::{ACTOR, SHOOTS};
 use crate::kind::shoot::binding::ONLY_BY_BINDING;
+
+/// The field.
+const FIELD: &str = "spec.seedName";
 
 /// Refuses plain updates of a Shoot's `spec.seedName`.
 #[derive(Clone, Copy, Debug)]
@@ -44,7 +48,13 @@ impl Plugin for SeedNameGuard {
         };
         match request.old {
             Some(old) if name(old) != name(object) => {
-                Err(Denied::Forbidden(format!("spec.seedName {ONLY_BY_BINDING}")))
+                let status = Status::forbidden(
+                    request.resource,
+                    request.name,
+                    &format!("{FIELD} {ONLY_BY_BINDING}"),
+                );
+                let status = status.with_cause("FieldValueForbidden", ONLY_BY_BINDING, FIELD);
+                Err(Denied::Status(Box::new(status)))
             }
             _ => Ok(()),
         }

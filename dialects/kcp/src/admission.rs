@@ -84,20 +84,15 @@ impl Findings {
     }
 
     /// Not allowed goes before not valid: who may not write at all need not learn how.
-    fn into_result(self) -> Result<(), Denied> {
+    fn into_result(self, request: &Request<'_>) -> Result<(), Denied> {
         if self.forbidden.is_empty() && self.malformed.is_empty() {
             return Ok(());
         }
         if self.forbidden.is_empty() {
             return Err(Denied::Invalid(self.malformed));
         }
-        let all: Vec<String> = self
-            .forbidden
-            .iter()
-            .chain(&self.malformed)
-            .map(ToString::to_string)
-            .collect();
-        Err(Denied::Forbidden(all.join("; ")))
+        let all = [self.forbidden, self.malformed].concat();
+        Err(Denied::owned(request, &all))
     }
 }
 
@@ -146,7 +141,7 @@ fn judge(writer: &Writer, request: &Request<'_>, new: &Value) -> Result<(), Deni
     if let Writer::Role(Role::Syncer(identifier)) = writer {
         keys::judge_syncer(identifier, request.operation, old, new, &mut findings);
     }
-    findings.into_result()
+    findings.into_result(request)
 }
 
 impl Plugin for PlacementGuard {

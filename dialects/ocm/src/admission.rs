@@ -4,6 +4,8 @@
 //!
 //! The set `default` takes in every cluster that names none, so that making a cluster in it takes no right.
 
+pub(crate) mod hub_rules;
+
 use admission::{Denied, Needed, Operation, Plugin, Request, Right};
 use serde_json::Value;
 

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use admission::Plugin;
-use dialect_contract::{DemandKind, Dialect, Inventory};
+use dialect_contract::{DemandKind, Dialect, HubRule, Inventory};
 use meta::{FieldError, GroupResource, Kind};
 use serde_json::Value;
 
-use crate::admission::Membership;
+use crate::admission::{Membership, hub_rules};
 use crate::inventory::Hub;
 use crate::kind;
 use crate::names::{BINDINGS, CLUSTERS, DECISIONS, PLACEMENTS, SCORES, SETS};
@@ -57,6 +57,10 @@ impl Dialect for Ocm {
 
     fn admission(&self) -> Vec<Arc<dyn Plugin>> {
         vec![Arc::new(Membership)]
+    }
+
+    fn hub_rules(&self) -> Vec<HubRule> {
+        hub_rules::all()
     }
 
     fn reserves(&self) -> &'static [GroupResource] {

@@ -8,6 +8,7 @@
 use std::collections::BTreeSet;
 
 use admission::{Denied, Operation, Plugin, Request};
+use meta::FieldError;
 use serde_json::Value;
 
 use crate::names::{ACTOR, CLUSTERS, REQUEST_FINALIZER, REQUESTS, USE_FINALIZER};
@@ -54,7 +55,9 @@ impl Plugin for GrantGuard {
             let changed = GRANT
                 .iter()
                 .filter(|(field, _)| old["status"][field] != new["status"][field]);
-            problems.extend(changed.map(|(field, why)| only_the_scheduler(&format!("status.{field}"), why)));
+            problems.extend(changed.map(|(field, why)| {
+                only_the_scheduler(format!("status.{field}"), why, "send it as it is stored")
+            }));
         }
         for finalizer in finalizers(request, old).symmetric_difference(&finalizers(request, new)) {
             let why = if request.resource == REQUESTS {
@@ -62,20 +65,22 @@ impl Plugin for GrantGuard {
             } else {
                 "says that a request uses the Cluster"
             };
+            let path = format!("metadata.finalizers[{finalizer}]");
             problems.push(only_the_scheduler(
-                &format!("metadata.finalizers[{finalizer}]"),
+                path,
                 why,
+                "list it along with your own, or none at all; it goes with the request",
             ));
         }
         if problems.is_empty() {
             return Ok(());
         }
-        Err(Denied::Forbidden(problems.join("; ")))
+        Err(Denied::owned(request, &problems))
     }
 }
 
-fn only_the_scheduler(path: &str, why: &str) -> String {
-    format!("{path}: Forbidden: it {why}; only {ACTOR} writes it")
+fn only_the_scheduler(path: String, why: &str, advice: &str) -> FieldError {
+    FieldError::forbidden(path, format!("it {why}; only {ACTOR} writes it: {advice}"))
 }
 
 /// The finalizers of `object` that are the scheduler's.
@@ -175,8 +180,8 @@ mod tests {
         assert_eq!(
             message,
             "clusterrequests.clusters.openmcp.cloud \"batch\" is forbidden: status.cluster: Forbidden: it says which \
-             Cluster the request was granted; only berth:scheduler writes it; status.phase: Forbidden: it says whether \
-             the request was granted; only berth:scheduler writes it"
+             Cluster the request was granted; only berth:scheduler writes it: send it as it is stored; status.phase: \
+             Forbidden: it says whether the request was granted; only berth:scheduler writes it: send it as it is stored"
         );
     }
 

@@ -1,20 +1,36 @@
-//! When a hub must ask about policy snapshots and bindings: whenever anybody but the scheduler writes one. They hold
-//! decisions and nothing else.
+//! When a hub must ask about policy snapshots and bindings: whenever anybody but the scheduler writes one, since they hold
+//! decisions and nothing else. And about placements: whenever the scheduler's finalizer comes or goes.
 
 use admission::{Operation, Phase};
+use dialect_contract::hub_rule::cel;
 use dialect_contract::{Condition, HubRule};
 
-use crate::names::{ACTOR, BINDINGS, SNAPSHOTS};
+use crate::names::{ACTOR, BINDINGS, PLACEMENT_FINALIZER, PLACEMENTS, SNAPSHOTS};
 
 /// The rules.
 pub(crate) fn all() -> Vec<HubRule> {
-    vec![HubRule {
-        name: "decisions",
-        resources: vec![SNAPSHOTS, BINDINGS],
-        subresources: &["", "status"],
-        operations: &[Operation::Create, Operation::Update, Operation::Delete],
-        phase: Phase::Validate,
-        conditions: vec![Condition::not_by(ACTOR), Condition::not_collected()],
-        must_answer: true,
-    }]
+    let held = cel::element_differs(
+        &["metadata", "finalizers"],
+        &format!("item == {}", cel::text(PLACEMENT_FINALIZER)),
+    );
+    vec![
+        HubRule {
+            name: "decisions",
+            resources: vec![SNAPSHOTS, BINDINGS],
+            subresources: &["", "status"],
+            operations: &[Operation::Create, Operation::Update, Operation::Delete],
+            phase: Phase::Validate,
+            conditions: vec![Condition::not_by(ACTOR), Condition::not_collected()],
+            must_answer: true,
+        },
+        HubRule {
+            name: "holds",
+            resources: vec![PLACEMENTS],
+            subresources: &["", "status"],
+            operations: &[Operation::Update],
+            phase: Phase::Validate,
+            conditions: vec![Condition::not_by(ACTOR), Condition::new("hold", held)],
+            must_answer: true,
+        },
+    ]
 }

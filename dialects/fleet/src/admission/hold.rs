@@ -1,0 +1,103 @@
+//! The scheduler's hold on placements: a placement with its finalizer goes once its bindings are gone, so that nobody else
+//! takes the finalizer off (facts sections 3 and 5).
+
+use admission::{Denied, Operation, Plugin, Request};
+use meta::FieldError;
+use serde_json::Value;
+
+use crate::names::{ACTOR, PLACEMENT_FINALIZER, PLACEMENTS};
+
+/// Keeps the scheduler's finalizer where it is. Members of the break-glass group pass it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct PlacementHold;
+
+impl Plugin for PlacementHold {
+    fn name(&self) -> &'static str {
+        "FleetPlacementHold"
+    }
+
+    fn is_guard(&self) -> bool {
+        true
+    }
+
+    fn handles(&self, request: &Request<'_>) -> bool {
+        request.resource == PLACEMENTS && request.operation == Operation::Update && request.user.name != ACTOR
+    }
+
+    fn validate(
+        &self,
+        request: &Request<'_>,
+        object: Option<&Value>,
+        _warnings: &mut Vec<String>,
+    ) -> Result<(), Denied> {
+        if !request.old.is_some_and(is_held) || object.is_some_and(is_held) {
+            return Ok(());
+        }
+        let field = format!("metadata.finalizers[{PLACEMENT_FINALIZER}]");
+        let detail = format!(
+            "it keeps the placement until its bindings are gone; only {ACTOR} takes it off: leave it in the list, or \
+             delete the placement"
+        );
+        Err(Denied::owned(request, &[FieldError::forbidden(field, detail)]))
+    }
+}
+
+fn is_held(object: &Value) -> bool {
+    let finalizers = object["metadata"]["finalizers"].as_array();
+    finalizers.is_some_and(|list| list.iter().any(|name| name == PLACEMENT_FINALIZER))
+}
+
+#[cfg(test)]
+mod tests {
+    use admission::UserInfo;
+    use serde_json::json;
+
+    use super::*;
+
+    fn change(user: &str, old: Value, new: Value) -> Result<(), String> {
+        let user = UserInfo {
+            name: user.to_owned(),
+            ..UserInfo::default()
+        };
+        let object = |finalizers: Value| json!({"metadata": {"name": "web", "finalizers": finalizers}});
+        let (old, new) = (object(old), object(new));
+        let request = Request {
+            operation: Operation::Update,
+            resource: PLACEMENTS,
+            kind: "ClusterResourcePlacement",
+            subresource: "",
+            namespace: "",
+            name: "web",
+            user: &user,
+            old: Some(&old),
+            dry_run: false,
+        };
+        if !PlacementHold.handles(&request) {
+            return Ok(());
+        }
+        let verdict = PlacementHold.validate(&request, Some(&new), &mut Vec::new());
+        verdict.map_err(|denied| denied.into_status(&request).message)
+    }
+
+    #[test]
+    fn the_schedulers_finalizer_is_taken_off_by_the_scheduler_only() {
+        let held = || json!(["kubernetes-fleet.io/crp-cleanup", PLACEMENT_FINALIZER]);
+        for gone in [json!(null), json!([]), json!(["kubernetes-fleet.io/crp-cleanup"])] {
+            assert_eq!(
+                change("admin", held(), gone.clone()).unwrap_err(),
+                "clusterresourceplacements.placement.kubernetes-fleet.io \"web\" is forbidden: \
+                 metadata.finalizers[kubernetes-fleet.io/scheduler-cleanup]: Forbidden: it keeps the placement until its \
+                 bindings are gone; only berth:scheduler takes it off: leave it in the list, or delete the placement"
+            );
+            assert_eq!(change(ACTOR, held(), gone), Ok(()));
+        }
+    }
+
+    #[test]
+    fn other_finalizers_are_their_owners() {
+        let both = || json!(["kubernetes-fleet.io/crp-cleanup", PLACEMENT_FINALIZER]);
+        assert_eq!(change("hub-agent", both(), json!([PLACEMENT_FINALIZER])), Ok(()));
+        assert_eq!(change("hub-agent", json!(["x.example/y"]), json!([])), Ok(()));
+        assert_eq!(change("hub-agent", json!([]), both()), Ok(()));
+    }
+}

@@ -1,0 +1,34 @@
+//! When a hub must ask about clusters and bindings: whenever a change takes a right of its own.
+
+use admission::{Operation, Phase};
+use dialect_contract::hub_rule::cel;
+use dialect_contract::{Condition, HubRule};
+
+use crate::names::{BINDINGS, CLUSTERS, SET_LABEL};
+
+/// The rules.
+pub(crate) fn all() -> Vec<HubRule> {
+    let accepted = cel::differs(&["spec", "hubAcceptsClient"]);
+    let moved = cel::entry_differs(
+        &["metadata", "labels"],
+        &format!("key == {}", cel::text(SET_LABEL)),
+    );
+    let rule = |name, resource, operations, conditions| HubRule {
+        name,
+        resources: vec![resource],
+        subresources: &[""],
+        operations,
+        phase: Phase::Validate,
+        conditions,
+        must_answer: true,
+    };
+    vec![
+        rule(
+            "membership",
+            CLUSTERS,
+            &[Operation::Create, Operation::Update],
+            vec![Condition::new("accepted-or-moved", cel::any(&[accepted, moved]))],
+        ),
+        rule("set-bindings", BINDINGS, &[Operation::Create], Vec::new()),
+    ]
+}
