@@ -266,14 +266,15 @@ fn the_systems_own_objects_say_where_it_went() {
         snapshot["metadata"]["labels"]["kubernetes-fleet.io/is-latest-snapshot"],
         "true"
     );
-    let namespace = server.kubectl("get namespace shop -o json").json();
-    let placement = namespace["metadata"]["annotations"]["scheduling.kcp.dev/placement"]
-        .as_str()
-        .expect("a placement");
-    assert!(
-        placement.starts_with("{\"root:compute+") && placement.ends_with("\":\"Pending\"}"),
-        "{placement}"
-    );
+    // The namespace controller adopts what was bound by hand.
+    eventually("the namespace to be adopted", || {
+        let namespace = server.kubectl("get namespace shop -o json").json();
+        let placement = namespace["metadata"]["annotations"]["scheduling.kcp.dev/placement"]
+            .as_str()
+            .expect("a placement");
+        assert!(placement.starts_with("{\"root:compute+"), "{placement}");
+        placement.ends_with("\":\"Bound\"}").then_some(())
+    });
 }
 
 #[test]

@@ -57,6 +57,9 @@ pub trait Follower: Send + Sync + 'static {
     /// The resources whose changes concern it, and whose objects it reads.
     fn watches(&self) -> Vec<GroupResource>;
 
+    /// Which of them it writes: what its user must be allowed to update, with their status.
+    fn writes(&self) -> Vec<GroupResource>;
+
     /// The keys that `change` makes due: only those there is something to do about, so that its own writes make none
     /// due. `sight` shows the world after the change, perhaps with later changes.
     fn due(&self, change: &Change, sight: &Sight<'_>) -> Vec<Key>;

@@ -57,6 +57,9 @@ impl Follower for Painter {
     fn watches(&self) -> Vec<GroupResource> {
         vec![TOYS, COLORS]
     }
+    fn writes(&self) -> Vec<GroupResource> {
+        vec![TOYS]
+    }
     fn due(&self, change: &Change, sight: &Sight<'_>) -> Vec<Key> {
         if change.key.resource == COLORS {
             return self.unpainted(&mut sight.objects.list(TOYS, Some(&change.key.name)), sight);

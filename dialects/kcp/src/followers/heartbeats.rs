@@ -29,6 +29,10 @@ impl Follower for Heartbeats {
         vec![WORKLOAD_CLUSTERS]
     }
 
+    fn writes(&self) -> Vec<GroupResource> {
+        vec![WORKLOAD_CLUSTERS]
+    }
+
     /// A workload cluster whose conditions are not what its heartbeats make them, or whose first heartbeat came. Later
     /// ones are waited for.
     fn due(&self, change: &Change, sight: &Sight<'_>) -> Vec<Key> {

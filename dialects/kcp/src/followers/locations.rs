@@ -87,6 +87,10 @@ impl Follower for Locations {
         vec![LOCATIONS, WORKLOAD_CLUSTERS]
     }
 
+    fn writes(&self) -> Vec<GroupResource> {
+        vec![LOCATIONS]
+    }
+
     /// A location that says something else, and those of a workload cluster that counts otherwise than before.
     fn due(&self, change: &Change, sight: &Sight<'_>) -> Vec<Key> {
         let Some(fleet) = fleet(sight) else {

@@ -34,6 +34,10 @@ impl Follower for Namespaces {
         vec![NAMESPACES, WORKLOAD_CLUSTERS]
     }
 
+    fn writes(&self) -> Vec<GroupResource> {
+        vec![NAMESPACES]
+    }
+
     /// A namespace whose metadata changed, or whose workload cluster came or went.
     fn due(&self, change: &Change, sight: &Sight<'_>) -> Vec<Key> {
         if change.key.resource == NAMESPACES {

@@ -125,6 +125,10 @@ impl Follower for Resources {
         all
     }
 
+    fn writes(&self) -> Vec<GroupResource> {
+        self.synced.clone()
+    }
+
     /// A resource whose metadata changed; those in a namespace that says something else; those that know a workload
     /// cluster that came or went.
     fn due(&self, change: &Change, sight: &Sight<'_>) -> Vec<Key> {

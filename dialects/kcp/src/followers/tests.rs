@@ -140,7 +140,7 @@ fn resources() -> resources::Resources {
 const NONE: [&str; 0] = [];
 
 #[test]
-fn names_are_told_apart_and_writers_are_reserved_users() {
+fn names_are_told_apart_and_writers_are_reserved_users_who_write_what_they_see() {
     let followers = all(vec![CONFIG_MAPS], Vec::new());
     let names: Vec<&str> = followers.iter().map(|follower| follower.name()).collect();
     assert_eq!(
@@ -152,6 +152,10 @@ fn names_are_told_apart_and_writers_are_reserved_users() {
             .iter()
             .all(|follower| follower.actor().starts_with("berth:"))
     );
+    for follower in followers {
+        let watches = follower.watches();
+        assert!(follower.writes().iter().all(|written| watches.contains(written)));
+    }
 }
 
 #[test]
