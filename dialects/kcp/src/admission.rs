@@ -15,6 +15,7 @@ mod roles;
 use std::collections::BTreeMap;
 
 use admission::{Denied, Operation, Plugin, Request};
+use meta::selector::Selector;
 use meta::{FieldError, GroupResource};
 use serde_json::Value;
 
@@ -28,6 +29,8 @@ pub struct Settings {
     pub users: BTreeMap<String, Role>,
     /// The resources that follow their namespace.
     pub synced_resources: Vec<GroupResource>,
+    /// The namespaces that are placed; all of them by default.
+    pub namespace_selector: Selector,
 }
 
 impl Default for Settings {
@@ -35,6 +38,7 @@ impl Default for Settings {
         Self {
             users: BTreeMap::new(),
             synced_resources: SYNCED_BY_DEFAULT.to_vec(),
+            namespace_selector: Selector::default(),
         }
     }
 }

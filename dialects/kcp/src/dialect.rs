@@ -106,7 +106,7 @@ impl Dialect for Kcp {
     }
 
     fn inventory(&self) -> Arc<dyn Inventory> {
-        Arc::new(Fleet::default())
+        Arc::new(Fleet::placing(self.settings.namespace_selector.clone()))
     }
 
     fn admission(&self) -> Vec<Arc<dyn Plugin>> {

@@ -10,6 +10,7 @@ mod take_namespace;
 use std::sync::Arc;
 
 use imbl::{HashMap, OrdMap, OrdSet, Vector};
+use meta::selector::Selector;
 use meta::{GroupResource, Key, Object};
 use scheduling::Ix;
 
@@ -23,6 +24,8 @@ pub(crate) use namespace::Record;
 pub struct Fleet {
     /// What it goes by: the last good configuration.
     pub(crate) config: Config,
+    /// The namespaces that are placed where the configuration does not say.
+    usual: Selector,
     /// The workload clusters, by name.
     pub(crate) rows: Vector<Row>,
     /// The name of the workload cluster with each identifier.
@@ -48,6 +51,20 @@ pub struct Fleet {
 }
 
 impl Fleet {
+    /// An empty inventory that places the namespaces of `usual` where its configuration does not say.
+    #[must_use]
+    pub fn placing(usual: Selector) -> Self {
+        let config = Config {
+            namespace_selector: usual.clone(),
+            ..Config::default()
+        };
+        Self {
+            config,
+            usual,
+            ..Self::default()
+        }
+    }
+
     /// The place of the workload cluster `name`, or where it would stand.
     fn place(&self, name: &str) -> Result<usize, usize> {
         self.rows.binary_search_by(|row| (*row.name).cmp(name))

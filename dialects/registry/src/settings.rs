@@ -6,6 +6,7 @@ use dialect_contract::Dialect;
 pub use dialect_kcp::config::synced_resource;
 use dialect_kcp::{Role, Settings as Kcp};
 use meta::GroupResource;
+use meta::selector::Selector;
 
 /// Who acts in which role beside Berth's own users (CONTRACT.md section 5), and what is guarded.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -16,6 +17,8 @@ pub struct Settings {
     pub kcp_coordination_users: Vec<String>,
     /// The resources that follow their namespace in kcp, where its configuration says nothing; `None` is the default.
     pub kcp_synced_resources: Option<Vec<GroupResource>>,
+    /// The namespaces kcp places, where its configuration says nothing; `None` is all of them.
+    pub kcp_namespace_selector: Option<Selector>,
 }
 
 impl Settings {
@@ -33,6 +36,9 @@ impl Settings {
         settings.users = users.map(|user| (user, Role::Coordination)).collect();
         if let Some(resources) = &self.kcp_synced_resources {
             settings.synced_resources.clone_from(resources);
+        }
+        if let Some(selector) = &self.kcp_namespace_selector {
+            settings.namespace_selector.clone_from(selector);
         }
         dialect_kcp::with(settings)
     }

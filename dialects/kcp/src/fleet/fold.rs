@@ -220,17 +220,15 @@ impl Fleet {
     /// A bad configuration leaves the last good one in force.
     fn take_config(&mut self, key: &Key, new: Option<&Arc<Object>>) -> Due {
         self.unusable.remove(key);
-        let read = match new {
-            None => Ok(Config::default()),
-            Some(object) => {
-                let spec = object.value().get("spec").and_then(|spec| spec.get(DIALECT));
-                Config::read(spec, &format!("spec.{DIALECT}"))
-                    .map_err(|errors| meta::field::aggregate(&errors))
-            }
-        };
-        let Some(config) = self.note(key, read) else {
+        let spec = new.and_then(|object| object.value().get("spec")?.get(DIALECT));
+        let read = Config::read(spec, &format!("spec.{DIALECT}"));
+        let read = read.map_err(|errors| meta::field::aggregate(&errors));
+        let Some(mut config) = self.note(key, read) else {
             return Due::nothing();
         };
+        if spec.is_none_or(|spec| spec["namespaceSelector"].is_null()) {
+            config.namespace_selector = self.usual.clone();
+        }
         if config == self.config {
             return Due::nothing();
         }
