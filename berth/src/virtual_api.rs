@@ -6,6 +6,7 @@
 mod binding;
 mod candidates;
 mod commit;
+mod faults;
 pub mod kinds;
 pub mod names;
 pub(crate) mod own_places;

@@ -1,12 +1,16 @@
 //! The controllers, from outside: decisions stay right while the world changes. That something does *not* happen is shown
 //! by something later that has happened, and by the counted decisions.
 
+#[path = "controllers/fleet.rs"]
+mod fleet;
 #[path = "controllers/gardener.rs"]
 mod gardener;
 #[path = "controllers/kcp.rs"]
 mod kcp;
 #[path = "controllers/ocm.rs"]
 mod ocm;
+#[path = "controllers/openmcp.rs"]
+mod openmcp;
 #[path = "controllers/speed.rs"]
 mod speed;
 
@@ -21,6 +25,29 @@ fn decisions(server: &Server, dialect: &str) -> u64 {
     lines
         .filter_map(|line| line.rsplit(' ').next()?.parse::<u64>().ok())
         .sum()
+}
+
+/// The value of one series of `/metrics`, 0 where it has not been counted yet.
+fn metric(server: &Server, series: &str) -> u64 {
+    let text = server.kubectl("get --raw /metrics").ok();
+    let line = text.lines().find_map(|line| line.strip_prefix(series));
+    line.map_or(0, |value| value.trim().parse().unwrap())
+}
+
+/// Waits until the controllers of `dialect` have made `count` decisions, which must be all of them.
+fn counted(server: &Server, dialect: &str, count: u64) {
+    eventually(&format!("{count} decisions to be counted"), || {
+        (decisions(server, dialect) >= count).then_some(())
+    });
+    assert_eq!(decisions(server, dialect), count);
+}
+
+/// Merges `change` into `what`, such as `-n ns cluster one`.
+fn patch(server: &Server, what: &str, change: &str) {
+    let mut arguments = vec!["patch"];
+    arguments.extend(what.split_whitespace());
+    arguments.extend(["--type=merge", "-p", change]);
+    server.kubectl_args(&arguments).ok();
 }
 
 /// The events on the object named `name`, as `<type> <reason>`, and their notes.

@@ -10,6 +10,8 @@ use engine::{Commit, CommitError, Committer};
 use meta::Object;
 use storage::Verb;
 
+use super::faults;
+
 /// Commits through a registry as the dialect's own user.
 pub struct RegistryCommitter(pub Arc<Registry>);
 
@@ -22,7 +24,10 @@ impl Committer for RegistryCommitter {
             ..UserInfo::default()
         };
         let writes = commit.writes.into_iter().map(internal).collect();
-        let written = self.0.commit(&user, writes, commit.guards, commit.dry_run).await;
+        let written = match faults::in_force() {
+            Some(faults) if !commit.dry_run => faults.commit(&self.0, &user, writes, commit.guards).await,
+            _ => self.0.commit(&user, writes, commit.guards, commit.dry_run).await,
+        };
         written.map_err(|status| match (status.code, status.reason.as_str()) {
             // Something was made, changed or deleted by others meanwhile.
             (409, _) | (404, "NotFound") => CommitError::Moved(status),

@@ -10,9 +10,12 @@ use meta::Key;
 use crate::decide::Detail;
 use crate::inventory::Hub;
 use crate::names::PLACEMENT_API_VERSION;
+use crate::policy::Scoring;
 
 /// Bytes after which a list of scores ends.
 const SCORES_LIMIT: usize = 990;
+/// How many expired scores of one prioritizer are named.
+const EXPIRED_LISTED: usize = 10;
 
 /// The events. A run that changes nothing has none.
 pub(crate) fn notes(hub: &Hub, decision: &Decision, wrote: bool) -> Vec<Note> {
@@ -20,7 +23,8 @@ pub(crate) fn notes(hub: &Hub, decision: &Decision, wrote: bool) -> Vec<Note> {
         return Vec::new();
     }
     let detail = decision.detail::<Detail>();
-    let mut notes = files(decision, detail);
+    let expired = expired(hub, decision);
+    let mut notes = files(decision, detail, &expired);
     if !notes.is_empty() && !decision.solved.feasible.is_empty() {
         notes.push(scores(hub, decision));
     }
@@ -34,8 +38,9 @@ pub(crate) fn notes(hub: &Hub, decision: &Decision, wrote: bool) -> Vec<Note> {
     notes
 }
 
-/// One event per PlacementDecision that was made, changed or deleted.
-fn files(decision: &Decision, detail: Option<&Detail>) -> Vec<Note> {
+/// One event per PlacementDecision that was made, changed or deleted. A change made while scores had `expired` is a
+/// warning that says so: whoever feeds them may have stopped.
+fn files(decision: &Decision, detail: Option<&Detail>, expired: &[String]) -> Vec<Note> {
     let placement = &decision.demand;
     let mut notes = Vec::new();
     let Some(plan) = detail.and_then(|detail| detail.plan.as_ref()) else {
@@ -53,7 +58,13 @@ fn files(decision: &Decision, detail: Option<&Detail>) -> Vec<Note> {
             placement.name,
             listed(&file.clusters)
         );
-        notes.push(note(reason, action, text, file.key.clone()));
+        let mut note = note(reason, action, text, file.key.clone());
+        if file.stored.is_some() && !expired.is_empty() {
+            note.r#type = NoteType::Warning;
+            note.text.push_str(": ");
+            note.text.push_str(&expired.join("; "));
+        }
+        notes.push(note);
     }
     for surplus in &plan.surplus {
         let meta = surplus.object.meta();
@@ -65,6 +76,39 @@ fn files(decision: &Decision, detail: Option<&Detail>) -> Vec<Note> {
         notes.push(note("DecisionDelete", "DecisionDeleted", text, key));
     }
     notes
+}
+
+/// What the decision could not count because it had expired, prioritizer by prioritizer.
+fn expired(hub: &Hub, decision: &Decision) -> Vec<String> {
+    let fleet = hub.fleet();
+    let policy = hub.placements.get(&decision.demand).map(|record| &record.policy);
+    let prioritizers = policy.and_then(|policy| policy.prioritizers.as_deref().ok());
+    let mut list = Vec::new();
+    for prioritizer in prioritizers.unwrap_or_default() {
+        let Scoring::AddOn { resource, score } = &prioritizer.scoring else {
+            continue;
+        };
+        let column = fleet.scores(resource, score);
+        let entries = column.iter().flat_map(|column| column.iter());
+        let old = entries.filter(|entry| {
+            entry.until < decision.now && decision.solved.feasible.binary_search(&entry.candidate).is_ok()
+        });
+        let mut names: Vec<String> = old
+            .map(|entry| format!("{}/{resource}", fleet.row(entry.candidate).name))
+            .collect();
+        let more = names.len().saturating_sub(EXPIRED_LISTED);
+        names.truncate(EXPIRED_LISTED);
+        if more > 0 {
+            names.push(format!("{more} more"));
+        }
+        if !names.is_empty() {
+            let names = names.join(", ");
+            list.push(format!(
+                "AddOnPlacementScores {names} expired in plugin AddOn/{resource}/{score}"
+            ));
+        }
+    }
+    list
 }
 
 fn listed(clusters: &[Arc<str>]) -> String {

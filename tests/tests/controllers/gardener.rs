@@ -2,7 +2,7 @@
 
 use tests::{Server, eventually};
 
-use super::{auto_bind, decisions, event};
+use super::{auto_bind, counted, decisions, event, patch};
 
 const BASE: &str = "apiVersion: v1\nkind: Namespace\nmetadata: {name: garden-dev}\n---\n\
     apiVersion: core.gardener.cloud/v1beta1\nkind: CloudProfile\nmetadata: {name: aws}\nspec: {type: aws}\n";
@@ -115,4 +115,125 @@ fn a_seed_is_never_given_more_shoots_than_it_takes() {
         assert!(one <= 7 && two <= 9, "{one} and {two}");
         ((one, two) == (7, 9)).then_some(())
     });
+}
+
+#[test]
+fn everything_that_could_help_wakes_a_waiting_shoot() {
+    let server = Server::start();
+    auto_bind(&server, "gardener", "Controller");
+    server
+        .kubectl("apply -f -")
+        .input("apiVersion: v1\nkind: Namespace\nmetadata: {name: garden-dev}\n")
+        .ok();
+    seed(&server, "one", 1, 100);
+    let waits = |name: &str, why: &str| {
+        shoot(&server, name);
+        eventually(&format!("{name} to wait for {why}"), || {
+            let told = super::events(&server, "garden-dev", name).into_iter();
+            let mut failed = told.filter(|(what, _)| what == "Warning SchedulingFailed");
+            failed.find(|(_, note)| note.contains(why)).map(drop)
+        });
+    };
+    let is_assigned = |name: &str| {
+        eventually(&format!("{name} to be assigned"), || {
+            (assigned(&server, name)? == "one").then_some(())
+        });
+    };
+    // The profile it names.
+    waits("profile", "aws");
+    server
+        .kubectl("apply -f -")
+        .input("apiVersion: core.gardener.cloud/v1beta1\nkind: CloudProfile\nmetadata: {name: aws}\nspec: {type: aws, seedSelector: {matchLabels: {env: live}}}\n")
+        .ok();
+    waits("profile", "CloudProfileSelector/SelectorMismatch");
+    patch(
+        &server,
+        "seed one",
+        r#"{"metadata":{"labels":{"env":"live"}},"spec":{"taints":[{"key":"guarded"}]}}"#,
+    );
+    // The seed's taints, its visibility, its region (or the strategy that asks for it), and what the shoot itself says.
+    waits("taint", "Taints/Untolerated");
+    patch(&server, "seed one", r#"{"spec":{"taints":[]}}"#);
+    is_assigned("taint");
+    is_assigned("profile");
+    patch(
+        &server,
+        "seed one",
+        r#"{"spec":{"settings":{"scheduling":{"visible":false}}}}"#,
+    );
+    waits("invisible", "Usable/Invisible");
+    patch(
+        &server,
+        "seed one",
+        r#"{"spec":{"settings":{"scheduling":{"visible":true}}}}"#,
+    );
+    is_assigned("invisible");
+    let text = "apiVersion: core.gardener.cloud/v1beta1\nkind: Shoot\nmetadata: {name: far, namespace: garden-dev}\n\
+         spec:\n  cloudProfile: {name: aws}\n  region: eu-west-2\n  provider: {type: aws}\n  networking: {nodes: 172.16.0.0/16, pods: 172.17.0.0/16, services: 172.18.0.0/16}\n";
+    server.kubectl("apply -f -").input(text).ok();
+    let why = event(&server, "garden-dev", "far", "Warning SchedulingFailed");
+    assert!(why.contains("Strategy/NotSameRegion"), "{why}");
+    let configuration = "apiVersion: config.berth.dev/v1alpha1\nkind: SchedulerConfiguration\nmetadata: {name: gardener}\n\
+         spec: {autoBind: Controller, gardener: {schedulers: {shoot: {candidateDeterminationStrategy: MinimalDistance}}}}\n";
+    server.kubectl("apply -f -").input(configuration).ok();
+    is_assigned("far");
+}
+
+#[test]
+fn a_waiting_shoot_is_tried_again_by_time_and_its_event_counts() {
+    let server = Server::start();
+    let configuration = "apiVersion: config.berth.dev/v1alpha1\nkind: SchedulerConfiguration\nmetadata: {name: gardener}\n\
+         spec: {autoBind: Controller, gardener: {schedulers: {shoot: {retrySyncPeriod: 1s}}}}\n";
+    server.kubectl("apply -f -").input(configuration).ok();
+    server.kubectl("apply -f -").input(BASE).ok();
+    shoot(&server, "waits");
+    eventually("three tries, told by one event", || {
+        let list = server
+            .kubectl("-n garden-dev get events.events.k8s.io --field-selector regarding.name=waits -o json")
+            .json();
+        let items = list["items"].as_array().unwrap();
+        assert!(items.len() <= 1, "one event that repeats: {list}");
+        (items.first()?["series"]["count"].as_u64()? >= 3).then_some(())
+    });
+    assert!(super::metric(&server, "workqueue_retries_total{name=\"gardener\"}") >= 3);
+    assert!(
+        super::metric(
+            &server,
+            "scheduler_schedule_attempts_total{dialect=\"gardener\",result=\"Unschedulable\"}"
+        ) >= 3
+    );
+}
+
+#[test]
+fn an_assigned_shoot_is_never_moved_and_a_foreign_one_never_looked_at() {
+    let server = Server::start();
+    auto_bind(&server, "gardener", "Controller");
+    server.kubectl("apply -f -").input(BASE).ok();
+    seed(&server, "one", 1, 100);
+    shoot(&server, "stays");
+    eventually("it to be assigned", || {
+        (assigned(&server, "stays")? == "one").then_some(())
+    });
+    let text = "apiVersion: core.gardener.cloud/v1beta1\nkind: Shoot\nmetadata: {name: foreign, namespace: garden-dev}\n\
+         spec:\n  schedulerName: other\n  cloudProfile: {name: aws}\n  region: eu-west-1\n  provider: {type: aws}\n  networking: {nodes: 172.16.0.0/16, pods: 172.17.0.0/16, services: 172.18.0.0/16}\n";
+    server.kubectl("apply -f -").input(text).ok();
+    counted(&server, "gardener", 1);
+    seed(&server, "two", 2, 100);
+    patch(
+        &server,
+        "seed one",
+        r#"{"spec":{"taints":[{"key":"guarded"}],"settings":{"scheduling":{"visible":false}}}}"#,
+    );
+    patch(
+        &server,
+        "cloudprofile aws",
+        r#"{"metadata":{"labels":{"a":"b"}}}"#,
+    );
+    shoot(&server, "barrier");
+    eventually("the barrier to be assigned", || {
+        (assigned(&server, "barrier")? == "two").then_some(())
+    });
+    counted(&server, "gardener", 2);
+    assert_eq!(assigned(&server, "stays").as_deref(), Some("one"));
+    assert_eq!(assigned(&server, "foreign"), None);
 }

@@ -1,10 +1,13 @@
-//! OCM: decisions follow clusters, sets, bindings and scores.
+//! OCM: decisions follow clusters, sets, bindings, scores and time.
+
+#[path = "ocm/time.rs"]
+mod time;
 
 use std::path::{Path, PathBuf};
 
 use tests::{Server, eventually};
 
-use super::{decisions, event, events};
+use super::{counted, decisions, event, events};
 
 fn seed(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("seeds/ocm").join(name)
@@ -197,6 +200,111 @@ fn heartbeats_and_own_writes_cost_no_decision() {
         (decisions(&server, "ocm") > before).then_some(())
     });
     assert_eq!(decisions(&server, "ocm"), before + 1);
+}
+
+#[test]
+fn what_a_cluster_reports_moves_the_placements_that_go_by_it() {
+    let server = Server::start();
+    fleet(&server, &["a", "b"]);
+    let by_cpu = "{numberOfClusters: 1, prioritizerPolicy: {mode: Exact, configurations: [{scoreCoordinate: {builtIn: ResourceAllocatableCPU}}]}}";
+    place(&server, "p", by_cpu);
+    becomes(&server, "p", &["a"]);
+    let report = |cluster: &str, cpu: u32| {
+        let text = format!(
+            "apiVersion: cluster.open-cluster-management.io/v1\nkind: ManagedCluster\nmetadata: {{name: {cluster}}}\nspec: {{hubAcceptsClient: true}}\nstatus: {{allocatable: {{cpu: \"{cpu}\"}}, capacity: {{cpu: \"64\"}}}}\n"
+        );
+        server.load(&server.file("cluster.yaml", &text));
+    };
+    report("a", 8);
+    report("b", 16);
+    becomes(&server, "p", &["b"]);
+    report("a", 32);
+    becomes(&server, "p", &["a"]);
+    // A claim that a predicate asks for.
+    place(
+        &server,
+        "claims",
+        "{predicates: [{requiredClusterSelector: {claimSelector: {matchExpressions: [{key: zone, operator: In, values: [east]}]}}}]}",
+    );
+    becomes(&server, "claims", &[]);
+    let text = "apiVersion: cluster.open-cluster-management.io/v1\nkind: ManagedCluster\nmetadata: {name: b}\nspec: {hubAcceptsClient: true}\nstatus: {clusterClaims: [{name: zone, value: east}]}\n";
+    server.load(&server.file("claims.yaml", text));
+    becomes(&server, "claims", &["b"]);
+}
+
+#[test]
+fn a_lost_decision_is_made_again_and_a_disabled_placement_left_alone() {
+    let server = Server::start_with(&["--break-glass-group", "firefighters"]);
+    fleet(&server, &["a", "b"]);
+    place(&server, "p", "{numberOfClusters: 1}");
+    place(&server, "q", "{numberOfClusters: 1}");
+    becomes(&server, "p", &["a"]);
+    let first = decided(&server, "q");
+    let fred = server.kubeconfig_for("fred", &["system:masters", "firefighters"]);
+    server
+        .kubectl_as(
+            &fred,
+            &["-n", "ns1", "delete", "placementdecision", "p-decision-1"],
+        )
+        .ok();
+    becomes(&server, "p", &["a"]);
+    let disable = "cluster.open-cluster-management.io/experimental-scheduling-disable";
+    server
+        .kubectl(&format!("-n ns1 annotate placement q {disable}=true"))
+        .ok();
+    patch(&server, &first[0], TAINT);
+    // The barrier: the other one has moved, or been looked at, when this one is decided.
+    place(&server, "barrier", "{numberOfClusters: 1}");
+    eventually("the barrier to be decided", || {
+        (decided(&server, "barrier").len() == 1).then_some(())
+    });
+    assert_eq!(decided(&server, "q"), first);
+    server
+        .kubectl(&format!("-n ns1 annotate placement q {disable}-"))
+        .ok();
+    eventually("it to move", || (decided(&server, "q") != first).then_some(()));
+    // A deleted placement takes its decisions along.
+    server.kubectl("-n ns1 delete placement q").ok();
+    becomes(&server, "q", &[]);
+    let left = server
+        .kubectl("-n ns1 get placementdecisions -l cluster.open-cluster-management.io/placement=q -o name")
+        .ok();
+    assert_eq!(left, "");
+}
+
+#[test]
+fn clusters_of_sets_that_nobody_binds_cost_no_decision() {
+    let server = Server::start();
+    fleet(&server, &["a"]);
+    let text = "apiVersion: v1\nkind: Namespace\nmetadata: {name: ns2}\n---\napiVersion: cluster.open-cluster-management.io/v1beta1\nkind: Placement\nmetadata: {name: alone, namespace: ns2}\nspec: {}\n";
+    server.kubectl("apply -f -").input(text).ok();
+    let set = r#"{"spec":{"clusterSelector":{"labelSelector":{"matchLabels":{"fleet":"ns1"}}}}}"#;
+    server
+        .kubectl_args(&["patch", "managedclusterset", "all", "--type=merge", "-p", set])
+        .ok();
+    patch(&server, "a", r#"{"metadata":{"labels":{"fleet":"ns1"}}}"#);
+    place(&server, "p", "{}");
+    becomes(&server, "p", &["a"]);
+    counted(&server, "ocm", 2);
+    for change in [
+        r#"{"metadata":{"labels":{"color":"blue"}}}"#,
+        r#"{"metadata":{"labels":{"color":"red"}}}"#,
+        TAINT,
+    ] {
+        fleet_cluster(&server, "outside");
+        patch(&server, "outside", change);
+    }
+    place(&server, "barrier", "{}");
+    becomes(&server, "barrier", &["a"]);
+    counted(&server, "ocm", 3);
+}
+
+/// One more cluster, in no set.
+fn fleet_cluster(server: &Server, name: &str) {
+    let text = format!(
+        "apiVersion: cluster.open-cluster-management.io/v1\nkind: ManagedCluster\nmetadata: {{name: {name}}}\nspec: {{hubAcceptsClient: true}}\n"
+    );
+    server.kubectl("apply -f -").input(text).ok();
 }
 
 #[test]

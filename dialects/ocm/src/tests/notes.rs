@@ -4,7 +4,7 @@ use dialect_contract::{Inventory, Note};
 use meta::Key;
 use serde_json::json;
 
-use super::world::{fleet, placement, wants};
+use super::world::{fleet, now, placement, scores, wants};
 use crate::names::{CLUSTERS, DECISIONS};
 
 fn told(notes: &[Note]) -> Vec<String> {
@@ -64,5 +64,38 @@ fn what_finds_no_place_is_a_warning_and_scores_are_cut() {
         scores.text.len() <= 1000 && scores.text.ends_with(" ......"),
         "{}",
         scores.text
+    );
+}
+
+#[test]
+fn a_decision_that_moves_while_scores_have_expired_is_a_warning() {
+    let mut world = fleet(&["a", "b", "c"]);
+    for (cluster, value, until) in [
+        ("b", 50, "2021-10-28T09:00:00Z"),
+        ("c", -10, "2021-10-28T08:00:00Z"),
+    ] {
+        world.put(&scores(
+            cluster,
+            &json!([{"name": "cpu", "value": value}]),
+            &json!(until),
+        ));
+    }
+    let by_score = json!({
+        "numberOfClusters": 1,
+        "prioritizerPolicy": {"mode": "Exact", "configurations": [
+            {"scoreCoordinate": {"type": "AddOn", "addOn": {"resourceName": "default", "scoreName": "cpu"}}},
+        ]},
+    });
+    let key = placement("ns", "p");
+    world.put(&wants("p", &by_score));
+    let made = world.settle(&key);
+    // As in the original, only a change is a warning.
+    assert!(told(&world.hub.notes(&made, true))[0].starts_with("Normal DecisionCreate: "));
+    let later = now().checked_add(jiff::SignedDuration::from_secs(1)).unwrap();
+    let notes = world.hub.notes(&world.decide_at(&key, later), true);
+    assert_eq!(
+        told(&notes)[0],
+        "Warning DecisionUpdate: PlacementDecision p-decision-1 of placement p was updated: 1 cluster: a: \
+         AddOnPlacementScores b/default, c/default expired in plugin AddOn/default/cpu"
     );
 }
