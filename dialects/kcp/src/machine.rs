@@ -286,8 +286,8 @@ pub fn may_sync(actor: Actor, namespace: bool, from: Option<SyncState>, to: Opti
 }
 
 /// What the resource controller makes of a resource's state label, given that of its namespace. `leaving` is whether
-/// the namespace is to leave the cluster, `held` whether anything (the syncer's finalizer, soft finalizers) still holds
-/// the resource, `coordinated` whether a coordination controller has the first look.
+/// the resource is to leave the cluster, with its namespace or by itself, `held` whether anything (the syncer's
+/// finalizer, soft finalizers) still holds it, `coordinated` whether a coordination controller has the first look.
 #[must_use]
 pub const fn resource_controller(
     label: Option<SyncState>,
@@ -305,6 +305,8 @@ pub const fn resource_controller(
         (Some(SyncState::Assigned), Some(SyncState::Sync)) if !coordinated && !leaving => {
             Some(SyncState::Sync)
         }
+        // No syncer has seen it, and now none will.
+        (Some(SyncState::Assigned), Some(SyncState::Sync)) if leaving && !held => None,
         (label, Some(SyncState::Sync)) => label,
         (label, _) if held => label,
         _ => None,

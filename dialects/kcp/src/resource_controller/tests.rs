@@ -96,6 +96,23 @@ fn nothing_new_goes_to_a_cluster_that_is_being_left() {
 }
 
 #[test]
+fn what_no_syncer_has_seen_leaves_at_once_unless_it_is_held() {
+    let leaving = namespace(Some("Sync"), Some(THEN));
+    let assigned = object(json!({LABEL: ""}), json!({}), json!([]));
+    let new = run_as(&leaving, &assigned, true, true).unwrap();
+    assert!(new["metadata"]["labels"].get(LABEL).is_none());
+    assert!(new["metadata"]["annotations"].get(DELETION).is_none());
+    let soft = object(json!({LABEL: ""}), json!({SOFT: "ingress"}), json!([]));
+    let new = run_as(&leaving, &soft, true, true).unwrap();
+    assert_eq!(new["metadata"]["labels"][LABEL], "");
+    assert_eq!(new["metadata"]["annotations"][DELETION], THEN);
+    let mut deleted = assigned;
+    deleted["metadata"]["deletionTimestamp"] = THEN.into();
+    let new = run_as(&namespace(Some("Sync"), None), &deleted, true, true).unwrap();
+    assert!(new["metadata"]["labels"].get(LABEL).is_none());
+}
+
+#[test]
 fn what_is_held_is_drained_and_what_is_not_is_let_go() {
     let new = run(&namespace(None, None), &held()).unwrap();
     assert_eq!(new["metadata"]["labels"][LABEL], "Sync");
