@@ -10,22 +10,24 @@ mod metrics;
 mod selection;
 mod series;
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
 use apiserver::registry::Registry;
-use engine::controller::{Alone, Elector, LEASES, Lease, Settings, Terms};
-use engine::{Controllers, Engine};
-use meta::{GroupResource, Key};
+use engine::controller::{Alone, Elector, LEASES, Leadership, Lease, Settings, Terms};
+use engine::{Committer, Controllers, Engine};
+use meta::{Clock, GroupResource, Key};
 use storage::Store;
 use tokio::task::JoinHandle;
 
 use crate::configuration::AutoBindMode;
-use crate::virtual_api::RegistryCommitter;
 
 pub use events::Events;
+pub(crate) use events::{EVENTS, OwnEvents, Sink};
 pub use metrics::ControllerMetrics;
 pub use selection::{Selection, select};
+pub(crate) use series::{Fate, Write as EventWrite};
 
 /// The name of the controllers' lock record.
 pub const OFFICE: &str = "berth-controllers";
@@ -41,13 +43,18 @@ pub struct Running {
 pub struct Setting<'a> {
     /// What decides.
     pub engine: &'a Arc<Engine>,
-    /// What decisions and events are written through.
+    /// What decisions are written through.
+    pub committer: &'a Arc<dyn Committer>,
+    /// What is served here.
     pub registry: &'a Arc<Registry>,
-    /// Where events are.
+    /// What is the hub's.
+    pub mirrored: &'a BTreeSet<GroupResource>,
+    /// What events are written to.
+    pub(crate) sink: &'a Arc<dyn Sink>,
+    /// Where events are, if they are here.
     pub store: &'a Arc<dyn Store>,
-    /// The name of this server among others on the same store; nothing where the store is this process's alone, and
-    /// nobody is to be elected.
-    pub identity: Option<&'a str>,
+    /// Whether this server does what only one may do.
+    pub leadership: &'a Leadership,
     /// How long events are kept; zero is for ever.
     pub event_ttl: Duration,
     /// What counts.
@@ -61,16 +68,14 @@ impl Setting<'_> {
     /// # Errors
     /// A sentence when the engine has an observer of its bindings already.
     pub fn start(self, selection: Selection) -> Result<Running, String> {
-        let mut tasks = Vec::new();
-        if self.serves(events::EVENTS) {
-            let (registry, metrics) = (Arc::clone(self.registry), Arc::clone(self.metrics));
-            let (events, writing) = Events::spawn(self.engine, registry, metrics);
-            self.engine.observe(Arc::new(events))?;
-            let clock = Arc::clone(self.engine.clock());
-            tasks.extend([
-                writing,
-                expiry::spawn(Arc::clone(self.store), clock, self.event_ttl),
-            ]);
+        let (sink, metrics) = (Arc::clone(self.sink), Arc::clone(self.metrics));
+        let (events, writing) = Events::spawn(self.engine, sink, metrics);
+        self.engine.observe(Arc::new(events))?;
+        let mut tasks = vec![writing];
+        let leading = self.leadership.leading();
+        if self.serves(EVENTS) {
+            let (store, clock) = (Arc::clone(self.store), Arc::clone(self.engine.clock()));
+            tasks.push(expiry::spawn(store, clock, self.event_ttl, leading.clone()));
         }
         let source = Arc::clone(self.engine.source());
         let settings = Settings {
@@ -80,26 +85,15 @@ impl Setting<'_> {
                 .into_iter()
                 .filter(|name| self.places(name))
                 .collect(),
-            committer: Arc::new(RegistryCommitter(Arc::clone(self.registry))),
+            committer: Arc::clone(self.committer),
             gate: Arc::new(move |dialect| AutoBindMode::in_force(&*source, dialect) != AutoBindMode::Off),
-            elector: self.elector(),
+            elector: Arc::new(Alone),
             observer: Arc::clone(self.metrics) as Arc<_>,
         };
         Ok(Running {
-            controllers: Controllers::spawn(self.engine, &settings),
+            controllers: Controllers::under(self.engine, &settings, leading),
             tasks,
         })
-    }
-
-    /// Says which of the servers on one store does the controllers' work.
-    fn elector(self) -> Arc<dyn Elector> {
-        let Some(identity) = self.identity else {
-            return Arc::new(Alone);
-        };
-        let key = Key::new(LEASES, "kube-system", OFFICE);
-        let (source, writer) = (Arc::clone(self.store) as Arc<_>, Arc::clone(self.store) as Arc<_>);
-        let identity = identity.to_owned();
-        Arc::new(Lease::new(source, writer, key, identity, Terms::default()))
     }
 
     fn serves(self, resource: GroupResource) -> bool {
@@ -114,15 +108,32 @@ impl Setting<'_> {
         names.filter(|name| selection.followers.contains(name)).collect()
     }
 
-    /// Whether everything the dialect named `name` places is served here.
+    /// Whether everything the dialect named `name` places is served here, or copied from a hub.
     fn places(self, name: &str) -> bool {
         let mut dialects = self.engine.dialects();
         let dialect = dialects.find(|dialect| dialect.name() == name);
         dialect.is_some_and(|dialect| {
             let mut demands = dialect.demands().iter();
-            demands.all(|demand| self.serves(demand.resource))
+            demands.all(|demand| self.serves(demand.resource) || self.mirrored.contains(&demand.resource))
         })
     }
+}
+
+/// Elects, by a lock record in `store`, which of the servers on it does what only one may do. `identity` is this one's
+/// name among them; without one the store is this server's alone.
+pub fn elector(store: &Arc<dyn Store>, identity: Option<String>) -> Arc<dyn Elector> {
+    let Some(identity) = identity else {
+        return Arc::new(Alone);
+    };
+    let key = Key::new(LEASES, "kube-system", OFFICE);
+    let (source, writer) = (Arc::clone(store) as Arc<_>, Arc::clone(store) as Arc<_>);
+    Arc::new(Lease::new(source, writer, key, identity, Terms::default()))
+}
+
+/// Begins to hold the office that `elector` gives, or to try to get it.
+#[must_use]
+pub fn lead(elector: Arc<dyn Elector>, clock: &Arc<dyn Clock>, metrics: &Arc<ControllerMetrics>) -> Leadership {
+    Leadership::spawn(elector, Arc::clone(clock), Arc::clone(metrics) as Arc<_>)
 }
 
 impl Running {

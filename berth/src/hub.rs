@@ -9,32 +9,56 @@ pub mod args;
 mod arrivals;
 mod commits;
 mod connection;
+mod events;
+mod fences;
+mod gate;
+mod lease;
 pub mod mirror;
+mod presence;
 mod published;
 mod reviewer;
 pub mod self_check;
+mod tenure;
+mod wire;
 
 use std::collections::BTreeSet;
+use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use anyhow::{Context, Result};
 use apiserver::Authorizer;
 use apiserver::authn::token_review::TokenReviews;
 use apiserver::authn::{Authentication, CaPool, RequestHeaderTrust, Trust};
 use apiserver::authz::subject_access_review::SubjectAccessReviews;
-use engine::Committer;
+use engine::controller::{Elector, Lease, Terms};
+use engine::{Committer, Engine};
 use meta::{Clock, GroupResource, Kind};
 use storage::Store;
+use tokio::sync::watch;
 use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
 
 pub use args::HubArgs;
 pub(crate) use arrivals::Arrivals;
 pub use connection::Clients;
 
+pub(crate) use gate::Gate;
+pub(crate) use presence::{Needs, Presence};
+
+use crate::controllers::Sink;
 use commits::HubCommitter;
-use mirror::{Mirror, Shadows};
+use events::HubEvents;
+use lease::LeaseKeeper;
+use mirror::{Copies, Mirror, Shadows};
 use published::Published;
 use reviewer::HubReviewer;
+use tenure::Tenure;
+
+/// The name of the Lease of the replica that does what only one may do.
+const OFFICE: &str = "berth-controllers";
+/// How long the first copies are waited for: so that the first answers are complete where the hub is at hand.
+const FIRST_COPIES: Duration = Duration::from_secs(10);
 
 /// A connection to a hub whose word counts.
 pub struct Hub {
@@ -118,10 +142,56 @@ impl Hub {
         self.args.is_on_hub(dialect)
     }
 
-    /// Begins to copy the objects of `kinds` into `store`.
+    /// Begins to copy the objects of `kinds` into `store`, while `office` says that this replica does so.
     #[must_use]
-    pub fn mirror(&self, store: &Arc<dyn Store>, kinds: &[Arc<dyn Kind>]) -> Mirror {
-        Mirror::start(&self.clients.objects, store, kinds, &self.shadows)
+    pub fn mirror(
+        &self,
+        store: &Arc<dyn Store>,
+        kinds: &[Arc<dyn Kind>],
+        office: watch::Receiver<bool>,
+    ) -> Mirror {
+        Mirror::start(&self.clients.objects, store, kinds, &self.shadows, office)
+    }
+
+    /// Begins to tell `engine` how much of what each system `needs` has been copied by `mirror`. The first copies are
+    /// waited for a moment.
+    pub(crate) async fn presence(
+        needs: Vec<Needs>,
+        engine: &Arc<Engine>,
+        mirror: &Mirror,
+    ) -> (Arc<Presence>, JoinHandle<()>) {
+        let following = Presence::follow(needs, engine, mirror.progress.clone());
+        presence::settled(mirror.progress.clone(), FIRST_COPIES).await;
+        following
+    }
+
+    /// Elects, by a Lease on the hub, the replica that does what only one may do; `identity` is this one's name.
+    #[must_use]
+    pub fn elector(&self, identity: String) -> Arc<dyn Elector> {
+        let keeper = LeaseKeeper::new(self.clients.objects.clone(), self.args.own_namespace(), OFFICE);
+        Arc::new(Lease::kept_by(Arc::new(keeper), identity, Terms::default()))
+    }
+
+    /// Makes sure that the store in the folder `data` is the only one behind this hub that no other replica shares.
+    /// `end` is cancelled when another takes over later.
+    ///
+    /// # Errors
+    /// When there is another one: which, and what to do.
+    pub async fn claim_store(
+        &self,
+        data: &Path,
+        clock: &Arc<dyn Clock>,
+        end: CancellationToken,
+    ) -> Result<JoinHandle<()>> {
+        let (client, namespace) = (self.clients.objects.clone(), self.args.own_namespace());
+        let tenure = Tenure::new(client, namespace, data, Arc::clone(clock))?;
+        tenure.begin().await?;
+        Ok(tokio::spawn(tenure.keep(end)))
+    }
+
+    /// What writes events.
+    pub(crate) fn events(&self) -> Arc<dyn Sink> {
+        Arc::new(HubEvents::new(self.clients.objects.clone()))
     }
 
     /// What commits decisions: those about objects of `resources` on the hub, the others through `own`.
@@ -134,8 +204,8 @@ impl Hub {
     ) -> Arc<dyn Committer> {
         Arc::new(HubCommitter::new(
             self.clients.objects.clone(),
-            Arc::clone(store),
-            Arc::clone(&self.shadows),
+            self.args.own_namespace(),
+            Copies::new(Arc::clone(store), Arc::clone(&self.shadows)),
             resources,
             own,
         ))

@@ -5,6 +5,7 @@ mod configuration_files;
 mod controllers;
 mod groups;
 mod identity;
+mod mirrors;
 mod options;
 mod surroundings;
 
@@ -22,6 +23,7 @@ use apiserver::metrics::Metrics;
 use apiserver::version::VersionInfo;
 use apiserver::{ChainConfig, ConnectionLimits, Limits, Running, Server, ServerConfig};
 use certs::Folder;
+use engine::controller::Leadership;
 use meta::Clock;
 use storage::Store;
 use storage::embedded::EmbeddedStore;
@@ -37,7 +39,7 @@ use crate::admission::{self, Front};
 use crate::cli::{KubeconfigArgs, ServeArgs, Storage};
 use crate::clock::SystemClock;
 use crate::etcd;
-use crate::hub::Hub;
+use crate::hub::{Hub, Presence};
 use crate::kubeconfig::Kubeconfig;
 
 /// How long requests in flight may take to complete once the server is told to stop.
@@ -51,6 +53,8 @@ pub struct Standalone {
     kubeconfig: PathBuf,
     tasks: Vec<JoinHandle<()>>,
     controllers: controllers::Running,
+    /// Outlives whatever needs it.
+    leadership: Leadership,
     /// Cancelled when the background work is to end.
     ending: CancellationToken,
 }
@@ -110,16 +114,23 @@ impl Standalone {
         };
         let store = open(&options).await?;
         let parts = groups::assemble(&store, &clock, &options, hub.as_ref())?;
-        let ending = CancellationToken::new();
-        let mut tasks = match &hub {
-            Some(hub) => surroundings::behind(hub, &store, &parts).await?,
-            None => surroundings::alone(&store, &parts, &clock, &ending).await?,
+        let (ending, lost) = (CancellationToken::new(), CancellationToken::new());
+        let leadership = controllers::lead(&options, &store, &parts, hub.as_ref());
+        let (mut tasks, behind) = match &hub {
+            Some(hub) => {
+                let held = surroundings::claim_store(hub, &options, &parts, &clock, &lost).await?;
+                let (presence, mut tasks) =
+                    surroundings::behind(hub, &options, &store, &parts, &leadership).await;
+                tasks.extend(held);
+                (tasks, Some((hub, presence)))
+            }
+            None => (surroundings::alone(&store, &parts, &clock, &ending).await?, None),
         };
-        configuration_files::fill(&store, &parts, &options.config, clock.now()).await?;
+        configuration_files::fill(&store, &parts, &options.config, behind.is_some(), clock.now()).await?;
         tasks.push(parts.engine.spawn());
         tasks.push(parts.virtual_api.spawn());
         loaded(&parts).await?;
-        let controllers = controllers::start(&options, &store, &parts)?;
+        let controllers = controllers::start(&options, &store, &parts, &leadership)?;
 
         let certificate = identity::certificate(&options, &folder, &clock)?;
         tasks.push(tokio::spawn(Arc::clone(&certificate).keep_fresh()));
@@ -128,8 +139,8 @@ impl Standalone {
             certificate,
             chain: chain(
                 &options,
-                access(&options, &folder, hub.as_ref(), &store, &parts, &clock)?,
-                &store,
+                access(&options, &folder, behind.as_ref(), &store, &parts, &clock)?,
+                health(&store, &parts, behind.as_ref().map(|(_, presence)| presence)),
                 &parts,
                 &clock,
             )?,
@@ -147,11 +158,18 @@ impl Standalone {
             // Its certificate would be worth nothing there.
             Some(_) => identity::admin_kubeconfig(folder.path()),
         };
+        let running = server.start();
+        let stop = running.stop_handle();
+        tasks.push(tokio::spawn(async move {
+            lost.cancelled().await;
+            stop.cancel();
+        }));
         Ok(Self {
-            running: server.start(),
+            running,
             kubeconfig,
             tasks,
             controllers,
+            leadership,
             ending,
         })
     }
@@ -189,6 +207,7 @@ impl Standalone {
     pub async fn stop(self) -> Result<()> {
         self.running.stop().await.context("the server's task failed")?;
         self.controllers.stop().await;
+        self.leadership.stop().await;
         self.ending.cancel();
         for task in self.tasks {
             task.abort();
@@ -229,7 +248,7 @@ async fn within<T>(limit: Duration, work: impl Future<Output = T>) -> Result<T> 
 fn chain(
     options: &Options,
     access: Access,
-    store: &Arc<dyn Store>,
+    health: Arc<Health>,
     parts: &groups::Parts,
     clock: &Arc<dyn Clock>,
 ) -> Result<ChainConfig> {
@@ -253,7 +272,7 @@ fn chain(
             ..Limits::default()
         },
         audit,
-        health: health(store, parts),
+        health,
         metrics,
         version: VersionInfo::new(
             version,
@@ -268,13 +287,13 @@ fn chain(
 fn access(
     options: &Options,
     folder: &Folder,
-    hub: Option<&Hub>,
+    hub: Option<&(&Hub, Arc<Presence>)>,
     store: &Arc<dyn Store>,
     parts: &groups::Parts,
     clock: &Arc<dyn Clock>,
 ) -> Result<Access> {
     match hub {
-        Some(hub) => Ok(Access::of_hub(options, hub, store, parts, clock)),
+        Some((hub, presence)) => Ok(Access::of_hub(options, hub, store, parts, presence, clock)),
         None => Access::alone(options, folder, parts),
     }
 }
@@ -293,23 +312,22 @@ fn webhooks(options: &Options, parts: &groups::Parts, clock: &Arc<dyn Clock>) ->
     Ok(admission::routes(front))
 }
 
-fn health(store: &Arc<dyn Store>, parts: &groups::Parts) -> Arc<Health> {
+fn health(store: &Arc<dyn Store>, parts: &groups::Parts, presence: Option<&Arc<Presence>>) -> Arc<Health> {
     let health = Health::new();
     let ready = Arc::clone(store);
     health.add("storage", &[Probe::Healthz, Probe::Readyz], move || ready.ready());
     for dialect in &parts.dialects {
-        let engine = Arc::clone(&parts.engine);
-        health.add_informative(
-            &format!("dialect-{}", dialect.name()),
-            &[Probe::Readyz],
-            move || {
-                if engine.is_loaded() {
-                    Ok(())
-                } else {
-                    Err("still reading its objects".to_owned())
-                }
-            },
-        );
+        let (engine, presence) = (Arc::clone(&parts.engine), presence.cloned());
+        let name = dialect.name();
+        health.add_informative(&format!("dialect-{name}"), &[Probe::Readyz], move || {
+            if !engine.is_loaded() {
+                return Err("still reading its objects".to_owned());
+            }
+            presence
+                .as_ref()
+                .and_then(|presence| presence.of(name))
+                .map_or(Ok(()), Err)
+        });
     }
     Arc::new(health)
 }

@@ -26,8 +26,10 @@ impl Knowledge {
         })
     }
 
-    /// The world of `dialect` as it is known now.
+    /// The world of `dialect` as it is known now. There is nothing to judge by while not all of it is.
     pub(super) fn snapshot(&self, dialect: &str) -> Result<Snapshot, Denied> {
+        let complete = self.0.complete(dialect);
+        complete.map_err(|held| Denied::Status(Box::new(behind(&held))))?;
         self.0.snapshot(dialect).ok_or_else(|| {
             Denied::Status(Box::new(Status::internal(format!(
                 "there is no dialect {dialect}"

@@ -30,7 +30,7 @@ pub(super) struct Told {
 
 /// Events alike in this are one event that repeats.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Series {
+pub(crate) struct Series {
     /// The uid of the object it is about.
     pub(super) uid: String,
     r#type: &'static str,

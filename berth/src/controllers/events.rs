@@ -7,6 +7,7 @@ use std::sync::{Arc, Weak};
 
 use admission::UserInfo;
 use apiserver::registry::{InternalWrite, Registry};
+use async_trait::async_trait;
 use dialect_contract::{Note, NoteType};
 use engine::{BindError, BindObserver, Bound, Engine};
 use futures::StreamExt as _;
@@ -20,8 +21,18 @@ use super::event::Told;
 use super::metrics::ControllerMetrics;
 use super::series::{Book, Fate, Write};
 
+/// Where events are written to.
+#[async_trait]
+pub(crate) trait Sink: Send + Sync + 'static {
+    /// Writes one event; says what became of it.
+    async fn store(&self, write: Write) -> Fate;
+}
+
+/// Events among the objects served here.
+pub(crate) struct OwnEvents(pub(crate) Arc<Registry>);
+
 /// The resource events are written as.
-pub(super) const EVENTS: GroupResource = GroupResource::new(crate::core::event::GROUP, "events");
+pub(crate) const EVENTS: GroupResource = GroupResource::new(crate::core::event::GROUP, "events");
 /// How many events may wait to be written.
 const WAITING: usize = 4096;
 /// How many are taken together, and written at once, so that they share commits.
@@ -36,16 +47,16 @@ pub struct Events {
 }
 
 impl Events {
-    /// Events of the bindings of `engine`, written through `registry`, and the task that writes them.
+    /// Events of the bindings of `engine`, written to `sink`, and the task that writes them.
     #[must_use]
-    pub fn spawn(
+    pub(crate) fn spawn(
         engine: &Arc<Engine>,
-        registry: Arc<Registry>,
+        sink: Arc<dyn Sink>,
         metrics: Arc<ControllerMetrics>,
     ) -> (Self, JoinHandle<()>) {
         let (sender, receiver) = mpsc::channel(WAITING);
         let writer = Writer {
-            registry,
+            sink,
             metrics: Arc::clone(&metrics),
             book: Book::new(format!("berth-{}", std::process::id())),
         };
@@ -94,7 +105,7 @@ impl BindObserver for Events {
 }
 
 struct Writer {
-    registry: Arc<Registry>,
+    sink: Arc<dyn Sink>,
     metrics: Arc<ControllerMetrics>,
     book: Book,
 }
@@ -119,15 +130,9 @@ impl Writer {
             if writes.is_empty() {
                 return;
             }
-            let registry = &self.registry;
+            let sink = &self.sink;
             let fates: Vec<_> = stream::iter(writes)
-                .map(|write| async move {
-                    (
-                        write.series.clone(),
-                        write.is_stored,
-                        store(registry, write).await,
-                    )
-                })
+                .map(|write| async move { (write.series.clone(), write.is_stored, sink.store(write).await) })
                 .buffer_unordered(AT_ONCE)
                 .collect()
                 .await;
@@ -144,35 +149,38 @@ impl Writer {
     }
 }
 
-async fn store(registry: &Registry, write: Write) -> Fate {
-    let user = UserInfo {
-        name: write.actor.to_owned(),
-        groups: vec!["system:authenticated".to_owned()],
-        ..UserInfo::default()
-    };
-    let internal = InternalWrite {
-        verb: if write.is_stored {
-            Verb::Update
-        } else {
-            Verb::Create
-        },
-        key: Key::new(EVENTS, &write.namespace, &write.name),
-        subresource: "",
-        object: write.object,
-        base: None,
-    };
-    match registry.commit(&user, vec![internal], Vec::new(), false).await {
-        Ok(_) => Fate::Stored,
-        Err(Status { code: 404, .. }) if write.is_stored => Fate::Gone,
-        // The namespace is going, or the store is: the log is the place left.
-        Err(status) => {
-            tracing::info!(
-                name = write.name,
-                namespace = write.namespace,
-                cause = status.message,
-                "an event is lost"
-            );
-            Fate::Refused
+#[async_trait]
+impl Sink for OwnEvents {
+    async fn store(&self, write: Write) -> Fate {
+        let user = UserInfo {
+            name: write.actor.to_owned(),
+            groups: vec!["system:authenticated".to_owned()],
+            ..UserInfo::default()
+        };
+        let internal = InternalWrite {
+            verb: if write.is_stored {
+                Verb::Update
+            } else {
+                Verb::Create
+            },
+            key: Key::new(EVENTS, &write.namespace, &write.name),
+            subresource: "",
+            object: write.object,
+            base: None,
+        };
+        match self.0.commit(&user, vec![internal], Vec::new(), false).await {
+            Ok(_) => Fate::Stored,
+            Err(Status { code: 404, .. }) if write.is_stored => Fate::Gone,
+            // The namespace is going, or the store is: the log is the place left.
+            Err(status) => {
+                tracing::info!(
+                    name = write.name,
+                    namespace = write.namespace,
+                    cause = status.message,
+                    "an event is lost"
+                );
+                Fate::Refused
+            }
         }
     }
 }

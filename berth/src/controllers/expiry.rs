@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use meta::{Clock, Key, Object, Timestamp, time};
 use storage::{At, Expect, Step, Store, StoreError, Verb};
+use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
 use crate::core::event::STORED;
@@ -14,8 +15,14 @@ const PERIOD: Duration = Duration::from_mins(1);
 /// How many are removed in one commit.
 const TOGETHER: usize = 256;
 
-/// Starts the task. A `life` of zero keeps events for ever.
-pub(super) fn spawn(store: Arc<dyn Store>, clock: Arc<dyn Clock>, life: Duration) -> JoinHandle<()> {
+/// Starts the task, which works while `leading` says that this replica is the one to do it. A `life` of zero keeps events
+/// for ever.
+pub(super) fn spawn(
+    store: Arc<dyn Store>,
+    clock: Arc<dyn Clock>,
+    life: Duration,
+    leading: watch::Receiver<bool>,
+) -> JoinHandle<()> {
     tokio::spawn(async move {
         if life.is_zero() {
             return;
@@ -23,6 +30,9 @@ pub(super) fn spawn(store: Arc<dyn Store>, clock: Arc<dyn Clock>, life: Duration
         let period = PERIOD.min(life.max(Duration::from_secs(1)));
         loop {
             tokio::time::sleep(period).await;
+            if !*leading.borrow() {
+                continue;
+            }
             if let Err(error) = sweep(&*store, clock.now(), life).await {
                 tracing::warn!(%error, "old events are not removed; it is tried again");
             }

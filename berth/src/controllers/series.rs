@@ -20,24 +20,24 @@ const REMEMBERED: usize = 8192;
 
 /// One event to write.
 #[derive(Clone, Debug)]
-pub(super) struct Write {
+pub(crate) struct Write {
     /// Which series it is of.
     pub(super) series: Series,
     /// Who writes it.
-    pub(super) actor: &'static str,
+    pub(crate) actor: &'static str,
     /// Where.
-    pub(super) namespace: String,
+    pub(crate) namespace: String,
     /// Its name.
-    pub(super) name: String,
+    pub(crate) name: String,
     /// Whether it is stored already.
-    pub(super) is_stored: bool,
+    pub(crate) is_stored: bool,
     /// The object.
-    pub(super) object: Value,
+    pub(crate) object: Value,
 }
 
 /// What became of a write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Fate {
+pub(crate) enum Fate {
     /// It is stored.
     Stored,
     /// The stored event is gone.

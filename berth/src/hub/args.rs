@@ -96,6 +96,12 @@ impl HubArgs {
             .is_some_and(|source| source.hub)
     }
 
+    /// The namespace of Berth's own lock records on the hub.
+    #[must_use]
+    pub fn own_namespace(&self) -> &str {
+        "berth-system"
+    }
+
     /// Whether there is a hub at all.
     #[must_use]
     pub fn is_aggregated(&self) -> bool {

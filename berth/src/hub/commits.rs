@@ -1,5 +1,6 @@
 //! Decisions carried out on the hub: each write a request of its own, as the system's scheduler, on the state it was
-//! decided for. Every prefix of the list is valid and deciding again finishes it (DESIGN.md section 3).
+//! decided for. Every prefix of the list is valid and deciding again finishes it (DESIGN.md section 3). Capacity that
+//! was counted is guarded by [`fences`](super::fences).
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
@@ -8,50 +9,49 @@ use std::time::Duration;
 use async_trait::async_trait;
 use dialect_contract::{Write, WriteVerb};
 use engine::{Commit, CommitError, Committer};
-use http::{Method, Request, header};
+use http::Method;
 use kube::Client;
-use kube::client::Body;
 use meta::{GroupResource, Key, Object, Revision, Status};
 use parking_lot::Mutex;
 use serde_json::{Value, json};
-use storage::{Guard, Store};
-use tokio::sync::Semaphore;
+use storage::Guard;
 
-use super::mirror::Shadows;
-use super::reviewer::chain;
+use super::fences::Fences;
+use super::mirror::{Copies, Shadow};
+use super::wire::{self, Ask, Wire};
 
 /// How long the hub's own word about a write may take to come back.
 const ECHO: Duration = Duration::from_secs(5);
 
 /// Commits what is the hub's there, and everything else as it is committed without a hub.
 pub(crate) struct HubCommitter {
-    client: Client,
-    store: Arc<dyn Store>,
-    shadows: Arc<Shadows>,
+    wire: Wire,
+    copies: Copies,
     /// What is the hub's.
     resources: BTreeSet<GroupResource>,
     own: Arc<dyn Committer>,
-    /// One list at a time: fences hold only among those who ask for them.
-    turn: Semaphore,
-    fences: Mutex<HashMap<Arc<str>, Revision>>,
+    /// What was counted on other replicas too.
+    fences: Fences,
+    /// When the fences were last passed here.
+    passed: Mutex<HashMap<Arc<str>, Revision>>,
 }
 
 impl HubCommitter {
+    /// A committer through `client`, whose lock records are in `namespace`.
     pub(crate) fn new(
         client: Client,
-        store: Arc<dyn Store>,
-        shadows: Arc<Shadows>,
+        namespace: &str,
+        copies: Copies,
         resources: BTreeSet<GroupResource>,
         own: Arc<dyn Committer>,
     ) -> Self {
         Self {
-            client,
-            store,
-            shadows,
+            fences: Fences::new(client.clone(), namespace.to_owned(), copies.clone()),
+            wire: Wire(client),
+            copies,
             resources,
             own,
-            turn: Semaphore::new(1),
-            fences: Mutex::default(),
+            passed: Mutex::default(),
         }
     }
 
@@ -59,11 +59,12 @@ impl HubCommitter {
     fn check(&self, guards: &[Guard]) -> Result<(), CommitError> {
         for guard in guards {
             let (holds, key) = match guard {
-                Guard::Unchanged { key, revision } => {
-                    (self.revision(key) == Some(*revision), key.to_string())
-                }
+                Guard::Unchanged { key, revision } => (
+                    self.copies.get(key).map(|copy| copy.revision()) == Some(*revision),
+                    key.to_string(),
+                ),
                 Guard::Fence { name, not_after } => {
-                    let passed = self.fences.lock().get(name).copied();
+                    let passed = self.passed.lock().get(name).copied();
                     (passed.is_none_or(|passed| passed <= *not_after), name.to_string())
                 }
             };
@@ -78,30 +79,16 @@ impl HubCommitter {
         Ok(())
     }
 
-    fn revision(&self, key: &Key) -> Option<Revision> {
-        let copies = self.store.cached(key.resource);
-        copies
-            .get(&key.namespace, &key.name)
-            .map(|object| object.revision())
-    }
-
-    /// The hub's resourceVersion that `write` must be made on.
-    fn version(&self, write: &Write, written: &HashMap<Key, String>) -> Result<Option<String>, CommitError> {
-        if write.verb == WriteVerb::Create {
-            return Ok(None);
-        }
-        if let Some(version) = written.get(&write.key) {
-            return Ok(Some(version.clone()));
-        }
-        let shadow = self.shadows.get(&write.key);
-        match shadow {
-            Some(shadow) if write.base.is_none_or(|base| base == shadow.revision) => Ok(Some(shadow.version)),
-            _ => {
+    /// The hub's resourceVersion that `write` must be made on: the one its base is a copy of.
+    fn version(&self, write: &Write) -> Result<String, CommitError> {
+        let copy = self.copies.get(&write.key);
+        let copy = copy.filter(|copy| write.base.is_none_or(|base| base == copy.revision()));
+        copy.and_then(|copy| self.copies.version(&write.key, &copy))
+            .ok_or_else(|| {
                 let (resource, name) = (write.key.resource, &write.key.name);
                 let text = "the object has been modified; please apply your changes to the latest version and try again";
-                Err(CommitError::Moved(Status::conflict(resource, name, text)))
-            }
-        }
+                CommitError::Moved(Status::conflict(resource, name, text))
+            })
     }
 
     /// Sends one write and gives the hub's object after it.
@@ -114,50 +101,46 @@ impl HubCommitter {
     ) -> Result<Value, CommitError> {
         let mut object = write.object.clone();
         let api_version = object["apiVersion"].as_str().unwrap_or_default().to_owned();
-        let root = if write.key.resource.group.is_empty() {
-            format!("/api/{api_version}")
-        } else {
-            format!("/apis/{api_version}")
-        };
-        let mut path = root.clone();
-        if !write.key.namespace.is_empty() {
-            path = format!("{path}/namespaces/{}", write.key.namespace);
-        }
-        path = format!("{path}/{}", write.key.resource.resource);
-        let query = if dry_run { "?dryRun=All" } else { "" };
+        let one = wire::object(&api_version, &write.key);
         let (method, path, body) = match write.verb {
-            WriteVerb::Create => (Method::POST, path, object),
+            WriteVerb::Create => {
+                let all = wire::collection(&api_version, write.key.resource, &write.key.namespace);
+                (Method::POST, all, object)
+            }
             WriteVerb::Update => {
                 if let Some(version) = version {
                     object["metadata"]["resourceVersion"] = json!(version);
                 }
-                let subresource = self.served(&root, write).await?;
-                (
-                    Method::PUT,
-                    format!("{path}/{}{subresource}", write.key.name),
-                    object,
-                )
+                let subresource = self.served(&api_version, write).await?;
+                (Method::PUT, format!("{one}{subresource}"), object)
             }
             WriteVerb::Delete => {
                 let options = json!({
                     "apiVersion": "v1", "kind": "DeleteOptions",
                     "preconditions": {"resourceVersion": version},
                 });
-                (Method::DELETE, format!("{path}/{}", write.key.name), options)
+                (Method::DELETE, one, options)
             }
         };
-        self.request(method, &format!("{path}{query}"), actor, Some(&body))
-            .await
+        let query = if dry_run { "?dryRun=All" } else { "" };
+        let ask = Ask {
+            method,
+            path: &format!("{path}{query}"),
+            actor,
+            body: Some(&body),
+        };
+        self.wire.send(ask).await.map_err(refused)
     }
 
     /// `/<subresource>` where the hub has it. A system's own subresource is missing where its kinds are only
     /// CustomResourceDefinitions; then the object itself is written.
-    async fn served(&self, root: &str, write: &Write) -> Result<String, CommitError> {
+    async fn served(&self, api_version: &str, write: &Write) -> Result<String, CommitError> {
         if write.subresource.is_empty() {
             return Ok(String::new());
         }
         let wanted = format!("{}/{}", write.key.resource.resource, write.subresource);
-        let list = self.request(Method::GET, root, "", None).await?;
+        let root = wire::root(api_version);
+        let list = self.wire.send(Ask::get(&root)).await.map_err(refused)?;
         let mut resources = list["resources"].as_array().into_iter().flatten();
         Ok(if resources.any(|resource| resource["name"] == wanted.as_str()) {
             format!("/{}", write.subresource)
@@ -166,70 +149,12 @@ impl HubCommitter {
         })
     }
 
-    /// One request, as `actor` unless that is empty.
-    async fn request(
-        &self,
-        method: Method,
-        path: &str,
-        actor: &str,
-        body: Option<&Value>,
-    ) -> Result<Value, CommitError> {
-        let internal = |problem: String| CommitError::Refused(Status::internal(problem));
-        let unreachable = |problem: kube::Error| {
-            let text = format!("the hub could not be reached: {}", chain(&problem));
-            CommitError::Refused(Status::unavailable(text, 1))
-        };
-        let mut request = Request::builder()
-            .method(method)
-            .uri(path)
-            .header(header::ACCEPT, "application/json")
-            .header(header::CONTENT_TYPE, "application/json");
-        if !actor.is_empty() {
-            request = request.header("Impersonate-User", actor);
-        }
-        let bytes = match body {
-            Some(value) => serde_json::to_vec(value).map_err(|problem| internal(problem.to_string()))?,
-            None => Vec::new(),
-        };
-        let request = request
-            .body(Body::from(bytes))
-            .map_err(|problem| internal(problem.to_string()))?;
-        let response = self.client.send(request).await.map_err(unreachable)?;
-        let code = response.status();
-        let bytes = response.into_body().collect_bytes().await.map_err(unreachable)?;
-        if code.is_success() {
-            return serde_json::from_slice(&bytes)
-                .map_err(|problem| internal(format!("the hub's answer is no JSON: {problem}")));
-        }
-        let status = serde_json::from_slice(&bytes).unwrap_or_else(|_| {
-            let text = String::from_utf8_lossy(&bytes);
-            Status::failure(
-                code.as_u16(),
-                "InternalError",
-                format!("the hub answered {code}: {text}"),
-            )
-        });
-        Err(match status.code {
-            // Something was made, changed or deleted by others meanwhile.
-            404 | 409 => CommitError::Moved(status),
-            _ => CommitError::Refused(status),
-        })
-    }
-
     /// The object after a write: the copy, once it has come back, or what the hub answered.
     async fn result(&self, write: &Write, answer: &Value, dry_run: bool) -> Result<Arc<Object>, CommitError> {
         if !dry_run {
-            let answered = answer["metadata"]["resourceVersion"].as_str();
-            let stale = self
-                .shadows
-                .get(&write.key)
-                .filter(|shadow| Some(shadow.version.as_str()) != answered);
-            if stale.is_some() || write.verb == WriteVerb::Create {
-                self.shadows.moved_on(&write.key, stale.as_ref(), ECHO).await;
-            }
-            let copies = self.store.cached(write.key.resource);
-            if let Some(copy) = copies.get(&write.key.namespace, &write.key.name) {
-                return Ok(Arc::clone(copy));
+            self.echoed(write, answer).await;
+            if let Some(copy) = self.copies.get(&write.key) {
+                return Ok(copy);
             }
         }
         let shown = if write.verb == WriteVerb::Delete {
@@ -237,9 +162,30 @@ impl HubCommitter {
         } else {
             answer
         };
-        Object::new(shown, self.store.revision())
+        Object::new(shown, self.copies.revision())
             .map(Arc::new)
             .map_err(|problem| CommitError::Refused(Status::internal(problem.to_string())))
+    }
+
+    /// Waits until the copy shows what the hub answered, or something later.
+    async fn echoed(&self, write: &Write, answer: &Value) {
+        let version = answer["metadata"]["resourceVersion"].as_str().unwrap_or_default();
+        let is_delete = write.verb == WriteVerb::Delete;
+        let is_past = |shadow: Option<&Shadow>| match shadow {
+            Some(shadow) => !is_delete && shadow.reached(version),
+            None => is_delete,
+        };
+        if !self.copies.until(&write.key, ECHO, is_past).await {
+            tracing::warn!(key = %write.key, "the hub has not shown what was written within {ECHO:?}");
+        }
+    }
+}
+
+fn refused(status: Status) -> CommitError {
+    match status.code {
+        // Something was made, changed or deleted by others meanwhile.
+        404 | 409 => CommitError::Moved(status),
+        _ => CommitError::Refused(status),
     }
 }
 
@@ -250,8 +196,6 @@ impl Committer for HubCommitter {
         if !commit.writes.iter().any(is_hubs) {
             return self.own.commit(commit).await;
         }
-        let turn = self.turn.acquire().await;
-        let _turn = turn.map_err(|problem| CommitError::Refused(Status::internal(problem.to_string())))?;
         self.carry_out(&commit).await
     }
 }
@@ -259,7 +203,10 @@ impl Committer for HubCommitter {
 impl HubCommitter {
     async fn carry_out(&self, commit: &Commit) -> Result<Vec<Arc<Object>>, CommitError> {
         self.check(&commit.guards)?;
-        let mut written: HashMap<Key, String> = HashMap::new();
+        if !commit.dry_run {
+            self.pass(commit).await?;
+        }
+        let mut written: HashMap<&Key, String> = HashMap::new();
         let mut answers = Vec::new();
         let mut made: BTreeSet<&Key> = BTreeSet::new();
         for write in &commit.writes {
@@ -268,15 +215,19 @@ impl HubCommitter {
                 answers.push(write.object.clone());
                 continue;
             }
-            if write.verb == WriteVerb::Create {
-                made.insert(&write.key);
-            }
-            let version = self.version(write, &written)?;
+            let version = match (write.verb, written.get(&write.key)) {
+                (WriteVerb::Create, _) => {
+                    made.insert(&write.key);
+                    None
+                }
+                (_, Some(version)) => Some(version.clone()),
+                (_, None) => Some(self.version(write)?),
+            };
             let answer = self
                 .send(commit.actor, write, version.as_deref(), commit.dry_run)
                 .await?;
             if let Some(version) = answer["metadata"]["resourceVersion"].as_str() {
-                written.insert(write.key.clone(), version.to_owned());
+                written.insert(&write.key, version.to_owned());
             }
             answers.push(answer);
         }
@@ -284,15 +235,38 @@ impl HubCommitter {
         for (write, answer) in commit.writes.iter().zip(&answers) {
             objects.push(self.result(write, answer, commit.dry_run).await?);
         }
-        if !commit.dry_run {
-            let now = self.store.revision();
-            let mut fences = self.fences.lock();
-            for guard in &commit.guards {
-                if let Guard::Fence { name, .. } = guard {
-                    fences.insert(Arc::clone(name), now);
-                }
-            }
-        }
         Ok(objects)
+    }
+
+    /// Passes the fences of what was counted, before anything is written.
+    async fn pass(&self, commit: &Commit) -> Result<(), CommitError> {
+        let fences: Vec<_> = commit
+            .guards
+            .iter()
+            .filter_map(|guard| match guard {
+                Guard::Fence { name, not_after } => Some((name, *not_after)),
+                Guard::Unchanged { .. } => None,
+            })
+            .collect();
+        if fences.is_empty() {
+            return Ok(());
+        }
+        let mut writes = Vec::new();
+        for write in commit
+            .writes
+            .iter()
+            .filter(|write| write.verb != WriteVerb::Create)
+        {
+            writes.push((write, self.version(write)?));
+        }
+        for (name, not_after) in fences {
+            let passed = self.fences.pass(name, &writes, not_after, commit.actor).await;
+            passed.map_err(refused)?;
+            // Who decided on what was known before must decide again.
+            self.passed
+                .lock()
+                .insert(Arc::clone(name), self.copies.revision());
+        }
+        Ok(())
     }
 }

@@ -52,6 +52,9 @@ pub async fn run(clients: &Clients, args: &HubArgs) -> Result<()> {
             problems.push(problem);
         }
     }
+    if let Some(problem) = locking(&clients.objects, args.own_namespace()).await? {
+        problems.push(problem);
+    }
     for (group, resource) in super::mirror::ALWAYS {
         if let Some(problem) = watching(&clients.objects, group, resource).await? {
             problems.push(problem);
@@ -117,7 +120,7 @@ async fn published(client: &Client, user: &str) -> Option<String> {
 
 /// Whether the user may ask for a review.
 async fn delegation(client: &Client, user: &str, group: &str, resource: &str) -> Result<Option<String>> {
-    if allowed(client, "create", group, resource).await? {
+    if allowed(client, "create", group, resource, "").await? {
         return Ok(None);
     }
     Ok(Some(format!(
@@ -130,7 +133,7 @@ async fn delegation(client: &Client, user: &str, group: &str, resource: &str) ->
 /// Whether the objects Berth keeps a copy of can be read.
 async fn watching(client: &Client, group: &str, resource: &str) -> Result<Option<String>> {
     for verb in ["list", "watch"] {
-        if !allowed(client, verb, group, resource).await? {
+        if !allowed(client, verb, group, resource, "").await? {
             let user = identity(client).await?;
             let dotted = if group.is_empty() {
                 String::new()
@@ -148,12 +151,30 @@ async fn watching(client: &Client, group: &str, resource: &str) -> Result<Option
     Ok(None)
 }
 
-/// Asks the hub whether the client's own user may do something.
-async fn allowed(client: &Client, verb: &str, group: &str, resource: &str) -> Result<bool> {
+/// Whether Berth may keep its lock records.
+async fn locking(client: &Client, namespace: &str) -> Result<Option<String>> {
+    for verb in ["get", "create", "update"] {
+        if !allowed(client, verb, "coordination.k8s.io", "leases", namespace).await? {
+            let user = identity(client).await?;
+            return Ok(Some(format!(
+                "User {user:?} may not {verb} leases.coordination.k8s.io in the namespace {namespace}; the Role \
+                 berth:locks of deploy/manifests/server-rbac.yaml allows it, bound by:\n    kubectl create rolebinding \
+                 berth-locks -n {namespace} --role=berth:locks {}",
+                subject(&user)
+            )));
+        }
+    }
+    Ok(None)
+}
+
+/// Asks the hub whether the client's own user may do something, in `namespace` or (empty) everywhere.
+async fn allowed(client: &Client, verb: &str, group: &str, resource: &str, namespace: &str) -> Result<bool> {
     let review = json!({
         "apiVersion": "authorization.k8s.io/v1",
         "kind": "SelfSubjectAccessReview",
-        "spec": {"resourceAttributes": {"verb": verb, "group": group, "resource": resource}},
+        "spec": {"resourceAttributes": {
+            "verb": verb, "group": group, "resource": resource, "namespace": namespace,
+        }},
     });
     let path = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews";
     let answer: Value = create(client, path, &review).await?;

@@ -12,7 +12,7 @@ use storage::Store;
 
 use super::groups::Parts;
 use super::{Options, identity};
-use crate::hub::{Arrivals, Hub};
+use crate::hub::{Arrivals, Gate, Hub, Presence};
 
 /// What the request pipeline asks before it answers.
 pub(super) struct Access {
@@ -42,12 +42,14 @@ impl Access {
         hub: &Hub,
         store: &Arc<dyn Store>,
         parts: &Parts,
+        presence: &Arc<Presence>,
         clock: &Arc<dyn Clock>,
     ) -> Self {
         let api = Arc::clone(&parts.api) as Arc<_>;
         let client = hub.clients.objects.clone();
+        let api = Arc::new(Arrivals::new(api, Arc::clone(store), client));
         Self {
-            api: Arc::new(Arrivals::new(api, Arc::clone(store), client)),
+            api: Arc::new(Gate::new(api, Arc::clone(&parts.engine), Arc::clone(presence))),
             authentication: hub.authentication(options.anonymous_auth, clock),
             authorizer: Arc::clone(&parts.authorizer),
             always_allowed: hub.always_allowed(),

@@ -1,15 +1,17 @@
 //! `--config FILE`: a system's own configuration file, taken unmodified where no SchedulerConfiguration is stored.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use anyhow::{Context, Result, anyhow};
 use dialect_contract::config;
-use meta::{Draft, Timestamp, time};
+use meta::{Draft, Key, Timestamp, time};
 use serde_json::{Value, json};
 use storage::{Expect, Step, Store, StoreError, Verb};
 
 use super::groups::Parts;
+use crate::hub::mirror::FROM_FILE;
 
 /// Stores the configuration in each file, validated, for the dialect it is of; a stored one wins over a file.
 ///
@@ -19,8 +21,10 @@ pub(super) async fn fill(
     store: &Arc<dyn Store>,
     parts: &Parts,
     files: &[PathBuf],
+    beside_copies: bool,
     now: Timestamp,
 ) -> Result<()> {
+    let mut kept = BTreeSet::new();
     for file in files {
         let text = std::fs::read_to_string(file).with_context(|| format!("reading {}", file.display()))?;
         let value: Value =
@@ -29,19 +33,34 @@ pub(super) async fn fill(
             let lines: Vec<String> = errors.iter().map(ToString::to_string).collect();
             anyhow!("{}:\n{}", file.display(), lines.join("\n"))
         })?;
-        create(store, dialect.name(), &spec, now)
+        let origin = beside_copies.then(|| file.display().to_string());
+        create(store, dialect.name(), &spec, origin, now)
             .await
             .with_context(|| format!("storing {}", file.display()))?;
+        kept.insert(dialect.name());
+    }
+    if beside_copies {
+        forget(store, &kept).await?;
     }
     Ok(())
 }
 
-async fn create(store: &Arc<dyn Store>, dialect: &str, spec: &Value, now: Timestamp) -> Result<()> {
+/// Stores `spec` unless there is one. Beside copies of a hub's it stands with its `origin`, until the hub has one, and
+/// gives way to what the file says at the next start.
+async fn create(
+    store: &Arc<dyn Store>,
+    dialect: &str,
+    spec: &Value,
+    origin: Option<String>,
+    now: Timestamp,
+) -> Result<()> {
     let key = config::key(dialect);
-    if store.cached(config::RESOURCE).get("", dialect).is_some() {
+    let stored = store.cached(config::RESOURCE);
+    let before = stored.get("", dialect);
+    if before.is_some_and(|before| !before.meta().annotations.contains_key(FROM_FILE)) {
         return Ok(());
     }
-    let object = json!({
+    let mut object = json!({
         "apiVersion": format!("{}/{}", config::GROUP, config::VERSION),
         "kind": config::KIND,
         "metadata": {
@@ -52,16 +71,53 @@ async fn create(store: &Arc<dyn Store>, dialect: &str, spec: &Value, now: Timest
         },
         "spec": {dialect: spec},
     });
+    if let Some(origin) = origin {
+        object["metadata"]["annotations"] = json!({FROM_FILE: origin});
+    }
+    let (verb, expect) = match before {
+        Some(before) => (Verb::Update, Expect::At(before.revision())),
+        None => (Verb::Create, Expect::Absent),
+    };
+    apply(store, key, verb, expect, Some(Draft::new(&object)?)).await
+}
+
+/// Removes what earlier files left beside the copies of a hub's, but for `kept`.
+async fn forget(store: &Arc<dyn Store>, kept: &BTreeSet<&str>) -> Result<()> {
+    let stored = store.cached(config::RESOURCE);
+    let left = stored
+        .iter(None, None)
+        .map(|(_, object)| object)
+        .filter(|object| {
+            object.meta().annotations.contains_key(FROM_FILE) && !kept.contains(object.meta().name.as_str())
+        });
+    for object in left {
+        let key = config::key(&object.meta().name);
+        apply(store, key, Verb::Delete, Expect::At(object.revision()), None).await?;
+    }
+    Ok(())
+}
+
+/// Applies one step. Another server on the same store, or a copy that has just come, may have been faster: that stays.
+async fn apply(
+    store: &Arc<dyn Store>,
+    key: Key,
+    verb: Verb,
+    expect: Expect,
+    object: Option<Draft>,
+) -> Result<()> {
     let step = Step {
-        verb: Verb::Create,
+        verb,
         key,
         subresource: "",
-        object: Some(Draft::new(&object)?),
-        expect: Expect::Absent,
+        object,
+        expect,
         guards: Vec::new(),
     };
     match store.apply(vec![step]).await {
-        Ok(_) | Err(StoreError::AlreadyExists { .. }) => Ok(()),
+        Ok(_)
+        | Err(StoreError::AlreadyExists { .. } | StoreError::Conflict { .. } | StoreError::NotFound { .. }) => {
+            Ok(())
+        }
         Err(error) => Err(error.into()),
     }
 }

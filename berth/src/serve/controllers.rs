@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use anyhow::{Result, anyhow};
+use engine::controller::Leadership;
 use storage::Store;
 
 use super::groups::Parts;
@@ -10,33 +11,53 @@ use super::options::Options;
 use crate::cli::Storage;
 pub(super) use crate::controllers::Running;
 use crate::controllers::{self, Setting};
+use crate::hub::Hub;
 
 /// Starts the controllers that `options` select.
 ///
 /// # Errors
 /// When `--controllers` names something else than a dialect or one of its controllers.
-pub(super) fn start(options: &Options, store: &Arc<dyn Store>, parts: &Parts) -> Result<Running> {
+pub(super) fn start(
+    options: &Options,
+    store: &Arc<dyn Store>,
+    parts: &Parts,
+    leadership: &Leadership,
+) -> Result<Running> {
     let selection =
         controllers::select(&options.controllers, &parts.dialects).map_err(|problem| anyhow!(problem))?;
-    let identity = identity(options.storage);
+    let mirrored = parts.mirrored.iter().map(|kind| kind.info().resource()).collect();
     let setting = Setting {
         engine: &parts.engine,
+        committer: &parts.committer,
         registry: parts.api.registry(),
+        mirrored: &mirrored,
+        sink: &parts.sink,
         store,
-        identity: identity.as_deref(),
+        leadership,
         event_ttl: options.event_ttl,
         metrics: &parts.controller_metrics,
     };
     setting.start(selection).map_err(|problem| anyhow!(problem))
 }
 
-/// The name of this server among others on the same store, if there can be others.
-fn identity(storage: Storage) -> Option<String> {
-    match storage {
-        Storage::Embedded | Storage::Memory => None,
-        Storage::Etcd => {
-            let host = std::env::var("HOSTNAME").unwrap_or_else(|_| "berth".to_owned());
-            Some(format!("{host}_{}", uuid::Uuid::new_v4()))
-        }
-    }
+/// Begins to hold, or to try to get, the office of the server that does what only one may do: by a record in the store
+/// that servers share, by a Lease on the hub where each has a store of its own, and without any where there is only one.
+pub(super) fn lead(
+    options: &Options,
+    store: &Arc<dyn Store>,
+    parts: &Parts,
+    hub: Option<&Hub>,
+) -> Leadership {
+    let elector = match (options.storage, hub) {
+        (Storage::Etcd, _) => controllers::elector(store, Some(identity())),
+        (Storage::Embedded | Storage::Memory, Some(hub)) => hub.elector(identity()),
+        (Storage::Embedded | Storage::Memory, None) => controllers::elector(store, None),
+    };
+    controllers::lead(elector, parts.engine.clock(), &parts.controller_metrics)
+}
+
+/// The name of this server among others.
+fn identity() -> String {
+    let host = std::env::var("HOSTNAME").unwrap_or_else(|_| "berth".to_owned());
+    format!("{host}_{}", uuid::Uuid::new_v4())
 }

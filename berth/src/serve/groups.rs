@@ -8,15 +8,16 @@ use apiserver::metrics::AdmissionMetrics;
 use apiserver::registry::Registry;
 use apiserver::{Authorizer, Backing, Group, Resource};
 use dialect_contract::Dialect;
-use engine::Engine;
+use engine::{Committer, Engine};
 use meta::{Clock, Kind};
 use storage::{Source, Store};
 
+use super::mirrors;
 use super::options::Options;
 use crate::admission::{self, AutoBind};
-use crate::controllers::ControllerMetrics;
+use crate::controllers::{ControllerMetrics, OwnEvents, Sink};
 use crate::definitions;
-use crate::hub::Hub;
+use crate::hub::{Hub, Needs};
 use crate::protobuf::Protobuf;
 use crate::rbac::Rbac;
 use crate::rbac::bootstrap::Reach;
@@ -39,6 +40,12 @@ pub(super) struct Parts {
     pub groups: Vec<Group>,
     /// What is the hub's, and copied from there; nothing where there is no hub.
     pub mirrored: Vec<Arc<dyn Kind>>,
+    /// What each dialect needs of that.
+    pub needs: Vec<Needs>,
+    /// What decisions are written through.
+    pub committer: Arc<dyn Committer>,
+    /// What events are written to.
+    pub sink: Arc<dyn Sink>,
     /// What admission is made of.
     pub admission: admission::Parts,
     /// What admission counts.
@@ -58,7 +65,11 @@ pub(super) fn assemble(
     options: &Options,
     hub: Option<&Hub>,
 ) -> Result<Parts> {
-    let dialects = dialect_registry::with(&options.actors.settings());
+    let settings = match hub {
+        Some(_) => options.actors.settings_on_hub(),
+        None => options.actors.settings(),
+    };
+    let dialects = dialect_registry::with(&settings);
     let source = Arc::clone(store) as Arc<dyn Source>;
     let engine = Engine::new(dialects.clone(), Arc::clone(&source), Arc::clone(clock));
     let rbac = Rbac::new(Arc::clone(&source));
@@ -85,20 +96,25 @@ pub(super) fn assemble(
     let own_kinds = own
         .iter()
         .flat_map(|group| group.resources.iter().map(|resource| Arc::clone(&resource.kind)));
-    let mut virtual_api = VirtualApi::new(Arc::clone(&engine), Arc::clone(&registry), own_kinds.collect());
+    let own_kinds: Vec<Arc<dyn Kind>> = own_kinds.collect();
+    let mut virtual_api = VirtualApi::new(Arc::clone(&engine), Arc::clone(&registry), own_kinds.clone());
     let configuration = configuration::group(dialects.clone(), Arc::clone(store));
     let mut mirrored = Vec::new();
     let mut groups = Vec::new();
     let (on_hub, here): (Vec<_>, Vec<_>) = dialects
         .iter()
         .partition(|dialect| hub.is_some_and(|hub| hub.has(dialect.name())));
+    let mut committer: Arc<dyn Committer> = Arc::new(RegistryCommitter(Arc::clone(&registry)));
+    let mut sink: Arc<dyn Sink> = Arc::new(OwnEvents(Arc::clone(&registry)));
     if let Some(hub) = hub {
-        mirrored.push(Arc::new(core::namespace::Namespace) as Arc<dyn Kind>);
+        let followed = mirrors::followed(&on_hub);
+        mirrored.extend(own_kinds.into_iter().filter(|kind| followed.contains(&kind.info().resource())));
         mirrored.extend(configuration.resources.into_iter().map(|resource| resource.kind));
         mirrored.extend(on_hub.iter().flat_map(|dialect| dialect.kinds()));
         let resources = mirrored.iter().map(|kind| kind.info().resource()).collect();
-        let own = Arc::new(RegistryCommitter(Arc::clone(&registry)));
-        virtual_api = virtual_api.binding_through(hub.committer(store, resources, own));
+        committer = hub.committer(store, resources, committer);
+        sink = hub.events();
+        virtual_api = virtual_api.binding_through(Arc::clone(&committer));
     } else {
         groups.extend(own);
         groups.extend(reviews::groups(&rbac));
@@ -113,6 +129,9 @@ pub(super) fn assemble(
     registry.install(&groups).map_err(|problem| anyhow!(problem))?;
     let api = Arc::new(ApiState::over(registry).with_decoder(Arc::new(Protobuf)));
     Ok(Parts {
+        needs: mirrors::needs(&dialects, &mirrored),
+        committer,
+        sink,
         dialects,
         engine,
         virtual_api,

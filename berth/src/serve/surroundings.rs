@@ -3,14 +3,18 @@
 use std::sync::Arc;
 
 use anyhow::{Context, Result};
+use engine::controller::Leadership;
 use meta::Clock;
 use storage::Store;
+use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use super::groups::{self, Parts};
+use super::Options;
 use crate::garbage::{self, Kinds};
-use crate::hub::Hub;
+use crate::cli::Storage;
+use crate::hub::{Hub, Presence};
 use crate::{namespaces, rbac};
 
 /// Default namespaces and roles, the garbage collector, the deleter of namespaces.
@@ -41,13 +45,42 @@ pub(super) async fn alone(
 }
 
 /// What is followed on a hub: whom it believes, and the objects decisions depend on.
+pub(super) async fn behind(
+    hub: &Hub,
+    options: &Options,
+    store: &Arc<dyn Store>,
+    parts: &Parts,
+    leadership: &Leadership,
+) -> (Arc<Presence>, Vec<JoinHandle<()>>) {
+    // Where each server has a store of its own, each writes its own copies.
+    let office = match options.storage {
+        Storage::Etcd => leadership.leading(),
+        Storage::Embedded | Storage::Memory => watch::channel(true).1,
+    };
+    let mirror = hub.mirror(store, &parts.mirrored, office);
+    let (presence, telling) = Hub::presence(parts.needs.clone(), &parts.engine, &mirror).await;
+    let mut tasks = mirror.tasks;
+    tasks.push(telling);
+    tasks.extend(hub.follow());
+    (presence, tasks)
+}
+
+/// Makes sure that objects stored here are not stored by another server too, each in a store of its own. What is only a
+/// copy does not count.
 ///
 /// # Errors
-/// When the hub does not hand those objects out.
-pub(super) async fn behind(hub: &Hub, store: &Arc<dyn Store>, parts: &Parts) -> Result<Vec<JoinHandle<()>>> {
-    let mirror = hub.mirror(store, &parts.mirrored);
-    mirror.complete().await?;
-    let mut tasks = mirror.tasks;
-    tasks.extend(hub.follow());
-    Ok(tasks)
+/// When another server does: which, and what to do.
+pub(super) async fn claim_store(
+    hub: &Hub,
+    options: &Options,
+    parts: &Parts,
+    clock: &Arc<dyn Clock>,
+    end: &CancellationToken,
+) -> Result<Option<JoinHandle<()>>> {
+    let is_own = parts.dialects.iter().any(|dialect| !hub.has(dialect.name()));
+    if options.storage == Storage::Etcd || !is_own {
+        return Ok(None);
+    }
+    let held = hub.claim_store(&options.data_dir, clock, end.clone());
+    Ok(Some(held.await?))
 }

@@ -43,6 +43,7 @@ impl Candidates {
         let snapshots = self
             .engine
             .dialects()
+            .filter(|dialect| self.engine.complete(dialect.name()).is_ok())
             .filter_map(|dialect| self.engine.snapshot(dialect.name()));
         let is_here = |snapshot: &Snapshot, demand: &Key| {
             let (place, _) = names::place(&*snapshot.dialect, demand);

@@ -201,6 +201,12 @@ impl Lease {
         }
     }
 
+    /// Whether `record` says that this replica has the office.
+    #[must_use]
+    pub fn is_mine(&self, record: &Record) -> bool {
+        record.holder() == self.identity
+    }
+
     /// Since when the record is as it is, as far as this replica has seen.
     fn since(&self, version: &str, now: Timestamp) -> Timestamp {
         let mut seen = self.seen.lock();

@@ -1,22 +1,54 @@
 //! Which state of which object of the hub a copy is: the hub takes a write only on the state it was made for.
+//!
+//! A copy is known by its content. Where several replicas share a store one of them writes the copies, and every other
+//! still knows which state of the hub's object it is looking at, since each follows the hub by itself.
 
 use std::collections::HashMap;
-use std::time::Duration;
+use std::hash::{DefaultHasher, Hash, Hasher};
 
-use meta::{Key, Revision};
+use meta::{Draft, Key, Object};
 use parking_lot::Mutex;
 use tokio::sync::watch;
 
-/// One copy.
+/// The newest state of one object that was seen on the hub.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Shadow {
-    /// Its revision in Berth's store.
-    pub(crate) revision: Revision,
-    /// The resourceVersion of the hub's object.
+    /// What a copy of it is known by.
+    print: u64,
+    /// Its resourceVersion.
     pub(crate) version: String,
 }
 
-/// All copies.
+impl Shadow {
+    /// The shadow of the object whose copy is `draft`.
+    pub(super) fn of(draft: &Draft, version: String) -> Self {
+        Self {
+            print: print(draft),
+            version,
+        }
+    }
+
+    /// Whether `copy` is a copy of this state.
+    pub(crate) fn is_of(&self, copy: &Object) -> bool {
+        Draft::new(&copy.parse()).is_ok_and(|draft| print(&draft) == self.print)
+    }
+
+    /// Whether this state is `version` or a later one: the hub's versions are numbers that increase.
+    pub(crate) fn reached(&self, version: &str) -> bool {
+        match (self.version.parse::<u64>(), version.parse::<u64>()) {
+            (Ok(have), Ok(wanted)) => have >= wanted,
+            _ => self.version == version,
+        }
+    }
+}
+
+fn print(draft: &Draft) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    draft.bytes().hash(&mut hasher);
+    hasher.finish()
+}
+
+/// All of them.
 pub(crate) struct Shadows {
     known: Mutex<HashMap<Key, Shadow>>,
     /// Counts changes.
@@ -33,15 +65,15 @@ impl Default for Shadows {
 }
 
 impl Shadows {
-    /// What the copy at `key` is a copy of.
+    /// The newest state of the object at `key`; `None` when it is not on the hub.
     pub(crate) fn get(&self, key: &Key) -> Option<Shadow> {
         self.known.lock().get(key).cloned()
     }
 
-    /// Takes note of copies that were stored (`Some`) or removed (`None`).
-    pub(super) fn note(&self, copies: impl IntoIterator<Item = (Key, Option<Shadow>)>) {
+    /// Takes note of objects that were seen (`Some`) or seen to go (`None`).
+    pub(super) fn note(&self, seen: impl IntoIterator<Item = (Key, Option<Shadow>)>) {
         let mut known = self.known.lock();
-        for (key, shadow) in copies {
+        for (key, shadow) in seen {
             match shadow {
                 Some(shadow) => known.insert(key, shadow),
                 None => known.remove(&key),
@@ -51,10 +83,47 @@ impl Shadows {
         self.changes.send_modify(|count| *count += 1);
     }
 
-    /// Waits until the copy at `key` is another than `before`, at most `limit`; whether it is.
-    pub(crate) async fn moved_on(&self, key: &Key, before: Option<&Shadow>, limit: Duration) -> bool {
+    /// Waits until what is known of `key` passes `test`.
+    pub(super) async fn until(&self, key: &Key, test: impl Fn(Option<&Shadow>) -> bool) {
         let mut changes = self.changes.subscribe();
-        let other = changes.wait_for(|_| self.get(key).as_ref() != before);
-        matches!(tokio::time::timeout(limit, other).await, Ok(Ok(_)))
+        // It fails only when the sender is gone, which this borrows.
+        drop(changes.wait_for(|_| test(self.known.lock().get(key))).await);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use meta::{GroupResource, Revision};
+    use serde_json::json;
+
+    use super::*;
+
+    fn draft(labels: serde_json::Value) -> Draft {
+        let value = json!({"apiVersion": "v1", "kind": "Thing", "metadata": {"name": "a", "labels": labels}});
+        Draft::new(&value).unwrap()
+    }
+
+    #[test]
+    fn a_copy_is_known_by_its_content_whatever_its_revision() {
+        let shadow = Shadow::of(&draft(json!({"a": "b"})), "17".to_owned());
+        assert!(shadow.is_of(&draft(json!({"a": "b"})).at(Revision(3))));
+        assert!(shadow.is_of(&draft(json!({"a": "b"})).at(Revision(4711))));
+        assert!(!shadow.is_of(&draft(json!({"a": "c"})).at(Revision(3))));
+        assert!(shadow.reached("9") && shadow.reached("17") && !shadow.reached("18"));
+    }
+
+    #[tokio::test]
+    async fn whoever_waits_hears_of_what_is_noted() {
+        let shadows = Shadows::default();
+        let key = Key::new(GroupResource::new("", "things"), "", "a");
+        let shadow = Shadow::of(&draft(json!({})), "2".to_owned());
+        let is_there = |shadow: Option<&Shadow>| shadow.is_some_and(|shadow| shadow.reached("2"));
+        let seen = shadows.until(&key, is_there);
+        let noted = async {
+            tokio::task::yield_now().await;
+            shadows.note([(key.clone(), Some(shadow.clone()))]);
+        };
+        tokio::join!(seen, noted);
+        assert_eq!(shadows.get(&key), Some(shadow.clone()));
     }
 }

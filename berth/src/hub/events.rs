@@ -1,0 +1,66 @@
+//! Events written to the hub, as the user who decided: there people look for them, and the hub forgets them in time.
+
+use async_trait::async_trait;
+use http::Method;
+use kube::Client;
+use serde_json::{Map, Value};
+
+use super::wire::{self, Ask, Wire};
+use crate::controllers::{EventWrite, Fate, Sink};
+
+/// The API version events are written in.
+const VERSION: &str = "events.k8s.io/v1";
+
+/// Writes events to the hub.
+pub(crate) struct HubEvents {
+    wire: Wire,
+}
+
+impl HubEvents {
+    /// Events written through `client`.
+    pub(crate) fn new(client: Client) -> Self {
+        Self { wire: Wire(client) }
+    }
+}
+
+/// The event as the hub takes it: revisions of copies mean nothing there.
+fn for_the_hub(mut event: Value) -> Value {
+    if let Some(regarding) = event.get_mut("regarding").and_then(Value::as_object_mut) {
+        Map::remove(regarding, "resourceVersion");
+    }
+    event
+}
+
+#[async_trait]
+impl Sink for HubEvents {
+    async fn store(&self, write: EventWrite) -> Fate {
+        let all = wire::collection(VERSION, crate::controllers::EVENTS, &write.namespace);
+        let one = format!("{all}/{}", write.name);
+        let event = for_the_hub(write.object);
+        let (method, path) = if write.is_stored {
+            // A patch, since the rest of the event is as it was.
+            (Method::PATCH, &one)
+        } else {
+            (Method::POST, &all)
+        };
+        let ask = Ask {
+            method,
+            path,
+            actor: write.actor,
+            body: Some(&event),
+        };
+        match self.wire.send(ask).await {
+            Ok(_) => Fate::Stored,
+            Err(status) if status.code == 404 && write.is_stored => Fate::Gone,
+            Err(status) => {
+                tracing::info!(
+                    name = write.name,
+                    namespace = write.namespace,
+                    cause = status.message,
+                    "an event is lost"
+                );
+                Fate::Refused
+            }
+        }
+    }
+}

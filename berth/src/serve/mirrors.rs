@@ -1,0 +1,69 @@
+//! What is copied from a hub, and which system needs what of it.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use dialect_contract::Dialect;
+use meta::{GroupResource, Kind};
+
+use crate::core::namespace;
+use crate::hub::Needs;
+
+/// Kubernetes' own resources that are copied: namespaces, and what the followers of the dialects on the hub watch.
+pub(super) fn followed(on_hub: &[&Arc<dyn Dialect>]) -> BTreeSet<GroupResource> {
+    let followers = on_hub.iter().flat_map(|dialect| dialect.followers(None));
+    let watched = followers.flat_map(|follower| follower.watches());
+    watched.chain([namespace::RESOURCE]).collect()
+}
+
+/// What each of `dialects` needs of what is copied.
+pub(super) fn needs(dialects: &[Arc<dyn Dialect>], mirrored: &[Arc<dyn Kind>]) -> Vec<Needs> {
+    if mirrored.is_empty() {
+        return Vec::new();
+    }
+    let mirrored: BTreeSet<GroupResource> = mirrored.iter().map(|kind| kind.info().resource()).collect();
+    let of = |dialect: &Arc<dyn Dialect>| {
+        let followers = dialect.followers(None).into_iter();
+        let watched = followers.flat_map(|follower| follower.watches());
+        let reads = dialect.reads().into_iter().chain(watched);
+        let demands = dialect.demands().iter().map(|demand| demand.resource);
+        Needs {
+            dialect: dialect.name(),
+            reads: reads.filter(|resource| mirrored.contains(resource)).collect(),
+            essential: demands
+                .chain([dialect.target()])
+                .filter(|resource| mirrored.contains(resource))
+                .collect(),
+        }
+    };
+    dialects.iter().map(of).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_dialect_needs_what_it_reads_and_cannot_be_without_what_it_places_and_where() {
+        let dialects = dialect_registry::all();
+        let gardener: Vec<_> = dialects
+            .iter()
+            .filter(|dialect| dialect.name() == "gardener")
+            .collect();
+        assert_eq!(followed(&gardener), [namespace::RESOURCE].into());
+        let needs = needs(&dialects, &gardener[0].kinds());
+        let named = |name: &str| {
+            let found = needs.iter().find(|needs| needs.dialect == name);
+            found.unwrap_or_else(|| panic!("{name} needs nothing"))
+        };
+        let texts = |resources: &BTreeSet<GroupResource>| -> Vec<String> {
+            resources.iter().map(ToString::to_string).collect()
+        };
+        assert_eq!(
+            texts(&named("gardener").essential),
+            ["seeds.core.gardener.cloud", "shoots.core.gardener.cloud"]
+        );
+        assert!(named("ocm").reads.is_empty());
+        assert!(super::needs(&dialects, &[]).is_empty());
+    }
+}
