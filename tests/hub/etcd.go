@@ -9,25 +9,27 @@ import (
 )
 
 // newEtcdCommand serves one member without TLS on loopback. Nothing it holds outlives the test, so it does not wait
-// for the disk.
+// for the disk unless it is told to: then it is measured.
 func newEtcdCommand() *cobra.Command {
 	var folder, client, peer string
+	var durable bool
 	command := &cobra.Command{
 		Use:          "etcd",
 		SilenceUsage: true,
-		RunE:         func(*cobra.Command, []string) error { return serveEtcd(folder, client, peer) },
+		RunE:         func(*cobra.Command, []string) error { return serveEtcd(folder, client, peer, durable) },
 	}
 	command.Flags().StringVar(&folder, "data-dir", "", "folder of the database")
 	command.Flags().StringVar(&client, "listen-client-url", "", "where clients are served")
 	command.Flags().StringVar(&peer, "listen-peer-url", "", "where other members would be served")
+	command.Flags().BoolVar(&durable, "fsync", false, "wait for the disk, as for real")
 	return command
 }
 
-func serveEtcd(folder, client, peer string) error {
+func serveEtcd(folder, client, peer string, durable bool) error {
 	config := embed.NewConfig()
 	config.Dir = folder
 	config.LogLevel = "warn"
-	config.UnsafeNoFsync = true
+	config.UnsafeNoFsync = !durable
 	clients, err := url.Parse(client)
 	if err != nil {
 		return fmt.Errorf("--listen-client-url: %w", err)

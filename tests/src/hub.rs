@@ -12,6 +12,7 @@ mod kubeconfig;
 mod process;
 
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::sync::OnceLock;
 use std::time::Duration;
 
@@ -30,10 +31,20 @@ const READY: Duration = Duration::from_secs(180);
 /// The only common name a front proxy may have.
 pub const FRONT_PROXY: &str = "front-proxy-client";
 
+/// What a control plane is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Manner {
+    /// Nothing it holds outlives the test, so etcd does not wait for the disk; tests read the audit log.
+    Testing,
+    /// As for real, without an audit log.
+    Measuring,
+}
+
 /// A running control plane with an administrator.
 pub struct Hub {
     folder: PathBuf,
     url: String,
+    etcd: String,
     ca: Authority,
     front_proxy_ca: Authority,
     stranger_ca: Authority,
@@ -54,6 +65,20 @@ impl Hub {
     /// When it cannot be built or does not become ready; the message has the end of its log.
     #[must_use]
     pub fn start() -> Self {
+        Self::start_as(Manner::Testing)
+    }
+
+    /// A control plane as one is run for real: etcd waits for the disk, and no audit log is kept, since nothing else
+    /// that is measured beside it keeps one.
+    ///
+    /// # Panics
+    /// When it cannot be built or does not become ready; the message has the end of its log.
+    #[must_use]
+    pub fn start_to_measure() -> Self {
+        Self::start_as(Manner::Measuring)
+    }
+
+    fn start_as(manner: Manner) -> Self {
         let program = build::program();
         let folder = Runs::new_folder();
         let now = SystemClock.now();
@@ -63,12 +88,13 @@ impl Hub {
             ca: authority("ca"),
             front_proxy_ca: authority("front-proxy-ca"),
             stranger_ca: authority("stranger-ca"),
+            etcd: String::new(),
             processes: Vec::new(),
             folder,
         };
         control_plane::write_certificates(&hub, now);
-        let etcd = control_plane::start_etcd(&mut hub, program);
-        control_plane::start_apiserver(&mut hub, program, &etcd);
+        control_plane::start_etcd(&mut hub, program, manner);
+        control_plane::start_apiserver(&mut hub, program, manner);
         hub
     }
 
@@ -81,6 +107,31 @@ impl Hub {
     #[must_use]
     pub fn url(&self) -> &str {
         &self.url
+    }
+
+    /// `http://127.0.0.1:<port>` of its etcd.
+    #[must_use]
+    pub fn etcd(&self) -> &str {
+        &self.etcd
+    }
+
+    /// Another kube-apiserver on the same etcd, not started yet. It ends when its standard input does.
+    #[must_use]
+    pub fn another_apiserver(&self, port: u16) -> Command {
+        control_plane::apiserver_command(self, build::program(), Manner::Measuring, port)
+    }
+
+    /// The process id of one of its programs: `etcd` or `kube-apiserver`.
+    #[must_use]
+    pub fn process_id(&self, name: &str) -> Option<u32> {
+        let named = self.processes.iter().find(|process| process.name() == name);
+        named.map(Process::id)
+    }
+
+    /// The CA of its users and of its serving certificate.
+    #[must_use]
+    pub fn ca(&self) -> &Authority {
+        &self.ca
     }
 
     /// The folder of certificates, logs and the audit log.

@@ -1,7 +1,9 @@
 //! The harness of the black-box tests: a real `berth serve` on a free port, the real `kubectl`, deadlines instead of
 //! pauses. Everything a test starts ends with it.
 
+pub mod bench;
 pub mod etcd;
+pub mod example;
 pub mod hub;
 pub mod raw;
 

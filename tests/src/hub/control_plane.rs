@@ -8,7 +8,7 @@ use certs::{Authority, Issued};
 use meta::Timestamp;
 
 use super::process::Process;
-use super::{FRONT_PROXY, Hub, READY};
+use super::{FRONT_PROXY, Hub, Manner, READY};
 
 /// What the audit log keeps: who asked what, for every request; of questions about rights the question too.
 const AUDIT_POLICY: &str = "\
@@ -21,7 +21,7 @@ rules:
 ";
 
 /// A port that is free now. Somebody else may take it before the program it is for does; then the test fails and says so.
-fn free_port() -> u16 {
+pub(super) fn free_port() -> u16 {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("loopback has a free port");
     listener.local_addr().expect("a listener has an address").port()
 }
@@ -52,8 +52,8 @@ pub(super) fn write_certificates(hub: &Hub, now: Timestamp) {
     std::fs::write(hub.folder.join("audit-policy.yaml"), AUDIT_POLICY).expect("the hub's folder is writable");
 }
 
-/// Starts etcd and gives its URL.
-pub(super) fn start_etcd(hub: &mut Hub, program: &Path) -> String {
+/// Starts etcd.
+pub(super) fn start_etcd(hub: &mut Hub, program: &Path, manner: Manner) {
     let (client, peer) = (free_port(), free_port());
     let url = format!("http://127.0.0.1:{client}");
     let mut command = Command::new(program);
@@ -63,20 +63,22 @@ pub(super) fn start_etcd(hub: &mut Hub, program: &Path) -> String {
         .arg(hub.folder.join("etcd"))
         .args(["--listen-client-url", &url])
         .args(["--listen-peer-url", &format!("http://127.0.0.1:{peer}")]);
+    if manner == Manner::Measuring {
+        command.arg("--fsync");
+    }
     let mut process = Process::start(&mut command, &hub.folder, "etcd");
     process.wait_until(READY, || {
         TcpStream::connect((Ipv4Addr::LOCALHOST, client)).is_ok()
     });
     hub.processes.push(process);
-    url
+    hub.etcd = url;
 }
 
-/// Starts kube-apiserver and waits until it says it is ready.
-pub(super) fn start_apiserver(hub: &mut Hub, program: &Path, etcd: &str) {
-    let port = free_port();
+/// How kube-apiserver is run on the hub's etcd.
+pub(super) fn apiserver_command(hub: &Hub, program: &Path, manner: Manner, port: u16) -> Command {
     let file = |name: &str| hub.folder.join(name).display().to_string();
-    let flags: Vec<(&str, String)> = vec![
-        ("etcd-servers", etcd.to_owned()),
+    let mut flags: Vec<(&str, String)> = vec![
+        ("etcd-servers", hub.etcd.clone()),
         ("bind-address", "127.0.0.1".to_owned()),
         ("secure-port", port.to_string()),
         // There is no `kubernetes` Service for anybody here, and loopback would be refused as its endpoint.
@@ -99,12 +101,21 @@ pub(super) fn start_apiserver(hub: &mut Hub, program: &Path, etcd: &str) {
         ("requestheader-extra-headers-prefix", "X-Remote-Extra-".to_owned()),
         ("proxy-client-cert-file", file("front-proxy.crt")),
         ("proxy-client-key-file", file("front-proxy.key")),
-        ("audit-policy-file", file("audit-policy.yaml")),
-        ("audit-log-path", file("audit.log")),
     ];
+    if manner == Manner::Testing {
+        flags.push(("audit-policy-file", file("audit-policy.yaml")));
+        flags.push(("audit-log-path", file("audit.log")));
+    }
     let mut command = Command::new(program);
     command.arg("kube-apiserver");
     command.args(flags.iter().map(|(flag, value)| format!("--{flag}={value}")));
+    command
+}
+
+/// Starts kube-apiserver and waits until it says it is ready.
+pub(super) fn start_apiserver(hub: &mut Hub, program: &Path, manner: Manner) {
+    let port = free_port();
+    let mut command = apiserver_command(hub, program, manner, port);
     let mut process = Process::start(&mut command, &hub.folder, "kube-apiserver");
     hub.url = format!("https://127.0.0.1:{port}");
     drop(hub.admin());

@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 pub(super) struct Process {
     child: Child,
     log: PathBuf,
+    name: String,
 }
 
 impl Process {
@@ -24,7 +25,21 @@ impl Process {
             .stderr(file)
             .spawn()
             .unwrap_or_else(|problem| panic!("{name} does not start: {problem}"));
-        Self { child, log }
+        Self {
+            child,
+            log,
+            name: name.to_owned(),
+        }
+    }
+
+    /// What it was called.
+    pub(super) fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Its process id.
+    pub(super) fn id(&self) -> u32 {
+        self.child.id()
     }
 
     /// Asks `ready` until it says yes; fails with the end of the log when the process ends or the time is over.

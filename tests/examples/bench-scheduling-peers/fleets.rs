@@ -1,0 +1,226 @@
+//! Fleets: the same clusters for the original and for ours.
+
+use serde_json::{Value, json};
+
+const OCM: &str = "cluster.open-cluster-management.io";
+const MEMBERS: &str = "cluster.kubernetes-fleet.io";
+const PLACEMENTS: &str = "placement.kubernetes-fleet.io";
+
+/// Other decisions beside the one that is measured, of ten clusters each.
+const OTHERS: usize = 1_000;
+/// Clusters a placement asks for.
+const WANTED: usize = 10;
+
+/// One placement that is decided.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Case {
+    /// What tables call it.
+    pub(crate) title: &'static str,
+    /// Its name.
+    pub(crate) placement: &'static str,
+}
+
+/// A fleet and what is decided on it.
+pub(crate) struct Fleet {
+    /// The system: a dialect and a program of that name.
+    pub(crate) dialect: &'static str,
+    /// What its file is called.
+    pub(crate) name: &'static str,
+    /// How many clusters it has.
+    pub(crate) clusters: usize,
+    /// What is decided.
+    pub(crate) cases: &'static [Case],
+    /// Every object, in lists.
+    pub(crate) world: Value,
+}
+
+const OCM_ALONE: &[Case] = &[
+    Case {
+        title: "OCM, labels and default prioritizers",
+        placement: "labels",
+    },
+    Case {
+        title: "OCM, with an AddOn score",
+        placement: "score",
+    },
+];
+
+const OCM_BESIDE: &[Case] = &[Case {
+    title: "OCM, labels, beside 1,000 decisions",
+    placement: "labels",
+}];
+
+const KUBE_FLEET: &[Case] = &[
+    Case {
+        title: "KubeFleet, label affinity",
+        placement: "labels",
+    },
+    Case {
+        title: "KubeFleet, with a property sorter",
+        placement: "property",
+    },
+];
+
+/// Every fleet of a size.
+pub(crate) fn all(clusters: usize) -> Vec<Fleet> {
+    vec![
+        Fleet {
+            dialect: "ocm",
+            name: "ocm",
+            clusters,
+            cases: OCM_ALONE,
+            world: ocm(clusters, 0),
+        },
+        Fleet {
+            dialect: "ocm",
+            name: "ocm-beside",
+            clusters,
+            cases: OCM_BESIDE,
+            world: ocm(clusters, OTHERS),
+        },
+        Fleet {
+            dialect: "fleet",
+            name: "fleet",
+            clusters,
+            cases: KUBE_FLEET,
+            world: kube_fleet(clusters),
+        },
+    ]
+}
+
+fn name(index: usize) -> String {
+    format!("cluster-{index:05}")
+}
+
+fn ocm(clusters: usize, others: usize) -> Value {
+    let cluster = |index: usize| {
+        json!({
+            "apiVersion": format!("{OCM}/v1"), "kind": "ManagedCluster",
+            "metadata": {"name": name(index), "labels": {
+                format!("{OCM}/clusterset"): "fleet", "region": format!("r{}", index % 7),
+                "env": if index.is_multiple_of(2) { "prod" } else { "dev" },
+            }},
+            "status": {
+                "allocatable": {"cpu": (index % 64 + 1).to_string(), "memory": "64Gi"},
+                "capacity": {"cpu": "64", "memory": "64Gi"},
+            },
+        })
+    };
+    let score = |index: usize| {
+        json!({
+            "apiVersion": format!("{OCM}/v1alpha1"), "kind": "AddOnPlacementScore",
+            "metadata": {"name": "default", "namespace": name(index)},
+            "status": {"validUntil": "2100-01-01T00:00:00Z", "scores": [
+                {"name": "cpuratio", "value": i64::try_from(index * 37 % 201).unwrap_or_default() - 100},
+            ]},
+        })
+    };
+    let decision = |other: usize| {
+        let listed: Vec<Value> = (0..10)
+            .map(|place| json!({"clusterName": name((other * 10 + place * 3) % clusters), "reason": ""}))
+            .collect();
+        json!({
+            "apiVersion": format!("{OCM}/v1beta1"), "kind": "PlacementDecision",
+            "metadata": {"name": format!("other-{other}"), "namespace": "others"},
+            "status": {"decisions": listed},
+        })
+    };
+    let placement = |name: &str, configurations: Value| {
+        json!({
+            "apiVersion": format!("{OCM}/v1beta1"), "kind": "Placement",
+            "metadata": {"name": name, "namespace": "ns"},
+            "spec": {
+                "numberOfClusters": WANTED,
+                "predicates": [{"requiredClusterSelector": {"labelSelector": {"matchLabels": {"env": "prod"}}}}],
+                "prioritizerPolicy": {"configurations": configurations},
+            },
+        })
+    };
+    let addon = json!([{
+        "scoreCoordinate": {"type": "AddOn", "addOn": {"resourceName": "default", "scoreName": "cpuratio"}}, "weight": 1,
+    }]);
+    json!({
+        "sets": [{"apiVersion": format!("{OCM}/v1beta2"), "kind": "ManagedClusterSet", "metadata": {"name": "fleet"}}],
+        "bindings": [{
+            "apiVersion": format!("{OCM}/v1beta2"), "kind": "ManagedClusterSetBinding",
+            "metadata": {"name": "fleet", "namespace": "ns"}, "spec": {"clusterSet": "fleet"},
+        }],
+        "clusters": (0..clusters).map(cluster).collect::<Vec<_>>(),
+        "scores": (0..clusters).map(score).collect::<Vec<_>>(),
+        "decisions": (0..others).map(decision).collect::<Vec<_>>(),
+        "placements": [placement("labels", json!([])), placement("score", addon)],
+    })
+}
+
+fn kube_fleet(clusters: usize) -> Value {
+    let cluster = |index: usize| {
+        let joined = if index.is_multiple_of(10) { "False" } else { "True" };
+        json!({
+            "apiVersion": format!("{MEMBERS}/v1beta1"), "kind": "MemberCluster",
+            "metadata": {"name": name(index), "labels": {
+                "env": if index.is_multiple_of(2) { "dev" } else { "prod" }, "tier": format!("t{}", index % 3),
+            }},
+            "status": {
+                "properties": {"kubernetes-fleet.io/node-count": {
+                    "value": (index * 37 % 101).to_string(), "observationTime": "2021-10-28T08:59:00Z",
+                }},
+                "resourceUsage": {"available": {"cpu": index.to_string(), "memory": "64Gi"}},
+                "agentStatus": [{
+                    "type": "MemberAgent", "lastReceivedHeartbeat": "2021-10-28T08:59:00Z",
+                    "conditions": [{"type": "Joined", "status": joined}, {"type": "Healthy", "status": "True"}],
+                }],
+            },
+        })
+    };
+    let labels = json!({"labelSelector": {"matchLabels": {"env": "prod"}}});
+    let policy = |preferred: Value| {
+        json!({
+            "placementType": "PickN", "numberOfClusters": WANTED,
+            "affinity": {"clusterAffinity": {
+                "requiredDuringSchedulingIgnoredDuringExecution": {"clusterSelectorTerms": [labels]},
+                "preferredDuringSchedulingIgnoredDuringExecution": preferred,
+            }},
+        })
+    };
+    let tier = json!({"weight": 20, "preference": {"labelSelector": {"matchLabels": {"tier": "t1"}}}});
+    let sorter = json!({"weight": 80, "preference": {"propertySorter": {
+        "name": "kubernetes-fleet.io/node-count", "sortOrder": "Ascending",
+    }}});
+    let policies = [
+        ("labels", policy(json!([tier]))),
+        ("property", policy(json!([tier, sorter]))),
+    ];
+    let placement = |(name, policy): &(&str, Value)| {
+        json!({
+            "apiVersion": format!("{PLACEMENTS}/v1beta1"), "kind": "ClusterResourcePlacement",
+            "metadata": {"name": name, "uid": name, "generation": 1}, "spec": {"policy": policy},
+        })
+    };
+    let snapshot = |(name, policy): &(&str, Value)| {
+        let mut policy = policy.clone();
+        // The number is in the annotation alone.
+        if let Some(fields) = policy.as_object_mut() {
+            fields.remove("numberOfClusters");
+        }
+        json!({
+            "apiVersion": format!("{PLACEMENTS}/v1beta1"), "kind": "ClusterSchedulingPolicySnapshot",
+            "metadata": {
+                "name": format!("{name}-0"),
+                "labels": {
+                    "kubernetes-fleet.io/parent-CRP": name, "kubernetes-fleet.io/is-latest-snapshot": "true",
+                    "kubernetes-fleet.io/policy-index": "0",
+                },
+                "annotations": {
+                    "kubernetes-fleet.io/number-of-clusters": WANTED.to_string(),
+                    "kubernetes-fleet.io/CRP-generation": "1",
+                },
+            },
+            "spec": {"policy": policy, "policyHash": ""},
+        })
+    };
+    json!({
+        "clusters": (0..clusters).map(cluster).collect::<Vec<_>>(),
+        "placements": policies.iter().map(placement).collect::<Vec<_>>(),
+        "policies": policies.iter().map(snapshot).collect::<Vec<_>>(),
+    })
+}

@@ -1,0 +1,152 @@
+//! One decision, ours and the originals': OCM's placement scheduler and KubeFleet's scheduling framework, as they are
+//! published as Go modules, on the same fleets, read from the same files. The decisions must be equal, cluster by
+//! cluster; where scores are added, score by score. Writes `docs/benchmarks/scheduling.md`, `.svg` and `.json`.
+//!
+//! `make bench-scheduling-peers` builds what it needs and runs it. `BENCH_ROUNDS` (5) rounds, in which original and ours
+//! take turns, `BENCH_CLUSTERS` (1000,5000,10000) sizes of fleets.
+
+mod fleets;
+mod ours;
+mod peer;
+mod report;
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, ensure};
+use tests::bench::middle::{median, shown};
+
+use crate::fleets::{Case, Fleet};
+use crate::ours::Ours;
+use crate::peer::Peer;
+
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
+/// Decisions of the original in a round.
+const THEIRS: usize = 5;
+/// Decisions of ours in a round: they are short.
+const OURS: usize = 41;
+
+/// What one case took: a value a round each, in milliseconds.
+struct Measured {
+    case: Case,
+    clusters: usize,
+    picked: usize,
+    theirs: Vec<f64>,
+    ours: Vec<f64>,
+    changed: Vec<f64>,
+}
+
+impl Measured {
+    /// How often the original's time is ours, round by round.
+    fn ratio(&self) -> f64 {
+        let ratios: Vec<f64> = self
+            .theirs
+            .iter()
+            .zip(&self.ours)
+            .map(|(theirs, ours)| theirs / ours)
+            .collect();
+        median(&ratios)
+    }
+}
+
+fn main() -> Result<()> {
+    let rounds = variable("BENCH_ROUNDS", "5")?.parse().context("BENCH_ROUNDS")?;
+    let sizes: Vec<usize> = variable("BENCH_CLUSTERS", "1000,5000,10000")?
+        .split(',')
+        .map(str::parse)
+        .collect::<Result<_, _>>()
+        .context("BENCH_CLUSTERS")?;
+    let own = std::env::current_exe()?;
+    let target = own
+        .ancestors()
+        .nth(3)
+        .context("examples are in <target>/<profile>/examples")?;
+    let folder = tempfile::Builder::new()
+        .prefix("bench-fleets-")
+        .tempdir_in(target)?;
+    let mut all = Vec::new();
+    for clusters in sizes {
+        for fleet in fleets::all(clusters) {
+            all.extend(measure(&fleet, rounds, target, folder.path())?);
+        }
+    }
+    let output = std::env::var_os("BENCH_OUTPUT").map_or_else(
+        || PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/benchmarks")),
+        PathBuf::from,
+    );
+    report::write(&output, &all, rounds)
+}
+
+fn variable(name: &str, usual: &str) -> Result<String> {
+    match std::env::var(name) {
+        Ok(text) => Ok(text),
+        Err(std::env::VarError::NotPresent) => Ok(usual.to_owned()),
+        Err(problem) => Err(problem).context(name.to_owned()),
+    }
+}
+
+/// Every case of one fleet.
+fn measure(fleet: &Fleet, rounds: usize, target: &Path, folder: &Path) -> Result<Vec<Measured>> {
+    let file = folder.join(format!("{}-{}.json", fleet.name, fleet.clusters));
+    std::fs::write(&file, fleet.world.to_string()).with_context(|| file.display().to_string())?;
+    let program = target.join("peers").join(fleet.dialect);
+    let mut peer = Peer::start(&program, &file)?;
+    let mut ours = Ours::read(fleet.dialect, &file)?;
+    let mut all = Vec::new();
+    for &case in fleet.cases {
+        let measured = one(fleet, case, rounds, &mut peer, &mut ours)?;
+        println!(
+            "{:>6} clusters, {}: {} ms, ours {} ms, {} times",
+            fleet.clusters,
+            case.title,
+            shown(median(&measured.theirs)),
+            shown(median(&measured.ours)),
+            shown(measured.ratio()),
+        );
+        all.push(measured);
+    }
+    Ok(all)
+}
+
+fn one(fleet: &Fleet, case: Case, rounds: usize, peer: &mut Peer, ours: &mut Ours) -> Result<Measured> {
+    let theirs = peer.decide(case.placement, 1)?;
+    let own = ours.decide(case.placement)?;
+    ensure!(
+        theirs.picked == own.picked
+            && theirs
+                .scores
+                .iter()
+                .all(|(name, score)| own.scores.get(name) == Some(score)),
+        "{} clusters, {}: not the same decision\noriginal: {:?} {:?}\nours: {:?} {:?}",
+        fleet.clusters,
+        case.title,
+        theirs.picked,
+        theirs.scores,
+        own.picked,
+        own.scores,
+    );
+    ensure!(!own.picked.is_empty(), "{}: nothing is picked", case.title);
+    let mut measured = Measured {
+        case,
+        clusters: fleet.clusters,
+        picked: own.picked.len(),
+        theirs: Vec::new(),
+        ours: Vec::new(),
+        changed: Vec::new(),
+    };
+    for round in 0..rounds {
+        let answer = peer.decide(case.placement, THEIRS)?;
+        ensure!(
+            answer.picked == own.picked,
+            "{}: the original changed its mind",
+            case.title
+        );
+        measured.theirs.push(median(&answer.millis()));
+        measured.ours.push(median(&ours.times(case.placement, OURS)?));
+        measured
+            .changed
+            .push(median(&ours.times_after_changes(case.placement, OURS, round)?));
+    }
+    Ok(measured)
+}

@@ -1,0 +1,135 @@
+//! Our side: the dialect's inventory over the same file.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Instant;
+
+use anyhow::{Context, Result, anyhow, ensure};
+use dialect_contract::{Ask, Decision, Inventory};
+use meta::{Change, GroupResource, Key, Kind, Object, Revision, Timestamp};
+use serde_json::{Value, json};
+use tests::bench::middle::millis;
+
+/// The instant of all decisions.
+const NOW: &str = "2021-10-28T09:00:00Z";
+
+/// A fleet, as the engine has it.
+pub(crate) struct Ours {
+    hub: Arc<dyn Inventory>,
+    kinds: Vec<Arc<dyn Kind>>,
+    /// A cluster that is changed before a decision, as it was read.
+    cluster: Value,
+    ordered: bool,
+    demands: GroupResource,
+    now: Timestamp,
+}
+
+/// What was decided.
+pub(crate) struct Decided {
+    /// The clusters: in rank order where the original tells its order, else by name.
+    pub(crate) picked: Vec<String>,
+    /// Their total scores, where the system adds scores.
+    pub(crate) scores: BTreeMap<String, i64>,
+}
+
+impl Ours {
+    /// Reads every object of a fleet's file.
+    pub(crate) fn read(dialect: &str, file: &Path) -> Result<Self> {
+        let dialect = dialect_registry::by_name(dialect).context("there is such a dialect")?;
+        let world: Value = serde_json::from_slice(&std::fs::read(file)?)?;
+        let demands = dialect.demands().first().context("it has demands")?.resource;
+        let mut ours = Self {
+            hub: dialect.inventory(),
+            kinds: dialect.kinds(),
+            cluster: world["clusters"][1].clone(),
+            ordered: dialect.name() == "ocm",
+            demands,
+            now: NOW.parse().map_err(|problem| anyhow!("{problem}"))?,
+        };
+        let lists = world.as_object().context("a fleet is an object")?;
+        for object in lists.values().filter_map(Value::as_array).flatten() {
+            ours.fold(object)?;
+        }
+        Ok(ours)
+    }
+
+    fn fold(&mut self, value: &Value) -> Result<()> {
+        let kind = self.kinds.iter().find(|kind| value["kind"] == kind.info().kind);
+        let Some(kind) = kind else {
+            return Err(anyhow!("no kind is called {}", value["kind"]));
+        };
+        let text = |name: &str| value["metadata"][name].as_str().unwrap_or_default();
+        let key = Key::new(kind.info().resource(), text("namespace"), text("name"));
+        let object = Arc::new(Object::new(value, Revision(1))?);
+        let hub = Arc::get_mut(&mut self.hub).context("nobody else holds the inventory")?;
+        drop(hub.fold(&Change::added(key, object)));
+        Ok(())
+    }
+
+    fn solve(&self, placement: &str) -> Result<(Decision, f64)> {
+        let namespace = if self.ordered { "ns" } else { "" };
+        let demand = Key::new(self.demands, namespace, placement);
+        let ask = Ask {
+            demand: &demand,
+            now: self.now,
+            seed: 0,
+            chosen: None,
+        };
+        let begun = Instant::now();
+        let decision = self.hub.decide(&ask);
+        let took = millis(begun.elapsed());
+        let decision = decision.with_context(|| format!("{placement} is not there"))?;
+        let decision = decision.map_err(|refused| anyhow!("{placement}: {refused:?}"))?;
+        Ok((decision, took))
+    }
+
+    /// Decides once, and names what was picked.
+    pub(crate) fn decide(&self, placement: &str) -> Result<Decided> {
+        let (decision, _) = self.solve(placement)?;
+        let mut decided = Decided {
+            picked: Vec::new(),
+            scores: BTreeMap::new(),
+        };
+        for &candidate in &decision.solved.picked {
+            let name = self.hub.cluster_name(candidate).to_string();
+            if let Some(total) = decision.solved.total_of(candidate) {
+                decided.scores.insert(name.clone(), total);
+            }
+            decided.picked.push(name);
+        }
+        if !self.ordered {
+            decided.picked.sort();
+        }
+        Ok(decided)
+    }
+
+    /// How long decisions take, nothing having changed, in milliseconds.
+    pub(crate) fn times(&self, placement: &str, count: usize) -> Result<Vec<f64>> {
+        (0..count).map(|_| Ok(self.solve(placement)?.1)).collect()
+    }
+
+    /// How long a change of a cluster and the decision after it take, on a fork, as the engine does it.
+    pub(crate) fn times_after_changes(
+        &mut self,
+        placement: &str,
+        count: usize,
+        round: usize,
+    ) -> Result<Vec<f64>> {
+        let original = self.cluster.clone();
+        let mut times = Vec::with_capacity(count);
+        for number in 0..count {
+            let mut cluster = original.clone();
+            cluster["metadata"]["labels"]["changed"] = json!(format!("{round}-{number}"));
+            let before = Arc::clone(&self.hub);
+            let begun = Instant::now();
+            self.hub = before.fork();
+            self.fold(&cluster)?;
+            self.solve(placement)?;
+            times.push(millis(begun.elapsed()));
+        }
+        self.fold(&original)?;
+        ensure!(times.len() == count, "every change was timed");
+        Ok(times)
+    }
+}

@@ -1,0 +1,123 @@
+//! What is written down.
+
+use std::fs;
+use std::path::Path;
+
+use anyhow::{Context, Result};
+use serde_json::{Value, json};
+use tests::bench::chart::{Bar, Chart};
+use tests::bench::middle::{median, shown};
+use tests::bench::table::Table;
+use tests::bench::usage;
+
+use crate::Measured;
+
+/// How much faster ours is to be than each original, at 10,000 clusters.
+const GOALS: [(&str, f64); 2] = [("OCM", 50.0), ("KubeFleet", 30.0)];
+/// The size the goals are for.
+const GOAL_SIZE: usize = 10_000;
+
+/// Writes `scheduling.md`, `.svg` and `.json`, and prints the table.
+pub(crate) fn write(folder: &Path, all: &[Measured], rounds: usize) -> Result<()> {
+    let mut table = Table::new([
+        "one decision, ms",
+        "clusters",
+        "picked",
+        "original",
+        "Berth",
+        "Berth after a change",
+        "ratio",
+        "goal",
+    ]);
+    for measured in all {
+        table.row([
+            measured.case.title.to_owned(),
+            shown_count(measured.clusters),
+            measured.picked.to_string(),
+            shown(median(&measured.theirs)),
+            shown(median(&measured.ours)),
+            shown(median(&measured.changed)),
+            shown(measured.ratio()),
+            goal(measured),
+        ]);
+    }
+    let text = format!(
+        "# Decisions beside the originals\n\n\
+         Made by `make bench-scheduling-peers` on {}; medians of {rounds} rounds in which original and ours take turns. \
+         The originals are OCM's placement scheduler (module `open-cluster-management.io/ocm` v1.0.0) and KubeFleet's \
+         scheduling framework (`go.goms.io/fleet` v0.14.0), run as Go programs on the same fleets as ours, everything they \
+         read in memory, as in their caches. Every decision was equal to ours: the same clusters, for OCM in the same order \
+         with the same scores. Fleets have a label that half of the clusters have, and ten clusters are wanted. \"After a \
+         change\" takes in a changed label of a cluster first.\n\n\
+         ![Time of one decision](scheduling.svg)\n\n{}",
+        usage::machine(),
+        table.markdown()
+    );
+    println!("\n{text}");
+    fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
+    let put = |name: &str, content: String| {
+        let path = folder.join(name);
+        fs::write(&path, content).with_context(|| path.display().to_string())
+    };
+    put("scheduling.md", text)?;
+    put("scheduling.svg", chart(all, rounds).svg())?;
+    put("scheduling.json", format!("{:#}\n", values(all)))
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a count of clusters")]
+fn shown_count(count: usize) -> String {
+    shown(count as f64)
+}
+
+fn goal(measured: &Measured) -> String {
+    let goal = GOALS
+        .iter()
+        .find(|(system, _)| measured.case.title.starts_with(system));
+    match goal {
+        Some((_, least)) if measured.clusters == GOAL_SIZE => {
+            let met = if measured.ratio() >= *least {
+                "met"
+            } else {
+                "missed"
+            };
+            format!("{least}: {met}")
+        }
+        _ => String::new(),
+    }
+}
+
+fn chart(all: &[Measured], rounds: usize) -> Chart {
+    let note = format!("ms, logarithmic; medians of {rounds} rounds");
+    let mut chart = Chart::new("Time of one decision", &note);
+    for measured in all {
+        let bar = |name: &str, values: &[f64], colour| Bar {
+            name: name.to_owned(),
+            value: median(values),
+            colour,
+        };
+        chart.group(
+            &format!(
+                "{}, {} clusters",
+                measured.case.title,
+                shown_count(measured.clusters)
+            ),
+            vec![
+                bar("original", &measured.theirs, 1),
+                bar("Berth, after a change", &measured.changed, 4),
+                bar("Berth", &measured.ours, 3),
+            ],
+        );
+    }
+    chart
+}
+
+fn values(all: &[Measured]) -> Value {
+    all.iter()
+        .map(|measured| {
+            json!({
+                "case": measured.case.title, "clusters": measured.clusters, "picked": measured.picked,
+                "original": measured.theirs, "berth": measured.ours, "berthAfterAChange": measured.changed,
+            })
+        })
+        .collect()
+}

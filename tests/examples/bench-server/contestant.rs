@@ -1,0 +1,107 @@
+//! Who takes part.
+
+use std::time::Duration;
+
+use anyhow::Result;
+use tests::bench::usage;
+
+use crate::http::Target;
+use crate::object::{Make, Template};
+use crate::settings::Settings;
+
+/// Who takes part, in the order of tables: key, heading.
+pub(crate) const ALL: [(&str, &str); 6] = [
+    ("kube", "kube-apiserver + CRD"),
+    ("sample", "sample-apiserver"),
+    ("sample-aggregated", "sample-apiserver, aggregated"),
+    ("berth", "Berth, embedded"),
+    ("berth-etcd", "Berth on etcd"),
+    ("berth-aggregated", "Berth, aggregated"),
+];
+
+/// One way to a store.
+pub(crate) struct Contestant {
+    /// Short and unique: one of [`ALL`].
+    pub(crate) key: &'static str,
+    /// Where requests go.
+    pub(crate) target: Target,
+    /// The path of the objects.
+    pub(crate) path: String,
+    /// How objects are made.
+    pub(crate) template: Template,
+    /// The processes that serve: the one that has the objects, then the aggregator where there is one.
+    servers: Vec<u32>,
+    /// The process that stores, if another.
+    database: Option<u32>,
+}
+
+/// Processor time of a contestant.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Used {
+    /// By the servers, the aggregator included.
+    pub(crate) servers: Duration,
+    /// By the server that has the objects.
+    pub(crate) own: Duration,
+    /// By the database.
+    pub(crate) database: Duration,
+}
+
+impl Contestant {
+    /// One whose objects have the size wanted.
+    pub(crate) async fn new(
+        key: &'static str,
+        target: Target,
+        make: Make,
+        processes: (Vec<u32>, Option<u32>),
+        settings: &Settings,
+    ) -> Result<Self> {
+        Ok(Self {
+            key,
+            template: Template::fitted(make, &target, settings.bytes).await?,
+            target,
+            path: Template::path(make),
+            servers: processes.0,
+            database: processes.1,
+        })
+    }
+
+    /// What its processes have used so far.
+    pub(crate) fn used(&self) -> Used {
+        Used {
+            servers: self.servers.iter().copied().map(usage::processor_time).sum(),
+            own: self
+                .servers
+                .first()
+                .copied()
+                .map(usage::processor_time)
+                .unwrap_or_default(),
+            database: self.database.map(usage::processor_time).unwrap_or_default(),
+        }
+    }
+
+    /// Memory its servers have now, in MiB.
+    pub(crate) fn memory(&self) -> f64 {
+        self.servers.iter().copied().map(usage::resident).sum()
+    }
+
+    /// The most memory its servers ever had, in MiB.
+    pub(crate) fn most_memory(&self) -> f64 {
+        self.servers.iter().copied().map(usage::most_resident).sum()
+    }
+
+    /// Memory its database has now, in MiB.
+    pub(crate) fn database_memory(&self) -> f64 {
+        self.database.map(usage::resident).unwrap_or_default()
+    }
+}
+
+impl Used {
+    /// What was used since `before`.
+    pub(crate) fn since(self, before: Self) -> Self {
+        Self {
+            servers: self.servers.saturating_sub(before.servers),
+            own: self.own.saturating_sub(before.own),
+            database: self.database.saturating_sub(before.database),
+        }
+    }
+}

@@ -1,0 +1,216 @@
+//! The field: every contestant started, filled with the same objects, ready.
+
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result};
+use tests::bench::usage;
+use tests::hub::{Berth, Hub};
+use tokio::task::block_in_place;
+
+use crate::contestant::Contestant;
+use crate::http::Target;
+use crate::object::{Make, Template};
+use crate::programs::{self, Program, answers, free_port};
+use crate::settings::Settings;
+
+/// Berth's ManagedClusters.
+const OURS: Make = Make::Cluster("cluster.open-cluster-management.io/v1");
+/// The hub's own.
+const CRD: Make = Make::Cluster("crd.bench.berth.dev/v1");
+/// How long an APIService or a CRD may take until it answers.
+const SERVED: Duration = Duration::from_secs(60);
+
+/// Everything that runs. Fields end in this order: those that ask the hub before the hub.
+pub(crate) struct Field {
+    /// Who takes part.
+    pub(crate) contestants: Vec<Contestant>,
+    aggregated: Option<Berth>,
+    embedded: Option<Program>,
+    on_etcd: Option<Program>,
+    sample: Option<Program>,
+    hub: Option<Hub>,
+    sample_program: PathBuf,
+    folder: tempfile::TempDir,
+}
+
+impl Field {
+    /// Starts whoever is wanted.
+    pub(crate) async fn start(settings: &Settings) -> Result<Self> {
+        let own = std::env::current_exe()?;
+        let target = own
+            .ancestors()
+            .nth(3)
+            .context("examples are in <target>/<profile>/examples")?;
+        let mut field = Self {
+            contestants: Vec::new(),
+            aggregated: None,
+            embedded: None,
+            on_etcd: None,
+            sample: None,
+            hub: None,
+            sample_program: target.join("peers/sample-apiserver"),
+            folder: tempfile::Builder::new()
+                .prefix("bench-server-")
+                .tempdir_in(target)?,
+        };
+        if settings.only.is_empty() || settings.only.iter().any(|key| key != "berth") {
+            println!("starting etcd and kube-apiserver");
+            field.hub = Some(block_in_place(Hub::start_to_measure));
+        }
+        field.start_kube(settings).await?;
+        field.start_sample(settings).await?;
+        field.start_embedded(settings).await?;
+        field.start_on_etcd(settings).await?;
+        field.start_aggregated(settings).await?;
+        // In the order of tables.
+        let place = |key: &str| crate::contestant::ALL.iter().position(|(one, _)| *one == key);
+        field.contestants.sort_by_key(|contestant| place(contestant.key));
+        Ok(field)
+    }
+
+    fn hub(&self) -> Result<&Hub> {
+        self.hub
+            .as_ref()
+            .context("the hub is started for everybody but Berth alone")
+    }
+
+    fn process(&self, name: &str) -> Result<u32> {
+        let id = self.hub()?.process_id(name);
+        id.with_context(|| format!("the hub runs {name}"))
+    }
+
+    async fn add(
+        &mut self,
+        key: &'static str,
+        target: &Target,
+        make: Make,
+        processes: (Vec<u32>, Option<u32>),
+        settings: &Settings,
+    ) -> Result<()> {
+        if !settings.wants(key) {
+            return Ok(());
+        }
+        let begun = Instant::now();
+        while let Err(problem) = answers(target, &Template::path(make)).await {
+            if begun.elapsed() > SERVED {
+                return Err(problem.context(format!("{key} is not served")));
+            }
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+        let contestant = Contestant::new(key, target.clone(), make, processes, settings).await?;
+        self.contestants.push(contestant);
+        Ok(())
+    }
+
+    async fn start_kube(&mut self, settings: &Settings) -> Result<()> {
+        if !settings.wants("kube") {
+            return Ok(());
+        }
+        block_in_place(|| programs::install_crd(self.hub()?))?;
+        let target = Target::of(&self.hub()?.admin()).await?;
+        let processes = (vec![self.process("kube-apiserver")?], Some(self.process("etcd")?));
+        self.add("kube", &target, CRD, processes, settings).await
+    }
+
+    async fn start_sample(&mut self, settings: &Settings) -> Result<()> {
+        if !settings.wants("sample") && !settings.wants("sample-aggregated") {
+            return Ok(());
+        }
+        println!("starting sample-apiserver");
+        let (hub, port) = (self.hub()?, free_port()?);
+        let through = Target::of(&hub.admin()).await?;
+        let direct = through.at_port(port);
+        let command = programs::sample(hub, &self.sample_program, port)?;
+        let mut program = Program::start(command, &self.folder.path().join("sample.log"))?;
+        program.wait(&direct, "/readyz").await?;
+        block_in_place(|| programs::register_sample(hub, port));
+        let (own, etcd) = (program.id(), Some(self.process("etcd")?));
+        let both = vec![own, self.process("kube-apiserver")?];
+        self.sample = Some(program);
+        self.add("sample", &direct, Make::Flunder, (vec![own], etcd), settings)
+            .await?;
+        self.add(
+            "sample-aggregated",
+            &through,
+            Make::Flunder,
+            (both, etcd),
+            settings,
+        )
+        .await
+    }
+
+    async fn start_embedded(&mut self, settings: &Settings) -> Result<()> {
+        if !settings.wants("berth") {
+            return Ok(());
+        }
+        println!("starting Berth, embedded");
+        let (program, target) = self.alone("embedded", None).await?;
+        let processes = (vec![program.id()], None);
+        self.embedded = Some(program);
+        self.add("berth", &target, OURS, processes, settings).await
+    }
+
+    async fn start_on_etcd(&mut self, settings: &Settings) -> Result<()> {
+        if !settings.wants("berth-etcd") {
+            return Ok(());
+        }
+        println!("starting Berth on etcd");
+        let etcd = self.hub()?.etcd().to_owned();
+        let (program, target) = self.alone("on-etcd", Some(&etcd)).await?;
+        let processes = (vec![program.id()], Some(self.process("etcd")?));
+        self.on_etcd = Some(program);
+        self.add("berth-etcd", &target, OURS, processes, settings).await
+    }
+
+    async fn alone(&self, name: &str, etcd: Option<&str>) -> Result<(Program, Target)> {
+        let (data, port) = (self.folder.path().join(name), free_port()?);
+        let log = data.with_extension("log");
+        let mut program = Program::start(programs::berth(&data, port, etcd), &log)?;
+        let kubeconfig = data.join("admin.kubeconfig");
+        program.wait_for_file(&kubeconfig).await?;
+        let target = Target::of(&kubeconfig).await?;
+        program.wait(&target, "/readyz").await?;
+        Ok((program, target))
+    }
+
+    async fn start_aggregated(&mut self, settings: &Settings) -> Result<()> {
+        if !settings.wants("berth-aggregated") {
+            return Ok(());
+        }
+        println!("starting Berth behind the aggregator");
+        let hub = self.hub()?;
+        let program = block_in_place(|| Berth::install(hub, &[]));
+        let target = Target::of(&hub.admin()).await?;
+        let data = program.data_dir().display().to_string();
+        let own = usage::running("serve", &data).context("berth serves from its folder")?;
+        // What Berth keeps is in a file: the hub's etcd has no part in it.
+        let processes = (vec![own, self.process("kube-apiserver")?], None);
+        self.aggregated = Some(program);
+        self.add("berth-aggregated", &target, OURS, processes, settings)
+            .await
+    }
+
+    /// How long each program takes from its start until it is ready, on the objects that stand in its store. The
+    /// embedded one has its store to itself and is therefore ended first; nothing can be measured after this.
+    pub(crate) async fn start_times(&mut self, key: &'static str) -> Result<Option<Duration>> {
+        let port = free_port()?;
+        let data = |name: &str| self.folder.path().join(name);
+        let command = match key {
+            "kube" => self.hub()?.another_apiserver(port),
+            "sample" => programs::sample(self.hub()?, &self.sample_program, port)?,
+            "berth" => {
+                self.embedded = None;
+                programs::berth(&data("embedded"), port, None)
+            }
+            "berth-etcd" => programs::berth(&data("on-etcd"), port, Some(self.hub()?.etcd())),
+            _ => return Ok(None),
+        };
+        let contestant = self.contestants.iter().find(|contestant| contestant.key == key);
+        let target = contestant.context("it takes part")?.target.at_port(port);
+        let begun = Instant::now();
+        let mut program = Program::start(command, &data("start.log"))?;
+        program.wait(&target, "/readyz").await?;
+        Ok(Some(begun.elapsed()))
+    }
+}

@@ -1,0 +1,59 @@
+//! What was measured: for each contestant and figure one value a round.
+
+use std::collections::BTreeMap;
+
+use tests::bench::middle::median;
+
+/// Values by contestant and figure.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Figures {
+    values: BTreeMap<(&'static str, String), Vec<f64>>,
+}
+
+impl Figures {
+    /// One more value.
+    pub(crate) fn add(&mut self, contestant: &'static str, figure: &str, value: f64) {
+        self.values
+            .entry((contestant, figure.to_owned()))
+            .or_default()
+            .push(value);
+    }
+
+    /// The middle of the values, if there are any.
+    pub(crate) fn median(&self, contestant: &str, figure: &str) -> Option<f64> {
+        let mut found = self
+            .values
+            .iter()
+            .filter(|((of, name), _)| *of == contestant && name == figure);
+        found.next().map(|(_, values)| median(values))
+    }
+
+    /// How often `a`'s value is as large as `b`'s: the middle of the ratios, round by round, so that a slow minute of
+    /// the machine weighs on both sides.
+    pub(crate) fn ratio(&self, a: &str, b: &str, figure: &str) -> Option<f64> {
+        let of = |contestant: &str| {
+            let mut found = self
+                .values
+                .iter()
+                .filter(|((of, name), _)| *of == contestant && name == figure);
+            found.next().map(|(_, values)| values)
+        };
+        let ratios: Vec<f64> = of(a)?
+            .iter()
+            .zip(of(b)?)
+            .filter(|(_, b)| **b > 0.0)
+            .map(|(a, b)| a / b)
+            .collect();
+        (!ratios.is_empty()).then(|| median(&ratios))
+    }
+
+    /// Every value, for whoever wants to look closer.
+    pub(crate) fn json(&self) -> serde_json::Value {
+        let mut all = serde_json::Map::new();
+        for ((contestant, figure), values) in &self.values {
+            all.entry(*contestant).or_insert_with(|| serde_json::json!({}))[figure.as_str()] =
+                serde_json::json!(values);
+        }
+        all.into()
+    }
+}

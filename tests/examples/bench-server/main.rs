@@ -1,0 +1,139 @@
+//! Berth beside its peers, on one machine, in one run, with one client: kube-apiserver with a CRD of the same schema,
+//! sample-apiserver, and Berth, embedded, on etcd and behind the aggregator; every one over TLS, with durable writes, on
+//! objects of the same size. Writes `docs/benchmarks/server.md`, `.svg` and `.json`.
+//!
+//! `make bench-server` builds what it needs and runs it; `settings.rs` has the environment variables that make it
+//! shorter. Contestants take turns in every round, and what is told are medians, so that a shared machine weighs on all
+//! of them alike.
+
+mod contestant;
+mod field;
+mod figures;
+mod http;
+mod lists;
+mod object;
+mod programs;
+mod report;
+mod settings;
+mod verdict;
+mod watches;
+mod work;
+
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result};
+use tests::bench::middle::{millis, shown};
+
+use crate::contestant::Contestant;
+use crate::field::Field;
+use crate::figures::Figures;
+use crate::settings::Settings;
+use crate::watches::Crowd;
+
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
+/// Starts of each program that are timed.
+const STARTS: usize = 5;
+
+#[tokio::main]
+async fn main() -> Result<()> {
+    let settings = Settings::read()?;
+    tokio::select! {
+        done = run(&settings) => done,
+        // Whatever was started ends as this does.
+        interrupted = tokio::signal::ctrl_c() => interrupted.context("interrupted"),
+    }
+}
+
+async fn run(settings: &Settings) -> Result<()> {
+    let begun = Instant::now();
+    let mut field = Field::start(settings).await?;
+    let mut figures = Figures::default();
+    for contestant in &field.contestants {
+        // What goes through the aggregator is the store that was filled directly.
+        if contestant.key == "sample-aggregated" && settings.wants("sample") {
+            continue;
+        }
+        println!("{}: {} objects", contestant.key, settings.objects);
+        work::fill(contestant, settings).await?;
+    }
+    for contestant in &field.contestants {
+        figures.add(contestant.key, "memory.loaded", contestant.memory());
+    }
+    for round in 1..=settings.rounds {
+        for contestant in &field.contestants {
+            self::round(contestant, settings, &mut figures, begun)
+                .await
+                .with_context(|| contestant.key)?;
+            say(round, settings, contestant, &figures, begun);
+        }
+    }
+    for contestant in &field.contestants {
+        figures.add(contestant.key, "memory.end", contestant.memory());
+        figures.add(contestant.key, "memory.most", contestant.most_memory());
+        figures.add(contestant.key, "memory.database", contestant.database_memory());
+    }
+    starts(&mut field, settings, &mut figures).await?;
+    report::write(settings, &figures, begun.elapsed())
+}
+
+/// One contestant's turn in one round.
+async fn round(
+    contestant: &Contestant,
+    settings: &Settings,
+    figures: &mut Figures,
+    base: Instant,
+) -> Result<()> {
+    work::create_and_delete(contestant, settings, figures).await?;
+    work::get(contestant, settings, figures).await?;
+    work::patch(contestant, settings, figures, base).await?;
+    lists::lists(contestant, settings, figures).await?;
+    let few = Crowd {
+        name: "watch-few",
+        watchers: 100,
+        rate: 50,
+        writes: 100,
+    };
+    let many = Crowd {
+        name: "watch-many",
+        watchers: settings.watchers,
+        rate: 10,
+        writes: 30,
+    };
+    watches::watch(contestant, few, figures, base).await?;
+    watches::watch(contestant, many, figures, base).await
+}
+
+fn say(round: usize, settings: &Settings, contestant: &Contestant, figures: &Figures, begun: Instant) {
+    let figure = |name: &str| shown(figures.median(contestant.key, name).unwrap_or_default());
+    println!(
+        "{:>4.0} s, round {round} of {}: {:<18} create {}/s, get {}/s, patch {}/s, list {} ms, watch {} / {} ms; medians so far",
+        begun.elapsed().as_secs_f64(),
+        settings.rounds,
+        contestant.key,
+        figure("create.rate"),
+        figure("get.rate"),
+        figure("patch.rate"),
+        figure("list.p50"),
+        figure("watch-few.p50"),
+        figure("watch-many.p50"),
+    );
+}
+
+async fn starts(field: &mut Field, settings: &Settings, figures: &mut Figures) -> Result<()> {
+    println!("start-up times");
+    let starts = STARTS.min(settings.rounds);
+    for _ in 0..starts {
+        for key in ["kube", "sample", "berth", "berth-etcd"] {
+            if settings.wants(key)
+                && let Some(time) = field.start_times(key).await?
+            {
+                figures.add(key, "start.p50", millis(time));
+            }
+            // What the one before leaves behind is not this one's.
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,68 @@
+//! What can be changed from outside: environment variables, so that `make` passes them on.
+
+use std::path::PathBuf;
+use std::str::FromStr;
+use std::time::Duration;
+
+use anyhow::{Context, Result, anyhow};
+
+/// The size of a run.
+#[derive(Clone, Debug)]
+pub(crate) struct Settings {
+    /// Rounds; medians are taken over them (`BENCH_ROUNDS`).
+    pub(crate) rounds: usize,
+    /// How long one operation is repeated in a round (`BENCH_SECONDS`).
+    pub(crate) time: Duration,
+    /// Objects that stand in each store (`BENCH_OBJECTS`).
+    pub(crate) objects: usize,
+    /// Clients at once (`BENCH_CLIENTS`).
+    pub(crate) clients: usize,
+    /// Bytes of one object as served (`BENCH_BYTES`).
+    pub(crate) bytes: usize,
+    /// Watchers of the second, larger crowd (`BENCH_WATCHERS`).
+    pub(crate) watchers: usize,
+    /// Keys of the contestants; all of them when empty (`BENCH_ONLY`).
+    pub(crate) only: Vec<String>,
+    /// The folder of the table and the plot (`BENCH_OUTPUT`).
+    pub(crate) output: PathBuf,
+}
+
+impl Settings {
+    /// What the environment says, or what the published tables are made with.
+    ///
+    /// # Errors
+    /// When a variable is no number.
+    pub(crate) fn read() -> Result<Self> {
+        let only = std::env::var("BENCH_ONLY").unwrap_or_default();
+        let folder = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/benchmarks"));
+        Ok(Self {
+            rounds: number("BENCH_ROUNDS", 5)?,
+            time: Duration::from_secs_f64(number("BENCH_SECONDS", 1.5)?),
+            objects: number("BENCH_OBJECTS", 5_000)?,
+            clients: number("BENCH_CLIENTS", 16)?,
+            bytes: number("BENCH_BYTES", 2_400)?,
+            watchers: number("BENCH_WATCHERS", 1_000)?,
+            only: only
+                .split(',')
+                .filter(|key| !key.is_empty())
+                .map(str::to_owned)
+                .collect(),
+            output: std::env::var_os("BENCH_OUTPUT").map_or(folder, PathBuf::from),
+        })
+    }
+
+    /// Whether a contestant takes part.
+    pub(crate) fn wants(&self, key: &str) -> bool {
+        self.only.is_empty() || self.only.iter().any(|wanted| wanted == key)
+    }
+}
+
+fn number<T: FromStr>(name: &str, usual: T) -> Result<T> {
+    match std::env::var(name) {
+        Ok(text) => text
+            .parse()
+            .map_err(|_not_one| anyhow!("{text:?} is no number"))
+            .context(name.to_owned()),
+        Err(_unset) => Ok(usual),
+    }
+}

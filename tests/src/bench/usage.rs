@@ -1,0 +1,107 @@
+//! What a process has used, as Linux tells it in `/proc`.
+
+use std::fs;
+use std::time::Duration;
+
+/// Clock ticks a second in `/proc/<pid>/stat`: the same on every Linux that Rust and Go programs run on.
+const TICKS: f64 = 100.0;
+
+/// Processor time `process` has used so far, in user mode and in the kernel.
+///
+/// # Panics
+/// When there is no such process.
+#[must_use]
+pub fn processor_time(process: u32) -> Duration {
+    let file = format!("/proc/{process}/stat");
+    let text = fs::read_to_string(&file).unwrap_or_else(|error| panic!("{file}: {error}"));
+    // The program's name is in parentheses and may hold anything.
+    let (_, after) = text.rsplit_once(')').expect("stat has a name in parentheses");
+    let fields: Vec<&str> = after.split_whitespace().collect();
+    let ticks = |index: usize| -> f64 { fields[index].parse().expect("ticks are a number") };
+    Duration::from_secs_f64((ticks(11) + ticks(12)) / TICKS)
+}
+
+/// Memory `process` has resident now, in MiB.
+///
+/// # Panics
+/// When there is no such process.
+#[must_use]
+pub fn resident(process: u32) -> f64 {
+    status(process, "VmRSS:")
+}
+
+/// The most memory `process` ever had resident, in MiB.
+///
+/// # Panics
+/// When there is no such process.
+#[must_use]
+pub fn most_resident(process: u32) -> f64 {
+    status(process, "VmHWM:")
+}
+
+fn status(process: u32, field: &str) -> f64 {
+    let file = format!("/proc/{process}/status");
+    let text = fs::read_to_string(&file).unwrap_or_else(|error| panic!("{file}: {error}"));
+    let line = text.lines().find_map(|line| line.strip_prefix(field));
+    let kibibytes = line.and_then(|rest| rest.split_whitespace().next());
+    let kibibytes: f64 = kibibytes
+        .and_then(|text| text.parse().ok())
+        .unwrap_or_else(|| panic!("{file} has {field} in kB"));
+    kibibytes / 1024.0
+}
+
+/// The process whose first arguments, after the program's name, are `first`, and that has `other` among the rest.
+#[must_use]
+pub fn running(first: &str, other: &str) -> Option<u32> {
+    let processes = fs::read_dir("/proc").ok()?.flatten();
+    processes
+        .filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok())
+        .find(|process| {
+            // A process may end while it is looked at.
+            let line = fs::read_to_string(format!("/proc/{process}/cmdline")).unwrap_or_default();
+            let mut arguments = line.split('\0').skip(1);
+            arguments.next() == Some(first) && arguments.any(|argument| argument == other)
+        })
+}
+
+/// What the machine is: processors, their model, memory.
+#[must_use]
+pub fn machine() -> String {
+    let read = |file: &str| fs::read_to_string(file).unwrap_or_default();
+    let (processors, memory) = (read("/proc/cpuinfo"), read("/proc/meminfo"));
+    let after = |text: &str, name: &str| -> Option<String> {
+        let line = text.lines().find(|line| line.starts_with(name))?;
+        Some(line.split_once(':')?.1.trim().to_owned())
+    };
+    let count = processors
+        .lines()
+        .filter(|line| line.starts_with("processor"))
+        .count();
+    let model = after(&processors, "model name").unwrap_or_else(|| "unknown model".to_owned());
+    let memory = after(&memory, "MemTotal")
+        .and_then(|text| text.split_whitespace().next()?.parse::<f64>().ok())
+        .unwrap_or_default();
+    format!(
+        "{count} processors ({model}), {:.0} GiB of memory",
+        memory / 1024.0 / 1024.0
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_process_sees_what_it_uses() {
+        let own = std::process::id();
+        let before = processor_time(own);
+        let mut sum = 0u64;
+        while processor_time(own) < before + Duration::from_millis(20) {
+            sum = (0..100_000u64).fold(sum, |sum, next| sum ^ next.wrapping_mul(sum | 1));
+        }
+        assert!(processor_time(own) > before, "{sum}");
+        assert!(resident(own) > 0.5);
+        assert!(most_resident(own) >= resident(own) * 0.5);
+        assert_eq!(running("no such first argument", ""), None);
+    }
+}
