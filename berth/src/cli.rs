@@ -11,6 +11,7 @@ use crate::actors::ActorArgs;
 use crate::etcd::EtcdArgs;
 use crate::hub::HubArgs;
 use crate::migrate::MigrateArgs;
+use crate::syncer::SyncerArgs;
 
 /// Which cluster does this go to, and why? An aggregated Kubernetes API server that decides, explains, binds and
 /// guards placements.
@@ -58,6 +59,8 @@ pub enum Command {
     /// No berth may serve from either meanwhile. resourceVersions never go back: etcd's revision is raised to the
     /// source's where it is lower, or the copy is refused.
     Migrate(MigrateArgs),
+    /// Run at a workload cluster of kcp: copy what its view on the hub shows down to it, and status up
+    Syncer(SyncerArgs),
 }
 
 /// Where objects are kept.

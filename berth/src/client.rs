@@ -45,10 +45,16 @@ impl Client {
             .await
             .with_context(|| format!("using {}", path.display()))?;
         let inner = kube::Client::try_from(config).context("building the client")?;
-        Ok(Self {
+        Ok(Self::new(inner))
+    }
+
+    /// The same over a connection made elsewhere.
+    #[must_use]
+    pub fn new(inner: kube::Client) -> Self {
+        Self {
             inner,
             places: HashMap::new(),
-        })
+        }
     }
 
     /// Sends one request. The outer error is a connection that failed.

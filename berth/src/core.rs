@@ -1,18 +1,21 @@
 //! Kubernetes' own kinds, as a standalone server serves them (CONTRACT.md section 4): namespaces, configmaps, secrets,
-//! serviceaccounts, both Event APIs over one store, and RBAC. One file each; behind an aggregator they are never
-//! registered.
+//! serviceaccounts, services, deployments, both Event APIs over one store, and RBAC. One file each; behind an aggregator
+//! they are never registered.
 
 pub mod config_map;
 mod data;
+pub mod deployment;
 pub mod event;
 pub mod namespace;
 pub mod rbac;
 pub mod secret;
+pub mod service;
 pub mod service_account;
 pub(crate) mod value;
 
 use std::sync::Arc;
 
+use apiserver::registry::Registry;
 use apiserver::{Backing, Group, Resource, Subresource};
 use meta::Kind;
 use storage::Store;
@@ -26,6 +29,8 @@ pub fn kinds() -> Vec<Arc<dyn Kind>> {
         Arc::new(namespace::Namespace),
         Arc::new(secret::Secret),
         Arc::new(service_account::ServiceAccount),
+        Arc::new(service::Service),
+        Arc::new(deployment::Deployment),
         Arc::new(event::Event),
         Arc::new(rbac::ClusterRoleBinding),
         Arc::new(rbac::ClusterRole),
@@ -54,6 +59,16 @@ pub fn groups(store: &Arc<dyn Store>) -> Vec<Group> {
         }
     }
     groups
+}
+
+/// Adds the subresources whose writes go through `registry`.
+pub fn write_through(groups: &mut [Group], registry: &Arc<Registry>) {
+    let resources = groups.iter_mut().flat_map(|group| &mut group.resources);
+    for resource in resources.filter(|resource| resource.kind.info().resource() == deployment::RESOURCE) {
+        resource
+            .subresources
+            .push(deployment::scale::subresource(registry));
+    }
 }
 
 fn subresources(kind: &str, store: &Arc<dyn Store>) -> Vec<Subresource> {

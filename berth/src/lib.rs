@@ -26,5 +26,7 @@ pub mod rbac;
 pub mod reviews;
 pub mod serve;
 pub mod simulate;
+pub mod syncer;
+pub mod syncer_view;
 pub mod terminal;
 pub mod virtual_api;

@@ -42,6 +42,7 @@ async fn run(command: Command) -> anyhow::Result<ExitCode> {
         }
         Command::Kubeconfig(args) => berth::serve::issue_kubeconfig(&args)?,
         Command::Migrate(args) => berth::migrate::run(args).await?,
+        Command::Syncer(args) => berth::syncer::run(args).await?,
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -1,5 +1,5 @@
 //! Kubernetes' protobuf, as far as clients send it for the kinds served here: kubectl creates namespaces, configmaps,
-//! secrets, serviceaccounts, RBAC objects and reviews with it, and client libraries may delete with it.
+//! secrets, serviceaccounts, services, deployments, RBAC objects and reviews with it, and client libraries may delete with it.
 //!
 //! A body is the four bytes `k8s\0` and an envelope (runtime.Unknown) that names apiVersion and kind and holds the
 //! message. Go writes every field that is not a pointer, empty ones too, so empty texts, zeros and empty messages read
@@ -10,8 +10,10 @@ mod core;
 mod fields;
 mod metadata;
 mod rbac;
+mod workload;
 
 use apiserver::decode::BodyDecoder;
+use k8s_pb::api::apps::v1 as apps_v1;
 use k8s_pb::api::authentication::v1 as authentication_v1;
 use k8s_pb::api::authorization::v1 as authorization_v1;
 use k8s_pb::api::core::v1 as core_v1;
@@ -66,12 +68,17 @@ impl BodyDecoder for Protobuf {
 trait ToJson: Message + Default {
     /// Its fields, empty ones left out.
     fn to_json(self) -> Fields;
+
+    /// Whether it says something that [`ToJson::to_json`] would leave out.
+    fn unread(&self) -> bool {
+        false
+    }
 }
 
 /// The fields of a message by its apiVersion and kind; `None` when it is none of ours.
-fn message(version: &str, kind: &str, raw: &[u8]) -> Option<Result<Fields, prost::DecodeError>> {
-    fn read<T: ToJson>(raw: &[u8]) -> Option<Result<Fields, prost::DecodeError>> {
-        Some(T::decode(raw).map(ToJson::to_json))
+fn message(version: &str, kind: &str, raw: &[u8]) -> Option<Result<Fields, String>> {
+    fn read<T: ToJson>(raw: &[u8]) -> Option<Result<Fields, String>> {
+        Some(T::decode(raw).map(ToJson::to_json).map_err(|problem| problem.to_string()))
     }
     match (version, kind) {
         // Every group knows DeleteOptions by its own name.
@@ -81,6 +88,8 @@ fn message(version: &str, kind: &str, raw: &[u8]) -> Option<Result<Fields, prost
         ("v1", "Secret") => read::<core_v1::Secret>(raw),
         ("v1", "ServiceAccount") => read::<core_v1::ServiceAccount>(raw),
         ("v1", "Event") => read::<core_v1::Event>(raw),
+        ("v1", "Service") => whole_message::<core_v1::Service>(version, kind, raw),
+        ("apps/v1", "Deployment") => whole_message::<apps_v1::Deployment>(version, kind, raw),
         ("events.k8s.io/v1", "Event") => read::<events_v1::Event>(raw),
         ("rbac.authorization.k8s.io/v1", kind) => match kind {
             "Role" => read::<rbac_v1::Role>(raw),
@@ -101,6 +110,15 @@ fn message(version: &str, kind: &str, raw: &[u8]) -> Option<Result<Fields, prost
         }
         _ => None,
     }
+}
+
+/// The fields of a message, or the refusal of one that says more than is read.
+fn whole_message<T: ToJson>(version: &str, kind: &str, raw: &[u8]) -> Option<Result<Fields, String>> {
+    let message = T::decode(raw).map_err(|problem| problem.to_string());
+    Some(message.and_then(|message| match message.unread() {
+        true => Err(workload::refusal(version, kind)),
+        false => Ok(message.to_json()),
+    }))
 }
 
 #[cfg(test)]

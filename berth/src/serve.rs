@@ -260,7 +260,7 @@ fn chain(
         Some(path) => Some(Audit::open(path, Arc::clone(&metrics))?),
         None => None,
     };
-    let version = env!("CARGO_PKG_VERSION");
+    let version = version();
     Ok(ChainConfig {
         api: access.api,
         authentication: access.authentication,
@@ -274,14 +274,19 @@ fn chain(
         audit,
         health,
         metrics,
-        version: VersionInfo::new(
-            version,
-            option_env!("BERTH_GIT_COMMIT"),
-            option_env!("BERTH_BUILD_DATE"),
-        ),
-        documents: Documents::of_groups("Berth", &format!("v{version}"), &parts.groups),
+        documents: Documents::of_groups("Berth", &version.git_version, &parts.groups),
+        version,
         clock: Arc::clone(clock),
     })
+}
+
+/// What this build is.
+fn version() -> VersionInfo {
+    VersionInfo::new(
+        env!("CARGO_PKG_VERSION"),
+        option_env!("BERTH_GIT_COMMIT"),
+        option_env!("BERTH_BUILD_DATE"),
+    )
 }
 
 fn access(

@@ -53,7 +53,8 @@ fn resource_document(resource: &Resource) -> ResourceDoc {
     });
     ResourceDoc {
         kind: resource.kind.clone(),
-        status: resource.kind.info().status && matches!(resource.backing, Backing::Stored(_) | Backing::Seen(_)),
+        status: resource.kind.info().status
+            && matches!(resource.backing, Backing::Stored(_) | Backing::Seen(_)),
         subresources: subresources.collect(),
     }
 }

@@ -37,7 +37,9 @@ pub(super) async fn write(
     if let Backing::Seen(seen) = &cx.served.resource.backing {
         let key = cx.target().key();
         let version = cx.served.version;
-        return seen.update(version, &key, actor, subresource, unconditional, edit).await;
+        return seen
+            .update(version, &key, actor, subresource, unconditional, edit)
+            .await;
     }
     let registry = &cx.state.registry;
     registry

@@ -236,7 +236,7 @@ fn what_is_no_protobuf_is_told_and_what_is_not_ours_is_left() {
     );
     assert!(
         Protobuf
-            .decode(&body("apps/v1", "Deployment", &core_v1::ConfigMap::default()))
+            .decode(&body("apps/v1", "DaemonSet", &core_v1::ConfigMap::default()))
             .is_none()
     );
 }

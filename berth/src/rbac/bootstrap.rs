@@ -177,7 +177,8 @@ fn admin_rules() -> Vec<Value> {
 
 fn edit_rules(placeable: &[GroupResource]) -> Vec<Value> {
     let mut rules = vec![
-        rule("", &["configmaps", "secrets", "serviceaccounts"], &WRITE),
+        rule("", &["configmaps", "secrets", "serviceaccounts", "services"], &WRITE),
+        rule("apps", &["deployments", "deployments/scale"], &WRITE),
         rule("", &["secrets"], &READ),
         rule("", &["serviceaccounts"], &["impersonate"]),
     ];
@@ -193,7 +194,19 @@ fn view_rules(reach: &Reach) -> Vec<Value> {
     let mut rules = vec![
         rule(
             "",
-            &["configmaps", "events", "namespaces", "serviceaccounts"],
+            &[
+                "configmaps",
+                "events",
+                "namespaces",
+                "serviceaccounts",
+                "services",
+                "services/status",
+            ],
+            &READ,
+        ),
+        rule(
+            "apps",
+            &["deployments", "deployments/scale", "deployments/status"],
             &READ,
         ),
         rule("events.k8s.io", &["events"], &READ),

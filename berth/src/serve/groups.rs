@@ -22,7 +22,7 @@ use crate::protobuf::Protobuf;
 use crate::rbac::Rbac;
 use crate::rbac::bootstrap::Reach;
 use crate::virtual_api::{RegistryCommitter, VirtualApi};
-use crate::{configuration, core, reviews};
+use crate::{configuration, core, reviews, syncer_view};
 
 /// The parts of a standalone server.
 pub(super) struct Parts {
@@ -92,7 +92,8 @@ pub(super) fn assemble(
         .after_create(Arc::new(auto_bind))
         .map_err(|problem| anyhow!(problem))?;
 
-    let own = core::groups(store);
+    let mut own = core::groups(store);
+    core::write_through(&mut own, &registry);
     let own_kinds = own
         .iter()
         .flat_map(|group| group.resources.iter().map(|resource| Arc::clone(&resource.kind)));
@@ -126,6 +127,9 @@ pub(super) fn assemble(
             .flat_map(|dialect| owned(dialect, &virtual_api, store)),
     );
     groups.extend(virtual_api.groups());
+    if hub.is_none() {
+        syncer_view::attach(&mut groups, &registry, &dialects, &source, super::version());
+    }
     registry.install(&groups).map_err(|problem| anyhow!(problem))?;
     let api = Arc::new(ApiState::over(registry).with_decoder(Arc::new(Protobuf)));
     Ok(Parts {

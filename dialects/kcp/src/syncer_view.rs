@@ -18,9 +18,9 @@ use crate::edit::{
     ANNOTATIONS, LABELS, deletion, has_syncer_finalizer, part, set, set_deletion, set_state,
     set_syncer_finalizer, state, text,
 };
-use crate::machine::SyncState;
+use crate::machine::{Actor, SyncState};
 use crate::names::{
-    DELETION, INTERNAL_SCHEDULING, NAMESPACE_LOCATOR, PLACEMENT, SOFT_FINALIZERS, SPEC_DIFF, STATE,
+    ADVANCED_SCHEDULING, DELETION, INTERNAL_SCHEDULING, NAMESPACE_LOCATOR, PLACEMENT, SOFT_FINALIZERS, SPEC_DIFF, STATE,
     STATUS_OF, SYNCER_FINALIZER,
 };
 
@@ -48,13 +48,6 @@ impl Syncer<'_> {
     #[must_use]
     pub fn sees(&self, object: &Value) -> bool {
         state(object, self.identifier) == Some(SyncState::Sync)
-    }
-
-    /// The same by the metadata alone.
-    #[must_use]
-    pub fn sees_meta(&self, meta: &Meta) -> bool {
-        let label = meta.labels.get(&self.key(STATE));
-        label.is_some_and(|label| SyncState::named(label) == Some(SyncState::Sync))
     }
 
     /// Whether an object with this metadata looks to the syncer as it is stored, so that nothing is to be translated.
@@ -333,6 +326,33 @@ pub fn located(logical_cluster: &str, down: &Value) -> Option<String> {
 
 fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// The label that says whether the syncer of a cluster sees an object: exactly when it is [`SEEN`].
+#[must_use]
+pub fn state_label(identifier: &str) -> String {
+    format!("{STATE}{identifier}")
+}
+
+/// The value of [`state_label`] on objects that a syncer sees.
+pub const SEEN: &str = SyncState::Sync.as_str();
+
+/// The user that the syncer of a cluster writes as.
+#[must_use]
+pub fn user(identifier: &str) -> String {
+    crate::admission::user_of(Actor::Syncer).replace("<identifier>", identifier)
+}
+
+/// The identifier of a workload cluster: its uid, or its name where it has none.
+#[must_use]
+pub fn identifier(cluster: &Meta) -> &str {
+    crate::fleet::identifier(cluster)
+}
+
+/// Whether the specs and statuses of a workload cluster's objects are its own.
+#[must_use]
+pub fn is_advanced(cluster: &Meta) -> bool {
+    cluster.annotations.get(ADVANCED_SCHEDULING).is_some_and(|value| value == "true")
 }
 
 /// Whether `object` has anything of this cluster: what is counted before a namespace is released.

@@ -1,0 +1,131 @@
+//! `deployments/<name>/scale`: how many Pods, for `kubectl scale` and whoever scales by itself (`autoscaling/v1` Scale).
+
+use std::sync::{Arc, LazyLock};
+
+use apiserver::registry::Registry;
+use apiserver::{Call, Reply, Subresource, SubresourceHandler};
+use async_trait::async_trait;
+use meta::{FieldError, Key, Object, Schema, Status};
+use schemars::JsonSchema;
+use serde_json::{Value, json};
+
+use super::{RESOURCE, number};
+use crate::core::value;
+
+/// The fields of a Scale.
+#[derive(JsonSchema)]
+pub struct ScaleFields {
+    /// How many Pods are wanted.
+    pub spec: Option<ScaleSpec>,
+    /// How many there are.
+    pub status: Option<ScaleStatus>,
+}
+
+/// How many Pods are wanted.
+#[derive(JsonSchema)]
+pub struct ScaleSpec {
+    /// The number.
+    pub replicas: Option<i32>,
+}
+
+/// How many Pods there are.
+#[derive(JsonSchema)]
+pub struct ScaleStatus {
+    /// The number.
+    pub replicas: i32,
+    /// Their labels, as the text of a selector.
+    pub selector: Option<String>,
+}
+
+static SCHEMA: LazyLock<Arc<Schema>> = LazyLock::new(|| Arc::new(Schema::of::<ScaleFields>()));
+
+/// The subresource, whose writes go through `registry`.
+#[must_use]
+pub fn subresource(registry: &Arc<Registry>) -> Subresource {
+    Subresource {
+        name: "scale",
+        group: "autoscaling",
+        version: "v1",
+        kind: "Scale",
+        verbs: &["get", "update", "patch"],
+        schema: Some(Arc::clone(&SCHEMA)),
+        handler: Arc::new(Scale(Arc::clone(registry))),
+    }
+}
+
+struct Scale(Arc<Registry>);
+
+#[async_trait]
+impl SubresourceHandler for Scale {
+    async fn get(&self, call: &Call) -> Result<Reply, Status> {
+        let key = Key::new(RESOURCE, &call.namespace, &call.name);
+        Ok(Reply::Value(shown(&*self.0.get(&key).await?)))
+    }
+
+    async fn update(&self, call: &Call, body: Value) -> Result<Reply, Status> {
+        let wanted = number(&body, &["spec", "replicas"]);
+        if wanted < 0 {
+            let detail = "must be greater than or equal to 0";
+            let error = FieldError::invalid("spec.replicas", wanted, detail);
+            return Err(Status::invalid("autoscaling", "Scale", &call.name, &[error]));
+        }
+        let key = Key::new(RESOURCE, &call.namespace, &call.name);
+        let mut deployment = self.0.get(&key).await?.parse();
+        deployment["spec"]["replicas"] = wanted.into();
+        let revision = value::text(&body, &["metadata", "resourceVersion"]);
+        match (revision, deployment["metadata"].as_object_mut()) {
+            // Without a revision the number is written over whatever is there.
+            ("", Some(metadata)) => drop(metadata.remove("resourceVersion")),
+            (revision, Some(metadata)) => {
+                metadata.insert("resourceVersion".to_owned(), revision.into());
+            }
+            (_, None) => {}
+        }
+        let written = self
+            .0
+            .update_subresource(&call.user, &key, "scale", deployment, Vec::new(), call.dry_run)
+            .await?;
+        Ok(Reply::Value(shown(&written)))
+    }
+}
+
+fn shown(deployment: &Object) -> Value {
+    let meta = deployment.meta();
+    let object = deployment.value();
+    json!({
+        "apiVersion": "autoscaling/v1",
+        "kind": "Scale",
+        "metadata": {
+            "name": meta.name,
+            "namespace": meta.namespace,
+            "uid": meta.uid,
+            "resourceVersion": deployment.revision().to_string(),
+            "creationTimestamp": object["metadata"]["creationTimestamp"],
+        },
+        "spec": {"replicas": number(object, &["spec", "replicas"])},
+        "status": {"replicas": number(object, &["status", "replicas"]), "selector": selector_text(object)},
+    })
+}
+
+/// The selector of a deployment as `kubectl -l` takes it.
+pub(super) fn selector_text(deployment: &Value) -> String {
+    let path = ["spec", "selector", "matchLabels"];
+    let labels = value::object(deployment, &path).into_iter().flatten();
+    let mut terms: Vec<String> = labels
+        .map(|(key, value)| format!("{key}={}", value.as_str().unwrap_or_default()))
+        .collect();
+    let expressions = value::list(deployment, &["spec", "selector", "matchExpressions"]);
+    terms.extend(expressions.iter().map(|expression| {
+        let (key, values) = (
+            value::text(expression, &["key"]),
+            value::texts(expression, &["values"]).join(","),
+        );
+        match value::text(expression, &["operator"]) {
+            "In" => format!("{key} in ({values})"),
+            "NotIn" => format!("{key} notin ({values})"),
+            "DoesNotExist" => format!("!{key}"),
+            _ => key.to_owned(),
+        }
+    }));
+    terms.join(",")
+}

@@ -1,0 +1,119 @@
+//! `berth syncer`: the process at a workload cluster of kcp. It copies the objects that its view on the hub shows down to
+//! the cluster, and their status up; drains what is to leave, and says that it is alive (seed "Resource Syncing",
+//! facts/kcp.md sections 8 and 9).
+//!
+//! Everything it does follows from how both sides look, step by step ([`dialect_kcp::syncer_view::step`]): it may be killed
+//! at any point and started again. [`session`] is the loop; [`world`] is what is known of both sides, kept by [`follow`];
+//! [`act`] makes a step; [`ends`] are the two connections.
+
+mod act;
+mod ends;
+mod follow;
+mod heartbeat;
+mod kinds;
+mod queue;
+mod session;
+mod world;
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use clap::Args;
+use tokio::signal::unix::{SignalKind, signal};
+use tokio_util::sync::CancellationToken;
+
+use self::ends::Ends;
+use self::session::{End, Session};
+
+/// How long to wait before a hub that did not answer at the start is asked again: the first time, and at most.
+const PAUSES: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(30));
+
+/// Arguments of `berth syncer`.
+#[derive(Args, Clone, Debug)]
+pub struct SyncerArgs {
+    /// The kubeconfig of the hub. Its server is the hub itself, or the API endpoint of the target on it
+    /// (https://…/apis/scheduling.berth.dev/v1alpha1/targets/NAME.kcp/proxy).
+    #[arg(long)]
+    pub from_kubeconfig: PathBuf,
+    /// The context in --from-kubeconfig; the current one by default.
+    #[arg(long)]
+    pub from_context: Option<String>,
+    /// The logical cluster that objects come from: part of what downstream namespaces are named after. Give each hub
+    /// that is synced to the same cluster another one.
+    #[arg(long, default_value = "root")]
+    pub from_cluster: String,
+    /// The kubeconfig of the workload cluster; in a Pod on it, the service account by default.
+    #[arg(long)]
+    pub to_kubeconfig: Option<PathBuf>,
+    /// The context in --to-kubeconfig; the current one by default.
+    #[arg(long)]
+    pub to_context: Option<String>,
+    /// The WorkloadCluster on the hub, by its name or its target's (NAME.kcp).
+    #[arg(long, visible_alias = "workload-cluster-name", value_name = "NAME")]
+    pub target: String,
+    /// The resources to sync, such as configmaps,deployments.apps; by default all that the hub shows.
+    #[arg(long, value_delimiter = ',', value_name = "RESOURCE")]
+    pub resources: Vec<String>,
+    /// How often the hub is told that the syncer is alive (such as 20s).
+    #[arg(long, default_value = "20s", value_parser = crate::cli::duration)]
+    pub heartbeat_interval: Duration,
+}
+
+/// Syncs until a termination signal.
+///
+/// # Errors
+/// When a kubeconfig cannot be used, or signals cannot be listened to. A server that does not answer is waited for.
+pub async fn run(args: SyncerArgs) -> Result<()> {
+    let ends = Ends::connect(&args).await?;
+    let stop = CancellationToken::new();
+    let (mut terminate, mut interrupt) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
+    let signalled = stop.clone();
+    let listening = tokio::spawn(async move {
+        tokio::select! {
+            _ = terminate.recv() => {}
+            _ = interrupt.recv() => {}
+        }
+        signalled.cancel();
+    });
+    let ended = sync(&args, &ends, &stop).await;
+    listening.abort();
+    ended
+}
+
+/// One session after the other, until `stop`.
+async fn sync(args: &SyncerArgs, ends: &Ends, stop: &CancellationToken) -> Result<()> {
+    let mut pause = PAUSES.0;
+    while !stop.is_cancelled() {
+        let begun = tokio::select! {
+            () = stop.cancelled() => break,
+            begun = Session::begin(args, ends) => begun,
+        };
+        match begun {
+            Ok(session) => {
+                pause = PAUSES.0;
+                println!(
+                    "syncing {} to the cluster of {}",
+                    session.described(),
+                    ends.target
+                );
+                match session.run(stop).await.context("syncing")? {
+                    End::Stopped => break,
+                    End::Changed(what) => tracing::info!(what, "starting anew"),
+                }
+            }
+            Err(problem) => {
+                tracing::warn!(
+                    problem = format!("{problem:#}"),
+                    "the hub cannot be read; trying again"
+                );
+                tokio::select! {
+                    () = stop.cancelled() => break,
+                    () = tokio::time::sleep(pause) => {}
+                }
+                pause = (pause * 2).min(PAUSES.1);
+            }
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,134 @@
+//! The two ends of a syncer: the hub, with the view of its target, and the workload cluster.
+
+use std::path::Path;
+
+use anyhow::{Context, Result, bail};
+use dialect_kcp::names::DIALECT;
+use http::Uri;
+use kube::Config;
+use kube::config::{KubeConfigOptions, Kubeconfig};
+
+use super::SyncerArgs;
+use crate::client::Client;
+use crate::virtual_api::kinds::{GROUP, VERSION};
+
+/// One side of a syncer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) enum Side {
+    /// The hub.
+    Up,
+    /// The workload cluster.
+    Down,
+}
+
+/// Both connections.
+pub(super) struct Ends {
+    /// The name of the WorkloadCluster.
+    pub(super) target: String,
+    /// The hub itself, for the WorkloadCluster.
+    pub(super) hub: Client,
+    /// What the hub shows the syncer.
+    pub(super) view: kube::Client,
+    /// The workload cluster.
+    pub(super) cluster: kube::Client,
+}
+
+impl Ends {
+    /// Makes the clients. Nothing is sent yet.
+    ///
+    /// # Errors
+    /// When a kubeconfig cannot be used, or its server is the API endpoint of another target.
+    pub(super) async fn connect(args: &SyncerArgs) -> Result<Self> {
+        let suffix = format!(".{DIALECT}");
+        let target = args
+            .target
+            .strip_suffix(&suffix)
+            .unwrap_or(&args.target)
+            .to_owned();
+        let from = config(&args.from_kubeconfig, args.from_context.as_deref()).await?;
+        let to = match &args.to_kubeconfig {
+            Some(path) => config(path, args.to_context.as_deref()).await?,
+            None => Config::incluster().context(
+                "no --to-kubeconfig is given, and this is no Pod with a service account to use instead",
+            )?,
+        };
+        let (root, view) = urls(&from.cluster_url, &target)?;
+        let at = |url: Uri| -> Result<kube::Client> {
+            let mut config = from.clone();
+            config.cluster_url = url;
+            client(config)
+        };
+        Ok(Self {
+            target,
+            hub: Client::new(at(root)?),
+            view: at(view)?,
+            cluster: client(to)?,
+        })
+    }
+}
+
+async fn config(path: &Path, context: Option<&str>) -> Result<Config> {
+    let named = || format!("using the kubeconfig {}", path.display());
+    let file = Kubeconfig::read_from(path).with_context(named)?;
+    let options = KubeConfigOptions {
+        context: context.map(str::to_owned),
+        ..KubeConfigOptions::default()
+    };
+    Config::from_custom_kubeconfig(file, &options)
+        .await
+        .with_context(named)
+}
+
+fn client(mut config: Config) -> Result<kube::Client> {
+    // Whoever asks knows best what is worth asking again.
+    config.default_retry = false;
+    kube::Client::try_from(config).context("making a client")
+}
+
+/// The URLs of the hub and of the view of `target` on it, one of which `given` is.
+fn urls(given: &Uri, target: &str) -> Result<(Uri, Uri)> {
+    let targets = format!("/apis/{GROUP}/{VERSION}/targets/");
+    let own = format!("{targets}{target}.{DIALECT}/proxy");
+    let path = given.path().trim_end_matches('/');
+    let prefix = match path.split_once(&targets) {
+        None => path,
+        Some((prefix, _)) if path == format!("{prefix}{own}") => prefix,
+        Some((_, other)) => bail!(
+            "the server of --from-kubeconfig is the API endpoint of another target (…/{other}) than --target {target}"
+        ),
+    };
+    let at = |path: String| {
+        let mut parts = given.clone().into_parts();
+        parts.path_and_query = Some(path.parse()?);
+        Uri::from_parts(parts).context("the server of --from-kubeconfig")
+    };
+    let root = if prefix.is_empty() { "/" } else { prefix };
+    Ok((at(root.to_owned())?, at(format!("{prefix}{own}"))?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_server_is_the_hub_or_the_view_itself() {
+        let view = "/apis/scheduling.berth.dev/v1alpha1/targets/east.kcp/proxy";
+        for (given, prefix) in [
+            ("https://hub:7443".to_owned(), ""),
+            ("https://hub:7443/".to_owned(), ""),
+            ("https://hub:7443/k8s/".to_owned(), "/k8s"),
+            (format!("https://hub:7443{view}"), ""),
+            (format!("https://hub:7443/k8s{view}/"), "/k8s"),
+        ] {
+            let (root, seen) = urls(&given.parse().unwrap(), "east").unwrap();
+            assert_eq!(root.path().trim_end_matches('/'), prefix, "{given}");
+            assert_eq!(
+                seen.to_string(),
+                format!("https://hub:7443{prefix}{view}"),
+                "{given}"
+            );
+        }
+        let other = urls(&format!("https://hub{view}").parse().unwrap(), "west").unwrap_err();
+        assert!(other.to_string().contains("another target"), "{other}");
+    }
+}

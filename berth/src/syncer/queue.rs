@@ -1,0 +1,125 @@
+//! What is due: each key stands here once, is worked on once at a time, and is tried again with growing delays.
+
+use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use super::world::Key;
+
+/// The delay after the first failure, and the longest.
+const DELAYS: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(30));
+
+/// See the module.
+#[derive(Default)]
+pub(super) struct Queue {
+    ready: VecDeque<Key>,
+    standing: HashSet<Key>,
+    running: HashSet<Key>,
+    /// What became due while it was worked on.
+    again: HashSet<Key>,
+    failures: HashMap<Key, u32>,
+    alarms: BTreeSet<(Instant, Key)>,
+}
+
+impl Queue {
+    /// Something about `key` changed.
+    pub(super) fn add(&mut self, key: Key) {
+        if self.running.contains(&key) {
+            self.again.insert(key);
+        } else if self.standing.insert(key.clone()) {
+            self.ready.push_back(key);
+        }
+    }
+
+    /// Takes what stands longest, to be worked on.
+    pub(super) fn take(&mut self) -> Option<Key> {
+        let key = self.ready.pop_front()?;
+        self.standing.remove(&key);
+        self.running.insert(key.clone());
+        Some(key)
+    }
+
+    /// `key` was worked on, and is as it should be for now.
+    pub(super) fn done(&mut self, key: Key) {
+        self.failures.remove(&key);
+        self.running.remove(&key);
+        if self.again.remove(&key) {
+            self.add(key);
+        }
+    }
+
+    /// `key` was worked on in vain: it is tried again, the later the more often that was so.
+    pub(super) fn failed(&mut self, key: Key, now: Instant) {
+        self.running.remove(&key);
+        self.again.remove(&key);
+        let failures = self.failures.entry(key.clone()).or_default();
+        let delay = DELAYS
+            .0
+            .saturating_mul(2_u32.saturating_pow(*failures))
+            .min(DELAYS.1);
+        *failures = failures.saturating_add(1);
+        self.alarms.insert((now + delay, key));
+    }
+
+    /// Makes due what is to be tried again by `now`.
+    pub(super) fn ring(&mut self, now: Instant) {
+        while let Some((at, _)) = self.alarms.first()
+            && *at <= now
+            && let Some((_, key)) = self.alarms.pop_first()
+        {
+            self.add(key);
+        }
+    }
+
+    /// When something is to be tried again.
+    pub(super) fn next_alarm(&self) -> Option<Instant> {
+        self.alarms.first().map(|(at, _)| *at)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn key(name: &str) -> Key {
+        Key {
+            kind: 0,
+            namespace: String::new(),
+            name: name.to_owned(),
+        }
+    }
+
+    #[test]
+    fn a_key_stands_once_and_is_worked_on_once_at_a_time() {
+        let mut queue = Queue::default();
+        queue.add(key("a"));
+        queue.add(key("a"));
+        assert_eq!(queue.take(), Some(key("a")));
+        assert_eq!(queue.take(), None);
+        queue.add(key("a"));
+        assert_eq!(queue.take(), None, "it is being worked on");
+        queue.done(key("a"));
+        assert_eq!(queue.take(), Some(key("a")), "it became due meanwhile");
+    }
+
+    #[test]
+    fn delays_grow_until_it_works() {
+        let (mut queue, now) = (Queue::default(), Instant::now());
+        let mut wait = |queue: &mut Queue| {
+            queue.add(key("a"));
+            queue.take();
+            queue.failed(key("a"), now);
+            let due = queue.next_alarm().unwrap();
+            queue.ring(due);
+            assert_eq!(queue.take(), Some(key("a")));
+            due - now
+        };
+        let first: Vec<Duration> = (0..3).map(|_| wait(&mut queue)).collect();
+        assert_eq!(first, [100, 200, 400].map(Duration::from_millis));
+        (0..40).for_each(|_| drop(wait(&mut queue)));
+        assert_eq!(wait(&mut queue), DELAYS.1);
+        queue.done(key("a"));
+        assert_eq!(wait(&mut queue), DELAYS.0);
+    }
+}

@@ -1,0 +1,237 @@
+//! A session: what is synced is known, both sides are followed, and step after step is made, until it is stopped or what
+//! it was begun on has changed.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use tokio::sync::mpsc;
+use tokio::task::JoinSet;
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+use super::SyncerArgs;
+use super::act::Hands;
+use super::ends::{Ends, Side};
+use super::follow::{Follower, Sighting};
+use super::heartbeat;
+use super::kinds::{SyncedKind, discover};
+use super::queue::Queue;
+use super::world::{Key, World};
+
+/// Steps made at once.
+const PARALLEL: usize = 8;
+/// Sightings that may wait to be taken in.
+const BACKLOG: usize = 1024;
+/// How often what the hub shows is compared with what is synced.
+const REVIEW: Duration = Duration::from_secs(30);
+/// How long steps may take to complete once the syncer is told to stop.
+const DRAIN: Duration = Duration::from_secs(10);
+
+/// Why a session ended.
+pub(super) enum End {
+    /// It was told to.
+    Stopped,
+    /// What it was begun on is no more.
+    Changed(&'static str),
+}
+
+/// See the module.
+pub(super) struct Session<'a> {
+    args: &'a SyncerArgs,
+    ends: &'a Ends,
+    identifier: String,
+    kinds: Vec<SyncedKind>,
+}
+
+impl<'a> Session<'a> {
+    /// Finds out who the syncer is and what it is to sync.
+    ///
+    /// # Errors
+    /// When the hub does not answer, or does not know the WorkloadCluster.
+    pub(super) async fn begin(args: &'a SyncerArgs, ends: &'a Ends) -> Result<Self> {
+        let cluster = ends.hub.get(&heartbeat::path(&ends.target)).await?;
+        let identifier = heartbeat::identifier(&cluster).to_owned();
+        let kinds = discover(&ends.view, &args.resources)
+            .await
+            .context("reading what the hub shows")?;
+        Ok(Self {
+            args,
+            ends,
+            identifier,
+            kinds,
+        })
+    }
+
+    /// What is synced, for people.
+    pub(super) fn described(&self) -> String {
+        let names: Vec<String> = self.kinds.iter().skip(1).map(SyncedKind::name).collect();
+        names.join(", ")
+    }
+
+    /// Syncs until `stop`, or until there is another WorkloadCluster or other kinds to sync.
+    ///
+    /// # Errors
+    /// When a task of it panicked.
+    pub(super) async fn run(self, stop: &CancellationToken) -> Result<End> {
+        let (out, mut sightings) = mpsc::channel(BACKLOG);
+        let mut following = self.follow(&out);
+        drop(out);
+        let mut work = Work::new(&self);
+        let alive = std::pin::pin!(self.alive(&mut following));
+        let mut alive = alive;
+        let end = loop {
+            work.start();
+            tokio::select! {
+                () = stop.cancelled() => break End::Stopped,
+                changed = &mut alive, if work.world.is_complete() => break End::Changed(changed),
+                Some(sighting) = sightings.recv() => work.take(sighting, &mut sightings),
+                Some(ended) = work.running.join_next() => work.ended(ended.context("a step")?),
+                () = sleep_until(work.queue.next_alarm()) => work.queue.ring(Instant::now()),
+            }
+        };
+        let drained = async { while work.running.join_next().await.is_some() {} };
+        if tokio::time::timeout(DRAIN, drained).await.is_err() {
+            tracing::warn!("some steps were not completed; they are made by the next syncer");
+        }
+        Ok(end)
+    }
+
+    /// Follows every kind on both sides.
+    fn follow(&self, out: &mpsc::Sender<Sighting>) -> JoinSet<()> {
+        let mut tasks = JoinSet::new();
+        for (number, kind) in self.kinds.iter().enumerate() {
+            for (side, client) in [(Side::Up, &self.ends.view), (Side::Down, &self.ends.cluster)] {
+                let follower = Follower {
+                    side,
+                    number,
+                    kind: kind.clone(),
+                    client: client.clone(),
+                    identifier: self.identifier.clone(),
+                    out: out.clone(),
+                };
+                tasks.spawn(follower.run());
+            }
+        }
+        tasks
+    }
+
+    /// Sends heartbeats, and ends when there is reason to begin anew. Holds the followers meanwhile.
+    async fn alive(&self, _following: &mut JoinSet<()>) -> &'static str {
+        let resources: Vec<String> = self.kinds.iter().skip(1).map(SyncedKind::name).collect();
+        let interval = self.args.heartbeat_interval;
+        let beating = heartbeat::beat(
+            &self.ends.hub,
+            &self.ends.target,
+            &self.identifier,
+            &resources,
+            interval,
+        );
+        tokio::select! {
+            () = beating => "the WorkloadCluster is another one",
+            () = self.outdated() => "other resources are to be synced",
+        }
+    }
+
+    /// Ends when the hub shows other kinds than it did.
+    async fn outdated(&self) {
+        loop {
+            tokio::time::sleep(REVIEW).await;
+            match discover(&self.ends.view, &self.args.resources).await {
+                Ok(kinds) if kinds != self.kinds => return,
+                Ok(_) => {}
+                Err(problem) => tracing::debug!(problem = format!("{problem:#}"), "the view cannot be read"),
+            }
+        }
+    }
+}
+
+async fn sleep_until(at: Option<Instant>) {
+    match at {
+        Some(at) => tokio::time::sleep_until(at).await,
+        None => std::future::pending().await,
+    }
+}
+
+/// What is known, what is due, and what is being done.
+struct Work {
+    world: World,
+    queue: Queue,
+    hands: Arc<Hands>,
+    running: JoinSet<(Key, Result<()>)>,
+    /// What went wrong with each key last, so that it is told once.
+    problems: HashMap<Key, String>,
+}
+
+impl Work {
+    fn new(session: &Session<'_>) -> Self {
+        let hands = Hands {
+            identifier: session.identifier.clone(),
+            view: crate::client::Client::new(session.ends.view.clone()),
+            cluster: crate::client::Client::new(session.ends.cluster.clone()),
+        };
+        Self {
+            world: World::new(&session.identifier, &session.args.from_cluster, &session.kinds),
+            queue: Queue::default(),
+            hands: Arc::new(hands),
+            running: JoinSet::new(),
+            problems: HashMap::new(),
+        }
+    }
+
+    /// Takes in what was seen, and what else there is by now.
+    fn take(&mut self, first: Sighting, more: &mut mpsc::Receiver<Sighting>) {
+        let mut next = Some(first);
+        while let Some(sighting) = next {
+            for key in self.world.take(sighting) {
+                self.queue.add(key);
+            }
+            next = more.try_recv().ok();
+        }
+    }
+
+    /// Starts steps that are due, as many as may run at once.
+    fn start(&mut self) {
+        while self.running.len() < PARALLEL
+            && let Some(key) = self.queue.take()
+        {
+            let Some(plan) = self.world.plan(&key) else {
+                // It is due again when the rest is known.
+                self.queue.done(key);
+                continue;
+            };
+            let (hands, kind) = (Arc::clone(&self.hands), self.world.kind(key.kind).clone());
+            tracing::debug!(resource = kind.name(), namespace = key.namespace, name = key.name, step = ?plan.step, "next");
+            self.running.spawn(async move {
+                let made = hands.make(&kind, &key, plan).await;
+                (key, made)
+            });
+        }
+    }
+
+    fn ended(&mut self, (key, made): (Key, Result<()>)) {
+        match made {
+            Ok(()) => {
+                self.problems.remove(&key);
+                self.queue.done(key);
+            }
+            Err(problem) => {
+                let text = format!("{problem:#}");
+                if self.problems.get(&key) != Some(&text) {
+                    let resource = self.world.kind(key.kind).name();
+                    let (namespace, name) = (&key.namespace, &key.name);
+                    tracing::warn!(
+                        resource,
+                        namespace,
+                        name,
+                        problem = text,
+                        "not synced; trying again"
+                    );
+                    self.problems.insert(key.clone(), text);
+                }
+                self.queue.failed(key, Instant::now());
+            }
+        }
+    }
+}

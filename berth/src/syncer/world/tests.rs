@@ -1,0 +1,161 @@
+//! What becomes due, and what is planned.
+
+use dialect_kcp::syncer_view::copy::{copy, namespace_copy};
+use dialect_kcp::syncer_view::step::Waiting;
+use kube::core::ApiResource;
+use serde_json::json;
+
+use super::*;
+
+fn kind(group: &str, kind: &str, plural: &str) -> SyncedKind {
+    SyncedKind {
+        api: ApiResource {
+            group: group.to_owned(),
+            version: "v1".to_owned(),
+            api_version: "v1".to_owned(),
+            kind: kind.to_owned(),
+            plural: plural.to_owned(),
+        },
+        reports: false,
+    }
+}
+
+fn world() -> World {
+    World::new(
+        "x",
+        "root",
+        &[
+            kind("", "Namespace", "namespaces"),
+            kind("", "ConfigMap", "configmaps"),
+        ],
+    )
+}
+
+fn namespace(name: &str) -> Value {
+    json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name, "resourceVersion": "1"}})
+}
+
+fn config_map(name: &str) -> Value {
+    json!({"apiVersion": "v1", "kind": "ConfigMap", "data": {"a": "1"}, "metadata": {"name": name, "namespace": "app",
+        "resourceVersion": "2", "finalizers": ["workloads.kcp.dev/syncer-x"]}})
+}
+
+fn key(kind: usize, name: &str) -> Key {
+    let namespace = if kind == NAMESPACES { "" } else { "app" };
+    Key {
+        kind,
+        namespace: namespace.to_owned(),
+        name: name.to_owned(),
+    }
+}
+
+impl World {
+    fn see(&mut self, side: Side, kind: usize, seen: Seen) -> Vec<Key> {
+        self.take(Sighting { side, kind, seen })
+    }
+
+    fn list(&mut self, side: Side, kind: usize, objects: &[Value]) -> Vec<Key> {
+        self.see(side, kind, Seen::Begin);
+        for object in objects {
+            assert!(
+                self.see(side, kind, Seen::Object(Arc::new(object.clone())))
+                    .is_empty()
+            );
+        }
+        self.see(side, kind, Seen::End)
+    }
+
+    fn step(&mut self, key: &Key) -> Option<Step> {
+        self.plan(key).map(|plan| plan.step)
+    }
+}
+
+fn home() -> Value {
+    namespace_copy("x", "root", "app")
+}
+
+#[test]
+fn nothing_is_planned_before_enough_is_known() {
+    let mut world = world();
+    world.list(Side::Up, 0, &[namespace("app")]);
+    world.list(Side::Down, 0, &[home()]);
+    assert_eq!(world.step(&key(0, "app")), None, "there may be config maps");
+    world.list(
+        Side::Down,
+        1,
+        &[copy("x", &config_map("a"), &downstream_namespace("root", "app"))],
+    );
+    assert_eq!(
+        world.step(&key(1, "a")),
+        None,
+        "an empty view is not a view that is not known"
+    );
+    let due = world.list(Side::Up, 1, &[config_map("a")]);
+    assert_eq!(due, [key(0, "app"), key(1, "a")]);
+    assert_eq!(world.step(&key(0, "app")), Some(Step::Rest));
+    assert_eq!(world.step(&key(1, "a")), Some(Step::Rest));
+    assert!(world.is_complete());
+}
+
+#[test]
+fn what_a_new_list_does_not_have_is_gone() {
+    let mut world = world();
+    let down = downstream_namespace("root", "app");
+    world.list(Side::Up, 0, &[namespace("app")]);
+    world.list(Side::Down, 0, &[home()]);
+    world.list(Side::Up, 1, &[config_map("a"), config_map("b")]);
+    world.list(
+        Side::Down,
+        1,
+        &[
+            copy("x", &config_map("a"), &down),
+            copy("x", &config_map("b"), &down),
+        ],
+    );
+    let due = world.list(Side::Up, 1, &[config_map("b")]);
+    assert!(due.contains(&key(1, "a")), "{due:?}");
+    assert_eq!(world.step(&key(1, "a")), Some(Step::Delete));
+}
+
+#[test]
+fn content_waits_for_its_namespace_and_a_namespace_for_its_content() {
+    let mut world = world();
+    world.list(Side::Down, 0, &[]);
+    world.list(Side::Down, 1, &[]);
+    world.list(Side::Up, 1, &[config_map("a")]);
+    world.list(Side::Up, 0, &[namespace("app")]);
+    assert!(matches!(world.step(&key(0, "app")), Some(Step::Create(_))));
+    assert_eq!(world.step(&key(1, "a")), Some(Step::Wait(Waiting::Namespace)));
+    let due = world.see(Side::Down, 0, Seen::Object(Arc::new(home())));
+    assert!(
+        due.contains(&key(1, "a")) && due.contains(&key(0, "app")),
+        "{due:?}"
+    );
+    let Some(plan) = world.plan(&key(1, "a")) else {
+        panic!("all is known")
+    };
+    assert!(matches!(plan.step, Step::Create(_)));
+    assert_eq!(plan.down, (downstream_namespace("root", "app"), "a".to_owned()));
+
+    let mut leaving = namespace("app");
+    leaving["metadata"]["deletionTimestamp"] = "2021-10-28T08:00:00Z".into();
+    world.see(Side::Up, 0, Seen::Object(Arc::new(leaving)));
+    assert_eq!(world.step(&key(0, "app")), Some(Step::Wait(Waiting::Content)));
+    let due = world.see(Side::Up, 1, Seen::Gone(Arc::new(config_map("a"))));
+    assert!(due.contains(&key(0, "app")), "{due:?}");
+    assert_eq!(world.step(&key(0, "app")), Some(Step::Delete));
+}
+
+#[test]
+fn copies_are_known_by_what_they_are_copies_of() {
+    let mut world = world();
+    let original = config_map("kube-root-ca.crt");
+    let mut made = copy("x", &original, &downstream_namespace("root", "app"));
+    assert_eq!(made["metadata"]["name"], "kcp-root-ca.crt");
+    world.list(Side::Down, 0, &[home()]);
+    let due = world.list(Side::Down, 1, &[made.clone()]);
+    assert!(due.contains(&key(1, "kube-root-ca.crt")), "{due:?}");
+    made["metadata"]["namespace"] = "elsewhere".into();
+    let due = world.see(Side::Down, 1, Seen::Object(Arc::new(made)));
+    assert!(due.is_empty(), "in a namespace that is none of ours: {due:?}");
+}

@@ -1,0 +1,186 @@
+//! `targets/<name>.kcp/proxy/…`: the API endpoint that the syncer of one workload cluster sees (CONTRACT.md section 5,
+//! facts/kcp.md section 9). A complete one: the URL up to `proxy` is the server of a syncer's kubeconfig.
+//!
+//! What is shown and what becomes of writes is the dialect's ([`dialect_kcp::syncer_view`]); serving it is the server
+//! library's ([`apiserver::lens`]). Here the two meet: [`lens::SyncerLens`] is the adapter, [`SyncerView`] keeps one API
+//! per workload cluster. One grant of `targets/proxy` by the target's name lets a syncer do its work, as
+//! `berth:syncer:<identifier>`, and nothing else.
+
+mod lens;
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, LazyLock};
+
+use apiserver::documents::Documents;
+use apiserver::lens as library;
+use apiserver::registry::Registry;
+use apiserver::version::VersionInfo;
+use apiserver::{Call, Group, Lensed, Subresource, SubresourceHandler};
+use async_trait::async_trait;
+use dialect_contract::{Dialect, config};
+use dialect_kcp::names::{DIALECT, WORKLOAD_CLUSTERS};
+use dialect_kcp::syncer_view::{identifier, is_advanced};
+use meta::{GroupResource, Key, Object, Schema, Status};
+use parking_lot::Mutex;
+use schemars::JsonSchema;
+use storage::Source;
+
+use self::lens::SyncerLens;
+use crate::protobuf::Protobuf;
+use crate::virtual_api::names;
+use crate::virtual_api::projection::TARGETS;
+
+/// What a request below a target's proxy can say.
+#[derive(JsonSchema)]
+pub struct TargetProxyOptions {
+    /// The path below the API endpoint, such as api/v1/configmaps.
+    pub path: Option<String>,
+}
+
+static OPTIONS: LazyLock<Arc<Schema>> = LazyLock::new(|| Arc::new(Schema::of::<TargetProxyOptions>()));
+
+/// Adds `targets/proxy` to `groups`, over the objects that `registry` serves, if kcp is one of `dialects`; `source` holds
+/// its configuration, which says what is synced.
+pub fn attach(
+    groups: &mut [Group],
+    registry: &Arc<Registry>,
+    dialects: &[Arc<dyn Dialect>],
+    source: &Arc<dyn Source>,
+    version: VersionInfo,
+) {
+    let Some(dialect) = dialects.iter().find(|dialect| dialect.name() == DIALECT) else {
+        return;
+    };
+    let handler = Arc::new(SyncerView {
+        registry: Arc::clone(registry),
+        dialect: Arc::clone(dialect),
+        source: Arc::clone(source),
+        version,
+        documents: Mutex::default(),
+        views: Mutex::default(),
+    });
+    let resources = groups.iter_mut().flat_map(|group| &mut group.resources);
+    for resource in resources.filter(|resource| resource.kind.info().resource() == TARGETS) {
+        resource.subresources.push(Subresource {
+            name: "proxy",
+            group: "",
+            version: "",
+            kind: "TargetProxyOptions",
+            verbs: &["get", "patch", "update"],
+            schema: Some(Arc::clone(&OPTIONS)),
+            handler: Arc::clone(&handler) as Arc<_>,
+        });
+    }
+}
+
+/// What is synced, with the documents that describe it.
+type Described = (Vec<GroupResource>, Arc<Documents>);
+
+/// The APIs of all syncers.
+struct SyncerView {
+    registry: Arc<Registry>,
+    dialect: Arc<dyn Dialect>,
+    source: Arc<dyn Source>,
+    version: VersionInfo,
+    documents: Mutex<Option<Described>>,
+    /// By the name of the workload cluster.
+    views: Mutex<BTreeMap<String, View>>,
+}
+
+/// The API of one syncer, and what it was made for.
+struct View {
+    identifier: String,
+    advanced: bool,
+    synced: Vec<GroupResource>,
+    api: Arc<Lensed>,
+}
+
+impl View {
+    fn is_for(&self, cluster: &Object, synced: &[GroupResource]) -> bool {
+        let meta = cluster.meta();
+        self.identifier == identifier(meta) && self.advanced == is_advanced(meta) && self.synced == synced
+    }
+}
+
+#[async_trait]
+impl SubresourceHandler for SyncerView {
+    async fn api(&self, call: &Call) -> Result<Option<Arc<Lensed>>, Status> {
+        let missing = || Status::not_found(TARGETS, &call.name);
+        let (name, dialect) = names::split(&call.name).ok_or_else(missing)?;
+        if dialect != DIALECT {
+            return Err(Status::no_such_path());
+        }
+        let key = Key::new(WORKLOAD_CLUSTERS, "", name);
+        let cluster = match self.registry.get(&key).await {
+            Ok(cluster) => cluster,
+            Err(status) if status.code == 404 => {
+                self.views.lock().remove(name);
+                return Err(missing());
+            }
+            Err(status) => return Err(status),
+        };
+        self.view(name, &cluster).map(Some).map_err(Status::internal)
+    }
+}
+
+impl SyncerView {
+    fn view(&self, name: &str, cluster: &Object) -> Result<Arc<Lensed>, String> {
+        let (synced, documents) = self.described()?;
+        let mut views = self.views.lock();
+        if let Some(view) = views.get(name).filter(|view| view.is_for(cluster, &synced)) {
+            return Ok(Arc::clone(&view.api));
+        }
+        let (own, advanced) = (identifier(cluster.meta()).to_owned(), is_advanced(cluster.meta()));
+        let seen = SyncerLens::new(&own, advanced, &self.registry, &synced);
+        let decoder = Some(Arc::new(Protobuf) as Arc<_>);
+        let api = Arc::new(Lensed::new(
+            &self.registry,
+            Arc::new(seen),
+            &synced,
+            documents,
+            decoder,
+        )?);
+        let view = View {
+            identifier: own,
+            advanced,
+            synced,
+            api: Arc::clone(&api),
+        };
+        views.insert(name.to_owned(), view);
+        Ok(api)
+    }
+
+    /// What is synced now, as far as it is served here, and its documents: made when it changes.
+    fn described(&self) -> Result<Described, String> {
+        let synced = self.synced();
+        let mut kept = self.documents.lock();
+        match &*kept {
+            Some((known, documents)) if *known == synced => Ok((synced, Arc::clone(documents))),
+            _ => {
+                let documents = library::documents(&self.registry, &synced, "Berth", &self.version)?;
+                let documents = Arc::new(documents);
+                *kept = Some((synced.clone(), Arc::clone(&documents)));
+                Ok((synced, documents))
+            }
+        }
+    }
+
+    fn synced(&self) -> Vec<GroupResource> {
+        let stored = self.source.cached(config::RESOURCE).get("", DIALECT).cloned();
+        let spec = stored
+            .as_ref()
+            .and_then(|object| object.value()["spec"].get(DIALECT));
+        // One that is not valid is not in force.
+        let spec = spec.filter(|spec| self.dialect.validate_config(spec, "spec").is_empty());
+        let mut all = self.dialect.guards(spec);
+        all.retain(|resource| {
+            self.registry
+                .index()
+                .preferred(*resource)
+                .is_some_and(|served| served.store().is_some())
+        });
+        all.sort_unstable();
+        all.dedup();
+        all
+    }
+}

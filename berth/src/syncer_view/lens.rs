@@ -1,0 +1,137 @@
+//! kcp's view of a syncer as a lens of the server library.
+
+use std::sync::Arc;
+
+use admission::{Denied, UserInfo};
+use apiserver::Lens;
+use apiserver::registry::Registry;
+use async_trait::async_trait;
+use dialect_kcp::names::NAMESPACES;
+use dialect_kcp::syncer_view::{SEEN, Seen, Syncer, state_label, user};
+use meta::{GroupResource, Key, Object, Status};
+use serde_json::Value;
+
+/// How the syncer of one workload cluster sees objects.
+pub(super) struct SyncerLens {
+    identifier: String,
+    advanced: bool,
+    label: String,
+    user: UserInfo,
+    registry: Arc<Registry>,
+    /// What may be in a namespace of the cluster.
+    content: Vec<GroupResource>,
+}
+
+impl SyncerLens {
+    /// The lens of the syncer of the cluster `identifier`, of which `synced` is all that is seen.
+    pub(super) fn new(
+        identifier: &str,
+        advanced: bool,
+        registry: &Arc<Registry>,
+        synced: &[GroupResource],
+    ) -> Self {
+        Self {
+            identifier: identifier.to_owned(),
+            advanced,
+            label: state_label(identifier),
+            user: UserInfo {
+                name: user(identifier),
+                groups: vec!["system:authenticated".to_owned()],
+                ..UserInfo::default()
+            },
+            registry: Arc::clone(registry),
+            content: synced
+                .iter()
+                .copied()
+                .filter(|resource| *resource != NAMESPACES)
+                .collect(),
+        }
+    }
+
+    fn syncer(&self) -> Syncer<'_> {
+        Syncer {
+            identifier: &self.identifier,
+            advanced: self.advanced,
+        }
+    }
+
+    /// How many objects in `namespace` the cluster still has.
+    fn remaining(&self, namespace: &str) -> usize {
+        let sources = self.content.iter().filter_map(|&resource| {
+            let served = self.registry.index().preferred(resource)?;
+            Some((served.stored, served.source()?))
+        });
+        let count = sources.map(|(resource, source)| {
+            let objects = source.cached(resource);
+            let concerned = objects
+                .iter(Some(namespace), None)
+                .filter(|(_, object)| object.meta().labels.contains_key(&self.label));
+            concerned.count()
+        });
+        count.sum()
+    }
+}
+
+#[async_trait]
+impl Lens for SyncerLens {
+    fn sees(&self, object: &Object) -> bool {
+        object
+            .meta()
+            .labels
+            .get(&self.label)
+            .is_some_and(|state| state == SEEN)
+    }
+
+    fn show(&self, object: &Arc<Object>) -> Arc<Object> {
+        if self.syncer().looks_as_stored(object.meta()) {
+            return Arc::clone(object);
+        }
+        let Seen {
+            object: seen,
+            problems,
+        } = self.syncer().show(object.value());
+        for problem in problems {
+            let meta = object.meta();
+            let (namespace, name) = (&meta.namespace, &meta.name);
+            tracing::warn!(
+                namespace,
+                name,
+                identifier = self.identifier,
+                problem,
+                "not shown to the syncer"
+            );
+        }
+        let seen = Object::new(&seen, object.revision());
+        Arc::new(seen.expect("the view keeps kind and name"))
+    }
+
+    fn user(&self) -> &UserInfo {
+        &self.user
+    }
+
+    /// A status of the cluster's own is kept in an annotation.
+    fn through(&self, subresource: &'static str) -> &'static str {
+        if self.advanced { "" } else { subresource }
+    }
+
+    /// Before a namespace is let go of, everything acknowledged in it must be known.
+    async fn ready(&self, key: &Key) -> Result<(), Status> {
+        if key.resource == NAMESPACES {
+            for &resource in &self.content {
+                self.registry.list(resource).await?;
+            }
+        }
+        Ok(())
+    }
+
+    fn write(&self, key: &Key, stored: &Value, written: &Value, subresource: &str) -> Result<Value, Denied> {
+        if subresource == "status" {
+            return self.syncer().update_status(stored, written);
+        }
+        let remaining = match key.resource == NAMESPACES {
+            true => self.remaining(&key.name),
+            false => 0,
+        };
+        self.syncer().update(stored, written, remaining)
+    }
+}
