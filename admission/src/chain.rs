@@ -164,6 +164,14 @@ impl Chain {
         Ok(())
     }
 
+    /// The rights that [`Chain::entitled`] asks for.
+    #[must_use]
+    pub fn needs(&self, request: &Request<'_>, object: Option<&Value>) -> Vec<Needed> {
+        self.acting(request)
+            .flat_map(|plugin| plugin.needs(request, object))
+            .collect()
+    }
+
     async fn has_all(&self, request: &Request<'_>, needed: &[Needed]) -> Result<(), Status> {
         for Needed { right, refusal } in needed {
             let has = match &self.authority {

@@ -1,7 +1,7 @@
 //! Flags that give the roles of the systems' own actors to other identities (CONTRACT.md section 5).
 
 use clap::Args;
-use dialect_registry::{Settings, synced_resource};
+use dialect_registry::{Settings, location_cluster, synced_resource};
 use meta::GroupResource;
 use meta::selector::Selector;
 
@@ -23,6 +23,10 @@ pub struct ActorArgs {
     /// kube-apiserver scheduling.berth.dev/kcp=enabled, elsewhere all].
     #[arg(long, value_name = "SELECTOR", value_parser = Selector::parse)]
     pub kcp_namespace_selector: Option<Selector>,
+    /// Where kcp's Locations live, the first segment of location strings, where its SchedulerConfiguration says nothing
+    /// [default: root:compute].
+    #[arg(long, value_name = "PATH", value_parser = location_cluster)]
+    pub kcp_location_cluster: Option<String>,
 }
 
 /// The namespaces of a hub that kcp places, where nothing else is said (CONTRACT.md section 5).
@@ -37,6 +41,7 @@ impl ActorArgs {
             kcp_coordination_users: self.kcp_coordination_user.clone(),
             kcp_synced_resources: self.kcp_synced_resources.clone(),
             kcp_namespace_selector: self.kcp_namespace_selector.clone(),
+            kcp_location_cluster: self.kcp_location_cluster.clone(),
         }
     }
 

@@ -21,7 +21,7 @@ use meta::{Clock, GroupResource, Key};
 use storage::Store;
 use tokio::task::JoinHandle;
 
-use crate::configuration::AutoBindMode;
+use crate::configuration::{AutoBindMode, validity};
 
 pub use events::Events;
 pub(crate) use events::{EVENTS, OwnEvents, Sink};
@@ -73,6 +73,7 @@ impl Setting<'_> {
         self.engine.observe(Arc::new(events))?;
         let mut tasks = vec![writing];
         let leading = self.leadership.leading();
+        tasks.push(validity::spawn(self.engine, self.committer, leading.clone()));
         if self.serves(EVENTS) {
             let (store, clock) = (Arc::clone(self.store), Arc::clone(self.engine.clock()));
             tasks.push(expiry::spawn(store, clock, self.event_ttl, leading.clone()));

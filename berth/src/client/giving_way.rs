@@ -8,8 +8,8 @@ use serde_json::Value;
 const OWNED: &str = "FieldValueForbidden";
 
 /// Takes back in `next` the changes that `status` refuses, so that the rest can be written: of a field that `object` does
-/// not have, and of one below `metadata` or `status` that belongs to somebody else, with a line in `kept`. Whether anything
-/// was taken back; not when one of the refused fields is a wish that has to be told.
+/// not have, of what a map of it lacks, and of a field below `metadata` or `status` that belongs to somebody else, with a
+/// line in `kept`. Whether anything was taken back; not when one of the refused fields is a wish that has to be told.
 pub(super) fn give_way(
     object: &Value,
     next: &mut Value,
@@ -25,6 +25,10 @@ pub(super) fn give_way(
         let said = field.is_said(object);
         let another = status.code == 403 && cause.reason == OWNED && !cause.field.starts_with("spec");
         if said && !another {
+            // A map may lack something that cannot be taken away.
+            if field.fill(next, stored) {
+                continue;
+            }
             return false;
         }
         field.restore(next, stored);
@@ -72,6 +76,19 @@ impl<'a> Field<'a> {
             (Some(Value::Object(map)), Some(key)) => map.contains_key(key),
             (found, _) => found.is_some(),
         }
+    }
+
+    /// Where it is a map, gives it in `next` the entries that only the one in `stored` has. Whether there were any.
+    fn fill(&self, next: &mut Value, stored: &Value) -> bool {
+        let found = self.path.iter().try_fold(next, |value, part| value.get_mut(part));
+        let (Some(Value::Object(map)), Some(Value::Object(before))) = (found, self.of(stored)) else {
+            return false;
+        };
+        let known = map.len();
+        for (name, value) in before {
+            map.entry(name).or_insert_with(|| value.clone());
+        }
+        self.element.is_none() && map.len() > known
     }
 
     /// Makes it in `next` what it is in `stored`.
@@ -174,6 +191,23 @@ mod tests {
         let mut next = object.clone();
         let silent = Status::failure(403, "Forbidden", "users cannot do that");
         assert!(!give_way(&object, &mut next, &stored, &silent, &mut Vec::new()));
+    }
+
+    #[test]
+    fn what_cannot_be_taken_out_of_a_map_stays() {
+        let object = json!({"status": {"phase": "Pending"}});
+        let stored = json!({"status": {"phase": "Granted", "cluster": {"name": "c"}}});
+        let mut next = object.clone();
+        let status = refusal(422, &[("FieldValueInvalid", "status")]);
+        assert!(give_way(&object, &mut next, &stored, &status, &mut Vec::new()));
+        assert_eq!(
+            next,
+            json!({"status": {"phase": "Pending", "cluster": {"name": "c"}}})
+        );
+        assert!(
+            !give_way(&object, &mut next, &stored, &status, &mut Vec::new()),
+            "nothing more is missing"
+        );
     }
 
     #[test]

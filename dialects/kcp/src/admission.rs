@@ -13,13 +13,14 @@ mod placement;
 mod roles;
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use admission::{Denied, Operation, Plugin, Request};
 use meta::selector::Selector;
 use meta::{FieldError, GroupResource};
 use serde_json::Value;
 
-use crate::names::{NAMESPACES, SYNCED_BY_DEFAULT};
+use crate::names::{DEFAULT_LOCATION_CLUSTER, NAMESPACES, SYNCED_BY_DEFAULT};
 pub use roles::{Role, user_of};
 
 /// What the guard goes by.
@@ -31,6 +32,8 @@ pub struct Settings {
     pub synced_resources: Vec<GroupResource>,
     /// The namespaces that are placed; all of them by default.
     pub namespace_selector: Selector,
+    /// Where the Locations live: the first segment of location strings.
+    pub location_cluster: Arc<str>,
 }
 
 impl Default for Settings {
@@ -39,6 +42,7 @@ impl Default for Settings {
             users: BTreeMap::new(),
             synced_resources: SYNCED_BY_DEFAULT.to_vec(),
             namespace_selector: Selector::default(),
+            location_cluster: DEFAULT_LOCATION_CLUSTER.into(),
         }
     }
 }

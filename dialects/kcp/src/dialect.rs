@@ -106,7 +106,11 @@ impl Dialect for Kcp {
     }
 
     fn inventory(&self) -> Arc<dyn Inventory> {
-        Arc::new(Fleet::placing(self.settings.namespace_selector.clone()))
+        Arc::new(Fleet::usually(Config {
+            namespace_selector: self.settings.namespace_selector.clone(),
+            location_cluster: Arc::clone(&self.settings.location_cluster),
+            ..Config::default()
+        }))
     }
 
     fn admission(&self) -> Vec<Arc<dyn Plugin>> {

@@ -10,7 +10,6 @@ mod take_namespace;
 use std::sync::Arc;
 
 use imbl::{HashMap, OrdMap, OrdSet, Vector};
-use meta::selector::Selector;
 use meta::{GroupResource, Key, Object};
 use scheduling::Ix;
 
@@ -24,8 +23,8 @@ pub(crate) use namespace::Record;
 pub struct Fleet {
     /// What it goes by: the last good configuration.
     pub(crate) config: Config,
-    /// The namespaces that are placed where the configuration does not say.
-    usual: Selector,
+    /// What holds where the configuration does not say.
+    usual: Config,
     /// The workload clusters, by name.
     pub(crate) rows: Vector<Row>,
     /// The name of the workload cluster with each identifier.
@@ -51,15 +50,11 @@ pub struct Fleet {
 }
 
 impl Fleet {
-    /// An empty inventory that places the namespaces of `usual` where its configuration does not say.
+    /// An empty inventory that goes by the locations and namespaces of `usual` where its configuration does not say.
     #[must_use]
-    pub fn placing(usual: Selector) -> Self {
-        let config = Config {
-            namespace_selector: usual.clone(),
-            ..Config::default()
-        };
+    pub fn usually(usual: Config) -> Self {
         Self {
-            config,
+            config: usual.clone(),
             usual,
             ..Self::default()
         }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use dialect_contract::Dialect;
 
-pub use settings::{Settings, synced_resource};
+pub use settings::{Settings, location_cluster, synced_resource};
 
 /// Every dialect, in the order of names.
 #[must_use]

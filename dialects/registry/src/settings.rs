@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use dialect_contract::Dialect;
 pub use dialect_kcp::config::synced_resource;
+use dialect_kcp::location_string::check_location_cluster;
 use dialect_kcp::{Role, Settings as Kcp};
 use meta::GroupResource;
 use meta::selector::Selector;
@@ -19,6 +20,8 @@ pub struct Settings {
     pub kcp_synced_resources: Option<Vec<GroupResource>>,
     /// The namespaces kcp places, where its configuration says nothing; `None` is all of them.
     pub kcp_namespace_selector: Option<Selector>,
+    /// Where kcp's Locations live, where its configuration says nothing; `None` is the default.
+    pub kcp_location_cluster: Option<String>,
 }
 
 impl Settings {
@@ -37,9 +40,20 @@ impl Settings {
         if let Some(resources) = &self.kcp_synced_resources {
             settings.synced_resources.clone_from(resources);
         }
+        if let Some(path) = &self.kcp_location_cluster {
+            settings.location_cluster = path.as_str().into();
+        }
         if let Some(selector) = &self.kcp_namespace_selector {
             settings.namespace_selector.clone_from(selector);
         }
         dialect_kcp::with(settings)
     }
+}
+
+/// The path of a location cluster, such as `root:compute`.
+///
+/// # Errors
+/// Why `text` is none.
+pub fn location_cluster(text: &str) -> Result<String, String> {
+    check_location_cluster(text).map(|()| text.to_owned())
 }

@@ -139,7 +139,7 @@ fn a_place_given_on_create_is_judged_by_feasibility() {
     let far = create(&alice, &placed("far", "aws-us1")).fails();
     assert!(
         far.contains("is forbidden: spec.seedName \"aws-us1\" is not feasible (NotSameRegion")
-            && far.contains("user \"alice\" may not update shoots/binding"),
+            && far.contains("user \"alice\" may not update shoots.core.gardener.cloud/binding"),
         "{far}"
     );
     create(&operator, &placed("far", "aws-us1")).ok();

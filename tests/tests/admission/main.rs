@@ -1,8 +1,11 @@
 //! Admission as a user meets it: what is bound on create, what is refused and in which words, and the webhooks.
 
 mod binding;
+mod fields;
 mod guards;
+mod loading;
 mod refusals;
+mod rights;
 mod webhooks;
 
 use std::path::{Path, PathBuf};

@@ -226,8 +226,12 @@ impl Fleet {
         let Some(mut config) = self.note(key, read) else {
             return Due::nothing();
         };
-        if spec.is_none_or(|spec| spec["namespaceSelector"].is_null()) {
-            config.namespace_selector = self.usual.clone();
+        let silent = |field: &str| spec.is_none_or(|spec| spec[field].is_null());
+        if silent("namespaceSelector") {
+            config.namespace_selector = self.usual.namespace_selector.clone();
+        }
+        if silent("locationCluster") {
+            config.location_cluster = Arc::clone(&self.usual.location_cluster);
         }
         if config == self.config {
             return Due::nothing();

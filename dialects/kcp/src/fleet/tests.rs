@@ -2,6 +2,7 @@
 
 use dialect_contract::dialect::{Affected, Due};
 use dialect_contract::{Inventory, Phase};
+use meta::selector::Selector;
 use serde_json::{Value, json};
 
 use super::*;
@@ -249,4 +250,34 @@ fn of_two_clusters_with_one_identifier_the_second_waits() {
     assert_eq!(world.target_name(world.candidate("twin").unwrap()), "second");
     put(&mut world, &with(twin("second"), "/metadata/uid", json!("own")));
     assert!(world.candidate("twin").is_none() && world.candidate("own").is_some());
+}
+
+#[test]
+fn what_the_program_was_told_holds_where_the_configuration_is_silent() {
+    let mut world = Fleet::usually(Config {
+        location_cluster: "root:org".into(),
+        namespace_selector: Selector::parse("team=a").unwrap(),
+        ..Config::default()
+    });
+    let mut other = namespace("other", None);
+    other["metadata"]["labels"] = json!({"team": "b"});
+    let mut app = namespace("app", None);
+    app["metadata"]["labels"] = json!({"team": "a"});
+    for object in [location("east"), cluster("a", "east"), app, other] {
+        put(&mut world, &object);
+    }
+    let places = |world: &Fleet| {
+        let names: Vec<String> = world.demands().iter().map(|key| key.name.to_string()).collect();
+        (names, world.config.location_cluster.to_string())
+    };
+    let told = (vec!["app".to_owned()], "root:org".to_owned());
+    assert_eq!(places(&world), told);
+    put(&mut world, &configuration(&json!({"heartbeatThreshold": "2m"})));
+    assert_eq!(places(&world), told, "nothing is said of either");
+    let said = json!({"locationCluster": "root:here", "namespaceSelector": {}});
+    put(&mut world, &configuration(&said));
+    let both = vec!["app".to_owned(), "other".to_owned()];
+    assert_eq!(places(&world), (both, "root:here".to_owned()));
+    remove(&mut world, &configuration(&said));
+    assert_eq!(places(&world), told);
 }

@@ -1,0 +1,195 @@
+//! The condition Valid of SchedulerConfigurations (CONTRACT.md section 4): whether what is stored is in force. An invalid
+//! one is refused on write, but a hub may take one in while no webhook answers, and a newer version may think otherwise of
+//! what is stored.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use dialect_contract::{Dialect, Write as Written, WriteVerb, config};
+use engine::{Commit, CommitError, Committer, Engine};
+use meta::kind::{Operation, Write};
+use meta::{FieldError, Key, Kind, Object, Timestamp, field};
+use serde_json::{Value, json};
+use storage::{Scope, Source, StoreError, Watch};
+use tokio::sync::watch;
+use tokio::task::JoinHandle;
+
+use super::SchedulerConfiguration;
+
+/// The condition's type.
+const VALID: &str = "Valid";
+/// How soon a condition that could not be written is tried again.
+const AGAIN: Duration = Duration::from_secs(5);
+/// Who writes it.
+const ACTOR: &str = "berth:scheduler";
+
+/// Keeps the condition of every stored configuration of `engine`'s dialects, writing through `committer`, while `leading`
+/// says that this server is the one to do it.
+pub(crate) fn spawn(
+    engine: &Arc<Engine>,
+    committer: &Arc<dyn Committer>,
+    leading: watch::Receiver<bool>,
+) -> JoinHandle<()> {
+    let dialects: Vec<Arc<dyn Dialect>> = engine.dialects().cloned().collect();
+    let keeper = Keeper {
+        kind: SchedulerConfiguration::new(dialects),
+        engine: Arc::clone(engine),
+        committer: Arc::clone(committer),
+    };
+    tokio::spawn(async move { keeper.run(leading).await })
+}
+
+struct Keeper {
+    kind: SchedulerConfiguration,
+    engine: Arc<Engine>,
+    committer: Arc<dyn Committer>,
+}
+
+impl Keeper {
+    async fn run(&self, mut leading: watch::Receiver<bool>) {
+        let source = self.engine.source();
+        let mut changes = None;
+        loop {
+            // Watched from before it is looked, so that nothing happens in between unseen.
+            let watching = match changes.take() {
+                Some(watching) => Ok(watching),
+                None => source.watch(Scope::One(config::RESOURCE), source.revision()),
+            };
+            let done = !*leading.borrow_and_update() || self.look(&**source).await;
+            match watching {
+                Ok(watching) => changes = next(watching, &mut leading, done).await,
+                Err(error) => {
+                    tracing::warn!(%error, "configurations cannot be watched; it is tried again");
+                    tokio::time::sleep(AGAIN).await;
+                }
+            }
+        }
+    }
+
+    /// Brings every condition up to date. Whether that worked.
+    async fn look(&self, source: &dyn Source) -> bool {
+        let now = self.engine.clock().now();
+        let mut done = true;
+        for (name, object) in source.cached(config::RESOURCE).iter(None, None) {
+            let Some(told) = told(&self.kind, object, now) else {
+                continue;
+            };
+            let write = Written {
+                verb: WriteVerb::Update,
+                key: Key::new(config::RESOURCE, "", &name.name),
+                subresource: "status",
+                object: told,
+                base: Some(object.revision()),
+            };
+            let commit = Commit {
+                actor: ACTOR,
+                writes: vec![write],
+                guards: Vec::new(),
+                dry_run: false,
+            };
+            match self.committer.commit(commit).await {
+                // Somebody was faster, and the change wakes this task again.
+                Ok(_) | Err(CommitError::Moved(_)) => {}
+                Err(CommitError::Refused(status)) => {
+                    tracing::warn!(
+                        configuration = %name.name,
+                        problem = status.message,
+                        "the condition Valid cannot be written"
+                    );
+                    done = false;
+                }
+            }
+        }
+        done
+    }
+}
+
+/// Waits for something to do: a change, another leader, or the next try when the last one failed. Gives the watch back
+/// unless it has ended.
+async fn next(
+    mut watching: Box<dyn Watch>,
+    leading: &mut watch::Receiver<bool>,
+    done: bool,
+) -> Option<Box<dyn Watch>> {
+    tokio::select! {
+        changed = watching.next(usize::MAX) => match changed {
+            Ok(_) => Some(watching),
+            Err(StoreError::Expired { .. }) => None,
+            Err(error) => {
+                tracing::warn!(%error, "configurations cannot be watched; it is tried again");
+                tokio::time::sleep(AGAIN).await;
+                None
+            }
+        },
+        () = changed(leading) => Some(watching),
+        () = tokio::time::sleep(AGAIN), if !done => Some(watching),
+    }
+}
+
+/// Waits until this server begins or ceases to be the one to do it. Where nobody is elected that is never.
+async fn changed(leading: &mut watch::Receiver<bool>) {
+    if leading.changed().await.is_err() {
+        std::future::pending::<()>().await;
+    }
+}
+
+/// What is wrong with a stored configuration.
+fn errors(kind: &SchedulerConfiguration, value: &Value, now: Timestamp) -> Vec<FieldError> {
+    let write = Write {
+        operation: Operation::Update,
+        old: None,
+        now,
+    };
+    let mut errors = kind.schema(config::VERSION).validate(value);
+    errors.extend(kind.validate(&write, value));
+    // Whatever else the status says, it is no configuration.
+    errors.retain(|error| !error.path.starts_with("status"));
+    errors
+}
+
+/// `object` with the condition that is true of it; `None` when it has it already.
+fn told(kind: &SchedulerConfiguration, object: &Object, now: Timestamp) -> Option<Value> {
+    let mut value = Value::clone(object.value());
+    let errors = errors(kind, &value, now);
+    let (status, reason, message) = if errors.is_empty() {
+        ("True", "Valid", "it is in force".to_owned())
+    } else {
+        let problems = field::aggregate(&errors);
+        let message = format!(
+            "it is not in force: {problems}; what was valid before stays in force, or the defaults where nothing was"
+        );
+        ("False", "Invalid", message)
+    };
+    let generation = object.meta().generation;
+    let known = value["status"]["conditions"]
+        .as_array()
+        .cloned()
+        .unwrap_or_default();
+    let before = known.iter().find(|condition| condition["type"] == VALID);
+    let same = before.filter(|condition| condition["status"] == status);
+    let since = same.and_then(|condition| condition["lastTransitionTime"].as_str().map(str::to_owned));
+    let condition = json!({
+        "type": VALID,
+        "status": status,
+        "reason": reason,
+        "message": message,
+        "lastTransitionTime": since.unwrap_or_else(|| meta::time::rfc3339(now)),
+        "observedGeneration": generation,
+    });
+    if before == Some(&condition) {
+        return None;
+    }
+    let mut conditions: Vec<Value> = known
+        .into_iter()
+        .filter(|condition| condition["type"] != VALID)
+        .collect();
+    conditions.push(condition);
+    if !value["status"].is_object() {
+        value["status"] = json!({});
+    }
+    value["status"]["conditions"] = conditions.into();
+    Some(value)
+}
+
+#[cfg(test)]
+mod tests;
