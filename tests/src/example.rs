@@ -1,0 +1,38 @@
+//! The examples, moved to now.
+
+use std::path::Path;
+
+use berth::clock::SystemClock;
+use meta::{Clock, time};
+
+/// The instant the examples were written for.
+const WRITTEN: &str = "2021-10-28T09:00:00Z";
+
+/// The example at `path` below `examples/`, its times moved to now: heartbeats of 2021 are stale.
+///
+/// # Panics
+/// When there is no such example.
+#[must_use]
+pub fn example(path: &str) -> String {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../examples")
+        .join(path);
+    let text = std::fs::read_to_string(&file).expect("the example is there");
+    let age = SystemClock
+        .now()
+        .duration_since(time::parse(WRITTEN).expect("an instant"));
+    let mut moved = String::new();
+    let mut rest = text.as_str();
+    while let Some(at) = rest.find("2021-10-28T") {
+        let (before, from) = rest.split_at(at);
+        let (instant, after) = from.split_at(WRITTEN.len());
+        let instant = time::parse(instant)
+            .expect("an instant")
+            .checked_add(age)
+            .expect("in range");
+        moved.push_str(before);
+        moved.push_str(&time::rfc3339(instant));
+        rest = after;
+    }
+    moved + rest
+}
