@@ -28,7 +28,7 @@ use engine::{Catalog, Engine};
 use storage::Source;
 
 pub use auto_bind::AutoBind;
-pub use config_maps::CONFIG_MAPS;
+pub use config_maps::{CONFIG_MAPS, LABEL as CONFIG_LABEL};
 pub use front::{Front, routes};
 pub use in_force::Rules;
 

@@ -10,8 +10,10 @@ use meta::Timestamp;
 use crate::actors::ActorArgs;
 use crate::etcd::EtcdArgs;
 use crate::hub::HubArgs;
+use crate::manifests::ManifestsArgs;
 use crate::migrate::MigrateArgs;
 use crate::syncer::SyncerArgs;
+use crate::uninstall::UninstallArgs;
 
 /// Which cluster does this go to, and why? An aggregated Kubernetes API server that decides, explains, binds and
 /// guards placements.
@@ -61,6 +63,15 @@ pub enum Command {
     Migrate(MigrateArgs),
     /// Run at a workload cluster of kcp: copy what its view on the hub shows down to it, and status up
     Syncer(SyncerArgs),
+    /// Print what a hub must be told about Berth, as YAML
+    ///
+    /// Pipe it to `kubectl apply -f -`. The CustomResourceDefinitions of systems (--systems) only to `kubectl create -f -`,
+    /// which leaves alone what is there.
+    Manifests(ManifestsArgs),
+    /// Take Berth off a hub, in the order that never leaves a namespace stuck
+    ///
+    /// The systems' objects stay where they are, their CustomResourceDefinitions too.
+    Uninstall(UninstallArgs),
 }
 
 /// Where objects are kept.

@@ -16,6 +16,7 @@ mod lease;
 pub mod mirror;
 mod presence;
 mod published;
+pub mod registration;
 mod reviewer;
 pub mod self_check;
 mod tenure;
@@ -42,6 +43,7 @@ use tokio_util::sync::CancellationToken;
 pub use args::HubArgs;
 pub(crate) use arrivals::Arrivals;
 pub use connection::Clients;
+pub use registration::{Registration, RegistrationArgs};
 
 pub(crate) use gate::Gate;
 pub(crate) use presence::{Needs, Presence};

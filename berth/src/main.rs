@@ -41,7 +41,9 @@ async fn run(command: Command) -> anyhow::Result<ExitCode> {
             berth::load::run(&mut client, &args.filename).await?;
         }
         Command::Kubeconfig(args) => berth::serve::issue_kubeconfig(&args)?,
+        Command::Manifests(args) => berth::manifests::run(&args)?,
         Command::Migrate(args) => berth::migrate::run(args).await?,
+        Command::Uninstall(args) => berth::uninstall::run(&args).await?,
         Command::Syncer(args) => berth::syncer::run(args).await?,
     }
     Ok(ExitCode::SUCCESS)

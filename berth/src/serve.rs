@@ -112,6 +112,7 @@ impl Standalone {
             true => Some(Hub::connect(&options.hub, identity::given(&options)?).await?),
             false => None,
         };
+        let registration = surroundings::registration(hub.as_ref(), &options, &folder, &clock).await?;
         let store = open(&options).await?;
         let parts = groups::assemble(&store, &clock, &options, hub.as_ref())?;
         let (ending, lost) = (CancellationToken::new(), CancellationToken::new());
@@ -132,11 +133,12 @@ impl Standalone {
         loaded(&parts).await?;
         let controllers = controllers::start(&options, &store, &parts, &leadership)?;
 
-        let certificate = identity::certificate(&options, &folder, &clock)?;
+        let certificate =
+            surroundings::certificate(registration.as_ref(), &options, &folder, &clock).await?;
         tasks.push(tokio::spawn(Arc::clone(&certificate).keep_fresh()));
         let config = ServerConfig {
             address: options.address,
-            certificate,
+            certificate: Arc::clone(&certificate) as Arc<_>,
             chain: chain(
                 &options,
                 access(&options, &folder, behind.as_ref(), &store, &parts, &clock)?,
@@ -153,6 +155,7 @@ impl Standalone {
             drain: DRAIN,
         };
         let server = Server::bind(config).await?;
+        tasks.extend(registration.map(|registration| registration.follow(certificate)));
         let kubeconfig = match hub {
             None => identity::write_admin_kubeconfig(&folder, server.address(), clock.now())?,
             // Its certificate would be worth nothing there.

@@ -1,108 +1,160 @@
-//! What a cluster must be told about Berth, rendered from the code that serves it.
+//! What a cluster must be told about Berth, as files: rendered from the code that serves it (`berth::manifests`, which
+//! `berth manifests` prints), pinned by `tests/manifests.rs`.
 //!
-//! Seven files so far, in `manifests/`, pinned by `tests/manifests.rs`:
+//! - `manifests/`: every part by itself, and with `kustomization.yaml` the base of what follows;
+//! - `overlays/`: whole installations for kustomize, `hub`, `owned-etcd` and `cert-manager`;
+//! - `components/`: what can be added to one of them.
 //!
-//! - `apiservice.yaml`, from the virtual group ([`api_service`]): which Service answers for `scheduling.berth.dev`;
-//! - `apiservices-owned.yaml`, from the systems' kinds: the same for the groups whose objects Berth stores itself;
-//! - `rbac.yaml`, from the standalone server's own default roles: the cluster roles for Berth's users;
-//! - `crds.yaml`, from the kind: how a hub serves `schedulerconfigurations.config.berth.dev` by itself;
-//! - `crds-systems.yaml`, from the systems' kinds: how a hub without the systems serves their objects by itself;
-//! - `hub-sources-rbac.yaml`, from the dialects: what Berth and the systems' scheduler may do with such objects;
-//! - `server-rbac.yaml`, from what the program asks of a hub: Berth's own service account and its rights.
-//!
-//! They are not a whole installation yet: no Deployment and Service, no certificate and caBundle, no webhooks.
-//! `README.md` says what each file is good for today.
+//! `README.md` says what each is for.
 
-mod api_service;
-mod hub_sources;
-mod server_rights;
-
-use anyhow::{Context, Result};
-use berth::configuration::SchedulerConfiguration;
+use anyhow::Result;
+use berth::manifests::{
+    Certificates, Installation, api_service, cluster_roles, deployment, hub_sources, namespace, objects,
+    owned_api_services, owned_roles, registration_rights, scheduler_configurations, self_registration_rights,
+    server_rights, service_monitor, system_definitions, webhooks, workload, yaml,
+};
 use serde_json::Value;
-
-pub use api_service::{Service, api_service, owned_api_services};
-pub use hub_sources::{hub_sources, system_definitions};
-pub use server_rights::server_rights;
 
 /// The first lines of every file.
 const HEADER: &str = "# Rendered from the code, do not edit. What it is for: deploy/README.md. To render it again:\n\
                       #   UPDATE_EXPECT=1 cargo test -p deploy --test manifests\n";
 
+/// Where etcd is in the overlay `owned-etcd`; whoever installs it says otherwise.
+const ETCD: &str = "https://etcd.berth-system.svc:2379";
+/// Where the certificates for etcd are in that overlay.
+const ETCD_TLS: &str = "/etc/berth/etcd";
+
 /// One file of manifests.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Manifest {
-    /// The file's name, `rbac.yaml`.
-    pub file: &'static str,
+    /// Where it is below `deploy/`: `manifests/rbac.yaml`.
+    pub file: String,
     /// The objects in it, in order.
     pub objects: Vec<Value>,
 }
 
 impl Manifest {
+    fn new(folder: &str, name: &str, objects: Vec<Value>) -> Self {
+        Self {
+            file: format!("{folder}/{name}.yaml"),
+            objects,
+        }
+    }
+
     /// The file's text: a note on where it comes from, and the objects as YAML documents.
     ///
     /// # Errors
     /// When an object has no form in YAML.
     pub fn text(&self) -> Result<String> {
-        let mut text = HEADER.to_owned();
-        for object in &self.objects {
-            let document = serde_saphyr::to_string(object).with_context(|| {
-                format!("writing {} of {} as YAML", object["metadata"]["name"], self.file)
-            })?;
-            text.push_str("---\n");
-            text.push_str(document.trim_end());
-            text.push('\n');
-        }
-        Ok(text)
+        Ok(format!("{HEADER}{}", yaml(&self.objects)?))
     }
 }
 
-/// Every file, in the order of names. `service` is what the aggregator sends requests for Berth's group to.
+/// The installation of the overlay `hub`: every system's objects are on the hub.
 #[must_use]
-pub fn manifests(service: &Service) -> Vec<Manifest> {
+pub fn hub() -> Installation {
+    Installation::on_hub()
+}
+
+/// The installation of the overlay `owned-etcd`: Berth stores everything, on etcd.
+#[must_use]
+pub fn owned_etcd() -> Installation {
+    Installation {
+        etcd_servers: vec![ETCD.to_owned()],
+        arguments: [
+            ("cafile", "ca.crt"),
+            ("certfile", "tls.crt"),
+            ("keyfile", "tls.key"),
+        ]
+        .map(|(flag, file)| format!("--etcd-{flag}={ETCD_TLS}/{file}"))
+        .to_vec(),
+        ..Installation::default()
+    }
+}
+
+/// The installation of the overlay `cert-manager`: as `hub`, with certificates by cert-manager.
+#[must_use]
+pub fn cert_manager() -> Installation {
+    Installation {
+        certificates: Certificates::CertManager,
+        ..hub()
+    }
+}
+
+/// Every file that is rendered.
+#[must_use]
+pub fn manifests() -> Vec<Manifest> {
+    let mut all = parts();
+    all.extend(overlays());
+    all.extend(components());
+    all
+}
+
+fn parts() -> Vec<Manifest> {
+    let (base, hub) = (Installation::default(), hub());
+    let service = &base.service;
+    [
+        ("apiservice", vec![api_service(service)]),
+        (
+            "apiservices-owned",
+            owned_api_services(service, base.owned_dialects()),
+        ),
+        ("crds", vec![scheduler_configurations()]),
+        ("crds-systems", system_definitions(hub.hub_dialects())),
+        ("hub-sources-rbac", hub_sources(service, hub.hub_dialects())),
+        ("namespace", vec![namespace(service)]),
+        ("rbac", cluster_roles()),
+        ("server-rbac", server_rights(service)),
+        ("workload", workload(&base)),
+    ]
+    .map(|(name, objects)| Manifest::new("manifests", name, objects))
+    .into()
+}
+
+fn overlays() -> Vec<Manifest> {
+    let (hub, owned, cert_manager) = (hub(), owned_etcd(), cert_manager());
+    let of = |folder: &str, name: &str, objects| Manifest::new(&format!("overlays/{folder}"), name, objects);
     vec![
-        Manifest {
-            file: "apiservice.yaml",
-            objects: vec![api_service(service)],
-        },
-        Manifest {
-            file: "apiservices-owned.yaml",
-            objects: owned_api_services(service),
-        },
-        Manifest {
-            file: "crds.yaml",
-            objects: vec![scheduler_configurations()],
-        },
-        Manifest {
-            file: "crds-systems.yaml",
-            objects: system_definitions(),
-        },
-        Manifest {
-            file: "hub-sources-rbac.yaml",
-            objects: hub_sources(service),
-        },
-        Manifest {
-            file: "rbac.yaml",
-            objects: cluster_roles(),
-        },
-        Manifest {
-            file: "server-rbac.yaml",
-            objects: server_rights(service),
-        },
+        of("hub", "deployment", vec![deployment(&hub)]),
+        of(
+            "hub",
+            "hub-sources-rbac",
+            hub_sources(&hub.service, hub.hub_dialects()),
+        ),
+        of("hub", "registration-rbac", registration_rights(&hub)),
+        of("hub", "webhooks", webhooks(&hub).to_vec()),
+        of(
+            "owned-etcd",
+            "apiservices",
+            owned_api_services(&owned.service, owned.owned_dialects()),
+        ),
+        of("owned-etcd", "deployment", vec![deployment(&owned)]),
+        of("owned-etcd", "owned-rbac", owned_roles(owned.owned_dialects())),
+        of("owned-etcd", "registration-rbac", registration_rights(&owned)),
+        of("owned-etcd", "webhooks", webhooks(&owned).to_vec()),
+        of(
+            "cert-manager",
+            "certificates",
+            berth::manifests::certificates(&cert_manager.service),
+        ),
+        of("cert-manager", "deployment", vec![deployment(&cert_manager)]),
     ]
 }
 
-/// The cluster roles for Berth's users, the same a standalone server makes at its start.
-#[must_use]
-pub fn cluster_roles() -> Vec<Value> {
-    let reach = berth::serve::reach(&dialect_registry::all());
-    berth::rbac::bootstrap::manifests(&reach)
+fn components() -> Vec<Manifest> {
+    let hub = hub();
+    vec![
+        Manifest::new(
+            "components/monitoring",
+            "service-monitor",
+            vec![service_monitor(&hub)],
+        ),
+        Manifest::new("components/self-register", "rbac", self_registration_rights(&hub)),
+    ]
 }
 
-/// The CustomResourceDefinition of SchedulerConfiguration, which behind an aggregator is always the hub's to serve
-/// (CONTRACT.md section 4). What a schema cannot say (a name is that of a system, a system's configuration is valid)
-/// is for the webhook.
+/// What `berth manifests all` prints for an installation, which an overlay must come to.
 #[must_use]
-pub fn scheduler_configurations() -> Value {
-    openapi::crd::definition(&SchedulerConfiguration::new(dialect_registry::all()))
+pub fn whole(installation: &Installation) -> Vec<Value> {
+    objects(installation, berth::manifests::Set::All)
 }

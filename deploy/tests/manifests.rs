@@ -3,13 +3,19 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use berth::virtual_api::kinds::{self, GROUP, Virtual};
-use deploy::{
-    Service, api_service, cluster_roles, hub_sources, manifests, owned_api_services,
-    scheduler_configurations, server_rights, system_definitions,
+use berth::manifests::{
+    Installation, Service, Set, api_service, cluster_roles, objects, registration_rights, server_rights,
 };
-use k8s_openapi::api::core::v1::ServiceAccount;
-use k8s_openapi::api::rbac::v1::{ClusterRole, ClusterRoleBinding, RoleBinding};
+use berth::virtual_api::kinds::{self, GROUP, Virtual};
+use deploy::{cert_manager, hub, manifests, owned_etcd, whole};
+use k8s_openapi::api::admissionregistration::v1::{
+    MutatingWebhookConfiguration, ValidatingWebhookConfiguration,
+};
+use k8s_openapi::api::apps::v1::Deployment;
+use k8s_openapi::api::core::v1::{Namespace, Secret, ServiceAccount};
+use k8s_openapi::api::networking::v1::NetworkPolicy;
+use k8s_openapi::api::policy::v1::PodDisruptionBudget;
+use k8s_openapi::api::rbac::v1::{ClusterRole, ClusterRoleBinding, Role, RoleBinding};
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use k8s_openapi::kube_aggregator::pkg::apis::apiregistration::v1::APIService;
 use meta::Kind;
@@ -17,17 +23,22 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-fn folder() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("manifests")
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).to_owned()
 }
+
+/// The files that people wrote.
+const WRITTEN: &str = "kustomization.yaml";
 
 #[test]
 fn the_committed_files_are_what_the_code_renders() {
     let update = std::env::var_os("UPDATE_EXPECT").is_some_and(|value| value == "1");
     let mut stale = Vec::new();
-    let rendered = manifests(&Service::default());
+    let rendered = manifests();
+    let mut folders = BTreeSet::new();
     for manifest in &rendered {
-        let (path, text) = (folder().join(manifest.file), manifest.text().expect("it is YAML"));
+        let (path, text) = (root().join(&manifest.file), manifest.text().expect("it is YAML"));
+        folders.insert(path.parent().expect("files are in folders").to_owned());
         if update {
             std::fs::write(&path, &text).expect("the file can be written");
         }
@@ -41,15 +52,21 @@ fn the_committed_files_are_what_the_code_renders() {
             Err(problem) => stale.push(format!("{}: {problem}", manifest.file)),
         }
     }
-    for entry in std::fs::read_dir(folder()).expect("the folder can be read") {
-        let name = entry.expect("entries can be read").file_name();
-        if rendered.iter().all(|manifest| name != manifest.file) {
-            stale.push(format!("{}: nothing renders it, remove it", name.display()));
+    for entry in folders
+        .iter()
+        .flat_map(|folder| std::fs::read_dir(folder).expect("the folder can be read"))
+    {
+        let path = entry.expect("entries can be read").path();
+        let known = rendered
+            .iter()
+            .any(|manifest| path == root().join(&manifest.file));
+        if !known && !path.ends_with(WRITTEN) {
+            stale.push(format!("{}: nothing renders it, remove it", path.display()));
         }
     }
     assert!(
         stale.is_empty(),
-        "deploy/manifests is not what the code renders. If the change is meant, render the files again and commit \
+        "deploy is not what the code renders. If the change is meant, render the files again and commit \
          them:\n  UPDATE_EXPECT=1 cargo test -p deploy --test manifests\n{}",
         stale.join("\n")
     );
@@ -77,7 +94,7 @@ fn first_difference(committed: &str, rendered: &str) -> String {
 
 #[test]
 fn the_yaml_reads_back_as_the_objects_it_was_made_of() {
-    for manifest in manifests(&Service::default()) {
+    for manifest in manifests() {
         let text = manifest.text().expect("it is YAML");
         let read: Vec<Value> = serde_saphyr::from_multiple(&text)
             .unwrap_or_else(|problem| panic!("{}: {problem}", manifest.file));
@@ -93,44 +110,89 @@ fn survives<T: DeserializeOwned + Serialize>(object: &Value) {
 
 #[test]
 fn kubernetes_knows_every_field() {
-    survives::<APIService>(&api_service(&Service::default()));
-    owned_api_services(&Service::default())
-        .iter()
-        .for_each(survives::<APIService>);
-    survives::<CustomResourceDefinition>(&scheduler_configurations());
-    cluster_roles().iter().for_each(survives::<ClusterRole>);
+    for object in [hub(), owned_etcd(), cert_manager()].iter().flat_map(whole) {
+        match object["kind"].as_str().expect("objects have kinds") {
+            "APIService" => survives::<APIService>(&object),
+            "ClusterRole" => survives::<ClusterRole>(&object),
+            "ClusterRoleBinding" => survives::<ClusterRoleBinding>(&object),
+            "CustomResourceDefinition" => survives::<CustomResourceDefinition>(&object),
+            "Deployment" => survives::<Deployment>(&object),
+            "MutatingWebhookConfiguration" => survives::<MutatingWebhookConfiguration>(&object),
+            "Namespace" => survives::<Namespace>(&object),
+            "NetworkPolicy" => survives::<NetworkPolicy>(&object),
+            "PodDisruptionBudget" => survives::<PodDisruptionBudget>(&object),
+            "Role" => survives::<Role>(&object),
+            "RoleBinding" => survives::<RoleBinding>(&object),
+            "Secret" => survives::<Secret>(&object),
+            "Service" => survives::<k8s_openapi::api::core::v1::Service>(&object),
+            "ServiceAccount" => survives::<ServiceAccount>(&object),
+            "ValidatingWebhookConfiguration" => survives::<ValidatingWebhookConfiguration>(&object),
+            // cert-manager's own kinds.
+            "Certificate" | "Issuer" => assert_eq!(object["apiVersion"], "cert-manager.io/v1"),
+            kind => panic!("{kind} is not looked at"),
+        }
+    }
     // Bounds are written as whole numbers and read as fractions, so these do not compare.
-    for definition in system_definitions() {
+    for definition in berth::manifests::system_definitions(hub().hub_dialects()) {
         let typed = CustomResourceDefinition::deserialize(&definition);
         assert!(typed.is_ok(), "{}: {typed:?}", definition["metadata"]["name"]);
-    }
-    let rights = [
-        server_rights(&Service::default()),
-        hub_sources(&Service::default()),
-    ]
-    .concat();
-    for object in rights {
-        match object["kind"].as_str() {
-            Some("ServiceAccount") => survives::<ServiceAccount>(&object),
-            Some("ClusterRole") => survives::<ClusterRole>(&object),
-            Some("ClusterRoleBinding") => survives::<ClusterRoleBinding>(&object),
-            Some("RoleBinding") => survives::<RoleBinding>(&object),
-            kind => panic!("{kind:?} is not looked at"),
-        }
     }
 }
 
 #[test]
-fn berth_writes_nothing_on_a_hub_and_reads_no_secrets() {
+fn berth_itself_writes_nothing_on_a_hub_and_reads_no_secrets() {
     for object in server_rights(&Service::default()) {
         for rule in object["rules"].as_array().into_iter().flatten() {
-            assert_eq!(rule["verbs"], json!(["get", "list", "watch"]));
             assert!(
                 !rule.to_string().contains("secrets") && !rule.to_string().contains('*'),
                 "{rule}"
             );
         }
     }
+}
+
+#[test]
+fn what_registers_berth_is_patched_by_name_and_the_one_secret_is_too() {
+    for object in registration_rights(&hub()) {
+        for rule in object["rules"].as_array().into_iter().flatten() {
+            let writes = rule["verbs"]
+                .as_array()
+                .expect("a list")
+                .iter()
+                .any(|verb| verb != "get" && verb != "list");
+            let named = rule["resourceNames"]
+                .as_array()
+                .is_some_and(|names| !names.is_empty());
+            assert!(!writes || named, "{rule}");
+            assert!(
+                !rule["resources"].to_string().contains("secrets") || named,
+                "{rule}"
+            );
+        }
+    }
+    let text = json!(registration_rights(&hub())).to_string();
+    assert!(
+        !text.contains("core.gardener.cloud"),
+        "an APIService that is Gardener's own is none of Berth's business"
+    );
+    assert!(
+        !json!(objects(&hub(), Set::Rbac))
+            .to_string()
+            .contains("berth:self-registration")
+    );
+    let own = Installation {
+        self_register: true,
+        ..hub()
+    };
+    assert!(
+        json!(objects(&own, Set::Rbac))
+            .to_string()
+            .contains("berth:self-registration")
+    );
+    assert!(
+        !json!(whole(&own)).to_string().contains("WebhookConfiguration\""),
+        "Berth creates them"
+    );
 }
 
 #[test]
@@ -188,7 +250,8 @@ fn only_reading_decisions_comes_with_view() {
             "berth:decision-viewer",
             "berth:explainer",
             "berth:binder",
-            "berth:target-viewer"
+            "berth:target-viewer",
+            "berth:metrics-reader"
         ]
     );
     for role in &roles {

@@ -10,7 +10,7 @@ use meta::{FieldError, GroupResource};
 use serde_json::Value;
 
 /// The label that names the dialect.
-pub(super) const LABEL: &str = "scheduling.berth.dev/config";
+pub const LABEL: &str = "scheduling.berth.dev/config";
 
 /// Kubernetes' own ConfigMaps, in which the systems' configuration files may stand.
 pub const CONFIG_MAPS: GroupResource = GroupResource::new("", "configmaps");

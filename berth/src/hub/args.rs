@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use clap::Args;
 
+use super::RegistrationArgs;
 use crate::cli::duration;
 
 /// Arguments of `berth serve` behind a kube-apiserver.
@@ -50,6 +51,9 @@ pub struct HubArgs {
         value_name = "PATHS"
     )]
     pub authorization_always_allow_paths: Vec<String>,
+    /// How the hub finds Berth.
+    #[command(flatten)]
+    pub registration: RegistrationArgs,
 }
 
 /// Where the objects of one system are.
@@ -61,7 +65,11 @@ pub struct Source {
     pub hub: bool,
 }
 
-fn source(text: &str) -> Result<Source, String> {
+/// Reads `gardener=hub`.
+///
+/// # Errors
+/// What is expected instead.
+pub(crate) fn source(text: &str) -> Result<Source, String> {
     let (dialect, place) = text
         .split_once('=')
         .ok_or("a system and where its objects are is expected, such as gardener=hub")?;
@@ -86,20 +94,25 @@ fn source(text: &str) -> Result<Source, String> {
     })
 }
 
+/// Whether the objects of `dialect` are on the hub; the last word about it counts.
+pub(crate) fn is_on_hub(sources: &[Source], dialect: &str) -> bool {
+    let mut about = sources.iter().rev();
+    about
+        .find(|source| source.dialect == dialect)
+        .is_some_and(|source| source.hub)
+}
+
 impl HubArgs {
     /// Whether the objects of `dialect` are on the hub; the last flag about it counts.
     #[must_use]
     pub fn is_on_hub(&self, dialect: &str) -> bool {
-        let mut about = self.source.iter().rev();
-        about
-            .find(|source| source.dialect == dialect)
-            .is_some_and(|source| source.hub)
+        is_on_hub(&self.source, dialect)
     }
 
     /// The namespace of Berth's own lock records on the hub.
     #[must_use]
     pub fn own_namespace(&self) -> &str {
-        "berth-system"
+        &self.registration.service_namespace
     }
 
     /// Whether there is a hub at all.

@@ -120,6 +120,15 @@ impl TryFrom<ServeArgs> for Options {
         if !args.bind_address.is_unspecified() && !is_loopback(args.bind_address) {
             names.push(args.bind_address.to_string());
         }
+        let registration = &args.hub.registration;
+        if args.hub.is_aggregated() {
+            names.push(registration.service().host());
+        } else if registration.ca_secret.is_some() || registration.self_register {
+            bail!(
+                "--ca-secret and --self-register need a hub: say where it is with --kubeconfig, or in a Pod on it \
+                 --aggregated"
+            );
+        }
         if args.storage != Storage::Etcd && !args.etcd_servers.is_empty() {
             bail!("--etcd-servers needs --storage etcd");
         }

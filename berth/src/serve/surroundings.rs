@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use anyhow::{Context, Result};
+use certs::{Folder, ServingCertificate};
 use engine::controller::Leadership;
 use meta::Clock;
 use storage::Store;
@@ -11,10 +12,10 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use super::groups::{self, Parts};
-use super::Options;
+use super::{Options, identity};
 use crate::garbage::{self, Kinds};
 use crate::cli::Storage;
-use crate::hub::{Hub, Presence};
+use crate::hub::{Hub, Presence, Registration};
 use crate::{namespaces, rbac};
 
 /// Default namespaces and roles, the garbage collector, the deleter of namespaces.
@@ -83,4 +84,40 @@ pub(super) async fn claim_store(
     }
     let held = hub.claim_store(&options.data_dir, clock, end.clone());
     Ok(Some(held.await?))
+}
+
+/// How the hub, if there is one, finds Berth and trusts it.
+///
+/// # Errors
+/// When others serve what Berth is to serve.
+pub(super) async fn registration(
+    hub: Option<&Hub>,
+    options: &Options,
+    folder: &Folder,
+    clock: &Arc<dyn Clock>,
+) -> Result<Option<Arc<Registration>>> {
+    let Some(hub) = hub else { return Ok(None) };
+    let given = options.certificate.is_some();
+    let client = &hub.clients.objects;
+    let registration =
+        Registration::prepare(client, &options.hub, &options.actors, given, folder, clock).await?;
+    Ok(Some(Arc::new(registration)))
+}
+
+/// The server's certificate: of the CA it shares with others, its own, or the files it was given.
+///
+/// # Errors
+/// When the shared CA or the files cannot be used.
+pub(super) async fn certificate(
+    registration: Option<&Arc<Registration>>,
+    options: &Options,
+    folder: &Arc<Folder>,
+    clock: &Arc<dyn Clock>,
+) -> Result<Arc<ServingCertificate>> {
+    if let Some(registration) = registration
+        && let Some(shared) = registration.certificate(&options.names).await?
+    {
+        return Ok(shared);
+    }
+    identity::certificate(options, folder, clock)
 }

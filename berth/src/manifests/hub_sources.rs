@@ -1,64 +1,69 @@
 //! What a hub must be told where the systems' objects are its own (`--source=<system>=hub`): Berth reads them as itself
 //! and writes its decisions as the systems' scheduler, whom it impersonates (CONTRACT.md section 5).
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use dialect_contract::Dialect;
 use meta::GroupResource;
 use serde_json::{Value, json};
 
-use crate::Service;
+use super::Service;
 
-/// The cluster roles, by what they are for, and who has them.
+/// The cluster roles, by what they are for, and who has them, where the objects of `dialects` are on the hub.
 #[must_use]
-pub fn hub_sources(service: &Service) -> Vec<Value> {
+pub fn hub_sources<'a>(
+    service: &Service,
+    dialects: impl IntoIterator<Item = &'a Arc<dyn Dialect>>,
+) -> Vec<Value> {
+    let dialects: Vec<&Arc<dyn Dialect>> = dialects.into_iter().collect();
+    if dialects.is_empty() {
+        return Vec::new();
+    }
     let account = json!({"kind": "ServiceAccount", "name": service.name, "namespace": service.namespace});
-    let dialects = dialect_registry::all();
-    let actors: BTreeSet<&str> = dialects.iter().map(|dialect| dialect.actor()).collect();
     let mut objects = Vec::new();
     let read = dialects.iter().map(|dialect| {
-        let resources = dialect.kinds().into_iter().map(|kind| kind.info().resource());
-        rules(resources.collect(), &[], &["get", "list", "watch"])
+        let kinds = dialect.kinds().into_iter().map(|kind| kind.info().resource());
+        let followers = dialect.followers(None);
+        let watched = followers.iter().flat_map(|follower| follower.watches());
+        let all: BTreeSet<GroupResource> = kinds.chain(watched).collect();
+        rules(all.into_iter().collect(), &[], &["get", "list", "watch"])
     });
     objects.extend(granted("berth:reader", read.flatten().collect(), &account));
+    let mut acting: BTreeMap<&str, Vec<Value>> = BTreeMap::new();
+    for dialect in &dialects {
+        acting.entry(dialect.actor()).or_default().extend(writes(dialect));
+        for follower in dialect.followers(None) {
+            let written = rules(follower.writes(), &["status"], &["get", "update", "patch"]);
+            acting.entry(follower.actor()).or_default().extend(written);
+        }
+    }
+    let actors: Vec<&str> = acting.keys().copied().collect();
     let impersonate = json!({
         "apiGroups": [""], "resources": ["users"], "verbs": ["impersonate"], "resourceNames": actors,
     });
     objects.extend(granted("berth:impersonator", vec![impersonate], &account));
-    for actor in actors {
-        let acting = dialects.iter().filter(|dialect| dialect.actor() == actor);
+    for (actor, mut written) in acting {
         let user = json!({"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": actor});
-        objects.extend(granted(actor, acting.flat_map(writes).collect(), &user));
+        // Whoever decides tells of it.
+        written.push(
+            json!({"apiGroups": ["events.k8s.io"], "resources": ["events"], "verbs": ["create", "patch"]}),
+        );
+        objects.extend(granted(actor, written, &user));
     }
     objects
 }
 
-/// The CustomResourceDefinitions of every system's kinds, for hubs without the systems. Never to be applied over the
-/// systems' own.
-#[must_use]
-pub fn system_definitions() -> Vec<Value> {
-    let kinds = dialect_registry::all()
-        .into_iter()
-        .flat_map(|dialect| dialect.kinds());
-    kinds.map(|kind| openapi::crd::definition(&*kind)).collect()
-}
-
-/// What a scheduler writes: what it places, and the records that nobody else may write.
+/// What a scheduler writes: what it places, and its records.
 fn writes(dialect: &Arc<dyn Dialect>) -> Vec<Value> {
-    let demands = dialect
-        .demands()
-        .iter()
-        .map(|demand| demand.resource)
-        .filter(|resource| !resource.group.is_empty());
+    let demands = dialect.demands().iter().map(|demand| demand.resource);
     let mut all = rules(
         demands.collect(),
         &["status", "binding"],
         &["get", "update", "patch"],
     );
-    let records = dialect.reserves().to_vec();
     all.extend(rules(
-        records,
+        dialect.records().to_vec(),
         &["status"],
         &["get", "create", "update", "patch", "delete"],
     ));
@@ -73,6 +78,8 @@ fn rules(resources: Vec<GroupResource>, subresources: &[&str], verbs: &[&str]) -
         names
             .flat_map(|resource| {
                 let own = std::iter::once(resource.resource.to_owned());
+                // Kubernetes' own kinds have subresources that are nobody's business here.
+                let subresources = if group.is_empty() { &[] } else { subresources };
                 own.chain(
                     subresources
                         .iter()

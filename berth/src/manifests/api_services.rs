@@ -2,9 +2,13 @@
 //! and 4; facts/apiserver.md, APIService).
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
-use berth::virtual_api::kinds::{GROUP, VERSION};
+use dialect_contract::Dialect;
 use serde_json::{Value, json};
+
+use super::Service;
+use crate::virtual_api::kinds::{GROUP, VERSION};
 
 /// How early the group is asked when short names collide: below the groups of the systems themselves.
 const GROUP_PRIORITY: u32 = 1000;
@@ -13,43 +17,24 @@ const VERSION_PRIORITY: u32 = 10;
 /// How early the systems' own groups are asked.
 const OWNED_PRIORITY: u32 = 2000;
 
-/// The Service an aggregator sends requests to. Its certificate must be for `<name>.<namespace>.svc`.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Service {
-    /// Its name.
-    pub name: String,
-    /// Its namespace.
-    pub namespace: String,
-    /// Its port.
-    pub port: u16,
-}
-
-impl Default for Service {
-    /// `berth` in `berth-system`, port 443.
-    fn default() -> Self {
-        Self {
-            name: "berth".to_owned(),
-            namespace: "berth-system".to_owned(),
-            port: 443,
-        }
-    }
-}
-
 /// The APIService that registers `scheduling.berth.dev` at an aggregator.
 ///
-/// It has no caBundle: whoever issues the serving certificate knows that, not the code. An aggregator then trusts its
-/// system's roots only, and never a cluster's own authority, so the APIService is not Available until one is filled in.
+/// It has no caBundle: Berth fills it in, or cert-manager. Until then an aggregator trusts its system's roots only, and
+/// never a cluster's own authority, so the APIService is not Available.
 #[must_use]
 pub fn api_service(service: &Service) -> Value {
     registered(service, GROUP, VERSION, GROUP_PRIORITY, VERSION_PRIORITY)
 }
 
-/// The APIServices that register the groups of the systems whose objects Berth stores itself. They must not meet a
+/// The APIServices that register the groups of systems whose objects Berth stores itself. They must not meet a
 /// CustomResourceDefinition or a foreign APIService of the same group.
 #[must_use]
-pub fn owned_api_services(service: &Service) -> Vec<Value> {
+pub fn owned_api_services<'a>(
+    service: &Service,
+    dialects: impl IntoIterator<Item = &'a Arc<dyn Dialect>>,
+) -> Vec<Value> {
     let mut versions: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
-    for kind in dialect_registry::all().iter().flat_map(|dialect| dialect.kinds()) {
+    for kind in dialects.into_iter().flat_map(|dialect| dialect.kinds()) {
         let known = versions.entry(kind.info().group).or_default();
         for version in kind.info().versions {
             if !known.contains(version) {

@@ -1,0 +1,52 @@
+//! What the command line says about Berth's registration on the hub.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::Args;
+
+use crate::cli::duration;
+use crate::manifests::Service;
+
+/// Arguments about who finds Berth on the hub, and whom it is to trust.
+#[derive(Args, Clone, Debug, Default)]
+#[command(next_help_heading = "Registration on the hub")]
+pub struct RegistrationArgs {
+    /// The namespace of the Service the hub reaches Berth by.
+    #[arg(long, env = "BERTH_SERVICE_NAMESPACE", default_value = "berth-system")]
+    pub service_namespace: String,
+    /// The name of that Service; the serving certificate is for it, too.
+    #[arg(long, default_value = "berth")]
+    pub service_name: String,
+    /// The port of that Service.
+    #[arg(long, default_value_t = 443)]
+    pub service_port: u16,
+    /// The Secret, in the namespace of the Service, of a CA that all servers share: made by the first of them, and
+    /// renewed by itself. Without it, each server has a CA of its own in its data folder. An annotation
+    /// `scheduling.berth.dev/rotate-ca` on the Secret asks for a new CA before its time.
+    #[arg(long, value_name = "NAME", conflicts_with = "tls_cert_file")]
+    pub ca_secret: Option<String>,
+    /// How long each of the three steps takes by which a shared CA gives way to the next: trusted, signing, alone.
+    #[arg(long, default_value = "10m", value_parser = duration, value_name = "DURATION")]
+    pub ca_rotation_step: Duration,
+    /// The CA (PEM) of --tls-cert-file, which Berth is to fill in as caBundle; looked at again when it changes. Without
+    /// it, the caBundle of such a certificate is somebody else's business, such as cert-manager's.
+    #[arg(long, value_name = "FILE", requires = "tls_cert_file")]
+    pub ca_bundle_file: Option<PathBuf>,
+    /// Create the APIServices and webhook configurations that are missing. Needs the ClusterRole
+    /// berth:self-registration (`berth manifests --self-register`).
+    #[arg(long)]
+    pub self_register: bool,
+}
+
+impl RegistrationArgs {
+    /// The Service.
+    #[must_use]
+    pub fn service(&self) -> Service {
+        Service {
+            name: self.service_name.clone(),
+            namespace: self.service_namespace.clone(),
+            port: self.service_port,
+        }
+    }
+}

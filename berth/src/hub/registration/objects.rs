@@ -1,0 +1,187 @@
+//! The objects by which a hub knows Berth, as far as whom to trust is concerned.
+
+use anyhow::{Result, anyhow};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use kube::api::{Patch, PatchParams, PostParams};
+use kube::core::{ApiResource, DynamicObject, GroupVersionKind};
+use kube::{Api, Client};
+use serde_json::{Value, json};
+
+use crate::hub::reviewer::chain;
+use crate::manifests::Service;
+
+/// By what name the hub remembers who wrote a caBundle.
+const MANAGER: &str = "berth";
+/// The annotation by which somebody else fills in caBundles.
+const INJECTED: &str = "cert-manager.io/inject-ca-from";
+
+/// One such object, by name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Registered {
+    pub(super) kind: &'static str,
+    pub(super) name: String,
+    /// What it is, where Berth may create it.
+    pub(super) template: Value,
+}
+
+/// How an object was found.
+pub(super) enum Found {
+    /// It is not there.
+    Missing,
+    /// Its caBundles are none of Berth's business, and why.
+    Foreign(String),
+    /// As it is now.
+    Ours(Value),
+}
+
+impl Registered {
+    /// The object that `template` describes; `None` when it is of no kind that has a caBundle.
+    pub(super) fn of(template: Value) -> Option<Self> {
+        let kinds = [
+            "APIService",
+            "MutatingWebhookConfiguration",
+            "ValidatingWebhookConfiguration",
+        ];
+        let kind = kinds.into_iter().find(|kind| template["kind"] == *kind)?;
+        let name = template["metadata"]["name"].as_str()?.to_owned();
+        Some(Self { kind, name, template })
+    }
+
+    /// Reads it.
+    pub(super) async fn find(&self, client: &Client, service: &Service) -> Result<Found> {
+        let found = self.api(client).get_opt(&self.name).await;
+        let found = found.map_err(|problem| anyhow!("reading {self}: {}", chain(&problem)))?;
+        let Some(object) = found else {
+            return Ok(Found::Missing);
+        };
+        let object = serde_json::to_value(object)?;
+        Ok(match foreign(&object, service) {
+            Some(why) => Found::Foreign(format!("{self} {why}")),
+            None => Found::Ours(object),
+        })
+    }
+
+    /// Makes it, unless somebody was faster.
+    pub(super) async fn create(&self, client: &Client) -> Result<()> {
+        let object: DynamicObject = serde_json::from_value(self.template.clone())?;
+        let options = PostParams {
+            field_manager: Some(MANAGER.to_owned()),
+            ..PostParams::default()
+        };
+        match self.api(client).create(&options, &object).await {
+            Ok(_) => {
+                tracing::info!("{self} is created");
+                Ok(())
+            }
+            Err(kube::Error::Api(status)) if status.code == 409 => Ok(()),
+            Err(problem) => Err(anyhow!("creating {self}: {}", chain(&problem))),
+        }
+    }
+
+    /// Makes everything in `object`, which is as it was read, trust `bundle`. Somebody who changed it meanwhile wins; it
+    /// is looked at again.
+    pub(super) async fn fill(
+        &self,
+        client: &Client,
+        object: &Value,
+        service: &Service,
+        bundle: &str,
+    ) -> Result<()> {
+        let Some(mut patch) = filled(object, service, bundle) else {
+            return Ok(());
+        };
+        patch["metadata"] = json!({"resourceVersion": object["metadata"]["resourceVersion"]});
+        let options = PatchParams {
+            field_manager: Some(MANAGER.to_owned()),
+            ..PatchParams::default()
+        };
+        match self
+            .api(client)
+            .patch(&self.name, &options, &Patch::Merge(patch))
+            .await
+        {
+            Ok(_) => {
+                tracing::info!("the caBundle of {self} is filled in");
+                Ok(())
+            }
+            Err(kube::Error::Api(status)) if matches!(status.code, 404 | 409) => Ok(()),
+            Err(problem) => Err(anyhow!("filling in the caBundle of {self}: {}", chain(&problem))),
+        }
+    }
+
+    fn api(&self, client: &Client) -> Api<DynamicObject> {
+        let group = match self.kind {
+            "APIService" => "apiregistration.k8s.io",
+            _ => "admissionregistration.k8s.io",
+        };
+        let kind = GroupVersionKind::gvk(group, "v1", self.kind);
+        Api::all_with(client.clone(), &ApiResource::from_gvk(&kind))
+    }
+}
+
+impl std::fmt::Display for Registered {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} {}", self.kind, self.name)
+    }
+}
+
+/// Why the caBundles in `object` are not for Berth to fill in, if so.
+fn foreign(object: &Value, service: &Service) -> Option<String> {
+    if object["metadata"]["annotations"][INJECTED].is_string() {
+        return Some(format!("has the annotation {INJECTED}"));
+    }
+    if object["kind"] == "APIService" {
+        if object["spec"]["insecureSkipTLSVerify"] == true {
+            return Some("says insecureSkipTLSVerify, which goes with no caBundle".to_owned());
+        }
+        if !is_for(&object["spec"]["service"], service) {
+            return Some(format!(
+                "is for {}, not for the Service {}/{}",
+                whose(&object["spec"]["service"]),
+                service.namespace,
+                service.name
+            ));
+        }
+    }
+    None
+}
+
+fn is_for(reference: &Value, service: &Service) -> bool {
+    reference["namespace"] == service.namespace.as_str() && reference["name"] == service.name.as_str()
+}
+
+/// Whom a reference of an APIService is to, in words.
+pub(super) fn whose(reference: &Value) -> String {
+    match (reference["namespace"].as_str(), reference["name"].as_str()) {
+        (Some(namespace), Some(name)) => format!("the Service {namespace}/{name}"),
+        _ => "kube-apiserver itself (a CustomResourceDefinition)".to_owned(),
+    }
+}
+
+/// The fields that make `object` trust `bundle`; `None` when it does.
+fn filled(object: &Value, service: &Service, bundle: &str) -> Option<Value> {
+    let bundle = json!(STANDARD.encode(bundle));
+    if object["kind"] == "APIService" {
+        let have = &object["spec"]["caBundle"];
+        return (*have != bundle).then(|| json!({"spec": {"caBundle": bundle}}));
+    }
+    let mut webhooks = object["webhooks"].as_array()?.clone();
+    let mut changed = false;
+    for webhook in &mut webhooks {
+        let config = &mut webhook["clientConfig"];
+        if is_for(&config["service"], service) && config["caBundle"] != bundle {
+            config["caBundle"] = bundle.clone();
+            changed = true;
+        }
+    }
+    changed.then(|| json!({"webhooks": webhooks}))
+}
+
+/// Whether everything in `object` that is for `service` trusts `bundle`.
+pub(super) fn trusts(object: &Value, service: &Service, bundle: &str) -> bool {
+    filled(object, service, bundle).is_none()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,168 @@
+//! The CA that all servers of an installation share, in a Secret.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use anyhow::{Context, Result, anyhow, bail};
+use certs::Authority;
+use certs::rotation::{Moment, Shared, Step};
+use jiff::SignedDuration;
+use k8s_openapi::ByteString;
+use k8s_openapi::api::core::v1::Secret;
+use kube::api::{ObjectMeta, PostParams};
+use kube::{Api, Client};
+use meta::Timestamp;
+
+use crate::hub::reviewer::chain;
+
+/// The annotation that asks for a new CA before its time; taken off when it is announced.
+pub const ROTATE: &str = "scheduling.berth.dev/rotate-ca";
+/// How often a Secret that others change meanwhile is tried again.
+const ATTEMPTS: usize = 8;
+
+/// The Secret.
+pub(super) struct SharedCa {
+    secrets: Api<Secret>,
+    name: String,
+    /// The Secret in words.
+    place: PathBuf,
+    step: SignedDuration,
+}
+
+/// What was read.
+pub(super) struct Read {
+    secret: Secret,
+    pub(super) shared: Shared,
+}
+
+impl SharedCa {
+    pub(super) fn new(client: Client, namespace: &str, name: &str, step: SignedDuration) -> Self {
+        Self {
+            secrets: Api::namespaced(client, namespace),
+            name: name.to_owned(),
+            place: PathBuf::from(format!("the Secret {namespace}/{name}")),
+            step,
+        }
+    }
+
+    /// Reads it; where there is none yet, makes the first one, unless another server is faster.
+    pub(super) async fn open(&self, now: Timestamp) -> Result<Read> {
+        for _ in 0..ATTEMPTS {
+            let found = self.secrets.get_opt(&self.name).await;
+            let found = found.map_err(|problem| self.failed("reading", &problem))?;
+            let Some(secret) = found else {
+                let first = Shared::generate(now)?;
+                let secret = self.holding(None, &first);
+                match self.secrets.create(&PostParams::default(), &secret).await {
+                    Ok(_) => tracing::info!("{} is created, with a new CA", self.place.display()),
+                    Err(problem) if is_conflict(&problem) => {}
+                    Err(problem) => return Err(self.failed("creating", &problem)),
+                }
+                continue;
+            };
+            match Shared::read(&data(&secret), &self.place)? {
+                Some(shared) => return Ok(Read { secret, shared }),
+                None => {
+                    let first = Shared::generate(now)?;
+                    if self.replace(&secret, &first).await?.is_some() {
+                        tracing::info!("{} has a new CA", self.place.display());
+                    }
+                }
+            }
+        }
+        bail!("{} is changed by others all the time", self.place.display())
+    }
+
+    /// Takes the next step of a rotation, if it is time for one. `announced` says whether everybody trusts what is to be
+    /// trusted now.
+    pub(super) async fn advance(&self, read: Read, now: Timestamp, announced: bool) -> Result<Read> {
+        let annotations = read.secret.metadata.annotations.as_ref();
+        let moment = Moment {
+            now,
+            step: self.step,
+            announced,
+            asked: annotations.is_some_and(|all| all.contains_key(ROTATE)),
+        };
+        let Some((step, next)) = read.shared.next_step(&moment, &self.place)? else {
+            return Ok(read);
+        };
+        // Another server was faster: it is read again soon.
+        let Some(secret) = self.replace(&read.secret, &next).await? else {
+            return Ok(read);
+        };
+        let text = match step {
+            Step::Announced => "a new CA is to be trusted",
+            Step::TookOver => "the new CA signs from now on",
+            Step::Dropped => "the old CA is no longer trusted",
+        };
+        tracing::info!("{}: {text}", self.place.display());
+        Ok(Read { secret, shared: next })
+    }
+
+    /// The CA that signs.
+    pub(super) fn authority(&self, shared: &Shared, now: Timestamp) -> Result<Arc<Authority>> {
+        Ok(Arc::new(shared.authority(&self.place, now)?))
+    }
+
+    /// Stores `shared` instead of what was read; `None` when somebody changed the Secret since.
+    async fn replace(&self, old: &Secret, shared: &Shared) -> Result<Option<Secret>> {
+        let secret = self.holding(Some(old), shared);
+        match self
+            .secrets
+            .replace(&self.name, &PostParams::default(), &secret)
+            .await
+        {
+            Ok(stored) => Ok(Some(stored)),
+            Err(problem) if is_conflict(&problem) => Ok(None),
+            Err(problem) => Err(self.failed("writing", &problem)),
+        }
+    }
+
+    fn holding(&self, old: Option<&Secret>, shared: &Shared) -> Secret {
+        let content = shared.write().into_iter();
+        let mut secret = old.cloned().unwrap_or_else(|| Secret {
+            metadata: ObjectMeta {
+                name: Some(self.name.clone()),
+                ..ObjectMeta::default()
+            },
+            ..Secret::default()
+        });
+        secret.data = Some(content.map(|(name, bytes)| (name, ByteString(bytes))).collect());
+        if shared.is_rotating()
+            && let Some(annotations) = &mut secret.metadata.annotations
+        {
+            annotations.remove(ROTATE);
+        }
+        secret
+    }
+
+    fn failed(&self, doing: &str, problem: &kube::Error) -> anyhow::Error {
+        let place = self.place.display();
+        match problem {
+            kube::Error::Api(status) if status.code == 403 => anyhow!(
+                "{doing} {place}: {}; `berth manifests rbac` has the Role that allows it, and `berth manifests \
+                 workload` the empty Secret",
+                status.message
+            ),
+            problem => anyhow!("{doing} {place}: {}", chain(problem)),
+        }
+    }
+}
+
+fn is_conflict(problem: &kube::Error) -> bool {
+    matches!(problem, kube::Error::Api(status) if status.code == 409)
+}
+
+fn data(secret: &Secret) -> BTreeMap<String, Vec<u8>> {
+    let data = secret.data.iter().flatten();
+    data.map(|(name, bytes)| (name.clone(), bytes.0.clone()))
+        .collect()
+}
+
+/// The CA of a file.
+pub(super) fn bundle_of(file: &Path) -> Result<String> {
+    let named = || format!("reading {}", file.display());
+    certs::pem::ca_bundle(file).with_context(named)?;
+    std::fs::read_to_string(file).with_context(named)
+}

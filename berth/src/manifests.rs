@@ -1,0 +1,201 @@
+//! `berth manifests`: what a hub must be told about Berth, rendered from the code that serves it, so that it cannot say
+//! anything else than the program does.
+//!
+//! [`Installation`] says what is installed, [`Set`] which part of it is wanted. The files of `deploy/` are the same
+//! objects for common installations.
+
+mod api_services;
+mod cert_manager;
+mod definitions;
+mod hub_sources;
+mod installation;
+mod registration_rights;
+mod server_rights;
+mod text;
+mod users;
+mod webhooks;
+mod workload;
+
+use anyhow::Result;
+use clap::{Args, ValueEnum};
+use meta::GroupResource;
+use serde_json::Value;
+
+pub use api_services::{api_service, owned_api_services};
+pub use cert_manager::{ANNOTATION, certificates};
+pub use definitions::{scheduler_configurations, system_definitions};
+pub use hub_sources::hub_sources;
+pub use installation::{Certificates, Installation, Service};
+pub use registration_rights::{ca_secret_name, registration_rights, self_registration_rights};
+pub use server_rights::server_rights;
+pub use text::yaml;
+pub use users::{cluster_roles, owned_roles};
+pub use webhooks::{configuration_name, webhooks};
+pub use workload::{deployment, namespace, service_monitor, workload};
+
+use crate::actors::ActorArgs;
+use crate::hub::args::{Source, is_on_hub, source};
+
+/// Parts of an installation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Set {
+    /// CustomResourceDefinitions: SchedulerConfiguration, and with --systems the kinds of systems on the hub
+    Crds,
+    /// The service account, its rights, and the roles for users
+    Rbac,
+    /// The APIServices: Berth's own group, and those of the systems whose objects Berth stores
+    Apiservice,
+    /// The admission webhooks
+    Webhooks,
+    /// Deployment, Service, disruption budget, network policy, the Secret of the CA
+    Workload,
+    /// Everything, with the namespace, in the order of applying
+    All,
+}
+
+/// Arguments of `berth manifests`.
+#[derive(Args, Clone, Debug)]
+pub struct ManifestsArgs {
+    /// Which part.
+    #[arg(value_enum, default_value_t = Set::All)]
+    pub set: Set,
+    /// What is installed.
+    #[command(flatten)]
+    pub installation: InstallationArgs,
+    /// Print the CustomResourceDefinitions of the systems whose objects are on the hub, too. Only for hubs without the
+    /// systems: create them with `kubectl create`, which leaves alone what is there, never with `kubectl apply`.
+    #[arg(long)]
+    pub systems: bool,
+}
+
+/// What an installation is, on the command line.
+#[derive(Args, Clone, Debug)]
+pub struct InstallationArgs {
+    /// The namespace Berth runs in.
+    #[arg(long, default_value = "berth-system")]
+    pub namespace: String,
+    /// The name of its Service, service account and Deployment.
+    #[arg(long, default_value = "berth")]
+    pub service: String,
+    /// The port of the Service.
+    #[arg(long, default_value_t = 443)]
+    pub port: u16,
+    /// Where the objects of a system are, as `berth serve` is told: `gardener=hub` or `gardener=owned` (the default);
+    /// repeatable.
+    #[arg(long, value_parser = source, value_name = "SYSTEM=owned|hub")]
+    pub source: Vec<Source>,
+    /// The container image.
+    #[arg(long, default_value = installation::IMAGE)]
+    pub image: String,
+    /// How many servers run.
+    #[arg(long, default_value_t = 2)]
+    pub replicas: u16,
+    /// The client URLs of etcd, for the systems whose objects Berth stores.
+    #[arg(long, value_delimiter = ',', value_name = "URL")]
+    pub etcd_servers: Vec<String>,
+    /// Let Berth create its APIServices and webhook configurations by itself (`berth serve --self-register`).
+    #[arg(long)]
+    pub self_register: bool,
+    /// Who issues the serving certificate, and has the hub trust it.
+    #[arg(long, value_enum, default_value_t = Certificates::Berth)]
+    pub certificates: Certificates,
+    /// A further argument of `berth serve`; repeatable.
+    #[arg(long, value_name = "ARGUMENT", allow_hyphen_values = true)]
+    pub serve_argument: Vec<String>,
+    /// Who acts for whom.
+    #[command(flatten)]
+    pub actors: ActorArgs,
+}
+
+impl InstallationArgs {
+    /// What is installed.
+    #[must_use]
+    pub fn installation(&self) -> Installation {
+        let dialects = dialect_registry::with(&self.actors.settings());
+        let names = dialects.iter().map(|dialect| dialect.name());
+        Installation {
+            service: Service {
+                name: self.service.clone(),
+                namespace: self.namespace.clone(),
+                port: self.port,
+            },
+            on_hub: names.filter(|name| is_on_hub(&self.source, name)).collect(),
+            dialects,
+            image: self.image.clone(),
+            replicas: self.replicas,
+            etcd_servers: self.etcd_servers.clone(),
+            self_register: self.self_register,
+            certificates: self.certificates,
+            arguments: self.serve_argument.clone(),
+        }
+    }
+}
+
+/// Prints a part of an installation as YAML documents.
+///
+/// # Errors
+/// When an object has no form in YAML.
+pub fn run(args: &ManifestsArgs) -> Result<()> {
+    let installation = args.installation.installation();
+    let mut objects = objects(&installation, args.set);
+    if args.systems && matches!(args.set, Set::Crds | Set::All) {
+        objects.extend(system_definitions(installation.hub_dialects()));
+    }
+    print!("{}", yaml(&objects)?);
+    Ok(())
+}
+
+/// The objects of a part, in the order of applying.
+#[must_use]
+pub fn objects(installation: &Installation, set: Set) -> Vec<Value> {
+    match set {
+        Set::Crds => vec![scheduler_configurations()],
+        Set::Rbac => rbac(installation),
+        Set::Apiservice => {
+            let service = &installation.service;
+            let mut all = vec![api_service(service)];
+            all.extend(owned_api_services(service, installation.owned_dialects()));
+            trusted(installation, all)
+        }
+        Set::Webhooks => trusted(installation, webhooks(installation).to_vec()),
+        Set::Workload => workload(installation),
+        Set::All => {
+            let mut sets = vec![Set::Crds, Set::Rbac, Set::Workload];
+            // Berth creates these itself where it is told to.
+            if !installation.self_register {
+                sets.extend([Set::Apiservice, Set::Webhooks]);
+            }
+            let mut all = vec![namespace(&installation.service)];
+            all.extend(sets.into_iter().flat_map(|set| objects(installation, set)));
+            all
+        }
+    }
+}
+
+/// The objects, with the annotation by which cert-manager fills in their caBundle, where it does.
+fn trusted(installation: &Installation, mut objects: Vec<Value>) -> Vec<Value> {
+    if installation.certificates == Certificates::CertManager {
+        for object in &mut objects {
+            object["metadata"]["annotations"] = cert_manager::annotation(&installation.service);
+        }
+    }
+    objects
+}
+
+fn rbac(installation: &Installation) -> Vec<Value> {
+    let mut all = server_rights(&installation.service);
+    all.extend(registration_rights(installation));
+    if installation.self_register {
+        all.extend(self_registration_rights(installation));
+    }
+    all.extend(hub_sources(&installation.service, installation.hub_dialects()));
+    all.extend(cluster_roles());
+    all.extend(owned_roles(installation.owned_dialects()));
+    all
+}
+
+/// The resources of the kinds Berth stores itself.
+fn owned_resources(installation: &Installation) -> Vec<GroupResource> {
+    let kinds = installation.owned_dialects().flat_map(|dialect| dialect.kinds());
+    kinds.map(|kind| kind.info().resource()).collect()
+}

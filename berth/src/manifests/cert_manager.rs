@@ -1,0 +1,57 @@
+//! The serving certificate by cert-manager: a CA of its own in Berth's namespace, a certificate of that CA, and the
+//! annotation by which cert-manager tells the hub to trust it.
+
+use serde_json::{Value, json};
+
+use super::Service;
+
+/// The annotation of APIServices and webhook configurations.
+pub const ANNOTATION: &str = "cert-manager.io/inject-ca-from";
+const API: &str = "cert-manager.io/v1";
+
+/// The Secret with the serving certificate.
+pub(super) fn secret_name(service: &Service) -> String {
+    format!("{}-tls", service.name)
+}
+
+/// The annotations of what the hub finds Berth by.
+pub(super) fn annotation(service: &Service) -> Value {
+    json!({ANNOTATION: format!("{}/{}", service.namespace, service.name)})
+}
+
+/// The issuers and certificates.
+#[must_use]
+pub fn certificates(service: &Service) -> Vec<Value> {
+    let (name, ca) = (&service.name, format!("{}-ca", service.name));
+    let (root, issuer) = (format!("{name}-root"), format!("{name}-issuer"));
+    let of = |kind: &str, name: &str, spec: Value| {
+        let metadata = json!({"name": name, "namespace": service.namespace});
+        json!({"apiVersion": API, "kind": kind, "metadata": metadata, "spec": spec})
+    };
+    let key = json!({"algorithm": "ECDSA", "size": 256, "rotationPolicy": "Always"});
+    vec![
+        of("Issuer", &root, json!({"selfSigned": {}})),
+        of(
+            "Certificate",
+            &ca,
+            json!({
+                "isCA": true,
+                "commonName": ca,
+                "secretName": ca,
+                "privateKey": key,
+                "issuerRef": {"kind": "Issuer", "name": root},
+            }),
+        ),
+        of("Issuer", &issuer, json!({"ca": {"secretName": ca}})),
+        of(
+            "Certificate",
+            name,
+            json!({
+                "dnsNames": [service.host()],
+                "secretName": secret_name(service),
+                "privateKey": key,
+                "issuerRef": {"kind": "Issuer", "name": issuer},
+            }),
+        ),
+    ]
+}

@@ -1,0 +1,24 @@
+//! CustomResourceDefinitions.
+
+use std::sync::Arc;
+
+use dialect_contract::Dialect;
+use serde_json::Value;
+
+use crate::configuration::SchedulerConfiguration;
+
+/// The CustomResourceDefinition of SchedulerConfiguration, which behind an aggregator is always the hub's to serve
+/// (CONTRACT.md section 4). What a schema cannot say (a name is that of a system, a system's configuration is valid)
+/// is for the webhook.
+#[must_use]
+pub fn scheduler_configurations() -> Value {
+    openapi::crd::definition(&SchedulerConfiguration::new(dialect_registry::all()))
+}
+
+/// The CustomResourceDefinitions of the systems' kinds, for hubs without the systems. Never to be applied over the
+/// systems' own: `kubectl create` leaves alone what is there.
+#[must_use]
+pub fn system_definitions<'a>(dialects: impl IntoIterator<Item = &'a Arc<dyn Dialect>>) -> Vec<Value> {
+    let kinds = dialects.into_iter().flat_map(|dialect| dialect.kinds());
+    kinds.map(|kind| openapi::crd::definition(&*kind)).collect()
+}

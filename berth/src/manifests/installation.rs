@@ -1,0 +1,116 @@
+//! What is installed.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use clap::ValueEnum;
+use dialect_contract::Dialect;
+
+/// The image of this version.
+pub(super) const IMAGE: &str = concat!("ghcr.io/berth-dev/berth:v", env!("CARGO_PKG_VERSION"));
+
+/// The Service a hub sends requests to. Berth's certificate must be for `<name>.<namespace>.svc`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Service {
+    /// Its name.
+    pub name: String,
+    /// Its namespace.
+    pub namespace: String,
+    /// Its port.
+    pub port: u16,
+}
+
+impl Service {
+    /// The host name a hub expects in the certificate.
+    #[must_use]
+    pub fn host(&self) -> String {
+        format!("{}.{}.svc", self.name, self.namespace)
+    }
+}
+
+impl Default for Service {
+    /// `berth` in `berth-system`, port 443.
+    fn default() -> Self {
+        Self {
+            name: "berth".to_owned(),
+            namespace: "berth-system".to_owned(),
+            port: 443,
+        }
+    }
+}
+
+/// Who issues the serving certificate, and sees to it that a hub trusts it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum Certificates {
+    /// Berth itself
+    #[default]
+    Berth,
+    /// cert-manager, which must be there
+    CertManager,
+}
+
+/// An installation on a hub.
+#[derive(Clone)]
+pub struct Installation {
+    /// Where requests for Berth go.
+    pub service: Service,
+    /// Every system Berth serves.
+    pub dialects: Vec<Arc<dyn Dialect>>,
+    /// The systems whose objects are on the hub; Berth stores those of the others.
+    pub on_hub: BTreeSet<&'static str>,
+    /// The container image.
+    pub image: String,
+    /// How many servers run.
+    pub replicas: u16,
+    /// The client URLs of etcd, where Berth stores anything.
+    pub etcd_servers: Vec<String>,
+    /// Whether Berth creates its registration itself.
+    pub self_register: bool,
+    /// Who issues the serving certificate.
+    pub certificates: Certificates,
+    /// Further arguments of `berth serve`.
+    pub arguments: Vec<String>,
+}
+
+impl Default for Installation {
+    /// Every system's objects are Berth's own.
+    fn default() -> Self {
+        Self {
+            service: Service::default(),
+            dialects: dialect_registry::all(),
+            on_hub: BTreeSet::new(),
+            image: IMAGE.to_owned(),
+            replicas: 2,
+            etcd_servers: Vec::new(),
+            self_register: false,
+            certificates: Certificates::Berth,
+            arguments: Vec::new(),
+        }
+    }
+}
+
+impl Installation {
+    /// Every system's objects are on the hub.
+    #[must_use]
+    pub fn on_hub() -> Self {
+        let default = Self::default();
+        Self {
+            on_hub: default.dialects.iter().map(|dialect| dialect.name()).collect(),
+            ..default
+        }
+    }
+
+    /// The systems whose objects are on the hub.
+    pub fn hub_dialects(&self) -> impl Iterator<Item = &Arc<dyn Dialect>> {
+        self.dialects
+            .iter()
+            .filter(|dialect| self.on_hub.contains(dialect.name()))
+    }
+
+    /// The systems whose objects Berth stores.
+    pub fn owned_dialects(&self) -> impl Iterator<Item = &Arc<dyn Dialect>> {
+        self.dialects
+            .iter()
+            .filter(|dialect| !self.on_hub.contains(dialect.name()))
+    }
+}

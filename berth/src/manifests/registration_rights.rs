@@ -1,0 +1,111 @@
+//! What Berth may do with its own registration on the hub: read and patch what is registered, by name, to fill in whom
+//! to trust; and the Secret of the CA its servers share.
+
+use std::collections::BTreeSet;
+
+use serde_json::{Value, json};
+
+use super::webhooks::configuration_name;
+use super::{Certificates, Installation, Service, api_service, owned_api_services};
+
+const RBAC: &str = "rbac.authorization.k8s.io";
+const REGISTRATION: &str = "berth:registration";
+const SELF_REGISTRATION: &str = "berth:self-registration";
+/// The role of the Secret.
+const CA: &str = "berth:ca";
+
+/// The Secret with the CA that the servers share.
+#[must_use]
+pub fn ca_secret_name(service: &Service) -> String {
+    format!("{}-ca", service.name)
+}
+
+/// What filling in caBundles takes.
+#[must_use]
+pub fn registration_rights(installation: &Installation) -> Vec<Value> {
+    let service = &installation.service;
+    let owned = owned_api_services(service, installation.owned_dialects());
+    let services: BTreeSet<String> = std::iter::once(api_service(service))
+        .chain(owned)
+        .filter_map(|object| object["metadata"]["name"].as_str().map(str::to_owned))
+        .collect();
+    let rules = json!([
+        {
+            "apiGroups": ["apiregistration.k8s.io"],
+            "resources": ["apiservices"],
+            "resourceNames": services,
+            "verbs": ["get", "patch"],
+        },
+        // Whether somebody else serves a group that Berth is to serve.
+        {"apiGroups": ["apiregistration.k8s.io"], "resources": ["apiservices"], "verbs": ["list"]},
+        {
+            "apiGroups": ["admissionregistration.k8s.io"],
+            "resources": ["mutatingwebhookconfigurations", "validatingwebhookconfigurations"],
+            "resourceNames": [configuration_name(service)],
+            "verbs": ["get", "patch"],
+        },
+    ]);
+    let mut all = cluster_wide(service, REGISTRATION, &rules).to_vec();
+    if installation.certificates == Certificates::Berth {
+        all.extend(of_the_secret(service));
+    }
+    all
+}
+
+/// What `--self-register` takes beside that. Whoever may create webhook configurations may intercept every write on the
+/// hub, which is why it is a role of its own and off by default.
+#[must_use]
+pub fn self_registration_rights(installation: &Installation) -> Vec<Value> {
+    let rules = json!([
+        {"apiGroups": ["apiregistration.k8s.io"], "resources": ["apiservices"], "verbs": ["create"]},
+        {
+            "apiGroups": ["admissionregistration.k8s.io"],
+            "resources": ["mutatingwebhookconfigurations", "validatingwebhookconfigurations"],
+            "verbs": ["create"],
+        },
+    ]);
+    cluster_wide(&installation.service, SELF_REGISTRATION, &rules).to_vec()
+}
+
+fn cluster_wide(service: &Service, name: &str, rules: &Value) -> [Value; 2] {
+    [
+        json!({
+            "apiVersion": format!("{RBAC}/v1"),
+            "kind": "ClusterRole",
+            "metadata": {"name": name},
+            "rules": rules,
+        }),
+        json!({
+            "apiVersion": format!("{RBAC}/v1"),
+            "kind": "ClusterRoleBinding",
+            "metadata": {"name": name},
+            "roleRef": {"apiGroup": RBAC, "kind": "ClusterRole", "name": name},
+            "subjects": [{"kind": "ServiceAccount", "name": service.name, "namespace": service.namespace}],
+        }),
+    ]
+}
+
+/// The Secret is part of the manifests, empty, so that nobody has to create Secrets.
+fn of_the_secret(service: &Service) -> [Value; 2] {
+    let namespace = &service.namespace;
+    [
+        json!({
+            "apiVersion": format!("{RBAC}/v1"),
+            "kind": "Role",
+            "metadata": {"name": CA, "namespace": namespace},
+            "rules": [{
+                "apiGroups": [""],
+                "resources": ["secrets"],
+                "resourceNames": [ca_secret_name(service)],
+                "verbs": ["get", "update"],
+            }],
+        }),
+        json!({
+            "apiVersion": format!("{RBAC}/v1"),
+            "kind": "RoleBinding",
+            "metadata": {"name": CA, "namespace": namespace},
+            "roleRef": {"apiGroup": RBAC, "kind": "Role", "name": CA},
+            "subjects": [{"kind": "ServiceAccount", "name": service.name, "namespace": namespace}],
+        }),
+    ]
+}

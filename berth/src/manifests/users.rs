@@ -1,0 +1,62 @@
+//! The cluster roles for Berth's users.
+
+use std::sync::Arc;
+
+use dialect_contract::Dialect;
+use meta::GroupResource;
+use serde_json::{Value, json};
+
+use crate::{rbac, serve};
+
+const READ: [&str; 3] = ["get", "list", "watch"];
+const WRITE: [&str; 5] = ["create", "delete", "deletecollection", "patch", "update"];
+
+/// The cluster roles for Berth's users, the same a standalone server makes at its start, and one for reading metrics.
+#[must_use]
+pub fn cluster_roles() -> Vec<Value> {
+    let reach = serve::reach(&dialect_registry::all());
+    let mut roles = rbac::bootstrap::manifests(&reach);
+    roles.push(role(
+        "berth:metrics-reader",
+        &json!({}),
+        &[json!({"nonResourceURLs": ["/metrics"], "verbs": ["get"]})],
+    ));
+    roles
+}
+
+/// What `view` and `edit` gain where Berth stores the objects of `dialects`: as a standalone server has it. On a hub
+/// that has the systems, these roles are the systems' business.
+#[must_use]
+pub fn owned_roles<'a>(dialects: impl IntoIterator<Item = &'a Arc<dyn Dialect>>) -> Vec<Value> {
+    let dialects: Vec<Arc<dyn Dialect>> = dialects.into_iter().map(Arc::clone).collect();
+    if dialects.is_empty() {
+        return Vec::new();
+    }
+    let reach = serve::reach(&dialects);
+    let readable = [&reach.placeable[..], &reach.fleet_wide, &reach.readable].concat();
+    let aggregated = |name: &str, to: &str, resources: &[GroupResource], verbs: &[&str]| {
+        let labels = json!({format!("rbac.authorization.k8s.io/aggregate-to-{to}"): "true"});
+        let rules: Vec<Value> = resources
+            .iter()
+            .map(|one| json!({"apiGroups": [one.group], "resources": [one.resource], "verbs": verbs}))
+            .collect();
+        role(name, &labels, &rules)
+    };
+    vec![
+        aggregated("berth:owned-viewer", "view", &readable, &READ),
+        aggregated("berth:owned-editor", "edit", &reach.placeable, &WRITE),
+    ]
+}
+
+fn role(name: &str, labels: &Value, rules: &[Value]) -> Value {
+    let mut role = json!({
+        "apiVersion": "rbac.authorization.k8s.io/v1",
+        "kind": "ClusterRole",
+        "metadata": {"name": name},
+        "rules": rules,
+    });
+    if labels.as_object().is_some_and(|labels| !labels.is_empty()) {
+        role["metadata"]["labels"] = labels.clone();
+    }
+    role
+}

@@ -1,0 +1,112 @@
+//! The admission webhooks: a hub asks Berth about what is written to the objects it stores (CONTRACT.md section 5).
+//!
+//! What is protected fails while nobody answers, and only that: its webhooks have conditions that single it out.
+//! Everything else goes through without Berth. Berth's own namespace and kube-system are never asked about, so that Berth
+//! can always be brought back.
+
+mod rules;
+
+use admission::{Operation, Phase};
+use dialect_contract::HubRule;
+use serde_json::{Value, json};
+
+use super::{Installation, Service};
+use rules::Entry;
+
+/// How long a hub waits for an answer, in seconds: an answer takes milliseconds, and whoever writes waits meanwhile.
+const TIMEOUT: u8 = 5;
+/// The label of a namespace that the API server sets and nobody can change.
+const NAMESPACE_LABEL: &str = "kubernetes.io/metadata.name";
+
+/// The name of both webhook configurations.
+#[must_use]
+pub fn configuration_name(service: &Service) -> &str {
+    &service.name
+}
+
+/// The mutating and the validating webhook configuration. They have no caBundle: Berth fills it in, or cert-manager.
+#[must_use]
+pub fn webhooks(installation: &Installation) -> [Value; 2] {
+    let entries = rules::of(installation);
+    [Phase::Mutate, Phase::Validate].map(|phase| {
+        let (kind, path) = match phase {
+            Phase::Mutate => ("MutatingWebhookConfiguration", "/admission/mutate"),
+            Phase::Validate => ("ValidatingWebhookConfiguration", "/admission/validate"),
+        };
+        let asked = entries.iter().filter(|entry| entry.rule.phase == phase);
+        let webhooks: Vec<Value> = asked
+            .map(|entry| webhook(&installation.service, entry, path))
+            .collect();
+        json!({
+            "apiVersion": "admissionregistration.k8s.io/v1",
+            "kind": kind,
+            "metadata": {"name": configuration_name(&installation.service)},
+            "webhooks": webhooks,
+        })
+    })
+}
+
+fn webhook(service: &Service, entry: &Entry, path: &str) -> Value {
+    let rule = &entry.rule;
+    let mut value = json!({
+        "name": format!("{}.{}.berth.dev", rule.name, entry.dialect),
+        "clientConfig": {"service": {
+            "namespace": service.namespace, "name": service.name, "port": service.port, "path": path,
+        }},
+        "rules": by_group(rule),
+        "namespaceSelector": {"matchExpressions": [{
+            "key": NAMESPACE_LABEL, "operator": "NotIn", "values": ["kube-system", service.namespace],
+        }]},
+        "failurePolicy": if rule.must_answer { "Fail" } else { "Ignore" },
+        // What is asked is answered from what is known; nothing is stored or reserved.
+        "sideEffects": "None",
+        "matchPolicy": "Equivalent",
+        "admissionReviewVersions": ["v1"],
+        "timeoutSeconds": TIMEOUT,
+    });
+    if !rule.conditions.is_empty() {
+        let conditions = rule.conditions.iter();
+        value["matchConditions"] = conditions
+            .map(|condition| json!({"name": condition.name, "expression": condition.expression}))
+            .collect();
+    }
+    if let Some(label) = entry.label {
+        value["objectSelector"] = json!({"matchExpressions": [{"key": label, "operator": "Exists"}]});
+    }
+    value
+}
+
+/// One rule for each group.
+fn by_group(rule: &HubRule) -> Vec<Value> {
+    let mut groups: Vec<&str> = rule.resources.iter().map(|resource| resource.group).collect();
+    groups.sort_unstable();
+    groups.dedup();
+    let of_group = |group: &str| {
+        let resources = rule.resources.iter().filter(|resource| resource.group == group);
+        let names: Vec<String> = resources
+            .flat_map(|resource| {
+                rule.subresources.iter().map(|subresource| match *subresource {
+                    "" => resource.resource.to_owned(),
+                    subresource => format!("{}/{subresource}", resource.resource),
+                })
+            })
+            .collect();
+        json!({
+            "apiGroups": [group],
+            "apiVersions": ["*"],
+            "operations": rule.operations.iter().map(|&operation| word(operation)).collect::<Vec<_>>(),
+            "resources": names,
+            "scope": "*",
+        })
+    };
+    groups.into_iter().map(of_group).collect()
+}
+
+fn word(operation: Operation) -> &'static str {
+    match operation {
+        Operation::Create => "CREATE",
+        Operation::Update => "UPDATE",
+        Operation::Delete => "DELETE",
+        Operation::Connect => "CONNECT",
+    }
+}

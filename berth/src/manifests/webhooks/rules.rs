@@ -1,0 +1,143 @@
+//! Everything a hub asks about: what the dialects say themselves, what follows from their contract, and configuration.
+
+use std::sync::Arc;
+
+use admission::{Operation, Phase};
+use dialect_contract::hub_rule::cel;
+use dialect_contract::{Condition, Dialect, HubRule, config};
+use meta::GroupResource;
+
+use super::super::{Installation, owned_resources};
+use crate::admission::{CONFIG_LABEL, CONFIG_MAPS};
+use crate::virtual_api::own_places;
+
+const WRITTEN: &[Operation] = &[Operation::Create, Operation::Update];
+
+/// One webhook.
+pub(super) struct Entry {
+    /// Whose it is: a dialect, or `config`.
+    pub(super) dialect: &'static str,
+    /// What is asked.
+    pub(super) rule: HubRule,
+    /// The label that objects must have.
+    pub(super) label: Option<&'static str>,
+}
+
+/// All of them, in a fixed order. Nothing is asked about objects that Berth stores itself: it guards those in-process.
+pub(super) fn of(installation: &Installation) -> Vec<Entry> {
+    let owned = owned_resources(installation);
+    let mut entries = configuration();
+    for dialect in &installation.dialects {
+        let rules = [
+            placed(dialect),
+            dialect.hub_rules(),
+            reserved(dialect),
+            protected(dialect),
+        ];
+        entries.extend(rules.into_iter().flatten().map(|rule| Entry {
+            dialect: dialect.name(),
+            rule,
+            label: None,
+        }));
+    }
+    for entry in &mut entries {
+        entry.rule.resources.retain(|resource| !owned.contains(resource));
+    }
+    entries.retain(|entry| !entry.rule.resources.is_empty());
+    entries
+}
+
+/// Configurations, which Berth judges beyond their schema. One that nobody judged leaves the last good one in force.
+fn configuration() -> Vec<Entry> {
+    let entry = |name, resource, label| Entry {
+        dialect: "config",
+        rule: HubRule {
+            name,
+            resources: vec![resource],
+            subresources: &[""],
+            operations: WRITTEN,
+            phase: Phase::Validate,
+            conditions: Vec::new(),
+            must_answer: false,
+        },
+        label,
+    };
+    vec![
+        entry("configmaps", CONFIG_MAPS, Some(CONFIG_LABEL)),
+        entry("schedulerconfigurations", config::RESOURCE, None),
+    ]
+}
+
+/// Objects whose place is a field of their own: it is filled in when they are made, and judged where it was given.
+fn placed(dialect: &Arc<dyn Dialect>) -> Vec<HubRule> {
+    let own = dialect
+        .demands()
+        .iter()
+        .filter_map(|demand| own_places::of(demand.resource));
+    own.flat_map(|own| {
+        let rule = |name, phase, conditions, must_answer| HubRule {
+            name,
+            resources: vec![own.resource],
+            subresources: &[""],
+            operations: &[Operation::Create],
+            phase,
+            conditions,
+            must_answer,
+        };
+        let given = cel::filled(&own.place);
+        [
+            // Without an answer the object is made without a place, and gets one later.
+            rule(
+                "bind-on-create",
+                Phase::Mutate,
+                vec![Condition::new("has-no-place", format!("!({given})"))],
+                false,
+            ),
+            rule(
+                "place-on-create",
+                Phase::Validate,
+                vec![
+                    Condition::not_by(dialect.actor()),
+                    Condition::new("has-place", given),
+                ],
+                true,
+            ),
+        ]
+    })
+    .collect()
+}
+
+/// Records of decisions, which only the scheduler writes.
+fn reserved(dialect: &Arc<dyn Dialect>) -> Vec<HubRule> {
+    let resources: Vec<GroupResource> = dialect.reserves().to_vec();
+    if resources.is_empty() {
+        return Vec::new();
+    }
+    vec![HubRule {
+        name: "reserved",
+        resources,
+        subresources: &["", "status"],
+        operations: &[Operation::Create, Operation::Update, Operation::Delete],
+        phase: Phase::Validate,
+        conditions: vec![Condition::not_by(dialect.actor()), Condition::not_collected()],
+        must_answer: true,
+    }]
+}
+
+/// What is not deleted while it is used. Its own system protects it too, so that nothing waits for Berth.
+fn protected(dialect: &Arc<dyn Dialect>) -> Vec<HubRule> {
+    let mut resources: Vec<GroupResource> = dialect.protects().iter().map(|rule| rule.resource).collect();
+    resources.dedup();
+    if resources.is_empty() {
+        return Vec::new();
+    }
+    vec![HubRule {
+        name: "in-use",
+        resources,
+        subresources: &[""],
+        operations: &[Operation::Delete],
+        phase: Phase::Validate,
+        conditions: Vec::new(),
+        must_answer: false,
+    }]
+}

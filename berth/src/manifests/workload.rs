@@ -1,0 +1,259 @@
+//! What runs: a Deployment with its Service, disruption budget, network policy, and the Secret of the servers' CA.
+
+use serde_json::{Value, json};
+
+use super::{Certificates, Installation, Service, ca_secret_name, cert_manager, certificates};
+
+/// The label that every Pod of Berth has, whatever else it has.
+const LABELS: (&str, &str) = ("app.kubernetes.io/name", "berth");
+/// The port the container listens on.
+const PORT: u16 = 7443;
+/// A user without rights anywhere.
+const USER: u32 = 65532;
+/// Where the container may write.
+const DATA: &str = "/var/lib/berth";
+/// Where cert-manager's certificate is.
+const TLS: &str = "/etc/berth/tls";
+/// How long a server goes on serving, unready, so that the hub has stopped sending to it.
+const SHUTDOWN_DELAY: u32 = 15;
+/// How long requests and watches may take to end after that.
+const DRAIN: u32 = 75;
+
+/// The namespace. Its Pods are held to what they are anyway.
+#[must_use]
+pub fn namespace(service: &Service) -> Value {
+    json!({
+        "apiVersion": "v1",
+        "kind": "Namespace",
+        "metadata": {
+            "name": service.namespace,
+            "labels": {"pod-security.kubernetes.io/enforce": "restricted"},
+        },
+    })
+}
+
+/// Everything in the namespace but the service account and its rights.
+#[must_use]
+pub fn workload(installation: &Installation) -> Vec<Value> {
+    let service = &installation.service;
+    let mut all = match installation.certificates {
+        Certificates::Berth => vec![ca_secret(service)],
+        Certificates::CertManager => certificates(service),
+    };
+    all.extend([
+        own_service(service),
+        network_policy(service),
+        disruption_budget(service),
+        deployment(installation),
+    ]);
+    all
+}
+
+/// Empty: Berth makes the CA. It is here so that Berth needs no right to create Secrets.
+fn ca_secret(service: &Service) -> Value {
+    json!({
+        "apiVersion": "v1",
+        "kind": "Secret",
+        "metadata": metadata(service, &ca_secret_name(service)),
+        "type": "Opaque",
+    })
+}
+
+fn own_service(service: &Service) -> Value {
+    json!({
+        "apiVersion": "v1",
+        "kind": "Service",
+        "metadata": metadata(service, &service.name),
+        "spec": {
+            "selector": selector(service),
+            "ports": [{"name": "https", "port": service.port, "protocol": "TCP", "targetPort": "https"}],
+        },
+    })
+}
+
+/// Whoever may reach the port: a kube-apiserver has no labels to select it by. Outwards Berth talks to the hub, to etcd
+/// and to DNS, whose addresses are a cluster's own.
+fn network_policy(service: &Service) -> Value {
+    json!({
+        "apiVersion": "networking.k8s.io/v1",
+        "kind": "NetworkPolicy",
+        "metadata": metadata(service, &service.name),
+        "spec": {
+            "podSelector": {"matchLabels": selector(service)},
+            "policyTypes": ["Ingress"],
+            "ingress": [{"ports": [{"port": "https", "protocol": "TCP"}]}],
+        },
+    })
+}
+
+fn disruption_budget(service: &Service) -> Value {
+    json!({
+        "apiVersion": "policy/v1",
+        "kind": "PodDisruptionBudget",
+        "metadata": metadata(service, &service.name),
+        "spec": {"maxUnavailable": 1, "selector": {"matchLabels": selector(service)}},
+    })
+}
+
+/// What the Prometheus operator needs to read metrics; whoever reads needs the role berth:metrics-reader.
+#[must_use]
+pub fn service_monitor(installation: &Installation) -> Value {
+    let service = &installation.service;
+    let ca = match installation.certificates {
+        Certificates::Berth => ca_secret_name(service),
+        Certificates::CertManager => cert_manager::secret_name(service),
+    };
+    json!({
+        "apiVersion": "monitoring.coreos.com/v1",
+        "kind": "ServiceMonitor",
+        "metadata": metadata(service, &service.name),
+        "spec": {
+            "selector": {"matchLabels": labels(service)},
+            "endpoints": [{
+                "port": "https",
+                "scheme": "https",
+                "path": "/metrics",
+                "authorization": {"credentials": {"name": format!("{}-metrics", service.name), "key": "token"}},
+                "tlsConfig": {
+                    "ca": {"secret": {"name": ca, "key": "ca.crt"}},
+                    "serverName": service.host(),
+                },
+            }],
+        },
+    })
+}
+
+/// What runs.
+#[must_use]
+pub fn deployment(installation: &Installation) -> Value {
+    let service = &installation.service;
+    json!({
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": metadata(service, &service.name),
+        "spec": {
+            "replicas": installation.replicas,
+            "minReadySeconds": 10,
+            // An aggregated API that is away holds up the deletion of every namespace: one more comes before one goes.
+            "strategy": {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 1, "maxUnavailable": 0}},
+            "selector": {"matchLabels": selector(service)},
+            "template": {
+                "metadata": {"labels": labels(service)},
+                "spec": pod(installation),
+            },
+        },
+    })
+}
+
+fn pod(installation: &Installation) -> Value {
+    let service = &installation.service;
+    let (mut mounts, mut volumes) = (
+        vec![json!({"name": "data", "mountPath": DATA})],
+        vec![json!({"name": "data", "emptyDir": {}})],
+    );
+    if installation.certificates == Certificates::CertManager {
+        mounts.push(json!({"name": "tls", "mountPath": TLS, "readOnly": true}));
+        volumes.push(json!({"name": "tls", "secret": {"secretName": cert_manager::secret_name(service)}}));
+    }
+    json!({
+        "serviceAccountName": service.name,
+        "terminationGracePeriodSeconds": SHUTDOWN_DELAY + DRAIN,
+        "securityContext": {
+            "runAsNonRoot": true,
+            "runAsUser": USER,
+            "runAsGroup": USER,
+            "fsGroup": USER,
+            "seccompProfile": {"type": "RuntimeDefault"},
+        },
+        "topologySpreadConstraints": [{
+            "maxSkew": 1,
+            "topologyKey": "kubernetes.io/hostname",
+            "whenUnsatisfiable": "ScheduleAnyway",
+            "labelSelector": {"matchLabels": selector(service)},
+        }],
+        "containers": [{
+            "name": "berth",
+            "image": installation.image,
+            "args": arguments(installation),
+            "env": [{
+                "name": "BERTH_SERVICE_NAMESPACE",
+                "valueFrom": {"fieldRef": {"apiVersion": "v1", "fieldPath": "metadata.namespace"}},
+            }],
+            "ports": [{"name": "https", "containerPort": PORT, "protocol": "TCP"}],
+            "startupProbe": probe("/livez", 2, 60),
+            "livenessProbe": probe("/livez", 10, 3),
+            "readinessProbe": probe("/readyz", 5, 2),
+            "resources": {"requests": {"cpu": "100m", "memory": "128Mi"}},
+            "securityContext": {
+                "allowPrivilegeEscalation": false,
+                "readOnlyRootFilesystem": true,
+                "capabilities": {"drop": ["ALL"]},
+            },
+            "volumeMounts": mounts,
+        }],
+        "volumes": volumes,
+    })
+}
+
+fn arguments(installation: &Installation) -> Vec<String> {
+    let service = &installation.service;
+    let mut arguments = vec![
+        "serve".to_owned(),
+        "--aggregated".to_owned(),
+        "--bind-address=0.0.0.0".to_owned(),
+        format!("--secure-port={PORT}"),
+        format!("--data-dir={DATA}"),
+        format!("--service-name={}", service.name),
+        format!("--service-port={}", service.port),
+        format!("--shutdown-delay-duration={SHUTDOWN_DELAY}s"),
+    ];
+    match installation.certificates {
+        Certificates::Berth => arguments.push(format!("--ca-secret={}", ca_secret_name(service))),
+        Certificates::CertManager => arguments.extend([
+            format!("--tls-cert-file={TLS}/tls.crt"),
+            format!("--tls-private-key-file={TLS}/tls.key"),
+        ]),
+    }
+    if installation.self_register {
+        arguments.push("--self-register".to_owned());
+    }
+    if installation.etcd_servers.is_empty() {
+        // Copies of the hub's objects are made anew at every start.
+        arguments.push("--storage=memory".to_owned());
+    } else {
+        arguments.push("--storage=etcd".to_owned());
+        arguments.push(format!("--etcd-servers={}", installation.etcd_servers.join(",")));
+    }
+    arguments.extend(
+        installation
+            .hub_dialects()
+            .map(|dialect| format!("--source={}=hub", dialect.name())),
+    );
+    arguments.extend(installation.arguments.iter().cloned());
+    arguments
+}
+
+fn probe(path: &str, period: u32, failures: u32) -> Value {
+    json!({
+        "httpGet": {"path": path, "port": "https", "scheme": "HTTPS"},
+        "periodSeconds": period,
+        "failureThreshold": failures,
+        "timeoutSeconds": 3,
+    })
+}
+
+fn metadata(service: &Service, name: &str) -> Value {
+    json!({"name": name, "namespace": service.namespace, "labels": labels(service)})
+}
+
+fn selector(service: &Service) -> Value {
+    json!({LABELS.0: LABELS.1, "app.kubernetes.io/instance": service.name})
+}
+
+fn labels(service: &Service) -> Value {
+    json!({
+        LABELS.0: LABELS.1,
+        "app.kubernetes.io/instance": service.name,
+        "app.kubernetes.io/part-of": "berth",
+    })
+}

@@ -1,0 +1,291 @@
+//! `berth uninstall`: takes Berth off a hub in the order that never leaves a namespace stuck.
+//!
+//! While a webhook that must answer is registered and nobody answers, writes fail; while an APIService is registered and
+//! nobody serves it, no namespace can be deleted. So the right to register again goes first, then what is registered, and
+//! what runs only after that. Whatever is gone already is passed over, so that it can be run again.
+
+mod removal;
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail};
+use clap::Args;
+use kube::config::{KubeConfigOptions, Kubeconfig};
+use kube::{Client, Config};
+use serde_json::{Value, json};
+use tokio::time::Instant;
+
+use crate::manifests::{self, Certificates, Installation, Service, Set};
+use removal::{Removal, Removed};
+
+/// How long an APIService may take to go.
+const PATIENCE: Duration = Duration::from_mins(1);
+/// How long to wait before it is looked at again.
+const PAUSE: Duration = Duration::from_millis(200);
+
+/// Arguments of `berth uninstall`.
+#[derive(Args, Clone, Debug)]
+pub struct UninstallArgs {
+    /// The kubeconfig of whoever uninstalls; by default as kubectl finds it, or in a Pod its service account.
+    #[arg(long, value_name = "FILE")]
+    pub kubeconfig: Option<PathBuf>,
+    /// The context in it.
+    #[arg(long)]
+    pub context: Option<String>,
+    /// The namespace Berth runs in.
+    #[arg(long, default_value = "berth-system")]
+    pub namespace: String,
+    /// The name of its Service.
+    #[arg(long, default_value = "berth")]
+    pub service: String,
+    /// Only take Berth out of the hub's registrations; leave what runs, and its rights, to whoever installed them.
+    #[arg(long)]
+    pub registration_only: bool,
+    /// Delete the CustomResourceDefinition of SchedulerConfiguration too, and every configuration with it.
+    #[arg(long, conflicts_with = "registration_only")]
+    pub delete_configurations: bool,
+    /// Delete the namespace too, with everything in it.
+    #[arg(long, conflicts_with = "registration_only")]
+    pub delete_namespace: bool,
+    /// Only ask the hub what would happen.
+    #[arg(long)]
+    pub dry_run: bool,
+}
+
+/// Uninstalls.
+///
+/// # Errors
+/// When the hub refuses something; what came before is done.
+pub async fn run(args: &UninstallArgs) -> Result<()> {
+    let remover = Remover {
+        client: connect(args).await?,
+        dry_run: args.dry_run,
+    };
+    let service = Service {
+        name: args.service.clone(),
+        namespace: args.namespace.clone(),
+        ..Service::default()
+    };
+    let steps = Steps::of(&service);
+    remover.all(&steps.self_registration).await?;
+    for webhooks in &steps.webhooks {
+        remover.webhooks(webhooks, &service).await?;
+    }
+    remover.api_services(&service).await?;
+    if args.registration_only {
+        return Ok(());
+    }
+    remover.all(&steps.rest).await?;
+    if args.delete_configurations {
+        remover.all(&steps.definitions).await?;
+    }
+    if args.delete_namespace {
+        remover.all(&steps.namespace).await?;
+    }
+    Ok(())
+}
+
+async fn connect(args: &UninstallArgs) -> Result<Client> {
+    let options = KubeConfigOptions {
+        context: args.context.clone(),
+        ..KubeConfigOptions::default()
+    };
+    let config = match &args.kubeconfig {
+        Some(path) => {
+            let named = || format!("using the kubeconfig {}", path.display());
+            let file = Kubeconfig::read_from(path).with_context(named)?;
+            Config::from_custom_kubeconfig(file, &options)
+                .await
+                .with_context(named)?
+        }
+        None if args.context.is_some() => Config::from_kubeconfig(&options).await?,
+        None => Config::infer()
+            .await
+            .context("there is no kubeconfig, and this is no Pod")?,
+    };
+    Client::try_from(config).context("making a client for the hub")
+}
+
+/// What to remove, in order.
+struct Steps {
+    /// The right to register again.
+    self_registration: Vec<Removal>,
+    webhooks: Vec<Removal>,
+    /// What runs, then its rights.
+    rest: Vec<Removal>,
+    definitions: Vec<Removal>,
+    namespace: Vec<Removal>,
+}
+
+impl Steps {
+    /// Whatever any installation of this Service may have made.
+    fn of(service: &Service) -> Self {
+        let installations = [
+            (Installation::on_hub(), Certificates::Berth),
+            (Installation::default(), Certificates::CertManager),
+        ];
+        let installations = installations.map(|(installation, certificates)| Installation {
+            service: service.clone(),
+            certificates,
+            ..installation
+        });
+        let of_set = |set: Set| -> Vec<Removal> {
+            let mut seen = BTreeSet::new();
+            let objects = installations.iter().flat_map(|one| manifests::objects(one, set));
+            let removals = objects.filter_map(|object| Removal::of(&object));
+            // Bindings go before the roles they are to, a Deployment before what it needs.
+            let mut removals: Vec<Removal> =
+                removals.filter(|removal| seen.insert(removal.to_string())).collect();
+            removals.reverse();
+            removals
+        };
+        let self_registration = manifests::self_registration_rights(&installations[0]);
+        let mut self_registration: Vec<Removal> =
+            self_registration.iter().filter_map(Removal::of).collect();
+        self_registration.reverse();
+        let namespace = Removal::of(&manifests::namespace(service));
+        Self {
+            self_registration,
+            webhooks: of_set(Set::Webhooks),
+            rest: [of_set(Set::Workload), of_set(Set::Rbac)].concat(),
+            definitions: of_set(Set::Crds),
+            namespace: namespace.into_iter().collect(),
+        }
+    }
+}
+
+struct Remover {
+    client: Client,
+    dry_run: bool,
+}
+
+impl Remover {
+    async fn all(&self, removals: &[Removal]) -> Result<()> {
+        for removal in removals {
+            self.one(removal).await?;
+        }
+        Ok(())
+    }
+
+    async fn one(&self, removal: &Removal) -> Result<()> {
+        match removal.delete(&self.client, self.dry_run).await? {
+            Removed::Now if self.dry_run => println!("would delete {removal}"),
+            Removed::Now => println!("deleted {removal}"),
+            Removed::Before => {}
+        }
+        Ok(())
+    }
+
+    /// A webhook configuration, if it asks Berth anything.
+    async fn webhooks(&self, removal: &Removal, service: &Service) -> Result<()> {
+        let Some(object) = removal.read(&self.client).await? else {
+            return Ok(());
+        };
+        let webhooks = object["webhooks"].as_array().into_iter().flatten();
+        let mut references = webhooks.map(|webhook| &webhook["clientConfig"]["service"]);
+        if references.any(|reference| is_for(reference, service)) {
+            return self.one(removal).await;
+        }
+        println!("left {removal}, which is for others");
+        Ok(())
+    }
+
+    /// Every APIService for Berth's Service, whatever it is called, until the hub has forgotten them.
+    async fn api_services(&self, service: &Service) -> Result<()> {
+        let start = Instant::now();
+        let mut asked = BTreeSet::new();
+        loop {
+            let found = removal::list(&self.client, "apiregistration.k8s.io", "APIService").await?;
+            let ours: Vec<Removal> = found
+                .iter()
+                .filter(|object| is_for(&object["spec"]["service"], service))
+                .filter_map(|object| Removal::of(&api_service(object)))
+                .collect();
+            for removal in &ours {
+                if asked.insert(removal.to_string()) {
+                    self.one(removal).await?;
+                }
+            }
+            if ours.is_empty() || self.dry_run {
+                return Ok(());
+            }
+            if start.elapsed() > PATIENCE {
+                let names: Vec<String> = ours.iter().map(ToString::to_string).collect();
+                bail!("still there after {PATIENCE:?}: {}; look at their finalizers", names.join(", "));
+            }
+            tokio::time::sleep(PAUSE).await;
+        }
+    }
+}
+
+/// Objects in a list do not say what they are.
+fn api_service(object: &Value) -> Value {
+    json!({
+        "apiVersion": "apiregistration.k8s.io/v1",
+        "kind": "APIService",
+        "metadata": {"name": object["metadata"]["name"]},
+    })
+}
+
+fn is_for(reference: &Value, service: &Service) -> bool {
+    reference["namespace"] == service.namespace.as_str() && reference["name"] == service.name.as_str()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(removals: &[Removal]) -> Vec<String> {
+        removals.iter().map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn everything_that_can_be_installed_is_removed() {
+        let steps = Steps::of(&Service::default());
+        let removed: BTreeSet<String> = [
+            &steps.self_registration,
+            &steps.webhooks,
+            &steps.rest,
+            &steps.definitions,
+            &steps.namespace,
+        ]
+        .into_iter()
+        .flat_map(|removals| names(removals))
+        .collect();
+        let installations = [
+            Installation::default(),
+            Installation::on_hub(),
+            Installation {
+                certificates: Certificates::CertManager,
+                ..Installation::on_hub()
+            },
+        ];
+        for object in installations
+            .iter()
+            .flat_map(|one| manifests::objects(one, Set::All))
+        {
+            let name = Removal::of(&object).unwrap().to_string();
+            // Those are found by the Service they are for.
+            assert!(
+                name.starts_with("APIService ") || removed.contains(&name),
+                "{name} is left behind"
+            );
+        }
+    }
+
+    #[test]
+    fn what_runs_goes_before_its_rights_and_bindings_before_roles() {
+        let steps = Steps::of(&Service::default());
+        let rest = names(&steps.rest);
+        let place = |name: &str| rest.iter().position(|other| other == name).unwrap();
+        assert!(place("Deployment berth-system/berth") < place("ClusterRoleBinding berth:server"));
+        assert!(place("ClusterRoleBinding berth:server") < place("ClusterRole berth:server"));
+        assert!(place("ClusterRole berth:server") < place("ServiceAccount berth-system/berth"));
+        assert_eq!(
+            names(&steps.self_registration)[0],
+            "ClusterRoleBinding berth:self-registration"
+        );
+    }
+}

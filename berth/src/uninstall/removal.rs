@@ -1,0 +1,86 @@
+//! One object to remove.
+
+use anyhow::{Result, anyhow};
+use kube::api::{DeleteParams, ListParams};
+use kube::core::{ApiResource, DynamicObject, GroupVersionKind};
+use kube::{Api, Client};
+use serde_json::Value;
+
+/// Which object.
+#[derive(Clone, Debug)]
+pub(super) struct Removal {
+    resource: ApiResource,
+    namespace: Option<String>,
+    name: String,
+}
+
+/// What became of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Removed {
+    /// It is deleted, or would be.
+    Now,
+    /// It was not there.
+    Before,
+}
+
+impl Removal {
+    /// The object that a manifest describes.
+    pub(super) fn of(object: &Value) -> Option<Self> {
+        let (group, version) = match object["apiVersion"].as_str()?.split_once('/') {
+            Some((group, version)) => (group, version),
+            None => ("", object["apiVersion"].as_str()?),
+        };
+        let kind = GroupVersionKind::gvk(group, version, object["kind"].as_str()?);
+        Some(Self {
+            resource: ApiResource::from_gvk(&kind),
+            namespace: object["metadata"]["namespace"].as_str().map(str::to_owned),
+            name: object["metadata"]["name"].as_str()?.to_owned(),
+        })
+    }
+
+    /// Reads it.
+    pub(super) async fn read(&self, client: &Client) -> Result<Option<Value>> {
+        let found = self.api(client).get_opt(&self.name).await;
+        let found = found.map_err(|problem| anyhow!("reading {self}: {problem}"))?;
+        Ok(found.map(serde_json::to_value).transpose()?)
+    }
+
+    /// Deletes it, or with `dry_run` asks whether that would be possible.
+    pub(super) async fn delete(&self, client: &Client, dry_run: bool) -> Result<Removed> {
+        let how = DeleteParams {
+            dry_run,
+            ..DeleteParams::background()
+        };
+        match self.api(client).delete(&self.name, &how).await {
+            Ok(_) => Ok(Removed::Now),
+            Err(kube::Error::Api(status)) if status.code == 404 => Ok(Removed::Before),
+            Err(problem) => Err(anyhow!("deleting {self}: {problem}")),
+        }
+    }
+
+    fn api(&self, client: &Client) -> Api<DynamicObject> {
+        match &self.namespace {
+            Some(namespace) => Api::namespaced_with(client.clone(), namespace, &self.resource),
+            None => Api::all_with(client.clone(), &self.resource),
+        }
+    }
+}
+
+impl std::fmt::Display for Removal {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match &self.namespace {
+            Some(namespace) => write!(f, "{} {namespace}/{}", self.resource.kind, self.name),
+            None => write!(f, "{} {}", self.resource.kind, self.name),
+        }
+    }
+}
+
+/// Every object of a cluster-scoped kind.
+pub(super) async fn list(client: &Client, group: &str, kind: &str) -> Result<Vec<Value>> {
+    let resource = ApiResource::from_gvk(&GroupVersionKind::gvk(group, "v1", kind));
+    let all: Api<DynamicObject> = Api::all_with(client.clone(), &resource);
+    let list = all.list(&ListParams::default()).await;
+    let list = list.map_err(|problem| anyhow!("listing {kind}s: {problem}"))?;
+    let values = list.items.into_iter().map(serde_json::to_value);
+    Ok(values.collect::<Result<_, _>>()?)
+}
