@@ -1,12 +1,14 @@
 //! `berth demo`: a standalone server with each system's example fleet loaded, decided and explained.
 //!
-//! The story goes through the front door: the same requests `kubectl` would send, over TLS, as the admin.
+//! The story goes through the front door: the same requests `kubectl` would send, over TLS, as the admin. It ends with
+//! what happens by itself: a disaster and an eviction.
 
 mod examples;
 mod heartbeats;
+mod live;
 mod story;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use meta::Clock;
@@ -16,6 +18,7 @@ use crate::client::Client;
 use crate::clock::SystemClock;
 use crate::serve::{Options, Standalone};
 use crate::terminal::{dim, heading};
+use live::Live;
 
 /// Starts a server, tells the story, then serves until a termination signal (unless told to end).
 ///
@@ -39,7 +42,7 @@ pub async fn run(args: DemoArgs) -> Result<()> {
     let running = Standalone::start(Options::demo(&data_dir, args.secure_port)).await?;
     let kubeconfig = running.kubeconfig().to_owned();
     let mut client = Client::from_kubeconfig(&kubeconfig).await?;
-    let told = tell(&mut client).await;
+    let told = tell(&mut client, &kubeconfig).await;
     if told.is_ok() && !args.exit {
         anstream::println!("{}", commands(&kubeconfig.display().to_string()));
         let heartbeats = tokio::spawn(heartbeats::keep(client, heartbeats::all(SystemClock.now())?));
@@ -52,14 +55,17 @@ pub async fn run(args: DemoArgs) -> Result<()> {
     told
 }
 
-async fn tell(client: &mut Client) -> Result<()> {
+async fn tell(client: &mut Client, kubeconfig: &Path) -> Result<()> {
     let now = SystemClock.now();
     anstream::println!("{}\n", heading("Which cluster does this go to, and why?"));
     story::openmcp(client, now).await?;
     story::fleet(client, now).await?;
     story::gardener(client, now).await?;
     story::ocm(client, now).await?;
-    story::kcp(client, now).await
+    story::kcp(client, now).await?;
+    let mut live = Live::new(client, kubeconfig).await?;
+    live.disaster().await?;
+    live.eviction(now).await
 }
 
 /// What to try next.

@@ -133,6 +133,10 @@ impl Engine {
             span.record("reason", bound.decision.reason);
             span.record("written", bound.written.len());
         }
+        span.in_scope(|| match &result {
+            Ok(_) => tracing::debug!("decided"),
+            Err(error) => tracing::debug!(%error, "not bound"),
+        });
         if let Some(observer) = self.observer.get().filter(|_| !bind.dry_run) {
             match &result {
                 Ok(bound) => observer.bound(bound),
@@ -160,7 +164,8 @@ impl Engine {
                 Err(lost) => {
                     let cause = lost.status.message;
                     tracing::debug!(demand = %bind.demand, attempt, cause, "binding again");
-                    if lost.is_scarce && turn.is_none() {
+                    // Whoever lost twice competes for something too, whatever guards it.
+                    if (lost.is_scarce || attempt > 1) && turn.is_none() {
                         turn = Some(slot.turn.lock().await);
                     }
                 }

@@ -72,7 +72,7 @@ pub(super) async fn kcp(client: &mut Client, now: Timestamp) -> Result<()> {
     Ok(())
 }
 
-/// User stories 1 to 4 of the OCM seed, the third with its disaster.
+/// User stories 1 to 4 of the OCM seed; the disaster of the third comes later, live.
 ///
 /// # Errors
 /// When the server refuses a step.
@@ -93,15 +93,7 @@ pub(super) async fn ocm(client: &mut Client, now: Timestamp) -> Result<()> {
             place(client, namespace, &format!("{placement}.ocm")).await?;
         }
     }
-    say("Disaster: the primary cluster is tainted, as OCM does when it is unreachable.");
-    let taint = json!({"spec": {"taints": [{"key": "cluster.open-cluster-management.io/unreachable", "effect": "NoSelect"}]}});
-    patch(
-        client,
-        "/apis/cluster.open-cluster-management.io/v1/managedclusters/primary",
-        &taint,
-    )
-    .await?;
-    place(client, "story-3", "placement.ocm").await
+    Ok(())
 }
 
 /// Gardener's two strategies, a shoot for testing, and one that fits nowhere.
@@ -153,19 +145,6 @@ async fn load(client: &mut Client, path: &str, now: Timestamp) -> Result<()> {
             })?;
     }
     Ok(())
-}
-
-async fn patch(client: &Client, path: &str, change: &Value) -> Result<()> {
-    let answer = client
-        .send(
-            Method::PATCH,
-            path,
-            Some(("application/merge-patch+json", change)),
-        )
-        .await?;
-    answer
-        .map(|_| ())
-        .map_err(|status| anyhow!("{path}: {}", status.message))
 }
 
 /// Shows what the scheduler would decide, binds it when something fits, and shows where it is bound. Without a

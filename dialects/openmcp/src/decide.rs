@@ -8,12 +8,16 @@ use std::sync::Arc;
 use dialect_contract::{Action, Ask, BindingChange, Current, Decision, Outcome, Refused};
 use scheduling::{Ix, Random, Solved};
 
-use crate::config::{Config, Mapping, Strategy};
+use crate::config::{Config, Mapping, Strategy, Tenancy};
 use crate::filters::TENANCY;
 use crate::fleet::{Fleet, Granted, Operation, Place, Record};
 use crate::names::{GRANTED, PENDING};
 use crate::question::Question;
 use release::Release;
+
+/// The fence that decisions to make a Cluster for several requests pass: of two requests that find no room at the same
+/// time, the second looks again and shares the Cluster of the first.
+const NEW_CLUSTERS: &str = "openmcp/new-clusters";
 
 /// What the words and writes of a decision need beside its indices.
 #[derive(Debug)]
@@ -320,8 +324,17 @@ impl<'a> Case<'a> {
             });
         }
         decision.changes = changes;
+        if step == Step::Create && self.shares() {
+            decision.fences = vec![NEW_CLUSTERS.into()];
+        }
         self.plan(&mut decision, Plan::Grant { place, step });
         decision
+    }
+
+    /// Whether a Cluster made for the request would be shared with others.
+    fn shares(&self) -> bool {
+        let mapping = self.fleet.mapping(self.request);
+        mapping.is_some_and(|mapping| mapping.tenancy != Tenancy::Exclusive)
     }
 
     fn release(&self) -> Decision {
@@ -362,7 +375,7 @@ impl<'a> Case<'a> {
                 .map(|current| change(Action::Keep, current, current.state))
                 .collect(),
             current,
-            // The finalizer on the Cluster is what guards its capacity.
+            // The finalizer on a Cluster is what guards its capacity.
             fences: Vec::new(),
             due_at: None,
             now: self.ask.now,

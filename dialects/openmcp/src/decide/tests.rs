@@ -150,6 +150,27 @@ fn a_chosen_cluster_is_bound_when_it_is_feasible() {
 }
 
 #[test]
+fn whoever_makes_a_cluster_for_several_passes_a_fence() {
+    let mut world = World::new(&[configuration(), request("r", "few"), request("s", "one")]);
+    for name in ["r", "s"] {
+        assert_eq!(
+            *world.ask(name, None).unwrap().fences,
+            ["openmcp/new-clusters".into()]
+        );
+    }
+    // Who takes one that is there is guarded by its finalizers, and who has one of its own is in nobody's way.
+    world.put(&cluster("a", &[]));
+    assert!(world.ask("r", None).unwrap().fences.is_empty());
+    let mut exclusive = configuration();
+    let purpose = &mut exclusive["spec"]["openmcp"]["scheduler"]["purposeMappings"]["few"];
+    *purpose = json!({"template": {"spec": {"profile": "p", "tenancy": "Exclusive"}}});
+    world.put(&exclusive);
+    let decision = world.ask("r", None).unwrap();
+    assert_eq!(decision.outcome, Outcome::Provision);
+    assert!(decision.fences.is_empty());
+}
+
+#[test]
 fn a_choice_that_cannot_be_bound_is_refused_target_by_target() {
     let world = World::new(&[
         configuration(),

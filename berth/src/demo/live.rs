@@ -1,0 +1,251 @@
+//! What happens by itself: a disaster and an eviction, with what a user would type and what `kubectl get` shows.
+//!
+//! Nothing is bound by hand here. The story changes a cluster, as whoever operates it would, and waits for the
+//! controllers.
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, anyhow, bail};
+use http::{Method, Request};
+use kube::config::{KubeConfigOptions, Kubeconfig};
+use meta::{Timestamp, time};
+use serde_json::{Value, json};
+
+use crate::client::Client;
+use crate::terminal::{dim, good, heading, table};
+
+const DECISIONS: &str = "/apis/scheduling.berth.dev/v1alpha1/namespaces";
+const MANAGED_CLUSTERS: &str = "/apis/cluster.open-cluster-management.io/v1/managedclusters";
+const WORKLOAD_CLUSTERS: &str = "/apis/workloads.kcp.dev/v1alpha1/workloadclusters";
+/// How long the controllers may take.
+const PATIENCE: Duration = Duration::from_secs(30);
+/// How soon is looked again.
+const AGAIN: Duration = Duration::from_millis(10);
+/// What a server answers `kubectl get` with.
+const AS_TABLE: &str = "application/json;as=Table;v=v1;g=meta.k8s.io";
+
+/// The stage: what writes as a user would, and what reads as `kubectl get` does.
+pub(super) struct Live<'a> {
+    client: &'a mut Client,
+    kubectl: kube::Client,
+}
+
+impl<'a> Live<'a> {
+    /// Stories on the server of the kubeconfig at `path`, which `client` writes to.
+    ///
+    /// # Errors
+    /// When the kubeconfig cannot be read or used.
+    pub(super) async fn new(client: &'a mut Client, path: &Path) -> Result<Self> {
+        let file = Kubeconfig::read_from(path).with_context(|| format!("reading {}", path.display()))?;
+        let config = kube::Config::from_custom_kubeconfig(file, &KubeConfigOptions::default())
+            .await
+            .with_context(|| format!("using {}", path.display()))?;
+        let kubectl = kube::Client::try_from(config).context("building the client")?;
+        Ok(Self { client, kubectl })
+    }
+
+    /// OCM: the primary cluster is lost, the decision moves to the backup, and back when the primary is.
+    ///
+    /// # Errors
+    /// When the server refuses a step, or nothing moves.
+    pub(super) async fn disaster(&self) -> Result<()> {
+        title("Live: a disaster (Open Cluster Management)");
+        let decision = "decision placement.ocm";
+        self.show("story-3", decision).await?;
+        let taint = json!({"spec": {"taints": [{"key": "cluster.open-cluster-management.io/unreachable", "effect": "NoSelect"}]}});
+        self.patch("managedcluster", MANAGED_CLUSTERS, "primary", &taint)
+            .await?;
+        self.moves("story-3", "placement.ocm", "backup").await?;
+        self.show("story-3", decision).await?;
+        let mended = json!({"spec": {"taints": null}});
+        self.patch("managedcluster", MANAGED_CLUSTERS, "primary", &mended)
+            .await?;
+        self.moves("story-3", "placement.ocm", "primary").await?;
+        self.told("story-3", "DecisionUpdate", 2).await
+    }
+
+    /// kcp: a workload cluster is evicted, and the namespaces on it go to another of their location.
+    ///
+    /// # Errors
+    /// When the server refuses a step, or nothing moves.
+    pub(super) async fn eviction(&mut self, now: Timestamp) -> Result<()> {
+        title("Live: an eviction (kcp)");
+        let evicted = self.home_of("shop").await?;
+        let name = name_of(&evicted);
+        let standby = format!("{name}-standby");
+        say(&format!("{standby} joins the location of {name}."));
+        self.client
+            .put(&like(&evicted, &standby, now), &mut Vec::new())
+            .await?;
+        let joined = self.client.get(&format!("{WORKLOAD_CLUSTERS}/{standby}")).await?;
+        self.show("shop", "decision shop.kcp").await?;
+        let before = self.namespaces_on(&evicted).await?;
+        let evict = json!({"spec": {"evictAfter": time::rfc3339(now)}});
+        self.patch("workloadcluster", WORKLOAD_CLUSTERS, name, &evict)
+            .await?;
+        let begun = Instant::now();
+        self.until("the namespaces to move", async || {
+            Ok((self.namespaces_on(&evicted).await? == 0).then_some(()))
+        })
+        .await?;
+        let after = self.namespaces_on(&joined).await?;
+        say(&format!(
+            "{before} namespaces left {name} within {}, {after} are on {standby}.",
+            milliseconds(begun)
+        ));
+        self.show("shop", "decision shop.kcp").await
+    }
+
+    /// The WorkloadCluster a namespace is on.
+    async fn home_of(&self, namespace: &str) -> Result<Value> {
+        let decision = format!("{DECISIONS}/{namespace}/decisions/{namespace}.kcp");
+        let decision = self.client.get(&decision).await?;
+        let home = decision["status"]["decisions"][0]["clusterName"].clone();
+        let all = self.client.get(WORKLOAD_CLUSTERS).await?;
+        let clusters = all["items"].as_array().into_iter().flatten();
+        let found = clusters
+            .cloned()
+            .find(|cluster| cluster["metadata"]["uid"] == home);
+        found.ok_or_else(|| anyhow!("namespace {namespace} is on no workload cluster: {decision}"))
+    }
+
+    /// How many namespaces are on `cluster`, or on their way to it.
+    async fn namespaces_on(&self, cluster: &Value) -> Result<usize> {
+        let path = "/apis/scheduling.berth.dev/v1alpha1/decisions";
+        let all = self.client.get(path).await?;
+        let decisions = all["items"].as_array().into_iter().flatten();
+        let on = decisions.filter(|decision| {
+            let mut places = decision["status"]["decisions"].as_array().into_iter().flatten();
+            places.any(|place| {
+                place["clusterName"] == cluster["metadata"]["uid"]
+                    && (place["state"] == "Pending" || place["state"] == "Bound")
+            })
+        });
+        Ok(on.count())
+    }
+
+    /// Waits until the decision is for `cluster` alone, and says how long that took.
+    async fn moves(&self, namespace: &str, name: &str, cluster: &str) -> Result<()> {
+        let begun = Instant::now();
+        let path = format!("{DECISIONS}/{namespace}/decisions/{name}");
+        self.until(&format!("{name} to move to {cluster}"), async || {
+            let decision = self.client.get(&path).await?;
+            let places = decision["status"]["decisions"].as_array();
+            let is_there =
+                places.is_some_and(|places| places.len() == 1 && places[0]["clusterName"] == cluster);
+            Ok(is_there.then_some(()))
+        })
+        .await?;
+        say(&format!("It moved to {cluster} within {}.", milliseconds(begun)));
+        Ok(())
+    }
+
+    /// Changes a cluster, and shows how a user would.
+    async fn patch(&self, kind: &str, path: &str, name: &str, change: &Value) -> Result<()> {
+        prompt(&format!("kubectl patch {kind} {name} --type=merge -p '{change}'"));
+        let path = format!("{path}/{name}");
+        let body = Some(("application/merge-patch+json", change));
+        let answer = self.client.send(Method::PATCH, &path, body).await?;
+        answer.map_err(|status| anyhow!("{path}: {}", status.message))?;
+        anstream::println!("{kind}/{name} patched\n");
+        Ok(())
+    }
+
+    /// Shows `what` (`<resource> <name>`) of a namespace as `kubectl get` does.
+    async fn show(&self, namespace: &str, what: &str) -> Result<()> {
+        prompt(&format!("kubectl -n {namespace} get {what}"));
+        let (resource, name) = what.split_once(' ').unwrap_or((what, ""));
+        self.get(&format!("{DECISIONS}/{namespace}/{resource}s/{name}"))
+            .await
+    }
+
+    /// Shows the events with `reason`, once there are `count`.
+    async fn told(&self, namespace: &str, reason: &str, count: usize) -> Result<()> {
+        let path = format!("/api/v1/namespaces/{namespace}/events?fieldSelector=reason={reason}");
+        self.until("the events", async || {
+            let list = self.client.get(&path).await?;
+            let found = list["items"].as_array().map_or(0, Vec::len);
+            Ok((found >= count).then_some(()))
+        })
+        .await?;
+        prompt(&format!(
+            "kubectl -n {namespace} get events --field-selector reason={reason}"
+        ));
+        self.get(&path).await
+    }
+
+    /// Prints the table the server answers with: the columns that are always shown.
+    async fn get(&self, path: &str) -> Result<()> {
+        let request = Request::get(path).header("accept", AS_TABLE).body(Vec::new())?;
+        let shown: Value = self
+            .kubectl
+            .request(request)
+            .await
+            .with_context(|| path.to_owned())?;
+        let all = shown["columnDefinitions"].as_array().cloned().unwrap_or_default();
+        let always = |column: &&Value| column["priority"] == 0;
+        let names = all.iter().filter(always).map(|column| text(&column["name"]));
+        let names: Vec<String> = names.map(|name| name.to_uppercase()).collect();
+        let rows = shown["rows"].as_array().into_iter().flatten().map(|row| {
+            let cells = row["cells"].as_array().into_iter().flatten();
+            let cells = cells.zip(&all).filter(|(_, column)| always(column));
+            cells.map(|(cell, _)| text(cell)).collect()
+        });
+        let rows: Vec<Vec<String>> = rows.collect();
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        anstream::println!("{}", table(&names, &rows));
+        Ok(())
+    }
+
+    /// Asks until there is an answer.
+    async fn until(&self, what: &str, ask: impl AsyncFn() -> Result<Option<()>>) -> Result<()> {
+        let begun = Instant::now();
+        while ask().await?.is_none() {
+            if begun.elapsed() > PATIENCE {
+                bail!("waited {PATIENCE:?} for {what}");
+            }
+            tokio::time::sleep(AGAIN).await;
+        }
+        Ok(())
+    }
+}
+
+fn name_of(object: &Value) -> &str {
+    object["metadata"]["name"].as_str().unwrap_or_default()
+}
+
+/// Another workload cluster like `cluster`, ready at `now`, that nothing speaks against.
+fn like(cluster: &Value, name: &str, now: Timestamp) -> Value {
+    json!({
+        "apiVersion": cluster["apiVersion"], "kind": cluster["kind"],
+        "metadata": {"name": name, "labels": cluster["metadata"]["labels"]},
+        "spec": {},
+        "status": {"conditions": [{"type": "Ready", "status": "True", "lastTransitionTime": time::rfc3339(now)}]},
+    })
+}
+
+fn title(text: &str) {
+    anstream::println!("{}\n", heading(text));
+}
+
+fn say(text: &str) {
+    anstream::println!("{}\n", good(text));
+}
+
+fn prompt(command: &str) {
+    anstream::println!("{}", dim(&format!("$ {command}")));
+}
+
+fn milliseconds(since: Instant) -> String {
+    format!("{} ms", since.elapsed().as_millis().max(1))
+}
+
+/// A cell as it is printed.
+fn text(cell: &Value) -> String {
+    match cell {
+        Value::String(text) => text.clone(),
+        Value::Null => "<none>".to_owned(),
+        other => other.to_string(),
+    }
+}
