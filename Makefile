@@ -1,5 +1,8 @@
 .DEFAULT_GOAL := help
-.PHONY: help demo test fuzz e2e etcd faults lint ci bench-scheduling
+.PHONY: help demo test fuzz e2e etcd faults lint ci bench-scheduling bench-server bench-scheduling-peers
+
+# Where cargo builds, and the peers of the benchmarks beside it.
+TARGET := $(abspath $(or $(CARGO_TARGET_DIR),target))
 
 help: ## list the targets
 	@grep -E '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 20
@@ -10,8 +13,9 @@ demo: ## serve standalone with the examples loaded, decided and explained
 test: ## every test: unit, scenario, storage, requests, and black-box with kubectl
 	cargo test --workspace
 
-e2e: ## the tests behind a real kube-apiserver, which is built from Go modules (the first time takes minutes)
-	cargo test --workspace --test 'aggregated*' -- --ignored
+e2e: ## the tests behind a real kube-apiserver, built from Go modules (the first time takes minutes; needs go and protoc)
+	cargo build -p berth --features etcd
+	BERTH_PROGRAM=$(TARGET)/debug/berth cargo test -p tests --features berth/etcd --test 'aggregated*' -- --ignored
 
 etcd: ## the store on etcd, against a real etcd built from its Go module (needs go and protoc)
 	cargo clippy -p storage -p berth --features storage/etcd,berth/etcd --all-targets --quiet -- -D warnings
@@ -32,8 +36,18 @@ ci: ## what must pass before a change lands
 	bash .ci/run
 
 bench-scheduling: ## time of one decision by fleet size, for each dialect
-	cargo run --release -p dialect-fleet --example bench
-	cargo run --release -p dialect-gardener --example bench
-	cargo run --release -p dialect-kcp --example bench
-	cargo run --release -p dialect-ocm --example bench
-	cargo run --release -p dialect-openmcp --example bench
+	cargo run --release -p dialect-fleet --example bench-fleet
+	cargo run --release -p dialect-gardener --example bench-gardener
+	cargo run --release -p dialect-kcp --example bench-kcp
+	cargo run --release -p dialect-ocm --example bench-ocm
+	cargo run --release -p dialect-openmcp --example bench-openmcp
+
+bench-server: ## beside kube-apiserver and sample-apiserver, into docs/benchmarks (BENCH_ROUNDS=1 BENCH_SECONDS=0.3: short)
+	cd tests/peers/sample-apiserver && GOFLAGS=-mod=readonly go build -trimpath -o $(TARGET)/peers/sample-apiserver .
+	cargo build --release -p berth --features etcd
+	BERTH_PROGRAM=$(TARGET)/release/berth cargo run --release -p tests --example bench-server
+
+bench-scheduling-peers: ## beside OCM's and KubeFleet's schedulers, into docs/benchmarks (BENCH_ROUNDS, BENCH_CLUSTERS)
+	cd tests/peers/ocm && GOFLAGS=-mod=readonly go build -trimpath -o $(TARGET)/peers/ocm .
+	cd tests/peers/fleet && GOFLAGS=-mod=readonly go build -trimpath -o $(TARGET)/peers/fleet .
+	cargo run --release -p tests --example bench-scheduling-peers

@@ -5,6 +5,7 @@
 //! The programs are built from Go modules (`tests/hub`) once and cached. They end with their standard input, so nothing
 //! is left running however a test ends.
 
+pub mod balancer;
 pub mod berth;
 mod build;
 mod control_plane;

@@ -43,13 +43,18 @@ impl Sink for HubEvents {
         } else {
             (Method::POST, &all)
         };
-        let ask = Ask {
-            method,
+        let ask = |actor| Ask {
+            method: method.clone(),
             path,
-            actor: write.actor,
+            actor,
             body: Some(&event),
         };
-        match self.wire.send(ask).await {
+        let mut written = self.wire.send(ask(write.actor)).await;
+        if matches!(&written, Err(status) if status.code == 403) {
+            // Where only Berth's own objects are decided on, it need not be allowed to impersonate anybody.
+            written = self.wire.send(ask("")).await;
+        }
+        match written {
             Ok(_) => Fate::Stored,
             Err(status) if status.code == 404 && write.is_stored => Fate::Gone,
             Err(status) => {

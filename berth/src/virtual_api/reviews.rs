@@ -77,8 +77,12 @@ impl Reviews {
                 let reference = &spec["reference"];
                 let (kind, dialect) = self.kind(reference, "spec.reference")?;
                 let text = |field: &str| reference[field].as_str().unwrap_or_default();
-                let (namespace, name) = (text("namespace"), text("name"));
-                if kind.namespaced && namespace.is_empty() {
+                let (mut namespace, name) = (text("namespace"), text("name"));
+                let found = self.catalog.find(text("apiVersion"), text("kind"));
+                if found.is_some_and(|(kind, _)| !kind.info().namespaced()) {
+                    // Its decision may stand in a namespace (kcp's do); the object itself stands in none.
+                    namespace = "";
+                } else if kind.namespaced && namespace.is_empty() {
                     let detail = format!("a {} has a namespace", kind.kind);
                     return Err(vec![FieldError::required("spec.reference.namespace", detail)]);
                 }

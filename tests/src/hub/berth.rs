@@ -59,13 +59,7 @@ impl Berth {
         apply_rights(hub);
         let berth = Self::start(hub, "berth", arguments);
         berth.register(hub, registered);
-        eventually("every APIService to be available", || {
-            let services = availability(hub);
-            services
-                .iter()
-                .all(|(_, message)| message == "all checks passed")
-                .then_some(())
-        });
+        available(hub);
         berth
     }
 
@@ -95,6 +89,8 @@ impl Berth {
             .arg("run")
             .arg(serve.get_program())
             .args(serve.get_args())
+            // Its name in the office.
+            .env("HOSTNAME", name)
             .stdin(Stdio::piped())
             .stderr(log)
             .stdout(Stdio::piped())
@@ -124,26 +120,8 @@ impl Berth {
 
     /// Creates the Service and the APIServices, with the CA that Berth made for itself.
     fn register(&self, hub: &Hub, files: &[&str]) {
-        let service = json!({
-            "apiVersion": "v1", "kind": "Service", "metadata": {"name": NAME, "namespace": NAMESPACE},
-            "spec": {"type": "ExternalName", "externalName": "localhost"},
-        });
-        hub.kubectl("apply -f -").input(service.to_string()).ok();
         let ca = std::fs::read(self.data.join("ca.crt")).expect("berth wrote its CA");
-        for file in files {
-            let read = ["apply", "--dry-run=client", "-o", "json", "-f", &manifest(file)];
-            let mut registered = hub.kubectl_args(&read).json();
-            // kubectl prints one object as itself, several as a list.
-            let objects = match registered.get_mut("items").and_then(Value::as_array_mut) {
-                Some(objects) => std::mem::take(objects),
-                None => vec![registered],
-            };
-            for mut object in objects {
-                object["spec"]["caBundle"] = json!(STANDARD.encode(&ca));
-                object["spec"]["service"]["port"] = json!(self.port());
-                hub.kubectl("apply -f -").input(object.to_string()).ok();
-            }
-        }
+        register(hub, self.port(), &ca, files);
     }
 
     /// `https://127.0.0.1:<port>`, past the hub.
@@ -201,6 +179,30 @@ impl Berth {
         Client::try_from(config).expect("the configuration makes a client")
     }
 
+    /// Asks it to end, as a kubelet does, and waits; gives its exit code.
+    ///
+    /// # Panics
+    /// When it runs no more.
+    pub fn terminate(&mut self) -> Option<i32> {
+        let id = self.child.id();
+        // Go starts the program from any of its threads.
+        let tasks = std::fs::read_dir(format!("/proc/{id}/task")).expect("it runs");
+        let lists = tasks.flatten().map(|task| task.path().join("children"));
+        let found = lists.filter_map(|list| std::fs::read_to_string(list).ok());
+        let mut programs = found.flat_map(|list| {
+            let names = list.split_whitespace().map(str::to_owned);
+            names.collect::<Vec<_>>()
+        });
+        let program = programs.next().expect("it runs one program");
+        let sent = Command::new("kill").args(["-TERM", &program]).status();
+        assert!(sent.is_ok_and(|status| status.success()), "kill -TERM {program}");
+        // Waiting closes the input otherwise, which ends it without warning.
+        let input = self.child.stdin.take();
+        let status = self.child.wait();
+        drop(input);
+        status.ok().and_then(|status| status.code())
+    }
+
     /// Ends it without warning.
     pub fn kill(&mut self) {
         // It ends with its input, as everything of the hub's does; the wait fails only when it has ended already.
@@ -213,6 +215,69 @@ impl Drop for Berth {
     fn drop(&mut self) {
         self.kill();
     }
+}
+
+/// Creates the Service and the APIServices of `files`, for a server on `port` of loopback with a certificate of `ca` (PEM).
+///
+/// # Panics
+/// When the hub refuses.
+pub fn register(hub: &Hub, port: u16, ca: &[u8], files: &[&str]) {
+    let service = json!({
+        "apiVersion": "v1", "kind": "Service", "metadata": {"name": NAME, "namespace": NAMESPACE},
+        "spec": {"type": "ExternalName", "externalName": "localhost"},
+    });
+    hub.kubectl("apply -f -").input(service.to_string()).ok();
+    for file in files {
+        let read = ["apply", "--dry-run=client", "-o", "json", "-f", &manifest(file)];
+        let mut registered = hub.kubectl_args(&read).json();
+        // kubectl prints one object as itself, several as a list.
+        let objects = match registered.get_mut("items").and_then(Value::as_array_mut) {
+            Some(objects) => std::mem::take(objects),
+            None => vec![registered],
+        };
+        for mut object in objects {
+            object["spec"]["caBundle"] = json!(STANDARD.encode(ca));
+            object["spec"]["service"]["port"] = json!(port);
+            hub.kubectl("apply -f -").input(object.to_string()).ok();
+        }
+    }
+}
+
+/// Waits until the hub says that every APIService of Berth's is available.
+///
+/// # Panics
+/// When it does not in time.
+pub fn available(hub: &Hub) {
+    eventually("every APIService to be available", || {
+        let services = availability(hub);
+        let mut all = services.iter();
+        (!services.is_empty() && all.all(|(_, message)| message == "all checks passed")).then_some(())
+    });
+}
+
+/// Stores objects on the hub that say by themselves whether a system's controllers bind: `Off` or `Controller`.
+///
+/// # Panics
+/// When the hub refuses.
+pub fn auto_bind(hub: &Hub, systems: &[&str], mode: &str) {
+    for system in systems {
+        let configuration = json!({
+            "apiVersion": "config.berth.dev/v1alpha1", "kind": "SchedulerConfiguration",
+            "metadata": {"name": system}, "spec": {"autoBind": mode},
+        });
+        hub.kubectl("apply --server-side -f -")
+            .input(configuration.to_string())
+            .ok();
+    }
+}
+
+/// Writes the objects of a text (YAML) through the hub with their status.
+///
+/// # Panics
+/// When the hub refuses.
+pub fn load_text(hub: &Hub, name: &str, text: &str) {
+    let file = hub.file(name, text);
+    load(hub, &file.display().to_string());
 }
 
 /// Writes the objects of a file, given from this crate's folder, through the hub with their status.

@@ -3,6 +3,5 @@
 mod control_plane;
 mod kubectl;
 mod life;
-mod sources;
 mod trust;
 mod users;

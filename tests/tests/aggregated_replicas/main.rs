@@ -1,0 +1,10 @@
+//! Several Berths behind one hub. These tests build and run a real kube-apiserver, so they are `make e2e`, and ignored
+//! elsewhere; those on etcd need a program that can (`cargo build -p berth --features etcd`).
+
+mod capacity;
+mod crowd;
+mod failover;
+mod load;
+mod long_watch;
+mod replica;
+mod stores;

@@ -1,0 +1,162 @@
+//! The systems' fleets and one demand of each.
+
+use serde_json::{Value, json};
+use tests::eventually;
+use tests::example::example;
+use tests::hub::Hub;
+use tests::hub::berth::load_text;
+
+/// One demand.
+pub(crate) struct Asked {
+    /// The system.
+    pub(crate) system: &'static str,
+    /// The example that holds the demand.
+    pub(crate) file: &'static str,
+    /// Its namespace; empty where it has none.
+    pub(crate) namespace: &'static str,
+    /// The name of its Decision.
+    pub(crate) name: &'static str,
+    /// Where it goes, where that is certain.
+    pub(crate) goes_to: &'static str,
+    /// A cluster that is refused, and why.
+    pub(crate) refused: (&'static str, &'static str),
+    /// Who writes what is decided, and which resource of the hub.
+    pub(crate) written: (&'static str, &'static str),
+}
+
+/// One of each system.
+pub(crate) const ASKED: &[Asked] = &[
+    Asked {
+        system: "openmcp",
+        file: "openmcp/shared.yaml",
+        namespace: "project-a",
+        name: "batch.openmcp",
+        goes_to: "workload-clusters/workload-b",
+        refused: ("workload-a", "Full"),
+        written: ("berth:scheduler", "clusters"),
+    },
+    Asked {
+        system: "fleet",
+        file: "fleet/pick-n.yaml",
+        namespace: "",
+        name: "two-regions.fleet",
+        goes_to: "member-us-1",
+        refused: ("member-asia-1", "HeartbeatStale"),
+        written: ("berth:scheduler", "clusterresourcebindings"),
+    },
+    Asked {
+        system: "gardener",
+        file: "gardener/same-region.yaml",
+        namespace: "garden-dev",
+        name: "web.gardener",
+        goes_to: "aws-eu1",
+        refused: ("aws-guarded", "Untolerated"),
+        written: ("berth:scheduler", "shoots"),
+    },
+    Asked {
+        system: "ocm",
+        file: "ocm/story-1.yaml",
+        namespace: "story-1",
+        name: "placement.ocm",
+        goes_to: "cluster3",
+        refused: ("cluster5", "Untolerated"),
+        written: ("berth:scheduler", "placementdecisions"),
+    },
+    Asked {
+        system: "kcp",
+        file: "kcp/namespaces.yaml",
+        namespace: "shop",
+        name: "shop.kcp",
+        goes_to: "",
+        refused: ("us-2", "Cordoned"),
+        written: ("berth:placement-controller", "namespaces"),
+    },
+];
+
+impl Asked {
+    /// `kubectl`'s words for its Decision.
+    pub(crate) fn decision(&self) -> String {
+        match self.namespace {
+            "" => format!("get clusterdecision {}", self.name),
+            namespace => format!("-n {namespace} get decision {}", self.name),
+        }
+    }
+
+    /// `kubectl`'s words for its candidates.
+    pub(crate) fn candidates(&self) -> String {
+        let list = match self.namespace {
+            "" => "get clustercandidates".to_owned(),
+            namespace => format!("-n {namespace} get candidates"),
+        };
+        format!("{list} --field-selector decision={}", self.name)
+    }
+
+    /// A Binding of it that lets the scheduler choose.
+    pub(crate) fn binding(&self) -> Value {
+        let kind = if self.namespace.is_empty() {
+            "ClusterBinding"
+        } else {
+            "Binding"
+        };
+        let mut metadata = json!({"name": self.name});
+        if !self.namespace.is_empty() {
+            metadata["namespace"] = json!(self.namespace);
+        }
+        json!({"apiVersion": "scheduling.berth.dev/v1alpha1", "kind": kind, "metadata": metadata})
+    }
+
+    /// Writes the demand to the hub.
+    pub(crate) fn load(&self, hub: &Hub) {
+        load_text(hub, &self.file.replace('/', "-"), &example(self.file));
+        if self.system == "kcp" {
+            let enabled = "scheduling.berth.dev/kcp=enabled";
+            hub.kubectl(&format!(
+                "label namespace {} {enabled} --overwrite",
+                self.namespace
+            ))
+            .ok();
+        }
+    }
+
+    /// Waits until the Decision passes `test`.
+    pub(crate) fn until(&self, hub: &Hub, what: &str, test: impl Fn(&Value) -> bool) -> Value {
+        let words = format!("{} -o json", self.decision());
+        eventually(&format!("{}: {what}", self.name), || {
+            let output = hub.kubectl(&words).run();
+            let decision = output
+                .success
+                .then(|| serde_json::from_str(&output.out).expect("kubectl prints JSON"))?;
+            test(&decision).then_some(decision)
+        })
+    }
+}
+
+/// Writes every fleet to the hub and waits until its targets are shown.
+pub(crate) fn load_fleets(hub: &Hub) {
+    for path in [
+        "openmcp/fleet.yaml",
+        "fleet/fleet.yaml",
+        "gardener/fleet.yaml",
+        "ocm/fleet.yaml",
+        "kcp/fleet.yaml",
+    ] {
+        load_text(hub, &path.replace('/', "-"), &example(path));
+    }
+    let configuration = example("openmcp/configuration.yaml");
+    let configuration = configuration.replace(
+        "  openmcp:\n    scheduler:",
+        "  autoBind: \"Off\"\n  openmcp:\n    scheduler:",
+    );
+    load_text(hub, "openmcp-configuration.yaml", &configuration);
+    eventually("the fleets' targets", || {
+        let table = hub.kubectl("get targets").ok();
+        let all = [
+            "workload-clusters.workload-a.openmcp",
+            "member-eu-1.fleet",
+            "aws-eu1.gardener",
+            "cluster1.ocm",
+            "us-1.kcp",
+        ];
+        all.iter().all(|target| table.contains(target)).then_some(())
+    });
+}
