@@ -6,6 +6,8 @@
 mod clusters;
 #[path = "kcp/drained.rs"]
 mod drained;
+#[path = "kcp/many.rs"]
+mod many;
 #[path = "kcp/moved.rs"]
 mod moved;
 #[path = "kcp/placed.rs"]
