@@ -1,4 +1,4 @@
-//! How long one decision takes, by number of clusters: `cargo run --release -p dialect-ocm --example bench`.
+//! How long one decision takes, by number of clusters: `cargo run --release -p dialect-ocm --example bench-ocm`.
 //!
 //! The placement wants 10 of the clusters a label predicate keeps (half of them), ranked by Balance, Steady and one
 //! AddOn score, beside 1,000 other PlacementDecisions of 10 clusters each. "cold" is the first decision after a load;
@@ -10,7 +10,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use dialect_contract::{Ask, Inventory};
-use meta::{Change, GroupResource, Key, Object, Revision, Timestamp};
+use dialect_testing::bench::{added, editable, middle, millis};
+use meta::{GroupResource, Key, Timestamp};
 use serde_json::{Value, json};
 
 #[global_allocator]
@@ -111,19 +112,6 @@ fn median(runs: usize, mut run: impl FnMut() -> Duration) -> Duration {
     middle((0..runs).map(|_| run()).collect())
 }
 
-fn middle(mut times: Vec<Duration>) -> Duration {
-    times.sort_unstable();
-    times.get(times.len() / 2).copied().unwrap_or_default()
-}
-
-fn millis(duration: Duration) -> f64 {
-    duration.as_secs_f64() * 1_000.0
-}
-
-fn editable(hub: &mut Arc<dyn Inventory>) -> &mut dyn Inventory {
-    Arc::get_mut(hub).expect("nobody else holds it")
-}
-
 fn put(hub: &mut dyn Inventory, value: &Value) {
     fold(hub, value, true);
 }
@@ -139,13 +127,13 @@ fn fold(hub: &mut dyn Inventory, value: &Value, there: bool) {
         "PlacementDecision" => "placementdecisions",
         _ => "addonplacementscores",
     };
-    let key = Key::new(
-        GroupResource::new(GROUP, plural),
+    let resource = GroupResource::new(GROUP, plural);
+    let mut change = added(
+        resource,
         text("/metadata/namespace"),
         text("/metadata/name"),
+        value,
     );
-    let object = Arc::new(Object::new(value, Revision(1)).expect("a well-formed object"));
-    let mut change = Change::added(key, object);
     if !there {
         change.old = change.new.take();
     }

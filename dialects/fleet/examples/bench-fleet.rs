@@ -1,4 +1,4 @@
-//! How long one decision takes, by number of clusters: `cargo run --release -p dialect-fleet --example bench`.
+//! How long one decision takes, by number of clusters: `cargo run --release -p dialect-fleet --example bench-fleet`.
 //!
 //! "PickN": 10 of the clusters a label term keeps (half of them), ranked by a label and by a property, none bound yet.
 //! "spread": 100 picks under one DoNotSchedule constraint over 7 regions; "racks": the same over as many domains as there
@@ -10,7 +10,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use dialect_contract::{Ask, Decision, Inventory};
-use meta::{Change, GroupResource, Key, Object, Revision, Timestamp};
+use dialect_testing::bench::{added, editable};
+use meta::{GroupResource, Key, Timestamp};
 use serde_json::{Value, json};
 
 #[global_allocator]
@@ -115,10 +116,6 @@ fn spread_of(mut times: Vec<Duration>) -> String {
     format!("{:.2}/{:.2}", millis(times[RUNS / 2]), millis(times[0]))
 }
 
-fn editable(hub: &mut Arc<dyn Inventory>) -> &mut dyn Inventory {
-    Arc::get_mut(hub).expect("nobody else holds it")
-}
-
 fn put(hub: &mut dyn Inventory, value: &Value) {
     let (group, plural) = match value["kind"].as_str().unwrap_or_default() {
         "MemberCluster" => (CLUSTERS, "memberclusters"),
@@ -126,11 +123,7 @@ fn put(hub: &mut dyn Inventory, value: &Value) {
         _ => (PLACEMENTS, "clusterresourcebindings"),
     };
     let name = value["metadata"]["name"].as_str().unwrap_or_default();
-    let object = Arc::new(Object::new(value, Revision(1)).expect("a well-formed object"));
-    drop(hub.fold(&Change::added(
-        Key::new(GroupResource::new(group, plural), "", name),
-        object,
-    )));
+    drop(hub.fold(&added(GroupResource::new(group, plural), "", name, value)));
 }
 
 fn cluster(index: usize, round: usize) -> Value {

@@ -1,4 +1,4 @@
-//! How long one decision takes, by number of workload clusters: `cargo run --release -p dialect-kcp --example bench`.
+//! How long one decision takes, by number of workload clusters: `cargo run --release -p dialect-kcp --example bench-kcp`.
 //!
 //! Twenty locations by region and tier; one cluster in ten is cordoned, one in ten has a stale heartbeat, one in twenty
 //! belongs to no location. "place" finds a place for a namespace that has none, "evict" one that must leave its cluster,
@@ -10,7 +10,8 @@ use std::time::{Duration, Instant};
 
 use dialect_contract::{Ask, Inventory};
 use dialect_kcp::names::{LOCATIONS, NAMESPACES, PLACEMENT, WORKLOAD_CLUSTERS};
-use meta::{Change, GroupResource, Key, Object, Revision, Timestamp};
+use dialect_testing::bench::{self, median};
+use meta::{GroupResource, Key, Timestamp};
 use serde_json::{Value, json};
 
 /// As in the program.
@@ -85,18 +86,6 @@ fn beat_after_fork(inventory: &mut Arc<dyn Inventory>, clusters: usize) -> Durat
     })
 }
 
-fn median(mut run: impl FnMut()) -> Duration {
-    let mut times: Vec<Duration> = (0..201)
-        .map(|_| {
-            let start = Instant::now();
-            run();
-            start.elapsed()
-        })
-        .collect();
-    times.sort_unstable();
-    times[times.len() / 2]
-}
-
 fn fleet(clusters: usize, others: usize) -> Arc<dyn Inventory> {
     let mut inventory = dialect_kcp::dialect().inventory();
     for number in 0..2 * REGIONS {
@@ -134,11 +123,7 @@ fn fleet(clusters: usize, others: usize) -> Arc<dyn Inventory> {
 }
 
 fn fold(inventory: &mut Arc<dyn Inventory>, resource: GroupResource, name: &str, value: &Value) {
-    let object = Arc::new(Object::new(value, Revision(1)).expect("the object is well formed"));
-    let due = Arc::get_mut(inventory)
-        .expect("nobody else holds the inventory")
-        .fold(&Change::added(Key::new(resource, "", name), object));
-    drop(due);
+    bench::fold(inventory, resource, "", name, value);
 }
 
 fn location(name: &str, region: usize, tier: usize) -> Value {

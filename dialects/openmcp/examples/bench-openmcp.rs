@@ -1,14 +1,15 @@
-//! How long one decision takes, by number of Clusters: `cargo run --release -p dialect-openmcp --example bench`.
+//! How long one decision takes, by number of Clusters: `cargo run --release -p dialect-openmcp --example bench-openmcp`.
 //!
 //! Four purposes, Clusters in 200 namespaces, three labels each, one in ten Exclusive, one in twenty being deleted, two
 //! requests on each. Times are medians; "fold" is one binding taken in after a fork.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use dialect_contract::{Ask, Inventory, config};
 use dialect_openmcp::names::{API_VERSION, CLUSTERS, REQUESTS};
-use meta::{Change, GroupResource, Key, Object, Revision, Timestamp};
+use dialect_testing::bench::{fold, median};
+use meta::{Key, Timestamp};
 use serde_json::{Value, json};
 
 /// As in the program.
@@ -91,18 +92,6 @@ fn fold_after_fork(inventory: &mut Arc<dyn Inventory>) -> Duration {
     })
 }
 
-fn median(mut run: impl FnMut()) -> Duration {
-    let mut times: Vec<Duration> = (0..201)
-        .map(|_| {
-            let start = Instant::now();
-            run();
-            start.elapsed()
-        })
-        .collect();
-    times.sort_unstable();
-    times[times.len() / 2]
-}
-
 fn fleet(count: u32) -> Arc<dyn Inventory> {
     let mut inventory = dialect_openmcp::dialect().inventory();
     for number in 0..count {
@@ -113,20 +102,6 @@ fn fleet(count: u32) -> Arc<dyn Inventory> {
         fold(&mut inventory, REQUESTS, "bench", name, &request(name, purpose));
     }
     inventory
-}
-
-fn fold(
-    inventory: &mut Arc<dyn Inventory>,
-    resource: GroupResource,
-    namespace: &str,
-    name: &str,
-    value: &Value,
-) {
-    let object = Arc::new(Object::new(value, Revision(1)).expect("the object is well formed"));
-    let change = Change::added(Key::new(resource, namespace, name), object);
-    Arc::get_mut(inventory)
-        .expect("nobody else holds the inventory")
-        .fold(&change);
 }
 
 fn cluster(number: u32) -> (String, String, Value) {

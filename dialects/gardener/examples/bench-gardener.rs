@@ -1,14 +1,15 @@
-//! How long one decision takes, by number of seeds: `cargo run --release -p dialect-gardener --example bench`.
+//! How long one decision takes, by number of seeds: `cargo run --release -p dialect-gardener --example bench-gardener`.
 //!
 //! The fleet is like a large installation: 40 regions of three providers, five labels a seed, one seed in ten tainted,
 //! capacities, two shoots on each seed. Times are medians; "fold" is one binding taken in after a fork.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use dialect_contract::{Ask, Inventory, config};
 use dialect_gardener::group::{CLOUD_PROFILES, SEEDS, SHOOTS};
-use meta::{Change, GroupResource, Key, Object, Revision, Timestamp};
+use dialect_testing::bench::{fold, median};
+use meta::{Key, Timestamp};
 use serde_json::{Value, json};
 
 /// As in the program.
@@ -84,18 +85,6 @@ fn fold_after_fork(inventory: &mut Arc<dyn Inventory>) -> Duration {
     })
 }
 
-fn median(mut run: impl FnMut()) -> Duration {
-    let mut times: Vec<Duration> = (0..201)
-        .map(|_| {
-            let start = Instant::now();
-            run();
-            start.elapsed()
-        })
-        .collect();
-    times.sort_unstable();
-    times[times.len() / 2]
-}
-
 fn fleet(count: u32) -> Arc<dyn Inventory> {
     let mut inventory = dialect_gardener::dialect().inventory();
     fold(&mut inventory, CLOUD_PROFILES, "", "aws", &profile());
@@ -128,20 +117,6 @@ fn fleet(count: u32) -> Arc<dyn Inventory> {
         &shoot("tested", None, "testing"),
     );
     inventory
-}
-
-fn fold(
-    inventory: &mut Arc<dyn Inventory>,
-    resource: GroupResource,
-    namespace: &str,
-    name: &str,
-    value: &Value,
-) {
-    let object = Arc::new(Object::new(value, Revision(1)).expect("the object is well formed"));
-    let change = Change::added(Key::new(resource, namespace, name), object);
-    Arc::get_mut(inventory)
-        .expect("nobody else holds the inventory")
-        .fold(&change);
 }
 
 fn seed(number: u32, name: &str) -> Value {
