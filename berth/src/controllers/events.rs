@@ -47,6 +47,17 @@ pub struct Events {
 }
 
 impl Events {
+    /// Events of the bindings of `engine`, kept among the objects of `registry`, and the task that writes them.
+    #[must_use]
+    pub fn served(
+        engine: &Arc<Engine>,
+        registry: &Arc<Registry>,
+        metrics: Arc<ControllerMetrics>,
+    ) -> (Self, JoinHandle<()>) {
+        let sink = Arc::new(OwnEvents(Arc::clone(registry)));
+        Self::spawn(engine, sink, metrics)
+    }
+
     /// Events of the bindings of `engine`, written to `sink`, and the task that writes them.
     #[must_use]
     pub(crate) fn spawn(

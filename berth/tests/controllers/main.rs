@@ -140,11 +140,12 @@ impl World {
         }
         groups.push(berth::configuration::group(vec![Arc::clone(&dialect)], shared));
         registry.install(&groups).unwrap();
-        let (events, _) = Events::spawn(&engine, Arc::clone(&registry), ControllerMetrics::new());
+        let (events, _) = Events::served(&engine, &registry, ControllerMetrics::new());
         engine.observe(Arc::new(events)).unwrap();
         let counter = Arc::new(Counter::default());
         let settings = Settings {
             dialects: vec![dialect.name()],
+            followers: Vec::new(),
             committer: Arc::new(RegistryCommitter(Arc::clone(&registry))),
             gate: Arc::new(|_| true),
             elector: Arc::new(Alone),
