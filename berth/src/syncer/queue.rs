@@ -49,8 +49,8 @@ impl Queue {
         }
     }
 
-    /// `key` was worked on in vain: it is tried again, the later the more often that was so.
-    pub(super) fn failed(&mut self, key: Key, now: Instant) {
+    /// `key` was worked on in vain: it is tried again, the later the more often that was so. Gives how often.
+    pub(super) fn failed(&mut self, key: Key, now: Instant) -> u32 {
         self.running.remove(&key);
         self.again.remove(&key);
         let failures = self.failures.entry(key.clone()).or_default();
@@ -59,7 +59,9 @@ impl Queue {
             .saturating_mul(2_u32.saturating_pow(*failures))
             .min(DELAYS.1);
         *failures = failures.saturating_add(1);
+        let count = *failures;
         self.alarms.insert((now + delay, key));
+        count
     }
 
     /// Makes due what is to be tried again by `now`.

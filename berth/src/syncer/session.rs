@@ -6,6 +6,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
+use dialect_kcp::syncer_view::step::Step;
+use serde_json::Value;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
@@ -154,12 +156,18 @@ async fn sleep_until(at: Option<Instant>) {
     }
 }
 
+/// What came of a step: the status that was reported, if that was what it did.
+type Made = Result<Option<Value>>;
+
 /// What is known, what is due, and what is being done.
 struct Work {
     world: World,
     queue: Queue,
     hands: Arc<Hands>,
-    running: JoinSet<(Key, Result<()>)>,
+    running: JoinSet<(Key, Made)>,
+    /// The status of each object as it was reported last. Where several clusters report, the last word stands: it is
+    /// not said again until it is another one.
+    reported: HashMap<Key, Value>,
     /// What went wrong with each key last, so that it is told once.
     problems: HashMap<Key, String>,
 }
@@ -176,6 +184,7 @@ impl Work {
             queue: Queue::default(),
             hands: Arc::new(hands),
             running: JoinSet::new(),
+            reported: HashMap::new(),
             problems: HashMap::new(),
         }
     }
@@ -201,26 +210,52 @@ impl Work {
                 self.queue.done(key);
                 continue;
             };
+            let status = match &plan.step {
+                Step::Report(object) => object.get("status").cloned(),
+                Step::Release(_) => {
+                    self.reported.remove(&key);
+                    None
+                }
+                _ => None,
+            };
+            if status.is_some() && self.reported.get(&key) == status.as_ref() {
+                self.queue.done(key);
+                continue;
+            }
             let (hands, kind) = (Arc::clone(&self.hands), self.world.kind(key.kind).clone());
-            tracing::debug!(resource = kind.name(), namespace = key.namespace, name = key.name, step = ?plan.step, "next");
+            tracing::debug!(
+                resource = kind.name(),
+                namespace = key.namespace,
+                name = key.name,
+                step = plan.step.name(),
+                "next"
+            );
             self.running.spawn(async move {
                 let made = hands.make(&kind, &key, plan).await;
-                (key, made)
+                (key, made.map(|()| status))
             });
         }
     }
 
-    fn ended(&mut self, (key, made): (Key, Result<()>)) {
+    fn ended(&mut self, (key, made): (Key, Made)) {
         match made {
-            Ok(()) => {
+            Ok(reported) => {
                 self.problems.remove(&key);
+                if let Some(status) = reported {
+                    self.reported.insert(key.clone(), status);
+                }
                 self.queue.done(key);
             }
             Err(problem) => {
                 let text = format!("{problem:#}");
-                if self.problems.get(&key) != Some(&text) {
-                    let resource = self.world.kind(key.kind).name();
-                    let (namespace, name) = (&key.namespace, &key.name);
+                let (resource, namespace, name) = (
+                    self.world.kind(key.kind).name(),
+                    key.namespace.clone(),
+                    key.name.clone(),
+                );
+                let failures = self.queue.failed(key.clone(), Instant::now());
+                // The first time it is mostly that somebody else wrote meanwhile.
+                if failures > 1 && self.problems.get(&key) != Some(&text) {
                     tracing::warn!(
                         resource,
                         namespace,
@@ -228,9 +263,8 @@ impl Work {
                         problem = text,
                         "not synced; trying again"
                     );
-                    self.problems.insert(key.clone(), text);
+                    self.problems.insert(key, text);
                 }
-                self.queue.failed(key, Instant::now());
             }
         }
     }

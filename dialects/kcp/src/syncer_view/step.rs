@@ -29,6 +29,24 @@ pub enum Step {
     Blocked(String),
 }
 
+impl Step {
+    /// What it is called: without what is written, which may be secret.
+    #[must_use]
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::Rest => "Rest",
+            Self::Wait(_) => "Wait",
+            Self::Hold(_) => "Hold",
+            Self::Create(_) => "Create",
+            Self::Update(_) => "Update",
+            Self::Delete => "Delete",
+            Self::Report(_) => "Report",
+            Self::Release(_) => "Release",
+            Self::Blocked(_) => "Blocked",
+        }
+    }
+}
+
 /// What a syncer waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Waiting {

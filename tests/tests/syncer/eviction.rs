@@ -1,0 +1,107 @@
+//! A workload cluster is evacuated: everything goes to another one first, and leaves the old one in the documented order.
+
+use serde_json::Value;
+
+use crate::world::{World, deployment, until};
+
+/// The state of the cluster `identifier` in a placement.
+fn state<'a>(placement: &'a serde_json::Map<String, Value>, identifier: &str) -> Option<&'a str> {
+    let entry = placement
+        .iter()
+        .find(|(place, _)| place.ends_with(&format!("+{identifier}")));
+    entry.and_then(|(_, state)| state.as_str())
+}
+
+#[test]
+fn an_evicted_cluster_is_drained_in_order_and_soft_finalizers_hold_it_back() {
+    let world = World::new(&["east", "west"]);
+    let _syncers = [world.sync(0), world.sync(1)];
+    let hub = &world.hub;
+    let placement = world.place("app");
+    let bound = |identifier: &str| state(placement.as_object().expect("a map"), identifier) == Some("Bound");
+    let (old, new) = match bound(&world.clusters[0].identifier) {
+        true => (&world.clusters[0], &world.clusters[1]),
+        false => (&world.clusters[1], &world.clusters[0]),
+    };
+    hub.kubectl("-n app create configmap settings --from-literal=a=1")
+        .ok();
+    hub.kubectl("-n app apply -f -").input(deployment("web", 1)).ok();
+    old.arrived("configmap", "app", "settings");
+    old.arrived("deployment", "app", "web");
+    assert_eq!(new.namespace("app"), None);
+
+    // The other one has to be ready before it can be chosen.
+    hub.kubectl_args(&[
+        "wait",
+        "--for=condition=Ready",
+        &format!("workloadcluster/{}", new.name),
+    ])
+    .ok();
+
+    // A coordination controller holds the deployment where it is.
+    let soft = format!("finalizers.workloads.kcp.dev/{}", old.identifier);
+    hub.kubectl_args(&[
+        "-n",
+        "app",
+        "annotate",
+        "deployment",
+        "web",
+        &format!("{soft}=ingress"),
+    ])
+    .ok();
+    let evict = r#"{"spec":{"evictAfter":"2021-10-28T09:00:00Z"}}"#;
+    hub.kubectl_args(&["patch", "workloadcluster", &old.name, "--type=merge", "-p", evict])
+        .ok();
+
+    // 1: the new cluster is chosen in the same write that asks the old one to leave. Everything arrives there.
+    world.placement("app", |placement| {
+        state(placement, &old.identifier) == Some("Removing")
+            && state(placement, &new.identifier) == Some("Bound")
+    });
+    new.arrived("configmap", "app", "settings");
+    new.arrived("deployment", "app", "web");
+
+    // 2 to 8: what nobody holds leaves the old one, label, finalizer and annotation with it.
+    until("the config map to leave", || {
+        let upstream = hub.kubectl("-n app get configmap settings -o json").json();
+        let traces = upstream["metadata"].to_string().matches(&old.identifier).count();
+        match (traces, old.copy("configmap", "app", "settings")) {
+            (0, Err(_)) => Ok(()),
+            (_, copy) => Err(format!("{upstream} {copy:?}")),
+        }
+    });
+
+    // 5: the deployment waits, seen as being deleted, still running; and with it the namespace.
+    let seen = old
+        .seen(hub, &["-n", "app", "get", "deployment", "web", "-o", "json"])
+        .json();
+    assert!(seen["metadata"]["deletionTimestamp"].is_string(), "{seen}");
+    let copy = old.copy("deployment", "app", "web").expect("it is held");
+    assert!(copy["metadata"]["deletionTimestamp"].is_null(), "{copy}");
+    let stored = hub.kubectl("-n app get deployment web -o json").json();
+    assert!(
+        stored["metadata"]["deletionTimestamp"].is_null(),
+        "it is not deleted, it moves"
+    );
+    let label = format!("state.internal.workloads.kcp.dev/{}", old.identifier);
+    let namespace = hub.kubectl("get namespace app -o json").json();
+    assert_eq!(namespace["metadata"]["labels"][&label], "Sync");
+
+    // 9 to 11: let go of softly, it goes, the namespace after it, and the placement forgets the cluster.
+    hub.kubectl_args(&["-n", "app", "annotate", "deployment", "web", &format!("{soft}-")])
+        .ok();
+    world.placement("app", |placement| {
+        placement.len() == 1 && state(placement, &new.identifier) == Some("Bound")
+    });
+    assert_eq!(
+        old.namespace("app"),
+        None,
+        "the namespace is let go of once it is gone"
+    );
+    let namespace = hub.kubectl("get namespace app -o json").json();
+    assert!(
+        !namespace["metadata"].to_string().contains(&old.identifier),
+        "{namespace}"
+    );
+    new.copy("deployment", "app", "web").expect("it runs on");
+}

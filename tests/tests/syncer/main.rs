@@ -1,0 +1,9 @@
+//! kcp's syncing from end to end: a hub, workload clusters (each a `berth serve` of its own), and `berth syncer` between
+//! them.
+
+mod crashes;
+mod eviction;
+mod story;
+mod view;
+mod workloads;
+mod world;

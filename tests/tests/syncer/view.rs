@@ -1,0 +1,200 @@
+//! The view of a syncer, with `kubectl`: its URL is the server of a kubeconfig.
+
+use std::io::{BufRead, BufReader};
+
+use serde_json::json;
+
+use crate::world::{World, deployment, until};
+
+/// A namespace on the one cluster, with a config map and a deployment in it.
+fn placed() -> World {
+    let world = World::new(&["east"]);
+    let syncer = world.sync(0);
+    world.place("app");
+    world
+        .hub
+        .kubectl("-n app create configmap settings --from-literal=a=1")
+        .ok();
+    world
+        .hub
+        .kubectl("-n app apply -f -")
+        .input(deployment("web", 2))
+        .ok();
+    world.clusters[0].arrived("configmap", "app", "settings");
+    world.clusters[0].arrived("deployment", "app", "web");
+    syncer.kill();
+    world
+}
+
+#[test]
+fn kubectl_reads_a_view_as_any_other_server() {
+    let world = placed();
+    let (hub, east) = (&world.hub, &world.clusters[0]);
+    hub.kubectl("create namespace kube-own").ok();
+    hub.kubectl("-n kube-own create configmap elsewhere").ok();
+    let seen = |arguments: &str| {
+        let split: Vec<&str> = arguments.split_whitespace().collect();
+        east.seen(hub, &split)
+    };
+    let resources = seen("api-resources").ok();
+    for (name, there) in [
+        ("configmaps", true),
+        ("deployments", true),
+        ("namespaces", true),
+        ("targets", false),
+        ("roles", false),
+    ] {
+        assert_eq!(
+            resources.lines().any(|line| line.starts_with(name)),
+            there,
+            "{name}: {resources}"
+        );
+    }
+    let maps = seen("get configmaps -A").ok();
+    assert!(maps.contains("settings") && !maps.contains("elsewhere"), "{maps}");
+    assert!(seen("-n app get deploy").ok().contains("0/2"));
+    let web = seen("-n app get deployment web -o json").json();
+    assert_eq!(web["spec"]["replicas"], 2);
+    assert!(
+        seen("-n kube-own get configmap elsewhere")
+            .fails()
+            .contains("(NotFound)")
+    );
+    assert!(seen("-n app get configmaps -l nothing=here").run().out.is_empty());
+    assert!(seen("version").ok().contains("Server Version"));
+    assert!(seen("explain deployment.spec.replicas").ok().contains("integer"));
+    assert!(
+        seen("-n app delete configmap settings")
+            .fails()
+            .contains("orbidden")
+    );
+    assert!(
+        hub.kubectl_as(
+            &hub.kubeconfig(),
+            &[
+                "get",
+                "--raw",
+                "/apis/scheduling.berth.dev/v1alpha1/targets/none.kcp/proxy/api/v1/configmaps"
+            ]
+        )
+        .fails()
+        .contains("NotFound")
+    );
+}
+
+#[test]
+fn a_watch_of_a_view_shows_what_enters_and_leaves() {
+    let world = placed();
+    let (hub, east) = (&world.hub, &world.clusters[0]);
+    let arguments = [
+        "-n",
+        "app",
+        "get",
+        "configmaps",
+        "-w",
+        "--output-watch-events",
+        "-o",
+        "json",
+    ];
+    let mut child = east.seen(hub, &arguments).spawn();
+    let lines = BufReader::new(child.stdout.take().expect("the output is piped")).lines();
+    let (sender, events) = std::sync::mpsc::channel();
+    let reading = std::thread::spawn(move || {
+        let texts = lines
+            .map_while(Result::ok)
+            .filter(|line| line.contains("\"type\":"));
+        texts.map_while(|line| sender.send(line).ok()).for_each(drop);
+    });
+    let next = || events.recv_timeout(crate::world::PATIENCE).expect("an event");
+    assert!(next().contains("ADDED"));
+    hub.kubectl("-n app create configmap more").ok();
+    assert!(next().contains("ADDED"));
+    hub.kubectl_args(&[
+        "-n",
+        "app",
+        "patch",
+        "configmap",
+        "more",
+        "--type=merge",
+        "-p",
+        r#"{"data":{"a":"2"}}"#,
+    ])
+    .ok();
+    assert!(next().contains("MODIFIED"));
+    // No syncer holds it: it goes at once.
+    hub.kubectl("-n app delete configmap more").ok();
+    until("its end", || match next().contains("DELETED") {
+        true => Ok(()),
+        false => Err("another event".to_owned()),
+    });
+    child.kill().expect("kubectl runs");
+    child.wait().expect("kubectl ends");
+    reading.join().expect("the thread does not panic");
+}
+
+#[test]
+fn a_syncer_writes_its_finalizer_and_the_status_and_nothing_else() {
+    let world = placed();
+    let (hub, east) = (&world.hub, &world.clusters[0]);
+    let patch = |resource: &str, more: &[&str], patch: &str| {
+        let mut arguments = vec!["-n", "app", "patch", resource, "web", "--type=merge", "-p", patch];
+        arguments.extend(more);
+        east.seen(hub, &arguments)
+    };
+    patch(
+        "deployment",
+        &["--subresource=status"],
+        r#"{"status":{"readyReplicas":1}}"#,
+    )
+    .ok();
+    assert!(hub.kubectl("-n app get deployments").ok().contains("1/2"));
+    let refused = patch("deployment", &[], r#"{"spec":{"replicas":9}}"#).fails();
+    assert!(
+        refused.contains("the syncer may change its finalizer and the status only"),
+        "{refused}"
+    );
+    let refused = patch("deployment", &[], r#"{"metadata":{"finalizers":null}}"#).fails();
+    assert!(
+        refused.contains("must hold the object with its finalizer"),
+        "{refused}"
+    );
+    let label = format!("state.internal.workloads.kcp.dev/{}", east.identifier);
+    let dropped = json!({"metadata": {"labels": {label: null}}}).to_string();
+    assert!(
+        patch("deployment", &[], &dropped)
+            .fails()
+            .contains("may change its finalizer")
+    );
+}
+
+#[test]
+fn a_view_is_for_whom_it_was_granted_to() {
+    let world = World::new(&["east", "west"]);
+    let hub = &world.hub;
+    let [east, west] = &world.clusters[..] else {
+        panic!("there are two")
+    };
+    let path = format!(
+        "/apis/scheduling.berth.dev/v1alpha1/targets/{}.kcp/proxy/api/v1/configmaps",
+        west.name
+    );
+    let own = hub.data_dir().join("own.kubeconfig");
+    let text = std::fs::read_to_string(&east.view).expect("a kubeconfig");
+    let below = format!(
+        "/apis/scheduling.berth.dev/v1alpha1/targets/{}.kcp/proxy",
+        east.name
+    );
+    std::fs::write(&own, text.replace(&below, "")).expect("the folder is writable");
+    let refused = hub.kubectl_as(&own, &["get", "--raw", &path]).fails();
+    assert!(
+        refused.contains("cannot get resource \"targets/proxy\"") || refused.contains("orbidden"),
+        "{refused}"
+    );
+    hub.kubectl_as(&own, &["get", "--raw", &format!("{below}/api/v1/configmaps")])
+        .ok();
+    assert!(
+        hub.kubectl_as(&own, &["get", "configmaps", "-A"])
+            .fails()
+            .contains("orbidden")
+    );
+}
