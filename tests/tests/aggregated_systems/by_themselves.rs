@@ -8,7 +8,7 @@ use tests::hub::berth;
 use crate::install;
 
 /// A Shoot for the example fleet of Gardener.
-fn shoot(name: &str) -> Value {
+pub(crate) fn shoot(name: &str) -> Value {
     json!({
         "apiVersion": "core.gardener.cloud/v1beta1", "kind": "Shoot",
         "metadata": {"name": name, "namespace": "garden-dev"},

@@ -107,6 +107,11 @@ impl Asked {
 
     /// Writes the demand to the hub.
     pub(crate) fn load(&self, hub: &Hub) {
+        if ["fleet", "kcp"].contains(&self.system) {
+            // Heartbeats grow old while other systems are looked at.
+            let fleet = format!("{}/fleet.yaml", self.system);
+            load_text(hub, &fleet.replace('/', "-"), &example(&fleet));
+        }
         load_text(hub, &self.file.replace('/', "-"), &example(self.file));
         if self.system == "kcp" {
             let enabled = "scheduling.berth.dev/kcp=enabled";
