@@ -45,7 +45,11 @@ pub fn hub_sources<'a>(
     objects.extend(granted("berth:impersonator", vec![impersonate], &account));
     for (actor, mut written) in acting {
         let user = json!({"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": actor});
-        // Whoever decides tells of it.
+        // Whoever decides says whether its configuration is any good, and tells of decisions.
+        written.push(json!({
+            "apiGroups": ["config.berth.dev"], "resources": ["schedulerconfigurations/status"],
+            "verbs": ["get", "update", "patch"],
+        }));
         written.push(
             json!({"apiGroups": ["events.k8s.io"], "resources": ["events"], "verbs": ["create", "patch"]}),
         );
@@ -78,13 +82,11 @@ fn rules(resources: Vec<GroupResource>, subresources: &[&str], verbs: &[&str]) -
         names
             .flat_map(|resource| {
                 let own = std::iter::once(resource.resource.to_owned());
-                // Kubernetes' own kinds have subresources that are nobody's business here.
-                let subresources = if group.is_empty() { &[] } else { subresources };
-                own.chain(
-                    subresources
-                        .iter()
-                        .map(|sub| format!("{}/{sub}", resource.resource)),
-                )
+                // Kubernetes' own kinds have other subresources that are nobody's business here.
+                let meant = subresources
+                    .iter()
+                    .filter(|sub| !group.is_empty() || **sub == "status");
+                own.chain(meant.map(|sub| format!("{}/{sub}", resource.resource)))
             })
             .collect()
     };
