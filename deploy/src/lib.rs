@@ -3,9 +3,12 @@
 //!
 //! - `manifests/`: every part by itself, and with `kustomization.yaml` the base of what follows;
 //! - `overlays/`: whole installations for kustomize, `hub`, `owned-etcd` and `cert-manager`;
-//! - `components/`: what can be added to one of them.
+//! - `components/`: what can be added to one of them;
+//! - `helm/berth/`: a chart of the same ([`chart`]).
 //!
 //! `README.md` says what each is for.
+
+mod helm;
 
 use anyhow::Result;
 use berth::manifests::{
@@ -14,6 +17,8 @@ use berth::manifests::{
     server_rights, service_monitor, system_definitions, webhooks, workload, yaml,
 };
 use serde_json::Value;
+
+pub use helm::chart;
 
 /// The first lines of every file.
 const HEADER: &str = "# Rendered from the code, do not edit. What it is for: deploy/README.md. To render it again:\n\

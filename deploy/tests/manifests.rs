@@ -7,7 +7,7 @@ use berth::manifests::{
     Installation, Service, Set, api_service, cluster_roles, objects, registration_rights, server_rights,
 };
 use berth::virtual_api::kinds::{self, GROUP, Virtual};
-use deploy::{cert_manager, hub, manifests, owned_etcd, whole};
+use deploy::{cert_manager, chart, hub, manifests, owned_etcd, whole};
 use k8s_openapi::api::admissionregistration::v1::{
     MutatingWebhookConfiguration, ValidatingWebhookConfiguration,
 };
@@ -62,6 +62,17 @@ fn the_committed_files_are_what_the_code_renders() {
             .any(|manifest| path == root().join(&manifest.file));
         if !known && !path.ends_with(WRITTEN) {
             stale.push(format!("{}: nothing renders it, remove it", path.display()));
+        }
+    }
+    for (file, text) in chart().expect("it is YAML") {
+        let path = root().join("helm/berth").join(file);
+        if update {
+            std::fs::write(&path, &text).expect("the file can be written");
+        }
+        match std::fs::read_to_string(&path) {
+            Ok(committed) if committed == text => {}
+            Ok(committed) => stale.push(format!("{file}: {}", first_difference(&committed, &text))),
+            Err(problem) => stale.push(format!("{file}: {problem}")),
         }
     }
     assert!(
@@ -263,4 +274,12 @@ fn only_reading_decisions_comes_with_view() {
             assert!(labels.is_null(), "{role}");
         }
     }
+}
+
+#[test]
+fn the_chart_is_of_this_version() {
+    let text = std::fs::read_to_string(root().join("helm/berth/Chart.yaml")).expect("the chart is there");
+    let chart: Value = serde_saphyr::from_str(&text).expect("it is YAML");
+    assert_eq!(chart["version"], env!("CARGO_PKG_VERSION"));
+    assert_eq!(chart["appVersion"], env!("CARGO_PKG_VERSION"));
 }
