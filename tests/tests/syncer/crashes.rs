@@ -74,7 +74,10 @@ fn a_syncer_killed_again_and_again_converges_both_ways() {
     assert_eq!(homes(&all).len(), 1, "one namespace stands for one");
     for copy in &all {
         let name = copy["metadata"]["name"].as_str().expect("a name");
-        assert_eq!(format!("m{}", copy["data"]["number"].as_str().expect("data")), name);
+        assert_eq!(
+            format!("m{}", copy["data"]["number"].as_str().expect("data")),
+            name
+        );
     }
 
     // On the way out: every object upstream is held until its copy is gone.
