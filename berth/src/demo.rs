@@ -42,30 +42,34 @@ pub async fn run(args: DemoArgs) -> Result<()> {
     let running = Standalone::start(Options::demo(&data_dir, args.secure_port)).await?;
     let kubeconfig = running.kubeconfig().to_owned();
     let mut client = Client::from_kubeconfig(&kubeconfig).await?;
+    // The clusters of the examples come with the story, and none of their agents runs.
+    let beating = Client::from_kubeconfig(&kubeconfig).await?;
+    let heartbeats = tokio::spawn(heartbeats::keep(beating, heartbeats::all(SystemClock.now())?));
     let told = tell(&mut client, &kubeconfig).await;
     if told.is_ok() && !args.exit {
         anstream::println!("{}", commands(&kubeconfig.display().to_string()));
-        let heartbeats = tokio::spawn(heartbeats::keep(client, heartbeats::all(SystemClock.now())?));
         let ended = running.until_signal().await;
         heartbeats.abort();
         ended?;
     } else {
+        heartbeats.abort();
         running.stop().await?;
     }
     told
 }
 
 async fn tell(client: &mut Client, kubeconfig: &Path) -> Result<()> {
-    let now = SystemClock.now();
+    // Each system's example begins now: on a slow machine the stories before it take their time.
+    let now = || SystemClock.now();
     anstream::println!("{}\n", heading("Which cluster does this go to, and why?"));
-    story::openmcp(client, now).await?;
-    story::fleet(client, now).await?;
-    story::gardener(client, now).await?;
-    story::ocm(client, now).await?;
-    story::kcp(client, now).await?;
+    story::openmcp(client, now()).await?;
+    story::fleet(client, now()).await?;
+    story::gardener(client, now()).await?;
+    story::ocm(client, now()).await?;
+    story::kcp(client, now()).await?;
     let mut live = Live::new(client, kubeconfig).await?;
     live.disaster().await?;
-    live.eviction(now).await
+    live.eviction(now()).await
 }
 
 /// What to try next.

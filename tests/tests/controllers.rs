@@ -1,6 +1,11 @@
 //! The controllers, from outside: decisions stay right while the world changes. That something does *not* happen is shown
 //! by something later that has happened, and by the counted decisions.
 
+#[cfg(debug_assertions)]
+#[path = "controllers/crash.rs"]
+mod crash;
+#[path = "controllers/demo.rs"]
+mod demo;
 #[path = "controllers/fleet.rs"]
 mod fleet;
 #[path = "controllers/gardener.rs"]
@@ -11,8 +16,12 @@ mod kcp;
 mod ocm;
 #[path = "controllers/openmcp.rs"]
 mod openmcp;
+#[path = "controllers/overcommit.rs"]
+mod overcommit;
 #[path = "controllers/speed.rs"]
 mod speed;
+#[path = "controllers/telemetry.rs"]
+mod telemetry;
 
 use serde_json::Value;
 use tests::{Server, eventually};

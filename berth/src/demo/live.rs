@@ -91,23 +91,46 @@ impl<'a> Live<'a> {
         .await?;
         let after = self.namespaces_on(&joined).await?;
         say(&format!(
-            "{before} namespaces left {name} within {}, {after} are on {standby}.",
+            "{before} namespaces left {name} within {}, {after} are on {standby}. Each is drained by the syncer of {name}:",
             milliseconds(begun)
         ));
-        self.show("shop", "decision shop.kcp").await
+        self.placement("shop").await
     }
 
-    /// The WorkloadCluster a namespace is on.
+    /// Shows where a namespace is, and what it leaves, once it is adopted where it goes.
+    async fn placement(&self, namespace: &str) -> Result<()> {
+        let path = format!("/api/v1/namespaces/{namespace}");
+        let annotation = async || {
+            let namespace = self.client.get(&path).await?;
+            let stored = &namespace["metadata"]["annotations"]["scheduling.kcp.dev/placement"];
+            Ok::<String, anyhow::Error>(text(stored))
+        };
+        self.until("the namespace to be adopted", async || {
+            Ok(annotation().await?.contains("\"Bound\"").then_some(()))
+        })
+        .await?;
+        prompt(&format!(
+            "kubectl get namespace {namespace} -o jsonpath='{{.metadata.annotations.scheduling\\.kcp\\.dev/placement}}'"
+        ));
+        anstream::println!("{}\n", annotation().await?);
+        Ok(())
+    }
+
+    /// The WorkloadCluster a namespace is on, once it is on one.
     async fn home_of(&self, namespace: &str) -> Result<Value> {
-        let decision = format!("{DECISIONS}/{namespace}/decisions/{namespace}.kcp");
-        let decision = self.client.get(&decision).await?;
-        let home = decision["status"]["decisions"][0]["clusterName"].clone();
-        let all = self.client.get(WORKLOAD_CLUSTERS).await?;
-        let clusters = all["items"].as_array().into_iter().flatten();
-        let found = clusters
-            .cloned()
-            .find(|cluster| cluster["metadata"]["uid"] == home);
-        found.ok_or_else(|| anyhow!("namespace {namespace} is on no workload cluster: {decision}"))
+        let path = format!("{DECISIONS}/{namespace}/decisions/{namespace}.kcp");
+        let find = async || {
+            let decision = self.client.get(&path).await?;
+            let home = decision["status"]["decisions"][0]["clusterName"].clone();
+            let all = self.client.get(WORKLOAD_CLUSTERS).await?;
+            let clusters = all["items"].as_array().into_iter().flatten();
+            let found = clusters
+                .cloned()
+                .find(|cluster| cluster["metadata"]["uid"] == home);
+            Ok::<Option<Value>, anyhow::Error>(found)
+        };
+        self.until(&format!("namespace {namespace} to be placed"), find)
+            .await
     }
 
     /// How many namespaces are on `cluster`, or on their way to it.
@@ -199,15 +222,17 @@ impl<'a> Live<'a> {
     }
 
     /// Asks until there is an answer.
-    async fn until(&self, what: &str, ask: impl AsyncFn() -> Result<Option<()>>) -> Result<()> {
+    async fn until<T>(&self, what: &str, ask: impl AsyncFn() -> Result<Option<T>>) -> Result<T> {
         let begun = Instant::now();
-        while ask().await?.is_none() {
+        loop {
+            if let Some(answer) = ask().await? {
+                return Ok(answer);
+            }
             if begun.elapsed() > PATIENCE {
                 bail!("waited {PATIENCE:?} for {what}");
             }
             tokio::time::sleep(AGAIN).await;
         }
-        Ok(())
     }
 }
 

@@ -2,11 +2,13 @@
 
 use std::time::{Duration, Instant};
 
+use berth::clock::SystemClock;
 use futures::StreamExt as _;
 use futures::stream;
 use kube::api::{ApiResource, DynamicObject, ListParams, PostParams};
 use kube::core::GroupVersionKind;
 use kube::{Api, Client};
+use meta::{Clock, time};
 use serde_json::{Value, json};
 use tests::{Server, raw};
 
@@ -184,11 +186,116 @@ async fn shoots(mode: &str) -> Duration {
     start.elapsed()
 }
 
+async fn requests(mode: &str) -> Duration {
+    let server = Server::start();
+    let client = raw::client(&server.kubeconfig()).await;
+    let configurations = resource(
+        "config.berth.dev/v1alpha1",
+        "SchedulerConfiguration",
+        "schedulerconfigurations",
+    );
+    let workload =
+        json!({"tenancyCount": 1, "template": {"spec": {"profile": "small", "tenancy": "Shared"}}});
+    let own = json!({"metadata": {"name": "openmcp"}, "spec": {
+        "autoBind": mode, "openmcp": {"scheduler": {"purposeMappings": {"workload": workload}}},
+    }});
+    create_all(&api(&client, None, &configurations), vec![own]).await;
+    namespace(&client, "ns").await;
+    let version = "clusters.openmcp.cloud/v1alpha1";
+    let clusters = api(&client, Some("ns"), &resource(version, "Cluster", "clusters"));
+    let cluster = |number: usize| {
+        json!({
+            "metadata": {"name": format!("cluster-{number:04}")},
+            "spec": {"profile": "small", "tenancy": "Shared", "purposes": ["workload"]},
+        })
+    };
+    create_all(&clusters, (0..count()).map(cluster).collect()).await;
+    let requests = api(
+        &client,
+        Some("ns"),
+        &resource(version, "ClusterRequest", "clusterrequests"),
+    );
+    let request = |number: usize| json!({"metadata": {"name": format!("r-{number:04}")}, "spec": {"purpose": "workload"}});
+    let start = Instant::now();
+    create_all(&requests, (0..count()).map(request).collect()).await;
+    until_bound(&requests, |request| request["status"]["phase"] == "Granted").await;
+    let took = start.elapsed();
+    let after = clusters.list(&ListParams::default()).await.unwrap();
+    assert_eq!(after.items.len(), count(), "there was room for all");
+    took
+}
+
+async fn members(client: &Client) {
+    let members = resource(
+        "cluster.kubernetes-fleet.io/v1beta1",
+        "MemberCluster",
+        "memberclusters",
+    );
+    let members = api(client, None, &members);
+    let now = time::rfc3339(SystemClock.now());
+    let condition = |kind: &str| json!({"type": kind, "status": "True", "reason": "R", "message": "m", "lastTransitionTime": now});
+    let member = |number: usize| {
+        json!({
+            "metadata": {"name": format!("member-{number:04}"), "labels": {"tier": if number.is_multiple_of(2) { "gold" } else { "silver" }}},
+            "spec": {"identity": {"kind": "ServiceAccount", "name": "a", "namespace": "fleet-system", "apiGroup": ""}},
+            "status": {"agentStatus": [{
+                "type": "MemberAgent", "lastReceivedHeartbeat": now,
+                "conditions": [condition("Joined"), condition("Healthy")],
+            }]},
+        })
+    };
+    let fleet: Vec<Value> = (0..count()).map(member).collect();
+    create_all(&members, fleet.clone()).await;
+    put_status(&members, fleet).await;
+}
+
+async fn fleet_placements(mode: &str) -> Duration {
+    let server = Server::start();
+    let client = raw::client(&server.kubeconfig()).await;
+    configure(&client, "fleet", mode).await;
+    members(&client).await;
+    let placements = resource(
+        "placement.kubernetes-fleet.io/v1beta1",
+        "ClusterResourcePlacement",
+        "clusterresourceplacements",
+    );
+    let placements = api(&client, None, &placements);
+    let affinity = json!({"clusterAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {
+        "clusterSelectorTerms": [{"labelSelector": {"matchLabels": {"tier": "gold"}}}],
+    }}});
+    let placement = |number: usize| {
+        json!({
+            "metadata": {"name": format!("p-{number:04}")},
+            "spec": {
+                "resourceSelectors": [{"group": "", "version": "v1", "kind": "Namespace", "name": "shop"}],
+                "policy": {"placementType": "PickN", "numberOfClusters": 3, "affinity": affinity},
+            },
+        })
+    };
+    let start = Instant::now();
+    create_all(&placements, (0..count()).map(placement).collect()).await;
+    until_bound(&placements, |placement| {
+        let conditions = placement["status"]["conditions"].as_array();
+        conditions.into_iter().flatten().any(|condition| {
+            condition["type"] == "ClusterResourcePlacementScheduled" && condition["status"] == "True"
+        })
+    })
+    .await;
+    start.elapsed()
+}
+
+/// kcp's namespaces are measured where its controllers are tested: more than binding follows there.
+///
 /// One test, so that the measurements do not share the machine.
 #[tokio::test(flavor = "multi_thread")]
 async fn as_many_objects_as_clusters_made_at_once_are_all_bound() {
     for mode in ["Controller", "OnCreate"] {
-        for (dialect, took) in [("ocm", placements(mode).await), ("gardener", shoots(mode).await)] {
+        for (dialect, took) in [
+            ("ocm", placements(mode).await),
+            ("gardener", shoots(mode).await),
+            ("openmcp", requests(mode).await),
+            ("fleet", fleet_placements(mode).await),
+        ] {
             let count = count();
             println!("{dialect}, autoBind {mode}: {count} bound over {count} clusters in {took:?}");
         }

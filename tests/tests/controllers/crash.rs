@@ -1,0 +1,129 @@
+//! A controller that dies at any write boundary, and is started again, comes to the state it would have come to.
+//!
+//! A story is told once without a fault, then with the process ending before its first commit, before its second, and so
+//! on until the story ends first. Lists of writes are committed at once, as on the embedded store, and one by one, as on
+//! etcd and on a hub. The fault point is in builds with debug assertions only.
+
+#[path = "crash/stories.rs"]
+mod stories;
+#[path = "crash/victim.rs"]
+mod victim;
+
+use serde_json::Value;
+
+use victim::{Died, Victim};
+
+/// One thing a user does, and how its effect is seen.
+struct Phase {
+    /// Done again after a crash, so it must not mind what is there already.
+    act: fn(&Victim) -> Result<(), Died>,
+    /// Whether the last write that follows from it is there.
+    is_done: fn(&Victim) -> Result<bool, Died>,
+}
+
+/// What happens, and what is left of it.
+struct Story {
+    dialect: &'static str,
+    phases: &'static [Phase],
+    /// What stands, without what differs from one run to the next (times, uids).
+    state: fn(&Victim) -> Result<Value, Died>,
+}
+
+/// Fewer fault points than this would mean that the story does not reach its writes.
+const FEWEST: u64 = 3;
+
+/// Goes through a phase, starting the server again whenever it dies.
+fn through<T>(victim: &mut Victim, step: impl Fn(&Victim) -> Result<T, Died>) -> T {
+    loop {
+        match step(victim) {
+            Ok(value) => return value,
+            Err(Died) => victim.restart(),
+        }
+    }
+}
+
+/// The state after the story with `fault`, and whether the fault was reached.
+fn tell(story: &Story, fault: &str, wanted: Option<&Value>) -> (Value, bool) {
+    let mut victim = Victim::start(fault);
+    for phase in story.phases {
+        through(&mut victim, |victim| {
+            (phase.act)(victim)?;
+            victim.eventually(|| (phase.is_done)(victim))
+        });
+    }
+    let state = through(&mut victim, |victim| {
+        let is_settled = || {
+            let queue = format!("workqueue_depth{{name=\"{}\"}} 0", story.dialect);
+            let same = match wanted {
+                Some(wanted) => (story.state)(victim)? == *wanted,
+                None => true,
+            };
+            Ok(same && victim.metrics()?.contains(&queue))
+        };
+        // Where it never comes to the state wanted, the difference is told.
+        victim.comes_to(is_settled)?;
+        (story.state)(victim)
+    });
+    (state, victim.has_died())
+}
+
+/// Tells the story with a fault before every commit.
+fn survives_every_crash(story: &Story, mode: &str) {
+    let (calm, died) = tell(story, mode.trim_start_matches(','), None);
+    assert!(!died, "nothing dies without a fault");
+    for number in 1.. {
+        let (state, reached) = tell(story, &format!("before={number}{mode}"), Some(&calm));
+        assert_eq!(
+            state, calm,
+            "{}: killed before commit {number}{mode}",
+            story.dialect
+        );
+        if !reached {
+            println!("{}{mode}: {} fault points", story.dialect, number - 1);
+            assert!(number > FEWEST, "{}: only {number} points", story.dialect);
+            return;
+        }
+    }
+}
+
+#[test]
+fn openmcp_survives_every_crash() {
+    survives_every_crash(&stories::openmcp::STORY, "");
+}
+
+#[test]
+fn openmcp_survives_every_crash_between_two_writes() {
+    survives_every_crash(&stories::openmcp::STORY, ",stepwise");
+}
+
+#[test]
+fn fleet_survives_every_crash() {
+    survives_every_crash(&stories::fleet::STORY, "");
+}
+
+#[test]
+fn fleet_survives_every_crash_between_two_writes() {
+    survives_every_crash(&stories::fleet::STORY, ",stepwise");
+}
+
+#[test]
+fn ocm_survives_every_crash() {
+    survives_every_crash(&stories::ocm::STORY, "");
+}
+
+#[test]
+fn ocm_survives_every_crash_between_two_writes() {
+    survives_every_crash(&stories::ocm::STORY, ",stepwise");
+}
+
+/// Its decisions are one write each.
+#[test]
+fn gardener_survives_every_crash() {
+    survives_every_crash(&stories::gardener::STORY, "");
+}
+
+/// Its decisions are one write each.
+#[test]
+fn kcp_survives_every_crash() {
+    survives_every_crash(&stories::kcp::STORY, "");
+}

@@ -1,0 +1,73 @@
+//! One story per system, with every kind of list of writes its scheduler makes.
+
+#[path = "fleet.rs"]
+pub(super) mod fleet;
+#[path = "gardener.rs"]
+pub(super) mod gardener;
+#[path = "kcp.rs"]
+pub(super) mod kcp;
+#[path = "ocm.rs"]
+pub(super) mod ocm;
+#[path = "openmcp.rs"]
+pub(super) mod openmcp;
+
+use serde_json::{Value, json};
+
+use super::victim::{Died, Victim};
+use super::{Phase, Story};
+
+/// A phase that applies `TEXT`.
+macro_rules! apply {
+    ($text:expr, $is_done:expr) => {
+        Phase {
+            act: |victim| victim.apply($text),
+            is_done: $is_done,
+        }
+    };
+}
+use apply;
+
+/// Drops the fields that differ from run to run, wherever they are, and gives the rest in an order of its own.
+fn settle(mut objects: Vec<Value>) -> Value {
+    for object in &mut objects {
+        strip(object);
+    }
+    objects.sort_by_key(Value::to_string);
+    Value::Array(objects)
+}
+
+fn strip(value: &mut Value) {
+    match value {
+        Value::Object(map) => {
+            for name in [
+                "uid",
+                "resourceVersion",
+                "creationTimestamp",
+                "generation",
+                "observedGeneration",
+                "observedCRPGeneration",
+                "lastTransitionTime",
+                "kubectl.kubernetes.io/last-applied-configuration",
+                "kubernetes-fleet.io/CRP-generation",
+            ] {
+                map.remove(name);
+            }
+            map.values_mut().for_each(strip);
+        }
+        Value::Array(list) => list.iter_mut().for_each(strip),
+        _ => {}
+    }
+}
+
+/// Replaces the uid of each of `owners` by its name, in all texts of `value`.
+fn name_uids(value: Vec<Value>, owners: &[Value]) -> Vec<Value> {
+    let mut text = Value::Array(value).to_string();
+    for owner in owners {
+        let metadata = &owner["metadata"];
+        let (uid, name) = (metadata["uid"].as_str(), metadata["name"].as_str());
+        let (uid, name) = (uid.expect("a uid"), name.expect("a name"));
+        text = text.replace(uid, &format!("<{name}>"));
+    }
+    let value: Value = serde_json::from_str(&text).expect("it was JSON");
+    value.as_array().expect("a list").clone()
+}
