@@ -14,6 +14,7 @@ mod fences;
 mod gate;
 mod lease;
 pub mod mirror;
+pub mod policies;
 mod presence;
 mod published;
 pub mod registration;
@@ -43,6 +44,7 @@ use tokio_util::sync::CancellationToken;
 pub use args::HubArgs;
 pub(crate) use arrivals::Arrivals;
 pub use connection::Clients;
+pub use policies::Policies;
 pub use registration::{Registration, RegistrationArgs};
 
 pub(crate) use gate::Gate;
@@ -194,6 +196,12 @@ impl Hub {
     /// What writes events.
     pub(crate) fn events(&self) -> Arc<dyn Sink> {
         Arc::new(HubEvents::new(self.clients.objects.clone()))
+    }
+
+    /// The hub's admission webhooks, which have a say in what is stored here; `own` tells which of them are Berth's.
+    #[must_use]
+    pub(crate) fn policies(&self, store: &Arc<dyn Store>, own: policies::Own) -> Arc<Policies> {
+        Policies::new(self.clients.objects.clone(), store, own)
     }
 
     /// What commits decisions: those about objects of `resources` on the hub, the others through `own`.

@@ -131,6 +131,7 @@ impl Standalone {
         tasks.push(parts.engine.spawn());
         tasks.push(parts.virtual_api.spawn());
         loaded(&parts).await?;
+        tasks.extend(surroundings::policies(&parts).await?);
         let controllers = controllers::start(&options, &store, &parts, &leadership)?;
 
         let certificate =
@@ -258,6 +259,9 @@ fn chain(
     let metrics = Arc::new(Metrics::new());
     metrics.count_stored(&parts.groups);
     metrics.count_admission(&parts.admission_metrics);
+    if let Some(policies) = &parts.policies {
+        metrics.count_webhooks(policies.metrics());
+    }
     parts.controller_metrics.expose(&metrics);
     let audit = match &options.audit_log_path {
         Some(path) => Some(Audit::open(path, Arc::clone(&metrics))?),

@@ -13,7 +13,7 @@ pub fn denied(name: &str, answer: &Answer) -> Status {
         .clone()
         .unwrap_or_else(|| Status::failure(0, "", ""));
     // A refusal is an error, whatever code it was given.
-    status.code = status.code.max(400);
+    status.code = status.code.clamp(400, 599);
     let why = match (status.message.as_str(), status.reason.as_str()) {
         ("", "") => " without explanation".to_owned(),
         ("", reason) => format!(": {reason}"),

@@ -42,12 +42,20 @@ impl Rule {
             && self.names(request.resource.resource, request.subresource)
     }
 
-    /// Whether the rule names a resource and subresource, whatever is done to it.
-    #[must_use]
-    pub fn names(&self, resource: &str, subresource: &str) -> bool {
+    /// Whether the rule names a resource and subresource.
+    fn names(&self, resource: &str, subresource: &str) -> bool {
         self.resources.iter().any(|named| {
             let (named, part) = named.split_once('/').unwrap_or((named, ""));
             (named == ANY || named == resource) && (part == ANY || part == subresource)
+        })
+    }
+
+    /// Whether the rule names a resource or a subresource of it.
+    #[must_use]
+    pub fn names_resource(&self, resource: &str) -> bool {
+        self.resources.iter().any(|named| {
+            let named = named.split('/').next().unwrap_or_default();
+            named == ANY || named == resource
         })
     }
 

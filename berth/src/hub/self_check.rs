@@ -55,8 +55,10 @@ pub async fn run(clients: &Clients, args: &HubArgs) -> Result<()> {
     if let Some(problem) = locking(&clients.objects, args.own_namespace()).await? {
         problems.push(problem);
     }
-    for (group, resource) in super::mirror::ALWAYS {
-        if let Some(problem) = watching(&clients.objects, group, resource).await? {
+    let followed = super::mirror::ALWAYS.into_iter().chain(super::policies::WATCHED);
+    let followed = followed.map(|followed| (followed, ["list", "watch"].as_slice()));
+    for ((group, resource), verbs) in followed.chain([(super::policies::READ, ["get"].as_slice())]) {
+        if let Some(problem) = reading(&clients.objects, group, resource, verbs).await? {
             problems.push(problem);
         }
     }
@@ -130,9 +132,9 @@ async fn delegation(client: &Client, user: &str, group: &str, resource: &str) ->
     )))
 }
 
-/// Whether the objects Berth keeps a copy of can be read.
-async fn watching(client: &Client, group: &str, resource: &str) -> Result<Option<String>> {
-    for verb in ["list", "watch"] {
+/// Whether the objects Berth keeps a copy of, or needs now and then, can be read.
+async fn reading(client: &Client, group: &str, resource: &str, verbs: &[&str]) -> Result<Option<String>> {
+    for verb in verbs {
         if !allowed(client, verb, group, resource, "").await? {
             let user = identity(client).await?;
             let dotted = if group.is_empty() {

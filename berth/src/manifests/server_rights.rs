@@ -4,7 +4,7 @@ use apiserver::authn::delegated;
 use serde_json::{Value, json};
 
 use super::Service;
-use crate::hub::mirror;
+use crate::hub::{mirror, policies};
 
 /// The cluster role of the rights that are Berth's own.
 const SERVER: &str = "berth:server";
@@ -12,7 +12,8 @@ const SERVER: &str = "berth:server";
 const LOCKS: &str = "berth:locks";
 
 /// The service account, and what it may do: ask whose token something is and who may do what, read whom the hub
-/// believes, copy what decisions depend on, and keep lock records in its own namespace.
+/// believes, copy what decisions depend on, ask the hub's admission webhooks about what is stored here, and keep lock
+/// records in its own namespace.
 #[must_use]
 pub fn server_rights(service: &Service) -> Vec<Value> {
     let (name, namespace) = (&service.name, &service.namespace);
@@ -25,6 +26,7 @@ pub fn server_rights(service: &Service) -> Vec<Value> {
         .collect();
     // Of decisions about Berth's own objects; about the hub's, their schedulers write events themselves.
     rules.push(json!({"apiGroups": ["events.k8s.io"], "resources": ["events"], "verbs": ["create", "patch"]}));
+    rules.extend(policies::rights());
     let bound = |name: &str, role: &str| {
         json!({
             "apiVersion": "rbac.authorization.k8s.io/v1",

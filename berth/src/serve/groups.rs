@@ -17,7 +17,7 @@ use super::options::Options;
 use crate::admission::{self, AutoBind};
 use crate::controllers::{ControllerMetrics, OwnEvents, Sink};
 use crate::definitions;
-use crate::hub::{Hub, Needs};
+use crate::hub::{Hub, Needs, Policies};
 use crate::protobuf::Protobuf;
 use crate::rbac::Rbac;
 use crate::rbac::bootstrap::Reach;
@@ -46,6 +46,8 @@ pub(super) struct Parts {
     pub committer: Arc<dyn Committer>,
     /// What events are written to.
     pub sink: Arc<dyn Sink>,
+    /// The hub's admission webhooks, where there is a hub.
+    pub policies: Option<Arc<Policies>>,
     /// What admission is made of.
     pub admission: admission::Parts,
     /// What admission counts.
@@ -85,7 +87,12 @@ pub(super) fn assemble(
         break_glass: options.break_glass_groups.clone(),
         observer: Arc::clone(&admission_metrics) as Arc<_>,
     };
-    let registry = Registry::new(admission.in_process(&source), Arc::clone(clock));
+    let policies = hub.map(|hub| hub.policies(store, options.own_addresses()));
+    let mut chain = admission.in_process(&source);
+    if let Some(policies) = &policies {
+        chain = chain.with_policies(Arc::clone(policies) as Arc<_>);
+    }
+    let registry = Registry::new(chain, Arc::clone(clock));
     let committer = Arc::new(RegistryCommitter(Arc::clone(&registry)));
     let auto_bind = AutoBind::new(Arc::clone(&engine), committer, Arc::clone(&registry));
     registry
@@ -143,6 +150,7 @@ pub(super) fn assemble(
         api,
         groups,
         mirrored,
+        policies,
         admission,
         admission_metrics,
         controller_metrics: ControllerMetrics::new(),

@@ -10,6 +10,7 @@ use crate::actors::ActorArgs;
 use crate::cli::{ServeArgs, Storage};
 use crate::etcd::EtcdArgs;
 use crate::hub::HubArgs;
+use crate::hub::policies::Own;
 
 /// Everything a standalone server can be told.
 #[derive(Clone, Debug)]
@@ -108,6 +109,19 @@ impl Options {
             max_mutating_requests_inflight: 200,
             shutdown_delay: Duration::ZERO,
             hub: HubArgs::default(),
+        }
+    }
+}
+
+impl Options {
+    /// Where the webhooks that are Berth's own may be said to be.
+    pub(super) fn own_addresses(&self) -> Own {
+        Own {
+            names: self.names.clone(),
+            ports: [Some(self.address.port()), self.admission_bind_port]
+                .into_iter()
+                .flatten()
+                .collect(),
         }
     }
 }

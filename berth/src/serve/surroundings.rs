@@ -121,3 +121,16 @@ pub(super) async fn certificate(
     }
     identity::certificate(options, folder, clock)
 }
+
+/// The hub's admission webhooks, in force before anything is written here; nothing where there is no hub.
+///
+/// # Errors
+/// When the hub does not list their configurations.
+pub(super) async fn policies(parts: &Parts) -> Result<Vec<JoinHandle<()>>> {
+    let Some(policies) = &parts.policies else {
+        return Ok(Vec::new());
+    };
+    let served = parts.groups.iter().flat_map(|group| &group.resources);
+    let served = served.map(|resource| resource.kind.info().resource()).collect();
+    policies.follow(served).await
+}

@@ -1,0 +1,187 @@
+//! Others who have a say in writes after our own admission: when they are asked, what they see, what they can change.
+
+use std::sync::Mutex;
+
+use admission::client::{Consulted, Form, Heard, Policies, Rounds, Subject};
+use meta::Status;
+use storage::Limits;
+
+use super::*;
+
+/// Remembers what it is asked, labels what it sees, tries to change what it may not, and has a taste.
+#[derive(Default)]
+struct Others(Mutex<Vec<String>>);
+
+impl Others {
+    fn note(&self, pass: &str, subject: &Subject<'_>, object: &Value) {
+        let request = subject.request;
+        let kind = match subject.form {
+            Form::Own { kind, .. } => kind.info().kind,
+            Form::Other { kind, .. } => kind,
+        };
+        let (resource, subresource) = (request.resource.resource, request.subresource);
+        let (operation, version) = (request.operation.as_str(), subject.version);
+        let shape = &object["spec"]["shape"];
+        let text = format!("{pass} {operation} {version} {resource}/{subresource} {kind} {shape}");
+        self.0.lock().unwrap().push(text);
+    }
+
+    fn take(&self) -> Vec<String> {
+        std::mem::take(&mut self.0.lock().unwrap())
+    }
+}
+
+impl Policies for Others {
+    fn concern(&self, subject: &Subject<'_>) -> bool {
+        subject.request.resource.resource != "gadgets"
+    }
+    fn mutate<'a>(
+        &'a self,
+        subject: &'a Subject<'a>,
+        object: &'a mut Value,
+        _: &'a mut Rounds,
+        heard: &'a mut Heard,
+    ) -> Consulted<'a> {
+        Box::pin(async move {
+            tokio::task::yield_now().await;
+            self.note("mutate", subject, object);
+            if !object.is_null() {
+                object["metadata"]["labels"]["policy"] = "seen".into();
+                object["metadata"]["uid"] = "made-up".into();
+                object["metadata"]["generation"] = 99.into();
+                object["status"]["phase"] = "made-up".into();
+            }
+            heard.warnings.push("they looked".to_owned());
+            heard
+                .annotations
+                .push(("theirs/key".to_owned(), "value".to_owned()));
+            Ok(())
+        })
+    }
+    fn validate<'a>(
+        &'a self,
+        subject: &'a Subject<'a>,
+        object: Option<&'a Value>,
+        _: &'a mut Heard,
+    ) -> Consulted<'a> {
+        Box::pin(async move {
+            tokio::task::yield_now().await;
+            self.note("validate", subject, object.unwrap_or(&Value::Null));
+            let judged = object.or(subject.request.old);
+            if judged.is_some_and(|object| object["spec"]["color"] == "grey") {
+                return Err(Status::failure(403, "Forbidden", "they do not like grey"));
+            }
+            Ok(())
+        })
+    }
+}
+
+fn client() -> (Client, Arc<Others>) {
+    let (toys, others) = (toys::Toys::new(Limits::default()), Arc::new(Others::default()));
+    let chain = toys.chain().with_policies(Arc::clone(&others) as Arc<_>);
+    (Client::over(toys, chain), others)
+}
+
+#[tokio::test]
+async fn others_see_a_create_with_its_defaults_and_change_only_what_its_user_could() {
+    let (client, others) = client();
+    let answer = client.post(WIDGETS, &widget("a")).await;
+    let made = answer.expect(201);
+    assert_eq!(made["metadata"]["labels"]["policy"], "seen");
+    assert_eq!(made["metadata"]["annotations"]["creator"], "alice");
+    assert_ne!(made["metadata"]["uid"], "made-up");
+    assert_eq!(
+        (&made["metadata"]["generation"], &made["status"]["phase"]),
+        (&json!(1), &json!("Pending"))
+    );
+    assert_eq!(answer.warnings, ["they looked"]);
+    assert_eq!(
+        others.take(),
+        [
+            "mutate CREATE v1 widgets/ Widget \"round\"",
+            "validate CREATE v1 widgets/ Widget \"round\""
+        ]
+    );
+}
+
+#[tokio::test]
+async fn a_refusal_of_others_keeps_the_write_out() {
+    let (client, _) = client();
+    let mut grey = widget("a");
+    grey["spec"]["color"] = "grey".into();
+    let message = client.post(WIDGETS, &grey).await.refusal(403, "Forbidden");
+    assert_eq!(message, "they do not like grey");
+    client.get(&at("a")).await.expect(404);
+    // Our own rules come first, so others are not asked about what we refuse.
+    let (client, others) = self::client();
+    client.post(WIDGETS, &widget("forbidden")).await.expect(403);
+    assert_eq!(others.take(), ["mutate CREATE v1 widgets/ Widget \"round\""]);
+}
+
+#[tokio::test]
+async fn updates_status_and_deletes_are_asked_about_and_reads_are_not() {
+    let (client, others) = client();
+    let made = client.widget("a").await;
+    others.take();
+    client.get(&at("a")).await.expect(200);
+    client.get(WIDGETS).await.expect(200);
+    assert_eq!(others.take(), Vec::<String>::new());
+    let beta = "/apis/toys.example.com/v1beta1/namespaces/default/widgets/a";
+    let patched = client
+        .merge(beta, &json!({"spec": {"size": 3}}))
+        .await
+        .expect(200);
+    assert_eq!(patched["status"]["phase"], "Pending", "no update of the status");
+    assert_eq!(patched["metadata"]["uid"], made["metadata"]["uid"]);
+    client
+        .merge(
+            &format!("{}/status", at("a")),
+            &json!({"status": {"phase": "Ready"}}),
+        )
+        .await
+        .expect(200);
+    client.delete(&at("a")).await.expect(200);
+    assert_eq!(
+        others.take(),
+        [
+            "mutate UPDATE v1beta1 widgets/ Widget \"round\"",
+            "validate UPDATE v1beta1 widgets/ Widget \"round\"",
+            "mutate UPDATE v1 widgets/status Widget \"round\"",
+            "validate UPDATE v1 widgets/status Widget \"round\"",
+            "mutate DELETE v1 widgets/ Widget null",
+            "validate DELETE v1 widgets/ Widget null",
+        ]
+    );
+}
+
+#[tokio::test]
+async fn a_delete_can_be_refused_by_others() {
+    let (first, _) = client();
+    let plain = Client::over(first.toys, Chain::default());
+    let mut grey = widget("a");
+    grey["spec"]["color"] = "grey".into();
+    plain.post(WIDGETS, &grey).await.expect(201);
+    let chain = Chain::default().with_policies(Arc::new(Others::default()));
+    let second = Client::over(plain.toys, chain);
+    let message = second.delete(&at("a")).await.refusal(403, "Forbidden");
+    assert_eq!(message, "they do not like grey");
+    second.get(&at("a")).await.expect(200);
+}
+
+#[tokio::test]
+async fn what_does_not_concern_them_passes_unseen_and_the_audit_log_hears_the_rest() {
+    let (client, others) = client();
+    let gadget = json!({"apiVersion": "toys.example.com/v1", "kind": "Gadget", "metadata": {"name": "g"}});
+    client.post(GADGETS, &gadget).await.expect(201);
+    assert_eq!(others.take(), Vec::<String>::new());
+    let body = widget("a").to_string();
+    let request = Client::request(
+        "POST",
+        WIDGETS,
+        &[("content-type", "application/json")],
+        body.as_bytes(),
+    );
+    let annotations = request.annotations.clone();
+    client.api.answer(request).await.unwrap();
+    assert_eq!(annotations.all()["theirs/key"], "value");
+}

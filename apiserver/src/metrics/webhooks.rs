@@ -1,0 +1,265 @@
+//! What calls of a hub's admission webhooks cost and decide, under kube-apiserver's names (facts/apiserver.md section
+//! 1.6).
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use admission::Operation;
+use admission::client::Manner;
+use prometheus_client::encoding::EncodeLabelSet;
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::histogram::Histogram;
+
+use super::{Metrics, Unsuffixed};
+
+const LATENCIES: [f64; 8] = [0.005, 0.025, 0.1, 0.5, 1.0, 2.5, 10.0, 25.0];
+
+/// Codes above this one are counted as it, so that webhooks cannot make up series.
+const HIGHEST_CODE: u16 = 600;
+
+fn latencies() -> Histogram {
+    Histogram::new(LATENCIES)
+}
+
+/// Why a write was refused on account of a webhook.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rejection {
+    /// The webhook said no, with this code.
+    Denied(u16),
+    /// The webhook could not be asked, or did not keep to the rules.
+    Uncalled,
+    /// What the webhook wanted could not be done here.
+    Internal(u16),
+}
+
+impl Rejection {
+    fn labels(self) -> (&'static str, u16) {
+        match self {
+            Self::Denied(code) => ("no_error", code.min(HIGHEST_CODE)),
+            Self::Uncalled => ("calling_webhook_error", 0),
+            Self::Internal(code) => ("apiserver_internal_error", code.min(HIGHEST_CODE)),
+        }
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct Call {
+    name: String,
+    r#type: &'static str,
+    operation: &'static str,
+    rejected: &'static str,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct Coded {
+    name: String,
+    r#type: &'static str,
+    operation: &'static str,
+    code: u16,
+    rejected: &'static str,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct Refused {
+    name: String,
+    r#type: &'static str,
+    operation: &'static str,
+    error_type: &'static str,
+    rejection_code: u16,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct Opened {
+    name: String,
+    r#type: &'static str,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct Condition {
+    name: String,
+    kind: &'static str,
+    r#type: &'static str,
+    operation: &'static str,
+}
+
+/// The metrics of webhooks. They are exposed by [`Metrics::count_webhooks`].
+#[derive(Debug)]
+pub struct WebhookMetrics {
+    durations: Family<Call, Histogram, fn() -> Histogram>,
+    requests: Family<Coded, Counter>,
+    rejections: Family<Refused, Unsuffixed>,
+    fail_opens: Family<Opened, Unsuffixed>,
+    exclusions: Family<Condition, Counter>,
+    condition_errors: Family<Condition, Counter>,
+}
+
+impl WebhookMetrics {
+    /// All of them, at zero.
+    #[must_use]
+    pub fn new() -> Arc<Self> {
+        Arc::new(Self {
+            durations: Family::new_with_constructor(latencies),
+            requests: Family::default(),
+            rejections: Family::default(),
+            fail_opens: Family::default(),
+            exclusions: Family::default(),
+            condition_errors: Family::default(),
+        })
+    }
+
+    /// Notes a call of the webhook `name`, and why it refused the write if it did.
+    pub fn called(
+        &self,
+        name: &str,
+        manner: Manner,
+        operation: Operation,
+        took: Duration,
+        rejection: Option<Rejection>,
+    ) {
+        let (r#type, operation) = (manner.label(), operation.as_str());
+        let rejected = if rejection.is_some() { "true" } else { "false" };
+        let call = Call {
+            name: name.to_owned(),
+            r#type,
+            operation,
+            rejected,
+        };
+        self.durations.get_or_create(&call).observe(took.as_secs_f64());
+        let code = match rejection {
+            None => 200,
+            Some(Rejection::Uncalled) => 500,
+            Some(other) => other.labels().1,
+        };
+        let coded = Coded {
+            name: name.to_owned(),
+            r#type,
+            operation,
+            code,
+            rejected,
+        };
+        self.requests.get_or_create(&coded).inc();
+        if let Some(rejection) = rejection {
+            self.count(name, r#type, operation, rejection);
+        }
+    }
+
+    /// Notes that a write was refused for the webhook `name` after it was called and had nothing against it.
+    pub fn rejected(&self, name: &str, manner: Manner, operation: Operation, rejection: Rejection) {
+        self.count(name, manner.label(), operation.as_str(), rejection);
+    }
+
+    fn count(&self, name: &str, r#type: &'static str, operation: &'static str, rejection: Rejection) {
+        let (error_type, rejection_code) = rejection.labels();
+        let refused = Refused {
+            name: name.to_owned(),
+            r#type,
+            operation,
+            error_type,
+            rejection_code,
+        };
+        self.rejections.get_or_create(&refused).inc();
+    }
+
+    /// Notes that a write went on although the webhook `name` could not be asked.
+    pub fn failed_open(&self, name: &str, manner: Manner) {
+        let opened = Opened {
+            name: name.to_owned(),
+            r#type: manner.label(),
+        };
+        self.fail_opens.get_or_create(&opened).inc();
+    }
+
+    /// Notes that the conditions of the webhook `name` excluded a write, or (`failed`) could not be evaluated.
+    pub fn condition(&self, name: &str, manner: Manner, operation: Operation, failed: bool) {
+        let condition = Condition {
+            name: name.to_owned(),
+            kind: "webhook",
+            r#type: manner.label(),
+            operation: operation.as_str(),
+        };
+        let family = if failed {
+            &self.condition_errors
+        } else {
+            &self.exclusions
+        };
+        family.get_or_create(&condition).inc();
+    }
+}
+
+impl Metrics {
+    /// Exposes what `webhooks` counts.
+    pub fn count_webhooks(&self, webhooks: &WebhookMetrics) {
+        self.register(|registry| {
+            registry.register(
+                "apiserver_admission_webhook_admission_duration_seconds",
+                "Seconds of a call of an admission webhook, by its name, type, the operation and whether it refused",
+                webhooks.durations.clone(),
+            );
+            registry.register(
+                "apiserver_admission_webhook_request",
+                "Calls of admission webhooks, by name, type, operation, code and whether it refused",
+                webhooks.requests.clone(),
+            );
+            registry.register(
+                "apiserver_admission_webhook_rejection_count",
+                "Writes refused on account of an admission webhook, by what went wrong and the code",
+                webhooks.rejections.clone(),
+            );
+            registry.register(
+                "apiserver_admission_webhook_fail_open_count",
+                "Writes that went on although an admission webhook could not be asked",
+                webhooks.fail_opens.clone(),
+            );
+            registry.register(
+                "apiserver_admission_match_condition_exclusions",
+                "Writes that match conditions excluded from an admission webhook",
+                webhooks.exclusions.clone(),
+            );
+            registry.register(
+                "apiserver_admission_match_condition_evaluation_errors",
+                "Match conditions of admission webhooks that could not be evaluated",
+                webhooks.condition_errors.clone(),
+            );
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_and_labels_are_those_of_kube_apiserver() {
+        let (metrics, webhooks) = (Metrics::new(), WebhookMetrics::new());
+        metrics.count_webhooks(&webhooks);
+        let took = Duration::from_millis(1);
+        let (create, update) = (Operation::Create, Operation::Update);
+        webhooks.called("a", Manner::Mutating, create, took, None);
+        webhooks.called(
+            "b",
+            Manner::Validating,
+            update,
+            took,
+            Some(Rejection::Denied(700)),
+        );
+        webhooks.called("c", Manner::Validating, update, took, Some(Rejection::Uncalled));
+        webhooks.rejected("c", Manner::Mutating, create, Rejection::Internal(500));
+        webhooks.failed_open("d", Manner::Mutating);
+        webhooks.condition("e", Manner::Mutating, create, false);
+        webhooks.condition("e", Manner::Mutating, create, true);
+        let text = metrics.render().unwrap();
+        for line in [
+            r#"apiserver_admission_webhook_admission_duration_seconds_count{name="a",type="admit",operation="CREATE",rejected="false"} 1"#,
+            r#"apiserver_admission_webhook_request_total{name="a",type="admit",operation="CREATE",code="200",rejected="false"} 1"#,
+            r#"apiserver_admission_webhook_rejection_count{name="b",type="validating",operation="UPDATE",error_type="no_error",rejection_code="600"} 1"#,
+            r#"apiserver_admission_webhook_rejection_count{name="c",type="validating",operation="UPDATE",error_type="calling_webhook_error",rejection_code="0"} 1"#,
+            r#"apiserver_admission_webhook_rejection_count{name="c",type="admit",operation="CREATE",error_type="apiserver_internal_error",rejection_code="500"} 1"#,
+            r#"apiserver_admission_webhook_fail_open_count{name="d",type="admit"} 1"#,
+            r#"apiserver_admission_match_condition_exclusions_total{name="e",kind="webhook",type="admit",operation="CREATE"} 1"#,
+            r#"apiserver_admission_match_condition_evaluation_errors_total{name="e",kind="webhook",type="admit",operation="CREATE"} 1"#,
+        ] {
+            assert!(text.lines().any(|have| have == line), "{line} is not in\n{text}");
+        }
+    }
+}

@@ -1,0 +1,144 @@
+//! Following the configurations of one kind.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use admission::client::Manner;
+use futures::StreamExt;
+use kube::core::{ApiResource, DynamicObject};
+use kube::runtime::WatchStreamExt;
+use kube::runtime::watcher::{self, Event, watcher};
+use kube::{Api, Client};
+use serde_json::Value;
+use tokio::sync::watch;
+
+use super::{GROUP, Policies, WATCHED};
+use crate::hub::reviewer::chain;
+
+/// The configurations of a kind of webhooks.
+pub(super) fn resource(manner: Manner) -> ApiResource {
+    let (kind, (_, plural)) = match manner {
+        Manner::Mutating => ("MutatingWebhookConfiguration", WATCHED[0]),
+        Manner::Validating => ("ValidatingWebhookConfiguration", WATCHED[1]),
+    };
+    ApiResource {
+        group: GROUP.to_owned(),
+        version: "v1".to_owned(),
+        api_version: format!("{GROUP}/v1"),
+        kind: kind.to_owned(),
+        plural: plural.to_owned(),
+    }
+}
+
+/// Keeps the configurations of one kind in force until the task is dropped; reports when all there were are.
+pub(super) async fn follow(
+    client: Client,
+    manner: Manner,
+    policies: Arc<Policies>,
+    report: watch::Sender<bool>,
+) {
+    let resource = resource(manner);
+    let api: Api<DynamicObject> = Api::all_with(client, &resource);
+    let mut events = watcher(api, watcher::Config::default()).default_backoff().boxed();
+    let mut known = BTreeMap::new();
+    let mut listed = BTreeMap::new();
+    let mut last_problem = None;
+    while let Some(event) = events.next().await {
+        match event {
+            Ok(event) => {
+                last_problem = None;
+                if take(event, &mut known, &mut listed) {
+                    policies.replace(manner, &known);
+                    report.send_replace(true);
+                }
+            }
+            Err(problem) => {
+                let problem = chain(&problem);
+                // One line for each kind of problem: it may last.
+                if last_problem.as_ref() != Some(&problem) {
+                    tracing::warn!(
+                        resource = resource.plural,
+                        problem,
+                        "following the hub's webhooks"
+                    );
+                }
+                last_problem = Some(problem);
+            }
+        }
+    }
+}
+
+/// Takes one event in; whether what is known is complete and to be put in force.
+fn take(
+    event: Event<DynamicObject>,
+    known: &mut BTreeMap<String, Value>,
+    listed: &mut BTreeMap<String, Value>,
+) -> bool {
+    match event {
+        Event::Init => {
+            listed.clear();
+            false
+        }
+        Event::InitApply(object) => {
+            listed.extend(entry(&object));
+            false
+        }
+        Event::InitDone => {
+            *known = std::mem::take(listed);
+            true
+        }
+        Event::Apply(object) => {
+            known.extend(entry(&object));
+            true
+        }
+        Event::Delete(object) => known
+            .remove(object.metadata.name.as_deref().unwrap_or_default())
+            .is_some(),
+    }
+}
+
+/// The name of a configuration and what matters of it.
+fn entry(object: &DynamicObject) -> Option<(String, Value)> {
+    let name = object.metadata.name.clone()?;
+    let mut value = object.data.clone();
+    value["metadata"] = serde_json::json!({"name": name});
+    Some((name, value))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn configuration(name: &str) -> DynamicObject {
+        let mut object = DynamicObject::new(name, &resource(Manner::Mutating));
+        object.data = serde_json::json!({"webhooks": [{"name": name}]});
+        object
+    }
+
+    #[test]
+    fn a_list_replaces_what_was_known_and_changes_add_to_it() {
+        let (mut known, mut listed) = (BTreeMap::new(), BTreeMap::new());
+        let mut after = |event| {
+            let published = take(event, &mut known, &mut listed);
+            published.then(|| known.keys().cloned().collect::<Vec<_>>())
+        };
+        let some = |names: &[&str]| Some(names.iter().map(|name| (*name).to_owned()).collect());
+        assert_eq!(after(Event::Init), None);
+        assert_eq!(
+            after(Event::InitApply(configuration("b"))),
+            None,
+            "half a list is not in force"
+        );
+        assert_eq!(after(Event::InitApply(configuration("a"))), None);
+        assert_eq!(after(Event::InitDone), some(&["a", "b"]));
+        assert_eq!(after(Event::Apply(configuration("c"))), some(&["a", "b", "c"]));
+        assert_eq!(after(Event::Delete(configuration("a"))), some(&["b", "c"]));
+        assert_eq!(after(Event::Init), None);
+        assert_eq!(after(Event::InitApply(configuration("d"))), None);
+        assert_eq!(
+            after(Event::InitDone),
+            some(&["d"]),
+            "what is gone meanwhile is gone"
+        );
+    }
+}
