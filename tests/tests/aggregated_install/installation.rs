@@ -1,0 +1,160 @@
+//! An installation as a user makes it, but for what needs nodes: no Pod runs here, so the Service is an ExternalName for
+//! loopback, where the test starts what the Deployment would.
+
+use std::net::{Ipv4Addr, TcpListener};
+use std::process::Command;
+
+use serde_json::{Value, json};
+use tests::eventually;
+use tests::hub::Hub;
+use tests::hub::berth::{self, Berth};
+
+/// Every system's objects on the hub.
+pub(crate) const ON_HUB: [&str; 5] = [
+    "--source=fleet=hub",
+    "--source=gardener=hub",
+    "--source=kcp=hub",
+    "--source=ocm=hub",
+    "--source=openmcp=hub",
+];
+
+/// What is installed where.
+pub(crate) struct Installation {
+    pub(crate) port: u16,
+    /// What both `berth manifests` and `berth serve` are told.
+    pub(crate) sources: Vec<&'static str>,
+}
+
+impl Installation {
+    /// Of a Berth on a port that is free now.
+    pub(crate) fn new(sources: &[&'static str]) -> Self {
+        Self {
+            port: free_port(),
+            sources: sources.to_vec(),
+        }
+    }
+
+    /// What `berth manifests` prints for it.
+    pub(crate) fn manifests_as_printed(&self, arguments: &[&str]) -> String {
+        let output = Command::new(tests::berth())
+            .arg("manifests")
+            .args(arguments)
+            .args(["--port", &self.port.to_string()])
+            .args(&self.sources)
+            .output()
+            .expect("berth runs");
+        assert!(
+            output.status.success(),
+            "{}",
+            String::from_utf8_lossy(&output.stderr)
+        );
+        String::from_utf8(output.stdout).expect("YAML is text")
+    }
+
+    /// The same with the Service as it must be here.
+    pub(crate) fn manifests(&self, arguments: &[&str]) -> String {
+        let text = self.manifests_as_printed(arguments);
+        let documents = text.split("---\n").filter(|document| !document.is_empty());
+        let mended = documents.map(|document| {
+            if document.contains("\nkind: Service\n") {
+                "apiVersion: v1\nkind: Service\nmetadata: {name: berth, namespace: berth-system}\n\
+                 spec: {type: ExternalName, externalName: localhost}\n"
+            } else {
+                document
+            }
+        });
+        mended.map(|document| format!("---\n{document}")).collect()
+    }
+
+    /// Starts what the Deployment would.
+    pub(crate) fn start(&self, hub: &Hub, name: &str, port: u16, further: &[&str]) -> Berth {
+        let (port, service_port) = (port.to_string(), format!("--service-port={}", self.port));
+        let mut arguments = vec![
+            "--secure-port",
+            &port,
+            &service_port,
+            "--ca-secret=berth-ca",
+            "--storage=memory",
+        ];
+        arguments.extend(&self.sources);
+        arguments.extend(further);
+        Berth::start(hub, name, &arguments)
+    }
+
+    /// Applies everything, starts Berth and waits until the hub finds it.
+    pub(crate) fn install(&self, hub: &Hub, further: &[&str]) -> Berth {
+        hub.kubectl("apply --server-side -f -")
+            .input(self.manifests(&["all"]))
+            .ok();
+        let berth = self.start(hub, "berth", self.port, further);
+        available(hub);
+        berth
+    }
+}
+
+/// Waits until every APIService of Berth's is available, and there is one.
+pub(crate) fn available(hub: &Hub) {
+    eventually("every APIService to be available", || {
+        let services = berth::availability(hub);
+        let all = services.iter().all(|(_, message)| message == "all checks passed");
+        (all && !services.is_empty()).then_some(())
+    });
+}
+
+/// Waits until every webhook trusts somebody.
+pub(crate) fn trusted(hub: &Hub) {
+    eventually("every webhook to have a caBundle", || {
+        ["mutating", "validating"]
+            .iter()
+            .all(|kind| {
+                let object = hub
+                    .kubectl(&format!("get {kind}webhookconfiguration berth -o json"))
+                    .json();
+                let webhooks = object["webhooks"].as_array().expect("a list");
+                webhooks
+                    .iter()
+                    .all(|webhook| webhook["clientConfig"]["caBundle"].is_string())
+            })
+            .then_some(())
+    });
+}
+
+/// A port nobody listens on.
+pub(crate) fn free_port() -> u16 {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("loopback has a free port");
+    listener.local_addr().expect("a listener has an address").port()
+}
+
+/// Creates the definitions of all five systems, and waits until they are served.
+pub(crate) fn define_systems(hub: &Hub) {
+    let file = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../deploy/manifests/crds-systems.yaml"
+    );
+    hub.kubectl(&format!("create -f {file}")).ok();
+    let plurals =
+        "shoots seeds cloudprofiles managedclusters placements clusterrequests locations memberclusters";
+    for plural in plurals.split(' ') {
+        eventually("the definitions to be served", || {
+            hub.kubectl(&format!("get {plural} -A"))
+                .run()
+                .success
+                .then_some(())
+        });
+    }
+}
+
+/// A Shoot that fits on aws-eu1 and aws-eu2 of the example fleet.
+pub(crate) fn shoot(name: &str) -> Value {
+    json!({
+        "apiVersion": "core.gardener.cloud/v1beta1", "kind": "Shoot",
+        "metadata": {"namespace": "garden-dev", "name": name},
+        "spec": {
+            "cloudProfileName": "aws", "purpose": "evaluation", "region": "eu-west-1",
+            "provider": {"type": "aws", "workers": [
+                {"name": "worker", "machine": {"type": "m5.large"}, "minimum": 1, "maximum": 3}]},
+            "networking": {"nodes": "10.250.0.0/16"},
+            "kubernetes": {"version": "1.34.1"},
+        },
+    })
+}

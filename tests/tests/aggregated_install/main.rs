@@ -1,0 +1,11 @@
+//! Berth installed on a real kube-apiserver as `berth manifests` says: applied, registered, trusted, asked by webhooks,
+//! given a new CA, and taken off again. These tests build and run a kube-apiserver, so they are `make e2e`, and ignored
+//! elsewhere.
+
+mod apply;
+mod chart;
+mod installation;
+mod registration;
+mod rotation;
+mod uninstall;
+mod webhooks;
