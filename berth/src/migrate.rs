@@ -1,4 +1,4 @@
-//! `berth migrate`: copies a store, embedded to etcd or back, without losing an object.
+//! `berth migrate`: copies a store, embedded to etcd, back, or from one etcd to another, without losing an object.
 //!
 //! The source is read at one revision and must not change meanwhile; the target must be empty. resourceVersions never
 //! go back: a database file keeps every object's own and goes on from etcd's; etcd numbers writes itself, so its
@@ -24,6 +24,56 @@ pub struct MigrateArgs {
     /// Which etcd.
     #[command(flatten)]
     pub etcd: EtcdArgs,
+    /// The other one, when both are etcd.
+    #[command(flatten)]
+    pub source: SourceArgs,
+}
+
+/// How the etcd that is copied from differs from the one that is copied to; what is not said is the same.
+#[derive(Args, Clone, Debug, Default)]
+#[command(next_help_heading = "From etcd to etcd: the source, where it differs")]
+pub struct SourceArgs {
+    /// Where keys begin in the source.
+    #[arg(long, value_name = "PATH")]
+    pub from_etcd_prefix: Option<String>,
+    /// The CA (PEM) of the source's servers.
+    #[arg(long, value_name = "FILE")]
+    pub from_etcd_cafile: Option<PathBuf>,
+    /// The client certificate (PEM) for the source.
+    #[arg(long, value_name = "FILE", requires = "from_etcd_keyfile")]
+    pub from_etcd_certfile: Option<PathBuf>,
+    /// The private key (PEM) of --from-etcd-certfile.
+    #[arg(long, value_name = "FILE", requires = "from_etcd_certfile")]
+    pub from_etcd_keyfile: Option<PathBuf>,
+    /// A file with the source's user and password: one line, `user:password`.
+    #[arg(long, value_name = "FILE")]
+    pub from_etcd_credentials_file: Option<PathBuf>,
+}
+
+impl SourceArgs {
+    /// How the source is reached, given how the target is.
+    #[must_use]
+    pub fn over(self, target: &EtcdArgs) -> EtcdArgs {
+        let mut source = target.clone();
+        source.etcd_prefix = self.from_etcd_prefix.unwrap_or(source.etcd_prefix);
+        source.etcd_cafile = self.from_etcd_cafile.or(source.etcd_cafile);
+        source.etcd_certfile = self.from_etcd_certfile.or(source.etcd_certfile);
+        source.etcd_keyfile = self.from_etcd_keyfile.or(source.etcd_keyfile);
+        source.etcd_credentials_file = self.from_etcd_credentials_file.or(source.etcd_credentials_file);
+        source
+    }
+
+    /// Whether anything is said.
+    #[must_use]
+    pub fn said(&self) -> bool {
+        let files = [
+            &self.from_etcd_cafile,
+            &self.from_etcd_certfile,
+            &self.from_etcd_keyfile,
+            &self.from_etcd_credentials_file,
+        ];
+        self.from_etcd_prefix.is_some() || files.into_iter().any(Option::is_some)
+    }
 }
 
 /// A store as the command line names it.
@@ -86,6 +136,12 @@ mod with {
 
     /// See [`super::run`].
     pub(super) async fn run(args: MigrateArgs) -> Result<()> {
+        let both_etcd = matches!((&args.from, &args.to), (Place::Etcd(_), Place::Etcd(_)));
+        if args.source.said() && !both_etcd {
+            bail!(
+                "--from-etcd-… say how the source differs when both stores are etcd; --etcd-… are enough here"
+            );
+        }
         match (&args.from, &args.to) {
             (Place::Embedded(path), Place::Etcd(servers)) => {
                 to_etcd(file_of(path), &etcd::config(servers, &args.etcd)?).await
@@ -96,8 +152,9 @@ mod with {
             (Place::Embedded(_), Place::Embedded(_)) => {
                 bail!("a database file is copied as a file, while no berth serves from it")
             }
-            (Place::Etcd(_), Place::Etcd(_)) => {
-                bail!("from etcd to etcd, save a snapshot with etcdctl and restore it with etcdutl")
+            (Place::Etcd(from), Place::Etcd(to)) => {
+                let source = etcd::config(from, &args.source.over(&args.etcd))?;
+                between(&source, &etcd::config(to, &args.etcd)?).await
             }
         }
     }
@@ -136,6 +193,59 @@ mod with {
             "serve from it with: berth serve --storage etcd --etcd-servers {servers} --etcd-prefix {prefix}"
         );
         Ok(())
+    }
+
+    async fn between(source: &EtcdConfig, target: &EtcdConfig) -> Result<()> {
+        if let Some(problem) = overlap(source, target) {
+            bail!("{problem}");
+        }
+        let snapshot = EtcdStore::export(source).await?;
+        let reached = EtcdStore::import(target, &snapshot, &mut report).await?;
+        if EtcdStore::changed_since(source, &snapshot).await? {
+            // Whoever served from it would be without the writes made meanwhile.
+            EtcdStore::withdraw(target).await?;
+            bail!(
+                "the source was written to during the copy: stop every berth on it, then run this again (nobody can \
+                 serve from the copy)"
+            );
+        }
+        let (servers, prefix) = (target.endpoints.join(","), &target.prefix);
+        println!(
+            "copied {} from {} in etcd (revision {}) to {prefix} in etcd at {servers} (revision {reached})",
+            told(&snapshot),
+            source.prefix,
+            snapshot.revision
+        );
+        println!(
+            "serve from it with: berth serve --storage etcd --etcd-servers {servers} --etcd-prefix {prefix}"
+        );
+        Ok(())
+    }
+
+    /// What is wrong when one store is, or is within, the other.
+    fn overlap(source: &EtcdConfig, target: &EtcdConfig) -> Option<String> {
+        let same = source
+            .endpoints
+            .iter()
+            .any(|server| target.endpoints.contains(server));
+        let (from, to) = (source.prefix.trim_matches('/'), target.prefix.trim_matches('/'));
+        let within = |inner: &str, outer: &str| {
+            inner
+                .strip_prefix(outer)
+                .is_some_and(|rest| outer.is_empty() || rest.is_empty() || rest.starts_with('/'))
+        };
+        if !same || !(within(from, to) || within(to, from)) {
+            None
+        } else if from == to {
+            Some(format!(
+                "source and target are the same store, /{from}: name another prefix with --etcd-prefix (the target's) or \
+                 --from-etcd-prefix"
+            ))
+        } else {
+            Some(format!(
+                "/{from} and /{to} are one within the other: choose prefixes that stand side by side"
+            ))
+        }
     }
 
     async fn to_embedded(config: &EtcdConfig, file: PathBuf) -> Result<()> {
@@ -189,11 +299,55 @@ mod with {
             Copying::Writing { done, of } => eprintln!("copying: {done} of {of} objects"),
         }
     }
+
+    #[cfg(test)]
+    mod tests {
+        use super::*;
+
+        #[test]
+        fn a_store_is_not_copied_onto_or_into_itself() {
+            let at = |server: &str, prefix: &str| {
+                let mut config = EtcdConfig::new(&[server.to_owned()]);
+                config.prefix = prefix.to_owned();
+                config
+            };
+            let here = at("http://a:2379", "/berth");
+            for (server, prefix, refused) in [
+                ("http://a:2379", "/berth", true),
+                ("http://a:2379", "berth/", true),
+                ("http://a:2379", "/berth/copy", true),
+                ("http://a:2379", "/", true),
+                ("http://a:2379", "/berth-copy", false),
+                ("http://b:2379", "/berth", false),
+            ] {
+                let problem = overlap(&here, &at(server, prefix));
+                assert_eq!(problem.is_some(), refused, "{server} {prefix}: {problem:?}");
+            }
+        }
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_source_is_reached_as_the_target_but_for_what_is_said() {
+        let target = EtcdArgs {
+            etcd_prefix: "/new".into(),
+            etcd_cafile: Some("ca.pem".into()),
+            ..EtcdArgs::default()
+        };
+        assert!(!SourceArgs::default().said());
+        let source = SourceArgs {
+            from_etcd_prefix: Some("/old".into()),
+            ..SourceArgs::default()
+        };
+        assert!(source.said());
+        let source = source.over(&target);
+        assert_eq!(source.etcd_prefix, "/old");
+        assert_eq!(source.etcd_cafile, Some("ca.pem".into()));
+    }
 
     #[test]
     fn stores_are_named_by_kind_and_place() {

@@ -110,6 +110,19 @@ impl EtcdStore {
         import.put(import.layout.store(), Marker::written(false)).await
     }
 
+    /// Takes a copy that was made into the store `config` names back: nobody opens it, and the next import begins anew.
+    ///
+    /// # Errors
+    /// `Unavailable` when etcd does not answer.
+    pub async fn withdraw(config: &EtcdConfig) -> Result<(), StoreError> {
+        let import = Import {
+            link: Arc::new(Link::new(config)?),
+            layout: Layout::new(&config.prefix),
+        };
+        let mark = import.put(import.layout.store(), Marker::written(true));
+        mark.await.map(drop)
+    }
+
     /// Whether anything changed in the store `config` names since `snapshot` was taken of it.
     ///
     /// # Errors
