@@ -301,15 +301,13 @@ struct World {
 impl World {
     async fn look(engine: &Engine, dialect: &dyn Dialect, watched: &[GroupResource]) -> Result<Self, Behind> {
         let pictures = Pictures::of(&**engine.source(), watched);
-        let snapshot = engine.fresh(dialect.name()).await?;
-        let name = dialect.name();
-        let why = || "the engine does not know the dialect".to_owned();
+        let unknown = || Behind::Held {
+            dialect: dialect.name(),
+            why: "the engine does not know it".to_owned(),
+        };
         Ok(Self {
             pictures,
-            snapshot: snapshot.ok_or_else(|| Behind::Held {
-                dialect: name,
-                why: why(),
-            })?,
+            snapshot: engine.fresh(dialect.name()).await?.ok_or_else(unknown)?,
             now: engine.clock().now(),
         })
     }
