@@ -33,18 +33,20 @@ struct Measured {
     clusters: usize,
     picked: usize,
     theirs: Vec<f64>,
+    /// The original's processor time, its garbage collector's included.
+    processor: Vec<f64>,
     ours: Vec<f64>,
     changed: Vec<f64>,
 }
 
 impl Measured {
-    /// How often the original's time is ours, round by round.
+    /// How often the original's time is ours, round by round. The smaller of the clock's and the processor's counts:
+    /// on a busy machine the original waits for its turn, on an idle one it uses several processors.
     fn ratio(&self) -> f64 {
-        let ratios: Vec<f64> = self
-            .theirs
-            .iter()
+        let theirs = self.theirs.iter().zip(&self.processor);
+        let ratios: Vec<f64> = theirs
             .zip(&self.ours)
-            .map(|(theirs, ours)| theirs / ours)
+            .map(|((clock, processor), ours)| clock.min(*processor) / ours)
             .collect();
         median(&ratios)
     }
@@ -132,6 +134,7 @@ fn one(fleet: &Fleet, case: Case, rounds: usize, peer: &mut Peer, ours: &mut Our
         clusters: fleet.clusters,
         picked: own.picked.len(),
         theirs: Vec::new(),
+        processor: Vec::new(),
         ours: Vec::new(),
         changed: Vec::new(),
     };
@@ -142,7 +145,8 @@ fn one(fleet: &Fleet, case: Case, rounds: usize, peer: &mut Peer, ours: &mut Our
             "{}: the original changed its mind",
             case.title
         );
-        measured.theirs.push(median(&answer.millis()));
+        measured.theirs.push(median(&answer.nanoseconds) / 1e6);
+        measured.processor.push(median(&answer.processor) / 1e6);
         measured.ours.push(median(&ours.times(case.placement, OURS)?));
         measured
             .changed

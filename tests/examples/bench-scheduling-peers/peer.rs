@@ -20,17 +20,12 @@ pub(crate) struct Peer {
 pub(crate) struct Decided {
     /// How long each decision took, in nanoseconds.
     pub(crate) nanoseconds: Vec<f64>,
+    /// How much processor time each decision took, in nanoseconds, on all processors.
+    pub(crate) processor: Vec<f64>,
     /// The clusters, in the original's order.
     pub(crate) picked: Vec<String>,
     /// Their scores, where the original adds them.
     pub(crate) scores: BTreeMap<String, i64>,
-}
-
-impl Decided {
-    /// The times in milliseconds.
-    pub(crate) fn millis(&self) -> Vec<f64> {
-        self.nanoseconds.iter().map(|time| time / 1e6).collect()
-    }
 }
 
 impl Peer {
@@ -69,6 +64,7 @@ impl Peer {
         let list = |name: &str| answer[name].as_array().cloned().unwrap_or_default();
         let decided = Decided {
             nanoseconds: list("nanoseconds").iter().filter_map(Value::as_f64).collect(),
+            processor: list("processor").iter().filter_map(Value::as_f64).collect(),
             picked: list("picked")
                 .iter()
                 .filter_map(|name| Some(name.as_str()?.to_owned()))

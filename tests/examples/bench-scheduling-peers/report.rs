@@ -24,6 +24,7 @@ pub(crate) fn write(folder: &Path, all: &[Measured], rounds: usize) -> Result<()
         "clusters",
         "picked",
         "original",
+        "original, CPU",
         "Berth",
         "Berth after a change",
         "ratio",
@@ -35,6 +36,7 @@ pub(crate) fn write(folder: &Path, all: &[Measured], rounds: usize) -> Result<()
             shown_count(measured.clusters),
             measured.picked.to_string(),
             shown(median(&measured.theirs)),
+            shown(median(&measured.processor)),
             shown(median(&measured.ours)),
             shown(median(&measured.changed)),
             shown(measured.ratio()),
@@ -43,14 +45,17 @@ pub(crate) fn write(folder: &Path, all: &[Measured], rounds: usize) -> Result<()
     }
     let text = format!(
         "# Decisions beside the originals\n\n\
-         Made by `make bench-scheduling-peers` on {}; medians of {rounds} rounds in which original and ours take turns. \
+         Made by `make bench-scheduling-peers` on {}, whose load average was {} at the end; medians of \
+         {rounds} rounds in which original and ours take turns. \
          The originals are OCM's placement scheduler (module `open-cluster-management.io/ocm` v1.0.0) and KubeFleet's \
          scheduling framework (`go.goms.io/fleet` v0.14.0), run as Go programs on the same fleets as ours, everything they \
          read in memory, as in their caches. Every decision was equal to ours: the same clusters, for OCM in the same order \
          with the same scores. Fleets have a label that half of the clusters have, and ten clusters are wanted. \"After a \
-         change\" takes in a changed label of a cluster first.\n\n\
+         change\" takes in a changed label of a cluster first. Ratios take the smaller of the original's time and its \
+         processor time.\n\n\
          ![Time of one decision](scheduling.svg)\n\n{}",
         usage::machine(),
+        shown(usage::load()),
         table.markdown()
     );
     println!("\n{text}");
@@ -116,7 +121,8 @@ fn values(all: &[Measured]) -> Value {
         .map(|measured| {
             json!({
                 "case": measured.case.title, "clusters": measured.clusters, "picked": measured.picked,
-                "original": measured.theirs, "berth": measured.ours, "berthAfterAChange": measured.changed,
+                "original": measured.theirs,
+                "originalProcessor": measured.processor, "berth": measured.ours, "berthAfterAChange": measured.changed,
             })
         })
         .collect()

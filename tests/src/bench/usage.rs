@@ -64,6 +64,14 @@ pub fn running(first: &str, other: &str) -> Option<u32> {
         })
 }
 
+/// How much else was to be done on the machine in the last minute: the load average.
+#[must_use]
+pub fn load() -> f64 {
+    let text = fs::read_to_string("/proc/loadavg").unwrap_or_default();
+    let first = text.split_whitespace().next();
+    first.and_then(|load| load.parse().ok()).unwrap_or_default()
+}
+
 /// What the machine is: processors, their model, memory.
 #[must_use]
 pub fn machine() -> String {
@@ -100,7 +108,7 @@ mod tests {
             sum = (0..100_000u64).fold(sum, |sum, next| sum ^ next.wrapping_mul(sum | 1));
         }
         assert!(processor_time(own) > before, "{sum}");
-        assert!(resident(own) > 0.5);
+        assert!(resident(own) > 0.5 && load() >= 0.0);
         assert!(most_resident(own) >= resident(own) * 0.5);
         assert_eq!(running("no such first argument", ""), None);
     }
