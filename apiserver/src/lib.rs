@@ -31,7 +31,7 @@ mod names;
 mod negotiation;
 mod options;
 mod paging;
-mod patch_body;
+pub mod patch_body;
 pub mod registry;
 mod render;
 pub mod request_info;

@@ -24,6 +24,22 @@ pub(crate) enum PatchBody {
     Strategic(Value),
 }
 
+/// What the patch in `bytes` makes of `value`, in the format that `media_type` names. Strategic merge patches need the
+/// `schema` that says how lists merge.
+///
+/// # Errors
+/// 400 for what is no patch, 413 for too many operations or too much that is copied, 415 for a format that is not taken,
+/// 422 when an operation fails or the outcome is no object or nested too deeply.
+pub fn patched(
+    media_type: &str,
+    bytes: &[u8],
+    schema: Option<&Schema>,
+    value: Value,
+) -> Result<Value, Status> {
+    let (patch, _) = PatchBody::parse(media_type, bytes, schema.is_some())?;
+    patch.apply(schema, value)
+}
+
 /// The media types of patches.
 const JSON: &str = "application/json-patch+json";
 const MERGE: &str = "application/merge-patch+json";

@@ -105,7 +105,12 @@ impl Setting<'_> {
     fn followers(self, selection: &Selection) -> Vec<&'static str> {
         let dialects = self.engine.dialects();
         let here = dialects.filter(|dialect| self.places(dialect.name()));
-        let names = here.flat_map(|dialect| dialect.followers(None).into_iter().map(|follower| follower.name()));
+        let names = here.flat_map(|dialect| {
+            dialect
+                .followers(None)
+                .into_iter()
+                .map(|follower| follower.name())
+        });
         names.filter(|name| selection.followers.contains(name)).collect()
     }
 
@@ -133,7 +138,11 @@ pub fn elector(store: &Arc<dyn Store>, identity: Option<String>) -> Arc<dyn Elec
 
 /// Begins to hold the office that `elector` gives, or to try to get it.
 #[must_use]
-pub fn lead(elector: Arc<dyn Elector>, clock: &Arc<dyn Clock>, metrics: &Arc<ControllerMetrics>) -> Leadership {
+pub fn lead(
+    elector: Arc<dyn Elector>,
+    clock: &Arc<dyn Clock>,
+    metrics: &Arc<ControllerMetrics>,
+) -> Leadership {
     Leadership::spawn(elector, Arc::clone(clock), Arc::clone(metrics) as Arc<_>)
 }
 

@@ -78,7 +78,11 @@ trait ToJson: Message + Default {
 /// The fields of a message by its apiVersion and kind; `None` when it is none of ours.
 fn message(version: &str, kind: &str, raw: &[u8]) -> Option<Result<Fields, String>> {
     fn read<T: ToJson>(raw: &[u8]) -> Option<Result<Fields, String>> {
-        Some(T::decode(raw).map(ToJson::to_json).map_err(|problem| problem.to_string()))
+        Some(
+            T::decode(raw)
+                .map(ToJson::to_json)
+                .map_err(|problem| problem.to_string()),
+        )
     }
     match (version, kind) {
         // Every group knows DeleteOptions by its own name.

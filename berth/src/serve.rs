@@ -134,8 +134,7 @@ impl Standalone {
         tasks.extend(surroundings::policies(&parts).await?);
         let controllers = controllers::start(&options, &store, &parts, &leadership)?;
 
-        let certificate =
-            surroundings::certificate(registration.as_ref(), &options, &folder, &clock).await?;
+        let certificate = surroundings::certificate(registration.as_ref(), &options, &folder, &clock).await?;
         tasks.push(tokio::spawn(Arc::clone(&certificate).keep_fresh()));
         let config = ServerConfig {
             address: options.address,

@@ -136,14 +136,14 @@ impl Steps {
             let objects = installations.iter().flat_map(|one| manifests::objects(one, set));
             let removals = objects.filter_map(|object| Removal::of(&object));
             // Bindings go before the roles they are to, a Deployment before what it needs.
-            let mut removals: Vec<Removal> =
-                removals.filter(|removal| seen.insert(removal.to_string())).collect();
+            let mut removals: Vec<Removal> = removals
+                .filter(|removal| seen.insert(removal.to_string()))
+                .collect();
             removals.reverse();
             removals
         };
         let self_registration = manifests::self_registration_rights(&installations[0]);
-        let mut self_registration: Vec<Removal> =
-            self_registration.iter().filter_map(Removal::of).collect();
+        let mut self_registration: Vec<Removal> = self_registration.iter().filter_map(Removal::of).collect();
         self_registration.reverse();
         let namespace = Removal::of(&manifests::namespace(service));
         Self {
@@ -213,7 +213,10 @@ impl Remover {
             }
             if start.elapsed() > PATIENCE {
                 let names: Vec<String> = ours.iter().map(ToString::to_string).collect();
-                bail!("still there after {PATIENCE:?}: {}; look at their finalizers", names.join(", "));
+                bail!(
+                    "still there after {PATIENCE:?}: {}; look at their finalizers",
+                    names.join(", ")
+                );
             }
             tokio::time::sleep(PAUSE).await;
         }

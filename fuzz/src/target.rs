@@ -1,6 +1,7 @@
 //! What is fuzzed.
 
 mod configuration;
+mod patch;
 mod placement;
 mod review;
 mod selector;
@@ -19,9 +20,10 @@ pub struct Target {
 }
 
 /// Every target.
-pub const TARGETS: [Target; 4] = [
+pub const TARGETS: [Target; 5] = [
     review::TARGET,
     placement::TARGET,
     selector::TARGET,
     configuration::TARGET,
+    patch::TARGET,
 ];

@@ -36,3 +36,8 @@ fn every_selector_is_read_or_refused() {
 fn every_configuration_is_read_or_refused() {
     run("configuration");
 }
+
+#[test]
+fn every_patch_is_applied_or_refused() {
+    run("patch");
+}

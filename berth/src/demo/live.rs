@@ -125,8 +125,8 @@ impl<'a> Live<'a> {
             let all = self.client.get(WORKLOAD_CLUSTERS).await?;
             let clusters = all["items"].as_array().into_iter().flatten();
             let found = clusters
-                .cloned()
-                .find(|cluster| cluster["metadata"]["uid"] == home);
+                .find(|cluster| cluster["metadata"]["uid"] == home)
+                .cloned();
             Ok::<Option<Value>, anyhow::Error>(found)
         };
         self.until(&format!("namespace {namespace} to be placed"), find)

@@ -57,9 +57,7 @@ pub const READ: (&str, &str) = ("", "services");
 /// What Berth must be allowed on the hub for all that: rules of a cluster role.
 #[must_use]
 pub fn rights() -> Vec<Value> {
-    let rule = |(group, resource): (&str, &str), verbs: &[&str]| {
-        json!({"apiGroups": [group], "resources": [resource], "verbs": verbs})
-    };
+    let rule = |(group, resource): (&str, &str), verbs: &[&str]| json!({"apiGroups": [group], "resources": [resource], "verbs": verbs});
     let watched = WATCHED.map(|watched| rule(watched, &["list", "watch"]));
     let looked_at = LOOKED_AT.map(|looked_at| rule(looked_at, &["list"]));
     let mut rules: Vec<Value> = watched.into_iter().chain(looked_at).collect();

@@ -56,7 +56,7 @@ enum Trusted {
     /// The data folder's CA, which never changes.
     Own(String),
     /// The CA of all servers.
-    Shared(SharedCa),
+    Shared(Box<SharedCa>),
     /// The CA in a file.
     File(PathBuf),
     /// Somebody else, who sees to it that it is trusted.
@@ -102,12 +102,12 @@ impl Registration {
         let templates = sets.flat_map(|set| manifests::objects(&installation, set));
         let step = SignedDuration::try_from(args.ca_rotation_step).context("--ca-rotation-step")?;
         let trusted = match (&args.ca_secret, given, &args.ca_bundle_file) {
-            (Some(secret), ..) => Trusted::Shared(SharedCa::new(
+            (Some(secret), ..) => Trusted::Shared(Box::new(SharedCa::new(
                 client.clone(),
                 &args.service_namespace,
                 secret,
                 step,
-            )),
+            ))),
             (None, true, Some(file)) => Trusted::File(file.clone()),
             (None, true, None) => Trusted::Elsewhere,
             (None, false, _) => Trusted::Own(folder.ca().certificate_pem().to_owned()),

@@ -25,7 +25,8 @@ pub fn server_rights(service: &Service) -> Vec<Value> {
         })
         .collect();
     // Of decisions about Berth's own objects; about the hub's, their schedulers write events themselves.
-    rules.push(json!({"apiGroups": ["events.k8s.io"], "resources": ["events"], "verbs": ["create", "patch"]}));
+    rules
+        .push(json!({"apiGroups": ["events.k8s.io"], "resources": ["events"], "verbs": ["create", "patch"]}));
     rules.extend(policies::rights());
     let bound = |name: &str, role: &str| {
         json!({

@@ -177,7 +177,11 @@ fn admin_rules() -> Vec<Value> {
 
 fn edit_rules(placeable: &[GroupResource]) -> Vec<Value> {
     let mut rules = vec![
-        rule("", &["configmaps", "secrets", "serviceaccounts", "services"], &WRITE),
+        rule(
+            "",
+            &["configmaps", "secrets", "serviceaccounts", "services"],
+            &WRITE,
+        ),
         rule("apps", &["deployments", "deployments/scale"], &WRITE),
         rule("", &["secrets"], &READ),
         rule("", &["serviceaccounts"], &["impersonate"]),

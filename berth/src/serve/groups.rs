@@ -116,7 +116,11 @@ pub(super) fn assemble(
     let mut sink: Arc<dyn Sink> = Arc::new(OwnEvents(Arc::clone(&registry)));
     if let Some(hub) = hub {
         let followed = mirrors::followed(&on_hub);
-        mirrored.extend(own_kinds.into_iter().filter(|kind| followed.contains(&kind.info().resource())));
+        mirrored.extend(
+            own_kinds
+                .into_iter()
+                .filter(|kind| followed.contains(&kind.info().resource())),
+        );
         mirrored.extend(configuration.resources.into_iter().map(|resource| resource.kind));
         mirrored.extend(on_hub.iter().flat_map(|dialect| dialect.kinds()));
         let resources = mirrored.iter().map(|kind| kind.info().resource()).collect();

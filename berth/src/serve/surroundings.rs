@@ -13,8 +13,8 @@ use tokio_util::sync::CancellationToken;
 
 use super::groups::{self, Parts};
 use super::{Options, identity};
-use crate::garbage::{self, Kinds};
 use crate::cli::Storage;
+use crate::garbage::{self, Kinds};
 use crate::hub::{Hub, Presence, Registration};
 use crate::{namespaces, rbac};
 

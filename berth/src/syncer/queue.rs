@@ -108,7 +108,7 @@ mod tests {
     #[test]
     fn delays_grow_until_it_works() {
         let (mut queue, now) = (Queue::default(), Instant::now());
-        let mut wait = |queue: &mut Queue| {
+        let wait = |queue: &mut Queue| {
             queue.add(key("a"));
             queue.take();
             queue.failed(key("a"), now);
@@ -119,7 +119,9 @@ mod tests {
         };
         let first: Vec<Duration> = (0..3).map(|_| wait(&mut queue)).collect();
         assert_eq!(first, [100, 200, 400].map(Duration::from_millis));
-        (0..40).for_each(|_| drop(wait(&mut queue)));
+        for _ in 0..40 {
+            wait(&mut queue);
+        }
         assert_eq!(wait(&mut queue), DELAYS.1);
         queue.done(key("a"));
         assert_eq!(wait(&mut queue), DELAYS.0);

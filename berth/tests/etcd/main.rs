@@ -111,6 +111,56 @@ async fn a_store_moves_to_etcd_and_back_without_losing_an_object() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_store_moves_to_another_prefix_and_to_another_etcd() {
+    // Both wait for the disk, as for real.
+    let (old, new) = (Etcd::start_with(&[]), Etcd::start_with(&[]));
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let (from, to) = (format!("etcd:{}", old.url()), format!("etcd:{}", new.url()));
+    let serve = |name: &str, url: &str, prefix: &str| {
+        let arguments = [
+            "--storage",
+            "etcd",
+            "--etcd-servers",
+            url,
+            "--etcd-prefix",
+            prefix,
+        ];
+        Program::serve(&folder.path().join(name), &arguments)
+    };
+    let (first, before) = {
+        let server = serve("one", &old.url(), "/berth");
+        let client = raw::client(&server.kubeconfig()).await;
+        for index in 0..20 {
+            create(&client, &format!("m{index}")).await;
+        }
+        listed(&client, MAPS).await
+    };
+    let itself = berth(&["migrate", "--from", &from, "--to", &from]);
+    assert!(itself.contains("the same store"), "{itself}");
+    let beside = ["--etcd-prefix", "/beside", "--from-etcd-prefix", "/berth"];
+    let told = berth(&[&["migrate", "--from", &from, "--to", &from][..], &beside].concat());
+    assert!(
+        told.contains("copied") && told.contains("--etcd-prefix /beside"),
+        "{told}"
+    );
+    let back = ["--from-etcd-prefix", "/beside"];
+    let told = berth(&[&["migrate", "--from", &from, "--to", &to][..], &back].concat());
+    assert!(told.contains("copied"), "{told}");
+    for (name, url, prefix) in [("two", old.url(), "/beside"), ("three", new.url(), "/berth")] {
+        let server = serve(name, &url, prefix);
+        let client = raw::client(&server.kubeconfig()).await;
+        let (copy, after) = listed(&client, MAPS).await;
+        assert_eq!(copy, first, "{prefix}");
+        assert!(after > before, "{prefix}: {after} after {before}");
+    }
+    let again = berth(&["migrate", "--from", &from, "--to", &to]);
+    assert!(again.contains("already"), "the target is not empty: {again}");
+    let file = format!("embedded:{}", folder.path().join("file").display());
+    let meaningless = berth(&[&["migrate", "--from", &from, "--to", &file][..], &back].concat());
+    assert!(meaningless.contains("when both stores are etcd"), "{meaningless}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn two_servers_share_a_store_and_one_may_be_killed_under_load() {
     let etcd = Etcd::start();
     let url = etcd.url();

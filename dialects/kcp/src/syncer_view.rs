@@ -20,8 +20,8 @@ use crate::edit::{
 };
 use crate::machine::{Actor, SyncState};
 use crate::names::{
-    ADVANCED_SCHEDULING, DELETION, INTERNAL_SCHEDULING, NAMESPACE_LOCATOR, PLACEMENT, SOFT_FINALIZERS, SPEC_DIFF, STATE,
-    STATUS_OF, SYNCER_FINALIZER,
+    ADVANCED_SCHEDULING, DELETION, INTERNAL_SCHEDULING, NAMESPACE_LOCATOR, PLACEMENT, SOFT_FINALIZERS,
+    SPEC_DIFF, STATE, STATUS_OF, SYNCER_FINALIZER,
 };
 
 /// One syncer's eye.
@@ -352,7 +352,10 @@ pub fn identifier(cluster: &Meta) -> &str {
 /// Whether the specs and statuses of a workload cluster's objects are its own.
 #[must_use]
 pub fn is_advanced(cluster: &Meta) -> bool {
-    cluster.annotations.get(ADVANCED_SCHEDULING).is_some_and(|value| value == "true")
+    cluster
+        .annotations
+        .get(ADVANCED_SCHEDULING)
+        .is_some_and(|value| value == "true")
 }
 
 /// Whether `object` has anything of this cluster: what is counted before a namespace is released.

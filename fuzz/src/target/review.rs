@@ -79,6 +79,13 @@ fn run(input: &[u8]) {
     let resource = *resource.unwrap_or(&rules.resources[0]);
     let validated = review.validate(&rules.chain, resource);
     let mutated = review.mutate(&rules.chain, resource);
+    let object = Some(&review.object).filter(|object| !object.is_null());
+    for needed in rules.chain.needs(&review.request(resource), object) {
+        assert!(
+            !needed.refusal.is_empty() && !needed.right.verb.is_empty(),
+            "{needed:?}"
+        );
+    }
     for answer in mutated.into_iter().chain([validated]) {
         let response = &answer["response"];
         assert_eq!(response["uid"], review.uid.as_str());

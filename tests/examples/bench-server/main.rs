@@ -23,6 +23,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 use tests::bench::middle::{millis, shown};
+use tests::bench::usage;
 
 use crate::contestant::Contestant;
 use crate::field::Field;
@@ -47,7 +48,7 @@ async fn main() -> Result<()> {
 }
 
 async fn run(settings: &Settings) -> Result<()> {
-    let begun = Instant::now();
+    let (begun, load) = (Instant::now(), usage::load());
     let mut field = Field::start(settings).await?;
     let mut figures = Figures::default();
     for contestant in &field.contestants {
@@ -75,7 +76,7 @@ async fn run(settings: &Settings) -> Result<()> {
         figures.add(contestant.key, "memory.database", contestant.database_memory());
     }
     starts(&mut field, settings, &mut figures).await?;
-    report::write(settings, &figures, begun.elapsed())
+    report::write(settings, &figures, begun.elapsed(), load)
 }
 
 /// One contestant's turn in one round.

@@ -15,8 +15,8 @@ use crate::settings::Settings;
 use crate::verdict;
 
 /// Writes `server.md`, `server.svg` and `server.json`, and prints the tables.
-pub(crate) fn write(settings: &Settings, figures: &Figures, took: Duration) -> Result<()> {
-    let text = page(settings, figures, took);
+pub(crate) fn write(settings: &Settings, figures: &Figures, took: Duration, load: f64) -> Result<()> {
+    let text = page(settings, figures, took, load);
     println!("\n{text}");
     fs::create_dir_all(&settings.output).with_context(|| settings.output.display().to_string())?;
     let put = |name: &str, content: String| {
@@ -28,16 +28,18 @@ pub(crate) fn write(settings: &Settings, figures: &Figures, took: Duration) -> R
     put("server.json", format!("{:#}\n", figures.json()))
 }
 
-fn page(settings: &Settings, figures: &Figures, took: Duration) -> String {
+fn page(settings: &Settings, figures: &Figures, took: Duration, load: f64) -> String {
     let parts = [
         format!(
             "# Berth beside kube-apiserver and sample-apiserver\n\n\
-             Made by `make bench-server` in {:.0} minutes on {}. {} clients over TLS, objects of {} bytes as served, {} of \
+             Made by `make bench-server` in {:.0} minutes on {}, whose load average was {} at the start. \
+             {} clients over TLS, objects of {} bytes as served, {} of \
              them standing, etcd with fsync; medians of {} rounds in which the contestants take turns, {:.1} s for each \
              operation. kube-apiserver and sample-apiserver are of Kubernetes 1.36.3.\n\n\
              ![CPU per operation](server.svg)",
             took.as_secs_f64() / 60.0,
             usage::machine(),
+            shown(load),
             settings.clients,
             settings.bytes,
             settings.objects,
