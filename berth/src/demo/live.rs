@@ -123,7 +123,7 @@ impl<'a> Live<'a> {
             let decision = self.client.get(&path).await?;
             let home = decision["status"]["decisions"][0]["clusterName"].clone();
             let all = self.client.get(WORKLOAD_CLUSTERS).await?;
-            let clusters = all["items"].as_array().into_iter().flatten();
+            let mut clusters = all["items"].as_array().into_iter().flatten();
             let found = clusters
                 .find(|cluster| cluster["metadata"]["uid"] == home)
                 .cloned();
