@@ -86,7 +86,6 @@ async fn at_once(contestant: &Contestant, all: &Call, figures: &mut Figures) -> 
 }
 
 /// All objects in pages, again and again.
-#[expect(clippy::cast_precision_loss, reason = "a count of walks")]
 async fn pages(contestant: &Contestant, settings: &Settings, figures: &mut Figures) -> Result<()> {
     let mut connection = Connection::open(&contestant.target, Protocol::One).await?;
     let (used, begun) = (contestant.used(), Instant::now());
