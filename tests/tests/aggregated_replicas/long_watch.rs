@@ -1,7 +1,7 @@
 //! A watch through the aggregator outlives two minutes, which is more than any timeout of a request, and a new serving
 //! certificate.
 
-use std::io::{BufRead, BufReader};
+use std::io::BufReader;
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
