@@ -1,3 +1,5 @@
+//! How a CA gives way to the next, step by step.
+
 use rustls_pki_types::{CertificateDer, ServerName, UnixTime};
 
 use super::*;

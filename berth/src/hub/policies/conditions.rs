@@ -123,11 +123,13 @@ impl Compiled {
 
     fn holds(&self, context: &Context<'_>) -> Result<bool, String> {
         let expression = self.expression.as_ref().map_err(Clone::clone)?;
+        // Asked of the tree: the interpreter would complain of the methods called on it, whichever comes first.
+        let asks = || expression.references().has_variable("authorizer");
         // A panic of the interpreter on odd data is an evaluation error like any other.
         match catch_unwind(AssertUnwindSafe(|| context.resolve(expression))) {
             Ok(Ok(Value::Bool(holds))) => Ok(holds),
             Ok(Ok(other)) => Err(format!("gives {}, not a bool", other.type_of())),
-            Ok(Err(ExecutionError::UndeclaredReference(name))) if *name == "authorizer" => {
+            Ok(Err(ExecutionError::UndeclaredReference(_))) if asks() => {
                 Err("authorizer is not supported for objects that Berth serves".to_owned())
             }
             Ok(Err(ExecutionError::UndeclaredReference(name))) if name.ends_with('.') => Err(format!(

@@ -1,3 +1,5 @@
+//! What is read of a registration's objects, and what is patched into them.
+
 use super::*;
 
 fn api_service(namespace: &str) -> Value {
