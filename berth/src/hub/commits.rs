@@ -23,6 +23,9 @@ use super::wire::{self, Ask, Wire};
 /// How long the hub's own word about a write may take to come back.
 const ECHO: Duration = Duration::from_secs(5);
 
+/// How long what others changed may take to be seen here.
+const LESSON: Duration = Duration::from_secs(2);
+
 /// Commits what is the hub's there, and everything else as it is committed without a hub.
 pub(crate) struct HubCommitter {
     wire: Wire,
@@ -167,6 +170,19 @@ impl HubCommitter {
             .map_err(|problem| CommitError::Refused(Status::internal(problem.to_string())))
     }
 
+    /// Waits until the copy shows what `write` ran into: whoever decides again on the same copy loses again.
+    async fn learn(&self, write: &Write, version: Option<&str>, status: &Status) {
+        let is_gone = status.code == 404;
+        let is_news = |shadow: Option<&Shadow>| match (shadow, version) {
+            (None, _) => is_gone || version.is_some(),
+            (Some(shadow), Some(version)) => shadow.reached(version) && shadow.version != version,
+            (Some(_), None) => !is_gone,
+        };
+        if !self.copies.until(&write.key, LESSON, is_news).await {
+            tracing::debug!(key = %write.key, "the hub has not shown what has changed within {LESSON:?}");
+        }
+    }
+
     /// Waits until the copy shows what the hub answered, or something later.
     async fn echoed(&self, write: &Write, answer: &Value) {
         let version = answer["metadata"]["resourceVersion"].as_str().unwrap_or_default();
@@ -223,9 +239,18 @@ impl HubCommitter {
                 (_, Some(version)) => Some(version.clone()),
                 (_, None) => Some(self.version(write)?),
             };
-            let answer = self
+            let answer = match self
                 .send(commit.actor, write, version.as_deref(), commit.dry_run)
-                .await?;
+                .await
+            {
+                Ok(answer) => answer,
+                Err(error) => {
+                    if let CommitError::Moved(status) = &error {
+                        self.learn(write, version.as_deref(), status).await;
+                    }
+                    return Err(error);
+                }
+            };
             if let Some(version) = answer["metadata"]["resourceVersion"].as_str() {
                 written.insert(&write.key, version.to_owned());
             }
