@@ -91,7 +91,7 @@ impl<'a> Live<'a> {
         .await?;
         let after = self.namespaces_on(&joined).await?;
         say(&format!(
-            "{before} namespaces left {name} within {}, {after} are on {standby}. Each is drained by the syncer of {name}:",
+            "Namespaces that left {name} within {}: {before}; on {standby} now: {after}. What they leave is drained by {name}'s syncer:",
             milliseconds(begun)
         ));
         self.placement("shop").await

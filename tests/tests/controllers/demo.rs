@@ -43,7 +43,7 @@ fn the_demo_shows_a_disaster_and_an_eviction_that_mend_themselves() {
         "$ kubectl -n shop get decision shop.kcp",
         "$ kubectl patch workloadcluster",
         "evictAfter",
-        "namespaces left",
+        "Namespaces that left",
         "$ kubectl get namespace shop",
         "\"Bound\"",
     ] {
