@@ -7,7 +7,7 @@ use clap::ValueEnum;
 use dialect_contract::Dialect;
 
 /// The image of this version.
-pub(super) const IMAGE: &str = concat!("ghcr.io/berth-dev/berth:v", env!("CARGO_PKG_VERSION"));
+pub(super) const IMAGE: &str = concat!("berth:v", env!("CARGO_PKG_VERSION"));
 
 /// The Service a hub sends requests to. Berth's certificate must be for `<name>.<namespace>.svc`.
 #[derive(Clone, Debug, PartialEq, Eq)]
