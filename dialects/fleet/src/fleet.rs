@@ -6,12 +6,12 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use dialect_columns::Labels;
 use scheduling::Ix;
 
 use crate::cluster::{Amount, Cluster};
 use crate::eligibility::Standing;
 use crate::kind::Taint;
-use crate::labels::Labels;
 
 /// All clusters as columns.
 #[derive(Clone, Debug)]

@@ -9,6 +9,7 @@ mod view;
 
 use std::sync::{Arc, OnceLock};
 
+use dialect_columns::UnusableObjects;
 use dialect_contract::{Ask, Decision, DemandView, Due, Inventory, Refused, TargetView, Unusable, Write};
 use meta::{Change, Key, Object, Timestamp};
 use scheduling::{Ix, Reason};
@@ -41,7 +42,7 @@ pub(crate) struct Hub {
     tally: imbl::HashMap<Arc<str>, u32>,
     /// How long silence and ill health are put up with.
     pub(crate) limits: Limits,
-    unusable: imbl::OrdMap<Key, Arc<str>>,
+    unusable: UnusableObjects,
     /// The columns; empty when clusters came or went since the last read.
     fleet: OnceLock<Arc<Fleet>>,
 }
@@ -65,7 +66,7 @@ impl Hub {
 
     /// Whether there is an object at `key`, readable or not.
     pub(crate) fn taken(&self, key: &Key) -> bool {
-        self.parents.contains_key(key) || self.unusable.contains_key(key)
+        self.parents.contains_key(key) || self.unusable.contains(key)
     }
 
     /// The newest snapshot of the placement `name` that stays.
@@ -85,12 +86,7 @@ impl Inventory for Hub {
     }
 
     fn unusable(&self) -> Vec<Unusable> {
-        let list = self.unusable.iter();
-        list.map(|(key, problem)| Unusable {
-            key: key.clone(),
-            problem: problem.to_string(),
-        })
-        .collect()
+        self.unusable.list()
     }
 
     fn count(&self) -> Ix {

@@ -4,7 +4,6 @@
 //! served), then `inventory` (what is known), then `decide` (what comes of it).
 
 pub mod admission;
-mod bits;
 mod cluster;
 mod config;
 mod decide;
@@ -14,7 +13,6 @@ mod fleet;
 mod hash;
 mod inventory;
 mod kind;
-mod labels;
 mod names;
 mod pipeline;
 mod policy;

@@ -1,22 +1,20 @@
 //! The inventory: seeds as columns in name order, shoots, profiles and configuration, all copied on write.
 
 mod fold;
-pub(crate) mod intern;
 mod inventory;
-pub(crate) mod labels;
 pub(crate) mod profile;
 pub(crate) mod seed;
 pub(crate) mod shoot;
 
 use std::sync::Arc;
 
+use dialect_columns::{Interner, UnusableObjects};
 use imbl::{HashMap, OrdMap, OrdSet, Vector};
 use meta::Key;
 use scheduling::Ix;
 
 use crate::config::Config;
 use crate::kind::shoot::spec::CLOUD_PROFILE;
-use intern::Interner;
 use profile::Profile;
 use seed::Row;
 use shoot::Record;
@@ -41,7 +39,7 @@ pub struct Fleet {
     /// The shoots that wait for a seed.
     waiting: OrdSet<Key>,
     /// What could not be read, and why.
-    unusable: OrdMap<Key, Arc<str>>,
+    unusable: UnusableObjects,
     /// Label keys and values, provider types, regions as small numbers.
     pub(crate) names: Names,
 }

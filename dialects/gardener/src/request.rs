@@ -3,12 +3,12 @@
 use std::cell::RefCell;
 use std::sync::Arc;
 
+use dialect_columns::LabelTest;
 use scheduling::Ix;
 
 use crate::config::Strategy;
 use crate::distance::{PROVIDER_PENALTY, Region};
 use crate::fleet::Fleet;
-use crate::fleet::labels::LabelTest;
 use crate::fleet::profile::Profile;
 use crate::fleet::seed::Row;
 use crate::fleet::shoot::Wants;

@@ -9,6 +9,7 @@ mod take_namespace;
 
 use std::sync::Arc;
 
+use dialect_columns::UnusableObjects;
 use imbl::{HashMap, OrdMap, OrdSet, Vector};
 use meta::{GroupResource, Key, Object};
 use scheduling::Ix;
@@ -46,7 +47,7 @@ pub struct Fleet {
     /// How many namespaces are on each workload cluster (or come or go), those that are not there (yet) included.
     counts: HashMap<Arc<str>, i64>,
     /// What could not be read, and why.
-    unusable: OrdMap<Key, Arc<str>>,
+    unusable: UnusableObjects,
 }
 
 impl Fleet {

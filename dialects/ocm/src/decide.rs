@@ -7,12 +7,12 @@ pub(crate) mod text;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use dialect_columns::Bits;
 use dialect_contract::{Action, Ask, BindingChange, Current, Decision, Outcome, Refused};
 use jiff::SignedDuration;
 use meta::{FieldError, Timestamp};
 use scheduling::{Filter, Ix, Scorer, Solved};
 
-use crate::bits::Bits;
 use crate::fleet::Fleet;
 use crate::inventory::Hub;
 use crate::pipeline::filters::{ClusterSet, Lifecycle, Predicates, TaintToleration};
@@ -209,7 +209,7 @@ impl Case<'_> {
             &solved,
         );
         let exact = [taints.ends(), expires].into_iter().flatten().min();
-        let in_scope = scope.len();
+        let in_scope = scope.members();
         Ok(self.conclude(solved, prioritizers, satisfied, exact, in_scope))
     }
 

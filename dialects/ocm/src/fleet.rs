@@ -8,15 +8,13 @@ pub(crate) mod moved;
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use dialect_columns::{Bits, Labels, Numbered};
 use meta::Timestamp;
 use scheduling::Ix;
 
-use crate::attributes::Attributes;
-use crate::bits::Bits;
 use crate::cluster::Cluster;
 use crate::names::SET_LABEL;
 use crate::record::{ClusterSet, Membership, Scores};
-use crate::renumber::Numbered;
 use crate::tally::Tally;
 
 /// All clusters as columns.
@@ -31,9 +29,9 @@ pub(crate) struct Fleet {
     /// Slots nobody has.
     free: imbl::Vector<Ix>,
     /// The labels.
-    pub(crate) labels: Attributes,
+    pub(crate) labels: Labels,
     /// The claims.
-    pub(crate) claims: Attributes,
+    pub(crate) claims: Labels,
     /// Clusters being deleted.
     pub(crate) terminating: Bits,
     /// Clusters with a taint.
@@ -96,8 +94,8 @@ impl Fleet {
                 .collect(),
             places: Arc::new((0..count).collect()),
             free: imbl::Vector::new(),
-            labels: Attributes::build(rows.iter().map(|row| row.labels())),
-            claims: Attributes::build(rows.iter().map(|row| &row.claims)),
+            labels: Labels::build(rows.iter().map(|row| row.labels())),
+            claims: Labels::build(rows.iter().map(|row| &row.claims)),
             terminating,
             tainted,
             cpu: Arc::new(rows.iter().map(|row| row.cpu.unwrap_or(f64::NAN)).collect()),

@@ -7,6 +7,7 @@ mod view;
 
 use std::sync::{Arc, OnceLock};
 
+use dialect_columns::UnusableObjects;
 use dialect_contract::{Ask, Decision, DemandView, Due, Inventory, Refused, TargetView, Unusable, Write};
 use meta::{Change, Key, Object, Timestamp};
 use scheduling::{Ix, Reason};
@@ -37,7 +38,7 @@ pub(crate) struct Hub {
     owned: imbl::OrdSet<(Arc<str>, Arc<str>, Arc<str>)>,
     scores: imbl::OrdMap<Key, Arc<Scores>>,
     pub(crate) tally: Tally,
-    unusable: imbl::OrdMap<Key, Arc<str>>,
+    unusable: UnusableObjects,
     /// The columns; empty when clusters came or went since the last read.
     fleet: OnceLock<Arc<Fleet>>,
     /// The columns before that, up to date but for the clusters in `moved`.
@@ -156,12 +157,7 @@ impl Inventory for Hub {
     }
 
     fn unusable(&self) -> Vec<Unusable> {
-        let list = self.unusable.iter();
-        list.map(|(key, problem)| Unusable {
-            key: key.clone(),
-            problem: problem.to_string(),
-        })
-        .collect()
+        self.unusable.list()
     }
 
     fn count(&self) -> Ix {

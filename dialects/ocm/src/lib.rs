@@ -4,8 +4,6 @@
 //! `kind` (what is served), then `inventory` (what is known), then `decide` (what comes of it).
 
 mod admission;
-mod attributes;
-mod bits;
 mod cel;
 mod cluster;
 mod decide;
@@ -18,7 +16,6 @@ mod notes;
 mod pipeline;
 mod policy;
 mod record;
-mod renumber;
 mod tally;
 #[cfg(test)]
 mod tests;

@@ -4,7 +4,6 @@
 mod fold;
 mod intern;
 mod inventory;
-mod labels;
 mod request;
 mod row;
 mod view;
@@ -12,6 +11,7 @@ mod view;
 use std::fmt;
 use std::sync::Arc;
 
+use dialect_columns::UnusableObjects;
 use imbl::{HashMap, OrdMap, OrdSet, Vector};
 use meta::{Key, Object};
 use scheduling::Ix;
@@ -19,7 +19,6 @@ use scheduling::Ix;
 use crate::config::{Config, Mapping};
 use crate::names::CLUSTERS;
 
-pub(crate) use labels::LabelTest;
 pub(crate) use request::{Granted, Operation, Record};
 pub(crate) use row::{Row, goes_with_last, holders_of};
 
@@ -93,7 +92,7 @@ pub(crate) struct Fleet {
     /// The same, by the place a Cluster of their own would have.
     planned: OrdSet<(Place, Key)>,
     /// What could not be read, and why.
-    unusable: OrdMap<Key, Arc<str>>,
+    unusable: UnusableObjects,
     /// Namespaces, labels and purposes as small numbers.
     pub(crate) names: intern::Names,
 }

@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
+use dialect_columns::LabelTest;
 use scheduling::{Ix, Random, ScoreColumn, Solved, filter};
 
 use crate::config::{Config, Mapping, Strategy, Tenancy};
 use crate::filters;
-use crate::fleet::{Fleet, LabelTest, Record, Row};
+use crate::fleet::{Fleet, Record, Row};
 
 /// How a request shares Clusters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

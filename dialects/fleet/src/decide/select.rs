@@ -3,13 +3,13 @@
 use std::cmp::Reverse;
 use std::sync::Arc;
 
+use dialect_columns::Bits;
 use dialect_contract::{Ask, Refused};
 use meta::FieldError;
 use scheduling::{Filter, Ix, Rejection, Scorer, Solved};
 
 use super::classify::Classes;
 use super::{status, text};
-use crate::bits::Bits;
 use crate::fleet::Fleet;
 use crate::inventory::Hub;
 use crate::kind::State;

@@ -31,14 +31,8 @@ fn read<R>(
     object: Option<&Arc<Object>>,
     read: impl FnOnce(&Arc<Object>) -> Result<R, String>,
 ) -> Option<R> {
-    hub.unusable.remove(key);
-    match read(object?) {
-        Ok(record) => Some(record),
-        Err(problem) => {
-            hub.unusable.insert(key.clone(), problem.into());
-            None
-        }
-    }
+    hub.unusable.forget(key);
+    hub.unusable.note(key, read(object?))
 }
 
 fn cluster(hub: &mut Hub, key: &Key, object: Option<&Arc<Object>>) -> Due {

@@ -1,11 +1,11 @@
 //! The filters. Each judges the whole fleet once, column by column; asking about one cluster is then a look-up.
 
+use dialect_columns::Bits;
 use meta::Timestamp;
 use scheduling::{Filter, Ix, Reason, Verdict};
 
 use super::spread::Spread;
 use super::{AFFINITY, ELIGIBILITY, FILTERS, FIXED, SAME_PLACEMENT_ANTI_AFFINITY, SPREAD, TAINTS};
-use crate::bits::Bits;
 use crate::eligibility::{Ineligible, Limits};
 use crate::fleet::Fleet;
 use crate::kind::Toleration;

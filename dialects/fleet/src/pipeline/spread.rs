@@ -7,11 +7,11 @@
 
 use std::collections::HashMap;
 
+use dialect_columns::{Domains, NO_DOMAIN};
 use scheduling::Ix;
 
 use super::scores::Standing;
 use crate::fleet::Fleet;
-use crate::labels::{Domains, NO_DOMAIN};
 use crate::policy::Constraint;
 
 /// What a soft violation costs.

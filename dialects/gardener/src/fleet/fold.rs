@@ -33,32 +33,18 @@ impl Fleet {
         }
     }
 
-    /// Notes whether the object at `key` could be read.
-    fn note<T>(&mut self, key: &Key, read: Result<T, String>) -> Option<T> {
-        match read {
-            Ok(value) => {
-                self.unusable.remove(key);
-                Some(value)
-            }
-            Err(problem) => {
-                self.unusable.insert(key.clone(), problem.into());
-                None
-            }
-        }
-    }
-
     fn take_shoot(&mut self, key: &Key, new: Option<&Arc<Object>>) -> Due {
         let old = self.shoots.remove(key);
         let resident = match new {
             Some(object) => {
-                let record = self.note(key, Record::read(object)).map(Arc::new);
+                let record = self.unusable.note(key, Record::read(object)).map(Arc::new);
                 let seats = record
                     .as_ref()
                     .map_or_else(|| seats_of(object), |record| record.seats.clone());
                 Some(Resident { seats, record })
             }
             None => {
-                self.unusable.remove(key);
+                self.unusable.forget(key);
                 None
             }
         };
@@ -134,10 +120,10 @@ impl Fleet {
         let row = match new {
             Some(object) => {
                 let read = Row::read(object, used, &mut self.names);
-                self.note(key, read)
+                self.unusable.note(key, read)
             }
             None => {
-                self.unusable.remove(key);
+                self.unusable.forget(key);
                 None
             }
         };
@@ -166,9 +152,9 @@ impl Fleet {
 
     fn take_profile(&mut self, key: &Key, new: Option<&Arc<Object>>) -> Due {
         let profile = match new {
-            Some(object) => self.note(key, Profile::read(object)).map(Arc::new),
+            Some(object) => self.unusable.note(key, Profile::read(object)).map(Arc::new),
             None => {
-                self.unusable.remove(key);
+                self.unusable.forget(key);
                 None
             }
         };
@@ -201,7 +187,7 @@ impl Fleet {
             let spec = object.value().get("spec").and_then(|spec| spec.get(DIALECT));
             Config::read(spec, &path).map_err(|errors| meta::field::aggregate(&errors))
         });
-        self.unusable.remove(key);
+        self.unusable.forget(key);
         match read {
             None => {
                 self.config = Config::default();
@@ -215,7 +201,7 @@ impl Fleet {
             }
             Some(Err(problem)) => {
                 let problem: Arc<str> = problem.into();
-                self.unusable.insert(key.clone(), Arc::clone(&problem));
+                self.unusable.note::<()>(key, Err(problem.to_string()));
                 self.config_problem = (!self.configured).then_some(problem);
             }
         }

@@ -38,17 +38,6 @@ impl Fleet {
         due
     }
 
-    /// Notes whether the object at `key` could be read.
-    fn note<T>(&mut self, key: &Key, read: Result<T, String>) -> Option<T> {
-        match read {
-            Ok(value) => Some(value),
-            Err(problem) => {
-                self.unusable.insert(key.clone(), problem.into());
-                None
-            }
-        }
-    }
-
     fn take_cluster(&mut self, key: &Key, new: Option<&Arc<Object>>) -> Due {
         let mut due = self.put_cluster(key, new);
         // Whoever had to stand back for the identifier that was given up comes in now.
@@ -75,14 +64,14 @@ impl Fleet {
     }
 
     fn put_cluster(&mut self, key: &Key, new: Option<&Arc<Object>>) -> Due {
-        self.unusable.remove(key);
+        self.unusable.forget(key);
         let shadow = self.shadowed.keys().find(|(_, name)| *name == key.name).cloned();
         if let Some(shadow) = shadow {
             self.shadowed.remove(&shadow);
         }
         let row = new.and_then(|object| {
             let read = self.read_cluster(object);
-            self.note(key, read)
+            self.unusable.note(key, read)
         });
         let old = match (self.place(&key.name), row.clone()) {
             (Ok(place), Some(row)) => Some(self.rows.set(place, row)),
@@ -158,8 +147,8 @@ impl Fleet {
     }
 
     fn take_location(&mut self, key: &Key, new: Option<&Arc<Object>>) -> Due {
-        self.unusable.remove(key);
-        let selector = new.and_then(|object| self.note(key, LocationRecord::read(object)));
+        self.unusable.forget(key);
+        let selector = new.and_then(|object| self.unusable.note(key, LocationRecord::read(object)));
         let old = self
             .locations
             .get(&key.name)
@@ -219,11 +208,11 @@ impl Fleet {
 
     /// A bad configuration leaves the last good one in force.
     fn take_config(&mut self, key: &Key, new: Option<&Arc<Object>>) -> Due {
-        self.unusable.remove(key);
+        self.unusable.forget(key);
         let spec = new.and_then(|object| object.value().get("spec")?.get(DIALECT));
         let read = Config::read(spec, &format!("spec.{DIALECT}"));
         let read = read.map_err(|errors| meta::field::aggregate(&errors));
-        let Some(mut config) = self.note(key, read) else {
+        let Some(mut config) = self.unusable.note(key, read) else {
             return Due::nothing();
         };
         let silent = |field: &str| spec.is_none_or(|spec| spec[field].is_null());

@@ -28,13 +28,7 @@ impl Inventory for Fleet {
     }
 
     fn unusable(&self) -> Vec<Unusable> {
-        let entries = self.unusable.iter();
-        entries
-            .map(|(key, problem)| Unusable {
-                key: key.clone(),
-                problem: problem.to_string(),
-            })
-            .collect()
+        self.unusable.list()
     }
 
     fn count(&self) -> Ix {

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, PoisonError};
 
+use dialect_columns::Bits;
 use kube_cel::KubeCelExt;
 use kube_cel::cel::extractors::This;
 use kube_cel::cel::objects::{Key, Map};
@@ -11,7 +12,6 @@ use kube_cel::cel::{Context, ExecutionError, Value};
 use scheduling::Ix;
 
 use super::Expression;
-use crate::bits::Bits;
 use crate::cluster::Cluster;
 use crate::fleet::Fleet;
 

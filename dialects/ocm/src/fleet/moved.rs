@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use dialect_columns::Renumbering;
 use meta::Key;
 use scheduling::Ix;
 
@@ -11,7 +12,6 @@ use super::{Fleet, ScoreColumn};
 use crate::cluster::Cluster;
 use crate::names::SCORES;
 use crate::record::{ClusterSet, Scores};
-use crate::renumber::Renumbering;
 use crate::tally::Tally;
 
 /// The records new columns are made of.

@@ -14,7 +14,7 @@ use crate::record::{ClusterSet, DecisionRecord, PlacementRecord, Scores};
 
 /// Takes in `change`.
 pub(super) fn fold(hub: &mut Hub, change: &Change) -> Due {
-    hub.unusable.remove(&change.key);
+    hub.unusable.forget(&change.key);
     let (key, new) = (&change.key, change.new.as_ref());
     match key.resource {
         CLUSTERS => cluster(hub, key, new),
@@ -36,13 +36,8 @@ fn read<T: DeserializeOwned, R>(
     read: impl FnOnce(&Arc<Object>, T) -> Result<R, String>,
 ) -> Option<Arc<R>> {
     let object = object?;
-    match view::<T>(key, object).and_then(|view| read(object, view)) {
-        Ok(record) => Some(Arc::new(record)),
-        Err(problem) => {
-            hub.unusable.insert(key.clone(), problem.into());
-            None
-        }
-    }
+    let record = view::<T>(key, object).and_then(|view| read(object, view));
+    hub.unusable.note(key, record).map(Arc::new)
 }
 
 fn cluster(hub: &mut Hub, key: &Key, object: Option<&Arc<Object>>) -> Due {

@@ -2,12 +2,12 @@
 
 use std::cell::Cell;
 
+use dialect_columns::Bits;
 use jiff::SignedDuration;
 use meta::Timestamp;
 use scheduling::{Filter, Ix, Reason, Verdict};
 
 use super::{CLUSTER_SET, LIFECYCLE, PREDICATE, TAINT_TOLERATION};
-use crate::bits::Bits;
 use crate::cel::Evaluator;
 use crate::fleet::Fleet;
 use crate::kind::{Taint, Toleration};

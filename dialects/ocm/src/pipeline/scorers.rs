@@ -3,10 +3,10 @@
 //! Formulas with a division are computed in doubles, operation for operation as the facts give them, and cut to
 //! integers only at the end: exact fractions would round differently from the running system at the edges.
 
+use dialect_columns::Bits;
 use meta::Timestamp;
 use scheduling::{Ix, Scorer};
 
-use crate::bits::Bits;
 use crate::fleet::{Fleet, ScoreColumn};
 
 /// Few decisions are better.

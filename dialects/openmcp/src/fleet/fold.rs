@@ -47,20 +47,6 @@ impl Fleet {
         }
     }
 
-    /// Notes whether the object at `key` could be read.
-    fn note<T>(&mut self, key: &Key, read: Result<T, String>) -> Option<T> {
-        match read {
-            Ok(value) => {
-                self.unusable.remove(key);
-                Some(value)
-            }
-            Err(problem) => {
-                self.unusable.insert(key.clone(), problem.into());
-                None
-            }
-        }
-    }
-
     fn take_cluster(&mut self, key: &Key, new: Option<&Arc<Object>>) -> Due {
         let place = Place::from(key);
         let before = self.cluster(&place).cloned();
@@ -77,14 +63,14 @@ impl Fleet {
         let row = match new {
             Some(object) => {
                 let read = Row::read(place.clone(), object, &mut self.names);
-                let row = self.note(key, read);
+                let row = self.unusable.note(key, read);
                 if row.is_none() {
                     self.unread.insert(place.clone(), Arc::clone(object));
                 }
                 row
             }
             None => {
-                self.unusable.remove(key);
+                self.unusable.forget(key);
                 None
             }
         };
@@ -188,9 +174,9 @@ impl Fleet {
             self.unlink(key, old);
         }
         let record = match new {
-            Some(object) => self.note(key, Record::read(object)).map(Arc::new),
+            Some(object) => self.unusable.note(key, Record::read(object)).map(Arc::new),
             None => {
-                self.unusable.remove(key);
+                self.unusable.forget(key);
                 None
             }
         };
@@ -286,7 +272,7 @@ impl Fleet {
     /// A bad configuration leaves the last good one in force; with none before it, nothing is decided.
     fn take_config(&mut self, key: &Key, new: Option<&Arc<Object>>) -> Due {
         let before = (self.config.clone(), self.config_problem.clone());
-        self.unusable.remove(key);
+        self.unusable.forget(key);
         let path = format!("spec.{DIALECT}");
         let read = match new {
             None => Ok(None),
@@ -302,7 +288,7 @@ impl Fleet {
             }
             Err(errors) => {
                 let problem: Arc<str> = meta::field::aggregate(&errors).into();
-                self.unusable.insert(key.clone(), Arc::clone(&problem));
+                self.unusable.note::<()>(key, Err(problem.to_string()));
                 self.config_problem = self.config.is_none().then_some(problem);
             }
         }

@@ -2,30 +2,8 @@
 
 use std::sync::Arc;
 
+use dialect_columns::Interner;
 use imbl::{HashMap, Vector};
-
-/// A growing table of texts. A clone shares what is there.
-#[derive(Clone, Default)]
-pub(crate) struct Interner {
-    numbers: HashMap<Arc<str>, u32>,
-}
-
-impl Interner {
-    /// The number of `text`, a new one when it is new.
-    pub(crate) fn number(&mut self, text: &str) -> u32 {
-        if let Some(&known) = self.numbers.get(text) {
-            return known;
-        }
-        let number = u32::try_from(self.numbers.len()).unwrap_or(u32::MAX);
-        self.numbers.insert(text.into(), number);
-        number
-    }
-
-    /// The number of `text`, if it has one: without one, no row holds it.
-    pub(crate) fn find(&self, text: &str) -> Option<u32> {
-        self.numbers.get(text).copied()
-    }
-}
 
 /// Everything that is interned.
 #[derive(Clone, Default)]

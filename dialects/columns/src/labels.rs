@@ -1,5 +1,5 @@
-//! The labels of all clusters, by key: who has it and with which value, so that a selector is judged for the whole
-//! fleet in one pass per requirement, and the domains of a topology are small integers.
+//! The labels (or whatever else is key and value) of all clusters, by key: who has it and with which value, so that a
+//! selector is judged for the whole fleet in one pass per requirement, and the domains of a topology are small integers.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -7,36 +7,37 @@ use std::sync::Arc;
 use meta::selector::{Operator, Requirement, Selector};
 use scheduling::Ix;
 
-use crate::bits::Bits;
+use crate::Bits;
+use crate::Renumbering;
 
 /// Every key with its values.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Labels(imbl::HashMap<Arc<str>, Arc<Label>>);
+pub struct Labels(imbl::HashMap<Arc<str>, Arc<Label>>);
 
 /// One key: the distinct values, and which candidate has which.
 #[derive(Clone, Debug, Default)]
 struct Label {
-    values: Vec<Arc<str>>,
-    ids: HashMap<Arc<str>, u32>,
+    values: imbl::Vector<Arc<str>>,
+    ids: imbl::HashMap<Arc<str>, u32>,
     /// Candidate and value id, by candidate.
     entries: Vec<(Ix, u32)>,
 }
 
 /// The domain of a cluster that is in none.
-pub(crate) const NO_DOMAIN: u32 = u32::MAX;
+pub const NO_DOMAIN: u32 = u32::MAX;
 
 /// The values of one key as domains of a topology.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Domains {
+pub struct Domains {
     /// The domain of each candidate, or [`NO_DOMAIN`].
-    pub(crate) of: Vec<u32>,
+    pub of: Vec<u32>,
     /// How many domains some cluster is in; they are numbered from 0.
-    pub(crate) count: usize,
+    pub count: usize,
 }
 
 impl Labels {
     /// The labels of a whole fleet, given in candidate order.
-    pub(crate) fn build<'a>(rows: impl Iterator<Item = &'a BTreeMap<String, String>>) -> Self {
+    pub fn build<'a>(rows: impl Iterator<Item = &'a BTreeMap<String, String>>) -> Self {
         let mut keys: HashMap<&str, Label> = HashMap::new();
         for (candidate, row) in (0..).zip(rows) {
             for (key, value) in row {
@@ -53,18 +54,35 @@ impl Labels {
     }
 
     /// Takes in that the labels of `candidate` changed from `old` to `new`.
-    pub(crate) fn change(
-        &mut self,
-        candidate: Ix,
-        old: &BTreeMap<String, String>,
-        new: &BTreeMap<String, String>,
-    ) {
+    pub fn change(&mut self, candidate: Ix, old: &BTreeMap<String, String>, new: &BTreeMap<String, String>) {
         for key in old.keys().filter(|key| !new.contains_key(*key)) {
             self.edit(key, |label| label.remove(candidate));
         }
         for (key, value) in new.iter().filter(|(key, value)| old.get(*key) != Some(*value)) {
             self.edit(key, |label| label.put(candidate, value));
         }
+    }
+
+    /// The labels after clusters came and went; `came` has the new numbers, ascending.
+    pub fn moved(&self, renumbering: &Renumbering, came: Vec<(Ix, &BTreeMap<String, String>)>) -> Self {
+        let mut added: BTreeMap<&str, Vec<(Ix, &str)>> = BTreeMap::new();
+        for (candidate, row) in came {
+            for (key, value) in row {
+                added.entry(key).or_default().push((candidate, value));
+            }
+        }
+        let mut keys = imbl::HashMap::new();
+        for (key, label) in &self.0 {
+            let more = added.remove(&**key).unwrap_or_default();
+            let label = label.moved(renumbering, more);
+            if !label.entries.is_empty() {
+                keys.insert(Arc::clone(key), Arc::new(label));
+            }
+        }
+        for (key, more) in added {
+            keys.insert(key.into(), Arc::new(Label::default().moved(renumbering, more)));
+        }
+        Self(keys)
     }
 
     fn edit(&mut self, key: &str, edit: impl FnOnce(&mut Label)) {
@@ -79,28 +97,8 @@ impl Labels {
         }
     }
 
-    /// The candidates of `count` that `selector` matches.
-    pub(crate) fn select(&self, selector: &Selector, count: Ix) -> Bits {
-        let mut matching = Bits::all(count);
-        for requirement in &selector.requirements {
-            let label = self.0.get(requirement.key.as_str());
-            if matches!(requirement.operator, Operator::NotIn | Operator::DoesNotExist) {
-                if let Some(label) = label {
-                    label.each_hit(requirement, |candidate| matching.set(candidate, false));
-                }
-            } else {
-                let mut hits = Bits::none(count);
-                if let Some(label) = label {
-                    label.each_hit(requirement, |candidate| hits.set(candidate, true));
-                }
-                matching.intersect(&hits);
-            }
-        }
-        matching
-    }
-
     /// The values of `key` as domains over all of `count` candidates.
-    pub(crate) fn domains(&self, key: &str, count: Ix) -> Domains {
+    pub fn domains(&self, key: &str, count: Ix) -> Domains {
         let mut of = vec![NO_DOMAIN; count as usize];
         let Some(label) = self.0.get(key) else {
             return Domains { of, count: 0 };
@@ -121,16 +119,51 @@ impl Labels {
             count: used as usize,
         }
     }
+
+    /// The candidates of `count` that `selector` matches.
+    pub fn select(&self, selector: &Selector, count: Ix) -> Bits {
+        let mut matching = Bits::all(count);
+        for requirement in &selector.requirements {
+            let label = self.0.get(requirement.key.as_str());
+            if matches!(requirement.operator, Operator::NotIn | Operator::DoesNotExist) {
+                if let Some(label) = label {
+                    label.each_hit(requirement, |candidate| matching.set(candidate, false));
+                }
+            } else {
+                let mut hits = Bits::none(count);
+                if let Some(label) = label {
+                    label.each_hit(requirement, |candidate| hits.set(candidate, true));
+                }
+                matching.intersect(&hits);
+            }
+        }
+        matching
+    }
 }
 
 impl Label {
+    fn moved(&self, renumbering: &Renumbering, more: Vec<(Ix, &str)>) -> Self {
+        let mut moved = Self {
+            values: self.values.clone(),
+            ids: self.ids.clone(),
+            entries: Vec::new(),
+        };
+        let more = more
+            .into_iter()
+            .map(|(candidate, value)| (candidate, moved.id(value)))
+            .collect();
+        moved.entries = renumbering.entries(&self.entries, more);
+        moved.compact();
+        moved
+    }
+
     fn id(&mut self, value: &str) -> u32 {
         if let Some(&id) = self.ids.get(value) {
             return id;
         }
         let id = u32::try_from(self.values.len()).expect("a fleet has fewer than 2^32 values");
         let value: Arc<str> = value.into();
-        self.values.push(Arc::clone(&value));
+        self.values.push_back(Arc::clone(&value));
         self.ids.insert(value, id);
         id
     }
@@ -164,26 +197,32 @@ impl Label {
 
     /// Calls `each` for every candidate whose value the positive form of `requirement` names.
     fn each_hit(&self, requirement: &Requirement, mut each: impl FnMut(Ix)) {
-        let fits: Vec<bool> = match requirement.operator {
+        match requirement.operator {
             Operator::Exists | Operator::DoesNotExist => {
                 self.entries.iter().for_each(|&(candidate, _)| each(candidate));
-                return;
             }
             Operator::In | Operator::NotIn => {
-                let mut fits = vec![false; self.values.len()];
-                let wanted = requirement.values.iter();
-                for &id in wanted.filter_map(|value| self.ids.get(value.as_str())) {
-                    fits[id as usize] = true;
+                let wanted: Vec<u32> = requirement
+                    .values
+                    .iter()
+                    .filter_map(|value| self.ids.get(value.as_str()).copied())
+                    .collect();
+                if wanted.is_empty() {
+                    return;
                 }
-                fits
+                let hits = self.entries.iter().filter(|(_, id)| wanted.contains(id));
+                hits.for_each(|&(candidate, _)| each(candidate));
             }
             Operator::GreaterThan | Operator::LessThan => {
-                let values = self.values.iter();
-                values.map(|value| requirement.matches(Some(value))).collect()
+                let fits: Vec<bool> = self
+                    .values
+                    .iter()
+                    .map(|value| requirement.matches(Some(value)))
+                    .collect();
+                let hits = self.entries.iter().filter(|&&(_, id)| fits[id as usize]);
+                hits.for_each(|&(candidate, _)| each(candidate));
             }
-        };
-        let hits = self.entries.iter().filter(|&&(_, id)| fits[id as usize]);
-        hits.for_each(|&(candidate, _)| each(candidate));
+        }
     }
 }
 
@@ -192,8 +231,8 @@ mod tests {
     use super::*;
 
     fn row(pairs: &[(&str, &str)]) -> BTreeMap<String, String> {
-        let pairs = pairs.iter();
         pairs
+            .iter()
             .map(|&(key, value)| (key.to_owned(), value.to_owned()))
             .collect()
     }
@@ -215,6 +254,7 @@ mod tests {
                 "!gpu",
                 "",
                 "env=prod,!gpu",
+                "x notin (y)",
                 "n>3",
             ] {
                 let selector = Selector::parse(text).unwrap();
@@ -245,5 +285,16 @@ mod tests {
         let domains = labels.domains("zone", 3);
         assert_eq!((domains.of, domains.count), (vec![0, 0, NO_DOMAIN], 1));
         assert_eq!(labels.domains("region", 3).count, 0);
+    }
+
+    #[test]
+    fn values_that_nobody_has_are_dropped() {
+        let mut labels = Labels::build([row(&[("beat", "0")])].iter());
+        for beat in 0..500 {
+            let value = |beat: i32| row(&[("beat", beat.to_string().as_str())]);
+            labels.change(0, &value(beat), &value(beat + 1));
+        }
+        assert!(labels.0.get("beat").unwrap().values.len() < 100);
+        assert!(labels.select(&Selector::parse("beat=500").unwrap(), 1).has(0));
     }
 }

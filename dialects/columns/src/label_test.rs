@@ -2,10 +2,7 @@
 
 use meta::selector::{Operator, Requirement, Selector};
 
-use super::intern::Interner;
-
-/// Interned labels, sorted by key.
-pub(crate) type Labels = [(u32, u32)];
+use crate::Interner;
 
 /// One requirement in numbers.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -14,17 +11,17 @@ enum Term {
     NotIn(u32, Vec<u32>),
     Exists(u32),
     Absent(u32),
-    /// Asks for a key or value that no seed has.
+    /// Asks for a key or value that no cluster has.
     Never,
 }
 
-/// A label selector, ready to be tried on every seed.
+/// A label selector, ready to be tried on every cluster.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct LabelTest(Vec<Term>);
+pub struct LabelTest(Vec<Term>);
 
 impl LabelTest {
-    /// Translates `selector`. Terms that hold for every seed fall away.
-    pub(crate) fn new(selector: &Selector, labels: &Interner) -> Self {
+    /// Translates `selector`. Terms that hold for every cluster fall away.
+    pub fn new(selector: &Selector, labels: &Interner) -> Self {
         Self(
             selector
                 .requirements
@@ -34,8 +31,8 @@ impl LabelTest {
         )
     }
 
-    /// Whether `labels` satisfy every requirement.
-    pub(crate) fn matches(&self, labels: &Labels) -> bool {
+    /// Whether `labels` (key and value, interned) satisfy every requirement.
+    pub fn matches(&self, labels: &[(u32, u32)]) -> bool {
         self.0.iter().all(|term| match term {
             Term::In(key, values) => value(labels, *key).is_some_and(|value| values.contains(&value)),
             Term::NotIn(key, values) => value(labels, *key).is_none_or(|value| !values.contains(&value)),
@@ -46,7 +43,7 @@ impl LabelTest {
     }
 }
 
-fn value(labels: &Labels, key: u32) -> Option<u32> {
+fn value(labels: &[(u32, u32)], key: u32) -> Option<u32> {
     labels
         .iter()
         .find(|(have, _)| *have == key)

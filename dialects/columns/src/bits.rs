@@ -6,14 +6,14 @@ use scheduling::Ix;
 
 /// A set of candidates of a fleet of fixed size.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Bits {
+pub struct Bits {
     words: Vec<u64>,
     count: Ix,
 }
 
 impl Bits {
     /// No candidate of `count`.
-    pub(crate) fn none(count: Ix) -> Self {
+    pub fn none(count: Ix) -> Self {
         Self {
             words: vec![0; (count as usize).div_ceil(64)],
             count,
@@ -21,7 +21,7 @@ impl Bits {
     }
 
     /// Every candidate of `count`.
-    pub(crate) fn all(count: Ix) -> Self {
+    pub fn all(count: Ix) -> Self {
         let mut bits = Self {
             words: vec![u64::MAX; (count as usize).div_ceil(64)],
             count,
@@ -35,20 +35,20 @@ impl Bits {
 
     /// Whether `candidate` is in.
     #[inline]
-    pub(crate) fn has(&self, candidate: Ix) -> bool {
+    pub fn has(&self, candidate: Ix) -> bool {
         self.words[(candidate / 64) as usize] >> (candidate % 64) & 1 == 1
     }
 
     /// Puts `candidate` in or out.
     #[inline]
-    pub(crate) fn set(&mut self, candidate: Ix, member: bool) {
+    pub fn set(&mut self, candidate: Ix, member: bool) {
         let word = &mut self.words[(candidate / 64) as usize];
         let bit = 1 << (candidate % 64);
         *word = if member { *word | bit } else { *word & !bit };
     }
 
     /// Takes in the candidates of `other` in `range`, the first of them as `to` and so on.
-    pub(crate) fn copy(&mut self, to: Ix, other: &Self, range: Range<Ix>) {
+    pub fn copy(&mut self, to: Ix, other: &Self, range: Range<Ix>) {
         let (mut from, mut to) = (range.start, to);
         while from < range.end {
             // As many as fit into one word here.
@@ -71,21 +71,28 @@ impl Bits {
     }
 
     /// Takes in everything of `other`.
-    pub(crate) fn unite(&mut self, other: &Self) {
+    pub fn unite(&mut self, other: &Self) {
         for (word, more) in self.words.iter_mut().zip(&other.words) {
             *word |= more;
         }
     }
 
     /// Keeps only what is in `other` too.
-    pub(crate) fn intersect(&mut self, other: &Self) {
+    pub fn intersect(&mut self, other: &Self) {
         for (word, only) in self.words.iter_mut().zip(&other.words) {
             *word &= only;
         }
     }
 
+    /// Takes out everything of `other`.
+    pub fn subtract(&mut self, other: &Self) {
+        for (word, less) in self.words.iter_mut().zip(&other.words) {
+            *word &= !less;
+        }
+    }
+
     /// Whether some candidate is in this set and not in `other`.
-    pub(crate) fn exceeds(&self, other: &Self) -> bool {
+    pub fn exceeds(&self, other: &Self) -> bool {
         self.words
             .iter()
             .zip(&other.words)
@@ -93,12 +100,12 @@ impl Bits {
     }
 
     /// How many are in.
-    pub(crate) fn len(&self) -> usize {
+    pub fn members(&self) -> usize {
         self.words.iter().map(|word| word.count_ones() as usize).sum()
     }
 
     /// The members, lowest first.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = Ix> + '_ {
+    pub fn iter(&self) -> impl DoubleEndedIterator<Item = Ix> + '_ {
         (0..self.count).filter(|&candidate| self.has(candidate))
     }
 }
@@ -117,7 +124,7 @@ mod tests {
         some.set(63, false);
         assert!(!some.has(63) && some.has(64));
         assert_eq!(
-            (Bits::all(130).iter().count(), Bits::all(130).len(), some.len()),
+            (Bits::all(130).iter().count(), Bits::all(130).members(), some.members()),
             (130, 130, 3)
         );
         assert!(Bits::all(130).exceeds(&some) && !some.exceeds(&Bits::all(130)));
@@ -126,5 +133,7 @@ mod tests {
         assert_eq!(both, some);
         both.unite(&Bits::all(130));
         assert_eq!(both, Bits::all(130));
+        both.subtract(&some);
+        assert!(!both.has(0) && both.has(63));
     }
 }

@@ -2,7 +2,7 @@
 
 use scheduling::Ix;
 
-use crate::bits::Bits;
+use crate::Bits;
 
 /// A stretch of candidates that stay, and where it begins afterwards.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,7 +16,7 @@ struct Stretch {
 }
 
 /// An entry of a column that not every candidate has.
-pub(crate) trait Numbered: Copy {
+pub trait Numbered: Copy {
     /// The candidate.
     fn number(self) -> Ix;
 
@@ -37,7 +37,7 @@ impl Numbered for (Ix, u32) {
 
 /// Old numbers to new ones.
 #[derive(Clone, Debug)]
-pub(crate) struct Renumbering {
+pub struct Renumbering {
     stretches: Vec<Stretch>,
     /// How many candidates there are afterwards.
     count: Ix,
@@ -46,7 +46,7 @@ pub(crate) struct Renumbering {
 impl Renumbering {
     /// Of `count` candidates, those in `gone` leave, and for each entry of `came` a new one stands before the candidate
     /// with that old number (`count`: after the last). Both are ascending.
-    pub(crate) fn new(count: Ix, gone: &[Ix], came: &[Ix]) -> Self {
+    pub fn new(count: Ix, gone: &[Ix], came: &[Ix]) -> Self {
         let mut stretches = Vec::with_capacity(gone.len() + came.len() + 1);
         let (mut gone, mut came) = (gone.iter().copied().peekable(), came.iter().copied().peekable());
         let (mut start, mut to) = (0, 0);
@@ -70,7 +70,7 @@ impl Renumbering {
     }
 
     /// The numbers of the new candidates, given what [`Renumbering::new`] was.
-    pub(crate) fn fresh(&self, gone: &[Ix], came: &[Ix]) -> Vec<Ix> {
+    pub fn fresh(&self, gone: &[Ix], came: &[Ix]) -> Vec<Ix> {
         let number = |(earlier, &place): (Ix, &Ix)| {
             let left = gone.partition_point(|&other| other < place);
             place + earlier - Ix::try_from(left).unwrap_or(Ix::MAX)
@@ -79,7 +79,7 @@ impl Renumbering {
     }
 
     /// Each of `numbers`, in any order, afterwards. Those of candidates that leave are meaningless.
-    pub(crate) fn numbers(&self, numbers: &[Ix]) -> Vec<Ix> {
+    pub fn numbers(&self, numbers: &[Ix]) -> Vec<Ix> {
         let before = self.stretches.last().map_or(0, |stretch| stretch.end);
         let mut table = vec![0; before as usize];
         for stretch in &self.stretches {
@@ -96,7 +96,7 @@ impl Renumbering {
     }
 
     /// The entries of candidates that stay, with their new numbers, and `more` of new candidates; all are ascending.
-    pub(crate) fn entries<T: Numbered>(&self, entries: &[T], more: Vec<T>) -> Vec<T> {
+    pub fn entries<T: Numbered>(&self, entries: &[T], more: Vec<T>) -> Vec<T> {
         let mut moved = Vec::with_capacity(entries.len() + more.len());
         let mut more = more.into_iter().peekable();
         let mut stretches = self.stretches.iter();
@@ -120,7 +120,7 @@ impl Renumbering {
     }
 
     /// The column afterwards; new candidates have `fresh`.
-    pub(crate) fn column<T: Copy>(&self, column: &[T], fresh: T) -> Vec<T> {
+    pub fn column<T: Copy>(&self, column: &[T], fresh: T) -> Vec<T> {
         let mut moved = Vec::with_capacity(self.count as usize);
         for stretch in &self.stretches {
             moved.resize(stretch.to as usize, fresh);
@@ -131,7 +131,7 @@ impl Renumbering {
     }
 
     /// The set afterwards, without new candidates.
-    pub(crate) fn bits(&self, bits: &Bits) -> Bits {
+    pub fn bits(&self, bits: &Bits) -> Bits {
         let mut moved = Bits::none(self.count);
         for stretch in &self.stretches {
             moved.copy(stretch.to, bits, stretch.start..stretch.end);

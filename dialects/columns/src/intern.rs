@@ -6,13 +6,13 @@ use imbl::HashMap;
 
 /// A growing table of texts. A clone shares what is there.
 #[derive(Clone, Default)]
-pub(crate) struct Interner {
+pub struct Interner {
     numbers: HashMap<Arc<str>, u32>,
 }
 
 impl Interner {
     /// The number of `text`, a new one when it is new.
-    pub(crate) fn number(&mut self, text: &str) -> u32 {
+    pub fn number(&mut self, text: &str) -> u32 {
         if let Some(&known) = self.numbers.get(text) {
             return known;
         }
@@ -22,12 +22,12 @@ impl Interner {
     }
 
     /// The number of `text`, if it has one: without one, no column holds it.
-    pub(crate) fn find(&self, text: &str) -> Option<u32> {
+    pub fn find(&self, text: &str) -> Option<u32> {
         self.numbers.get(text).copied()
     }
 
     /// How many texts there are; numbers are below.
-    pub(crate) fn count(&self) -> u32 {
+    pub fn count(&self) -> u32 {
         u32::try_from(self.numbers.len()).unwrap_or(u32::MAX)
     }
 }

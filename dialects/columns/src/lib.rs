@@ -1,0 +1,18 @@
+//! What dialects keep their clusters in: columns of small integers and bits instead of maps of texts, so that a filter
+//! costs a pass over a few kilobytes (DESIGN.md section 3, "Columns").
+//!
+//! Everything here can be cloned cheaply or shared: an inventory is copied on write, and older snapshots stand.
+
+pub mod bits;
+pub mod intern;
+pub mod label_test;
+pub mod labels;
+pub mod renumber;
+pub mod unusable;
+
+pub use bits::Bits;
+pub use intern::Interner;
+pub use label_test::LabelTest;
+pub use labels::{Domains, Labels, NO_DOMAIN};
+pub use renumber::{Numbered, Renumbering};
+pub use unusable::UnusableObjects;

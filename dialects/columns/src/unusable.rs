@@ -1,0 +1,82 @@
+//! The objects that could not be read, and why.
+
+use std::sync::Arc;
+
+use dialect_contract::Unusable;
+use meta::Key;
+
+/// The objects that could not be read, by key. A clone shares what is there.
+#[derive(Clone, Debug, Default)]
+pub struct UnusableObjects(imbl::OrdMap<Key, Arc<str>>);
+
+impl UnusableObjects {
+    /// Notes whether the object at `key` could be read, and hands on what was.
+    pub fn note<T>(&mut self, key: &Key, read: Result<T, String>) -> Option<T> {
+        match read {
+            Ok(value) => {
+                self.0.remove(key);
+                Some(value)
+            }
+            Err(problem) => {
+                self.0.insert(key.clone(), problem.into());
+                None
+            }
+        }
+    }
+
+    /// Forgets the object at `key`: it is gone, or read by others.
+    pub fn forget(&mut self, key: &Key) {
+        self.0.remove(key);
+    }
+
+    /// Whether there is an object at `key` that could not be read.
+    pub fn contains(&self, key: &Key) -> bool {
+        self.0.contains_key(key)
+    }
+
+    /// Where the objects are.
+    pub fn keys(&self) -> impl Iterator<Item = &Key> {
+        self.0.keys()
+    }
+
+    /// As [`dialect_contract::Inventory::unusable`] shows them.
+    pub fn list(&self) -> Vec<Unusable> {
+        let entries = self.0.iter();
+        entries
+            .map(|(key, problem)| Unusable {
+                key: key.clone(),
+                problem: problem.to_string(),
+            })
+            .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use meta::GroupResource;
+
+    use super::*;
+
+    #[test]
+    fn an_object_is_listed_until_it_can_be_read_or_is_gone() {
+        let key = |name: &str| {
+            Key::new(
+                GroupResource {
+                    group: "g.example",
+                    resource: "things",
+                },
+                "",
+                name,
+            )
+        };
+        let mut objects = UnusableObjects::default();
+        assert_eq!(objects.note::<()>(&key("a"), Err("no spec".to_owned())), None);
+        assert_eq!(objects.note::<()>(&key("b"), Err("no name".to_owned())), None);
+        let older = objects.clone();
+        assert_eq!(objects.note(&key("a"), Ok(1)), Some(1));
+        objects.forget(&key("b"));
+        assert!(objects.list().is_empty() && !objects.contains(&key("b")));
+        let problems: Vec<String> = older.list().into_iter().map(|entry| entry.problem).collect();
+        assert_eq!(problems, ["no spec", "no name"]);
+    }
+}
