@@ -33,7 +33,32 @@ pub struct InternalWrite {
     pub base: Option<Revision>,
 }
 
-/// Steps made so far, and the objects as they leave them.
+impl InternalWrite {
+    /// Which of `guards`, under which `writes` are made as one list, belong to which of them: what matters where a store
+    /// makes them one after the other.
+    ///
+    /// That other objects are unchanged is asked of the first, since the list itself may change them then. A fence is
+    /// passed with the first write that makes an object: what was counted is taken by what is made, and whoever decides
+    /// between a fence that is passed and an object that is not there yet counts the same again. Where nothing is made, it
+    /// is passed with the first write.
+    #[must_use]
+    pub fn share_guards(writes: &[Self], guards: Vec<Guard>) -> Vec<Vec<Guard>> {
+        let mut shared = vec![Vec::new(); writes.len()];
+        let makes = writes.iter().position(|write| write.verb == Verb::Create);
+        for guard in guards {
+            let place = match guard {
+                Guard::Unchanged { .. } => 0,
+                Guard::Fence { .. } => makes.unwrap_or_default(),
+            };
+            if let Some(list) = shared.get_mut(place) {
+                list.push(guard);
+            }
+        }
+        shared
+    }
+}
+
+/// Steps made so far, one for each write, and the objects as they leave them.
 #[derive(Default)]
 struct Plan {
     steps: Vec<Step>,
@@ -64,8 +89,9 @@ impl Registry {
             if dry_run {
                 return Ok(plan.results);
             }
-            if let Some(first) = plan.steps.first_mut() {
-                first.guards.extend_from_slice(&guards);
+            let shared = InternalWrite::share_guards(&writes, guards.clone());
+            for (step, guards) in plan.steps.iter_mut().zip(shared) {
+                step.guards.extend(guards);
             }
             match store.apply(std::mem::take(&mut plan.steps)).await {
                 Ok(applied) => return Ok(plan.outcome(applied)),

@@ -195,3 +195,37 @@ async fn handlers_can_get_and_list() {
         404
     );
 }
+
+#[test]
+fn a_fence_goes_with_the_first_write_that_makes_something() {
+    let unchanged = Guard::Unchanged {
+        key: Key::new(RESOURCE, "default", "demand"),
+        revision: Revision(1),
+    };
+    let fence = Guard::Fence {
+        name: "seeds/eu-1".into(),
+        not_after: Revision(1),
+    };
+    let shared = |verbs: &[Verb]| {
+        let writes: Vec<InternalWrite> = verbs
+            .iter()
+            .map(|&verb| write(verb, "a", "", Value::Null))
+            .collect();
+        let shared = InternalWrite::share_guards(&writes, vec![unchanged.clone(), fence.clone()]);
+        let letters = |list: &Vec<Guard>| -> String {
+            let letter = |guard: &Guard| if *guard == fence { 'f' } else { 'u' };
+            list.iter().map(letter).collect()
+        };
+        shared.iter().map(letters).collect::<Vec<_>>().join(",")
+    };
+    use Verb::{Create, Delete, Update};
+    for (verbs, expected) in [
+        (&[][..], ""),
+        (&[Update], "uf"),
+        (&[Create, Update], "uf,"),
+        (&[Update, Create, Create, Update], "u,f,,"),
+        (&[Update, Delete], "uf,"),
+    ] {
+        assert_eq!(shared(verbs), expected, "{verbs:?}");
+    }
+}
