@@ -57,7 +57,13 @@ pub trait Follower: Send + Sync + 'static {
     /// The resources whose changes concern it, and whose objects it reads.
     fn watches(&self) -> Vec<GroupResource>;
 
-    /// Which of them it writes: what its user must be allowed to update, with their status.
+    /// Resources that are no longer its business, whose objects it clears of what it once left on them: watched and
+    /// written where they are at hand, but nobody is asked for them.
+    fn former(&self) -> Vec<GroupResource> {
+        Vec::new()
+    }
+
+    /// Which of those it [watches](Follower::watches) it writes: what its user must be allowed to update, with their status.
     fn writes(&self) -> Vec<GroupResource>;
 
     /// The keys that `change` makes due: only those there is something to do about, so that its own writes make none

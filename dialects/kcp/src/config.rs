@@ -31,8 +31,8 @@ pub struct Config {
     pub namespace_selector: Selector,
     /// `heartbeatThreshold`: how old the last heartbeat of a syncer may be.
     pub heartbeat_threshold: SignedDuration,
-    /// `syncedResources`: the resources that follow their namespace to the workload cluster. What was labelled keeps its
-    /// labels when its resource is taken out; they are no longer guarded then.
+    /// `syncedResources`: the resources that follow their namespace to the workload cluster. Objects of a resource that is
+    /// taken out lose what syncing put on them, and are no longer guarded; what is at workload clusters by then stays.
     pub synced_resources: Vec<GroupResource>,
     /// `coordinatedResources`: those of them that get the state `""` first, so that a coordination controller may change
     /// them before syncing starts. `None`: all of them where the program knows of a coordination controller, else none.

@@ -11,10 +11,10 @@ use serde_json::Value;
 use crate::admission::{PlacementGuard, PlacementValues, Role, Settings, hub_rules, user_of};
 use crate::config::Config;
 use crate::fleet::Fleet;
-use crate::followers;
+use crate::followers::{self, Resources};
 use crate::kind;
 use crate::machine::Actor;
-use crate::names::{DIALECT, LOCATIONS, NAMESPACES, WORKLOAD_CLUSTERS};
+use crate::names::{DIALECT, LOCATIONS, NAMESPACES, SYNCED_BY_DEFAULT, WORKLOAD_CLUSTERS};
 
 /// kcp: namespaces want a workload cluster.
 #[derive(Clone, Debug, Default)]
@@ -102,7 +102,17 @@ impl Dialect for Kcp {
                 .any(|role| *role == Role::Coordination);
             if known { synced.clone() } else { Vec::new() }
         });
-        followers::all(synced, coordinated)
+        // Whatever may have been synced before: by default, or by the flags the program was started with.
+        let mut former: Vec<GroupResource> = SYNCED_BY_DEFAULT.to_vec();
+        former.extend(&self.settings.synced_resources);
+        former.sort_unstable();
+        former.dedup();
+        former.retain(|resource| !synced.contains(resource));
+        followers::all(Resources {
+            synced,
+            coordinated,
+            former,
+        })
     }
 
     fn inventory(&self) -> Arc<dyn Inventory> {

@@ -135,6 +135,16 @@ pub(crate) fn mentions(meta: &Meta, identifier: &str) -> bool {
         || meta.finalizers.iter().any(|name| is_of(name, SYNCER_FINALIZER))
 }
 
+/// Whether an object knows any cluster: whether [`identifiers`] finds one.
+pub(crate) fn mentions_any(meta: &Meta) -> bool {
+    meta.labels.keys().any(|key| key.starts_with(STATE))
+        || meta.annotations.keys().any(|key| key.starts_with(DELETION))
+        || meta
+            .finalizers
+            .iter()
+            .any(|name| name.starts_with(SYNCER_FINALIZER))
+}
+
 /// `metadata.deletionTimestamp`.
 pub(crate) fn deleted_at(object: &Value) -> Option<Timestamp> {
     object

@@ -16,20 +16,21 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use dialect_contract::{Follower, Sight, Write, WriteVerb};
-use meta::{Change, GroupResource, Key, Object};
+use meta::{Change, Key, Object};
 use serde_json::{Value, json};
 
 use crate::fleet::{Fleet, identifier};
 use crate::names::WORKLOAD_CLUSTERS;
 
-/// The controllers: `synced` are the resources that follow their namespace, `coordinated` those of them that a
-/// coordination controller sees first.
-pub(crate) fn all(synced: Vec<GroupResource>, coordinated: Vec<GroupResource>) -> Vec<Arc<dyn Follower>> {
+pub(crate) use resources::Resources;
+
+/// The controllers, with the one of resources as it is given.
+pub(crate) fn all(resources: Resources) -> Vec<Arc<dyn Follower>> {
     vec![
         Arc::new(heartbeats::Heartbeats),
         Arc::new(locations::Locations),
         Arc::new(namespaces::Namespaces),
-        Arc::new(resources::Resources { synced, coordinated }),
+        Arc::new(resources),
     ]
 }
 

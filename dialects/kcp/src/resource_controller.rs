@@ -43,6 +43,18 @@ pub fn reconcile(namespace: &Value, object: &Value, sight: &Sight<'_>) -> Option
     (new != *object).then_some(new)
 }
 
+/// The resource `object` of a kind that is no longer synced, cleared of every cluster, in one write; `None` when it knows
+/// none. Its syncers do not see it any more, so that nobody else would take their finalizers from it. What they have made
+/// at their clusters stays there.
+#[must_use]
+pub fn clear(object: &Value) -> Option<Value> {
+    let mut new = object.clone();
+    for identifier in identifiers(object) {
+        forget(&mut new, &identifier);
+    }
+    (new != *object).then_some(new)
+}
+
 /// Brings label and deletion annotation of one cluster in line with the namespace.
 fn follow(namespace: &Value, object: &Value, new: &mut Value, identifier: &str, sight: &Sight<'_>) {
     let (label, of_namespace) = (state(object, identifier), state(namespace, identifier));

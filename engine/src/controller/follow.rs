@@ -81,7 +81,7 @@ impl FollowRunner {
             dialect: Arc::clone(dialect),
             signals,
             configured: Configured::default(),
-            watched: follower.watches().into(),
+            watched: watched_by(&*follower),
             follower,
             queue: Queue::default(),
             active: false,
@@ -153,7 +153,7 @@ impl FollowRunner {
         let spec = self.configured.spec(&*self.dialect, &**self.engine.source());
         let mut followers = self.dialect.followers(spec).into_iter();
         if let Some(found) = followers.find(|follower| follower.name() == self.follower.name()) {
-            self.watched = found.watches().into();
+            self.watched = watched_by(&*found);
             self.follower = found;
         }
     }
@@ -289,6 +289,12 @@ impl FollowRunner {
         };
         until.unwrap_or(longest).min(longest)
     }
+}
+
+/// What `follower` is shown.
+fn watched_by(follower: &dyn Follower) -> Arc<[GroupResource]> {
+    let all = follower.watches().into_iter().chain(follower.former());
+    all.collect()
 }
 
 /// The objects a follower watches, and an inventory that is at least as new.

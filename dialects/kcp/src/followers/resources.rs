@@ -1,4 +1,5 @@
-//! The resource controller: hands the labels and removals of a namespace on to the synced resources in it.
+//! The resource controller: hands the labels and removals of a namespace on to the synced resources in it, and takes them
+//! off resources that are no longer synced.
 
 use std::sync::Arc;
 
@@ -8,22 +9,29 @@ use serde_json::Value;
 
 use super::{came_or_went, editable, exists, fleet, outline, outline_differs, update};
 use crate::admission::user_of;
-use crate::edit::mentions;
+use crate::edit::{mentions, mentions_any};
 use crate::fleet::Fleet;
 use crate::machine::Actor;
-use crate::names::{DELETION, NAMESPACES, STATE, WORKLOAD_CLUSTERS};
-use crate::resource_controller::{self, reconcile};
+use crate::names::{DELETION, NAMESPACES, STATE, WORKLOAD_CLUSTERS, is_system_namespace};
+use crate::resource_controller::{self, clear, reconcile};
 
 /// See the module.
-pub(super) struct Resources {
+pub(crate) struct Resources {
     /// The resources that follow their namespace.
-    pub(super) synced: Vec<GroupResource>,
+    pub(crate) synced: Vec<GroupResource>,
     /// Those of them that a coordination controller sees first.
-    pub(super) coordinated: Vec<GroupResource>,
+    pub(crate) coordinated: Vec<GroupResource>,
+    /// Resources that do not follow it, but may have done so before the configuration was what it is.
+    pub(crate) former: Vec<GroupResource>,
 }
 
 fn key_of(resource: GroupResource, object: &Object) -> Key {
     Key::new(resource, &object.meta().namespace, &object.meta().name)
+}
+
+/// Whether there is something to take off `object`, which is of a resource that is no longer synced.
+fn is_marked(object: &Object) -> bool {
+    mentions_any(object.meta()) && !is_system_namespace(&object.meta().namespace)
 }
 
 /// The namespace of an object.
@@ -79,8 +87,24 @@ impl Resources {
         due
     }
 
+    /// The objects that are no longer synced and still look so.
+    fn marked(&self, sight: &Sight<'_>) -> Vec<Key> {
+        let mut due = Vec::new();
+        for &resource in &self.former {
+            let marked = sight
+                .objects
+                .list(resource, None)
+                .filter(|object| is_marked(object));
+            due.extend(marked.map(|object| key_of(resource, object)));
+        }
+        due
+    }
+
     /// Whether there is something to do about the object at `key`.
     fn has_work(&self, key: &Key, fleet: &Fleet, sight: &Sight<'_>) -> bool {
+        if self.former.contains(&key.resource) {
+            return sight.objects.get(key).is_some_and(|object| is_marked(object));
+        }
         let pair = home(key, sight).zip(sight.objects.get(key));
         pair.is_some_and(|(namespace, object)| {
             let pair = (&outline(namespace), &outline(object));
@@ -125,6 +149,10 @@ impl Follower for Resources {
         all
     }
 
+    fn former(&self) -> Vec<GroupResource> {
+        self.former.clone()
+    }
+
     fn writes(&self) -> Vec<GroupResource> {
         self.synced.clone()
     }
@@ -151,18 +179,26 @@ impl Follower for Resources {
             return Vec::new();
         };
         let namespaces = sight.objects.list(NAMESPACES, None);
-        namespaces
+        let mut due: Vec<Key> = namespaces
             .flat_map(|namespace| self.in_namespace(namespace, fleet, sight))
-            .collect()
+            .collect();
+        due.extend(self.marked(sight));
+        due
     }
 
     fn step(&self, key: &Key, sight: &Sight<'_>) -> Step {
-        let pair = home(key, sight).zip(sight.objects.get(key));
-        let Some((fleet, (namespace, object))) = fleet(sight).zip(pair) else {
+        let Some(object) = sight.objects.get(key) else {
             return Step::default();
         };
-        let pair = (&outline(namespace), &editable(object));
-        let new = self.judge(key.resource, pair, fleet, sight);
+        let new = if self.former.contains(&key.resource) {
+            is_marked(object).then(|| clear(&editable(object))).flatten()
+        } else {
+            let known = fleet(sight).zip(home(key, sight));
+            known.and_then(|(fleet, namespace)| {
+                let pair = (&outline(namespace), &editable(object));
+                self.judge(key.resource, pair, fleet, sight)
+            })
+        };
         Step {
             writes: new.into_iter().map(|new| update(key, object, new)).collect(),
             due_at: None,

@@ -2,10 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use dialect_contract::{Follower, Inventory, Objects, Step};
-use meta::Revision;
+use dialect_contract::{Dialect, Follower, Inventory, Objects, Step};
+use meta::{GroupResource, Revision};
 
 use super::*;
+use crate::admission::Settings;
+use crate::dialect::Kcp;
 use crate::names::{LOCATIONS, NAMESPACES};
 use crate::testing::{cluster, location, namespace, now, put, with};
 
@@ -134,6 +136,7 @@ fn resources() -> resources::Resources {
     resources::Resources {
         synced: vec![CONFIG_MAPS],
         coordinated: Vec::new(),
+        former: Vec::new(),
     }
 }
 
@@ -141,7 +144,7 @@ const NONE: [&str; 0] = [];
 
 #[test]
 fn names_are_told_apart_and_writers_are_reserved_users_who_write_what_they_see() {
-    let followers = all(vec![CONFIG_MAPS], Vec::new());
+    let followers = all(resources());
     let names: Vec<&str> = followers.iter().map(|follower| follower.name()).collect();
     assert_eq!(
         names,
@@ -288,6 +291,85 @@ fn coordinated_resources_are_assigned_first() {
     // The coordination controller's move needs nothing more.
     let change = world.store(&with(config_map("a"), LABEL, "Sync".into()));
     assert_eq!(world.due(&follower, &change), NONE);
+}
+
+#[test]
+fn what_is_no_longer_synced_loses_what_syncing_put_on_it() {
+    let follower = Resources {
+        synced: Vec::new(),
+        coordinated: Vec::new(),
+        former: vec![CONFIG_MAPS],
+    };
+    assert!(!follower.watches().contains(&CONFIG_MAPS) && follower.former() == [CONFIG_MAPS]);
+    let mut marked = with(config_map("marked"), LABEL, "Sync".into());
+    marked["metadata"]["labels"]["team"] = "x".into();
+    marked["metadata"]["finalizers"] = json!(["workloads.kcp.dev/syncer-c2", "example.com/own"]);
+    marked["metadata"]["annotations"] = json!({
+        "deletion.internal.workloads.kcp.dev/c1": "2021-10-28T08:00:00Z",
+        "experimental.status.workloads.kcp.dev/c1": "{}",
+        "experimental.spec-diff.workloads.kcp.dev/c2": "[]",
+        "finalizers.workloads.kcp.dev/c1": "mine",
+        "note": "kept",
+    });
+    let system = with(marked.clone(), "/metadata/namespace", "kube-system".into());
+    let bound = with(placed("Bound"), LABEL, "Sync".into());
+    let mut world = World::of(&[
+        cluster("c1", "eu"),
+        bound.clone(),
+        marked.clone(),
+        config_map("plain"),
+        system.clone(),
+    ]);
+    assert_eq!(world.all(&follower), ["marked"]);
+    assert_eq!(world.step(&follower, &system), Step::default());
+    let (step, due) = world.take(&follower, &marked);
+    let metadata = &step.writes[0].object["metadata"];
+    assert_eq!(metadata["labels"], json!({"team": "x"}));
+    assert_eq!(metadata["finalizers"], json!(["example.com/own"]));
+    assert_eq!(
+        metadata["annotations"],
+        json!({"finalizers.workloads.kcp.dev/c1": "mine", "note": "kept"}),
+        "what belongs to users stays"
+    );
+    assert_eq!(
+        (due.as_slice(), world.all(&follower).as_slice()),
+        (&[][..], &[][..])
+    );
+    // Its namespace makes nothing due any more; a mark that comes late, of a write that was on its way, does.
+    let change = world.store(&with(bound, DELETION, "2021-10-28T08:00:00Z".into()));
+    assert_eq!(world.due(&follower, &change), NONE);
+    let change = world.store(&with(config_map("plain"), LABEL, "Sync".into()));
+    assert_eq!(world.due(&follower, &change), ["plain"]);
+}
+
+#[test]
+fn resources_that_are_not_synced_may_have_been_before() {
+    let secrets = GroupResource::new("", "secrets");
+    let ingresses = GroupResource::new("networking.k8s.io", "ingresses");
+    let started = Settings {
+        synced_resources: vec![secrets, ingresses],
+        ..Settings::default()
+    };
+    let former = |settings: Settings, spec: Option<Value>| {
+        let followers = Kcp::new(settings).followers(spec.as_ref());
+        let found = followers
+            .iter()
+            .find(|follower| follower.name() == "kcp-resource")
+            .unwrap();
+        let watches = found.watches();
+        assert!(found.former().iter().all(|resource| !watches.contains(resource)));
+        let texts: Vec<String> = found.former().iter().map(ToString::to_string).collect();
+        texts.join(" ")
+    };
+    assert_eq!(former(Settings::default(), None), "");
+    assert_eq!(
+        former(started.clone(), None),
+        "configmaps serviceaccounts services deployments.apps"
+    );
+    assert_eq!(
+        former(started, Some(json!({"syncedResources": ["configmaps"]}))),
+        "secrets serviceaccounts services deployments.apps ingresses.networking.k8s.io"
+    );
 }
 
 #[test]
