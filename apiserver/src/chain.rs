@@ -34,7 +34,7 @@ use crate::health::Health;
 use crate::limit::{Limiter, Place};
 use crate::metrics::{Labels, Metrics};
 use crate::request_info::RequestInfo;
-use crate::respond::{self, Failure, Listed};
+use crate::respond::{self, Failure, Progress};
 use crate::version::VersionInfo;
 
 use body::Kept;
@@ -408,7 +408,7 @@ impl Chain {
         // A watch that was refused is an ordinary, short answer.
         trail.long_running &= response.status().is_success() || response.status().is_informational();
         let long_running = trail.long_running;
-        trail.listed = response.extensions_mut().remove::<Listed>();
+        trail.progress = response.extensions_mut().remove::<Progress>();
         let failure = response.extensions_mut().remove::<Failure>();
         let mut ending = Ending::new(
             trail,
@@ -419,7 +419,7 @@ impl Chain {
             self.audit.clone(),
         );
         ending.record(panicked).await;
-        let closing = long_running.then(|| self.closing.clone().cancelled_owned());
+        let closing = long_running.then_some(&self.closing);
         let longest = (!long_running).then_some(self.limits.request_timeout);
         response.map(|inner| Body::new(body::Followed::new(inner, ending, unread, closing, longest)))
     }

@@ -20,7 +20,6 @@ use axum::body::Body;
 use http::Response;
 use meta::{Clock, GroupResource, Revision, Status};
 use storage::Collection;
-use tokio_util::sync::CancellationToken;
 
 use crate::call::Call;
 use crate::compress::Compressed;
@@ -39,7 +38,6 @@ const HELD_MOST: u64 = 256;
 pub struct ApiState {
     registry: Arc<Registry>,
     decoder: Option<Arc<dyn BodyDecoder>>,
-    shutdown: CancellationToken,
     compressed: Compressed,
     held: moka::sync::Cache<(GroupResource, Revision), Collection>,
 }
@@ -62,11 +60,9 @@ impl ApiState {
             .time_to_live(HELD_FOR)
             .max_capacity(HELD_MOST)
             .build();
-        let shutdown = CancellationToken::new();
         Self {
             registry,
             decoder: None,
-            shutdown,
             compressed: Compressed::new(),
             held,
         }
@@ -79,12 +75,6 @@ impl ApiState {
             decoder: Some(decoder),
             ..self
         }
-    }
-
-    /// The same with watches that end when `shutdown` is cancelled.
-    #[must_use]
-    pub fn with_shutdown(self, shutdown: CancellationToken) -> Self {
-        Self { shutdown, ..self }
     }
 
     /// What is served and how it is written.

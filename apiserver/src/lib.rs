@@ -39,6 +39,7 @@ pub mod resource;
 pub mod respond;
 mod selection;
 pub mod serve;
+mod signal;
 mod table;
 pub mod tls;
 mod validation;

@@ -105,6 +105,24 @@ pub struct Metrics {
     health: Family<HealthCheck, Gauge<f64, AtomicU64>>,
 }
 
+/// Counts the events of one watch, with nothing to be looked up.
+pub(crate) struct WatchMeter {
+    events: Counter,
+    sizes: Histogram,
+}
+
+impl WatchMeter {
+    /// Counts `events` events of `bytes` bytes together.
+    pub(crate) fn sent(&self, events: u64, bytes: usize) {
+        self.events.inc_by(events);
+        #[expect(clippy::cast_precision_loss, reason = "sizes beyond 2^52 bytes do not occur")]
+        let each = bytes as f64 / events as f64;
+        for _ in 0..events {
+            self.sizes.observe(each);
+        }
+    }
+}
+
 impl Default for Metrics {
     fn default() -> Self {
         Self::new()
@@ -321,15 +339,12 @@ impl Metrics {
             .set(count);
     }
 
-    /// Counts `events` watch events of `bytes` bytes together.
-    pub(crate) fn watch_events(&self, labels: &Labels, events: u64, bytes: usize) {
+    /// What counts the events of one watch.
+    pub(crate) fn watch_meter(&self, labels: &Labels) -> WatchMeter {
         let watched = labels.watched();
-        self.watch_events.get_or_create(&watched).inc_by(events);
-        #[expect(clippy::cast_precision_loss, reason = "sizes beyond 2^52 bytes do not occur")]
-        let each = bytes as f64 / events as f64;
-        let sizes = self.watch_sizes.get_or_create(&watched);
-        for _ in 0..events {
-            sizes.observe(each);
+        WatchMeter {
+            events: self.watch_events.get_or_create_owned(&watched),
+            sizes: self.watch_sizes.get_or_create_owned(&watched),
         }
     }
 

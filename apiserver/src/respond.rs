@@ -1,7 +1,7 @@
 //! Answers the server itself makes: `Status` bodies, JSON and plain text.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use axum::body::Body;
 use bytes::Bytes;
@@ -18,19 +18,35 @@ pub struct Failure {
     pub message: String,
 }
 
-/// Raised when a watch has handed out all there was at its start. Left in the extensions of its response for metrics.
+/// What a watch has handed out, as it tells whoever counts. Left in the extensions of its response for metrics.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Listed(Arc<AtomicBool>);
+pub(crate) struct Progress(Arc<Handed>);
 
-impl Listed {
-    /// Everything has been handed out.
-    pub(crate) fn raise(&self) {
-        self.0.store(true, Ordering::Relaxed);
+#[derive(Debug, Default)]
+struct Handed {
+    events: AtomicU64,
+    listed: AtomicBool,
+}
+
+impl Progress {
+    /// `events` more events are in the chunk that follows.
+    pub(crate) fn add(&self, events: u64) {
+        self.0.events.fetch_add(events, Ordering::Relaxed);
     }
 
-    /// Whether everything has been handed out.
-    pub(crate) fn is_raised(&self) -> bool {
-        self.0.load(Ordering::Relaxed)
+    /// How many events there were since this was last asked.
+    pub(crate) fn take(&self) -> u64 {
+        self.0.events.swap(0, Ordering::Relaxed)
+    }
+
+    /// All there was at the start of the watch is handed out with the chunk that follows.
+    pub(crate) fn listed(&self) {
+        self.0.listed.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether all there was at the start has been handed out.
+    pub(crate) fn is_listed(&self) -> bool {
+        self.0.listed.load(Ordering::Relaxed)
     }
 }
 

@@ -17,10 +17,9 @@ use std::time::Duration;
 use axum::Router;
 use rustls::server::ResolvesServerCert;
 use tokio::net::{TcpListener, TcpStream};
-use tokio::task::JoinHandle;
+use tokio::task::{JoinError, JoinHandle, JoinSet};
 use tokio_rustls::TlsAcceptor;
 use tokio_util::sync::CancellationToken;
-use tokio_util::task::TaskTracker;
 
 use crate::audit::Audit;
 use crate::chain::{Chain, ChainConfig};
@@ -208,7 +207,7 @@ impl Running {
     ///
     /// # Errors
     /// When the server's task panicked.
-    pub async fn stop(self) -> Result<(), tokio::task::JoinError> {
+    pub async fn stop(self) -> Result<(), JoinError> {
         self.stop.cancel();
         self.task.await
     }
@@ -217,17 +216,15 @@ impl Running {
     ///
     /// # Errors
     /// When the server's task panicked.
-    pub async fn wait(self) -> Result<(), tokio::task::JoinError> {
+    pub async fn wait(self) -> Result<(), JoinError> {
         self.task.await
     }
 }
 
 impl Serving {
     async fn run(self, listener: TcpListener, open_listener: Option<TcpListener>, stop: CancellationToken) {
-        let connections = TaskTracker::new();
-        // Told to finish what they have begun; then, if they do not, cut off.
+        let mut connections = JoinSet::new();
         let finish = CancellationToken::new();
-        let cut = CancellationToken::new();
         let red = self.announced(&stop);
         tokio::pin!(red);
         loop {
@@ -235,33 +232,33 @@ impl Serving {
                 () = &mut red => break,
                 accepted = listener.accept() => (accepted, &self.endpoint),
                 accepted = accept(open_listener.as_ref()) => (accepted, &self.open_endpoint),
+                Some(ended) = connections.join_next() => {
+                    report(ended);
+                    continue;
+                }
             };
             match accepted {
                 Ok((stream, peer)) => {
-                    let served = self.serve(endpoint, stream, peer, finish.clone());
-                    let cut = cut.clone();
-                    connections.spawn(async move {
-                        // A connection that is cut off is simply dropped.
-                        cut.run_until_cancelled(served).await;
-                    });
+                    connections.spawn(self.serve(endpoint, stream, peer, finish.clone()));
                 }
                 Err(problem) => back_off(&problem).await,
             }
         }
         drop((listener, open_listener));
+        // Told to finish what they have begun; then, if they do not, cut off.
         finish.cancel();
         self.closing.cancel();
-        connections.close();
-        if tokio::time::timeout(self.drain, connections.wait())
-            .await
-            .is_err()
-        {
+        let drained = async {
+            while let Some(ended) = connections.join_next().await {
+                report(ended);
+            }
+        };
+        if tokio::time::timeout(self.drain, drained).await.is_err() {
             tracing::warn!(
                 left = connections.len(),
                 "cutting off connections that did not finish in time"
             );
-            cut.cancel();
-            connections.wait().await;
+            connections.shutdown().await;
         }
         if let Some(audit) = &self.audit {
             audit.flush().await;
@@ -299,6 +296,13 @@ async fn accept(listener: Option<&TcpListener>) -> io::Result<(TcpStream, Socket
     match listener {
         Some(listener) => listener.accept().await,
         None => std::future::pending().await,
+    }
+}
+
+/// A connection's task does not panic: requests that do are caught within it.
+fn report(ended: Result<(), JoinError>) {
+    if let Err(problem) = ended {
+        tracing::error!(%problem, "a connection broke down");
     }
 }
 

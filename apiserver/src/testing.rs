@@ -152,11 +152,12 @@ impl Api for Toy {
                     ))])
                     .chain(futures::stream::pending()),
                 ));
-                let listed = respond::Listed::default();
+                let progress = respond::Progress::default();
+                progress.add(1);
                 if request.info.query.first("sendInitialEvents") == Some("true") {
-                    listed.raise();
+                    progress.listed();
                 }
-                response.extensions_mut().insert(listed);
+                response.extensions_mut().insert(progress);
                 response
             }
             (_, "panic") => panic!("told to"),

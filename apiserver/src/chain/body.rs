@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use axum::body::Body;
 use bytes::Bytes;
+use futures::FutureExt;
 use http::HeaderMap;
 use http::header::CONTENT_LENGTH;
 use http_body::{Frame, SizeHint};
@@ -16,9 +17,10 @@ use http_body_util::{BodyExt, LengthLimitError, Limited};
 use meta::Status;
 use parking_lot::Mutex;
 use tokio::time::{Instant, Sleep};
-use tokio_util::sync::WaitForCancellationFutureOwned;
+use tokio_util::sync::CancellationToken;
 
 use super::trail::Ending;
+use crate::signal::Signal;
 
 /// How much of a body that is too long is still read, and for how long. A client that writes its whole body before it
 /// reads would otherwise see a broken connection instead of the refusal.
@@ -109,7 +111,7 @@ pub(super) struct Followed {
     /// What the client may still be sending; dropped with the whole.
     _unread: Option<Kept>,
     /// Ends a long-running answer, as if it had ended by itself.
-    closing: Option<Pin<Box<WaitForCancellationFutureOwned>>>,
+    closing: Option<Signal>,
     /// Cuts off any other answer. Started when the body first has to be waited for.
     longest: Option<Duration>,
     cut: Option<Pin<Box<Sleep>>>,
@@ -121,14 +123,14 @@ impl Followed {
         body: Body,
         ending: Ending,
         unread: Option<Kept>,
-        closing: Option<WaitForCancellationFutureOwned>,
+        closing: Option<&CancellationToken>,
         longest: Option<Duration>,
     ) -> Self {
         Self {
             inner: body,
             ending: Some(ending),
             _unread: unread,
-            closing: closing.map(Box::pin),
+            closing: closing.map(Signal::of),
             longest,
             cut: None,
         }
@@ -159,7 +161,7 @@ impl http_body::Body for Followed {
         if self
             .closing
             .as_mut()
-            .is_some_and(|closing| closing.as_mut().poll(context).is_ready())
+            .is_some_and(|closing| closing.poll_unpin(context).is_ready())
         {
             self.closing = None;
             self.end();

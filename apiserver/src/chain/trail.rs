@@ -15,9 +15,9 @@ use crate::audit::{Audit, Event, ObjectReference, ResponseStatus, Stage};
 use crate::authn::Connection;
 use crate::context::Annotations;
 use crate::limit::Place;
-use crate::metrics::{Labels, Metrics};
+use crate::metrics::{Labels, Metrics, WatchMeter};
 use crate::request_info::RequestInfo;
-use crate::respond::{Failure, Listed};
+use crate::respond::{Failure, Progress};
 
 /// The header that joins this server's audit events with those of a kube-apiserver before it.
 pub(super) const AUDIT_ID: HeaderName = HeaderName::from_static("audit-id");
@@ -42,8 +42,8 @@ pub(super) struct Trail {
     pub(super) annotations: Annotations,
     pub(super) place: Option<Place>,
     pub(super) long_running: bool,
-    /// Of a watch: whether all there was at its start is on its way. Taken once that is counted.
-    pub(super) listed: Option<Listed>,
+    /// Of a watch: what it has handed out.
+    pub(super) progress: Option<Progress>,
     /// Kept while the request runs, so that its connection counts as busy.
     pub(super) busy: Option<Arc<dyn std::any::Any + Send + Sync>>,
 }
@@ -72,7 +72,7 @@ impl Trail {
             annotations: Annotations::default(),
             place: None,
             long_running: false,
-            listed: None,
+            progress: None,
             busy: None,
         }
     }
@@ -105,12 +105,21 @@ pub(super) struct Ending {
     clock: Arc<dyn Clock>,
     audit: Option<Audit>,
     long_running: Option<Gauge>,
+    watching: Option<Watching>,
+}
+
+/// What is counted of a watch while it runs.
+struct Watching {
+    progress: Progress,
+    meter: WatchMeter,
+    /// Whether it is known that all there was at the start has been sent.
+    listed: bool,
 }
 
 impl Ending {
     /// Follows the request of `trail`, answered with `code`.
     pub(super) fn new(
-        trail: Trail,
+        mut trail: Trail,
         code: u16,
         failure: Option<Failure>,
         metrics: Arc<Metrics>,
@@ -118,6 +127,12 @@ impl Ending {
         audit: Option<Audit>,
     ) -> Self {
         let long_running = trail.long_running.then(|| metrics.long_running(&trail.labels));
+        let progress = trail.progress.take().filter(|_| trail.long_running);
+        let watching = progress.map(|progress| Watching {
+            progress,
+            meter: metrics.watch_meter(&trail.labels),
+            listed: false,
+        });
         Self {
             trail,
             code,
@@ -127,22 +142,21 @@ impl Ending {
             clock,
             audit,
             long_running,
+            watching,
         }
     }
 
-    /// Notes bytes handed over. Watch events are lines.
+    /// Notes bytes handed over. This is done for every event of every watcher: what it takes is looked up beforehand.
     pub(super) fn sent(&mut self, data: &Bytes) {
         self.sent += data.len() as u64;
-        let watching = self.trail.long_running && self.code == 200;
-        if watching && self.trail.info.as_ref().is_some_and(|info| info.verb == "watch") {
-            let events = data.iter().filter(|&&byte| byte == b'\n').count() as u64;
-            if events > 0 {
-                self.metrics.watch_events(&self.trail.labels, events, data.len());
-            }
-            if self.trail.listed.take_if(|listed| listed.is_raised()).is_some() {
-                let seconds = self.trail.started.elapsed().as_secs_f64();
-                self.metrics.watch_listed(&self.trail.labels, seconds);
-            }
+        let Some(watching) = &mut self.watching else {
+            return;
+        };
+        watching.meter.sent(watching.progress.take(), data.len());
+        if !watching.listed && watching.progress.is_listed() {
+            watching.listed = true;
+            let seconds = self.trail.started.elapsed().as_secs_f64();
+            self.metrics.watch_listed(&self.trail.labels, seconds);
         }
     }
 

@@ -18,7 +18,7 @@ use crate::errors;
 use crate::names;
 use crate::negotiation::Answer;
 use crate::options::ListOptions;
-use crate::respond::Listed;
+use crate::respond::Progress;
 use feed::{Feed, Start};
 use frame::Framer;
 
@@ -37,15 +37,14 @@ pub(super) async fn handle(cx: &Cx<'_>) -> Result<Response<Body>, Status> {
         Ok((initial, watch)) => Start::Running { initial, watch },
         Err(status) => Start::Failed(Box::new(status)),
     };
-    let listed = Listed::default();
+    let progress = Progress::default();
     let feed = Feed::new(
         start,
         framer,
         selection,
         &options,
         timeout(&options),
-        cx.state.shutdown.clone(),
-        listed.clone(),
+        progress.clone(),
     );
     let body = stream::unfold(feed, |mut feed| async move {
         let chunk = feed.next().await?;
@@ -56,7 +55,7 @@ pub(super) async fn handle(cx: &Cx<'_>) -> Result<Response<Body>, Status> {
     response
         .headers_mut()
         .insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
-    response.extensions_mut().insert(listed);
+    response.extensions_mut().insert(progress);
     Ok(response)
 }
 

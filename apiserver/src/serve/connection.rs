@@ -29,6 +29,7 @@ use crate::authn::Connection;
 use crate::chain::{Busy, Chain};
 use crate::metrics::Metrics;
 use crate::respond;
+use crate::signal::Signal;
 
 /// How often a silent HTTP/2 peer is asked whether it is still there, and how long it may take to say so.
 const PING_EVERY: Duration = Duration::from_secs(30);
@@ -150,6 +151,8 @@ fn http(limits: ConnectionLimits) -> Builder<TokioExecutor> {
 }
 
 /// Serves one connection until it ends, is idle for too long, or `finish` is cancelled and its requests are answered.
+///
+/// Both parts are boxed: the first is large and soon over, and whoever only watches has nothing but the second for hours.
 pub(super) async fn serve(
     endpoint: Arc<Endpoint>,
     acceptor: TlsAcceptor,
@@ -157,6 +160,25 @@ pub(super) async fn serve(
     peer: SocketAddr,
     finish: CancellationToken,
 ) {
+    if let Some(secured) = Box::pin(secure(&endpoint, acceptor, stream, peer)).await {
+        Box::pin(requests(&endpoint, secured, finish)).await;
+    }
+}
+
+/// A connection after its handshake.
+struct Secured {
+    stream: TlsStream<TcpStream>,
+    connection: Arc<Connection>,
+    http2: bool,
+}
+
+/// The handshake; `None` when it fails, which is logged.
+async fn secure(
+    endpoint: &Endpoint,
+    acceptor: TlsAcceptor,
+    stream: TcpStream,
+    peer: SocketAddr,
+) -> Option<Secured> {
     if let Err(problem) = stream.set_nodelay(true) {
         tracing::debug!(%peer, %problem, "the connection cannot be set to send at once");
     }
@@ -165,31 +187,34 @@ pub(super) async fn serve(
         Ok(Err(problem)) => {
             endpoint.metrics.tls_error();
             tracing::debug!(%peer, %problem, "TLS handshake failed");
-            return;
+            return None;
         }
         Err(_) => {
             endpoint.metrics.tls_error();
             tracing::debug!(%peer, "TLS handshake took too long");
-            return;
+            return None;
         }
     };
-    let certificates = stream.get_ref().1.peer_certificates().unwrap_or_default();
+    let session = stream.get_ref().1;
+    let certificates = session.peer_certificates().unwrap_or_default();
     let certificates = certificates
         .iter()
         .map(|certificate| certificate.clone().into_owned())
         .collect();
-    let connection = Arc::new(Connection::new(peer, certificates));
-    requests(&endpoint, stream, connection, finish).await;
+    Some(Secured {
+        connection: Arc::new(Connection::new(peer, certificates)),
+        // The handshake has settled the protocol; guessing it from the first bytes would wait for them without a limit.
+        http2: session.alpn_protocol() == Some(b"h2"),
+        stream,
+    })
 }
 
-async fn requests(
-    endpoint: &Endpoint,
-    stream: TlsStream<TcpStream>,
-    connection: Arc<Connection>,
-    finish: CancellationToken,
-) {
-    // The handshake has settled the protocol; guessing it from the first bytes would wait for them without a limit.
-    let http2 = stream.get_ref().1.alpn_protocol() == Some(b"h2");
+async fn requests(endpoint: &Endpoint, secured: Secured, finish: CancellationToken) {
+    let Secured {
+        stream,
+        connection,
+        http2,
+    } = secured;
     let builder = if http2 {
         endpoint.http.clone().http2_only()
     } else {
@@ -206,6 +231,7 @@ async fn requests(
     });
     let stream = TokioIo::new(Impatient::new(stream, endpoint.limits.stall));
     let mut served = pin!(builder.serve_connection(stream, service));
+    let mut finish = Signal::of(&finish);
     let mut told = false;
     loop {
         // While requests run the connection is not quiet, so this looks again one idle time later.
@@ -221,7 +247,7 @@ async fn requests(
                 }
                 return;
             }
-            () = finish.cancelled(), if !told => {
+            () = &mut finish, if !told => {
                 told = true;
                 served.as_mut().graceful_shutdown();
             }

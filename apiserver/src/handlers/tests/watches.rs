@@ -114,12 +114,12 @@ async fn metrics_learn_when_all_initial_events_are_sent() {
     ] {
         let path = format!("{WIDGETS}?watch=true&allowWatchBookmarks=true&{query}");
         let response = client.open(&path, &[]).await;
-        let listed = response
+        let progress = response
             .extensions()
-            .get::<crate::respond::Listed>()
+            .get::<crate::respond::Progress>()
             .unwrap()
             .clone();
-        assert!(!listed.is_raised());
+        assert!(!progress.is_listed());
         response
             .into_body()
             .into_data_stream()
@@ -127,7 +127,8 @@ async fn metrics_learn_when_all_initial_events_are_sent() {
             .await
             .unwrap()
             .unwrap();
-        assert_eq!(listed.is_raised(), end, "{query}");
+        assert_eq!(progress.is_listed(), end, "{query}");
+        assert_eq!(progress.take(), if end { 2 } else { 1 }, "{query}");
     }
 }
 
@@ -390,17 +391,4 @@ async fn a_thousand_watchers_share_one_frame() {
         frames.windows(2).all(|pair| pair[0].as_ptr() == pair[1].as_ptr()),
         "the same bytes, not equal ones"
     );
-}
-
-#[tokio::test]
-async fn shutdown_ends_every_watch() {
-    let toys = toys::Toys::new(storage::Limits::default());
-    let registry = Registry::new(toys.chain(), testing::clock());
-    registry.install(&toys.groups(&registry)).unwrap();
-    let shutdown = CancellationToken::new();
-    let api = Arc::new(ApiState::over(registry).with_shutdown(shutdown.clone()));
-    let client = Client { api, toys };
-    let mut watch = client.watch("resourceVersion=100").await;
-    shutdown.cancel();
-    assert!(watch.next().await.is_none());
 }

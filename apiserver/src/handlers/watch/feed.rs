@@ -3,21 +3,21 @@
 //! Nothing is queued per watcher: each pulls from the history the store keeps anyway, so a watcher that stops reading
 //! costs nobody anything, and finds at its next read that it is too late (`410` as an ERROR event).
 
+use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
 use meta::{Object, Revision, Status};
 use storage::{Collection, Event, Watch};
-use tokio::time::Instant;
-use tokio_util::sync::CancellationToken;
+use tokio::time::{Instant, Sleep};
 
 use super::frame::{EventType, Framer};
 use crate::errors;
 use crate::list_body::CHUNK;
 use crate::options::ListOptions;
 use crate::registry::Served;
-use crate::respond::Listed;
+use crate::respond::Progress;
 use crate::selection::Selection;
 
 /// How often a bookmark is sent, and how long before the end the last one.
@@ -53,13 +53,14 @@ pub(super) struct Feed {
     phase: Phase,
     framer: Framer,
     selection: Selection,
-    /// Whether bookmarks are sent, and when the next one is due.
-    bookmarks: Option<Instant>,
+    /// Whether bookmarks are sent.
+    bookmarks: bool,
     announce_end: bool,
     deadline: Instant,
-    shutdown: CancellationToken,
-    /// Raised with the bookmark that announces the end of what there was.
-    listed: Listed,
+    /// Rings when the next bookmark is due, and at the deadline. One for all events: setting one up is not free.
+    timer: Pin<Box<Sleep>>,
+    /// Told what is handed out.
+    progress: Progress,
 }
 
 impl Feed {
@@ -69,8 +70,7 @@ impl Feed {
         selection: Selection,
         options: &ListOptions,
         timeout: Duration,
-        shutdown: CancellationToken,
-        listed: Listed,
+        progress: Progress,
     ) -> Self {
         let now = Instant::now();
         let deadline = now + timeout;
@@ -90,7 +90,8 @@ impl Feed {
             }
         };
         let announce_end = options.bookmarks && options.send_initial_events == Some(true);
-        let bookmarks = options.bookmarks.then(|| next_bookmark(now, deadline));
+        let bookmarks = options.bookmarks;
+        let timer = Box::pin(tokio::time::sleep_until(due(bookmarks, now, deadline)));
         Self {
             phase,
             framer,
@@ -98,8 +99,8 @@ impl Feed {
             bookmarks,
             announce_end,
             deadline,
-            shutdown,
-            listed,
+            timer,
+            progress,
         }
     }
 
@@ -108,7 +109,7 @@ impl Feed {
         loop {
             match std::mem::replace(&mut self.phase, Phase::Over) {
                 Phase::Over => return None,
-                Phase::Failed(status) => return Some(Framer::error(&status)),
+                Phase::Failed(status) => return Some(self.failed(&status)),
                 Phase::Initial {
                     items,
                     revision,
@@ -137,12 +138,14 @@ impl Feed {
             let Some(object) = items.next() else {
                 if self.announce_end {
                     self.framer.bookmark(revision, true, &mut out);
-                    self.listed.raise();
+                    self.progress.add(1);
+                    self.progress.listed();
                 }
                 self.phase = Phase::Live(watch);
                 return (!out.is_empty()).then(|| out.into());
             };
             self.framer.event(EventType::Added, &object, &mut out);
+            self.progress.add(1);
         }
         self.phase = Phase::Initial {
             items,
@@ -154,20 +157,9 @@ impl Feed {
 
     /// Waits for changes, a bookmark or the end. An empty chunk is none: nothing of interest happened.
     async fn live(&mut self, mut watch: Box<dyn Watch>) -> Option<Bytes> {
-        let due = self.bookmarks.unwrap_or(self.deadline).min(self.deadline);
         let result = tokio::select! {
             biased;
-            () = self.shutdown.cancelled() => return None,
-            () = tokio::time::sleep_until(due) => {
-                if due >= self.deadline {
-                    return None;
-                }
-                let mut out = Vec::new();
-                self.framer.bookmark(watch.revision(), false, &mut out);
-                self.bookmarks = Some(next_bookmark(Instant::now(), self.deadline));
-                self.phase = Phase::Live(watch);
-                return Some(out.into());
-            }
+            () = &mut self.timer => return self.rung(watch),
             result = watch.next(BATCH) => result,
         };
         match result {
@@ -175,8 +167,28 @@ impl Feed {
                 self.phase = Phase::Live(watch);
                 Some(self.chunk(&events))
             }
-            Err(error) => Some(Framer::error(&errors::of_store(error, self.framer.served()))),
+            Err(error) => Some(self.failed(&errors::of_store(error, self.framer.served()))),
         }
+    }
+
+    /// The bookmark that is due, or the end.
+    fn rung(&mut self, watch: Box<dyn Watch>) -> Option<Bytes> {
+        let now = Instant::now();
+        if !self.bookmarks || now >= self.deadline {
+            return None;
+        }
+        let mut out = Vec::new();
+        self.framer.bookmark(watch.revision(), false, &mut out);
+        self.progress.add(1);
+        self.timer.as_mut().reset(due(true, now, self.deadline));
+        self.phase = Phase::Live(watch);
+        Some(out.into())
+    }
+
+    /// The last event, which says what went wrong.
+    fn failed(&self, status: &Status) -> Bytes {
+        self.progress.add(1);
+        Framer::error(status)
     }
 
     fn chunk(&mut self, events: &[Arc<Event>]) -> Bytes {
@@ -185,6 +197,7 @@ impl Feed {
             let Some((kind, object)) = self.seen(event) else {
                 continue;
             };
+            self.progress.add(1);
             let shared = if kind == unfiltered(event) {
                 self.framer.shared(event, kind, &object)
             } else {
@@ -253,8 +266,11 @@ fn unfiltered(event: &Event) -> EventType {
     }
 }
 
-/// A minute from now, but at the latest shortly before the end.
-fn next_bookmark(now: Instant, deadline: Instant) -> Instant {
+/// When to be rung next: where bookmarks are sent a minute from now, but at the latest shortly before the end.
+fn due(bookmarks: bool, now: Instant, deadline: Instant) -> Instant {
+    if !bookmarks {
+        return deadline;
+    }
     let last = deadline
         .checked_sub(LAST_BOOKMARK)
         .filter(|last| *last > now)

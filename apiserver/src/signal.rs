@@ -1,0 +1,51 @@
+//! Waiting for a cancellation beside something that happens far more often.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use futures::StreamExt;
+use futures::stream::FuturesUnordered;
+use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
+
+/// Ready once a token is cancelled.
+///
+/// The token's own future takes a lock that all who wait share whenever it is polled, and a thousand connections poll
+/// theirs at every event they send. This one looks at the token only when the token has rung.
+#[derive(Debug)]
+pub(crate) struct Signal(FuturesUnordered<WaitForCancellationFutureOwned>);
+
+impl Signal {
+    /// Of `token`.
+    pub(crate) fn of(token: &CancellationToken) -> Self {
+        Self([token.clone().cancelled_owned()].into_iter().collect())
+    }
+}
+
+impl Future for Signal {
+    type Output = ();
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
+        // Empty after the one future it had: cancelled too.
+        self.0.poll_next_unpin(context).map(|_| ())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_signal_comes_with_the_cancellation_and_stays() {
+        let token = CancellationToken::new();
+        let mut signal = Signal::of(&token);
+        assert!(futures::poll!(&mut signal).is_pending());
+        assert!(futures::poll!(&mut signal).is_pending());
+        let waiting = tokio::spawn(signal);
+        token.cancel();
+        waiting.await.unwrap();
+        let mut late = Signal::of(&token);
+        (&mut late).await;
+        late.await;
+    }
+}
