@@ -74,10 +74,16 @@ pub struct Etcd {
 }
 
 impl Etcd {
-    /// A cluster of one, which does not wait for the disk: killing the process loses nothing all the same.
+    /// A cluster of one for tests in which it does not end: it does not wait for the disk.
     #[must_use]
     pub fn start() -> Self {
         Self::start_with(&["--unsafe-no-fsync"])
+    }
+
+    /// A cluster of one that answers a write when it is on the disk, as for real: for tests of what survives.
+    #[must_use]
+    pub fn start_durable() -> Self {
+        Self::start_with(&[])
     }
 
     /// A cluster of one with more arguments.
@@ -90,7 +96,7 @@ impl Etcd {
         member
     }
 
-    /// A cluster of three.
+    /// A cluster of three that waits for the disk.
     #[must_use]
     pub fn start_three() -> Vec<Self> {
         let ports: Vec<_> = ["one", "two", "three"]
@@ -100,9 +106,7 @@ impl Etcd {
         let cluster = cluster(&peers);
         let members: Vec<_> = ports
             .iter()
-            .map(|&(name, client, peer)| {
-                Self::spawn(name, client, peer, &cluster, &["--unsafe-no-fsync"], false)
-            })
+            .map(|&(name, client, peer)| Self::spawn(name, client, peer, &cluster, &[], false))
             .collect();
         members.iter().for_each(Self::wait);
         members

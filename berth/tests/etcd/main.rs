@@ -162,7 +162,7 @@ async fn a_store_moves_to_another_prefix_and_to_another_etcd() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn two_servers_share_a_store_and_one_may_be_killed_under_load() {
-    let etcd = Etcd::start();
+    let etcd = Etcd::start_durable();
     let url = etcd.url();
     let arguments = ["--storage", "etcd", "--etcd-servers", &url];
     let folder = tempfile::tempdir().expect("a temporary folder");
@@ -246,7 +246,7 @@ async fn two_servers_share_a_store_and_one_may_be_killed_under_load() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_server_is_unready_while_etcd_is_away_and_goes_on_after() {
-    let mut etcd = Etcd::start();
+    let mut etcd = Etcd::start_durable();
     let url = etcd.url();
     let folder = tempfile::tempdir().expect("a temporary folder");
     let server = Program::serve(
