@@ -4,6 +4,7 @@
 //! The rules of one system are plugins of its dialect. Here are those that need to know the world (the engine's
 //! snapshot) or the program's own kinds, each for every dialect that asks for it through the contract.
 
+mod agreement;
 mod authority;
 mod auto_bind;
 mod bound_on_create;
@@ -96,6 +97,7 @@ impl Parts {
             Arc::new(bound_on_create::BoundOnCreate::new(knowledge())),
             Arc::new(in_use::InUse::new(knowledge())),
             Arc::new(reserved::Reserved::new(knowledge())),
+            Arc::new(agreement::Agreement::new(knowledge())),
             Arc::new(config_maps::ConfigMaps::new(self.dialects())),
         ]
     }

@@ -134,8 +134,14 @@ pub trait Dialect: Send + Sync + 'static {
         }
     }
 
+    /// The resources whose objects must agree with other objects: those that [`Inventory::judge`] judges.
+    fn judges(&self) -> &'static [GroupResource] {
+        &[]
+    }
+
     /// What a hub that stores the objects itself must ask about for [`Dialect::admission`] to work there. What follows
-    /// from the other parts of this contract ([`Dialect::protects`], [`Dialect::reserves`]) is asked anyway.
+    /// from the other parts of this contract ([`Dialect::protects`], [`Dialect::reserves`], [`Dialect::judges`]) is
+    /// asked anyway.
     fn hub_rules(&self) -> Vec<HubRule> {
         Vec::new()
     }
@@ -286,6 +292,18 @@ pub trait Inventory: Any + Send + Sync {
     /// then whose decision it holds, as `Placement "p"`.
     fn reserved(&self, _resource: GroupResource, _object: &serde_json::Value) -> Option<String> {
         None
+    }
+
+    /// What speaks against an update of `old` to `new`, or against making `new`, in the light of the other objects that
+    /// are known here. Both are of `resource`, which is one of [`Dialect::judges`]. Asked only when the spec changes, and
+    /// not about the scheduler's own writes. What a kind can tell from the object alone is not told again.
+    fn judge(
+        &self,
+        _resource: GroupResource,
+        _old: Option<&serde_json::Value>,
+        _new: &serde_json::Value,
+    ) -> Vec<FieldError> {
+        Vec::new()
     }
 
     /// Exactly what binding would write, in order: every prefix is a valid state, and deciding again finishes it.

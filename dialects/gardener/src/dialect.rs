@@ -92,6 +92,10 @@ impl Dialect for Gardener {
         PROTECTED
     }
 
+    fn judges(&self) -> &'static [GroupResource] {
+        &[SHOOTS]
+    }
+
     fn uses(&self, resource: GroupResource, object: &Value) -> Vec<Key> {
         if resource == SHOOTS {
             uses::of_shoot(object)

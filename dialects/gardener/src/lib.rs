@@ -6,6 +6,7 @@
 //! (what is known); [`kind`] holds the API objects.
 
 pub mod admission;
+mod agreement;
 mod binding;
 mod cidr;
 pub mod config;

@@ -36,6 +36,61 @@ fn what_is_used_is_not_deleted() {
 }
 
 #[test]
+fn a_shoot_agrees_with_its_cloud_profile_and_with_the_seed_it_is_on() {
+    let server = gardener();
+    let mut other = shoot("other", "eu-west-1");
+    other["spec"]["provider"]["type"] = "gcp".into();
+    let refused = server.kubectl("create -f -").input(other.to_string()).fails();
+    assert!(
+        refused.contains(
+            "The Shoot \"other\" is invalid: spec.provider.type: Invalid value: \"gcp\": must be the type of CloudProfile \
+             \"aws\", which is \"aws\""
+        ),
+        "{refused}"
+    );
+    let mut web = shoot("web", "eu-west-1");
+    web["spec"]["seedSelector"] = json!({"matchLabels": {"environment": "live"}});
+    let seed = server
+        .kubectl("create -o jsonpath={.spec.seedName} -f -")
+        .input(web.to_string())
+        .ok();
+    assert_eq!(seed, "aws-eu1");
+    let change = |spec: Value| {
+        let patch = json!({"spec": spec}).to_string();
+        server.kubectl_args(&[
+            "-n",
+            "garden-dev",
+            "patch",
+            "shoot",
+            "web",
+            "--type=merge",
+            "-p",
+            &patch,
+        ])
+    };
+    let select = |selector: Value| change(json!({"seedSelector": selector}));
+    let refused = select(json!({"matchLabels": {"environment": "test"}, "providerTypes": ["gcp"]})).fails();
+    for text in [
+        "The Shoot \"web\" is invalid",
+        "spec.seedSelector: Forbidden: must match seed \"aws-eu1\", which the shoot is on: its labels do not match \
+         environment=test",
+        "spec.seedSelector.providerTypes: Forbidden: must let in seed \"aws-eu1\", which the shoot is on: its provider type \
+         is \"aws\"",
+    ] {
+        assert!(refused.contains(text), "{text}: {refused}");
+    }
+    let refused = select(Value::Null).fails();
+    assert!(refused.contains("cannot be taken away"), "{refused}");
+    select(
+        json!({"matchLabels": {"seed.gardener.cloud/region": "eu-west-1"}, "providerTypes": ["aws", "gcp"]}),
+    )
+    .ok();
+    // Where the seed's labels change afterwards, the rest of the shoot stays its user's.
+    server.kubectl("label seed aws-eu1 environment-").ok();
+    change(json!({"purpose": "testing"})).ok();
+}
+
+#[test]
 fn nothing_is_made_in_namespaces_that_are_missing_or_going() {
     let server = Server::start();
     let map = |namespace: &str, name: &str| {

@@ -125,6 +125,33 @@ async fn the_webhooks_bind_guard_and_answer_in_the_protocols_words() {
         "{moved}"
     );
 
+    let mut alien = shoot("web", "eu-west-1");
+    alien["spec"]["provider"]["type"] = "gcp".into();
+    let alien = ask(validate, &review("CREATE", "shoots", "Shoot", alien, Value::Null)).await;
+    let told = &alien.json()["response"]["status"];
+    assert_eq!(
+        (&told["code"], &told["details"]["causes"][0]["field"]),
+        (&json!(422), &json!("spec.provider.type")),
+        "{told}"
+    );
+    let choosing = |environment: &str| {
+        let mut shoot = placed("web", "aws-eu1");
+        shoot["spec"]["seedSelector"] = json!({"matchLabels": {"environment": environment}});
+        shoot
+    };
+    let told = |old: Value, new: Value| review("UPDATE", "shoots", "Shoot", new, old);
+    let away = ask(validate, &told(choosing("live"), choosing("test")))
+        .await
+        .json();
+    assert_eq!(
+        away["response"]["status"]["details"]["causes"][0]["field"], "spec.seedSelector",
+        "{away}"
+    );
+    let back = ask(validate, &told(choosing("test"), choosing("live")))
+        .await
+        .json();
+    assert_eq!(back["response"]["allowed"], true, "{back}");
+
     server.load(&example("gardener/load.yaml"));
     let seed = server.kubectl("get seed aws-eu1 -o json").json();
     let used = ask(validate, &review("DELETE", "seeds", "Seed", Value::Null, seed))

@@ -32,6 +32,7 @@ pub(super) fn of(installation: &Installation) -> Vec<Entry> {
             placed(dialect),
             dialect.hub_rules(),
             reserved(dialect),
+            judged(dialect),
             protected(dialect),
         ];
         entries.extend(rules.into_iter().flatten().map(|rule| Entry {
@@ -121,6 +122,26 @@ fn reserved(dialect: &Arc<dyn Dialect>) -> Vec<HubRule> {
         phase: Phase::Validate,
         conditions: vec![Condition::not_by(dialect.actor()), Condition::not_collected()],
         must_answer: true,
+    }]
+}
+
+/// Objects that must agree with others. Their own system sees to that too, so that nothing waits for Berth.
+fn judged(dialect: &Arc<dyn Dialect>) -> Vec<HubRule> {
+    let resources: Vec<GroupResource> = dialect.judges().to_vec();
+    if resources.is_empty() {
+        return Vec::new();
+    }
+    vec![HubRule {
+        name: "agreement",
+        resources,
+        subresources: &[""],
+        operations: WRITTEN,
+        phase: Phase::Validate,
+        conditions: vec![
+            Condition::not_by(dialect.actor()),
+            Condition::new("spec", cel::differs(&["spec"])),
+        ],
+        must_answer: false,
     }]
 }
 

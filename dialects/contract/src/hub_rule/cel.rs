@@ -37,6 +37,16 @@ pub fn differs(path: &[&str]) -> String {
     )
 }
 
+/// Whether the boolean field `path` is true and was not before.
+#[must_use]
+pub fn turned_on(path: &[&str]) -> String {
+    format!(
+        "{} && !{}",
+        field("object", path, "false"),
+        field("oldObject", path, "false")
+    )
+}
+
 /// Whether an entry of the map `path` whose key fits `pattern` (an expression over `key`) differs before and after.
 #[must_use]
 pub fn entry_differs(path: &[&str], pattern: &str) -> String {

@@ -7,15 +7,16 @@ use dialect_contract::control::{Note, Pace};
 use dialect_contract::decision::{Decision, Refused, Write};
 use dialect_contract::dialect::{Ask, Due, Inventory};
 use dialect_contract::view::{DemandView, Phase, Placed, Quantities, Taint, TargetView, Unusable};
-use meta::{Change, Key, Object, Timestamp};
+use meta::{Change, FieldError, GroupResource, Key, Object, Timestamp};
 use scheduling::{Ix, Reason};
 use serde_json::Value;
 
 use super::Fleet;
 use super::seed::{Row, unready};
 use crate::decide::Detail;
+use crate::group::SHOOTS;
 use crate::kind::common::condition;
-use crate::{binding, filters, notes, words};
+use crate::{agreement, binding, filters, notes, words};
 
 impl Inventory for Fleet {
     fn fork(&self) -> Arc<dyn Inventory> {
@@ -125,6 +126,14 @@ impl Inventory for Fleet {
 
     fn users(&self, key: &Key, most: usize) -> (Vec<Key>, usize) {
         self.users_of(key, most)
+    }
+
+    fn judge(&self, resource: GroupResource, old: Option<&Value>, new: &Value) -> Vec<FieldError> {
+        if resource == SHOOTS {
+            agreement::of_shoot(self, old, new)
+        } else {
+            Vec::new()
+        }
     }
 
     fn writes(&self, decision: &Decision) -> Vec<Write> {

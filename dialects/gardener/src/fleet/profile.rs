@@ -6,9 +6,11 @@ use meta::selector::Selector;
 
 use crate::kind::cloud_profile::CloudProfile;
 
-/// A cloud profile's say about seeds.
+/// A cloud profile's say about seeds and shoots.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Profile {
+    /// The provider type of its shoots.
+    pub(crate) provider: String,
     /// The labels seeds must have.
     pub(crate) selector: Selector,
     /// The provider types seeds may have; empty leaves it to the shoot.
@@ -27,6 +29,7 @@ impl Profile {
             .compile("spec.seedSelector")
             .map_err(|errors| aggregate(&errors))?;
         Ok(Self {
+            provider: profile.spec.r#type,
             selector: compiled,
             provider_types: selector.provider_types,
         })

@@ -8,7 +8,7 @@ use crate::names::{BINDINGS, CLUSTERS, SET_LABEL};
 
 /// The rules.
 pub(crate) fn all() -> Vec<HubRule> {
-    let accepted = cel::differs(&["spec", "hubAcceptsClient"]);
+    let accepted = cel::turned_on(&["spec", "hubAcceptsClient"]);
     let moved = cel::entry_differs(
         &["metadata", "labels"],
         &format!("key == {}", cel::text(SET_LABEL)),
@@ -29,6 +29,14 @@ pub(crate) fn all() -> Vec<HubRule> {
             &[Operation::Create, Operation::Update],
             vec![Condition::new("accepted-or-moved", cel::any(&[accepted, moved]))],
         ),
-        rule("set-bindings", BINDINGS, &[Operation::Create], Vec::new()),
+        rule(
+            "set-bindings",
+            BINDINGS,
+            &[Operation::Create],
+            vec![Condition::new(
+                "names-a-set",
+                cel::filled(&["spec", "clusterSet"]),
+            )],
+        ),
     ]
 }

@@ -70,10 +70,6 @@ pub(super) fn check(operation: Operation, changed: &Changed<'_>) -> Vec<FieldErr
         old_domain.as_deref(),
         new_domain.as_deref(),
     );
-    if old.seed_name.is_some() && old.seed_selector.is_some() && new.seed_selector.is_none() {
-        let detail = "the seed selector cannot be taken away while the shoot has a seed";
-        errors.push(FieldError::forbidden("spec.seedSelector", detail));
-    }
     errors
 }
 

@@ -1,0 +1,80 @@
+//! What an object says in the light of others: a Shoot's provider type, which is its cloud profile's, and the like. The
+//! dialect judges by what it knows of the world ([`dialect_contract::Inventory::judge`]).
+//!
+//! Others may change afterwards, so that nothing has to be guarded until the write is stored.
+
+use std::sync::Arc;
+
+use admission::{Denied, Operation, Plugin, Ready, Request};
+use dialect_contract::Dialect;
+use meta::GroupResource;
+use serde_json::Value;
+
+use super::knowledge::Knowledge;
+
+/// The plugin.
+pub(super) struct Agreement {
+    knowledge: Knowledge,
+    dialects: Vec<(GroupResource, Arc<dyn Dialect>)>,
+}
+
+impl Agreement {
+    /// The plugin for whatever the engine's dialects judge.
+    pub(super) fn new(knowledge: Knowledge) -> Self {
+        let dialects = knowledge
+            .dialects()
+            .flat_map(|dialect| {
+                let judged = dialect.judges().iter();
+                judged.map(move |&resource| (resource, Arc::clone(dialect)))
+            })
+            .collect();
+        Self { knowledge, dialects }
+    }
+
+    fn dialect(&self, resource: GroupResource) -> Option<&Arc<dyn Dialect>> {
+        let found = self.dialects.iter().find(|(have, _)| *have == resource);
+        found.map(|(_, dialect)| dialect)
+    }
+}
+
+impl Plugin for Agreement {
+    fn name(&self) -> &'static str {
+        "Agreement"
+    }
+
+    fn handles(&self, request: &Request<'_>) -> bool {
+        matches!(request.operation, Operation::Create | Operation::Update)
+            && request.subresource.is_empty()
+            && self
+                .dialect(request.resource)
+                .is_some_and(|dialect| dialect.actor() != request.user.name)
+    }
+
+    fn ready<'a>(&'a self, _: &Request<'_>) -> Option<Ready<'a>> {
+        Some(self.knowledge.ready())
+    }
+
+    fn validate(
+        &self,
+        request: &Request<'_>,
+        object: Option<&Value>,
+        _: &mut Vec<String>,
+    ) -> Result<(), Denied> {
+        let (Some(dialect), Some(object)) = (self.dialect(request.resource), object) else {
+            return Ok(());
+        };
+        // Labels and finalizers can be mended whatever happened to the others meanwhile.
+        if request
+            .old
+            .is_some_and(|old| old.get("spec") == object.get("spec"))
+        {
+            return Ok(());
+        }
+        let snapshot = self.knowledge.snapshot(dialect.name())?;
+        let errors = snapshot.inventory.judge(request.resource, request.old, object);
+        if errors.is_empty() {
+            return Ok(());
+        }
+        Err(Denied::Invalid(errors))
+    }
+}
