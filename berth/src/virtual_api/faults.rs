@@ -80,17 +80,16 @@ impl Faults {
             self.point();
             return registry.commit(user, writes, guards, false).await;
         }
-        let mut guards = Some(guards);
+        let guards = InternalWrite::share_guards(&writes, guards);
         let mut written: HashMap<Key, Arc<Object>> = HashMap::new();
         let mut results = Vec::new();
-        for mut write in writes {
+        for (mut write, guards) in writes.into_iter().zip(guards) {
             self.point();
             // A write that follows another to the same object was decided on what that one leaves.
             if let Some(before) = written.get(&write.key) {
                 write.base = Some(before.revision());
             }
             let key = write.key.clone();
-            let guards = guards.take().unwrap_or_default();
             for object in registry.commit(user, vec![write], guards, false).await? {
                 written.insert(key.clone(), Arc::clone(&object));
                 results.push(object);

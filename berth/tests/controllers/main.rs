@@ -4,7 +4,9 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on panics")]
 
 mod gardener;
+mod kcp;
 mod ocm;
+mod stepwise;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -89,8 +91,9 @@ impl Counter {
 
 /// A server without a port, with the controllers of one dialect.
 struct World {
-    store: Arc<MemoryStore>,
+    store: Arc<dyn Store>,
     clock: Arc<Stepped>,
+    engine: Arc<Engine>,
     registry: Arc<Registry>,
     catalog: Arc<engine::Catalog>,
     counter: Arc<Counter>,
@@ -108,12 +111,15 @@ impl Authority for Anything {
 
 impl World {
     fn new(dialect: &str) -> Self {
+        Self::over(Arc::new(MemoryStore::default()), dialect)
+    }
+
+    fn over(store: Arc<dyn Store>, dialect: &str) -> Self {
         let dialect = dialect_registry::by_name(dialect).unwrap();
-        let store = Arc::new(MemoryStore::default());
         let start = "2021-10-28T09:00:00Z".parse().unwrap();
         let clock = Arc::new(Stepped(Mutex::new(start)));
         let as_clock = || Arc::clone(&clock) as Arc<dyn Clock>;
-        let source = Arc::clone(&store) as Arc<dyn Source>;
+        let source: Arc<dyn Source> = Arc::clone(&store) as _;
         let engine = Engine::new(vec![Arc::clone(&dialect)], source, as_clock());
         engine.spawn();
         let registry = Registry::new(
@@ -121,7 +127,7 @@ impl World {
             as_clock(),
         );
         let api = VirtualApi::new(Arc::clone(&engine), Arc::clone(&registry), Vec::new());
-        let shared = Arc::clone(&store) as Arc<dyn Store>;
+        let shared = Arc::clone(&store);
         let mut groups = berth::core::groups(&shared);
         for kind in dialect.kinds() {
             let (name, resource) = (kind.info().group, kind.info().resource());
@@ -156,6 +162,7 @@ impl World {
             catalog: Arc::clone(api.catalog()),
             store,
             clock,
+            engine,
             registry,
             counter,
             controllers,
