@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
+use bytes::Bytes;
 use imbl::OrdMap;
-use meta::{GroupResource, Object};
+use meta::{GroupResource, Object, Revision};
 use redb::{ReadableDatabase, ReadableTable};
 
 use crate::collection::Name;
@@ -108,8 +109,7 @@ fn parse(key: &[u8], value: &[u8], previous: Option<&Loaded>) -> Result<Loaded, 
     if !record.intact(key) {
         return Err("its checksum does not match".to_owned());
     }
-    let json = serde_json::from_slice(record.json).map_err(|error| format!("it is no JSON: {error}"))?;
-    let object = Object::new(&json, record.revision).map_err(|error| format!("it is no object: {error}"))?;
+    let object = object(record.json, record.revision)?;
     let resource = match previous {
         Some(previous) if (previous.resource.group, previous.resource.resource) == (group, resource) => {
             previous.resource
@@ -130,6 +130,15 @@ fn parse(key: &[u8], value: &[u8], previous: Option<&Loaded>) -> Result<Loaded, 
         object: Arc::new(object),
         crc: record.crc,
     })
+}
+
+/// The object in a record's JSON, whose checksum is right.
+fn object(json: &[u8], revision: Revision) -> Result<Object, String> {
+    if let Some(object) = Object::written(&Bytes::copy_from_slice(json), revision) {
+        return Ok(object);
+    }
+    let value = serde_json::from_slice(json).map_err(|error| format!("it is no JSON: {error}"))?;
+    Object::new(&value, revision).map_err(|error| format!("it is no object: {error}"))
 }
 
 fn check_totals(file: &str, totals: &Totals, loaded: &[Loaded]) -> Result<(), StoreError> {

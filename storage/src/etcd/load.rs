@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use bytes::Bytes;
 use etcd_client::{GetOptions, GetResponse, KeyValue, KvClient};
 use imbl::OrdMap;
 use meta::{GroupResource, Key, Object, Revision};
@@ -85,9 +86,16 @@ fn take(loaded: &mut Loaded, layout: &Layout, kv: &KeyValue) {
 /// # Errors
 /// Why it is none.
 pub(crate) fn object(key: &Key, kv: &KeyValue) -> Result<Object, String> {
-    let value = serde_json::from_slice(kv.value()).map_err(|error| format!("it is no JSON: {error}"))?;
     let revision = Revision(u64::try_from(kv.mod_revision()).unwrap_or_default());
-    let object = Object::new(&value, revision).map_err(|error| format!("it is no object: {error}"))?;
+    let object = match Object::written(&Bytes::copy_from_slice(kv.value()), revision) {
+        Some(object) => object,
+        // Somebody else wrote it.
+        None => {
+            let value =
+                serde_json::from_slice(kv.value()).map_err(|error| format!("it is no JSON: {error}"))?;
+            Object::new(&value, revision).map_err(|error| format!("it is no object: {error}"))?
+        }
+    };
     let meta = object.meta();
     if *meta.name != *key.name || *meta.namespace != *key.namespace {
         return Err(format!(

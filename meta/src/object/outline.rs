@@ -1,0 +1,132 @@
+//! Where things stand in the bytes of an object as written here, found without making a tree of it.
+//!
+//! Reading a store back is much of a server's start, and all it takes is the metadata and a few places in the bytes.
+
+use std::ops::Range;
+
+use serde::Deserialize;
+
+use super::{Meta, Spans};
+
+/// What every object has. Reading it checks that the rest is JSON, too.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Outline {
+    api_version: String,
+    kind: String,
+    metadata: Meta,
+}
+
+/// The metadata and the places in `bytes`; `None` where they are not what [`super::Draft`] writes, as far as that shows
+/// in the two top levels.
+pub(super) fn read(bytes: &[u8]) -> Option<(Meta, Spans)> {
+    let Outline {
+        api_version,
+        kind,
+        metadata: meta,
+    } = serde_json::from_str(std::str::from_utf8(bytes).ok()?).ok()?;
+    if api_version.is_empty() || kind.is_empty() || meta.name.is_empty() {
+        return None;
+    }
+    let [version, metadata] = find(bytes, 0, bytes.len(), ["apiVersion", "metadata"])?;
+    let [revision] = find(bytes, metadata.start, metadata.end, ["resourceVersion"])?;
+    let spans = Spans {
+        api_version: within_quotes(bytes, &version)?,
+        revision: within_quotes(bytes, &revision)?,
+        metadata,
+    };
+    (bytes[spans.api_version.clone()] == *api_version.as_bytes()).then_some((meta, spans))
+}
+
+/// The values named `wanted` of the object from `start` to `end`; `None` when one is missing, or names are not in order.
+fn find<const COUNT: usize>(
+    bytes: &[u8],
+    start: usize,
+    end: usize,
+    wanted: [&str; COUNT],
+) -> Option<[Range<usize>; COUNT]> {
+    let mut found = [const { None }; COUNT];
+    let mut members = Members { bytes, at: start };
+    let mut last: &[u8] = b"";
+    for (name, value) in members.by_ref() {
+        let name = &bytes[name];
+        if name <= last {
+            return None;
+        }
+        last = name;
+        if let Some(place) = wanted.iter().position(|wanted| wanted.as_bytes() == name) {
+            found[place] = Some(value);
+        }
+    }
+    let whole = bytes.get(members.at) == Some(&b'}') && members.at + 1 == end;
+    let found = found.into_iter().collect::<Option<Vec<_>>>();
+    found.filter(|_| whole)?.try_into().ok()
+}
+
+/// The members of an object in JSON without spaces: the name, its quotes left out, and the value.
+struct Members<'a> {
+    bytes: &'a [u8],
+    /// The brace or comma before the next member.
+    at: usize,
+}
+
+impl Iterator for Members<'_> {
+    type Item = (Range<usize>, Range<usize>);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if !matches!(self.bytes.get(self.at)?, b'{' | b',') {
+            return None;
+        }
+        let start = self.at + 1;
+        let colon = after_text(self.bytes, start)?;
+        if self.bytes.get(colon) != Some(&b':') {
+            return None;
+        }
+        self.at = after_value(self.bytes, colon + 1)?;
+        let spaced = [colon + 1, self.at - 1].map(|at| self.bytes[at].is_ascii_whitespace());
+        (spaced == [false; 2]).then_some((start + 1..colon - 1, colon + 1..self.at))
+    }
+}
+
+/// The place after the text that begins with the quote at `start`.
+fn after_text(bytes: &[u8], start: usize) -> Option<usize> {
+    if bytes.get(start) != Some(&b'"') {
+        return None;
+    }
+    let mut at = start + 1;
+    loop {
+        match bytes.get(at)? {
+            b'"' => return Some(at + 1),
+            b'\\' => at += 2,
+            _ => at += 1,
+        }
+    }
+}
+
+/// The place after the value that begins at `start`.
+fn after_value(bytes: &[u8], start: usize) -> Option<usize> {
+    let (mut at, mut depth) = (start, 0_usize);
+    loop {
+        match bytes.get(at)? {
+            b'"' => at = after_text(bytes, at)?,
+            b'{' | b'[' => {
+                depth += 1;
+                at += 1;
+            }
+            b'}' | b']' => {
+                depth = depth.checked_sub(1)?;
+                at += 1;
+            }
+            // Literals, numbers and what stands between the members of something deeper.
+            _ => at += 1,
+        }
+        if depth == 0 && matches!(bytes.get(at)?, b',' | b'}' | b']') {
+            return Some(at);
+        }
+    }
+}
+
+fn within_quotes(bytes: &[u8], value: &Range<usize>) -> Option<Range<usize>> {
+    let quoted = value.len() >= 2 && bytes[value.start] == b'"';
+    quoted.then(|| value.start + 1..value.end - 1)
+}
