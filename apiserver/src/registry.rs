@@ -10,6 +10,7 @@ mod delete;
 mod index;
 mod prepare;
 mod system;
+mod tries;
 mod write;
 
 use std::sync::{Arc, OnceLock};

@@ -186,6 +186,10 @@ impl Store for EtcdStore {
         self.feed.cache().hold(resource, collection);
     }
 
+    fn is_shared(&self) -> bool {
+        true
+    }
+
     fn ready(&self) -> Result<(), String> {
         self.feed.ready()
     }

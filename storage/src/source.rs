@@ -107,6 +107,11 @@ pub trait Store: Source + Writer {
     /// pages of a list see the same revision: five minutes or 64 MiB of held objects, whichever ends first.
     fn hold(&self, resource: GroupResource, collection: &Collection);
 
+    /// Whether other processes write to it too, so that what is at hand may not be the newest.
+    fn is_shared(&self) -> bool {
+        false
+    }
+
     /// Whether the store can take writes; the sentence says why not.
     ///
     /// # Errors

@@ -10,6 +10,7 @@ mod lists;
 mod others;
 mod patches;
 mod shapes;
+mod shared;
 mod toys;
 mod watches;
 mod writes;

@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use meta::{Object, Status, time};
 use serde_json::Value;
-use storage::{Expect, Guard, Step, StoreError, Verb};
+use storage::{Expect, Guard, Step, Verb};
 
-use crate::errors;
 use crate::options::{DeleteOptions, Propagation};
 use crate::registry::prepare::{self, Actor};
+use crate::registry::tries::{Refused, Tries};
 use crate::registry::write::{Target, apply_one};
-use crate::registry::{CONFLICT_ATTEMPTS, Registry, Served, system};
+use crate::registry::{Registry, Served, system};
 
 /// The finalizer that makes the garbage collector let dependents go first.
 const FOREGROUND: &str = "foregroundDeletion";
@@ -43,16 +43,20 @@ impl Registry {
         actor: Actor<'_>,
         options: &DeleteOptions,
     ) -> Result<Deleted, Status> {
-        let mut attempt = 1;
+        let mut tries = Tries::of(target, actor.dry_run)?;
         loop {
-            let current = target.current().await?;
-            options.check_preconditions(target.served.name, &current)?;
-            let guards = prepare::admit_delete(self.chain(), target.served, &actor, &current).await?;
-            let pending = pending_state(target.served, &actor, options.propagation, &current);
-            match settle(target, actor, &current, pending, guards).await? {
+            let tried = async {
+                let current = tries.current(target).await?;
+                options.check_preconditions(target.served.name, &current)?;
+                let guards = prepare::admit_delete(self.chain(), target.served, &actor, &current).await?;
+                let pending = pending_state(target.served, &actor, options.propagation, &current);
+                settle(target, actor, &current, pending, guards).await
+            };
+            match tried.await {
+                Ok(deleted) => return Ok(deleted),
                 // A precondition on the resource version is found broken at the next turn.
-                Err(error) if prepare::is_moved(&error) && attempt < CONFLICT_ATTEMPTS => attempt += 1,
-                result => return result.map_err(|error| errors::of_store(error, target.served)),
+                Err(refused) if tries.again(&refused) => {}
+                Err(refused) => return Err(refused.into_status(target.served)),
             }
         }
     }
@@ -105,16 +109,16 @@ async fn settle(
     current: &Arc<Object>,
     pending: Option<Value>,
     guards: Vec<Guard>,
-) -> Result<Result<Deleted, StoreError>, Status> {
+) -> Result<Deleted, Refused> {
     let store = target.store()?;
     let draft = pending
         .map(|value| prepare::draft(target.served, &value))
         .transpose()?;
     if actor.dry_run {
-        return Ok(Ok(match draft {
+        return Ok(match draft {
             Some(draft) => Deleted::Pending(Arc::new(draft.at(current.revision()))),
             None => Deleted::Gone(Arc::clone(current)),
-        }));
+        });
     }
     let verb = if draft.is_some() {
         Verb::Update
@@ -129,12 +133,9 @@ async fn settle(
         expect: Expect::At(current.revision()),
         guards,
     };
-    let result = apply_one(store, step).await;
-    Ok(result.map(|object| {
-        if verb == Verb::Update {
-            Deleted::Pending(object)
-        } else {
-            Deleted::Gone(object)
-        }
-    }))
+    let object = apply_one(store, step).await?;
+    Ok(match verb {
+        Verb::Update => Deleted::Pending(object),
+        Verb::Create | Verb::Delete => Deleted::Gone(object),
+    })
 }

@@ -8,6 +8,7 @@ use serde_json::Value;
 use storage::{Applied, At, Expect, Guard, Step, Store, StoreError, Verb};
 
 use crate::registry::prepare::{self, Actor, Settled, Writing};
+use crate::registry::tries::Tries;
 use crate::registry::{CONFLICT_ATTEMPTS, Registry, Served, system};
 use crate::{errors, names};
 
@@ -31,9 +32,9 @@ impl Target<'_> {
         self.served.store().ok_or_else(Status::method_not_allowed)
     }
 
-    /// The object as it is now.
-    pub(crate) async fn current(&self) -> Result<Arc<Object>, Status> {
-        let list = self.store()?.list(self.served.stored, At::Latest).await;
+    /// The object as of `at`.
+    pub(crate) async fn read(&self, at: At) -> Result<Arc<Object>, Status> {
+        let list = self.store()?.list(self.served.stored, at).await;
         let list = list.map_err(|error| errors::of_store(error, self.served))?;
         list.get(self.namespace, self.name)
             .cloned()
@@ -129,21 +130,25 @@ impl Registry {
         unconditional: bool,
         mut edit: impl FnMut(&Object) -> Result<Value, Status>,
     ) -> Result<Arc<Object>, Status> {
-        let mut attempt = 1;
+        let mut tries = Tries::of(target, actor.dry_run)?;
         loop {
-            let current = target.current().await?;
-            let value = edit(&current)?;
-            check_base(target.served, &value, &current, unconditional)?;
-            let (next, guards) = self.next_state(target, actor, operation, value, &current).await?;
-            if actor.dry_run {
-                let (Next::Stays(draft) | Next::Goes(draft)) = next;
-                return Ok(Arc::new(draft.at(current.revision())));
-            }
-            let expect = Expect::At(current.revision());
-            match store_next(target, operation, next, expect, guards).await {
+            let tried = async {
+                let current = tries.current(target).await?;
+                let value = edit(&current)?;
+                check_base(target.served, &value, &current, unconditional)?;
+                let (next, guards) = self.next_state(target, actor, operation, value, &current).await?;
+                if actor.dry_run {
+                    let (Next::Stays(draft) | Next::Goes(draft)) = next;
+                    return Ok(Arc::new(draft.at(current.revision())));
+                }
+                let expect = Expect::At(current.revision());
+                Ok(store_next(target, operation, next, expect, guards).await?)
+            };
+            match tried.await {
+                Ok(object) => return Ok(object),
                 // A resource version the client gave is found stale at the next turn; all else is decided afresh.
-                Err(error) if prepare::is_moved(&error) && attempt < CONFLICT_ATTEMPTS => attempt += 1,
-                result => return result.map_err(|error| errors::of_store(error, target.served)),
+                Err(refused) if tries.again(&refused) => {}
+                Err(refused) => return Err(refused.into_status(target.served)),
             }
         }
     }

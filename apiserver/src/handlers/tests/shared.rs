@@ -1,0 +1,160 @@
+//! Writes to a store that others write to as well: what is at hand here may be behind.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use async_trait::async_trait;
+use storage::{Applied, At, MemoryStore, Scope, Source, Step, Store, StoreError, Watch, Writer};
+
+use super::*;
+
+/// A store shared with others, seen as it was when `behind` was last set.
+struct Shared {
+    newest: Arc<MemoryStore>,
+    behind: parking_lot::Mutex<Option<Collection>>,
+    /// How often the newest state was asked for.
+    asked: AtomicUsize,
+}
+
+#[async_trait]
+impl Source for Shared {
+    async fn list(&self, resource: GroupResource, at: At) -> Result<Collection, StoreError> {
+        if at == At::Any {
+            return Ok(self.cached(resource));
+        }
+        self.asked.fetch_add(1, Ordering::SeqCst);
+        self.newest.list(resource, at).await
+    }
+
+    fn cached(&self, resource: GroupResource) -> Collection {
+        let behind = self.behind.lock().clone();
+        behind.unwrap_or_else(|| self.newest.cached(resource))
+    }
+
+    fn watch(&self, scope: Scope, after: Revision) -> Result<Box<dyn Watch>, StoreError> {
+        self.newest.watch(scope, after)
+    }
+
+    fn revision(&self) -> Revision {
+        self.newest.revision()
+    }
+}
+
+#[async_trait]
+impl Writer for Shared {
+    async fn apply(&self, steps: Vec<Step>) -> Result<Vec<Applied>, StoreError> {
+        self.newest.apply(steps).await
+    }
+}
+
+impl Store for Shared {
+    fn hold(&self, resource: GroupResource, collection: &Collection) {
+        self.newest.hold(resource, collection);
+    }
+
+    fn is_shared(&self) -> bool {
+        true
+    }
+
+    fn ready(&self) -> Result<(), String> {
+        Ok(())
+    }
+}
+
+impl Shared {
+    /// How often the newest state was asked for since this was asked.
+    fn asked(&self) -> usize {
+        self.asked.swap(0, Ordering::SeqCst)
+    }
+
+    /// Sees nothing from now on of what happens to the widgets.
+    fn stop_looking(&self) {
+        let now = self.newest.cached(GroupResource::new(toys::GROUP, "widgets"));
+        *self.behind.lock() = Some(now);
+    }
+}
+
+/// The toys in a shared store, and another client of it that sees everything.
+fn both() -> (Client, Arc<Shared>, Client) {
+    let toys = toys::Toys::new(storage::Limits::default());
+    let shared = Arc::new(Shared {
+        newest: Arc::clone(&toys.store),
+        behind: parking_lot::Mutex::default(),
+        asked: AtomicUsize::new(0),
+    });
+    let other = toys::Toys {
+        store: Arc::clone(&toys.store),
+        shadows: Arc::clone(&toys.shadows),
+    };
+    let other_chain = other.chain();
+    let registry = Registry::new(toys.chain(), testing::clock());
+    let mut groups = toys.groups(&registry);
+    for resource in groups.iter_mut().flat_map(|group| &mut group.resources) {
+        if let Backing::Stored(store) = &mut resource.backing {
+            *store = Arc::clone(&shared) as Arc<_>;
+        }
+    }
+    registry.install(&groups).unwrap();
+    let api = Arc::new(ApiState::over(registry));
+    (Client { api, toys }, shared, Client::over(other, other_chain))
+}
+
+#[tokio::test]
+async fn a_write_that_is_let_through_asks_nobody_what_is_newest() {
+    let (client, shared, _) = both();
+    client.widget("a").await;
+    client
+        .merge(&at("a"), &json!({"spec": {"color": "blue"}}))
+        .await
+        .expect(200);
+    client
+        .merge(
+            &format!("{}/status", at("a")),
+            &json!({"status": {"phase": "Ready"}}),
+        )
+        .await
+        .expect(200);
+    client.delete(&at("a")).await.expect(200);
+    assert_eq!(shared.asked(), 0);
+    client.widget("b").await;
+    let dry = format!("{}?dryRun=All", at("b"));
+    client
+        .merge(&dry, &json!({"spec": {"size": 2}}))
+        .await
+        .expect(200);
+    assert_eq!(shared.asked(), 1, "nothing guards a dry run");
+}
+
+#[tokio::test]
+async fn a_write_judged_by_what_is_old_is_judged_again_by_what_is_newest() {
+    let (client, shared, other) = both();
+    client.widget("a").await;
+    client.widget("b").await;
+    shared.stop_looking();
+    let blue = other
+        .merge(&at("a"), &json!({"spec": {"color": "blue"}}))
+        .await
+        .expect(200);
+    let sized = client
+        .merge(&at("a"), &json!({"spec": {"size": 3}}))
+        .await
+        .expect(200);
+    assert_eq!(
+        sized["spec"],
+        json!({"color": "blue", "shape": "round", "size": 3})
+    );
+    assert_eq!(shared.asked(), 1);
+    // What the other client was given is newer than what is seen here.
+    let stale = client.put(&at("a"), &blue).await;
+    stale.refusal(409, "Conflict");
+    client.put(&at("a"), &sized).await.expect(200);
+    other.widget("c").await;
+    client
+        .merge(&at("c"), &json!({"spec": {"size": 3}}))
+        .await
+        .expect(200);
+    client.delete(&at("c")).await.expect(200);
+    other.delete(&at("b")).await.expect(200);
+    client.delete(&at("b")).await.refusal(404, "NotFound");
+    let gone = client.merge(&at("b"), &json!({"spec": {"size": 3}})).await;
+    gone.refusal(404, "NotFound");
+}
