@@ -29,6 +29,12 @@ impl Default for Limits {
     }
 }
 
+/// How many changes keep their frames. Watchers are at the newest ones; one that is further behind makes its own again.
+const FRAMED: usize = 256;
+
+/// How many changes a watcher is usually behind at most.
+const NEAR: usize = 4;
+
 /// One change, and what is needed to undo it.
 #[derive(Clone, Debug)]
 pub(crate) struct Entry {
@@ -90,7 +96,26 @@ impl History {
         let size = entry.size();
         self.bytes += size;
         self.entries.push_back(entry);
+        self.drop_frame();
         size
+    }
+
+    /// Takes the frame from the change that is old enough: with it, it would take twice the room that is counted.
+    fn drop_frame(&mut self) {
+        let index = self.entries.len().checked_sub(FRAMED + 1);
+        let Some(entry) = index.and_then(|index| self.entries.get(index)) else {
+            return;
+        };
+        if entry.event.frame.get().is_none() {
+            return;
+        }
+        let entry = Entry {
+            event: Arc::new(Event::new(entry.event.change.clone())),
+            before: entry.before.clone(),
+        };
+        if let Some(index) = index {
+            self.entries.set(index, entry);
+        }
     }
 
     /// Whether more than `limits` allow for one resource is kept.
@@ -119,8 +144,13 @@ impl History {
     }
 
     fn position_after(&self, revision: Revision) -> usize {
-        if !self.moved_after(revision) {
-            return self.entries.len();
+        let length = self.entries.len();
+        for behind in 0..NEAR {
+            let entry = length.checked_sub(behind + 1);
+            let entry = entry.and_then(|index| self.entries.get(index));
+            if entry.is_none_or(|entry| entry.event.change.revision <= revision) {
+                return length - behind;
+            }
         }
         match self
             .entries
@@ -128,6 +158,65 @@ impl History {
         {
             Ok(position) => position + 1,
             Err(position) => position,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use meta::{Change, GroupResource, Key};
+    use serde_json::json;
+
+    use super::*;
+
+    fn entry(revision: u64) -> Entry {
+        let value = json!({"apiVersion": "v1", "kind": "A", "metadata": {"name": "x"}});
+        let object = Object::new(&value, Revision(revision)).unwrap();
+        let resource = GroupResource {
+            group: "",
+            resource: "as",
+        };
+        let change = Change {
+            revision: Revision(revision),
+            key: Key::new(resource, "", "x"),
+            old: None,
+            new: Some(Arc::new(object)),
+        };
+        Entry {
+            event: Arc::new(Event::new(change)),
+            before: None,
+        }
+    }
+
+    #[test]
+    fn changes_that_are_not_new_any_more_keep_no_frames() {
+        let mut history = History::new(Revision(0));
+        for revision in 1..=FRAMED as u64 + 3 {
+            let entry = entry(revision);
+            entry.event.frame.set("frame".into()).unwrap();
+            history.push(entry);
+        }
+        let revisions = history
+            .after(Revision(0))
+            .map(|entry| entry.event.change.revision.0);
+        assert!(revisions.eq(1..=FRAMED as u64 + 3));
+        let framed = history
+            .after(Revision(0))
+            .map(|entry| entry.event.frame.get().is_some());
+        assert!(framed.eq((1..=FRAMED + 3).map(|position| position > 3)));
+    }
+
+    #[test]
+    fn changes_after_a_revision_are_found_near_the_end_and_far_from_it() {
+        let mut history = History::new(Revision(0));
+        assert_eq!(history.count_after(Revision(7)), 0);
+        let revisions = (1..=40).map(|number| number * 10);
+        for revision in revisions.clone() {
+            history.push(entry(revision));
+        }
+        for after in 0..=410 {
+            let expected = revisions.clone().filter(|revision| *revision > after).count();
+            assert_eq!(history.count_after(Revision(after)), expected, "after {after}");
         }
     }
 }

@@ -90,9 +90,10 @@ impl Writing<'_> {
     /// The next state of `old`: `value` as decoded, in the served version.
     pub(crate) async fn update(&self, mut value: Value, old: &Object) -> Result<Settled, Status> {
         self.to_stored(&mut value);
-        let old = old.value();
-        let value = self.confine(value, old);
-        self.settle(value, Some(old)).await
+        // Not kept with the object, which is about to be history: the tree is several times as large.
+        let old = old.parse();
+        let value = self.confine(value, &old);
+        self.settle(value, Some(&old)).await
     }
 
     /// Takes from the stored object what this write may not touch: system fields, and the status or all but it.
@@ -230,6 +231,7 @@ pub(crate) async fn admit_delete(
     actor: &Actor<'_>,
     old: &Object,
 ) -> Result<Vec<Guard>, Status> {
+    let before = old.parse();
     let request = Request {
         operation: Admitted::Delete,
         resource: served.name,
@@ -238,7 +240,7 @@ pub(crate) async fn admit_delete(
         namespace: &old.meta().namespace,
         name: &old.meta().name,
         user: actor.user,
-        old: Some(old.value()),
+        old: Some(&before),
         dry_run: actor.dry_run,
     };
     chain.ready(&request).await?;

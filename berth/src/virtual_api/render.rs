@@ -41,8 +41,15 @@ pub(crate) fn source_ref(object: &Object, kind: &str) -> Value {
     reference
 }
 
+/// Nothing but the kind is read: a tree kept for every cluster-like object would take more room than the objects.
 fn kind_of(object: &Object) -> String {
-    object.value()["kind"].as_str().unwrap_or_default().to_owned()
+    #[derive(serde::Deserialize)]
+    struct Kinded {
+        kind: String,
+    }
+    object
+        .view()
+        .map_or_else(|_| String::new(), |Kinded { kind }| kind)
 }
 
 /// The Target of `candidate`. `old` is the object as it was, which keeps its transition times.
@@ -315,7 +322,8 @@ impl Condition<'_> {
     }
 
     fn before(&self, old: &Object) -> Option<(String, String)> {
-        let conditions = old.value().pointer("/status/conditions")?.as_array()?;
+        let old = old.parse();
+        let conditions = old.pointer("/status/conditions")?.as_array()?;
         let condition = conditions
             .iter()
             .find(|condition| condition["type"] == self.r#type)?;

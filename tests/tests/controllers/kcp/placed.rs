@@ -36,6 +36,33 @@ fn a_namespace_is_placed_and_adopted_and_its_resources_follow() {
 }
 
 #[test]
+fn a_resource_that_is_taken_out_of_the_synced_ones_is_cleared_until_it_comes_back() {
+    let server = Server::start();
+    apply(&server, &[location("eu")]);
+    let one = cluster(&server, "one", "eu");
+    namespace(&server, "app");
+    config_map(&server, "app", "settings");
+    server
+        .kubectl("-n app create secret generic password --from-literal=a=b")
+        .ok();
+    let (settings, password) = ("configmap -n app settings", "secret -n app password");
+    labelled(&server, settings, &one, Some("Sync"));
+    labelled(&server, password, &one, Some("Sync"));
+    take(&server, &one, settings);
+    configure(&server, &json!({"syncedResources": ["secrets"]}));
+    labelled(&server, settings, &one, None);
+    let cleared = get(&server, settings);
+    let holders = cleared["metadata"]["finalizers"].as_array();
+    assert!(
+        holders.is_none_or(Vec::is_empty),
+        "nobody would let go: {cleared}"
+    );
+    assert_eq!(label(&server, password, &one).as_deref(), Some("Sync"));
+    configure(&server, &json!({"syncedResources": ["configmaps", "secrets"]}));
+    labelled(&server, settings, &one, Some("Sync"));
+}
+
+#[test]
 fn contents_and_own_writes_cost_no_step() {
     let server = Server::start();
     apply(&server, &[location("eu")]);
