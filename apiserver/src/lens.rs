@@ -2,10 +2,11 @@
 //! (`…/targets/east/proxy/api/v1/configmaps`), usable as the server URL of a kubeconfig.
 //!
 //! A [`Lens`] says which objects of the registry are seen, how they look, and what becomes of writes, which are made as
-//! the lens's own user. A [`Lensed`] is the API around it: discovery, OpenAPI, get, list, watch, update and patch, by the
+//! the lens's own user: in the registry, or, where that has copies of somebody else's objects, by a [`Keeper`]. A [`Lensed`] is the API around it: discovery, OpenAPI, get, list, watch, update and patch, by the
 //! same handlers as everywhere. What looks as it is stored is served as the stored bytes.
 
 mod api;
+mod keeper;
 mod kind;
 mod seen;
 mod writes;
@@ -18,6 +19,7 @@ use meta::{Key, Object, Status};
 use serde_json::Value;
 
 pub use api::{Lensed, documents};
+pub use keeper::{Keeper, Kept};
 pub use seen::Seen;
 
 /// How somebody sees the objects of a registry. What it sees of an object depends on that object alone, so that a watch
@@ -33,6 +35,11 @@ pub trait Lens: Send + Sync + 'static {
 
     /// Who writes.
     fn user(&self) -> &UserInfo;
+
+    /// What stores the objects, where the registry does not.
+    fn keeper(&self) -> Option<&dyn Keeper> {
+        None
+    }
 
     /// Where a write to `subresource` (`status`, or the empty string for the object itself) is stored.
     fn through(&self, subresource: &'static str) -> &'static str {

@@ -31,7 +31,7 @@ pub(crate) use delete::Deleted;
 pub use index::{Index, Served};
 pub(crate) use prepare::{Actor, Writing};
 pub(crate) use system::{check_namespace, drop_nulls, metadata, text};
-pub(crate) use write::Target;
+pub(crate) use write::{Target, check_base};
 
 /// How often a write that depends on nobody's resource version is made again when the object moved under it. Each
 /// conflict means that another write went through, so this is bounded by how many writes may be in flight (200).

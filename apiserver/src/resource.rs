@@ -21,6 +21,14 @@ pub struct Resource {
     pub subresources: Vec<Subresource>,
 }
 
+impl Resource {
+    /// Whether `status` is a subresource that this library serves by itself.
+    #[must_use]
+    pub fn has_status(&self) -> bool {
+        self.kind.info().status && !matches!(self.backing, Backing::Computed(_))
+    }
+}
+
 /// Where a resource's objects come from.
 #[derive(Clone)]
 pub enum Backing {

@@ -42,6 +42,7 @@ impl ActorArgs {
             kcp_synced_resources: self.kcp_synced_resources.clone(),
             kcp_namespace_selector: self.kcp_namespace_selector.clone(),
             kcp_location_cluster: self.kcp_location_cluster.clone(),
+            targets_url: None,
         }
     }
 

@@ -5,12 +5,13 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use http::uri::Authority;
 use meta::Timestamp;
 
 use crate::actors::ActorArgs;
 use crate::etcd::EtcdArgs;
 use crate::hub::HubArgs;
-use crate::manifests::ManifestsArgs;
+use crate::manifests::{ManifestsArgs, SyncerRightsArgs};
 use crate::migrate::MigrateArgs;
 use crate::syncer::SyncerArgs;
 use crate::uninstall::UninstallArgs;
@@ -63,6 +64,8 @@ pub enum Command {
     Migrate(MigrateArgs),
     /// Run at a workload cluster of kcp: copy what its view on the hub shows down to it, and status up
     Syncer(SyncerArgs),
+    /// Print the rights that the syncer of a workload cluster needs, as YAML
+    SyncerRights(SyncerRightsArgs),
     /// Print what a hub must be told about Berth, as YAML
     ///
     /// Pipe it to `kubectl apply -f -`. The CustomResourceDefinitions of systems (--systems) only to `kubectl create -f -`,
@@ -100,6 +103,11 @@ pub struct ServeArgs {
     /// Names and addresses the serving certificate is for, beside localhost and the bind address.
     #[arg(long, value_delimiter = ',')]
     pub tls_san: Vec<String>,
+    /// The host name, and the port where it is another than --secure-port, that clients reach this server at: kcp's
+    /// WorkloadClusters get the URL of their syncer's view from it, and the serving certificate is for it. Behind a
+    /// kube-apiserver: the host name, and the port where it is not 443, of that.
+    #[arg(long, value_name = "HOST[:PORT]", value_parser = authority)]
+    pub external_hostname: Option<Authority>,
     /// The serving certificate (PEM), instead of one of the built-in CA; reloaded when it changes.
     #[arg(long, requires = "tls_private_key_file")]
     pub tls_cert_file: Option<PathBuf>,
@@ -266,6 +274,21 @@ pub struct KubeconfigArgs {
     pub force: bool,
 }
 
+/// Parses `example.com`, `example.com:7443`, `[::1]:7443`.
+fn authority(text: &str) -> Result<Authority, String> {
+    let expected = || "a host name, with or without a port, is expected".to_owned();
+    let authority: Authority = text.parse().map_err(|_| expected())?;
+    let odd = text.contains('@') || authority.host().is_empty();
+    // A port that is no number is part of nothing.
+    let has_port = text
+        .rsplit_once(':')
+        .is_some_and(|(_, port)| !port.ends_with(']'));
+    if odd || has_port && authority.port_u16().is_none() {
+        return Err(expected());
+    }
+    Ok(authority)
+}
+
 /// Parses `300ms`, `15s`, `2m`, `1h`, as Go writes durations.
 pub(crate) fn duration(text: &str) -> Result<Duration, String> {
     let split = text
@@ -290,6 +313,22 @@ mod tests {
     #[test]
     fn the_command_line_is_consistent() {
         <Cli as clap::CommandFactory>::command().debug_assert();
+    }
+
+    #[test]
+    fn a_server_is_reached_at_a_host_name_and_perhaps_a_port() {
+        for (text, host, port) in [
+            ("berth.example.com", "berth.example.com", None),
+            ("10.0.0.1:7443", "10.0.0.1", Some(7443)),
+            ("[::1]:7443", "[::1]", Some(7443)),
+            ("[::1]", "[::1]", None),
+        ] {
+            let read = authority(text).unwrap();
+            assert_eq!((read.host(), read.port_u16()), (host, port), "{text}");
+        }
+        for text in ["", "https://a", "a/b", "me@a", "a:port", "a:", "a:70000", ":7443"] {
+            assert!(authority(text).is_err(), "{text}");
+        }
     }
 
     #[test]

@@ -20,6 +20,7 @@ mod published;
 pub mod registration;
 mod reviewer;
 pub mod self_check;
+mod syncers;
 mod tenure;
 mod wire;
 
@@ -204,14 +205,15 @@ impl Hub {
         Policies::new(self.clients.objects.clone(), store, own)
     }
 
-    /// What commits decisions: those about objects of `resources` on the hub, the others through `own`.
+    /// What commits decisions: those about objects of `resources` on the hub, the others through `own`. It carries out
+    /// the writes of syncers, too.
     #[must_use]
-    pub fn committer(
+    pub(crate) fn committer(
         &self,
         store: &Arc<dyn Store>,
         resources: BTreeSet<GroupResource>,
         own: Arc<dyn Committer>,
-    ) -> Arc<dyn Committer> {
+    ) -> Arc<HubCommitter> {
         Arc::new(HubCommitter::new(
             self.clients.objects.clone(),
             self.args.own_namespace(),

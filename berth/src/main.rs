@@ -45,6 +45,7 @@ async fn run(command: Command) -> anyhow::Result<ExitCode> {
         Command::Migrate(args) => berth::migrate::run(args).await?,
         Command::Uninstall(args) => berth::uninstall::run(&args).await?,
         Command::Syncer(args) => berth::syncer::run(args).await?,
+        Command::SyncerRights(args) => berth::manifests::print_syncer_rights(&args)?,
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -24,7 +24,7 @@ use apiserver::version::VersionInfo;
 use apiserver::{ChainConfig, ConnectionLimits, Limits, Running, Server, ServerConfig};
 use certs::Folder;
 use engine::controller::Leadership;
-use meta::Clock;
+use meta::{Clock, Timestamp};
 use storage::Store;
 use storage::embedded::EmbeddedStore;
 use storage::memory::MemoryStore;
@@ -113,7 +113,7 @@ impl Standalone {
             false => None,
         };
         let registration = surroundings::registration(hub.as_ref(), &options, &folder, &clock).await?;
-        let store = open(&options).await?;
+        let store = open(&options, clock.now()).await?;
         let parts = groups::assemble(&store, &clock, &options, hub.as_ref())?;
         let (ending, lost) = (CancellationToken::new(), CancellationToken::new());
         let leadership = controllers::lead(&options, &store, &parts, hub.as_ref());
@@ -219,16 +219,18 @@ impl Standalone {
     }
 }
 
-async fn open(options: &Options) -> Result<Arc<dyn Store>> {
+async fn open(options: &Options, now: Timestamp) -> Result<Arc<dyn Store>> {
     match options.storage {
         Storage::Embedded => {
             let file = options.data_dir.join("berth.redb");
             Ok(Arc::new(EmbeddedStore::open(&file, storage::Limits::default())?))
         }
-        Storage::Memory => Ok(Arc::new(MemoryStore::new(
-            storage::Revision(1),
-            storage::Limits::default(),
-        ))),
+        Storage::Memory => {
+            // So that a revision of another process, or of one before, is known to be foreign.
+            let micros = u64::try_from(now.as_microsecond()).unwrap_or_default();
+            let start = storage::Revision(micros.max(1));
+            Ok(Arc::new(MemoryStore::new(start, storage::Limits::default())))
+        }
         Storage::Etcd => etcd::open(&options.etcd_servers, &options.etcd).await,
     }
 }

@@ -5,7 +5,10 @@
 //! library's ([`apiserver::lens`]). Here the two meet: [`lens::SyncerLens`] is the adapter, [`SyncerView`] keeps one API
 //! per workload cluster. One grant of `targets/proxy` by the target's name lets a syncer do its work, as
 //! `berth:syncer:<identifier>`, and nothing else.
+//!
+//! Behind a hub the objects are the hub's ([`Home`]): what is shown are the copies of them, and writes go there.
 
+mod home;
 mod lens;
 
 use std::collections::BTreeMap;
@@ -25,6 +28,7 @@ use parking_lot::Mutex;
 use schemars::JsonSchema;
 use storage::Source;
 
+pub(crate) use self::home::Home;
 use self::lens::SyncerLens;
 use crate::protobuf::Protobuf;
 use crate::virtual_api::names;
@@ -39,22 +43,30 @@ pub struct TargetProxyOptions {
 
 static OPTIONS: LazyLock<Arc<Schema>> = LazyLock::new(|| Arc::new(Schema::of::<TargetProxyOptions>()));
 
-/// Adds `targets/proxy` to `groups`, over the objects that `registry` serves, if kcp is one of `dialects`; `source` holds
-/// its configuration, which says what is synced.
-pub fn attach(
+/// What syncers are shown.
+pub(crate) struct Shown {
+    /// What serves the objects, or has copies of them.
+    pub(crate) registry: Arc<Registry>,
+    /// Where the objects are kept, if not there.
+    pub(crate) home: Option<Arc<dyn Home>>,
+    /// What holds kcp's configuration, which says what is synced.
+    pub(crate) source: Arc<dyn Source>,
+}
+
+/// Adds `targets/proxy` to `groups`, over what is `shown`, if kcp is one of `dialects`.
+pub(crate) fn attach<'a>(
     groups: &mut [Group],
-    registry: &Arc<Registry>,
-    dialects: &[Arc<dyn Dialect>],
-    source: &Arc<dyn Source>,
+    shown: Shown,
+    dialects: impl IntoIterator<Item = &'a Arc<dyn Dialect>>,
     version: VersionInfo,
 ) {
-    let Some(dialect) = dialects.iter().find(|dialect| dialect.name() == DIALECT) else {
+    let mut dialects = dialects.into_iter();
+    let Some(dialect) = dialects.find(|dialect| dialect.name() == DIALECT) else {
         return;
     };
     let handler = Arc::new(SyncerView {
-        registry: Arc::clone(registry),
+        shown,
         dialect: Arc::clone(dialect),
-        source: Arc::clone(source),
         version,
         documents: Mutex::default(),
         views: Mutex::default(),
@@ -78,9 +90,8 @@ type Described = (Vec<GroupResource>, Arc<Documents>);
 
 /// The APIs of all syncers.
 struct SyncerView {
-    registry: Arc<Registry>,
+    shown: Shown,
     dialect: Arc<dyn Dialect>,
-    source: Arc<dyn Source>,
     version: VersionInfo,
     documents: Mutex<Option<Described>>,
     /// By the name of the workload cluster.
@@ -111,7 +122,7 @@ impl SubresourceHandler for SyncerView {
             return Err(Status::no_such_path());
         }
         let key = Key::new(WORKLOAD_CLUSTERS, "", name);
-        let cluster = match self.registry.get(&key).await {
+        let cluster = match self.shown.registry.get(&key).await {
             Ok(cluster) => cluster,
             Err(status) if status.code == 404 => {
                 self.views.lock().remove(name);
@@ -131,10 +142,10 @@ impl SyncerView {
             return Ok(Arc::clone(&view.api));
         }
         let (own, advanced) = (identifier(cluster.meta()).to_owned(), is_advanced(cluster.meta()));
-        let seen = SyncerLens::new(&own, advanced, &self.registry, &synced);
+        let seen = SyncerLens::new(&own, advanced, &self.shown, &synced);
         let decoder = Some(Arc::new(Protobuf) as Arc<_>);
         let api = Arc::new(Lensed::new(
-            &self.registry,
+            &self.shown.registry,
             Arc::new(seen),
             &synced,
             documents,
@@ -157,7 +168,7 @@ impl SyncerView {
         match &*kept {
             Some((known, documents)) if *known == synced => Ok((synced, Arc::clone(documents))),
             _ => {
-                let documents = library::documents(&self.registry, &synced, "Berth", &self.version)?;
+                let documents = library::documents(&self.shown.registry, &synced, "Berth", &self.version)?;
                 let documents = Arc::new(documents);
                 *kept = Some((synced.clone(), Arc::clone(&documents)));
                 Ok((synced, documents))
@@ -166,18 +177,22 @@ impl SyncerView {
     }
 
     fn synced(&self) -> Vec<GroupResource> {
-        let stored = self.source.cached(config::RESOURCE).get("", DIALECT).cloned();
+        let stored = self
+            .shown
+            .source
+            .cached(config::RESOURCE)
+            .get("", DIALECT)
+            .cloned();
         let spec = stored
             .as_ref()
             .and_then(|object| object.value()["spec"].get(DIALECT));
         // One that is not valid is not in force.
         let spec = spec.filter(|spec| self.dialect.validate_config(spec, "spec").is_empty());
         let mut all = self.dialect.guards(spec);
+        let index = self.shown.registry.index();
         all.retain(|resource| {
-            self.registry
-                .index()
-                .preferred(*resource)
-                .is_some_and(|served| served.store().is_some())
+            let served = index.preferred(*resource);
+            served.is_some_and(|served| served.source().is_some())
         });
         all.sort_unstable();
         all.dedup();

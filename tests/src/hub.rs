@@ -9,6 +9,7 @@ pub mod balancer;
 pub mod berth;
 mod build;
 mod control_plane;
+pub mod installation;
 mod kubeconfig;
 mod process;
 
@@ -179,6 +180,21 @@ impl Hub {
     pub fn kubeconfig_for_service_account(&self, namespace: &str, name: &str) -> PathBuf {
         let token = self.token(namespace, name);
         self.kubeconfig(&format!("{namespace}-{name}"), &Credentials::Token(token))
+    }
+
+    /// A kubeconfig with a client certificate for `user`, whose server is below the path `path` of the hub.
+    ///
+    /// # Panics
+    /// When no certificate can be made.
+    #[must_use]
+    pub fn kubeconfig_below(&self, path: &str, user: &str) -> PathBuf {
+        let issued = self.ca.issue_client(user, &[], SystemClock.now());
+        let credentials = Credentials::Certificate(issued.expect("a client certificate can be made"));
+        let file = format!("{user}{}.kubeconfig", path.replace('/', "-"));
+        let file = self.folder.join(file);
+        let url = format!("{}{path}", self.url);
+        kubeconfig::write(&file, &url, self.ca.certificate_pem(), &credentials);
+        file
     }
 
     /// A token of a service account, which is made if need be.

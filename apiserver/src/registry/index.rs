@@ -100,7 +100,7 @@ impl Served {
     /// Whether `status` is a subresource that this library serves by itself.
     #[must_use]
     pub fn has_status(&self) -> bool {
-        self.info().status && matches!(self.resource.backing, Backing::Stored(_) | Backing::Seen(_))
+        self.resource.has_status()
     }
 
     /// Whether the garbage collector can see the resource, so that its finalizers will be taken off again.

@@ -195,7 +195,12 @@ impl Registry {
 }
 
 /// Checks uid and resource version of an update against the current object.
-fn check_base(served: &Served, value: &Value, current: &Object, unconditional: bool) -> Result<(), Status> {
+pub(crate) fn check_base(
+    served: &Served,
+    value: &Value,
+    current: &Object,
+    unconditional: bool,
+) -> Result<(), Status> {
     let name = &current.meta().name;
     let uid = system::text(value, "uid");
     if !uid.is_empty() && uid != current.meta().uid {

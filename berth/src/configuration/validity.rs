@@ -21,7 +21,7 @@ const VALID: &str = "Valid";
 /// How soon a condition that could not be written is tried again.
 const AGAIN: Duration = Duration::from_secs(5);
 /// Who writes it.
-const ACTOR: &str = "berth:scheduler";
+pub(crate) const ACTOR: &str = "berth:scheduler";
 
 /// Keeps the condition of every stored configuration of `engine`'s dialects, writing through `committer`, while `leading`
 /// says that this server is the one to do it.

@@ -94,7 +94,46 @@ impl HubCommitter {
             })
     }
 
-    /// Sends one write and gives the hub's object after it.
+    /// Makes one write by itself, as `actor`, and gives the copy as it is afterwards.
+    pub(super) async fn write_alone(
+        &self,
+        actor: &str,
+        write: &Write,
+        dry_run: bool,
+    ) -> Result<Arc<Object>, CommitError> {
+        let version = match self.version(write) {
+            Ok(version) => version,
+            Err(behind) => {
+                // Whoever looks again at the same copy fails again.
+                self.copies.until(&write.key, LESSON, |_| true).await;
+                return Err(behind);
+            }
+        };
+        let answer = self.make(actor, write, Some(&version), dry_run).await?;
+        self.result(write, &answer, dry_run).await
+    }
+
+    /// What the hub answers at `path`, to Berth itself.
+    pub(super) async fn read(&self, path: &str) -> Result<Value, Status> {
+        self.wire.send(Ask::get(path)).await
+    }
+
+    /// Makes one write and gives the hub's object after it. When it is lost, what has changed is waited for.
+    async fn make(
+        &self,
+        actor: &str,
+        write: &Write,
+        version: Option<&str>,
+        dry_run: bool,
+    ) -> Result<Value, CommitError> {
+        let sent = self.send(actor, write, version, dry_run).await;
+        if let Err(CommitError::Moved(status)) = &sent {
+            self.learn(write, version, status).await;
+        }
+        sent
+    }
+
+    /// Sends one write.
     async fn send(
         &self,
         actor: &str,
@@ -185,11 +224,17 @@ impl HubCommitter {
 
     /// Waits until the copy shows what the hub answered, or something later.
     async fn echoed(&self, write: &Write, answer: &Value) {
-        let version = answer["metadata"]["resourceVersion"].as_str().unwrap_or_default();
-        let is_delete = write.verb == WriteVerb::Delete;
+        let metadata = &answer["metadata"];
+        let version = metadata["resourceVersion"].as_str().unwrap_or_default();
+        let held = metadata["finalizers"]
+            .as_array()
+            .is_some_and(|all| !all.is_empty());
+        // What is deleted stays while it is held, and what is let go of may go at once.
+        let may_stay = write.verb != WriteVerb::Delete || held;
+        let may_go = write.verb == WriteVerb::Delete || metadata["deletionTimestamp"].is_string();
         let is_past = |shadow: Option<&Shadow>| match shadow {
-            Some(shadow) => !is_delete && shadow.reached(version),
-            None => is_delete,
+            Some(shadow) => may_stay && shadow.reached(version),
+            None => may_go,
         };
         if !self.copies.until(&write.key, ECHO, is_past).await {
             tracing::warn!(key = %write.key, "the hub has not shown what was written within {ECHO:?}");
@@ -239,18 +284,9 @@ impl HubCommitter {
                 (_, Some(version)) => Some(version.clone()),
                 (_, None) => Some(self.version(write)?),
             };
-            let answer = match self
-                .send(commit.actor, write, version.as_deref(), commit.dry_run)
-                .await
-            {
-                Ok(answer) => answer,
-                Err(error) => {
-                    if let CommitError::Moved(status) = &error {
-                        self.learn(write, version.as_deref(), status).await;
-                    }
-                    return Err(error);
-                }
-            };
+            let answer = self
+                .make(commit.actor, write, version.as_deref(), commit.dry_run)
+                .await?;
             if let Some(version) = answer["metadata"]["resourceVersion"].as_str() {
                 written.insert(&write.key, version.to_owned());
             }
@@ -295,3 +331,6 @@ impl HubCommitter {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -5,10 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use dialect_contract::Dialect;
+use dialect_kcp::names::DIALECT;
 use meta::GroupResource;
 use serde_json::{Value, json};
 
-use super::Service;
+use super::{Service, syncers};
 
 /// The cluster roles, by what they are for, and who has them, where the objects of `dialects` are on the hub.
 #[must_use]
@@ -29,12 +30,16 @@ pub fn hub_sources<'a>(
         let all: BTreeSet<GroupResource> = kinds.chain(watched).collect();
         rules(all.into_iter().collect(), &[], &["get", "list", "watch"])
     });
-    objects.extend(granted("berth:reader", read.flatten().collect(), &account));
+    objects.extend(granted(
+        "berth:reader",
+        &read.flatten().collect::<Vec<_>>(),
+        &account,
+    ));
     let mut acting: BTreeMap<&str, Vec<Value>> = BTreeMap::new();
     for dialect in &dialects {
         acting.entry(dialect.actor()).or_default().extend(writes(dialect));
         for follower in dialect.followers(None) {
-            let written = rules(follower.writes(), &["status"], &["get", "update", "patch"]);
+            let written = rules(follower.writes(), &["status"], &["update"]);
             acting.entry(follower.actor()).or_default().extend(written);
         }
     }
@@ -42,19 +47,20 @@ pub fn hub_sources<'a>(
     let impersonate = json!({
         "apiGroups": [""], "resources": ["users"], "verbs": ["impersonate"], "resourceNames": actors,
     });
-    objects.extend(granted("berth:impersonator", vec![impersonate], &account));
+    objects.extend(granted("berth:impersonator", &[impersonate], &account));
+    let deciders: BTreeSet<&str> = dialects.iter().map(|dialect| dialect.actor()).collect();
     for (actor, mut written) in acting {
         let user = json!({"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": actor});
-        // Whoever decides says whether its configuration is any good, and tells of decisions.
-        written.push(json!({
-            "apiGroups": ["config.berth.dev"], "resources": ["schedulerconfigurations/status"],
-            "verbs": ["get", "update", "patch"],
-        }));
-        written.push(
-            json!({"apiGroups": ["events.k8s.io"], "resources": ["events"], "verbs": ["create", "patch"]}),
-        );
-        objects.extend(granted(actor, written, &user));
+        // Whoever decides tells of decisions.
+        if deciders.contains(actor) {
+            written.push(
+                json!({"apiGroups": ["events.k8s.io"], "resources": ["events"], "verbs": ["create", "patch"]}),
+            );
+        }
+        objects.extend(granted(actor, &written, &user));
     }
+    let synced = dialects.iter().filter(|dialect| dialect.name() == DIALECT);
+    objects.extend(synced.map(|dialect| syncers::on_hub(dialect.guards(None))));
     objects
 }
 
@@ -75,7 +81,7 @@ fn writes(dialect: &Arc<dyn Dialect>) -> Vec<Value> {
 }
 
 /// One rule for each group.
-fn rules(resources: Vec<GroupResource>, subresources: &[&str], verbs: &[&str]) -> Vec<Value> {
+pub(super) fn rules(resources: Vec<GroupResource>, subresources: &[&str], verbs: &[&str]) -> Vec<Value> {
     let groups: BTreeSet<&str> = resources.iter().map(|resource| resource.group).collect();
     let in_group = |group: &str| -> Vec<String> {
         let names = resources.iter().filter(|resource| resource.group == group);
@@ -96,20 +102,27 @@ fn rules(resources: Vec<GroupResource>, subresources: &[&str], verbs: &[&str]) -
         .collect()
 }
 
-fn granted(name: &str, rules: Vec<Value>, subject: &Value) -> [Value; 2] {
-    [
-        json!({
-            "apiVersion": "rbac.authorization.k8s.io/v1",
-            "kind": "ClusterRole",
-            "metadata": {"name": name},
-            "rules": rules,
-        }),
-        json!({
-            "apiVersion": "rbac.authorization.k8s.io/v1",
-            "kind": "ClusterRoleBinding",
-            "metadata": {"name": name},
-            "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": name},
-            "subjects": [subject],
-        }),
-    ]
+/// A cluster role, and who has it.
+fn granted(name: &str, rules: &[Value], subject: &Value) -> [Value; 2] {
+    [role(name, rules), bound(name, name, subject)]
+}
+
+pub(super) fn role(name: &str, rules: &[Value]) -> Value {
+    json!({
+        "apiVersion": "rbac.authorization.k8s.io/v1",
+        "kind": "ClusterRole",
+        "metadata": {"name": name},
+        "rules": rules,
+    })
+}
+
+/// `subject` has the cluster role `role`.
+pub(super) fn bound(name: &str, role: &str, subject: &Value) -> Value {
+    json!({
+        "apiVersion": "rbac.authorization.k8s.io/v1",
+        "kind": "ClusterRoleBinding",
+        "metadata": {"name": name},
+        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": role},
+        "subjects": [subject],
+    })
 }

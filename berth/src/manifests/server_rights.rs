@@ -4,20 +4,25 @@ use apiserver::authn::delegated;
 use serde_json::{Value, json};
 
 use super::Service;
+use super::hub_sources::{bound, role};
+use crate::configuration::validity;
 use crate::hub::{mirror, policies};
 
 /// The cluster role of the rights that are Berth's own.
 const SERVER: &str = "berth:server";
+/// The role of whoever says in configurations whether they are in force.
+const CONFIGURATION: &str = "berth:configuration";
 /// The role of the lock records: which replica works, whose store it is, and fences of counted capacity.
 const LOCKS: &str = "berth:locks";
 
 /// The service account, and what it may do: ask whose token something is and who may do what, read whom the hub
-/// believes, copy what decisions depend on, ask the hub's admission webhooks about what is stored here, and keep lock
-/// records in its own namespace.
+/// believes, copy what decisions depend on, say which configurations are in force, ask the hub's admission webhooks about
+/// what is stored here, and keep lock records in its own namespace.
 #[must_use]
 pub fn server_rights(service: &Service) -> Vec<Value> {
     let (name, namespace) = (&service.name, &service.namespace);
-    let subjects = json!([{"kind": "ServiceAccount", "name": name, "namespace": namespace}]);
+    let account = json!({"kind": "ServiceAccount", "name": name, "namespace": namespace});
+    let scheduler = json!({"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": validity::ACTOR});
     let mut rules: Vec<Value> = mirror::ALWAYS
         .iter()
         .map(|(group, resource)| {
@@ -27,29 +32,23 @@ pub fn server_rights(service: &Service) -> Vec<Value> {
     // Of decisions about Berth's own objects; about the hub's, their schedulers write events themselves.
     rules
         .push(json!({"apiGroups": ["events.k8s.io"], "resources": ["events"], "verbs": ["create", "patch"]}));
+    rules.push(json!({
+        "apiGroups": [""], "resources": ["users"], "verbs": ["impersonate"], "resourceNames": [validity::ACTOR],
+    }));
     rules.extend(policies::rights());
-    let bound = |name: &str, role: &str| {
-        json!({
-            "apiVersion": "rbac.authorization.k8s.io/v1",
-            "kind": "ClusterRoleBinding",
-            "metadata": {"name": name},
-            "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": role},
-            "subjects": subjects,
-        })
-    };
+    let says = json!({
+        "apiGroups": ["config.berth.dev"], "resources": ["schedulerconfigurations/status"], "verbs": ["update"],
+    });
     vec![
         json!({
             "apiVersion": "v1",
             "kind": "ServiceAccount",
             "metadata": {"name": name, "namespace": namespace},
         }),
-        json!({
-            "apiVersion": "rbac.authorization.k8s.io/v1",
-            "kind": "ClusterRole",
-            "metadata": {"name": SERVER},
-            "rules": rules,
-        }),
-        bound(SERVER, SERVER),
+        role(SERVER, &rules),
+        bound(SERVER, SERVER, &account),
+        role(CONFIGURATION, &[says]),
+        bound(CONFIGURATION, CONFIGURATION, &scheduler),
         json!({
             "apiVersion": "rbac.authorization.k8s.io/v1",
             "kind": "Role",
@@ -63,10 +62,10 @@ pub fn server_rights(service: &Service) -> Vec<Value> {
             "kind": "RoleBinding",
             "metadata": {"name": LOCKS, "namespace": namespace},
             "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": LOCKS},
-            "subjects": subjects,
+            "subjects": [account],
         }),
         // Kubernetes' own role for exactly that: TokenReview and SubjectAccessReview.
-        bound("berth:auth-delegator", "system:auth-delegator"),
+        bound("berth:auth-delegator", "system:auth-delegator", &account),
         json!({
             "apiVersion": "rbac.authorization.k8s.io/v1",
             "kind": "RoleBinding",
@@ -76,7 +75,7 @@ pub fn server_rights(service: &Service) -> Vec<Value> {
                 "kind": "Role",
                 "name": "extension-apiserver-authentication-reader",
             },
-            "subjects": subjects,
+            "subjects": [account],
         }),
     ]
 }

@@ -21,8 +21,9 @@ use crate::hub::{Hub, Needs, Policies};
 use crate::protobuf::Protobuf;
 use crate::rbac::Rbac;
 use crate::rbac::bootstrap::Reach;
+use crate::syncer_view::{self, Shown};
 use crate::virtual_api::{RegistryCommitter, VirtualApi};
-use crate::{configuration, core, reviews, syncer_view};
+use crate::{configuration, core, reviews};
 
 /// The parts of a standalone server.
 pub(super) struct Parts {
@@ -67,10 +68,15 @@ pub(super) fn assemble(
     options: &Options,
     hub: Option<&Hub>,
 ) -> Result<Parts> {
-    let settings = match hub {
+    let mut settings = match hub {
         Some(_) => options.actors.settings_on_hub(),
         None => options.actors.settings(),
     };
+    // Behind a hub what syncers see is the hub's, so that all of kcp must be.
+    let shows = |dialect: &str| hub.is_none_or(|hub| hub.has(dialect));
+    if shows(dialect_kcp::names::DIALECT) {
+        settings.targets_url = options.targets_url();
+    }
     let dialects = dialect_registry::with(&settings);
     let source = Arc::clone(store) as Arc<dyn Source>;
     let engine = Engine::new(dialects.clone(), Arc::clone(&source), Arc::clone(clock));
@@ -114,6 +120,11 @@ pub(super) fn assemble(
         .partition(|dialect| hub.is_some_and(|hub| hub.has(dialect.name())));
     let mut committer: Arc<dyn Committer> = Arc::new(RegistryCommitter(Arc::clone(&registry)));
     let mut sink: Arc<dyn Sink> = Arc::new(OwnEvents(Arc::clone(&registry)));
+    let mut shown = Shown {
+        registry: Arc::clone(&registry),
+        home: None,
+        source: Arc::clone(&source),
+    };
     if let Some(hub) = hub {
         let followed = mirrors::followed(&on_hub);
         mirrored.extend(
@@ -124,7 +135,10 @@ pub(super) fn assemble(
         mirrored.extend(configuration.resources.into_iter().map(|resource| resource.kind));
         mirrored.extend(on_hub.iter().flat_map(|dialect| dialect.kinds()));
         let resources = mirrored.iter().map(|kind| kind.info().resource()).collect();
-        committer = hub.committer(store, resources, committer);
+        let on_it = hub.committer(store, resources, committer);
+        shown.registry = mirrors::copies(&mirrored, &source, clock)?;
+        shown.home = Some(Arc::clone(&on_it) as Arc<_>);
+        committer = on_it;
         sink = hub.events();
         virtual_api = virtual_api.binding_through(Arc::clone(&committer));
     } else {
@@ -138,9 +152,8 @@ pub(super) fn assemble(
             .flat_map(|dialect| owned(dialect, &virtual_api, store)),
     );
     groups.extend(virtual_api.groups());
-    if hub.is_none() {
-        syncer_view::attach(&mut groups, &registry, &dialects, &source, super::version());
-    }
+    let showing = dialects.iter().filter(|dialect| shows(dialect.name()));
+    syncer_view::attach(&mut groups, shown, showing, super::version());
     registry.install(&groups).map_err(|problem| anyhow!(problem))?;
     let api = Arc::new(ApiState::over(registry).with_decoder(Arc::new(Protobuf)));
     Ok(Parts {

@@ -3,8 +3,12 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use anyhow::{Result, anyhow};
+use apiserver::registry::Registry;
+use apiserver::{Backing, Group, Resource};
 use dialect_contract::Dialect;
-use meta::{GroupResource, Kind};
+use meta::{Clock, GroupResource, Kind};
+use storage::Source;
 
 use crate::core::namespace;
 use crate::hub::Needs;
@@ -14,6 +18,32 @@ pub(super) fn followed(on_hub: &[&Arc<dyn Dialect>]) -> BTreeSet<GroupResource> 
     let followers = on_hub.iter().flat_map(|dialect| dialect.followers(None));
     let watched = followers.flat_map(|follower| follower.watches());
     watched.chain([namespace::RESOURCE]).collect()
+}
+
+/// The copies in `source` of the objects of `kinds`, to be looked at as if they were served here. Nothing can be written
+/// there, and resource versions are good for this process only.
+///
+/// # Errors
+/// When a kind stands twice.
+pub(super) fn copies(
+    kinds: &[Arc<dyn Kind>],
+    source: &Arc<dyn Source>,
+    clock: &Arc<dyn Clock>,
+) -> Result<Arc<Registry>> {
+    let groups: Vec<Group> = kinds
+        .iter()
+        .map(|kind| Group {
+            name: kind.info().group,
+            resources: vec![Resource {
+                kind: Arc::clone(kind),
+                backing: Backing::Projected(Arc::clone(source)),
+                subresources: Vec::new(),
+            }],
+        })
+        .collect();
+    let registry = Registry::new(::admission::Chain::default(), Arc::clone(clock));
+    registry.install(&groups).map_err(|problem| anyhow!(problem))?;
+    Ok(registry)
 }
 
 /// What each of `dialects` needs of what is copied.

@@ -5,12 +5,15 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Result, bail};
+use http::uri::Authority;
 
 use crate::actors::ActorArgs;
 use crate::cli::{ServeArgs, Storage};
 use crate::etcd::EtcdArgs;
 use crate::hub::HubArgs;
 use crate::hub::policies::Own;
+use crate::virtual_api::kinds::VERSION;
+use crate::virtual_api::projection::TARGETS;
 
 /// Everything a standalone server can be told.
 #[derive(Clone, Debug)]
@@ -21,6 +24,8 @@ pub struct Options {
     pub address: SocketAddr,
     /// Further names of the serving certificate.
     pub names: Vec<String>,
+    /// Where clients reach it, or the kube-apiserver it is behind.
+    pub external: Option<Authority>,
     /// A serving certificate and key of somebody else's.
     pub certificate: Option<(PathBuf, PathBuf)>,
     /// A further CA of client certificates.
@@ -84,6 +89,7 @@ impl Options {
             data_dir: data_dir.to_owned(),
             address: SocketAddr::from((Ipv4Addr::LOCALHOST, port)),
             names: Vec::new(),
+            external: None,
             certificate: None,
             client_ca_file: None,
             request_header: RequestHeader {
@@ -114,6 +120,13 @@ impl Options {
 }
 
 impl Options {
+    /// The URL of all Targets, below which is what syncers see, as clients reach it.
+    pub(super) fn targets_url(&self) -> Option<String> {
+        let external = self.external.as_ref()?;
+        let (group, plural) = (TARGETS.group, TARGETS.resource);
+        Some(format!("https://{external}/apis/{group}/{VERSION}/{plural}"))
+    }
+
     /// Where the webhooks that are Berth's own may be said to be.
     pub(super) fn own_addresses(&self) -> Own {
         Own {
@@ -143,6 +156,13 @@ impl TryFrom<ServeArgs> for Options {
                  --aggregated"
             );
         }
+        let external = match args.external_hostname {
+            Some(named) if !args.hub.is_aggregated() => {
+                names.push(named.host().trim_matches(['[', ']']).to_owned());
+                Some(with_port(named, args.secure_port)?)
+            }
+            named => named,
+        };
         if args.storage != Storage::Etcd && !args.etcd_servers.is_empty() {
             bail!("--etcd-servers needs --storage etcd");
         }
@@ -158,6 +178,7 @@ impl TryFrom<ServeArgs> for Options {
             data_dir: args.data_dir,
             address: SocketAddr::new(args.bind_address, args.secure_port),
             names,
+            external,
             certificate: args.tls_cert_file.zip(args.tls_private_key_file),
             client_ca_file: args.client_ca_file,
             request_header: RequestHeader {
@@ -187,6 +208,48 @@ impl TryFrom<ServeArgs> for Options {
     }
 }
 
+/// Where a server on `port` is reached that is `named` so.
+fn with_port(named: Authority, port: u16) -> Result<Authority> {
+    match (named.port(), port) {
+        (Some(_), _) | (None, 443) => Ok(named),
+        (None, 0) => bail!("--external-hostname {named} needs a port, since --secure-port 0 takes any"),
+        (None, port) => Ok(format!("{named}:{port}").parse()?),
+    }
+}
+
 fn is_loopback(address: IpAddr) -> bool {
     address.is_loopback()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(named: &str, port: u16) -> Result<String> {
+        with_port(named.parse()?, port).map(|authority| authority.to_string())
+    }
+
+    #[test]
+    fn the_port_is_the_servers_own_unless_another_is_said() {
+        assert_eq!(at("berth.example.com", 7443).unwrap(), "berth.example.com:7443");
+        assert_eq!(at("berth.example.com", 443).unwrap(), "berth.example.com");
+        assert_eq!(
+            at("berth.example.com:8443", 7443).unwrap(),
+            "berth.example.com:8443"
+        );
+        assert_eq!(at("[::1]", 7443).unwrap(), "[::1]:7443");
+        let missing = at("berth.example.com", 0).unwrap_err().to_string();
+        assert!(missing.contains("needs a port"), "{missing}");
+    }
+
+    #[test]
+    fn the_targets_are_below_the_external_name() {
+        let mut options = Options::demo(Path::new("."), 0);
+        assert_eq!(options.targets_url(), None);
+        options.external = Some("hub.example.com".parse().unwrap());
+        assert_eq!(
+            options.targets_url().as_deref(),
+            Some("https://hub.example.com/apis/scheduling.berth.dev/v1alpha1/targets")
+        );
+    }
 }

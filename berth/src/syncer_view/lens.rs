@@ -1,15 +1,19 @@
 //! kcp's view of a syncer as a lens of the server library.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use admission::{Denied, UserInfo};
 use apiserver::Lens;
-use apiserver::registry::Registry;
+use apiserver::lens::Keeper;
+use apiserver::registry::{Registry, Served};
 use async_trait::async_trait;
 use dialect_kcp::names::NAMESPACES;
 use dialect_kcp::syncer_view::{SEEN, Seen, Syncer, state_label, user};
 use meta::{GroupResource, Key, Object, Status};
 use serde_json::Value;
+
+use super::{Home, Shown};
 
 /// How the syncer of one workload cluster sees objects.
 pub(super) struct SyncerLens {
@@ -18,18 +22,14 @@ pub(super) struct SyncerLens {
     label: String,
     user: UserInfo,
     registry: Arc<Registry>,
+    home: Option<Arc<dyn Home>>,
     /// What may be in a namespace of the cluster.
     content: Vec<GroupResource>,
 }
 
 impl SyncerLens {
     /// The lens of the syncer of the cluster `identifier`, of which `synced` is all that is seen.
-    pub(super) fn new(
-        identifier: &str,
-        advanced: bool,
-        registry: &Arc<Registry>,
-        synced: &[GroupResource],
-    ) -> Self {
+    pub(super) fn new(identifier: &str, advanced: bool, shown: &Shown, synced: &[GroupResource]) -> Self {
         Self {
             identifier: identifier.to_owned(),
             advanced,
@@ -39,7 +39,8 @@ impl SyncerLens {
                 groups: vec!["system:authenticated".to_owned()],
                 ..UserInfo::default()
             },
-            registry: Arc::clone(registry),
+            registry: Arc::clone(&shown.registry),
+            home: shown.home.clone(),
             content: synced
                 .iter()
                 .copied()
@@ -55,20 +56,46 @@ impl SyncerLens {
         }
     }
 
+    /// The names of the objects of `served` in `namespace` that the cluster still has, as they are known here.
+    fn known(&self, served: &Served, namespace: &str) -> BTreeSet<String> {
+        let Some(source) = served.source() else {
+            return BTreeSet::new();
+        };
+        let objects = source.cached(served.stored);
+        let concerned = objects
+            .iter(Some(namespace), None)
+            .filter(|(_, object)| object.meta().labels.contains_key(&self.label));
+        concerned.map(|(name, _)| name.name.to_string()).collect()
+    }
+
+    fn served(&self) -> impl Iterator<Item = &Arc<Served>> {
+        let index = self.registry.index();
+        self.content
+            .iter()
+            .filter_map(move |&resource| index.preferred(resource))
+    }
+
     /// How many objects in `namespace` the cluster still has.
     fn remaining(&self, namespace: &str) -> usize {
-        let sources = self.content.iter().filter_map(|&resource| {
-            let served = self.registry.index().preferred(resource)?;
-            Some((served.stored, served.source()?))
-        });
-        let count = sources.map(|(resource, source)| {
-            let objects = source.cached(resource);
-            let concerned = objects
-                .iter(Some(namespace), None)
-                .filter(|(_, object)| object.meta().labels.contains_key(&self.label));
-            concerned.count()
-        });
-        count.sum()
+        let known = self.served().map(|served| self.known(served, namespace).len());
+        known.sum()
+    }
+
+    /// Makes sure that everything `home` has in `namespace` of the cluster's is known here.
+    async fn all_known(&self, home: &dyn Home, namespace: &str) -> Result<(), Status> {
+        for served in self.served() {
+            let there = home
+                .labelled(&served.storage_api_version, served.stored, namespace, &self.label)
+                .await?;
+            if !there.is_subset(&self.known(served, namespace)) {
+                let text = format!(
+                    "not all {} in namespace \"{namespace}\" are known here yet",
+                    served.name
+                );
+                return Err(Status::conflict(NAMESPACES, namespace, &text));
+            }
+        }
+        Ok(())
     }
 }
 
@@ -114,12 +141,20 @@ impl Lens for SyncerLens {
         if self.advanced { "" } else { subresource }
     }
 
+    fn keeper(&self) -> Option<&dyn Keeper> {
+        self.home.as_deref().map(|home| home as &dyn Keeper)
+    }
+
     /// Before a namespace is let go of, everything acknowledged in it must be known.
     async fn ready(&self, key: &Key) -> Result<(), Status> {
-        if key.resource == NAMESPACES {
-            for &resource in &self.content {
-                self.registry.list(resource).await?;
-            }
+        if key.resource != NAMESPACES {
+            return Ok(());
+        }
+        if let Some(home) = &self.home {
+            return self.all_known(&**home, &key.name).await;
+        }
+        for &resource in &self.content {
+            self.registry.list(resource).await?;
         }
         Ok(())
     }

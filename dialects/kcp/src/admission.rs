@@ -34,6 +34,8 @@ pub struct Settings {
     pub namespace_selector: Selector,
     /// Where the Locations live: the first segment of location strings.
     pub location_cluster: Arc<str>,
+    /// The URL of all Targets, below which syncers find what they see; `None` where it is not known.
+    pub targets_url: Option<Arc<str>>,
 }
 
 impl Default for Settings {
@@ -43,6 +45,7 @@ impl Default for Settings {
             synced_resources: SYNCED_BY_DEFAULT.to_vec(),
             namespace_selector: Selector::default(),
             location_cluster: DEFAULT_LOCATION_CLUSTER.into(),
+            targets_url: None,
         }
     }
 }

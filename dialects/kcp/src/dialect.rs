@@ -108,11 +108,12 @@ impl Dialect for Kcp {
         former.sort_unstable();
         former.dedup();
         former.retain(|resource| !synced.contains(resource));
-        followers::all(Resources {
+        let resources = Resources {
             synced,
             coordinated,
             former,
-        })
+        };
+        followers::all(resources, self.settings.targets_url.clone())
     }
 
     fn inventory(&self) -> Arc<dyn Inventory> {

@@ -24,10 +24,10 @@ use crate::names::WORKLOAD_CLUSTERS;
 
 pub(crate) use resources::Resources;
 
-/// The controllers, with the one of resources as it is given.
-pub(crate) fn all(resources: Resources) -> Vec<Arc<dyn Follower>> {
+/// The controllers, with the one of resources as it is given; `targets_url` is the URL of all Targets, where it is known.
+pub(crate) fn all(resources: Resources, targets_url: Option<Arc<str>>) -> Vec<Arc<dyn Follower>> {
     vec![
-        Arc::new(heartbeats::Heartbeats),
+        Arc::new(heartbeats::Heartbeats { targets_url }),
         Arc::new(locations::Locations),
         Arc::new(namespaces::Namespaces),
         Arc::new(resources),

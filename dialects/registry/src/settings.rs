@@ -22,6 +22,8 @@ pub struct Settings {
     pub kcp_namespace_selector: Option<Selector>,
     /// Where kcp's Locations live, where its configuration says nothing; `None` is the default.
     pub kcp_location_cluster: Option<String>,
+    /// The URL of all Targets, below which kcp's syncers find what they see; `None` where it is not known.
+    pub targets_url: Option<String>,
 }
 
 impl Settings {
@@ -46,6 +48,7 @@ impl Settings {
         if let Some(selector) = &self.kcp_namespace_selector {
             settings.namespace_selector.clone_from(selector);
         }
+        settings.targets_url = self.targets_url.as_deref().map(Arc::from);
         dialect_kcp::with(settings)
     }
 }

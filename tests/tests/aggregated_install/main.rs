@@ -4,8 +4,9 @@
 
 mod apply;
 mod chart;
-mod installation;
 mod registration;
 mod rotation;
 mod uninstall;
 mod webhooks;
+
+use tests::hub::installation;

@@ -4,6 +4,7 @@
 mod binding;
 mod by_themselves;
 mod idle;
+mod kcp;
 mod lost;
 mod system;
 

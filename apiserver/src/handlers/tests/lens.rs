@@ -1,6 +1,7 @@
 //! An API seen through a lens: gadgets have a proxy that shows the widgets of their team, with less than there is.
 
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use admission::Denied;
 use async_trait::async_trait;
@@ -10,17 +11,51 @@ use parking_lot::Mutex;
 use super::*;
 use crate::call::Call;
 use crate::documents::Documents;
-use crate::lens::{Lens, Lensed, documents};
+use crate::lens::{Keeper, Kept, Lens, Lensed, documents};
 use crate::resource::{Subresource, SubresourceHandler};
 use crate::version::VersionInfo;
 
 const WIDGET: GroupResource = GroupResource::new(toys::GROUP, "widgets");
 const RED: &str = "/apis/toys.example.com/v1/gadgets/red/proxy";
+/// The view of a team whose widgets are kept elsewhere.
+const LENT: &str = "/apis/toys.example.com/v1/gadgets/lent/proxy";
 
 /// What one team sees: its widgets, without the annotation `secret`. It may change the size, and the status.
 struct Team {
     name: String,
     user: UserInfo,
+    lender: Option<Lender>,
+}
+
+/// What keeps the widgets of a team elsewhere: somebody is faster the first time, and what is too big is refused.
+#[derive(Default)]
+struct Lender {
+    asked: AtomicUsize,
+}
+
+#[async_trait]
+impl Keeper for Lender {
+    async fn keep(&self, write: Kept<'_>) -> Result<Arc<Object>, Status> {
+        let asked = self.asked.fetch_add(1, Ordering::SeqCst) + 1;
+        if asked == 1 {
+            return Err(Status::conflict(WIDGET, &write.key.name, "somebody was faster"));
+        }
+        if write.object["spec"]["size"] == 9 {
+            return Err(Status::failure(403, "Forbidden", "that is too big to keep"));
+        }
+        let mut object = write.object;
+        let version = object["metadata"]["resourceVersion"].is_string();
+        let subresource = if write.subresource.is_empty() {
+            "whole"
+        } else {
+            write.subresource
+        };
+        object["metadata"]["annotations"]["kept"] = json!(format!(
+            "{subresource} for {}, asked {asked}, with a version: {version}, dry: {}",
+            write.user.name, write.dry_run
+        ));
+        Ok(Arc::new(Object::new(&object, write.current.revision()).unwrap()))
+    }
 }
 
 #[async_trait]
@@ -43,6 +78,10 @@ impl Lens for Team {
 
     fn user(&self) -> &UserInfo {
         &self.user
+    }
+
+    fn keeper(&self) -> Option<&dyn Keeper> {
+        self.lender.as_ref().map(|lender| lender as &dyn Keeper)
     }
 
     fn write(&self, _: &Key, stored: &Value, written: &Value, subresource: &str) -> Result<Value, Denied> {
@@ -75,6 +114,7 @@ impl Proxy {
         let lens = Team {
             name: name.to_owned(),
             user,
+            lender: (name == "lent").then(Lender::default),
         };
         let version = VersionInfo::new("1.2.3", None, None);
         let documents: Documents = documents(&self.registry, &[WIDGET], "Team", &version).unwrap();
@@ -276,6 +316,45 @@ async fn writes_are_the_lenss_users_and_what_the_lens_makes_of_them() {
         .expect(200);
     assert!(gone["metadata"]["labels"].get("team").is_none(), "{gone}");
     client.get(&below(&at("a"))).await.refusal(404, "NotFound");
+}
+
+#[tokio::test]
+async fn what_is_kept_elsewhere_is_written_there_and_judged_there() {
+    let client = Client::new();
+    let stored = client.team_widget("a", "lent").await;
+    let path = format!("{LENT}{}", at("a"));
+    let mut stale = client.get(&path).await.expect(200);
+    stale["metadata"]["resourceVersion"] = json!("1");
+    client.put(&path, &stale).await.refusal(409, "Conflict");
+
+    // Nobody's version is at stake: it is tried again.
+    let seen = client
+        .merge(&path, &json!({"spec": {"size": 3}}))
+        .await
+        .expect(200);
+    assert_eq!(
+        (&seen["spec"]["size"], &seen["metadata"]["annotations"]["kept"]),
+        (
+            &json!(3),
+            &json!("whole for team:lent, asked 2, with a version: false, dry: false")
+        )
+    );
+    assert!(seen["metadata"]["annotations"].get("secret").is_none(), "{seen}");
+    let seen = client
+        .merge(
+            &format!("{path}/status?dryRun=All"),
+            &json!({"status": {"phase": "Done"}}),
+        )
+        .await
+        .expect(200);
+    assert_eq!(
+        seen["metadata"]["annotations"]["kept"],
+        "status for team:lent, asked 3, with a version: false, dry: true"
+    );
+    let refused = client.merge(&path, &json!({"spec": {"size": 9}})).await;
+    assert_eq!(refused.refusal(403, "Forbidden"), "that is too big to keep");
+    // What is here is a copy, which others bring up to date.
+    assert_eq!(client.get(&at("a")).await.expect(200), stored);
 }
 
 #[tokio::test]

@@ -21,7 +21,7 @@ pub(crate) struct Shadow {
 
 impl Shadow {
     /// The shadow of the object whose copy is `draft`.
-    pub(super) fn of(draft: &Draft, version: String) -> Self {
+    pub(in crate::hub) fn of(draft: &Draft, version: String) -> Self {
         Self {
             print: print(draft),
             version,
@@ -71,7 +71,7 @@ impl Shadows {
     }
 
     /// Takes note of objects that were seen (`Some`) or seen to go (`None`).
-    pub(super) fn note(&self, seen: impl IntoIterator<Item = (Key, Option<Shadow>)>) {
+    pub(in crate::hub) fn note(&self, seen: impl IntoIterator<Item = (Key, Option<Shadow>)>) {
         let mut known = self.known.lock();
         for (key, shadow) in seen {
             match shadow {

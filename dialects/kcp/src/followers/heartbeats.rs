@@ -1,16 +1,33 @@
-//! The heartbeat controller: writes down that a syncer is heard of, or no longer.
+//! The heartbeat controller: writes down that a syncer is heard of, or no longer, and where it finds what it is to sync.
+
+use std::sync::Arc;
 
 use dialect_contract::{Follower, Sight, Step};
 use meta::{Change, GroupResource, Key, Object, Timestamp};
+use serde_json::{Value, json};
 
 use super::{editable, fleet, update};
 use crate::heartbeat::{heard, judge};
-use crate::names::WORKLOAD_CLUSTERS;
+use crate::names::{DIALECT, WORKLOAD_CLUSTERS};
 
 /// See the module.
-pub(super) struct Heartbeats;
+pub(super) struct Heartbeats {
+    /// The URL of all Targets, where it is known.
+    pub(super) targets_url: Option<Arc<str>>,
+}
 
 impl Heartbeats {
+    /// `cluster` with the URL of its syncer's view (facts section 2: `status.virtualWorkspaces`); `None` when it has it.
+    fn pointing_home(&self, cluster: &Value, name: &str) -> Option<Value> {
+        let targets = self.targets_url.as_ref()?;
+        let views = json!([{"url": format!("{targets}/{name}.{DIALECT}/proxy")}]);
+        (cluster["status"]["virtualWorkspaces"] != views).then(|| {
+            let mut new = cluster.clone();
+            new["status"]["virtualWorkspaces"] = views;
+            new
+        })
+    }
+
     fn has_work(&self, key: &Key, sight: &Sight<'_>) -> bool {
         !self.step(key, sight).writes.is_empty()
     }
@@ -33,20 +50,24 @@ impl Follower for Heartbeats {
         vec![WORKLOAD_CLUSTERS]
     }
 
-    /// A workload cluster whose conditions are not what its heartbeats make them, or whose first heartbeat came. Later
-    /// ones are waited for.
+    /// A workload cluster whose status is not what its heartbeats and its name make it, or whose first heartbeat came.
+    /// Later ones are waited for.
     fn due(&self, change: &Change, sight: &Sight<'_>) -> Vec<Key> {
         let at = |object: Option<&Object>| object.and_then(|object| heard(object.value()));
         let (old, new) = (at(change.old.as_deref()), at(change.new.as_deref()));
-        let due = new.is_some() && (old.is_none() || new < old || self.has_work(&change.key, sight));
+        let first = new.is_some() && (old.is_none() || new < old);
+        let due = first || change.new.is_some() && self.has_work(&change.key, sight);
         due.then(|| change.key.clone()).into_iter().collect()
     }
 
     fn all(&self, sight: &Sight<'_>) -> Vec<Key> {
         let clusters = sight.objects.list(WORKLOAD_CLUSTERS, None);
-        let beating = clusters.filter(|cluster| heard(cluster.value()).is_some());
-        beating
-            .map(|cluster| Key::new(WORKLOAD_CLUSTERS, "", &cluster.meta().name))
+        let keys = clusters.map(|cluster| {
+            let key = Key::new(WORKLOAD_CLUSTERS, "", &cluster.meta().name);
+            (heard(cluster.value()).is_some(), key)
+        });
+        keys.filter(|(beats, key)| *beats || self.has_work(key, sight))
+            .map(|(_, key)| key)
             .collect()
     }
 
@@ -58,7 +79,9 @@ impl Follower for Heartbeats {
         let threshold = fleet.config.heartbeat_threshold;
         let fresh_until = heard(&value).map(|at| at.checked_add(threshold).unwrap_or(Timestamp::MAX));
         let stale_at = fresh_until.and_then(|at| at.checked_add(std::time::Duration::from_nanos(1)).ok());
-        let write = judge(&value, threshold, sight.now).map(|new| {
+        let judged = judge(&value, threshold, sight.now);
+        let pointing = self.pointing_home(judged.as_ref().unwrap_or(&value), &key.name);
+        let write = pointing.or(judged).map(|new| {
             let mut write = update(key, object, new);
             write.subresource = "status";
             write

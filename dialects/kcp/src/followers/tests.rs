@@ -144,7 +144,7 @@ const NONE: [&str; 0] = [];
 
 #[test]
 fn names_are_told_apart_and_writers_are_reserved_users_who_write_what_they_see() {
-    let followers = all(resources());
+    let followers = all(resources(), None);
     let names: Vec<&str> = followers.iter().map(|follower| follower.name()).collect();
     assert_eq!(
         names,
@@ -422,7 +422,7 @@ fn a_location_counts_what_changes_its_counts_and_looks_again_when_a_heartbeat_is
 
 #[test]
 fn heartbeats_make_due_when_they_begin_and_when_they_return() {
-    let follower = heartbeats::Heartbeats;
+    let follower = heartbeats::Heartbeats { targets_url: None };
     let beat = |time: &str| {
         with(
             cluster("c1", "eu"),
@@ -454,4 +454,44 @@ fn heartbeats_make_due_when_they_begin_and_when_they_return() {
         "it is looked at in time anyway"
     );
     assert_eq!(world.all(&follower), ["c1"]);
+}
+
+#[test]
+fn a_workload_cluster_says_where_its_syncer_finds_what_it_is_to_sync() {
+    let targets = "https://hub/apis/scheduling.berth.dev/v1alpha1/targets";
+    let follower = heartbeats::Heartbeats {
+        targets_url: Some(targets.into()),
+    };
+    // Nobody has heard of its syncer, who may be looking for it.
+    let silent = cluster("c1", "eu");
+    let mut world = World::of(std::slice::from_ref(&silent));
+    assert_eq!(world.all(&follower), ["c1"]);
+    let (step, due) = world.take(&follower, &silent);
+    assert_eq!((step.writes.len(), step.writes[0].subresource), (1, "status"));
+    let views = json!([{"url": format!("{targets}/c1.kcp/proxy")}]);
+    assert_eq!(step.writes[0].object["status"]["virtualWorkspaces"], views);
+    assert_eq!(due, NONE);
+    assert_eq!(world.all(&follower), NONE);
+
+    // Together with what its heartbeat makes of it; and again when somebody writes another.
+    let beats = with(
+        silent,
+        "/status/lastSyncerHeartbeatTime",
+        "2021-10-28T08:59:50Z".into(),
+    );
+    let change = world.store(&beats);
+    assert_eq!(world.due(&follower, &change), ["c1"]);
+    let (step, due) = world.take(&follower, &beats);
+    let status = &step.writes[0].object["status"];
+    assert_eq!((step.writes.len(), &status["virtualWorkspaces"]), (1, &views));
+    assert!(status["conditions"].is_array(), "{status}");
+    assert_eq!(due, NONE);
+    let mut moved = step.writes[0].object.clone();
+    moved["status"]["virtualWorkspaces"] = json!([{"url": "https://elsewhere"}]);
+    let change = world.store(&moved);
+    assert_eq!(world.due(&follower, &change), ["c1"]);
+    assert_eq!(
+        world.step(&follower, &moved).writes[0].object["status"]["virtualWorkspaces"],
+        views
+    );
 }

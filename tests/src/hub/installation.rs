@@ -4,13 +4,13 @@
 use std::net::{Ipv4Addr, TcpListener};
 use std::process::Command;
 
+use super::Hub;
+use super::berth::{self, Berth};
+use crate::eventually;
 use serde_json::{Value, json};
-use tests::eventually;
-use tests::hub::Hub;
-use tests::hub::berth::{self, Berth};
 
 /// Every system's objects on the hub.
-pub(crate) const ON_HUB: [&str; 5] = [
+pub const ON_HUB: [&str; 5] = [
     "--source=fleet=hub",
     "--source=gardener=hub",
     "--source=kcp=hub",
@@ -19,15 +19,17 @@ pub(crate) const ON_HUB: [&str; 5] = [
 ];
 
 /// What is installed where.
-pub(crate) struct Installation {
-    pub(crate) port: u16,
+pub struct Installation {
+    /// The port the hub reaches it at.
+    pub port: u16,
     /// What both `berth manifests` and `berth serve` are told.
-    pub(crate) sources: Vec<&'static str>,
+    pub sources: Vec<&'static str>,
 }
 
 impl Installation {
     /// Of a Berth on a port that is free now.
-    pub(crate) fn new(sources: &[&'static str]) -> Self {
+    #[must_use]
+    pub fn new(sources: &[&'static str]) -> Self {
         Self {
             port: free_port(),
             sources: sources.to_vec(),
@@ -35,8 +37,12 @@ impl Installation {
     }
 
     /// What `berth manifests` prints for it.
-    pub(crate) fn manifests_as_printed(&self, arguments: &[&str]) -> String {
-        let output = Command::new(tests::berth())
+    ///
+    /// # Panics
+    /// When it refuses.
+    #[must_use]
+    pub fn manifests_as_printed(&self, arguments: &[&str]) -> String {
+        let output = Command::new(crate::berth())
             .arg("manifests")
             .args(arguments)
             .args(["--port", &self.port.to_string()])
@@ -52,7 +58,8 @@ impl Installation {
     }
 
     /// The same with the Service as it must be here.
-    pub(crate) fn manifests(&self, arguments: &[&str]) -> String {
+    #[must_use]
+    pub fn manifests(&self, arguments: &[&str]) -> String {
         let text = self.manifests_as_printed(arguments);
         let documents = text.split("---\n").filter(|document| !document.is_empty());
         let mended = documents.map(|document| {
@@ -67,7 +74,8 @@ impl Installation {
     }
 
     /// Starts what the Deployment would.
-    pub(crate) fn start(&self, hub: &Hub, name: &str, port: u16, further: &[&str]) -> Berth {
+    #[must_use]
+    pub fn start(&self, hub: &Hub, name: &str, port: u16, further: &[&str]) -> Berth {
         let (port, service_port) = (port.to_string(), format!("--service-port={}", self.port));
         let mut arguments = vec![
             "--secure-port",
@@ -82,7 +90,8 @@ impl Installation {
     }
 
     /// Applies everything, starts Berth and waits until the hub finds it.
-    pub(crate) fn install(&self, hub: &Hub, further: &[&str]) -> Berth {
+    #[must_use]
+    pub fn install(&self, hub: &Hub, further: &[&str]) -> Berth {
         hub.kubectl("apply --server-side -f -")
             .input(self.manifests(&["all"]))
             .ok();
@@ -93,7 +102,7 @@ impl Installation {
 }
 
 /// Waits until every APIService of Berth's is available, and there is one.
-pub(crate) fn available(hub: &Hub) {
+pub fn available(hub: &Hub) {
     eventually("every APIService to be available", || {
         let services = berth::availability(hub);
         let all = services.iter().all(|(_, message)| message == "all checks passed");
@@ -102,7 +111,10 @@ pub(crate) fn available(hub: &Hub) {
 }
 
 /// Waits until every webhook trusts somebody.
-pub(crate) fn trusted(hub: &Hub) {
+///
+/// # Panics
+/// When they do not in time.
+pub fn trusted(hub: &Hub) {
     eventually("every webhook to have a caBundle", || {
         ["mutating", "validating"]
             .iter()
@@ -120,13 +132,17 @@ pub(crate) fn trusted(hub: &Hub) {
 }
 
 /// A port nobody listens on.
-pub(crate) fn free_port() -> u16 {
+///
+/// # Panics
+/// When there is none.
+#[must_use]
+pub fn free_port() -> u16 {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("loopback has a free port");
     listener.local_addr().expect("a listener has an address").port()
 }
 
 /// Creates the definitions of all five systems, and waits until they are served.
-pub(crate) fn define_systems(hub: &Hub) {
+pub fn define_systems(hub: &Hub) {
     let file = concat!(
         env!("CARGO_MANIFEST_DIR"),
         "/../deploy/manifests/crds-systems.yaml"
@@ -145,7 +161,8 @@ pub(crate) fn define_systems(hub: &Hub) {
 }
 
 /// A Shoot that fits on aws-eu1 and aws-eu2 of the example fleet.
-pub(crate) fn shoot(name: &str) -> Value {
+#[must_use]
+pub fn shoot(name: &str) -> Value {
     json!({
         "apiVersion": "core.gardener.cloud/v1beta1", "kind": "Shoot",
         "metadata": {"namespace": "garden-dev", "name": name},

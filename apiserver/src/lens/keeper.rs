@@ -1,0 +1,35 @@
+//! Objects seen through a lens that are kept elsewhere: the registry has copies of them.
+
+use std::sync::Arc;
+
+use admission::UserInfo;
+use async_trait::async_trait;
+use meta::{Key, Object, Status};
+use serde_json::Value;
+
+/// A write through a lens.
+pub struct Kept<'a> {
+    /// Who writes.
+    pub user: &'a UserInfo,
+    /// Which object.
+    pub key: &'a Key,
+    /// Where it is written: `status`, or the empty string.
+    pub subresource: &'static str,
+    /// The whole object wanted, without a resource version.
+    pub object: Value,
+    /// The copy it was made of.
+    pub current: &'a Object,
+    /// Whether to store nothing.
+    pub dry_run: bool,
+}
+
+/// What stores the objects that a registry has copies of: with its own rules and its own admission, so that nothing is
+/// judged here.
+#[async_trait]
+pub trait Keeper: Send + Sync + 'static {
+    /// Stores the next state of an object if it is still as its copy shows it, and gives the copy as it is afterwards.
+    ///
+    /// # Errors
+    /// 409 when it is another by now; whatever else the keeper answers.
+    async fn keep(&self, write: Kept<'_>) -> Result<Arc<Object>, Status>;
+}

@@ -1,0 +1,454 @@
+//! Writes on a hub that is played here: what it answers, and when its changes are seen.
+
+use apiserver::lens::{Keeper as _, Kept};
+use http::{Request, Response};
+use kube::client::Body;
+use meta::{Draft, Revision};
+use storage::memory::MemoryStore;
+use storage::{Expect, Limits, Source as _, Step, Store, Verb, Writer as _};
+use tokio::time::Instant;
+
+use super::super::mirror::{Shadow, Shadows};
+use super::*;
+use crate::syncer_view::Home as _;
+
+const THINGS: GroupResource = GroupResource::new("example.com", "things");
+
+/// A hub that answers every write with one Status or object, and what is seen of it here.
+struct World {
+    store: Arc<MemoryStore>,
+    shadows: Arc<Shadows>,
+    committer: Arc<HubCommitter>,
+    key: Key,
+    asked: Arc<Mutex<Vec<Asked>>>,
+}
+
+/// The thing as it is on the hub at `version`, without its version.
+fn thing(version: &str) -> Value {
+    json!({"apiVersion": "example.com/v1", "kind": "Thing",
+        "metadata": {"name": "a", "namespace": "ns", "labels": {"state": format!("s{version}")}}})
+}
+
+fn draft(version: &str) -> Draft {
+    Draft::new(&thing(version)).unwrap()
+}
+
+/// What a hub was asked: the method and the path, as whom, and the body.
+type Asked = (String, String, Value);
+
+/// A client of a hub that says `code` and `body` to whatever it is asked, which is noted in `asked`.
+fn client(code: u16, body: Value, asked: &Arc<Mutex<Vec<Asked>>>) -> Client {
+    let asked = Arc::clone(asked);
+    let answer = move |request: Request<Body>| {
+        let (asked, body) = (Arc::clone(&asked), body.clone());
+        async move {
+            let (parts, sent) = request.into_parts();
+            let sent = sent.collect_bytes().await.unwrap();
+            let user = parts.headers.get("impersonate-user");
+            let user = user.map_or("", |user| user.to_str().unwrap());
+            let line = format!("{} {}", parts.method, parts.uri);
+            let sent = serde_json::from_slice(&sent).unwrap_or_default();
+            asked.lock().push((line, user.to_owned(), sent));
+            Response::builder()
+                .status(code)
+                .body(Body::from(body.to_string().into_bytes()))
+        }
+    };
+    Client::new(tower::service_fn(answer), "default")
+}
+
+struct Nobody;
+
+#[async_trait]
+impl Committer for Nobody {
+    async fn commit(&self, _: Commit) -> Result<Vec<Arc<Object>>, CommitError> {
+        panic!("everything here is the hub's")
+    }
+}
+
+impl World {
+    /// The thing is at `version` here and, as far as is known, on the hub; the hub answers with `code` and `body`.
+    async fn new(version: Option<&str>, code: u16, body: Value) -> Self {
+        let store = Arc::new(MemoryStore::new(Revision(1), Limits::default()));
+        let shadows = Arc::new(Shadows::default());
+        let copies = Copies::new(Arc::clone(&store) as Arc<dyn Store>, Arc::clone(&shadows));
+        let asked = Arc::default();
+        let committer = HubCommitter::new(
+            client(code, body, &asked),
+            "berth-system",
+            copies,
+            [THINGS].into(),
+            Arc::new(Nobody),
+        );
+        let world = Self {
+            store,
+            shadows,
+            committer: Arc::new(committer),
+            key: Key::new(THINGS, "ns", "a"),
+            asked,
+        };
+        if version.is_some() {
+            world.seen(version);
+            world.copied(version).await;
+        }
+        world
+    }
+
+    /// The watch of the hub has brought this.
+    fn seen(&self, version: Option<&str>) {
+        let shadow = version.map(|version| Shadow::of(&draft(version), version.to_owned()));
+        self.shadows.note([(self.key.clone(), shadow)]);
+    }
+
+    /// It is in the store, too.
+    async fn copied(&self, version: Option<&str>) {
+        let is_there = self.store.cached(THINGS).get("ns", "a").is_some();
+        let (verb, expect) = match (version, is_there) {
+            (Some(_), false) => (Verb::Create, Expect::Absent),
+            (Some(_), true) => (Verb::Update, Expect::Present),
+            (None, _) => (Verb::Delete, Expect::Present),
+        };
+        let step = Step {
+            verb,
+            key: self.key.clone(),
+            subresource: "",
+            object: version.map(draft),
+            expect,
+            guards: Vec::new(),
+        };
+        self.store.apply(vec![step]).await.unwrap();
+    }
+
+    async fn hear(&self, news: News) {
+        match news {
+            Seen(version) => self.seen(version),
+            Copied(version) => self.copied(version).await,
+        }
+    }
+
+    /// The write of a label, decided on the copy there is.
+    fn commit(&self, verb: WriteVerb) -> Commit {
+        let copy = self.store.cached(THINGS).get("ns", "a").cloned();
+        Commit {
+            actor: "berth:scheduler",
+            writes: vec![Write {
+                verb,
+                key: self.key.clone(),
+                subresource: "",
+                object: thing("decided"),
+                base: copy.map(|copy| copy.revision()),
+            }],
+            guards: Vec::new(),
+            dry_run: false,
+        }
+    }
+}
+
+fn says(code: u16, reason: &str) -> Value {
+    serde_json::to_value(Status::failure(code, reason, "as the test says")).unwrap()
+}
+
+/// What the hub brings, each after a tenth of a second: into what is known of the hub, and into the store.
+#[derive(Clone, Copy)]
+enum News {
+    Seen(Option<&'static str>),
+    Copied(Option<&'static str>),
+}
+
+use News::{Copied, Seen};
+
+/// One write that is lost, and what is to be waited for.
+struct Lost {
+    what: &'static str,
+    verb: WriteVerb,
+    /// The version it was decided on.
+    on: Option<&'static str>,
+    answer: (u16, &'static str),
+    news: &'static [News],
+    /// After how many of the news there is nothing more to wait for; `None`: not before the time is over.
+    learned: Option<u32>,
+}
+
+const LOST: &[Lost] = &[
+    Lost {
+        what: "somebody else changed it",
+        verb: WriteVerb::Update,
+        on: Some("5"),
+        answer: (409, "Conflict"),
+        news: &[Seen(Some("7")), Copied(Some("7")), Seen(Some("8"))],
+        learned: Some(2),
+    },
+    Lost {
+        what: "what is known already, once more, is no news",
+        verb: WriteVerb::Update,
+        on: Some("5"),
+        answer: (409, "Conflict"),
+        news: &[Seen(Some("5")), Seen(Some("10")), Copied(Some("10"))],
+        learned: Some(3),
+    },
+    Lost {
+        what: "somebody deleted it, and the hub says conflict",
+        verb: WriteVerb::Update,
+        on: Some("5"),
+        answer: (409, "Conflict"),
+        news: &[Seen(None), Copied(None)],
+        learned: Some(2),
+    },
+    Lost {
+        what: "somebody deleted it, and the hub says so",
+        verb: WriteVerb::Update,
+        on: Some("5"),
+        answer: (404, "NotFound"),
+        news: &[Seen(None), Copied(None)],
+        learned: Some(2),
+    },
+    Lost {
+        what: "a delete of what was changed",
+        verb: WriteVerb::Delete,
+        on: Some("5"),
+        answer: (409, "Conflict"),
+        news: &[Seen(Some("6")), Copied(Some("6"))],
+        learned: Some(2),
+    },
+    Lost {
+        what: "somebody else made it first",
+        verb: WriteVerb::Create,
+        on: None,
+        answer: (409, "AlreadyExists"),
+        news: &[Seen(Some("9")), Copied(Some("9"))],
+        learned: Some(2),
+    },
+    Lost {
+        what: "the hub shows nothing",
+        verb: WriteVerb::Update,
+        on: Some("5"),
+        answer: (409, "Conflict"),
+        news: &[],
+        learned: None,
+    },
+    Lost {
+        what: "the news is known, but its copy does not come",
+        verb: WriteVerb::Update,
+        on: Some("5"),
+        answer: (409, "Conflict"),
+        news: &[Seen(Some("7"))],
+        learned: None,
+    },
+];
+
+#[tokio::test(start_paused = true)]
+async fn who_lost_a_race_waits_for_what_has_changed_and_no_longer() {
+    const TICK: Duration = Duration::from_millis(100);
+    for lost in LOST {
+        let what = lost.what;
+        let world = World::new(lost.on, lost.answer.0, says(lost.answer.0, lost.answer.1)).await;
+        let (commit, start) = (world.commit(lost.verb), Instant::now());
+        let committer = Arc::clone(&world.committer);
+        let committing = tokio::spawn(async move { (committer.commit(commit).await, start.elapsed()) });
+        for news in lost.news {
+            tokio::time::sleep(TICK).await;
+            world.hear(*news).await;
+        }
+        let (result, took) = committing.await.unwrap();
+        let Err(CommitError::Moved(status)) = result else {
+            panic!("{what}: {result:?}")
+        };
+        assert_eq!((status.code, &*status.reason), lost.answer, "{what}");
+        let expected = lost.learned.map_or(LESSON, |count| TICK * count);
+        // Timers have a resolution of a millisecond.
+        assert!(
+            took >= expected && took < expected + Duration::from_millis(5),
+            "{what}: {took:?}, not {expected:?}"
+        );
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_refusal_is_told_at_once() {
+    let world = World::new(Some("5"), 403, says(403, "Forbidden")).await;
+    let start = Instant::now();
+    let result = world.committer.commit(world.commit(WriteVerb::Update)).await;
+    assert!(
+        matches!(&result, Err(CommitError::Refused(status)) if status.code == 403),
+        "{result:?}"
+    );
+    assert_eq!(start.elapsed(), Duration::ZERO);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_copy_that_is_behind_what_is_known_of_the_hub_is_not_written_on() {
+    // The hub would say yes, to a write it was never asked for.
+    let world = World::new(Some("5"), 200, thing("6")).await;
+    world.seen(Some("6"));
+    let result = world.committer.commit(world.commit(WriteVerb::Update)).await;
+    assert!(
+        matches!(&result, Err(CommitError::Moved(status)) if status.code == 409),
+        "{result:?}"
+    );
+}
+
+/// One write that the hub takes, and when its echo is complete.
+struct Taken {
+    what: &'static str,
+    verb: WriteVerb,
+    answer: fn() -> Value,
+    news: &'static [News],
+    /// After how many of the news it is.
+    echoed: u32,
+}
+
+fn at(version: &str, metadata: &Value) -> Value {
+    let mut answer = thing(version);
+    answer["metadata"]["resourceVersion"] = json!(version);
+    for (field, value) in metadata.as_object().unwrap() {
+        answer["metadata"][field] = value.clone();
+    }
+    answer
+}
+
+const TAKEN: &[Taken] = &[
+    Taken {
+        what: "an update is seen and copied",
+        verb: WriteVerb::Update,
+        answer: || at("7", &json!({})),
+        news: &[
+            Seen(Some("6")),
+            Copied(Some("6")),
+            Seen(Some("7")),
+            Copied(Some("7")),
+        ],
+        echoed: 4,
+    },
+    Taken {
+        what: "an update takes the last finalizer off, and the object goes",
+        verb: WriteVerb::Update,
+        answer: || at("7", &json!({"deletionTimestamp": "2026-01-01T00:00:00Z"})),
+        news: &[Seen(None), Copied(None)],
+        echoed: 2,
+    },
+    Taken {
+        what: "a delete is done",
+        verb: WriteVerb::Delete,
+        answer: || json!({"apiVersion": "v1", "kind": "Status", "metadata": {}, "status": "Success"}),
+        news: &[Seen(None), Copied(None)],
+        echoed: 2,
+    },
+    Taken {
+        what: "a delete is held up by a finalizer",
+        verb: WriteVerb::Delete,
+        answer: || {
+            let held =
+                json!({"deletionTimestamp": "2026-01-01T00:00:00Z", "finalizers": ["example.com/held"]});
+            at("7", &held)
+        },
+        news: &[Seen(Some("7")), Copied(Some("7"))],
+        echoed: 2,
+    },
+];
+
+#[tokio::test(start_paused = true)]
+async fn a_write_is_done_when_its_copy_shows_it_and_no_later() {
+    const TICK: Duration = Duration::from_millis(100);
+    for taken in TAKEN {
+        let what = taken.what;
+        let world = World::new(Some("5"), 200, (taken.answer)()).await;
+        let (commit, start) = (world.commit(taken.verb), Instant::now());
+        let committer = Arc::clone(&world.committer);
+        let committing = tokio::spawn(async move { (committer.commit(commit).await, start.elapsed()) });
+        for news in taken.news {
+            tokio::time::sleep(TICK).await;
+            world.hear(*news).await;
+        }
+        let (result, took) = committing.await.unwrap();
+        assert!(result.is_ok(), "{what}: {result:?}");
+        let expected = TICK * taken.echoed;
+        assert!(
+            took >= expected && took < expected + Duration::from_millis(5),
+            "{what}: {took:?}, not {expected:?}"
+        );
+    }
+}
+
+/// A syncer's write of the thing as it is copied here.
+async fn keep(world: &World) -> Result<Arc<Object>, Status> {
+    let current = world.store.cached(THINGS).get("ns", "a").cloned().unwrap();
+    let user = admission::UserInfo {
+        name: "berth:syncer:u-1".to_owned(),
+        ..admission::UserInfo::default()
+    };
+    let write = Kept {
+        user: &user,
+        key: &world.key,
+        subresource: "",
+        object: thing("held"),
+        current: &current,
+        dry_run: true,
+    };
+    world.committer.keep(write).await
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_a_syncer_writes_is_asked_of_the_hub_as_that_syncer_on_the_version_it_saw() {
+    let world = World::new(Some("5"), 200, at("6", &json!({}))).await;
+    let kept = keep(&world).await.unwrap();
+    assert_eq!(kept.meta().labels["state"], "s6");
+    let asked = world.asked.lock().clone();
+    let [(line, user, sent)] = &asked[..] else {
+        panic!("{asked:?}")
+    };
+    assert_eq!(line, "PUT /apis/example.com/v1/namespaces/ns/things/a?dryRun=All");
+    assert_eq!(user, "berth:syncer:u-1");
+    assert_eq!(
+        (
+            &sent["metadata"]["resourceVersion"],
+            &sent["metadata"]["labels"]["state"]
+        ),
+        (&json!("5"), &json!("sheld"))
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_missing_right_is_told_with_the_remedy_and_a_refusal_of_admission_as_it_is() {
+    for (said, has_remedy) in [
+        (
+            "users \"berth:syncer:u-1\" is forbidden: User \"berth\" cannot impersonate resource \"users\"",
+            true,
+        ),
+        (
+            "admission webhook \"namespaces.kcp.berth.dev\" denied the request: not yours",
+            false,
+        ),
+    ] {
+        let body = serde_json::to_value(Status::failure(403, "Forbidden", said)).unwrap();
+        let world = World::new(Some("5"), 403, body).await;
+        let status = keep(&world).await.unwrap_err();
+        assert_eq!(
+            (
+                status.code,
+                status.message.contains("berth syncer-rights --identifier")
+            ),
+            (403, has_remedy),
+            "{}",
+            status.message
+        );
+        assert!(status.message.starts_with(said), "{}", status.message);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_hub_is_asked_what_is_labelled_there() {
+    let list = json!({"kind": "ThingList", "items": [
+        {"metadata": {"name": "a"}}, {"metadata": {"name": "b"}}]});
+    let world = World::new(None, 200, list).await;
+    let label = "state.internal.workloads.kcp.dev/u-1";
+    let named = world
+        .committer
+        .labelled("example.com/v1", THINGS, "ns", label)
+        .await;
+    assert_eq!(named.unwrap(), ["a".to_owned(), "b".to_owned()].into());
+    let asked = world.asked.lock().clone();
+    assert_eq!(
+        asked[0].0,
+        format!("GET /apis/example.com/v1/namespaces/ns/things?labelSelector={label}")
+    );
+}

@@ -1,0 +1,113 @@
+//! kcp's controllers on the hub's own objects: each writes as itself, and is allowed to.
+
+use serde_json::{Value, json};
+use tests::eventually;
+
+use super::world::{World, state};
+use crate::binding::wrote;
+
+const SYNCED: &str = "state.internal.workloads.kcp.dev/";
+const DELETION: &str = "deletion.internal.workloads.kcp.dev/";
+
+fn label<'a>(object: &'a Value, identifier: &str) -> &'a Value {
+    &object["metadata"]["labels"][format!("{SYNCED}{identifier}")]
+}
+
+fn deletion<'a>(object: &'a Value, identifier: &str) -> &'a Value {
+    &object["metadata"]["annotations"][format!("{DELETION}{identifier}")]
+}
+
+fn condition<'a>(object: &'a Value, r#type: &str) -> Option<&'a str> {
+    let mut conditions = object["status"]["conditions"].as_array()?.iter();
+    conditions.find(|one| one["type"] == r#type)?["status"].as_str()
+}
+
+#[test]
+#[ignore = "builds and runs a real kube-apiserver: `make e2e`"]
+fn kcps_controllers_write_on_the_hub_as_themselves_with_the_rights_that_are_printed() {
+    let configuration =
+        json!({"heartbeatThreshold": "1h", "syncedResources": ["configmaps", "deployments.apps"]});
+    let world = World::new(&configuration, &["--external-hostname", "hub.example.com:6443"]);
+    let east = world.cluster("east");
+
+    // The heartbeat controller says where the syncer's view is, and that it is heard of.
+    let url = "https://hub.example.com:6443/apis/scheduling.berth.dev/v1alpha1/targets/east.kcp/proxy";
+    world.until(
+        &["workloadcluster", "east"],
+        "has the URL of its view",
+        |cluster| cluster["status"]["virtualWorkspaces"] == json!([{"url": url}]),
+    );
+    world.beat("east");
+    world.until(&["workloadcluster", "east"], "is healthy", |cluster| {
+        condition(cluster, "HeartbeatHealthy") == Some("True") && condition(cluster, "Ready") == Some("True")
+    });
+    world.until(&["location", "here"], "counts", |location| {
+        location["status"] == json!({"instances": 1, "availableInstances": 1})
+            && location["metadata"]["annotations"]["scheduling.kcp.dev/labels"] == "cloud=ours"
+    });
+
+    world.namespace("app");
+    world.placement("app", "bound", |placement| {
+        state(placement, &east) == Some("Bound")
+    });
+    world.until(&["namespace", "app"], "is synced", |namespace| {
+        label(namespace, &east) == "Sync" && condition(namespace, "NamespaceScheduled") == Some("True")
+    });
+    let hub = &world.hub;
+    // The secret comes first: when what comes after it is labelled, it has been passed over.
+    hub.kubectl("-n app create secret generic unsynced").ok();
+    hub.kubectl("-n app create configmap settings --from-literal=a=1")
+        .ok();
+    let settings = ["configmap", "settings", "-n", "app"];
+    world.until(&settings, "is synced", |object| label(object, &east) == "Sync");
+    let secret = world
+        .get(&["secret", "unsynced", "-n", "app"])
+        .expect("it is there");
+    assert!(label(&secret, &east).is_null(), "{secret}");
+
+    // The configuration on the hub takes the place of the file's.
+    let configuration = json!({
+        "apiVersion": "config.berth.dev/v1alpha1", "kind": "SchedulerConfiguration", "metadata": {"name": "kcp"},
+        "spec": {"kcp": {"heartbeatThreshold": "1h", "syncedResources": ["configmaps", "secrets"]}},
+    });
+    hub.kubectl("create -f -").input(configuration.to_string()).ok();
+    world.until(&["secret", "unsynced", "-n", "app"], "is synced", |object| {
+        label(object, &east) == "Sync"
+    });
+    world.until(
+        &["schedulerconfiguration", "kcp"],
+        "is said to be valid",
+        |object| condition(object, "Valid") == Some("True"),
+    );
+
+    // Evicted: the removal is handed on from the placement to the namespace to what is in it.
+    world.patch(
+        &["workloadcluster", "east"],
+        &json!({"spec": {"evictAfter": "2021-10-28T09:00:00Z"}}),
+    );
+    world.placement("app", "removed", |placement| {
+        state(placement, &east) == Some("Removing")
+    });
+    let at = world.until(&["namespace", "app"], "is to leave", |object| {
+        deletion(object, &east).is_string()
+    });
+    let settings = world.until(&settings, "is to leave", |object| {
+        deletion(object, &east).is_string()
+    });
+    assert_eq!(deletion(&settings, &east), deletion(&at, &east));
+
+    for (actor, resource) in [
+        ("berth:placement-controller", "namespaces"),
+        ("berth:namespace-controller", "namespaces"),
+        ("berth:resource-controller", "configmaps"),
+        ("berth:resource-controller", "secrets"),
+        ("berth:location-controller", "locations"),
+        ("berth:heartbeat-controller", "workloadclusters"),
+        ("berth:scheduler", "schedulerconfigurations"),
+    ] {
+        eventually(&format!("{actor} to have written {resource}"), || {
+            wrote(hub, actor, resource).then_some(())
+        });
+    }
+    assert_eq!(world.refused(), [Value::Null; 0]);
+}

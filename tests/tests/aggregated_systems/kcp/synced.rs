@@ -1,0 +1,199 @@
+//! Syncing from a hub: its objects, Berth's view of them, `berth syncer`, and workload clusters that are each a
+//! `berth serve` of its own.
+
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+
+use serde_json::{Value, json};
+use tests::{Server, berth, eventually};
+
+use super::world::{World, deployment, state};
+
+/// A workload cluster and its syncer.
+struct Cluster {
+    name: &'static str,
+    identifier: String,
+    server: Server,
+    _syncer: Syncer,
+}
+
+/// A running `berth syncer`.
+struct Syncer(Child);
+
+impl Drop for Syncer {
+    fn drop(&mut self) {
+        // Both fail only when it has ended already, which is what is wanted here.
+        drop(self.0.kill());
+        drop(self.0.wait());
+    }
+}
+
+impl Cluster {
+    fn join(world: &World, name: &'static str) -> Self {
+        let identifier = world.cluster(name);
+        let view = world.syncer(name, &identifier, &format!("syncer-{name}"));
+        // To the stand-in, the syncer is a user; the keys it marks its copies with are guarded where placing is done.
+        let server = Server::start_with(&["--break-glass-group", "system:masters"]);
+        Self {
+            name,
+            identifier,
+            _syncer: start(name, &view, &server.kubeconfig()),
+            server,
+        }
+    }
+
+    /// The namespace here that stands for `namespace` of the hub.
+    fn namespace(&self, namespace: &str) -> Option<String> {
+        let list = self.server.kubectl("get namespaces -o json").json();
+        let found = list["items"].as_array().expect("a list").iter().find(|item| {
+            let locator = item["metadata"]["annotations"]["kcp.dev/namespace-locator"]
+                .as_str()
+                .unwrap_or("{}");
+            let locator: Value = serde_json::from_str(locator).expect("a locator is JSON");
+            locator["namespace"] == namespace
+        });
+        found.map(|item| item["metadata"]["name"].as_str().expect("a name").to_owned())
+    }
+
+    /// The object that stands for one in `namespace` of the hub, where it is here.
+    fn copy(&self, resource: &str, namespace: &str, name: &str) -> Option<Value> {
+        let home = self.namespace(namespace)?;
+        let words = ["-n", &home, "get", resource, name, "-o", "json"];
+        let output = self.server.kubectl_args(&words).run();
+        output
+            .success
+            .then(|| serde_json::from_str(&output.out).expect("kubectl prints JSON"))
+    }
+
+    /// The same, once it is here.
+    fn arrived(&self, resource: &str, namespace: &str, name: &str) -> Value {
+        eventually(&format!("{resource} {name} on {}", self.name), || {
+            self.copy(resource, namespace, name)
+        })
+    }
+}
+
+fn start(name: &str, from: &Path, to: &Path) -> Syncer {
+    let child = Command::new(berth())
+        .args([
+            "syncer",
+            "--target",
+            name,
+            "--heartbeat-interval",
+            "1s",
+            "--from-kubeconfig",
+        ])
+        .arg(from)
+        .arg("--to-kubeconfig")
+        .arg(to)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .spawn()
+        .expect("berth starts");
+    Syncer(child)
+}
+
+#[test]
+#[ignore = "builds and runs a real kube-apiserver: `make e2e`"]
+fn what_is_on_the_hub_arrives_reports_and_moves_when_its_cluster_is_evicted() {
+    let world = World::new(&json!({"heartbeatThreshold": "1h"}), &[]);
+    let clusters = [Cluster::join(&world, "east"), Cluster::join(&world, "west")];
+    let hub = &world.hub;
+    for cluster in &clusters {
+        // By its syncer's own heartbeat.
+        hub.kubectl(&format!(
+            "wait --for=condition=Ready workloadcluster/{} --timeout=60s",
+            cluster.name
+        ))
+        .ok();
+    }
+    world.namespace("app");
+    let is_bound = |cluster: &Cluster, placement: &serde_json::Map<String, Value>| {
+        state(placement, &cluster.identifier) == Some("Bound")
+    };
+    let placement = world.placement("app", "bound", |placement| {
+        clusters.iter().any(|cluster| is_bound(cluster, placement))
+    });
+    let (old, new) = match is_bound(&clusters[0], &placement) {
+        true => (&clusters[0], &clusters[1]),
+        false => (&clusters[1], &clusters[0]),
+    };
+    hub.kubectl("-n app create configmap settings --from-literal=color=blue")
+        .ok();
+    hub.kubectl("-n app apply -f -").input(deployment("web", 2)).ok();
+    assert_eq!(
+        old.arrived("configmap", "app", "settings")["data"]["color"],
+        "blue"
+    );
+    let web = old.arrived("deployment", "app", "web");
+    assert_eq!(web["spec"]["replicas"], 2);
+    assert_eq!(new.namespace("app"), None);
+
+    // The status returns, of the hub's own generation.
+    let home = old.namespace("app").expect("it is there");
+    let status = json!({"status": {
+        "readyReplicas": 2, "replicas": 2, "observedGeneration": web["metadata"]["generation"],
+    }});
+    let patch = status.to_string();
+    let report = [
+        "-n",
+        &home,
+        "patch",
+        "deployment",
+        "web",
+        "--subresource=status",
+        "--type=merge",
+        "-p",
+        &patch,
+    ];
+    old.server.kubectl_args(&report).ok();
+    let reported = world.until(&["deployment", "web", "-n", "app"], "reports", |web| {
+        web["status"]["readyReplicas"] == 2
+    });
+    assert_eq!(
+        reported["status"]["observedGeneration"],
+        reported["metadata"]["generation"]
+    );
+
+    // Its own view, with its own finalizer, holds a deployment until a coordination controller lets go of it.
+    let soft = format!("finalizers.workloads.kcp.dev/{}", old.identifier);
+    let hold = format!("{soft}=ingress");
+    hub.kubectl_args(&["-n", "app", "annotate", "deployment", "web", &hold])
+        .ok();
+    world.patch(
+        &["workloadcluster", old.name],
+        &json!({"spec": {"evictAfter": "2021-10-28T09:00:00Z"}}),
+    );
+    world.placement("app", "on its way", |placement| {
+        state(placement, &old.identifier) == Some("Removing") && is_bound(new, placement)
+    });
+    new.arrived("configmap", "app", "settings");
+    new.arrived("deployment", "app", "web");
+    eventually("the config map to leave", || {
+        let upstream = world.get(&["configmap", "settings", "-n", "app"])?;
+        let traces = upstream["metadata"].to_string().contains(&old.identifier);
+        (!traces && old.copy("configmap", "app", "settings").is_none()).then_some(())
+    });
+    let held = old.copy("deployment", "app", "web").expect("it is held");
+    assert!(held["metadata"]["deletionTimestamp"].is_null(), "{held}");
+
+    let release = format!("{soft}-");
+    hub.kubectl_args(&["-n", "app", "annotate", "deployment", "web", &release])
+        .ok();
+    world.placement("app", "moved", |placement| {
+        placement.len() == 1 && is_bound(new, placement)
+    });
+    assert_eq!(old.namespace("app"), None, "it is let go of once it is gone");
+    let namespace = world.get(&["namespace", "app"]).expect("it is there");
+    assert!(
+        !namespace["metadata"].to_string().contains(&old.identifier),
+        "{namespace}"
+    );
+
+    // What is deleted on the hub goes from both, the namespace last.
+    hub.kubectl("delete namespace app --wait=false").ok();
+    eventually("the end of the namespace", || {
+        (world.get(&["namespace", "app"]).is_none() && new.namespace("app").is_none()).then_some(())
+    });
+    assert_eq!(world.refused(), [Value::Null; 0]);
+}

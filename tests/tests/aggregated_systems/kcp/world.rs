@@ -1,0 +1,183 @@
+//! A hub with kcp's kinds and a Berth, whose rights are those that `berth manifests` prints.
+
+use std::path::PathBuf;
+use std::process::Command;
+
+use berth::clock::SystemClock;
+use meta::Clock as _;
+use serde_json::{Map, Value, json};
+use tests::eventually;
+use tests::hub::Hub;
+use tests::hub::berth::Berth;
+use tests::hub::installation::{Installation, ON_HUB, define_systems, trusted};
+
+/// Who Berth is on the hub.
+const BERTH: &str = "system:serviceaccount:berth-system:berth";
+
+/// A Location of all workload clusters.
+const LOCATION: &str = "
+apiVersion: scheduling.kcp.dev/v1alpha1
+kind: Location
+metadata: {name: here, labels: {cloud: ours}}
+spec:
+  resource: {group: workloads.kcp.dev, version: v1alpha1, resource: workloadclusters}
+  instanceSelector: {}
+";
+
+/// See the module.
+pub(super) struct World {
+    pub(super) hub: Hub,
+    _berth: Berth,
+}
+
+impl World {
+    /// A hub with a Berth that has kcp's `configuration` in a file, as from a mounted ConfigMap, and these `further`
+    /// arguments.
+    pub(super) fn new(configuration: &Value, further: &[&str]) -> Self {
+        let mut hub = Hub::start();
+        hub.start_controllers();
+        define_systems(&hub);
+        let object = json!({
+            "apiVersion": "config.berth.dev/v1alpha1", "kind": "SchedulerConfiguration",
+            "metadata": {"name": "kcp"}, "spec": {"kcp": configuration},
+        });
+        let file = hub.file("kcp.yaml", &object.to_string()).display().to_string();
+        let mut arguments = vec!["--config", &file];
+        arguments.extend(further);
+        let berth = Installation::new(&ON_HUB).install(&hub, &arguments);
+        trusted(&hub);
+        hub.kubectl("create -f -").input(LOCATION).ok();
+        Self { hub, _berth: berth }
+    }
+
+    /// Makes a WorkloadCluster and gives its identifier.
+    pub(super) fn cluster(&self, name: &str) -> String {
+        let cluster = json!({"apiVersion": "workloads.kcp.dev/v1alpha1", "kind": "WorkloadCluster",
+            "metadata": {"name": name}, "spec": {}});
+        let made = self
+            .hub
+            .kubectl("create -o json -f -")
+            .input(cluster.to_string())
+            .json();
+        made["metadata"]["uid"].as_str().expect("a uid").to_owned()
+    }
+
+    /// Says for the syncer of `cluster` that it is alive.
+    pub(super) fn beat(&self, cluster: &str) {
+        let status = json!({"lastSyncerHeartbeatTime": meta::time::rfc3339(SystemClock.now())});
+        self.patch(
+            &["workloadcluster", cluster, "--subresource=status"],
+            &json!({"status": status}),
+        );
+    }
+
+    /// Patches, as administrator, what `words` name.
+    pub(super) fn patch(&self, words: &[&str], patch: &Value) {
+        let text = patch.to_string();
+        let mut arguments = vec!["patch"];
+        arguments.extend(words);
+        arguments.extend(["--type=merge", "-p", &text]);
+        self.hub.kubectl_args(&arguments).ok();
+    }
+
+    /// Makes a namespace that is to be placed.
+    pub(super) fn namespace(&self, name: &str) {
+        let namespace = json!({"apiVersion": "v1", "kind": "Namespace",
+            "metadata": {"name": name, "labels": {"scheduling.berth.dev/kcp": "enabled"}}});
+        self.hub.kubectl("create -f -").input(namespace.to_string()).ok();
+    }
+
+    /// Waits until the placement of `namespace` is as `wanted`.
+    pub(super) fn placement(
+        &self,
+        namespace: &str,
+        what: &str,
+        wanted: impl Fn(&Map<String, Value>) -> bool,
+    ) -> Map<String, Value> {
+        eventually(&format!("{namespace} to be {what}"), || {
+            let object = self.get(&["namespace", namespace])?;
+            let text = object["metadata"]["annotations"]["scheduling.kcp.dev/placement"]
+                .as_str()
+                .unwrap_or("{}");
+            let placement: Map<String, Value> = serde_json::from_str(text).expect("a placement is a map");
+            wanted(&placement).then_some(placement)
+        })
+    }
+
+    /// The object of the hub that `words` name, if it is there.
+    pub(super) fn get(&self, words: &[&str]) -> Option<Value> {
+        let mut arguments = vec!["get", "-o", "json"];
+        arguments.extend(words);
+        let output = self.hub.kubectl_args(&arguments).run();
+        output
+            .success
+            .then(|| serde_json::from_str(&output.out).expect("kubectl prints JSON"))
+    }
+
+    /// Waits until the object that `words` name is there and passes `test`.
+    pub(super) fn until(&self, words: &[&str], what: &str, test: impl Fn(&Value) -> bool) -> Value {
+        eventually(&format!("{}: {what}", words.join(" ")), || {
+            self.get(words).filter(&test)
+        })
+    }
+
+    /// The kubeconfig of `user`, whose server is the view of the syncer of `cluster`, with the rights that
+    /// `berth syncer-rights` prints.
+    pub(super) fn syncer(&self, cluster: &str, identifier: &str, user: &str) -> PathBuf {
+        let output = Command::new(tests::berth())
+            .args(["syncer-rights", "--target", cluster, "--user", user])
+            .args(["--identifier", identifier])
+            .output()
+            .expect("berth runs");
+        assert!(
+            output.status.success(),
+            "{}",
+            String::from_utf8_lossy(&output.stderr)
+        );
+        let rights = String::from_utf8(output.stdout).expect("YAML is text");
+        self.hub.kubectl("create -f -").input(rights).ok();
+        self.hub.kubeconfig_below(&view(cluster), user)
+    }
+
+    /// Every request of Berth's that the hub refused for want of rights, by its audit log.
+    pub(super) fn refused(&self) -> Vec<Value> {
+        let log = std::fs::read_to_string(self.hub.audit_log()).expect("the audit log is there");
+        let events = log.lines().filter_map(|line| serde_json::from_str(line).ok());
+        let refused = |event: &Value| {
+            event["user"]["username"] == BERTH
+                && event["responseStatus"]["code"] == 403
+                // What admission refuses is no matter of rights.
+                && event["annotations"]["authorization.k8s.io/decision"] != "allow"
+        };
+        events.filter(refused).collect()
+    }
+}
+
+/// The path of the view of a cluster's syncer.
+pub(super) fn view(cluster: &str) -> String {
+    format!("/apis/scheduling.berth.dev/v1alpha1/targets/{cluster}.kcp/proxy")
+}
+
+/// The state of the cluster `identifier` in a placement.
+pub(super) fn state<'a>(placement: &'a Map<String, Value>, identifier: &str) -> Option<&'a str> {
+    let entry = placement
+        .iter()
+        .find(|(place, _)| place.ends_with(&format!("+{identifier}")));
+    entry.and_then(|(_, state)| state.as_str())
+}
+
+/// A deployment.
+pub(super) fn deployment(name: &str, replicas: u32) -> String {
+    json!({
+        "apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": name, "labels": {"app": name}},
+        "spec": {
+            "replicas": replicas,
+            "selector": {"matchLabels": {"app": name}},
+            "template": {
+                "metadata": {"labels": {"app": name}},
+                "spec": {"containers": [{"name": "web", "image": "web:1", "ports": [{"containerPort": 80}]}]},
+            },
+        },
+    })
+    .to_string()
+}
