@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use axum::body::Body;
 use http::{Response, StatusCode};
 use meta::Status;
-use parking_lot::RwLock;
+use parking_lot::{Mutex, RwLock};
 
 use crate::metrics::Metrics;
 use crate::request_info::Query;
@@ -59,6 +59,8 @@ struct Check {
     probes: Vec<Probe>,
     decisive: bool,
     run: Run,
+    /// The problem that was logged last. Probes come every few seconds: each is logged once.
+    logged: Mutex<Option<String>>,
 }
 
 /// The checks of a server.
@@ -120,6 +122,7 @@ impl Health {
             probes: probes.to_vec(),
             decisive,
             run,
+            logged: Mutex::default(),
         };
         self.checks.write().push(Arc::new(check));
     }
@@ -167,14 +170,23 @@ impl Health {
 fn run(check: &Check, probe: Probe, metrics: &Metrics) -> Result<(), String> {
     let result = (check.run)();
     metrics.health_check(&check.name, probe.name(), result.is_ok());
-    if let Err(problem) = &result {
-        tracing::warn!(
-            check = check.name,
-            probe = probe.name(),
-            problem,
-            "health check failed"
-        );
+    let problem = result.as_ref().err();
+    let mut logged = check.logged.lock();
+    if logged.as_ref() != problem {
+        match problem {
+            Some(problem) => {
+                tracing::warn!(
+                    check = check.name,
+                    probe = probe.name(),
+                    problem,
+                    "health check failed"
+                );
+            }
+            None => tracing::info!(check = check.name, "health check passes again"),
+        }
+        *logged = problem.cloned();
     }
+    drop(logged);
     result
 }
 

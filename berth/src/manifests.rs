@@ -17,7 +17,9 @@ mod users;
 mod webhooks;
 mod workload;
 
-use anyhow::Result;
+use std::collections::BTreeSet;
+
+use anyhow::{Result, bail};
 use clap::{Args, ValueEnum};
 use meta::GroupResource;
 use serde_json::Value;
@@ -36,7 +38,9 @@ pub use webhooks::{configuration_name, webhooks};
 pub use workload::{deployment, namespace, service_monitor, workload};
 
 use crate::actors::ActorArgs;
-use crate::hub::args::{Source, is_on_hub, source};
+use crate::cli::Storage;
+use crate::hub::args::{Place, Source, place, source};
+use installation::REPLICAS;
 
 /// Parts of an installation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -82,16 +86,17 @@ pub struct InstallationArgs {
     /// The port of the Service.
     #[arg(long, default_value_t = 443)]
     pub port: u16,
-    /// Where the objects of a system are, as `berth serve` is told: `gardener=hub` or `gardener=owned` (the default);
-    /// repeatable.
-    #[arg(long, value_parser = source, value_name = "SYSTEM=owned|hub")]
+    /// Where the objects of a system are, as `berth serve` is told: `gardener=hub`, `gardener=owned` (the default) or
+    /// `gardener=off`; repeatable.
+    #[arg(long, value_parser = source, value_name = "SYSTEM=owned|hub|off")]
     pub source: Vec<Source>,
     /// The container image.
     #[arg(long, default_value = installation::IMAGE)]
     pub image: String,
-    /// How many servers run.
-    #[arg(long, default_value_t = 2)]
-    pub replicas: u16,
+    /// How many servers run: by default 2, and 1 where Berth stores objects without etcd, in a database on a
+    /// PersistentVolumeClaim.
+    #[arg(long)]
+    pub replicas: Option<u16>,
     /// The client URLs of etcd, for the systems whose objects Berth stores.
     #[arg(long, value_delimiter = ',', value_name = "URL")]
     pub etcd_servers: Vec<String>,
@@ -111,34 +116,59 @@ pub struct InstallationArgs {
 
 impl InstallationArgs {
     /// What is installed.
-    #[must_use]
-    pub fn installation(&self) -> Installation {
-        let dialects = dialect_registry::with(&self.actors.settings());
+    ///
+    /// # Errors
+    /// When every system is off, or several servers would each have a store of their own.
+    pub fn installation(&self) -> Result<Installation> {
+        let all = dialect_registry::with(&self.actors.settings()).into_iter();
+        let (off, dialects): (Vec<_>, Vec<_>) =
+            all.partition(|dialect| place(&self.source, dialect.name()) == Place::Off);
+        if dialects.is_empty() {
+            bail!("every system is turned off (--source=<system>=off): leave one on");
+        }
         let names = dialects.iter().map(|dialect| dialect.name());
-        Installation {
+        let on_hub: BTreeSet<_> = names
+            .filter(|name| place(&self.source, name) == Place::Hub)
+            .collect();
+        let storage = match (self.etcd_servers.is_empty(), on_hub.len() < dialects.len()) {
+            (false, _) => Storage::Etcd,
+            (true, true) => Storage::Embedded,
+            (true, false) => Storage::Memory,
+        };
+        let most = if storage == Storage::Embedded { 1 } else { REPLICAS };
+        let replicas = self.replicas.unwrap_or(most);
+        if storage == Storage::Embedded && replicas > most {
+            bail!(
+                "--replicas {replicas}: several servers need one store for all (--etcd-servers says where etcd is), or \
+                 every system's objects on the hub (--source=<system>=hub)"
+            );
+        }
+        Ok(Installation {
             service: Service {
                 name: self.service.clone(),
                 namespace: self.namespace.clone(),
                 port: self.port,
             },
-            on_hub: names.filter(|name| is_on_hub(&self.source, name)).collect(),
+            on_hub,
+            off: off.iter().map(|dialect| dialect.name()).collect(),
             dialects,
             image: self.image.clone(),
-            replicas: self.replicas,
+            replicas,
+            storage,
             etcd_servers: self.etcd_servers.clone(),
             self_register: self.self_register,
             certificates: self.certificates,
             arguments: self.serve_argument.clone(),
-        }
+        })
     }
 }
 
 /// Prints a part of an installation as YAML documents.
 ///
 /// # Errors
-/// When an object has no form in YAML.
+/// When there can be no such installation, or an object has no form in YAML.
 pub fn run(args: &ManifestsArgs) -> Result<()> {
-    let installation = args.installation.installation();
+    let installation = args.installation.installation()?;
     let mut objects = objects(&installation, args.set);
     if args.systems && matches!(args.set, Set::Crds | Set::All) {
         objects.extend(system_definitions(installation.hub_dialects()));
@@ -175,7 +205,8 @@ pub fn objects(installation: &Installation, set: Set) -> Vec<Value> {
 }
 
 /// The objects, with the annotation by which cert-manager fills in their caBundle, where it does.
-fn trusted(installation: &Installation, mut objects: Vec<Value>) -> Vec<Value> {
+#[must_use]
+pub fn trusted(installation: &Installation, mut objects: Vec<Value>) -> Vec<Value> {
     if installation.certificates == Certificates::CertManager {
         for object in &mut objects {
             object["metadata"]["annotations"] = cert_manager::annotation(&installation.service);
@@ -191,7 +222,7 @@ fn rbac(installation: &Installation) -> Vec<Value> {
         all.extend(self_registration_rights(installation));
     }
     all.extend(hub_sources(&installation.service, installation.hub_dialects()));
-    all.extend(cluster_roles());
+    all.extend(cluster_roles(&installation.dialects));
     all.extend(owned_roles(installation.owned_dialects()));
     all
 }

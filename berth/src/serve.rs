@@ -39,7 +39,7 @@ use crate::admission::{self, Front};
 use crate::cli::{KubeconfigArgs, ServeArgs, Storage};
 use crate::clock::SystemClock;
 use crate::etcd;
-use crate::hub::{Hub, Presence};
+use crate::hub::{Hub, Presence, Registration};
 use crate::kubeconfig::Kubeconfig;
 
 /// How long requests in flight may take to complete once the server is told to stop.
@@ -142,7 +142,12 @@ impl Standalone {
             chain: chain(
                 &options,
                 access(&options, &folder, behind.as_ref(), &store, &parts, &clock)?,
-                health(&store, &parts, behind.as_ref().map(|(_, presence)| presence)),
+                health(
+                    &store,
+                    &parts,
+                    behind.as_ref().map(|(_, presence)| presence),
+                    registration.as_ref(),
+                ),
                 &parts,
                 &clock,
             )?,
@@ -325,7 +330,12 @@ fn webhooks(options: &Options, parts: &groups::Parts, clock: &Arc<dyn Clock>) ->
     Ok(admission::routes(front))
 }
 
-fn health(store: &Arc<dyn Store>, parts: &groups::Parts, presence: Option<&Arc<Presence>>) -> Arc<Health> {
+fn health(
+    store: &Arc<dyn Store>,
+    parts: &groups::Parts,
+    presence: Option<&Arc<Presence>>,
+    registration: Option<&Arc<Registration>>,
+) -> Arc<Health> {
     let health = Health::new();
     let ready = Arc::clone(store);
     health.add("storage", &[Probe::Healthz, Probe::Readyz], move || ready.ready());
@@ -341,6 +351,11 @@ fn health(store: &Arc<dyn Store>, parts: &groups::Parts, presence: Option<&Arc<P
                 .and_then(|presence| presence.of(name))
                 .map_or(Ok(()), Err)
         });
+    }
+    if let Some(registration) = registration.cloned() {
+        // Shown, and no more: a hub sends nothing to servers that are not ready, so whoever waited for it to send
+        // something would wait for ever, and a hub that is away would take every server out.
+        health.add_informative("registration", &[Probe::Readyz], move || registration.state());
     }
     Arc::new(health)
 }

@@ -22,6 +22,8 @@ use removal::{Removal, Removed};
 
 /// How long an APIService may take to go.
 const PATIENCE: Duration = Duration::from_mins(1);
+/// What an embedded database is on.
+const CLAIM: &str = "PersistentVolumeClaim";
 /// How long to wait before it is looked at again.
 const PAUSE: Duration = Duration::from_millis(200);
 
@@ -46,7 +48,7 @@ pub struct UninstallArgs {
     /// Delete the CustomResourceDefinition of SchedulerConfiguration too, and every configuration with it.
     #[arg(long, conflicts_with = "registration_only")]
     pub delete_configurations: bool,
-    /// Delete the namespace too, with everything in it.
+    /// Delete the namespace too, with everything in it: also the database of a server that stored objects in one.
     #[arg(long, conflicts_with = "registration_only")]
     pub delete_namespace: bool,
     /// Only ask the hub what would happen.
@@ -78,6 +80,9 @@ pub async fn run(args: &UninstallArgs) -> Result<()> {
         return Ok(());
     }
     remover.all(&steps.rest).await?;
+    if !args.delete_namespace {
+        remover.kept(&steps.kept).await?;
+    }
     if args.delete_configurations {
         remover.all(&steps.definitions).await?;
     }
@@ -115,6 +120,8 @@ struct Steps {
     webhooks: Vec<Removal>,
     /// What runs, then its rights.
     rest: Vec<Removal>,
+    /// What holds objects that people wrote.
+    kept: Vec<Removal>,
     definitions: Vec<Removal>,
     namespace: Vec<Removal>,
 }
@@ -146,10 +153,14 @@ impl Steps {
         let mut self_registration: Vec<Removal> = self_registration.iter().filter_map(Removal::of).collect();
         self_registration.reverse();
         let namespace = Removal::of(&manifests::namespace(service));
+        let (kept, work) = of_set(Set::Workload)
+            .into_iter()
+            .partition(|removal| removal.kind() == CLAIM);
         Self {
             self_registration,
             webhooks: of_set(Set::Webhooks),
-            rest: [of_set(Set::Workload), of_set(Set::Rbac)].concat(),
+            rest: [work, of_set(Set::Rbac)].concat(),
+            kept,
             definitions: of_set(Set::Crds),
             namespace: namespace.into_iter().collect(),
         }
@@ -174,6 +185,16 @@ impl Remover {
             Removed::Now if self.dry_run => println!("would delete {removal}"),
             Removed::Now => println!("deleted {removal}"),
             Removed::Before => {}
+        }
+        Ok(())
+    }
+
+    /// Says what is left where it is.
+    async fn kept(&self, removals: &[Removal]) -> Result<()> {
+        for removal in removals {
+            if removal.read(&self.client).await?.is_some() {
+                println!("left {removal}, with the objects Berth stored; delete it when nobody needs them");
+            }
         }
         Ok(())
     }
@@ -251,6 +272,7 @@ mod tests {
             &steps.self_registration,
             &steps.webhooks,
             &steps.rest,
+            &steps.kept,
             &steps.definitions,
             &steps.namespace,
         ]
@@ -276,6 +298,16 @@ mod tests {
                 "{name} is left behind"
             );
         }
+    }
+
+    #[test]
+    fn a_database_stays() {
+        let steps = Steps::of(&Service::default());
+        assert_eq!(
+            names(&steps.kept),
+            ["PersistentVolumeClaim berth-system/berth-data"]
+        );
+        assert!(names(&steps.rest).iter().all(|name| !name.starts_with(CLAIM)));
     }
 
     #[test]

@@ -1,132 +1,239 @@
-//! The Helm chart's templates, from the same objects as everything else: what a user may set stands in them as a mark,
-//! which becomes a Helm action in the text.
+//! The Helm chart's templates, from the same objects as everything else: what a user may choose becomes a condition, what
+//! a user may set stands in them as a mark, and both become Helm actions in the text.
+
+mod choices;
+mod schema;
+mod template;
+mod tree;
+mod uninstall;
 
 use anyhow::Result;
+use berth::cli::Storage;
+use berth::hub::args::Place;
 use berth::manifests::{
-    Installation, Set, api_service, cluster_roles, hub_sources, objects, owned_api_services, owned_roles,
-    registration_rights, scheduler_configurations, server_rights, service_monitor, webhooks, workload, yaml,
+    Certificates, Installation, api_service, cluster_roles, hub_sources, owned_api_services, owned_roles,
+    registration_rights, scheduler_configurations, server_rights, service_monitor, system_definitions,
+    trusted, webhooks, workload, yaml,
 };
 use serde_json::{Value, json};
 
-use crate::{HEADER, hub, owned_etcd};
-
-/// Helm's comment keeps the note on where a file comes from out of what is applied.
-fn header() -> String {
-    HEADER
-        .lines()
-        .map(|line| format!("{{{{- /* {} */}}}}\n", line.trim_start_matches("# ")))
-        .collect()
-}
-
-const ON_HUB: &str = "eq .Values.mode \"hub\"";
+use crate::HEADER;
+pub use choices::{Chosen, systems};
+use choices::{When, points};
+use tree::Node;
+use uninstall::uninstall;
 
 /// Every file that is rendered, below `deploy/helm/berth/`, with its text.
 ///
 /// # Errors
-/// When an object has no form in YAML.
-pub fn chart() -> Result<Vec<(&'static str, String)>> {
-    let (hub, owned) = (hub(), owned_etcd());
-    let service = &hub.service;
-    let template = |text: String| format!("{}{}", header(), in_release(&text));
-    let either = |on_hub: &[Value], here: &[Value]| -> Result<String> {
-        Ok(format!(
-            "{{{{- if {ON_HUB} }}}}\n{}{{{{- else }}}}\n{}{{{{- end }}}}\n",
-            yaml(on_hub)?,
-            yaml(here)?
-        ))
-    };
-    let if_set = |condition: &str, objects: &[Value]| -> Result<String> {
-        Ok(format!(
-            "{{{{- if {condition} }}}}\n{}{{{{- end }}}}\n",
-            yaml(objects)?
-        ))
-    };
-    let own_services = owned_api_services(service, owned.owned_dialects());
-    Ok(vec![
+/// When an object has no form in YAML, or in a template.
+pub fn chart() -> Result<Vec<(String, String)>> {
+    let mut files = vec![
         (
-            "crds/schedulerconfigurations.yaml",
+            "crds/schedulerconfigurations.yaml".to_owned(),
             format!("{HEADER}{}", yaml(&[scheduler_configurations()])?),
         ),
-        (
-            "templates/apiservices.yaml",
-            template(format!(
-                "{}{}",
-                yaml(&[api_service(service)])?,
-                if_set(&format!("not ({ON_HUB})"), &own_services)?
-            )),
-        ),
-        (
-            "templates/rbac.yaml",
-            template(format!(
-                "{}{}",
-                yaml(&server_rights(service))?,
-                yaml(&cluster_roles())?
-            )),
-        ),
-        (
-            "templates/registration-rbac.yaml",
-            template(either(&registration_rights(&hub), &registration_rights(&owned))?),
-        ),
-        (
-            "templates/service-monitor.yaml",
-            template(if_set(
-                ".Values.serviceMonitor.enabled",
-                &[service_monitor(&hub)],
-            )?),
-        ),
-        (
-            "templates/sources-rbac.yaml",
-            template(either(
-                &hub_sources(service, hub.hub_dialects()),
-                &owned_roles(owned.owned_dialects()),
-            )?),
-        ),
-        (
-            "templates/uninstall.yaml",
-            template(marks(&yaml(&uninstall(&hub))?)),
-        ),
-        (
-            "templates/webhooks.yaml",
-            template(either(&webhooks(&hub), &webhooks(&owned))?),
-        ),
-        ("templates/workload.yaml", template(work(&hub, &owned)?)),
-    ])
-}
-
-/// The namespace is the release's.
-fn in_release(text: &str) -> String {
-    let namespace = &Installation::default().service.namespace;
-    text.replace(namespace, "{{ .Release.Namespace }}")
-}
-
-/// What runs: the Deployment's marks, and what differs by where the systems' objects are.
-fn work(hub: &Installation, owned: &Installation) -> Result<String> {
-    let mut text = String::new();
-    for mut object in workload(hub) {
-        if object["kind"] == "Deployment" {
-            let pod = &mut object["spec"]["template"]["spec"];
-            pod["containers"][0]["args"] = json!(["MARK-ARGUMENTS"]);
-            pod["containers"][0]["image"] = json!("MARK-IMAGE");
-            pod["containers"][0]["imagePullPolicy"] = json!("MARK-PULL-POLICY");
-            pod["containers"][0]["resources"] = json!("MARK-RESOURCES");
-            object["spec"]["replicas"] = json!("MARK-REPLICAS");
-            let written = yaml(&[object])?;
-            text.push_str(
-                &marks(&written)
-                    .replace("        - MARK-ARGUMENTS\n", &arguments(hub, owned))
-                    .replace("      volumes:\n", POD)
-                    .replace("        volumeMounts:\n", MOUNTS),
-            );
-        } else if object["kind"] == "NetworkPolicy" {
-            let policy = yaml(&[object])?;
-            text.push_str(&format!(
-                "{{{{- if .Values.networkPolicy.enabled }}}}\n{policy}{{{{- end }}}}\n"
-            ));
-        } else {
-            text.push_str(&yaml(&[object])?);
+        ("values.schema.json".to_owned(), schema::text()?),
+        ("templates/uninstall.yaml".to_owned(), {
+            let hook = yaml(&uninstall(&Installation::on_hub()))?;
+            template(&marks(&hook))
+        }),
+    ];
+    for part in PARTS {
+        let all = Part::of(part.objects)?;
+        let text = marks(&all.text()?);
+        let text = match part.switch {
+            Some(switch) => format!("{{{{- if {switch} }}}}\n{text}{{{{- end }}}}\n"),
+            None => text,
+        };
+        files.push((format!("templates/{}.yaml", part.file), template(&text)));
+    }
+    for dialect in &Installation::default().dialects {
+        for mut definition in system_definitions([dialect]) {
+            let name = definition["metadata"]["name"].as_str().unwrap_or_default();
+            let file = format!("{DEFINITIONS}/{}/{name}.yaml", dialect.name());
+            // Whoever takes Berth away keeps the systems' objects.
+            definition["metadata"]["annotations"][KEEP] = json!("keep");
+            files.push((file, format!("{HEADER}{}", yaml(&[definition])?)));
         }
     }
-    Ok(text)
+    Ok(files)
+}
+
+/// The folder of the systems' definitions, which `templates/definitions.yaml` reads.
+const DEFINITIONS: &str = "files/definitions";
+/// The annotation of what stays when a release goes.
+const KEEP: &str = "helm.sh/resource-policy";
+
+/// One template.
+struct File {
+    file: &'static str,
+    objects: fn(&Installation) -> Vec<Value>,
+    /// The value that turns it on, where one does.
+    switch: Option<&'static str>,
+}
+
+const PARTS: [File; 8] = [
+    File {
+        file: "apiservices",
+        objects: |installation| {
+            let service = &installation.service;
+            let mut all = vec![api_service(service)];
+            all.extend(owned_api_services(service, installation.owned_dialects()));
+            trusted(installation, all)
+        },
+        switch: None,
+    },
+    File {
+        file: "network-policy",
+        objects: |installation| {
+            let mut all = workload(installation);
+            all.retain(|object| object["kind"] == "NetworkPolicy");
+            all
+        },
+        switch: Some(".Values.networkPolicy.enabled"),
+    },
+    File {
+        file: "rbac",
+        objects: |installation| {
+            let mut all = server_rights(&installation.service);
+            all.extend(cluster_roles(&installation.dialects));
+            all
+        },
+        switch: None,
+    },
+    File {
+        file: "registration-rbac",
+        objects: registration_rights,
+        switch: None,
+    },
+    File {
+        file: "service-monitor",
+        objects: |installation| vec![service_monitor(installation)],
+        switch: Some(".Values.serviceMonitor.enabled"),
+    },
+    File {
+        file: "sources-rbac",
+        objects: |installation| {
+            let mut all = hub_sources(&installation.service, installation.hub_dialects());
+            all.extend(owned_roles(installation.owned_dialects()));
+            all
+        },
+        switch: None,
+    },
+    File {
+        file: "webhooks",
+        objects: |installation| trusted(installation, webhooks(installation).to_vec()),
+        switch: None,
+    },
+    File {
+        file: "workload",
+        objects: work,
+        switch: None,
+    },
+];
+
+/// The objects of a template, for all choices.
+pub struct Part {
+    tree: Node,
+    everywhere: When,
+}
+
+impl Part {
+    /// Puts together what `objects` gives for every choice.
+    ///
+    /// # Errors
+    /// When the renderings do not fit together.
+    fn of(objects: fn(&Installation) -> Vec<Value>) -> Result<Self> {
+        let at = |chosen: &Chosen| Value::Array(objects(&chosen.installation()));
+        let points: Vec<_> = points()
+            .iter()
+            .map(|(point, chosen)| (*point, at(chosen)))
+            .collect();
+        // What stands where among others is seen where all of them are.
+        let full = [
+            (Place::Hub, Certificates::Berth, Storage::Etcd),
+            (Place::Owned, Certificates::Berth, Storage::Etcd),
+            (Place::Owned, Certificates::CertManager, Storage::Embedded),
+        ];
+        let full = full.map(|(place, certificates, storage)| {
+            at(&Chosen {
+                sources: systems().into_iter().map(|name| (name, place)).collect(),
+                certificates,
+                storage,
+            })
+        });
+        let mut renderings: Vec<tree::Rendering<'_>> = full.iter().map(|value| (None, value)).collect();
+        renderings.extend(points.iter().map(|(point, value)| (Some(*point), value)));
+        Ok(Self {
+            tree: Node::merge(&renderings)?,
+            everywhere: points.iter().map(|(point, _)| *point).collect(),
+        })
+    }
+
+    fn text(&self) -> Result<String> {
+        template::documents(&self.tree, &self.everywhere)
+    }
+
+    /// The objects for what was chosen, as the template's conditions give them.
+    ///
+    /// # Errors
+    /// When the conditions do not decide something.
+    pub fn at(&self, chosen: &Chosen) -> Result<Value> {
+        self.tree.at(chosen, &self.everywhere)
+    }
+}
+
+/// Every template with what it is to come to for an installation.
+///
+/// # Errors
+/// When renderings do not fit together.
+pub fn parts() -> Result<Vec<(&'static str, Part, fn(&Installation) -> Vec<Value>)>> {
+    let all = PARTS.into_iter();
+    all.map(|part| Ok((part.file, Part::of(part.objects)?, part.objects)))
+        .collect()
+}
+
+/// Helm's comment keeps the note on where a file comes from out of what is applied. The namespace is the release's.
+fn template(text: &str) -> String {
+    let header: String = HEADER
+        .lines()
+        .map(|line| format!("{{{{- /* {} */}}}}\n", line.trim_start_matches("# ")))
+        .collect();
+    let namespace = &Installation::default().service.namespace;
+    format!("{header}{}", text.replace(namespace, "{{ .Release.Namespace }}"))
+}
+
+/// What runs, with marks where the user has a say.
+fn work(installation: &Installation) -> Vec<Value> {
+    let mut all = workload(installation);
+    all.retain(|object| object["kind"] != "NetworkPolicy");
+    for object in &mut all {
+        if object["kind"] == "PersistentVolumeClaim" {
+            object["metadata"]["annotations"] = json!({KEEP: "keep"});
+            object["spec"]["resources"]["requests"]["storage"] = json!("MARK-SIZE");
+            object["spec"]["storageClassName"] = json!("MARK-STORAGE-CLASS");
+        }
+        if object["kind"] == "Deployment" {
+            object["spec"]["replicas"] = json!("MARK-REPLICAS");
+            let container = &mut object["spec"]["template"]["spec"]["containers"][0];
+            container["image"] = json!("MARK-IMAGE");
+            container["imagePullPolicy"] = json!("MARK-PULL-POLICY");
+            container["resources"] = json!("MARK-RESOURCES");
+            if let Some(arguments) = container["args"].as_array_mut() {
+                for argument in arguments.iter_mut() {
+                    let is_servers = argument
+                        .as_str()
+                        .is_some_and(|text| text.starts_with("--etcd-servers="));
+                    if is_servers {
+                        *argument = json!("--etcd-servers=MARK-SERVERS");
+                    }
+                }
+                arguments.push(json!("MARK-ARGUMENTS"));
+            }
+        }
+    }
+    all
 }
 
 /// What a user may say of the Pod beside.
@@ -147,7 +254,7 @@ const POD: &str = "\
       priorityClassName: {{ . }}
       {{- end }}
       volumes:
-      {{- if not (eq .Values.mode \"hub\") }}
+      {{- if eq (include \"berth.storage\" .) \"etcd\" }}
       - name: etcd
         secret:
           secretName: {{ .Values.etcd.secretName }}
@@ -155,132 +262,35 @@ const POD: &str = "\
 ";
 
 const MOUNTS: &str = "        volumeMounts:
-        {{- if not (eq .Values.mode \"hub\") }}
+        {{- if eq (include \"berth.storage\" .) \"etcd\" }}
         - name: etcd
           mountPath: /etc/berth/etcd
           readOnly: true
         {{- end }}
 ";
 
+/// The user's own arguments, after all others.
+const ARGUMENTS: &str = "        {{- range .Values.extraArgs }}
+        - {{ . | quote }}
+        {{- end }}
+";
+
+const STORAGE_CLASS: &str = "  {{- with .Values.persistence.storageClassName }}
+  storageClassName: {{ . | quote }}
+  {{- end }}
+";
+
+/// The text with actions in place of the marks.
 fn marks(text: &str) -> String {
-    text.replace(
-        "MARK-IMAGE",
-        "\"{{ .Values.image.repository }}:{{ .Values.image.tag | default (printf \"v%s\" .Chart.AppVersion) }}\"",
-    )
-    .replace("MARK-PULL-POLICY", "{{ .Values.image.pullPolicy }}")
-    .replace("MARK-RESOURCES", "{{- toYaml .Values.resources | nindent 10 }}")
-    .replace("MARK-REPLICAS", "{{ .Values.replicas }}")
-}
-
-/// The arguments: those that are the same, those of either mode, and the user's.
-fn arguments(hub: &Installation, owned: &Installation) -> String {
-    let of = |installation: &Installation| -> Vec<String> {
-        let objects = objects(installation, Set::Workload);
-        let deployment = objects.iter().find(|object| object["kind"] == "Deployment");
-        let arguments = deployment.map(|object| &object["spec"]["template"]["spec"]["containers"][0]["args"]);
-        let arguments = arguments.and_then(Value::as_array).into_iter().flatten();
-        arguments.filter_map(Value::as_str).map(str::to_owned).collect()
-    };
-    let (on_hub, here) = (of(hub), of(owned));
-    let line = |argument: &String| -> String {
-        if argument.starts_with("--etcd-servers=") {
-            "        - --etcd-servers={{ join \",\" .Values.etcd.servers | required \"etcd.servers is needed with mode owned\" }}\n"
-                .to_owned()
-        } else {
-            format!("        - {argument}\n")
-        }
-    };
-    let same: String = on_hub.iter().filter(|one| here.contains(one)).map(line).collect();
-    let hub_only: String = on_hub
-        .iter()
-        .filter(|one| !here.contains(one))
-        .map(line)
-        .collect();
-    let owned_only: String = here
-        .iter()
-        .filter(|one| !on_hub.contains(one))
-        .map(line)
-        .collect();
-    format!(
-        "{same}        {{{{- if {ON_HUB} }}}}\n{hub_only}        {{{{- else }}}}\n{owned_only}        {{{{- end }}}}\n\
-         \x20       {{{{- range .Values.extraArgs }}}}\n        - {{{{ . | quote }}}}\n        {{{{- end }}}}\n"
-    )
-}
-
-/// The hook that takes Berth out of the hub's registrations before anything else of the release goes.
-fn uninstall(installation: &Installation) -> Vec<Value> {
-    let service = &installation.service;
-    let name = format!("{}-uninstall", service.name);
-    let metadata = |namespaced: bool, weight: &str| {
-        let mut metadata = json!({
-            "name": if namespaced { name.clone() } else { "berth:uninstall".to_owned() },
-            "annotations": {
-                "helm.sh/hook": "pre-delete",
-                "helm.sh/hook-delete-policy": "before-hook-creation,hook-succeeded",
-                "helm.sh/hook-weight": weight,
-            },
-        });
-        if namespaced {
-            metadata["namespace"] = json!(service.namespace);
-        }
-        metadata
-    };
-    let rbac = "rbac.authorization.k8s.io";
-    vec![
-        json!({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": metadata(true, "-2")}),
-        json!({
-            "apiVersion": format!("{rbac}/v1"),
-            "kind": "ClusterRole",
-            "metadata": metadata(false, "-2"),
-            "rules": [
-                {
-                    "apiGroups": [rbac],
-                    "resources": ["clusterroles", "clusterrolebindings"],
-                    "resourceNames": ["berth:self-registration"],
-                    "verbs": ["delete"],
-                },
-                {
-                    "apiGroups": ["admissionregistration.k8s.io"],
-                    "resources": ["mutatingwebhookconfigurations", "validatingwebhookconfigurations"],
-                    "resourceNames": [service.name],
-                    "verbs": ["get", "delete"],
-                },
-                {"apiGroups": ["apiregistration.k8s.io"], "resources": ["apiservices"], "verbs": ["list", "delete"]},
-            ],
-        }),
-        json!({
-            "apiVersion": format!("{rbac}/v1"),
-            "kind": "ClusterRoleBinding",
-            "metadata": metadata(false, "-2"),
-            "roleRef": {"apiGroup": rbac, "kind": "ClusterRole", "name": "berth:uninstall"},
-            "subjects": [{"kind": "ServiceAccount", "name": name, "namespace": service.namespace}],
-        }),
-        json!({
-            "apiVersion": "batch/v1",
-            "kind": "Job",
-            "metadata": metadata(true, "-1"),
-            "spec": {
-                "backoffLimit": 3,
-                "template": {"spec": {
-                    "serviceAccountName": name,
-                    "restartPolicy": "Never",
-                    "securityContext": {
-                        "runAsNonRoot": true,
-                        "runAsUser": 65532,
-                        "seccompProfile": {"type": "RuntimeDefault"},
-                    },
-                    "containers": [{
-                        "name": "uninstall",
-                        "image": "MARK-IMAGE",
-                        "args": ["uninstall", "--registration-only", format!("--namespace={}", service.namespace)],
-                        "securityContext": {
-                            "allowPrivilegeEscalation": false,
-                            "readOnlyRootFilesystem": true,
-                            "capabilities": {"drop": ["ALL"]},
-                        },
-                    }],
-                }},
-            },
-        }),
-    ]
+    let image = "\"{{ .Values.image.repository }}:{{ .Values.image.tag | default (printf \"v%s\" .Chart.AppVersion) }}\"";
+    text.replace("        - MARK-ARGUMENTS\n", ARGUMENTS)
+        .replace("      volumes:\n", POD)
+        .replace("        volumeMounts:\n", MOUNTS)
+        .replace("  storageClassName: MARK-STORAGE-CLASS\n", STORAGE_CLASS)
+        .replace("MARK-SIZE", "{{ .Values.persistence.size }}")
+        .replace("MARK-IMAGE", image)
+        .replace("MARK-PULL-POLICY", "{{ .Values.image.pullPolicy }}")
+        .replace(" MARK-RESOURCES", " {{- toYaml .Values.resources | nindent 10 }}")
+        .replace("MARK-REPLICAS", "{{ .Values.replicas }}")
+        .replace("MARK-SERVERS", "{{ join \",\" .Values.etcd.servers }}")
 }

@@ -11,6 +11,7 @@
 mod helm;
 
 use anyhow::Result;
+use berth::cli::Storage;
 use berth::manifests::{
     Certificates, Installation, api_service, cluster_roles, deployment, hub_sources, namespace, objects,
     owned_api_services, owned_roles, registration_rights, scheduler_configurations, self_registration_rights,
@@ -18,7 +19,7 @@ use berth::manifests::{
 };
 use serde_json::Value;
 
-pub use helm::chart;
+pub use helm::{Chosen, Part, chart, parts as chart_parts, systems};
 
 /// The first lines of every file.
 const HEADER: &str = "# Rendered from the code, do not edit. What it is for: deploy/README.md. To render it again:\n\
@@ -65,6 +66,8 @@ pub fn hub() -> Installation {
 #[must_use]
 pub fn owned_etcd() -> Installation {
     Installation {
+        replicas: hub().replicas,
+        storage: Storage::Etcd,
         etcd_servers: vec![ETCD.to_owned()],
         arguments: [
             ("cafile", "ca.crt"),
@@ -108,9 +111,9 @@ fn parts() -> Vec<Manifest> {
         ("crds-systems", system_definitions(hub.hub_dialects())),
         ("hub-sources-rbac", hub_sources(service, hub.hub_dialects())),
         ("namespace", vec![namespace(service)]),
-        ("rbac", cluster_roles()),
+        ("rbac", cluster_roles(&base.dialects)),
         ("server-rbac", server_rights(service)),
-        ("workload", workload(&base)),
+        ("workload", workload(&hub)),
     ]
     .map(|(name, objects)| Manifest::new("manifests", name, objects))
     .into()

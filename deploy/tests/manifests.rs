@@ -12,7 +12,7 @@ use k8s_openapi::api::admissionregistration::v1::{
     MutatingWebhookConfiguration, ValidatingWebhookConfiguration,
 };
 use k8s_openapi::api::apps::v1::Deployment;
-use k8s_openapi::api::core::v1::{Namespace, Secret, ServiceAccount};
+use k8s_openapi::api::core::v1::{Namespace, PersistentVolumeClaim, Secret, ServiceAccount};
 use k8s_openapi::api::networking::v1::NetworkPolicy;
 use k8s_openapi::api::policy::v1::PodDisruptionBudget;
 use k8s_openapi::api::rbac::v1::{ClusterRole, ClusterRoleBinding, Role, RoleBinding};
@@ -65,8 +65,10 @@ fn the_committed_files_are_what_the_code_renders() {
         }
     }
     for (file, text) in chart().expect("it is YAML") {
-        let path = root().join("helm/berth").join(file);
+        let path = root().join("helm/berth").join(&file);
         if update {
+            std::fs::create_dir_all(path.parent().expect("files are in folders"))
+                .expect("folders can be made");
             std::fs::write(&path, &text).expect("the file can be written");
         }
         match std::fs::read_to_string(&path) {
@@ -121,7 +123,8 @@ fn survives<T: DeserializeOwned + Serialize>(object: &Value) {
 
 #[test]
 fn kubernetes_knows_every_field() {
-    for object in [hub(), owned_etcd(), cert_manager()].iter().flat_map(whole) {
+    let all = [hub(), owned_etcd(), cert_manager(), Installation::default()];
+    for object in all.iter().flat_map(whole) {
         match object["kind"].as_str().expect("objects have kinds") {
             "APIService" => survives::<APIService>(&object),
             "ClusterRole" => survives::<ClusterRole>(&object),
@@ -131,6 +134,7 @@ fn kubernetes_knows_every_field() {
             "MutatingWebhookConfiguration" => survives::<MutatingWebhookConfiguration>(&object),
             "Namespace" => survives::<Namespace>(&object),
             "NetworkPolicy" => survives::<NetworkPolicy>(&object),
+            "PersistentVolumeClaim" => survives::<PersistentVolumeClaim>(&object),
             "PodDisruptionBudget" => survives::<PodDisruptionBudget>(&object),
             "Role" => survives::<Role>(&object),
             "RoleBinding" => survives::<RoleBinding>(&object),
@@ -237,7 +241,7 @@ fn roles_name_only_resources_the_virtual_group_has() {
         kinds::target::kind(),
     ];
     let served: BTreeSet<&str> = all.iter().map(|kind| kind.info().plural).collect();
-    for role in cluster_roles() {
+    for role in cluster_roles(&Installation::default().dialects) {
         let rules = role["rules"].as_array().expect("a role has rules");
         let own = rules.iter().filter(|rule| rule["apiGroups"][0] == GROUP);
         for resource in own.flat_map(|rule| rule["resources"].as_array().expect("a list")) {
@@ -250,7 +254,7 @@ fn roles_name_only_resources_the_virtual_group_has() {
 
 #[test]
 fn only_reading_decisions_comes_with_view() {
-    let roles = cluster_roles();
+    let roles = cluster_roles(&Installation::default().dialects);
     let names: Vec<&str> = roles
         .iter()
         .filter_map(|role| role["metadata"]["name"].as_str())

@@ -1,9 +1,11 @@
 //! What the command line says about the hub. Flags have the names of k8s.io/apiserver where it has one.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use clap::Args;
+use dialect_contract::Dialect;
 
 use super::RegistrationArgs;
 use crate::cli::duration;
@@ -31,8 +33,8 @@ pub struct HubArgs {
     #[arg(long)]
     pub authentication_tolerate_lookup_failure: bool,
     /// Where the objects of a system are: `gardener=hub` on the hub, `gardener=owned` (the default) in Berth's own store;
-    /// repeatable.
-    #[arg(long, value_parser = source, value_name = "SYSTEM=owned|hub")]
+    /// `gardener=off`: nothing of that system is served. Repeatable.
+    #[arg(long, value_parser = source, value_name = "SYSTEM=owned|hub|off")]
     pub source: Vec<Source>,
     /// How long to remember whose token something is (such as 10s).
     #[arg(long, default_value = "10s", value_parser = duration, value_name = "DURATION")]
@@ -56,13 +58,24 @@ pub struct HubArgs {
     pub registration: RegistrationArgs,
 }
 
+/// Where the objects of a system are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// In Berth's own store.
+    Owned,
+    /// On the hub.
+    Hub,
+    /// Nowhere: Berth has nothing to do with the system.
+    Off,
+}
+
 /// Where the objects of one system are.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Source {
     /// The system's dialect.
     pub dialect: String,
-    /// Whether they are on the hub.
-    pub hub: bool,
+    /// Where its objects are.
+    pub place: Place,
 }
 
 /// Reads `gardener=hub`.
@@ -83,30 +96,38 @@ pub(crate) fn source(text: &str) -> Result<Source, String> {
             known.join(", ")
         ));
     }
-    let hub = match place {
-        "hub" => true,
-        "owned" => false,
-        other => return Err(format!("{other:?} is no place; use owned or hub")),
+    let place = match place {
+        "owned" => Place::Owned,
+        "hub" => Place::Hub,
+        "off" => Place::Off,
+        other => return Err(format!("{other:?} is no place; use owned, hub or off")),
     };
     Ok(Source {
         dialect: dialect.to_owned(),
-        hub,
+        place,
     })
 }
 
-/// Whether the objects of `dialect` are on the hub; the last word about it counts.
-pub(crate) fn is_on_hub(sources: &[Source], dialect: &str) -> bool {
+/// Where the objects of `dialect` are; the last word about it counts.
+pub(crate) fn place(sources: &[Source], dialect: &str) -> Place {
     let mut about = sources.iter().rev();
     about
         .find(|source| source.dialect == dialect)
-        .is_some_and(|source| source.hub)
+        .map_or(Place::Owned, |source| source.place)
 }
 
 impl HubArgs {
     /// Whether the objects of `dialect` are on the hub; the last flag about it counts.
     #[must_use]
     pub fn is_on_hub(&self, dialect: &str) -> bool {
-        is_on_hub(&self.source, dialect)
+        place(&self.source, dialect) == Place::Hub
+    }
+
+    /// Those of `dialects` that are not turned off.
+    #[must_use]
+    pub fn served(&self, mut dialects: Vec<Arc<dyn Dialect>>) -> Vec<Arc<dyn Dialect>> {
+        dialects.retain(|dialect| place(&self.source, dialect.name()) != Place::Off);
+        dialects
     }
 
     /// The namespace of Berth's own lock records on the hub.
@@ -136,19 +157,31 @@ mod tests {
     #[test]
     fn sources_name_a_system_and_a_place() {
         let gardener = source("gardener=hub").unwrap();
-        assert_eq!((gardener.dialect.as_str(), gardener.hub), ("gardener", true));
-        assert!(!source("ocm=owned").unwrap().hub);
+        assert_eq!(
+            (gardener.dialect.as_str(), gardener.place),
+            ("gardener", Place::Hub)
+        );
+        assert_eq!(source("ocm=owned").unwrap().place, Place::Owned);
+        assert_eq!(source("ocm=off").unwrap().place, Place::Off);
         assert!(source("nomad=hub").unwrap_err().contains("there are"));
-        assert!(source("ocm=etcd").unwrap_err().contains("owned or hub"));
+        assert!(source("ocm=etcd").unwrap_err().contains("owned, hub or off"));
         assert!(source("ocm").is_err());
     }
 
     #[test]
     fn the_last_source_counts() {
         let args = HubArgs {
-            source: vec![source("ocm=hub").unwrap(), source("ocm=owned").unwrap()],
+            source: ["ocm=hub", "ocm=owned", "kcp=off"]
+                .map(|text| source(text).unwrap())
+                .to_vec(),
             ..HubArgs::default()
         };
         assert!(!args.is_on_hub("ocm") && !args.is_on_hub("gardener"));
+        let served = args.served(dialect_registry::all());
+        let names: Vec<&str> = served.iter().map(|dialect| dialect.name()).collect();
+        assert!(
+            names.contains(&"ocm") && names.contains(&"gardener") && !names.contains(&"kcp"),
+            "{names:?}"
+        );
     }
 }

@@ -47,8 +47,8 @@ pub struct Registration {
     /// How often to look.
     calm: Duration,
     clock: Arc<dyn Clock>,
-    /// What keeps a caBundle from being right, as it was last said.
-    problem: Mutex<Option<String>>,
+    /// What keeps the hub from finding and trusting Berth, as it was last seen; nothing before anybody has looked.
+    state: Mutex<Option<Result<(), String>>>,
 }
 
 /// Who issued the serving certificate.
@@ -61,6 +61,15 @@ enum Trusted {
     File(PathBuf),
     /// Somebody else, who sees to it that it is trusted.
     Elsewhere,
+}
+
+/// What was seen.
+struct Seen {
+    standing: Standing,
+    /// What went wrong.
+    problems: Vec<String>,
+    /// What is missing, and somebody else's to mend.
+    missing: Vec<String>,
 }
 
 /// How things stand.
@@ -86,7 +95,7 @@ impl Registration {
         clock: &Arc<dyn Clock>,
     ) -> Result<Self> {
         let args = &hub.registration;
-        let dialects = dialect_registry::with(&actors.settings());
+        let dialects = hub.served(dialect_registry::with(&actors.settings()));
         let names = dialects.iter().map(|dialect| dialect.name());
         let installation = Installation {
             service: args.service(),
@@ -121,7 +130,7 @@ impl Registration {
             // A server that looks twice in a step has surely seen it when the next one begins.
             calm: LOOK_EVERY.min(args.ca_rotation_step / 4),
             clock: Arc::clone(clock),
-            problem: Mutex::new(None),
+            state: Mutex::new(None),
         })
     }
 
@@ -146,16 +155,17 @@ impl Registration {
         tokio::spawn(async move {
             loop {
                 let standing = match self.look(&certificate).await {
-                    Ok((standing, None)) => {
-                        self.say(None);
-                        standing
-                    }
-                    Ok((_, Some(problem))) => {
-                        self.say(Some(problem));
-                        Standing::Unsettled
+                    Ok(seen) => {
+                        let all = [seen.problems, seen.missing].concat();
+                        self.say(if all.is_empty() {
+                            Ok(())
+                        } else {
+                            Err(all.join("; "))
+                        });
+                        seen.standing
                     }
                     Err(problem) => {
-                        self.say(Some(format!("{problem:#}")));
+                        self.say(Err(format!("{problem:#}")));
                         Standing::Unsettled
                     }
                 };
@@ -168,58 +178,69 @@ impl Registration {
         })
     }
 
-    /// What keeps a caBundle from being right, if anything is known to.
+    /// Whether the hub finds Berth and knows whom to trust, as it was last seen.
     ///
     /// # Errors
-    /// That.
+    /// What is missing or went wrong.
     pub fn state(&self) -> Result<(), String> {
-        self.problem.lock().clone().map_or(Ok(()), Err)
+        let seen = self.state.lock().clone();
+        seen.unwrap_or_else(|| Err("nobody has looked at it yet".to_owned()))
     }
 
-    /// Logs a problem when it is new.
-    fn say(&self, problem: Option<String>) {
-        let mut last = self.problem.lock();
-        if *last == problem {
+    /// Remembers what was seen, and logs it when it is new.
+    fn say(&self, state: Result<(), String>) {
+        let mut last = self.state.lock();
+        if last.as_ref() == Some(&state) {
             return;
         }
-        match &problem {
-            Some(problem) => tracing::warn!(%problem, "the registration on the hub is not as it should be"),
-            None => tracing::info!("the registration on the hub is as it should be"),
+        match &state {
+            Err(problem) => tracing::warn!(%problem, "the registration on the hub is not as it should be"),
+            Ok(()) => tracing::info!("the registration on the hub is as it should be"),
         }
-        *last = problem;
+        *last = Some(state);
     }
 
     /// Looks at everything once: creates what is missing, moves a rotation on, and fills in whom to trust. Objects are
     /// read before the CA, and patched only as they were read, so that who knows the newer CA wins.
-    async fn look(&self, certificate: &ServingCertificate) -> Result<(Standing, Option<String>)> {
+    async fn look(&self, certificate: &ServingCertificate) -> Result<Seen> {
         let service = &self.installation.service;
-        let mut standing = Standing::Settled;
-        let mut problems = Vec::new();
+        let mut seen = Seen {
+            standing: Standing::Settled,
+            problems: Vec::new(),
+            missing: Vec::new(),
+        };
         let mut ours: Vec<(&Registered, Value)> = Vec::new();
         for registered in &self.registered {
             match registered.find(&self.client, service).await {
                 Ok(Found::Ours(object)) => ours.push((registered, object)),
-                Ok(Found::Missing) if self.self_register => {
-                    standing = Standing::Unsettled;
-                    if let Err(problem) = registered.create(&self.client).await {
-                        problems.push(format!("{problem:#}"));
+                Ok(Found::Missing) => {
+                    seen.standing = Standing::Unsettled;
+                    if !self.self_register {
+                        seen.missing.push(registered.absent());
+                    } else if let Err(problem) = registered.create(&self.client).await {
+                        seen.problems.push(format!("{problem:#}"));
+                    } else {
+                        seen.missing.push(format!("{registered} was created just now"));
                     }
                 }
-                Ok(Found::Missing) => standing = Standing::Unsettled,
-                Ok(Found::Foreign(why)) => tracing::debug!("{why}; its caBundle is not filled in"),
-                Err(problem) => problems.push(format!("{problem:#}")),
+                Ok(Found::Foreign(why)) => seen.missing.extend(why),
+                Err(problem) => seen.problems.push(format!("{problem:#}")),
             }
         }
         // Whoever cannot be read may trust anybody.
-        let known = problems.is_empty();
-        if let Some(bundle) = self.bundle(certificate, &ours, known, &mut standing).await? {
-            for (registered, object) in &ours {
-                if let Err(problem) = registered.fill(&self.client, object, service, &bundle).await {
-                    problems.push(format!("{problem:#}"));
-                }
+        let known = seen.problems.is_empty();
+        let bundle = self.bundle(certificate, &ours, known, &mut seen.standing).await?;
+        for (registered, object) in &ours {
+            let Some(bundle) = &bundle else {
+                // Somebody else fills it in.
+                seen.missing.extend(registered.untrusting(object, service));
+                continue;
+            };
+            if let Err(problem) = registered.fill(&self.client, object, service, bundle).await {
+                seen.problems.push(format!("{problem:#}"));
             }
         }
-        Ok((standing, (!problems.is_empty()).then(|| problems.join("; "))))
+        Ok(seen)
     }
 
     /// Whom to trust now; `None` where that is none of Berth's business.

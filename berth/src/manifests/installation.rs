@@ -6,8 +6,13 @@ use std::sync::Arc;
 use clap::ValueEnum;
 use dialect_contract::Dialect;
 
+use crate::cli::Storage;
+
 /// The image of this version.
 pub(super) const IMAGE: &str = concat!("berth:v", env!("CARGO_PKG_VERSION"));
+
+/// How many servers run where several can: one may always be away.
+pub(super) const REPLICAS: u16 = 2;
 
 /// The Service a hub sends requests to. Berth's certificate must be for `<name>.<namespace>.svc`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -56,13 +61,17 @@ pub struct Installation {
     pub service: Service,
     /// Every system Berth serves.
     pub dialects: Vec<Arc<dyn Dialect>>,
+    /// The systems it is told to leave alone.
+    pub off: BTreeSet<&'static str>,
     /// The systems whose objects are on the hub; Berth stores those of the others.
     pub on_hub: BTreeSet<&'static str>,
     /// The container image.
     pub image: String,
-    /// How many servers run.
+    /// How many servers run. On an embedded store only one can.
     pub replicas: u16,
-    /// The client URLs of etcd, where Berth stores anything.
+    /// Where Berth stores objects: in memory only where all of them are copies of the hub's.
+    pub storage: Storage,
+    /// The client URLs of etcd, where Berth stores objects there.
     pub etcd_servers: Vec<String>,
     /// Whether Berth creates its registration itself.
     pub self_register: bool,
@@ -73,14 +82,16 @@ pub struct Installation {
 }
 
 impl Default for Installation {
-    /// Every system's objects are Berth's own.
+    /// Every system's objects are Berth's own, in a database of the one server.
     fn default() -> Self {
         Self {
             service: Service::default(),
             dialects: dialect_registry::all(),
+            off: BTreeSet::new(),
             on_hub: BTreeSet::new(),
             image: IMAGE.to_owned(),
-            replicas: 2,
+            replicas: 1,
+            storage: Storage::Embedded,
             etcd_servers: Vec::new(),
             self_register: false,
             certificates: Certificates::Berth,
@@ -96,6 +107,8 @@ impl Installation {
         let default = Self::default();
         Self {
             on_hub: default.dialects.iter().map(|dialect| dialect.name()).collect(),
+            replicas: REPLICAS,
+            storage: Storage::Memory,
             ..default
         }
     }

@@ -11,10 +11,11 @@ use crate::{rbac, serve};
 const READ: [&str; 3] = ["get", "list", "watch"];
 const WRITE: [&str; 5] = ["create", "delete", "deletecollection", "patch", "update"];
 
-/// The cluster roles for Berth's users, the same a standalone server makes at its start, and one for reading metrics.
+/// The cluster roles for Berth's users, the same a standalone server of `dialects` makes at its start, and one for reading
+/// metrics.
 #[must_use]
-pub fn cluster_roles() -> Vec<Value> {
-    let reach = serve::reach(&dialect_registry::all());
+pub fn cluster_roles(dialects: &[Arc<dyn Dialect>]) -> Vec<Value> {
+    let reach = serve::reach(dialects);
     let mut roles = rbac::bootstrap::manifests(&reach);
     roles.push(role(
         "berth:metrics-reader",

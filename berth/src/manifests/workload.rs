@@ -1,8 +1,11 @@
 //! What runs: a Deployment with its Service, disruption budget, network policy, and the Secret of the servers' CA.
 
+use std::collections::BTreeMap;
+
 use serde_json::{Value, json};
 
 use super::{Certificates, Installation, Service, ca_secret_name, cert_manager, certificates};
+use crate::cli::Storage;
 
 /// The label that every Pod of Berth has, whatever else it has.
 const LABELS: (&str, &str) = ("app.kubernetes.io/name", "berth");
@@ -40,6 +43,9 @@ pub fn workload(installation: &Installation) -> Vec<Value> {
         Certificates::Berth => vec![ca_secret(service)],
         Certificates::CertManager => certificates(service),
     };
+    if installation.storage == Storage::Embedded {
+        all.push(data_claim(service));
+    }
     all.extend([
         own_service(service),
         network_policy(service),
@@ -57,6 +63,20 @@ fn ca_secret(service: &Service) -> Value {
         "metadata": metadata(service, &ca_secret_name(service)),
         "type": "Opaque",
     })
+}
+
+/// Where the one server keeps its database. `berth uninstall` leaves it.
+fn data_claim(service: &Service) -> Value {
+    json!({
+        "apiVersion": "v1",
+        "kind": "PersistentVolumeClaim",
+        "metadata": metadata(service, &data_name(service)),
+        "spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}},
+    })
+}
+
+fn data_name(service: &Service) -> String {
+    format!("{}-data", service.name)
 }
 
 fn own_service(service: &Service) -> Value {
@@ -127,6 +147,14 @@ pub fn service_monitor(installation: &Installation) -> Value {
 #[must_use]
 pub fn deployment(installation: &Installation) -> Value {
     let service = &installation.service;
+    let strategy = match installation.storage {
+        // A database has one server: the old one goes before the new one comes.
+        Storage::Embedded => json!({"type": "Recreate"}),
+        // An aggregated API that is away holds up the deletion of every namespace: one more comes before one goes.
+        Storage::Memory | Storage::Etcd => {
+            json!({"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 1, "maxUnavailable": 0}})
+        }
+    };
     json!({
         "apiVersion": "apps/v1",
         "kind": "Deployment",
@@ -134,8 +162,7 @@ pub fn deployment(installation: &Installation) -> Value {
         "spec": {
             "replicas": installation.replicas,
             "minReadySeconds": 10,
-            // An aggregated API that is away holds up the deletion of every namespace: one more comes before one goes.
-            "strategy": {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 1, "maxUnavailable": 0}},
+            "strategy": strategy,
             "selector": {"matchLabels": selector(service)},
             "template": {
                 "metadata": {"labels": labels(service)},
@@ -147,10 +174,13 @@ pub fn deployment(installation: &Installation) -> Value {
 
 fn pod(installation: &Installation) -> Value {
     let service = &installation.service;
-    let (mut mounts, mut volumes) = (
-        vec![json!({"name": "data", "mountPath": DATA})],
-        vec![json!({"name": "data", "emptyDir": {}})],
-    );
+    let data = match installation.storage {
+        Storage::Embedded => {
+            json!({"name": "data", "persistentVolumeClaim": {"claimName": data_name(service)}})
+        }
+        Storage::Memory | Storage::Etcd => json!({"name": "data", "emptyDir": {}}),
+    };
+    let (mut mounts, mut volumes) = (vec![json!({"name": "data", "mountPath": DATA})], vec![data]);
     if installation.certificates == Certificates::CertManager {
         mounts.push(json!({"name": "tls", "mountPath": TLS, "readOnly": true}));
         volumes.push(json!({"name": "tls", "secret": {"secretName": cert_manager::secret_name(service)}}));
@@ -217,17 +247,22 @@ fn arguments(installation: &Installation) -> Vec<String> {
     if installation.self_register {
         arguments.push("--self-register".to_owned());
     }
-    if installation.etcd_servers.is_empty() {
+    match installation.storage {
+        Storage::Embedded => arguments.push("--storage=embedded".to_owned()),
         // Copies of the hub's objects are made anew at every start.
-        arguments.push("--storage=memory".to_owned());
-    } else {
-        arguments.push("--storage=etcd".to_owned());
-        arguments.push(format!("--etcd-servers={}", installation.etcd_servers.join(",")));
+        Storage::Memory => arguments.push("--storage=memory".to_owned()),
+        Storage::Etcd => {
+            arguments.push("--storage=etcd".to_owned());
+            arguments.push(format!("--etcd-servers={}", installation.etcd_servers.join(",")));
+        }
     }
+    let told = installation.on_hub.iter().map(|name| (name, "hub"));
+    let told: BTreeMap<_, _> = told
+        .chain(installation.off.iter().map(|name| (name, "off")))
+        .collect();
     arguments.extend(
-        installation
-            .hub_dialects()
-            .map(|dialect| format!("--source={}=hub", dialect.name())),
+        told.iter()
+            .map(|(name, place)| format!("--source={name}={place}")),
     );
     arguments.extend(installation.arguments.iter().cloned());
     arguments

@@ -77,7 +77,7 @@ pub(super) fn assemble(
     if shows(dialect_kcp::names::DIALECT) {
         settings.targets_url = options.targets_url();
     }
-    let dialects = dialect_registry::with(&settings);
+    let dialects = options.hub.served(dialect_registry::with(&settings));
     let source = Arc::clone(store) as Arc<dyn Source>;
     let engine = Engine::new(dialects.clone(), Arc::clone(&source), Arc::clone(clock));
     let rbac = Rbac::new(Arc::clone(&source));

@@ -11,6 +11,7 @@ use crate::actors::ActorArgs;
 use crate::cli::{ServeArgs, Storage};
 use crate::etcd::EtcdArgs;
 use crate::hub::HubArgs;
+use crate::hub::args::Place;
 use crate::hub::policies::Own;
 use crate::virtual_api::kinds::VERSION;
 use crate::virtual_api::projection::TARGETS;
@@ -167,12 +168,15 @@ impl TryFrom<ServeArgs> for Options {
             bail!("--etcd-servers needs --storage etcd");
         }
         if !args.hub.is_aggregated()
-            && let Some(source) = args.hub.source.iter().find(|source| source.hub)
+            && let Some(source) = args.hub.source.iter().find(|source| source.place == Place::Hub)
         {
             bail!(
                 "--source={}=hub needs a hub: say where it is with --kubeconfig, or in a Pod on it --aggregated",
                 source.dialect
             );
+        }
+        if args.hub.served(dialect_registry::all()).is_empty() {
+            bail!("every system is turned off (--source=<system>=off): leave one on");
         }
         Ok(Self {
             data_dir: args.data_dir,

@@ -38,6 +38,11 @@ impl Removal {
         })
     }
 
+    /// Its kind.
+    pub(super) fn kind(&self) -> &str {
+        &self.resource.kind
+    }
+
     /// Reads it.
     pub(super) async fn read(&self, client: &Client) -> Result<Option<Value>> {
         let found = self.api(client).get_opt(&self.name).await;

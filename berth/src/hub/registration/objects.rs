@@ -26,11 +26,12 @@ pub(super) struct Registered {
 }
 
 /// How an object was found.
+#[derive(Clone, Debug, PartialEq)]
 pub(super) enum Found {
     /// It is not there.
     Missing,
-    /// Its caBundles are none of Berth's business, and why.
-    Foreign(String),
+    /// Its caBundles are none of Berth's business; and what keeps the hub from finding Berth by it, if anything does.
+    Foreign(Option<String>),
     /// As it is now.
     Ours(Value),
 }
@@ -55,11 +56,41 @@ impl Registered {
         let Some(object) = found else {
             return Ok(Found::Missing);
         };
-        let object = serde_json::to_value(object)?;
-        Ok(match foreign(&object, service) {
-            Some(why) => Found::Foreign(format!("{self} {why}")),
+        Ok(self.judged(serde_json::to_value(object)?, service))
+    }
+
+    /// Whose business the caBundles in `object` are.
+    fn judged(&self, object: Value, service: &Service) -> Found {
+        if is_injected(&object) {
+            return Found::Foreign(self.untrusting(&object, service));
+        }
+        if object["kind"] == "APIService" && object["spec"]["insecureSkipTLSVerify"] == true {
+            // Goes with no caBundle.
+            return Found::Foreign(None);
+        }
+        match elsewhere(&object, service) {
+            Some(why) => Found::Foreign(Some(format!("{self} {why}"))),
             None => Found::Ours(object),
-        })
+        }
+    }
+
+    /// That it is not there, and who has it.
+    pub(super) fn absent(&self) -> String {
+        let set = match self.kind {
+            "APIService" => "apiservice",
+            _ => "webhooks",
+        };
+        format!("{self} is not there; `berth manifests {set}` has it")
+    }
+
+    /// What in `object` is for `service` and trusts nobody, in words.
+    pub(super) fn untrusting(&self, object: &Value, service: &Service) -> Option<String> {
+        let filler = match is_injected(object) {
+            true => "cert-manager",
+            false => "whoever made the certificate",
+        };
+        (!has_bundles(object, service))
+            .then(|| format!("{self} has no caBundle, which {filler} is to fill in"))
     }
 
     /// Makes it, unless somebody was faster.
@@ -126,25 +157,35 @@ impl std::fmt::Display for Registered {
     }
 }
 
-/// Why the caBundles in `object` are not for Berth to fill in, if so.
-fn foreign(object: &Value, service: &Service) -> Option<String> {
-    if object["metadata"]["annotations"][INJECTED].is_string() {
-        return Some(format!("has the annotation {INJECTED}"));
-    }
+/// Whether cert-manager fills in the caBundles of `object`.
+fn is_injected(object: &Value) -> bool {
+    object["metadata"]["annotations"][INJECTED].is_string()
+}
+
+/// Where the APIService `object` leads instead of to `service`, in words.
+fn elsewhere(object: &Value, service: &Service) -> Option<String> {
+    let reference = &object["spec"]["service"];
+    (object["kind"] == "APIService" && !is_for(reference, service)).then(|| {
+        format!(
+            "is for {}, not for the Service {}/{}",
+            whose(reference),
+            service.namespace,
+            service.name
+        )
+    })
+}
+
+/// Whether everything in `object` that is for `service` trusts somebody.
+fn has_bundles(object: &Value, service: &Service) -> bool {
+    let is_some = |bundle: &Value| bundle.as_str().is_some_and(|text| !text.is_empty());
     if object["kind"] == "APIService" {
-        if object["spec"]["insecureSkipTLSVerify"] == true {
-            return Some("says insecureSkipTLSVerify, which goes with no caBundle".to_owned());
-        }
-        if !is_for(&object["spec"]["service"], service) {
-            return Some(format!(
-                "is for {}, not for the Service {}/{}",
-                whose(&object["spec"]["service"]),
-                service.namespace,
-                service.name
-            ));
-        }
+        return is_some(&object["spec"]["caBundle"]);
     }
-    None
+    let configs = object["webhooks"].as_array().into_iter().flatten();
+    let configs = configs.map(|webhook| &webhook["clientConfig"]);
+    configs
+        .filter(|config| is_for(&config["service"], service))
+        .all(|config| is_some(&config["caBundle"]))
 }
 
 fn is_for(reference: &Value, service: &Service) -> bool {

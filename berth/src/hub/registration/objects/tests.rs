@@ -10,26 +10,57 @@ fn api_service(namespace: &str) -> Value {
     })
 }
 
+fn judged(object: &Value) -> Found {
+    let registered = Registered::of(object.clone()).unwrap();
+    registered.judged(object.clone(), &Service::default())
+}
+
 #[test]
 fn only_what_is_for_the_service_is_filled_in() {
     let service = Service::default();
     let ours = api_service("berth-system");
-    assert_eq!(foreign(&ours, &service), None);
+    assert_eq!(judged(&ours), Found::Ours(ours.clone()));
     let patch = filled(&ours, &service, "PEM").unwrap();
     assert_eq!(patch, json!({"spec": {"caBundle": STANDARD.encode("PEM")}}));
     assert!(!trusts(&ours, &service, "PEM"));
 
-    let other = foreign(&api_service("elsewhere"), &service).unwrap();
+    let other = judged(&api_service("elsewhere"));
+    let Found::Foreign(Some(other)) = other else {
+        panic!("{other:?}");
+    };
     assert!(
         other.contains("elsewhere/berth, not for the Service berth-system/berth"),
         "{other}"
     );
     let mut skipping = ours.clone();
     skipping["spec"]["insecureSkipTLSVerify"] = json!(true);
-    assert!(foreign(&skipping, &service).is_some());
-    let mut injected = ours.clone();
+    assert_eq!(judged(&skipping), Found::Foreign(None));
+}
+
+#[test]
+fn who_is_to_fill_in_what_is_missing_is_said() {
+    let mut injected = api_service("berth-system");
     injected["metadata"]["annotations"] = json!({INJECTED: "berth-system/berth"});
-    assert!(foreign(&injected, &service).is_some());
+    let said = "APIService v1alpha1.scheduling.berth.dev has no caBundle, which cert-manager is to fill in";
+    assert_eq!(judged(&injected), Found::Foreign(Some(said.to_owned())));
+    injected["spec"]["caBundle"] = json!(STANDARD.encode("PEM"));
+    assert_eq!(judged(&injected), Found::Foreign(None));
+
+    let registered = Registered::of(api_service("berth-system")).unwrap();
+    assert_eq!(
+        registered.absent(),
+        "APIService v1alpha1.scheduling.berth.dev is not there; `berth manifests apiservice` has it"
+    );
+    let webhook = |bundle: &str| {
+        let config = json!({"service": {"namespace": "berth-system", "name": "berth"}, "caBundle": bundle});
+        json!({"kind": "MutatingWebhookConfiguration", "metadata": {"name": "berth"},
+            "webhooks": [{"name": "a", "clientConfig": config}, {"name": "b", "clientConfig": {"url": "https://x"}}]})
+    };
+    let service = Service::default();
+    let registered = Registered::of(webhook("")).unwrap();
+    let said = registered.untrusting(&webhook(""), &service);
+    assert!(said.is_some_and(|text| text.contains("MutatingWebhookConfiguration berth has no caBundle")));
+    assert_eq!(registered.untrusting(&webhook("UEVN"), &service), None);
 }
 
 #[test]
