@@ -1,7 +1,9 @@
-//! One story per system, with every kind of list of writes its scheduler makes.
+//! One story per system, with every kind of list of writes its scheduler makes, and one of kcp's further controllers.
 
 #[path = "fleet.rs"]
 pub(super) mod fleet;
+#[path = "followers.rs"]
+pub(super) mod followers;
 #[path = "gardener.rs"]
 pub(super) mod gardener;
 #[path = "kcp.rs"]
