@@ -11,7 +11,7 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 fn main() -> ExitCode {
     let cli = Cli::parse();
     if let Err(error) = log(&cli) {
-        anstream::eprintln!("error: {error:#}");
+        anstream::eprintln!("error: {}", berth::causes::told(&error));
         return ExitCode::from(2);
     }
     let outcome = tokio::runtime::Builder::new_multi_thread()
@@ -22,7 +22,7 @@ fn main() -> ExitCode {
     match outcome {
         Ok(code) => code,
         Err(error) => {
-            anstream::eprintln!("error: {error:#}");
+            anstream::eprintln!("error: {}", berth::causes::told(&error));
             ExitCode::FAILURE
         }
     }

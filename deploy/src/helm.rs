@@ -68,7 +68,7 @@ const KEEP: &str = "helm.sh/resource-policy";
 /// One template.
 struct File {
     file: &'static str,
-    objects: fn(&Installation) -> Vec<Value>,
+    objects: Objects,
     /// The value that turns it on, where one does.
     switch: Option<&'static str>,
 }
@@ -144,7 +144,7 @@ impl Part {
     ///
     /// # Errors
     /// When the renderings do not fit together.
-    fn of(objects: fn(&Installation) -> Vec<Value>) -> Result<Self> {
+    fn of(objects: Objects) -> Result<Self> {
         let at = |chosen: &Chosen| Value::Array(objects(&chosen.installation()));
         let points: Vec<_> = points()
             .iter()
@@ -184,11 +184,14 @@ impl Part {
     }
 }
 
-/// Every template with what it is to come to for an installation.
+/// The objects an installation has in one file.
+pub type Objects = fn(&Installation) -> Vec<Value>;
+
+/// Every template, by file name, with what it is to come to for an installation.
 ///
 /// # Errors
 /// When renderings do not fit together.
-pub fn parts() -> Result<Vec<(&'static str, Part, fn(&Installation) -> Vec<Value>)>> {
+pub fn parts() -> Result<Vec<(&'static str, Part, Objects)>> {
     let all = PARTS.into_iter();
     all.map(|part| Ok((part.file, Part::of(part.objects)?, part.objects)))
         .collect()

@@ -124,7 +124,11 @@ mod tests {
         some.set(63, false);
         assert!(!some.has(63) && some.has(64));
         assert_eq!(
-            (Bits::all(130).iter().count(), Bits::all(130).members(), some.members()),
+            (
+                Bits::all(130).iter().count(),
+                Bits::all(130).members(),
+                some.members()
+            ),
             (130, 130, 3)
         );
         assert!(Bits::all(130).exceeds(&some) && !some.exceeds(&Bits::all(130)));

@@ -1,0 +1,43 @@
+//! An error with its causes, on one line.
+
+/// `error` and what caused it, outermost first, joined by colons. A cause whose words the error above it ends with
+/// already is left out: some libraries write their causes into their own messages.
+pub fn told(error: &anyhow::Error) -> String {
+    let mut text = String::new();
+    for cause in error.chain().map(ToString::to_string) {
+        if text.is_empty() {
+            text = cause;
+        } else if !text.ends_with(&cause) {
+            text = format!("{text}: {cause}");
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use anyhow::anyhow;
+
+    use super::told;
+
+    #[test]
+    fn causes_are_told_once() {
+        let missing = || std::io::Error::from_raw_os_error(2);
+        let words = missing().to_string();
+        for (error, expected) in [
+            (anyhow!("alone"), "alone".to_owned()),
+            (
+                anyhow::Error::new(missing()).context("reading a"),
+                format!("reading a: {words}"),
+            ),
+            (
+                anyhow::Error::new(missing())
+                    .context(format!("cannot read: {words}"))
+                    .context("reading a"),
+                format!("reading a: cannot read: {words}"),
+            ),
+        ] {
+            assert_eq!(told(&error), expected);
+        }
+    }
+}
