@@ -19,7 +19,7 @@ use berth::manifests::{
 };
 use serde_json::Value;
 
-pub use helm::{Chosen, Part, chart, parts as chart_parts, systems};
+pub use helm::{Chosen, Objects as ChartObjects, Part, chart, parts as chart_parts, systems};
 
 /// The first lines of every file.
 const HEADER: &str = "# Rendered from the code, do not edit. What it is for: deploy/README.md. To render it again:\n\
