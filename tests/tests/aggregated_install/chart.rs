@@ -143,7 +143,8 @@ fn by_name(text: &str) -> BTreeMap<String, Value> {
                 // The chart says it, `berth manifests` leaves it to the cluster.
                 container.remove("imagePullPolicy");
             }
-            if let Some(annotations) = object["metadata"]["annotations"].as_object_mut() {
+            let annotations = object.pointer_mut("/metadata/annotations");
+            if let Some(annotations) = annotations.and_then(Value::as_object_mut) {
                 annotations.remove("helm.sh/resource-policy");
                 if annotations.is_empty() {
                     object["metadata"]
