@@ -23,6 +23,21 @@ const NAME: &str = "berth";
 /// The name of the APIService of the virtual group.
 pub const API_SERVICE: &str = "v1alpha1.scheduling.berth.dev";
 
+/// A service account, and the Service of that name.
+#[derive(Clone, Copy, Debug)]
+pub struct Account {
+    /// Its namespace.
+    pub namespace: &'static str,
+    /// Its name.
+    pub name: &'static str,
+}
+
+/// Berth's own.
+pub const BERTH: Account = Account {
+    namespace: NAMESPACE,
+    name: NAME,
+};
+
 /// A running Berth whose requests come through the hub's kube-apiserver.
 pub struct Berth {
     child: Child,
@@ -81,8 +96,14 @@ impl Berth {
     /// Starts Berth as its service account, registered or not, with `name` for its data folder.
     #[must_use]
     pub fn start(hub: &Hub, name: &str, arguments: &[&str]) -> Self {
+        Self::start_as(hub, BERTH, name, arguments)
+    }
+
+    /// The same as another `account`.
+    #[must_use]
+    pub fn start_as(hub: &Hub, account: Account, name: &str, arguments: &[&str]) -> Self {
         let data = hub.folder().join(name);
-        let kubeconfig = hub.kubeconfig_for_service_account(NAMESPACE, NAME);
+        let kubeconfig = hub.kubeconfig_for_service_account(account.namespace, account.name);
         let log = File::create(data.with_extension("log")).expect("the hub's folder is writable");
         let serve = serve(&kubeconfig, &data, arguments);
         let mut child = Command::new(build::program())
@@ -122,6 +143,18 @@ impl Berth {
     fn register(&self, hub: &Hub, files: &[&str]) {
         let ca = std::fs::read(self.data.join("ca.crt")).expect("berth wrote its CA");
         register(hub, self.port(), &ca, files);
+    }
+
+    /// Creates the Service of `account`, and those of the APIServices of owned groups that are `wanted`, for it.
+    ///
+    /// # Panics
+    /// When the hub refuses.
+    pub fn register_as(&self, hub: &Hub, account: Account, wanted: impl Fn(&Value) -> bool) {
+        let ca = std::fs::read(self.data.join("ca.crt")).expect("berth wrote its CA");
+        let mut objects = registered(hub, "apiservices-owned.yaml");
+        objects.retain(wanted);
+        assert!(!objects.is_empty(), "some are wanted");
+        create(hub, account, self.port(), &ca, objects);
     }
 
     /// `https://127.0.0.1:<port>`, past the hub.
@@ -222,24 +255,34 @@ impl Drop for Berth {
 /// # Panics
 /// When the hub refuses.
 pub fn register(hub: &Hub, port: u16, ca: &[u8], files: &[&str]) {
+    let objects = files.iter().flat_map(|file| registered(hub, file));
+    create(hub, BERTH, port, ca, objects);
+}
+
+/// The objects of one file of APIServices.
+fn registered(hub: &Hub, file: &str) -> Vec<Value> {
+    let read = ["apply", "--dry-run=client", "-o", "json", "-f", &manifest(file)];
+    let mut registered = hub.kubectl_args(&read).json();
+    // kubectl prints one object as itself, several as a list.
+    match registered.get_mut("items").and_then(Value::as_array_mut) {
+        Some(objects) => std::mem::take(objects),
+        None => vec![registered],
+    }
+}
+
+/// Creates the Service of `account`, and `services` for it.
+fn create(hub: &Hub, account: Account, port: u16, ca: &[u8], services: impl IntoIterator<Item = Value>) {
     let service = json!({
-        "apiVersion": "v1", "kind": "Service", "metadata": {"name": NAME, "namespace": NAMESPACE},
+        "apiVersion": "v1", "kind": "Service",
+        "metadata": {"name": account.name, "namespace": account.namespace},
         "spec": {"type": "ExternalName", "externalName": "localhost"},
     });
     hub.kubectl("apply -f -").input(service.to_string()).ok();
-    for file in files {
-        let read = ["apply", "--dry-run=client", "-o", "json", "-f", &manifest(file)];
-        let mut registered = hub.kubectl_args(&read).json();
-        // kubectl prints one object as itself, several as a list.
-        let objects = match registered.get_mut("items").and_then(Value::as_array_mut) {
-            Some(objects) => std::mem::take(objects),
-            None => vec![registered],
-        };
-        for mut object in objects {
-            object["spec"]["caBundle"] = json!(STANDARD.encode(ca));
-            object["spec"]["service"]["port"] = json!(port);
-            hub.kubectl("apply -f -").input(object.to_string()).ok();
-        }
+    for mut object in services {
+        object["spec"]["caBundle"] = json!(STANDARD.encode(ca));
+        object["spec"]["service"] =
+            json!({"name": account.name, "namespace": account.namespace, "port": port});
+        hub.kubectl("apply -f -").input(object.to_string()).ok();
     }
 }
 

@@ -49,6 +49,8 @@ fn the_hubs_controllers_delete_what_they_would_delete_of_its_own() {
         gone.err.contains("NotFound").then_some(())
     });
 
+    orphaned_and_foreground(&hub);
+
     // A namespace takes its shoots along, and takes no new ones meanwhile.
     hub.kubectl("create -f -")
         .input(shoot("garden-dev", "inside").to_string())
@@ -67,6 +69,61 @@ fn the_hubs_controllers_delete_what_they_would_delete_of_its_own() {
         !log.contains("hasn't received required bookmark"),
         "an informer waits in vain"
     );
+}
+
+/// What is orphaned stays, and loses its owner; what is deleted in the foreground goes before its owner does.
+fn orphaned_and_foreground(hub: &Hub) {
+    let child = |owner: &str, name: &str, blocks: bool| {
+        hub.kubectl("create -f -")
+            .input(shoot("garden-dev", owner).to_string())
+            .ok();
+        let uid = hub
+            .kubectl(&format!("get shoot {owner} -n garden-dev -o json"))
+            .json();
+        let child = json!({
+            "apiVersion": "v1", "kind": "ConfigMap",
+            "metadata": {"name": name, "namespace": "garden-dev", "ownerReferences": [{
+                "apiVersion": "core.gardener.cloud/v1beta1", "kind": "Shoot", "name": owner,
+                "uid": uid["metadata"]["uid"], "blockOwnerDeletion": blocks}]},
+        });
+        hub.kubectl("create -f -").input(child.to_string()).ok();
+    };
+    child("leaver", "orphan", false);
+    hub.kubectl("delete shoot leaver -n garden-dev --cascade=orphan --timeout=25s")
+        .ok();
+    let orphan = hub.kubectl("get configmap orphan -n garden-dev -o json").json();
+    assert!(orphan["metadata"]["ownerReferences"].is_null(), "{orphan}");
+
+    child("last", "first", true);
+    // Held up by somebody else, the child holds its owner up.
+    let hold = r#"{"metadata":{"finalizers":["example.com/hold"]}}"#;
+    let patch = |patch: &str| {
+        let words = [
+            "patch",
+            "configmap",
+            "first",
+            "-n",
+            "garden-dev",
+            "--type=merge",
+            "-p",
+        ];
+        hub.kubectl_args(&[&words[..], &[patch]].concat()).ok();
+    };
+    patch(hold);
+    hub.kubectl("delete shoot last -n garden-dev --cascade=foreground --wait=false")
+        .ok();
+    eventually("the child to be going", || {
+        let child = hub.kubectl("get configmap first -n garden-dev -o json").json();
+        child["metadata"]["deletionTimestamp"].is_string().then_some(())
+    });
+    let owner = hub.kubectl("get shoot last -n garden-dev -o json").json();
+    assert_eq!(owner["metadata"]["finalizers"], json!(["foregroundDeletion"]));
+    patch(r#"{"metadata":{"finalizers":null}}"#);
+    eventually("the owner to be gone", || {
+        let gone = hub.kubectl("get shoot last -n garden-dev").run();
+        gone.err.contains("NotFound").then_some(())
+    });
+    hub.kubectl("get configmap first -n garden-dev").fails();
 }
 
 #[tokio::test(flavor = "multi_thread")]

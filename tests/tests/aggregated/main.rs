@@ -3,5 +3,6 @@
 mod control_plane;
 mod kubectl;
 mod life;
+mod probes;
 mod trust;
 mod users;

@@ -95,7 +95,7 @@ pub(crate) fn wrote(hub: &Hub, actor: &str, resource: &str) -> bool {
     })
 }
 
-fn audit(hub: &Hub) -> Vec<Value> {
+pub(crate) fn audit(hub: &Hub) -> Vec<Value> {
     let log = std::fs::read_to_string(hub.audit_log()).expect("the audit log is there");
     log.lines()
         .filter_map(|line| serde_json::from_str(line).ok())

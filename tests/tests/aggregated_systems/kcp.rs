@@ -3,4 +3,5 @@
 
 mod followers;
 mod synced;
+mod view;
 mod world;

@@ -1,8 +1,10 @@
 //! All five systems' objects on a real hub, as CustomResourceDefinitions rendered from the kinds: Berth decides over
 //! copies and writes there. These tests build and run a kube-apiserver, so they are `make e2e`, and ignored elsewhere.
 
+mod beside_etcd;
 mod binding;
 mod by_themselves;
+mod gardener;
 mod idle;
 mod kcp;
 mod lost;
@@ -28,6 +30,27 @@ fn shared() -> &'static Hub {
         (hub, berth)
     });
     hub
+}
+
+/// Defines the kinds of one API group on the hub.
+fn define(hub: &Hub, group: &str) {
+    let file = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../deploy/manifests/crds-systems.yaml"
+    );
+    let all = std::fs::read_to_string(file).expect("the definitions are there");
+    let line = format!("\n  group: {group}\n");
+    let wanted: Vec<&str> = all.split("\n---\n").filter(|part| part.contains(&line)).collect();
+    assert!(!wanted.is_empty(), "no definitions of {group}");
+    hub.kubectl("create -f -").input(wanted.join("\n---\n")).ok();
+    let served = [
+        "wait",
+        "--for=condition=Established",
+        "crd",
+        "--all",
+        "--timeout=60s",
+    ];
+    hub.kubectl_args(&served).ok();
 }
 
 /// Installs Berth with every system on the hub.

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 use std::process::Command;
+use std::time::Duration;
 
 use berth::clock::SystemClock;
 use meta::Clock as _;
@@ -13,6 +14,9 @@ use tests::hub::installation::{Installation, ON_HUB, define_systems, trusted};
 
 /// Who Berth is on the hub.
 const BERTH: &str = "system:serviceaccount:berth-system:berth";
+
+/// Longer than a kube-apiserver lets any but long-running requests through its aggregator live, with a margin.
+pub(super) const LONG: Duration = Duration::from_secs(125);
 
 /// A Location of all workload clusters.
 const LOCATION: &str = "
