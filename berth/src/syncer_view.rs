@@ -109,7 +109,7 @@ struct View {
 impl View {
     fn is_for(&self, cluster: &Object, synced: &[GroupResource]) -> bool {
         let meta = cluster.meta();
-        self.identifier == identifier(meta) && self.advanced == is_advanced(meta) && self.synced == synced
+        self.identifier == identifier(meta) && self.advanced == is_advanced(cluster) && self.synced == synced
     }
 }
 
@@ -141,7 +141,7 @@ impl SyncerView {
         if let Some(view) = views.get(name).filter(|view| view.is_for(cluster, &synced)) {
             return Ok(Arc::clone(&view.api));
         }
-        let (own, advanced) = (identifier(cluster.meta()).to_owned(), is_advanced(cluster.meta()));
+        let (own, advanced) = (identifier(cluster.meta()).to_owned(), is_advanced(cluster));
         let seen = SyncerLens::new(&own, advanced, &self.shown, &synced);
         let decoder = Some(Arc::new(Protobuf) as Arc<_>);
         let api = Arc::new(Lensed::new(

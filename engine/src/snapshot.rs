@@ -91,12 +91,9 @@ mod tests {
 
     #[test]
     fn seeds_differ_by_uid_and_generation_and_never_change() {
-        let of = |uid: &str, generation| {
-            seed(&Meta {
-                uid: uid.to_owned(),
-                generation,
-                ..Meta::default()
-            })
+        let of = |uid: &str, generation: i64| {
+            let metadata = serde_json::json!({"uid": uid, "generation": generation});
+            seed(&serde_json::from_value(metadata).unwrap())
         };
         assert_eq!(of("a", 1), of("a", 1));
         assert_ne!(of("a", 1), of("a", 2));

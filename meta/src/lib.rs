@@ -21,7 +21,7 @@ pub use change::{Change, Revision};
 pub use field::FieldError;
 pub use kind::{Cell, Column, Kind, KindInfo, Scope};
 pub use name::{GroupResource, Key};
-pub use object::{Draft, Meta, Object};
+pub use object::{Annotations, Draft, Meta, Object};
 pub use schema::Schema;
 pub use status::Status;
 pub use time::{Clock, Timestamp};

@@ -4,6 +4,7 @@
 //! bytes, a list is a join of bytes, PartialObjectMetadata is the remembered metadata span. The request task makes a
 //! [`Draft`]; the committer only [splices](Draft::at) the revision in.
 
+mod annotations;
 mod outline;
 
 use std::collections::BTreeMap;
@@ -14,6 +15,7 @@ use bytes::Bytes;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
+pub use self::annotations::Annotations;
 use crate::change::Revision;
 use crate::kind::{Cell, Kind};
 use crate::time::Timestamp;
@@ -32,8 +34,6 @@ pub struct Meta {
     pub generation: i64,
     /// `metadata.labels`.
     pub labels: BTreeMap<String, String>,
-    /// `metadata.annotations`.
-    pub annotations: BTreeMap<String, String>,
     /// `metadata.creationTimestamp`.
     pub creation_timestamp: Option<Timestamp>,
     /// `metadata.deletionTimestamp`: set while finalizers hold a deleted object back.
@@ -42,6 +42,8 @@ pub struct Meta {
     pub finalizers: Vec<String>,
     /// `metadata.ownerReferences`.
     pub owner_references: Vec<OwnerReference>,
+    #[serde(rename = "annotations")]
+    checked: annotations::Checked,
 }
 
 /// `metadata.ownerReferences[]`.
@@ -85,6 +87,8 @@ struct Spans {
     api_version: Range<usize>,
     /// The value of `metadata`, braces included.
     metadata: Range<usize>,
+    /// The value of `metadata.annotations`, braces included; empty where there is none.
+    annotations: Range<usize>,
     /// The digits of `metadata.resourceVersion`.
     revision: Range<usize>,
 }
@@ -181,6 +185,7 @@ impl Draft {
         let spans = Spans {
             api_version: moved(&self.spans.api_version),
             metadata: moved(&self.spans.metadata),
+            annotations: moved(&self.spans.annotations),
             revision: start..start + digits.len(),
         };
         Object {
@@ -201,6 +206,14 @@ fn text<'a>(root: &'a Map<String, Value>, name: &str) -> Result<&'a str, Malform
     }
 }
 
+/// Where things stand that are written with metadata.
+#[derive(Default)]
+struct Places {
+    annotations: Range<usize>,
+    /// Where the digits of `resourceVersion` go.
+    revision: usize,
+}
+
 /// Writes the two top levels by hand, to learn the spans; serde_json writes the rest.
 struct Writer {
     bytes: Vec<u8>,
@@ -211,13 +224,13 @@ impl Writer {
     fn object(&mut self, root: &Map<String, Value>, api_version: &str, metadata: &Map<String, Value>) {
         let mut api_span = 0..0;
         let mut meta_span = 0..0;
-        let mut revision = 0;
+        let mut places = Places::default();
         self.bytes.push(b'{');
         for (index, (name, value)) in root.iter().enumerate() {
             self.name(index, name);
             let start = self.bytes.len();
             if name == "metadata" {
-                revision = self.metadata(metadata);
+                places = self.metadata(metadata);
                 meta_span = start..self.bytes.len();
             } else {
                 self.value(value);
@@ -231,13 +244,15 @@ impl Writer {
         self.spans = Some(Spans {
             api_version: api_span,
             metadata: meta_span,
-            revision: revision..revision,
+            annotations: places.annotations,
+            revision: places.revision..places.revision,
         });
     }
 
-    /// Writes metadata with an empty `resourceVersion` at its sorted place; returns where its digits go.
-    fn metadata(&mut self, metadata: &Map<String, Value>) -> usize {
+    /// Writes metadata with an empty `resourceVersion` at its sorted place.
+    fn metadata(&mut self, metadata: &Map<String, Value>) -> Places {
         const REVISION: &str = "resourceVersion";
+        let mut annotations = 0..0;
         let mut place = None;
         let mut count = 0;
         self.bytes.push(b'{');
@@ -247,12 +262,19 @@ impl Writer {
                 count += 1;
             }
             self.name(count, name);
+            let start = self.bytes.len();
             self.value(value);
+            if name == "annotations" {
+                annotations = start..self.bytes.len();
+            }
             count += 1;
         }
-        let place = place.unwrap_or_else(|| self.revision(count));
+        let revision = place.unwrap_or_else(|| self.revision(count));
         self.bytes.push(b'}');
-        place
+        Places {
+            annotations,
+            revision,
+        }
     }
 
     fn revision(&mut self, index: usize) -> usize {
@@ -346,6 +368,12 @@ impl Object {
         &self.meta
     }
 
+    /// `metadata.annotations`.
+    #[must_use]
+    pub fn annotations(&self) -> Annotations<'_> {
+        Annotations::new(&self.bytes[self.spans.annotations.clone()])
+    }
+
     /// The JSON of `metadata`, braces included: the body of a PartialObjectMetadata.
     #[must_use]
     pub fn metadata_bytes(&self) -> Bytes {
@@ -403,6 +431,7 @@ impl Object {
         let spans = Spans {
             api_version: moved(&self.spans.api_version),
             metadata: moved(&self.spans.metadata),
+            annotations: moved(&self.spans.annotations),
             revision: digits.start..digits.start,
         };
         Draft {

@@ -57,7 +57,7 @@ async fn create(
     let key = config::key(dialect);
     let stored = store.cached(config::RESOURCE);
     let before = stored.get("", dialect);
-    if before.is_some_and(|before| !before.meta().annotations.contains_key(FROM_FILE)) {
+    if before.is_some_and(|before| !before.annotations().contains_key(FROM_FILE)) {
         return Ok(());
     }
     let mut object = json!({
@@ -88,7 +88,7 @@ async fn forget(store: &Arc<dyn Store>, kept: &BTreeSet<&str>) -> Result<()> {
         .iter(None, None)
         .map(|(_, object)| object)
         .filter(|object| {
-            object.meta().annotations.contains_key(FROM_FILE) && !kept.contains(object.meta().name.as_str())
+            object.annotations().contains_key(FROM_FILE) && !kept.contains(object.meta().name.as_str())
         });
     for object in left {
         let key = config::key(&object.meta().name);

@@ -110,7 +110,7 @@ impl Lens for SyncerLens {
     }
 
     fn show(&self, object: &Arc<Object>) -> Arc<Object> {
-        if self.syncer().looks_as_stored(object.meta()) {
+        if self.syncer().looks_as_stored(object) {
             return Arc::clone(object);
         }
         let Seen {

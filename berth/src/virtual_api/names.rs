@@ -101,10 +101,7 @@ mod tests {
 
     #[test]
     fn uids_differ_by_source_and_kind_and_stay() {
-        let of = |uid: &str| Meta {
-            uid: uid.to_owned(),
-            ..Meta::default()
-        };
+        let of = |uid: &str| serde_json::from_value::<Meta>(serde_json::json!({"uid": uid})).unwrap();
         let one = of("6f2a9a0e-6a0c-4d0a-8a1d-0d6d0c8b0f00");
         assert_eq!(uid(&one, "Decision"), uid(&one, "Decision"));
         assert_ne!(uid(&one, "Decision"), uid(&one, "Scheduling"));

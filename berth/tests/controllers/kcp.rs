@@ -23,10 +23,9 @@ impl World {
     fn placed(&self, name: &str) -> Option<String> {
         let object = self.get(&namespace(name)).unwrap();
         object
-            .meta()
-            .annotations
+            .annotations()
             .get("scheduling.kcp.dev/placement")
-            .cloned()
+            .map(std::borrow::Cow::into_owned)
     }
 }
 

@@ -137,8 +137,9 @@ impl SnapshotRecord {
 
     /// Whether label or annotations must be brought up to `placement`, whose policy this snapshot has.
     pub(crate) fn lags(&self, placement: &PlacementRecord) -> bool {
-        let annotations = &self.object.meta().annotations;
-        let right = |(name, value): &(&str, Option<String>)| annotations.get(*name) == value.as_ref();
+        let annotations = self.object.annotations();
+        let right =
+            |(name, value): &(&str, Option<String>)| annotations.get(name).as_deref() == value.as_deref();
         !self.latest || !placement.snapshot_annotations().iter().all(right)
     }
 
@@ -206,10 +207,9 @@ impl BindingRecord {
     pub(crate) fn previous(&self) -> State {
         match self
             .object
-            .meta()
-            .annotations
+            .annotations()
             .get(PREVIOUS_STATE_ANNOTATION)
-            .map(String::as_str)
+            .as_deref()
         {
             Some("Bound") => State::Bound,
             _ => State::Scheduled,

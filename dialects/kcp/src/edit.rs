@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use meta::{Meta, Timestamp};
+use meta::{Object, Timestamp};
 use serde_json::{Map, Value, json};
 
 use crate::machine::SyncState;
@@ -128,17 +128,19 @@ pub(crate) fn identifiers(object: &Value) -> BTreeSet<String> {
 }
 
 /// Whether an object knows a cluster: whether its identifier is one of [`identifiers`].
-pub(crate) fn mentions(meta: &Meta, identifier: &str) -> bool {
+pub(crate) fn mentions(object: &Object, identifier: &str) -> bool {
+    let meta = object.meta();
     let is_of = |key: &str, prefix: &str| key.strip_prefix(prefix) == Some(identifier);
     meta.labels.keys().any(|key| is_of(key, STATE))
-        || meta.annotations.keys().any(|key| is_of(key, DELETION))
+        || object.annotations().keys().any(|key| is_of(&key, DELETION))
         || meta.finalizers.iter().any(|name| is_of(name, SYNCER_FINALIZER))
 }
 
 /// Whether an object knows any cluster: whether [`identifiers`] finds one.
-pub(crate) fn mentions_any(meta: &Meta) -> bool {
+pub(crate) fn mentions_any(object: &Object) -> bool {
+    let meta = object.meta();
     meta.labels.keys().any(|key| key.starts_with(STATE))
-        || meta.annotations.keys().any(|key| key.starts_with(DELETION))
+        || object.annotations().keys().any(|key| key.starts_with(DELETION))
         || meta
             .finalizers
             .iter()

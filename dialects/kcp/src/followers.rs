@@ -75,9 +75,11 @@ fn outline_differs(change: &Change) -> bool {
     let (Some(old), Some(new)) = (&change.old, &change.new) else {
         return change.new.is_some();
     };
+    if old.annotations() != new.annotations() {
+        return true;
+    }
     let (old, new) = (old.meta(), new.meta());
     old.labels != new.labels
-        || old.annotations != new.annotations
         || old.finalizers != new.finalizers
         || old.deletion_timestamp != new.deletion_timestamp
         || old.uid != new.uid

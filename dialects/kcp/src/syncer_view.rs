@@ -10,7 +10,7 @@ pub mod copy;
 pub mod step;
 
 use admission::Denied;
-use meta::{FieldError, Meta};
+use meta::{FieldError, Meta, Object};
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha224};
 
@@ -50,19 +50,17 @@ impl Syncer<'_> {
         state(object, self.identifier) == Some(SyncState::Sync)
     }
 
-    /// Whether an object with this metadata looks to the syncer as it is stored, so that nothing is to be translated.
+    /// Whether an object looks to the syncer as it is stored, so that nothing is to be translated.
     #[must_use]
-    pub fn looks_as_stored(&self, meta: &Meta) -> bool {
+    pub fn looks_as_stored(&self, object: &Object) -> bool {
+        let meta = object.meta();
         let (own, deletion) = (self.key(SYNCER_FINALIZER), self.key(DELETION));
         !self.advanced
             && meta.deletion_timestamp.is_none()
-            && !meta.annotations.contains_key(&deletion)
+            && !object.annotations().contains_key(&deletion)
             && meta.finalizers.iter().all(|name| *name == own)
-            && meta
-                .labels
-                .keys()
-                .chain(meta.annotations.keys())
-                .all(|key| !self.is_foreign(key))
+            && meta.labels.keys().all(|key| !self.is_foreign(key))
+            && object.annotations().keys().all(|key| !self.is_foreign(&key))
     }
 
     /// The view of `object`; `None` when the syncer does not see it.
@@ -351,9 +349,9 @@ pub fn identifier(cluster: &Meta) -> &str {
 
 /// Whether the specs and statuses of a workload cluster's objects are its own.
 #[must_use]
-pub fn is_advanced(cluster: &Meta) -> bool {
+pub fn is_advanced(cluster: &Object) -> bool {
     cluster
-        .annotations
+        .annotations()
         .get(ADVANCED_SCHEDULING)
         .is_some_and(|value| value == "true")
 }

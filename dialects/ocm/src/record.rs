@@ -88,8 +88,7 @@ impl PlacementRecord {
     /// Whether the scheduler leaves the placement alone.
     pub(crate) fn disabled(&self) -> bool {
         self.object
-            .meta()
-            .annotations
+            .annotations()
             .get(DISABLE_ANNOTATION)
             .is_some_and(|value| value == "true")
     }

@@ -29,22 +29,25 @@ pub(super) fn read(bytes: &[u8]) -> Option<(Meta, Spans)> {
         return None;
     }
     let [version, metadata] = find(bytes, 0, bytes.len(), ["apiVersion", "metadata"])?;
-    let [revision] = find(bytes, metadata.start, metadata.end, ["resourceVersion"])?;
+    let (version, metadata) = (version?, metadata?);
+    let wanted = ["annotations", "resourceVersion"];
+    let [annotations, revision] = find(bytes, metadata.start, metadata.end, wanted)?;
     let spans = Spans {
         api_version: within_quotes(bytes, &version)?,
-        revision: within_quotes(bytes, &revision)?,
+        annotations: annotations.unwrap_or_default(),
+        revision: within_quotes(bytes, &revision?)?,
         metadata,
     };
     (bytes[spans.api_version.clone()] == *api_version.as_bytes()).then_some((meta, spans))
 }
 
-/// The values named `wanted` of the object from `start` to `end`; `None` when one is missing, or names are not in order.
+/// The values named `wanted` of the object from `start` to `end`; `None` when names are not in order.
 fn find<const COUNT: usize>(
     bytes: &[u8],
     start: usize,
     end: usize,
     wanted: [&str; COUNT],
-) -> Option<[Range<usize>; COUNT]> {
+) -> Option<[Option<Range<usize>>; COUNT]> {
     let mut found = [const { None }; COUNT];
     let mut members = Members { bytes, at: start };
     let mut last: &[u8] = b"";
@@ -59,15 +62,21 @@ fn find<const COUNT: usize>(
         }
     }
     let whole = bytes.get(members.at) == Some(&b'}') && members.at + 1 == end;
-    let found = found.into_iter().collect::<Option<Vec<_>>>();
-    found.filter(|_| whole)?.try_into().ok()
+    whole.then_some(found)
 }
 
 /// The members of an object in JSON without spaces: the name, its quotes left out, and the value.
-struct Members<'a> {
+pub(super) struct Members<'a> {
     bytes: &'a [u8],
     /// The brace or comma before the next member.
     at: usize,
+}
+
+impl<'a> Members<'a> {
+    /// The members of the object that `bytes` are, braces included; of no bytes: none.
+    pub(super) fn of(bytes: &'a [u8]) -> Self {
+        Self { bytes, at: 0 }
+    }
 }
 
 impl Iterator for Members<'_> {

@@ -65,7 +65,7 @@ impl Lens for Team {
     }
 
     fn show(&self, object: &Arc<Object>) -> Arc<Object> {
-        if !object.meta().annotations.contains_key("secret") {
+        if !object.annotations().contains_key("secret") {
             return Arc::clone(object);
         }
         let mut value = object.parse();

@@ -282,7 +282,7 @@ impl Follower {
             let copies = self.shared.store.cached(self.resource);
             let earlier = copies
                 .iter(None, None)
-                .filter(|(_, copy)| !copy.meta().annotations.contains_key(FROM_FILE))
+                .filter(|(_, copy)| !copy.annotations().contains_key(FROM_FILE))
                 .map(|(name, _)| Key {
                     resource: self.resource,
                     namespace: Arc::clone(&name.namespace),

@@ -29,7 +29,7 @@ impl Record {
     /// Reads a Namespace; there is nothing in it that cannot be read.
     pub(crate) fn read(object: &Arc<Object>) -> Self {
         let meta = object.meta();
-        let reading = Reading::of(meta.annotations.get(PLACEMENT).map(String::as_str));
+        let reading = Reading::of(object.annotations().get(PLACEMENT).as_deref());
         let disabled = meta
             .labels
             .get(SCHEDULING_DISABLED)

@@ -31,7 +31,7 @@ fn key_of(resource: GroupResource, object: &Object) -> Key {
 
 /// Whether there is something to take off `object`, which is of a resource that is no longer synced.
 fn is_marked(object: &Object) -> bool {
-    mentions_any(object.meta()) && !is_system_namespace(&object.meta().namespace)
+    mentions_any(object) && !is_system_namespace(&object.meta().namespace)
 }
 
 /// The namespace of an object.
@@ -44,15 +44,19 @@ fn hands_on_differently(change: &Change) -> bool {
     let (Some(old), Some(new)) = (&change.old, &change.new) else {
         return change.new.is_some();
     };
-    let (old, new) = (old.meta(), new.meta());
-    let parts = [
-        (&old.labels, &new.labels, STATE),
-        (&old.annotations, &new.annotations, DELETION),
-    ];
-    parts.into_iter().any(|(old, new, prefix)| {
-        let old = old.iter().filter(|(key, _)| key.starts_with(prefix));
-        old.ne(new.iter().filter(|(key, _)| key.starts_with(prefix)))
-    })
+    let states = |object: &'_ Object| -> Vec<(String, String)> {
+        let labels = object.meta().labels.iter();
+        let states = labels.filter(|(key, _)| key.starts_with(STATE));
+        states.map(|(key, value)| (key.clone(), value.clone())).collect()
+    };
+    let deletions = |object: &'_ Object| -> Vec<(String, String)> {
+        let all = object.annotations().iter();
+        let deletions = all.filter(|(key, _)| key.starts_with(DELETION));
+        deletions
+            .map(|(key, value)| (key.into_owned(), value.into_owned()))
+            .collect()
+    };
+    states(old) != states(new) || deletions(old) != deletions(new)
 }
 
 impl Resources {
@@ -119,7 +123,7 @@ impl Resources {
         if moved.is_empty() {
             return Vec::new();
         }
-        let knows = |object: &Object| moved.iter().any(|name| mentions(object.meta(), name));
+        let knows = |object: &Object| moved.iter().any(|name| mentions(object, name));
         let mut due = Vec::new();
         for namespace in sight.objects.list(NAMESPACES, None) {
             if knows(namespace) {

@@ -81,8 +81,7 @@ impl Record {
     pub(crate) fn read(object: &Arc<Object>) -> Result<Self, String> {
         let view: ClusterRequest = object.view().map_err(|error| error.to_string())?;
         let meta = object.meta();
-        let operation = meta.annotations.get(OPERATION_ANNOTATION);
-        let operation = match operation.map(String::as_str) {
+        let operation = match object.annotations().get(OPERATION_ANNOTATION).as_deref() {
             Some("ignore") => Operation::Ignore,
             Some("reconcile") => Operation::Reconcile,
             _ => Operation::None,

@@ -164,10 +164,11 @@ impl Kind for ClusterKind {
             label(VERSION_LABEL).into(),
             label(PROVIDER_LABEL).into(),
             text(value, "/spec/profile").into(),
-            meta.annotations
+            object
+                .annotations()
                 .get(INFO_ANNOTATION)
-                .cloned()
                 .unwrap_or_default()
+                .into_owned()
                 .into(),
             Cell::Age(meta.creation_timestamp),
         ]
