@@ -1,5 +1,6 @@
-//! What a Shoot says in the light of other objects (facts section 1.1): its provider type is that of its cloud profile,
-//! and once it has a seed, its selector changes to nothing that does not match that seed.
+//! What a Shoot says in the light of other objects (facts sections 1.1 and 8): its provider type is that of its cloud
+//! profile; once it has a seed, its selector changes to nothing that does not match that seed, and while that seed is being
+//! deleted, it only leaves.
 
 use meta::FieldError;
 use serde::Deserialize;
@@ -20,6 +21,7 @@ pub(crate) fn of_shoot(fleet: &Fleet, old: Option<&Value>, new: &Value) -> Vec<F
     };
     let mut errors: Vec<FieldError> = provider_type(fleet, &shoot.spec).into_iter().collect();
     if let Some(old) = old {
+        errors.extend(seed_goes(fleet, old, new));
         errors.extend(seed_selector(fleet, old, new, &shoot.spec));
     }
     errors
@@ -42,14 +44,31 @@ fn provider_type(fleet: &Fleet, spec: &ShootSpec) -> Option<FieldError> {
     })
 }
 
+/// The name of the seed `shoot` is on.
+fn held(shoot: &Value) -> Option<&str> {
+    let name = shoot.pointer("/spec/seedName").and_then(Value::as_str);
+    name.filter(|name| !name.is_empty())
+}
+
+/// A shoot moves away from a seed that is being deleted, and changes in nothing else.
+fn seed_goes(fleet: &Fleet, old: &Value, new: &Value) -> Option<FieldError> {
+    let name = held(old).filter(|name| held(new) == Some(name))?;
+    let (_, row) = fleet.seed(name)?;
+    row.facts.deleting.then(|| {
+        FieldError::forbidden(
+            "spec",
+            format!("cannot be changed while seed \"{name}\", which the shoot is on, is being deleted"),
+        )
+    })
+}
+
 fn seed_selector(fleet: &Fleet, old: &Value, new: &Value, spec: &ShootSpec) -> Vec<FieldError> {
     let given = |shoot: &Value| {
         let selector = shoot.pointer("/spec/seedSelector");
         selector.filter(|selector| !selector.is_null()).cloned()
     };
-    let held = old.pointer("/spec/seedName").and_then(Value::as_str);
     let (before, after) = (given(old), given(new));
-    let Some(held) = held.filter(|name| !name.is_empty() && before != after) else {
+    let Some(held) = held(old).filter(|_| before != after) else {
         return Vec::new();
     };
     let forbidden = |detail: String| vec![FieldError::forbidden(SELECTOR, detail)];

@@ -137,3 +137,32 @@ fn only_a_changed_selector_of_a_shoot_with_a_seed_is_judged() {
     );
     assert!(world().judge(SEEDS, None, &json!({})).is_empty());
 }
+
+#[test]
+fn a_shoot_on_a_seed_that_is_being_deleted_only_leaves() {
+    let leaving = with(
+        seed("s", "aws", "eu-1"),
+        "/metadata/deletionTimestamp",
+        json!("2021-10-28T09:00:00Z"),
+    );
+    let world = fleet(&[leaving, seed("t", "aws", "eu-1")]);
+    let judge = |old: &Value, new: &Value| -> Vec<String> {
+        let errors = world.judge(SHOOTS, Some(old), new);
+        errors.iter().map(ToString::to_string).collect()
+    };
+    let old = on("s", json!({}));
+    let changed = with(old.clone(), "/spec/purpose", json!("testing"));
+    assert_eq!(
+        judge(&old, &changed),
+        ["spec: Forbidden: cannot be changed while seed \"s\", which the shoot is on, is being deleted"]
+    );
+    let moved = with(old.clone(), "/spec/seedName", json!("t"));
+    assert!(judge(&old, &moved).is_empty());
+    assert!(
+        judge(
+            &on("t", json!({})),
+            &with(moved, "/spec/purpose", json!("testing"))
+        )
+        .is_empty()
+    );
+}
