@@ -264,11 +264,23 @@ impl Committer for HubCommitter {
 impl HubCommitter {
     async fn carry_out(&self, commit: &Commit) -> Result<Vec<Arc<Object>>, CommitError> {
         self.check(&commit.guards)?;
+        let _making = self.fences.make(&commit.writes);
         if !commit.dry_run {
             self.pass(commit).await?;
         }
-        let mut written: HashMap<&Key, String> = HashMap::new();
         let mut answers = Vec::new();
+        let made = self.make_all(commit, &mut answers).await;
+        // What was written is waited for even where the rest is refused: who decides next must count it.
+        let mut objects = Vec::new();
+        for (write, answer) in commit.writes.iter().zip(&answers) {
+            objects.push(self.result(write, answer, commit.dry_run).await?);
+        }
+        made.map(|()| objects)
+    }
+
+    /// Makes the writes one after the other, and gives the hub's object after each.
+    async fn make_all(&self, commit: &Commit, answers: &mut Vec<Value>) -> Result<(), CommitError> {
+        let mut written: HashMap<&Key, String> = HashMap::new();
         let mut made: BTreeSet<&Key> = BTreeSet::new();
         for write in &commit.writes {
             if commit.dry_run && made.contains(&write.key) {
@@ -287,40 +299,35 @@ impl HubCommitter {
             let answer = self
                 .make(commit.actor, write, version.as_deref(), commit.dry_run)
                 .await?;
+            if write.verb == WriteVerb::Create && !commit.dry_run {
+                self.uphold(commit, write, &answer).await?;
+            }
             if let Some(version) = answer["metadata"]["resourceVersion"].as_str() {
                 written.insert(&write.key, version.to_owned());
             }
             answers.push(answer);
         }
-        let mut objects = Vec::new();
-        for (write, answer) in commit.writes.iter().zip(&answers) {
-            objects.push(self.result(write, answer, commit.dry_run).await?);
-        }
-        Ok(objects)
+        Ok(())
     }
 
     /// Passes the fences of what was counted, before anything is written.
     async fn pass(&self, commit: &Commit) -> Result<(), CommitError> {
-        let fences: Vec<_> = commit
-            .guards
-            .iter()
-            .filter_map(|guard| match guard {
-                Guard::Fence { name, not_after } => Some((name, *not_after)),
-                Guard::Unchanged { .. } => None,
-            })
-            .collect();
-        if fences.is_empty() {
+        if fences(commit).next().is_none() {
             return Ok(());
         }
-        let mut writes = Vec::new();
-        for write in commit
-            .writes
-            .iter()
-            .filter(|write| write.verb != WriteVerb::Create)
-        {
-            writes.push((write, self.version(write)?));
+        let mut writes: Vec<(&Write, String)> = Vec::new();
+        for write in &commit.writes {
+            // What comes after an object's first write goes with that.
+            if writes.iter().any(|(first, _)| first.key == write.key) {
+                continue;
+            }
+            let version = match write.verb {
+                WriteVerb::Create => String::new(),
+                WriteVerb::Update | WriteVerb::Delete => self.version(write)?,
+            };
+            writes.push((write, version));
         }
-        for (name, not_after) in fences {
+        for (name, not_after) in fences(commit) {
             let passed = self.fences.pass(name, &writes, not_after, commit.actor).await;
             passed.map_err(refused)?;
             // Who decided on what was known before must decide again.
@@ -330,6 +337,67 @@ impl HubCommitter {
         }
         Ok(())
     }
+
+    /// Takes back what `write` has just made, if it came so late that it was abandoned at a fence.
+    async fn uphold(&self, commit: &Commit, write: &Write, answer: &Value) -> Result<(), CommitError> {
+        for (name, _) in fences(commit) {
+            if !self.fences.abandoned(name, &write.key).await.map_err(refused)? {
+                continue;
+            }
+            tracing::info!(key = %write.key, fence = %name, "made too late; it is taken back");
+            self.take_back(commit.actor, write, answer)
+                .await
+                .map_err(refused)?;
+            return Err(CommitError::Moved(Status::failure(
+                409,
+                "Conflict",
+                format!("{name} has changed since {} was decided on", write.key),
+            )));
+        }
+        Ok(())
+    }
+
+    /// Deletes what `write` made, as it was made: whoever uses it meanwhile keeps it.
+    async fn take_back(&self, actor: &str, write: &Write, answer: &Value) -> Result<(), Status> {
+        let api_version = write.object["apiVersion"].as_str().unwrap_or_default();
+        let path = wire::object(api_version, &write.key);
+        let finalizers = |object: &Value| object["metadata"]["finalizers"].as_array().cloned();
+        let written = finalizers(&write.object).unwrap_or_default();
+        let mut made = answer.clone();
+        if !written.is_empty() {
+            let mut kept = finalizers(answer).unwrap_or_default();
+            kept.retain(|finalizer| !written.contains(finalizer));
+            let version = &answer["metadata"]["resourceVersion"];
+            let patch = json!({"metadata": {"resourceVersion": version, "finalizers": kept}});
+            let ask = Ask {
+                method: Method::PATCH,
+                path: &path,
+                actor,
+                body: Some(&patch),
+            };
+            made = self.wire.send(ask).await?;
+        }
+        let metadata = &made["metadata"];
+        let options = json!({
+            "apiVersion": "v1", "kind": "DeleteOptions",
+            "preconditions": {"uid": metadata["uid"], "resourceVersion": metadata["resourceVersion"]},
+        });
+        let ask = Ask {
+            method: Method::DELETE,
+            path: &path,
+            actor,
+            body: Some(&options),
+        };
+        self.wire.send(ask).await.map(drop)
+    }
+}
+
+/// The fences `commit` passes, and the revision it was decided at.
+fn fences(commit: &Commit) -> impl Iterator<Item = (&Arc<str>, Revision)> {
+    commit.guards.iter().filter_map(|guard| match guard {
+        Guard::Fence { name, not_after } => Some((name, *not_after)),
+        Guard::Unchanged { .. } => None,
+    })
 }
 
 #[cfg(test)]

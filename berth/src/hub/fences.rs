@@ -6,29 +6,41 @@
 //! The second passes only if the snapshot it decided on shows every noted object past the noted version: then what the
 //! first wrote has been counted (and, since the hub's events of a resource come in order, whatever was written before
 //! it). An object that stays at the noted version is one whose writer has died or stands still; the second *touches* it,
-//! so that the first, should it come back, finds its version gone. So no capacity is ever counted twice, whoever stops
-//! where, and no clock is asked.
+//! so that the first, should it come back, finds its version gone.
+//!
+//! What does not exist yet cannot be touched: an object that is noted as about to be made, and does not come, is
+//! *abandoned*, which the second notes in its turn. Whoever makes an object under a fence looks afterwards whether it was
+//! abandoned meanwhile, and takes it back. So no capacity stays counted twice, whoever stops where, and no clock decides.
 
+use std::collections::HashSet;
 use std::time::Duration;
 
 use dialect_contract::{Write, WriteVerb};
 use http::Method;
 use kube::Client;
-use meta::{GroupResource, Key, Revision, Status};
-use serde_json::{Value, json};
+use meta::{Key, Revision, Status};
+use parking_lot::Mutex;
+use serde_json::json;
 use uuid::Uuid;
 
+use self::noted::Noted;
 use super::lease::LeaseKeeper;
 use super::mirror::{Copies, Shadow};
 use super::wire::{self, Ask, Wire};
+
+mod noted;
 
 /// The annotation with the fence's name, for people.
 const NAME: &str = "scheduling.berth.dev/fence";
 /// The annotation with the noted writes.
 const NOTED: &str = "scheduling.berth.dev/noted";
+/// The annotation with what was noted as about to be made and did not come.
+const ABANDONED: &str = "scheduling.berth.dev/abandoned";
+/// How many of those a fence remembers, the newest.
+const REMEMBERED: usize = 64;
 /// The annotation a touched object gets.
 const TOUCHED: &str = "scheduling.berth.dev/touched";
-/// How long a noted write may take to be seen before its object is touched.
+/// How long a noted write may take to be seen before its object is touched, or abandoned.
 const PATIENCE: Duration = Duration::from_secs(3);
 
 /// The fences of one hub.
@@ -36,46 +48,34 @@ pub(super) struct Fences {
     client: Client,
     namespace: String,
     copies: Copies,
+    /// Who this process is.
+    holder: String,
+    /// What is being made here.
+    making: Mutex<HashSet<Key>>,
 }
 
-/// A write somebody noted.
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct Noted {
-    api_version: String,
-    group: String,
-    resource: String,
-    namespace: String,
-    name: String,
-    version: String,
+/// Writes that are being carried out, whose new objects may come until this is dropped.
+pub(super) struct Making<'a> {
+    fences: &'a Fences,
+    keys: Vec<Key>,
 }
 
-impl Noted {
-    fn read(value: &Value) -> Option<Self> {
-        let text = |field: &str| value[field].as_str().map(str::to_owned);
-        Some(Self {
-            api_version: text("apiVersion")?,
-            group: text("group")?,
-            resource: text("resource")?,
-            namespace: text("namespace")?,
-            name: text("name")?,
-            version: text("resourceVersion")?,
-        })
-    }
-
-    fn value(&self) -> Value {
-        json!({
-            "apiVersion": self.api_version, "group": self.group, "resource": self.resource,
-            "namespace": self.namespace, "name": self.name, "resourceVersion": self.version,
-        })
+impl Drop for Making<'_> {
+    fn drop(&mut self) {
+        let mut making = self.fences.making.lock();
+        for key in &self.keys {
+            making.remove(key);
+        }
     }
 }
 
-/// The names of groups and resources that live as long as the program: those of the objects at hand.
-fn known(noted: &Noted, own: &[Key]) -> Option<Key> {
-    let same =
-        |resource: &GroupResource| resource.group == noted.group && resource.resource == noted.resource;
-    let resource = own.iter().map(|key| key.resource).find(same)?;
-    Some(Key::new(resource, &noted.namespace, &noted.name))
+/// What became of a noted write.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Fate {
+    /// It was counted, or will never be made.
+    Settled,
+    /// It would make an object, and did not come.
+    Abandoned,
 }
 
 impl Fences {
@@ -84,11 +84,26 @@ impl Fences {
             client,
             namespace,
             copies,
+            holder: Uuid::new_v4().to_string(),
+            making: Mutex::default(),
         }
     }
 
-    /// Passes the fence `name` for `writes`, each with the hub's version it is made on, decided on a snapshot at
-    /// `not_after`.
+    /// Says that `writes` are about to be carried out. What they make may come until the answer is dropped.
+    pub(super) fn make(&self, writes: &[Write]) -> Making<'_> {
+        let made = writes.iter().filter(|write| write.verb == WriteVerb::Create);
+        let keys: Vec<Key> = made.map(|write| write.key.clone()).collect();
+        self.making.lock().extend(keys.iter().cloned());
+        Making { fences: self, keys }
+    }
+
+    fn keeper(&self, name: &str) -> LeaseKeeper {
+        let object = format!("fence-{}", Uuid::new_v5(&Uuid::NAMESPACE_OID, name.as_bytes()));
+        LeaseKeeper::new(self.client.clone(), &self.namespace, &object)
+    }
+
+    /// Passes the fence `name` for `writes`, each with the hub's version it is made on (for a create: the empty text),
+    /// decided on a snapshot at `not_after`.
     ///
     /// # Errors
     /// 409 when the decision must be made again, else the hub's refusal.
@@ -99,61 +114,104 @@ impl Fences {
         not_after: Revision,
         actor: &str,
     ) -> Result<(), Status> {
-        let object = format!("fence-{}", Uuid::new_v5(&Uuid::NAMESPACE_OID, name.as_bytes()));
-        let keeper = LeaseKeeper::new(self.client.clone(), &self.namespace, &object);
+        let keeper = self.keeper(name);
         let record = keeper.get().await?;
+        let own: Vec<&Key> = writes.iter().map(|(write, _)| &write.key).collect();
+        let mut abandoned = Vec::new();
         if let Some(record) = &record {
-            let noted = record.value["metadata"]["annotations"][NOTED]
-                .as_str()
-                .unwrap_or("[]");
-            let noted: Vec<Value> = serde_json::from_str(noted).unwrap_or_default();
-            let own: Vec<Key> = writes.iter().map(|(write, _)| write.key.clone()).collect();
-            for noted in noted.iter().filter_map(Noted::read) {
-                self.resolve(&noted, &own, not_after, actor).await?;
+            abandoned = noted::read(&record.value, ABANDONED);
+            for noted in noted::read(&record.value, NOTED) {
+                if self.resolve(&noted, &own, not_after, actor).await? == Fate::Abandoned {
+                    abandoned.push(noted);
+                }
             }
         }
-        let noted: Vec<Value> = writes
+        // Who makes it now makes it anew.
+        abandoned.retain(|noted| !own.iter().any(|key| noted.is_of(key)));
+        let forgotten = abandoned.len().saturating_sub(REMEMBERED);
+        let notes: Vec<Noted> = writes
             .iter()
-            .filter(|(write, _)| write.verb != WriteVerb::Create)
-            .map(|(write, version)| note(write, version).value())
+            .map(|(write, version)| Noted::of(write, version, &self.holder))
             .collect();
-        let mut value = json!({
+        let value = json!({
             "apiVersion": "coordination.k8s.io/v1", "kind": "Lease",
-            "metadata": {"name": object, "namespace": self.namespace, "annotations": {NAME: name}},
+            "metadata": {
+                "name": keeper.name(), "namespace": self.namespace,
+                "annotations": {
+                    NAME: name, NOTED: noted::text(&notes), ABANDONED: noted::text(&abandoned[forgotten..]),
+                },
+            },
             "spec": {},
         });
-        value["metadata"]["annotations"][NOTED] = Value::Array(noted).to_string().into();
         if keeper.put(record.as_ref(), &value).await? {
             return Ok(());
         }
         Err(moved(name))
     }
 
+    /// Whether what was made at `key` under the fence `name` was abandoned before it came, and is counted by nobody.
+    ///
+    /// # Errors
+    /// The hub's refusal to show the fence.
+    pub(super) async fn abandoned(&self, name: &str, key: &Key) -> Result<bool, Status> {
+        let record = self.keeper(name).get().await?;
+        let abandoned = record.map(|record| noted::read(&record.value, ABANDONED));
+        Ok(abandoned.unwrap_or_default().iter().any(|noted| noted.is_of(key)))
+    }
+
     /// Lets the write that was `noted` come to an end: it is seen, or it cannot be made any more.
     async fn resolve(
         &self,
         noted: &Noted,
-        own: &[Key],
+        own: &[&Key],
         not_after: Revision,
         actor: &str,
-    ) -> Result<(), Status> {
-        // What a fence counts is of one resource; another's is none of its business.
-        let Some(key) = known(noted, own) else {
-            return Ok(());
+    ) -> Result<Fate, Status> {
+        let Some(key) = noted.key(own) else {
+            return Ok(Fate::Settled);
         };
+        if noted.version.is_empty() {
+            return self.resolve_new(noted, &key, own, not_after).await;
+        }
         // What is gone counts no more.
         let Some(copy) = self.copies.get(&key) else {
-            return Ok(());
+            return Ok(Fate::Settled);
         };
         let version = self.copies.version(&key, &copy);
         if version.is_some_and(|version| version != noted.version) && copy.revision() <= not_after {
-            return Ok(());
+            return Ok(Fate::Settled);
         }
         let is_past = |shadow: Option<&Shadow>| shadow.is_none_or(|shadow| shadow.version != noted.version);
         if !self.copies.until(&key, PATIENCE, is_past).await {
             self.touch(noted, &key, actor).await?;
         }
         Err(moved(&key.to_string()))
+    }
+
+    /// The same for an object that was about to be made.
+    async fn resolve_new(
+        &self,
+        noted: &Noted,
+        key: &Key,
+        own: &[&Key],
+        not_after: Revision,
+    ) -> Result<Fate, Status> {
+        if let Some(copy) = self.copies.get(key) {
+            let is_counted = copy.revision() <= not_after;
+            return is_counted
+                .then_some(Fate::Settled)
+                .ok_or_else(|| moved(&key.to_string()));
+        }
+        // One's own that is not being made any more has not been made: what was made is seen before that is over.
+        let is_over = noted.holder == self.holder && !self.making.lock().contains(key);
+        if is_over || own.contains(&key) {
+            return Ok(Fate::Settled);
+        }
+        if self.copies.until(key, PATIENCE, |shadow| shadow.is_some()).await {
+            return Err(moved(&key.to_string()));
+        }
+        tracing::info!(%key, "an object that was noted as about to be made did not come");
+        Ok(Fate::Abandoned)
     }
 
     /// Changes the object at `key` if it is at the noted version, so that nothing can be written on that any more.
@@ -177,17 +235,6 @@ impl Fences {
     }
 }
 
-fn note(write: &Write, version: &str) -> Noted {
-    Noted {
-        api_version: write.object["apiVersion"].as_str().unwrap_or_default().to_owned(),
-        group: write.key.resource.group.to_owned(),
-        resource: write.key.resource.resource.to_owned(),
-        namespace: write.key.namespace.to_string(),
-        name: write.key.name.to_string(),
-        version: version.to_owned(),
-    }
-}
-
 fn moved(what: &str) -> Status {
     Status::failure(
         409,
@@ -197,24 +244,4 @@ fn moved(what: &str) -> Status {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_is_noted_is_read_back() {
-        let noted = Noted {
-            api_version: "core.gardener.cloud/v1beta1".to_owned(),
-            group: "core.gardener.cloud".to_owned(),
-            resource: "shoots".to_owned(),
-            namespace: "garden-dev".to_owned(),
-            name: "one".to_owned(),
-            version: "17".to_owned(),
-        };
-        assert_eq!(Noted::read(&noted.value()), Some(noted.clone()));
-        assert_eq!(Noted::read(&json!({"name": "one"})), None);
-        let shoots = GroupResource::new("core.gardener.cloud", "shoots");
-        let own = [Key::new(shoots, "garden-dev", "two")];
-        assert_eq!(known(&noted, &own), Some(Key::new(shoots, "garden-dev", "one")));
-        assert_eq!(known(&noted, &[]), None);
-    }
-}
+mod tests;

@@ -28,6 +28,11 @@ impl LeaseKeeper {
         }
     }
 
+    /// The Lease's name.
+    pub(super) fn name(&self) -> &str {
+        &self.key.name
+    }
+
     /// The same as [`Keeper::read`], with the hub's own answer where it refuses.
     pub(super) async fn get(&self) -> Result<Option<Record>, Status> {
         let path = wire::object(VERSION, &self.key);
