@@ -88,6 +88,7 @@ fn last_seen(event: &Object) -> Option<Timestamp> {
 #[cfg(test)]
 mod tests {
     use meta::Draft;
+    use meta::time::FixedClock;
     use serde_json::{Value, json};
     use storage::MemoryStore;
 
@@ -129,5 +130,26 @@ mod tests {
         let events = storage::Source::cached(&store, STORED);
         let left: Vec<&str> = events.items.keys().map(|name| &*name.name).collect();
         assert_eq!(left, ["core", "repeats", "timeless"]);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn only_who_leads_removes_events() {
+        let store = Arc::new(MemoryStore::default());
+        event(&store, "old", json!({"eventTime": "2026-11-21T10:00:00Z"}));
+        let left = || storage::Source::cached(&*store, STORED).items.len();
+        let now = time::parse("2026-11-21T12:00:00Z").unwrap();
+        let (lead, leading) = watch::channel(false);
+        let kept = Arc::clone(&store) as Arc<dyn Store>;
+        let task = spawn(kept, Arc::new(FixedClock(now)), Duration::from_hours(1), leading);
+        tokio::time::sleep(PERIOD * 3).await;
+        assert_eq!(left(), 1, "somebody else leads");
+        lead.send(true).unwrap();
+        tokio::time::sleep(PERIOD + Duration::from_secs(1)).await;
+        assert_eq!(left(), 0);
+        event(&store, "old", json!({"eventTime": "2026-11-21T10:00:00Z"}));
+        lead.send(false).unwrap();
+        tokio::time::sleep(PERIOD * 3).await;
+        assert_eq!(left(), 1, "it leads no more");
+        task.abort();
     }
 }
