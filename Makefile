@@ -47,7 +47,8 @@ bench-server: ## beside kube-apiserver and sample-apiserver, into docs/benchmark
 	cargo build --release -p berth --features etcd
 	BERTH_PROGRAM=$(TARGET)/release/berth cargo run --release -p tests --example bench-server
 
-bench-scheduling-peers: ## beside OCM's and KubeFleet's schedulers, into docs/benchmarks (BENCH_ROUNDS, BENCH_CLUSTERS)
+bench-scheduling-peers: ## beside OCM's, KubeFleet's and Gardener's schedulers, into docs/benchmarks (BENCH_ROUNDS, BENCH_CLUSTERS)
 	cd tests/peers/ocm && GOFLAGS=-mod=readonly go build -trimpath -o $(TARGET)/peers/ocm .
 	cd tests/peers/fleet && GOFLAGS=-mod=readonly go build -trimpath -o $(TARGET)/peers/fleet .
+	cd tests/peers/gardener && GOFLAGS=-mod=readonly go build -trimpath -o $(TARGET)/peers/gardener .
 	cargo run --release -p tests --example bench-scheduling-peers

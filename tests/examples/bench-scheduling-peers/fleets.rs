@@ -1,5 +1,7 @@
 //! Fleets: the same clusters for the original and for ours.
 
+mod gardener;
+
 use serde_json::{Value, json};
 
 const OCM: &str = "cluster.open-cluster-management.io";
@@ -26,10 +28,14 @@ pub(crate) struct Fleet {
     pub(crate) dialect: &'static str,
     /// What its file is called.
     pub(crate) name: &'static str,
+    /// The namespace of what is decided; empty where that has none.
+    pub(crate) namespace: &'static str,
     /// How many clusters it has.
     pub(crate) clusters: usize,
     /// What is decided.
     pub(crate) cases: &'static [Case],
+    /// What else is decided to be compared, and not timed.
+    pub(crate) compared: Vec<String>,
     /// Every object, in lists.
     pub(crate) world: Value,
 }
@@ -63,29 +69,37 @@ const KUBE_FLEET: &[Case] = &[
 
 /// Every fleet of a size.
 pub(crate) fn all(clusters: usize) -> Vec<Fleet> {
-    vec![
+    let mut all = vec![
         Fleet {
             dialect: "ocm",
             name: "ocm",
+            namespace: "ns",
             clusters,
             cases: OCM_ALONE,
+            compared: Vec::new(),
             world: ocm(clusters, 0),
         },
         Fleet {
             dialect: "ocm",
             name: "ocm-beside",
+            namespace: "ns",
             clusters,
             cases: OCM_BESIDE,
+            compared: Vec::new(),
             world: ocm(clusters, OTHERS),
         },
         Fleet {
             dialect: "fleet",
             name: "fleet",
+            namespace: "",
             clusters,
             cases: KUBE_FLEET,
+            compared: Vec::new(),
             world: kube_fleet(clusters),
         },
-    ]
+    ];
+    all.extend(gardener::fleets(clusters));
+    all
 }
 
 fn name(index: usize) -> String {

@@ -1,6 +1,7 @@
-//! One decision, ours and the originals': OCM's placement scheduler and KubeFleet's scheduling framework, as they are
-//! published as Go modules, on the same fleets, read from the same files. The decisions must be equal, cluster by
-//! cluster; where scores are added, score by score. Writes `docs/benchmarks/scheduling.md`, `.svg` and `.json`.
+//! One decision, ours and the originals': OCM's placement scheduler, KubeFleet's scheduling framework and the reconciler
+//! of Gardener's scheduler, as they are published as Go modules, on the same fleets, read from the same files. The
+//! decisions must be equal, cluster by cluster; where scores are added, score by score. Writes
+//! `docs/benchmarks/scheduling.md`, `.svg` and `.json`.
 //!
 //! `make bench-scheduling-peers` builds what it needs and runs it. `BENCH_ROUNDS` (5) rounds, in which original and ours
 //! take turns, `BENCH_CLUSTERS` (1000,5000,10000) sizes of fleets.
@@ -16,7 +17,7 @@ use anyhow::{Context, Result, ensure};
 use tests::bench::middle::{median, shown};
 
 use crate::fleets::{Case, Fleet};
-use crate::ours::Ours;
+use crate::ours::{Decided, Ours};
 use crate::peer::Peer;
 
 #[global_allocator]
@@ -94,7 +95,10 @@ fn measure(fleet: &Fleet, rounds: usize, target: &Path, folder: &Path) -> Result
     std::fs::write(&file, fleet.world.to_string()).with_context(|| file.display().to_string())?;
     let program = target.join("peers").join(fleet.dialect);
     let mut peer = Peer::start(&program, &file)?;
-    let mut ours = Ours::read(fleet.dialect, &file)?;
+    let mut ours = Ours::read(fleet, &file)?;
+    for name in &fleet.compared {
+        compare(fleet, name, name, &mut peer, &ours)?;
+    }
     let mut all = Vec::new();
     for &case in fleet.cases {
         let measured = one(fleet, case, rounds, &mut peer, &mut ours)?;
@@ -111,23 +115,28 @@ fn measure(fleet: &Fleet, rounds: usize, target: &Path, folder: &Path) -> Result
     Ok(all)
 }
 
-fn one(fleet: &Fleet, case: Case, rounds: usize, peer: &mut Peer, ours: &mut Ours) -> Result<Measured> {
-    let theirs = peer.decide(case.placement, 1)?;
-    let own = ours.decide(case.placement)?;
+/// Lets both decide about `demand`, which must come out the same.
+fn compare(fleet: &Fleet, title: &str, demand: &str, peer: &mut Peer, ours: &Ours) -> Result<Decided> {
+    let theirs = peer.decide(demand, 1)?;
+    let own = ours.decide(demand)?;
     ensure!(
         theirs.picked == own.picked
             && theirs
                 .scores
                 .iter()
                 .all(|(name, score)| own.scores.get(name) == Some(score)),
-        "{} clusters, {}: not the same decision\noriginal: {:?} {:?}\nours: {:?} {:?}",
+        "{} clusters, {title}: not the same decision\noriginal: {:?} {:?}\nours: {:?} {:?}",
         fleet.clusters,
-        case.title,
         theirs.picked,
         theirs.scores,
         own.picked,
         own.scores,
     );
+    Ok(own)
+}
+
+fn one(fleet: &Fleet, case: Case, rounds: usize, peer: &mut Peer, ours: &mut Ours) -> Result<Measured> {
+    let own = compare(fleet, case.title, case.placement, peer, ours)?;
     ensure!(!own.picked.is_empty(), "{}: nothing is picked", case.title);
     let mut measured = Measured {
         case,

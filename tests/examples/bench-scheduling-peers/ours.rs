@@ -6,10 +6,12 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use anyhow::{Context, Result, anyhow, ensure};
-use dialect_contract::{Ask, Decision, Inventory};
+use dialect_contract::{Ask, Decision, Inventory, config};
 use meta::{Change, GroupResource, Key, Kind, Object, Revision, Timestamp};
 use serde_json::{Value, json};
 use tests::bench::middle::millis;
+
+use crate::fleets::Fleet;
 
 /// The instant of all decisions.
 const NOW: &str = "2021-10-28T09:00:00Z";
@@ -20,7 +22,9 @@ pub(crate) struct Ours {
     kinds: Vec<Arc<dyn Kind>>,
     /// A cluster that is changed before a decision, as it was read.
     cluster: Value,
+    /// Whether the order of what is picked is the original's; else it is by name.
     ordered: bool,
+    namespace: &'static str,
     demands: GroupResource,
     now: Timestamp,
 }
@@ -35,15 +39,16 @@ pub(crate) struct Decided {
 
 impl Ours {
     /// Reads every object of a fleet's file.
-    pub(crate) fn read(dialect: &str, file: &Path) -> Result<Self> {
-        let dialect = dialect_registry::by_name(dialect).context("there is such a dialect")?;
+    pub(crate) fn read(fleet: &Fleet, file: &Path) -> Result<Self> {
+        let dialect = dialect_registry::by_name(fleet.dialect).context("there is such a dialect")?;
         let world: Value = serde_json::from_slice(&std::fs::read(file)?)?;
         let demands = dialect.demands().first().context("it has demands")?.resource;
         let mut ours = Self {
             hub: dialect.inventory(),
             kinds: dialect.kinds(),
             cluster: world["clusters"][1].clone(),
-            ordered: dialect.name() == "ocm",
+            ordered: fleet.dialect == "ocm",
+            namespace: fleet.namespace,
             demands,
             now: NOW.parse().map_err(|problem| anyhow!("{problem}"))?,
         };
@@ -55,12 +60,14 @@ impl Ours {
     }
 
     fn fold(&mut self, value: &Value) -> Result<()> {
-        let kind = self.kinds.iter().find(|kind| value["kind"] == kind.info().kind);
-        let Some(kind) = kind else {
-            return Err(anyhow!("no kind is called {}", value["kind"]));
-        };
         let text = |name: &str| value["metadata"][name].as_str().unwrap_or_default();
-        let key = Key::new(kind.info().resource(), text("namespace"), text("name"));
+        let kind = self.kinds.iter().find(|kind| value["kind"] == kind.info().kind);
+        let resource = match kind {
+            Some(kind) => kind.info().resource(),
+            None if value["kind"] == config::KIND => config::RESOURCE,
+            None => return Err(anyhow!("no kind is called {}", value["kind"])),
+        };
+        let key = Key::new(resource, text("namespace"), text("name"));
         let object = Arc::new(Object::new(value, Revision(1))?);
         let hub = Arc::get_mut(&mut self.hub).context("nobody else holds the inventory")?;
         drop(hub.fold(&Change::added(key, object)));
@@ -68,8 +75,7 @@ impl Ours {
     }
 
     fn solve(&self, placement: &str) -> Result<(Decision, f64)> {
-        let namespace = if self.ordered { "ns" } else { "" };
-        let demand = Key::new(self.demands, namespace, placement);
+        let demand = Key::new(self.demands, self.namespace, placement);
         let ask = Ask {
             demand: &demand,
             now: self.now,

@@ -3,6 +3,7 @@ module berth.dev/tests/peers/fleet
 go 1.26.0
 
 require (
+	berth.dev/tests/peers/frame v0.0.0
 	go.goms.io/fleet v0.14.0
 	k8s.io/client-go v0.30.3
 	k8s.io/klog/v2 v2.130.1
@@ -62,3 +63,5 @@ require (
 	sigs.k8s.io/structured-merge-diff/v4 v4.4.1 // indirect
 	sigs.k8s.io/yaml v1.4.0 // indirect
 )
+
+replace berth.dev/tests/peers/frame => ../frame

@@ -1,24 +1,16 @@
-// Command fleet decides with the scheduling framework of KubeFleet, for the benchmark of schedulers.
-//
-//	fleet FLEET
-//
-// reads a fleet (a JSON object with the lists clusters and policies, the latter policy snapshots named NAME-0 of
-// placements NAME), then answers each line of standard input, "NAME COUNT", by running the scheduling cycle of that
-// placement COUNT times and printing one line of JSON: how long each took, in nanoseconds of the clock and of processor time, and the clusters picked, by
-// name. What a cycle reads comes from memory, as from its cache; what it writes is taken and forgotten.
+// Command fleet decides with the scheduling framework of KubeFleet, for the benchmark of schedulers: see package frame.
+// Its fleets have the lists clusters and policies, the latter policy snapshots named NAME-0 of placements NAME; a
+// decision is one scheduling cycle of a placement, and clusters are picked by name. What a cycle reads comes from memory,
+// as from its cache; what it writes is taken and forgotten.
 package main
 
 import (
-	"bufio"
 	"context"
-	"encoding/json"
 	"flag"
 	"fmt"
 	"io"
-	"os"
 	"sort"
 	"sync"
-	"syscall"
 	"time"
 
 	"k8s.io/client-go/tools/record"
@@ -31,17 +23,13 @@ import (
 	"go.goms.io/fleet/pkg/scheduler/clustereligibilitychecker"
 	"go.goms.io/fleet/pkg/scheduler/framework"
 	"go.goms.io/fleet/pkg/scheduler/profile"
+
+	"berth.dev/tests/peers/frame"
 )
 
 type fleet struct {
 	Clusters []clusterv1beta1.MemberCluster                     `json:"clusters"`
 	Policies []placementv1beta1.ClusterSchedulingPolicySnapshot `json:"policies"`
-}
-
-type answer struct {
-	Nanoseconds []int64  `json:"nanoseconds"`
-	Processor   []int64  `json:"processor"`
-	Picked      []string `json:"picked"`
 }
 
 func main() {
@@ -50,24 +38,17 @@ func main() {
 	if err := flag.Set("logtostderr", "false"); err == nil {
 		klog.SetOutput(io.Discard)
 	}
-	if err := run(); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
+	frame.Main(open)
 }
 
-func run() error {
-	if len(os.Args) != 2 {
-		return fmt.Errorf("usage: fleet FLEET")
-	}
-	text, err := os.ReadFile(os.Args[1])
-	if err != nil {
-		return err
-	}
-	var world fleet
-	if err := json.Unmarshal(text, &world); err != nil {
-		return fmt.Errorf("%s: %w", os.Args[1], err)
-	}
+// original is the framework over one fleet.
+type original struct {
+	scheduler framework.Framework
+	hub       *memory
+	policies  map[string]*placementv1beta1.ClusterSchedulingPolicySnapshot
+}
+
+func open(world *fleet) (frame.Scheduler, error) {
 	policies := map[string]*placementv1beta1.ClusterSchedulingPolicySnapshot{}
 	for index := range world.Policies {
 		policies[world.Policies[index].Name] = &world.Policies[index]
@@ -80,53 +61,26 @@ func run() error {
 	)
 	scheduler := framework.NewFramework(profile.NewDefaultProfile(), &manager{hub: hub},
 		framework.WithClusterEligibilityChecker(patient))
-	fmt.Println("ready")
-	lines := bufio.NewScanner(os.Stdin)
-	for lines.Scan() {
-		var name string
-		var count int
-		if _, err := fmt.Sscan(lines.Text(), &name, &count); err != nil {
-			return fmt.Errorf("%q: NAME COUNT is expected: %w", lines.Text(), err)
-		}
-		policy, ok := policies[name+"-0"]
-		if !ok {
-			return fmt.Errorf("there is no policy of %q", name)
-		}
-		result, err := decide(scheduler, hub, name, policy, count)
-		if err != nil {
-			return err
-		}
-		line, err := json.Marshal(result)
-		if err != nil {
-			return err
-		}
-		fmt.Println(string(line))
-	}
-	return lines.Err()
+	return &original{scheduler: scheduler, hub: hub, policies: policies}, nil
 }
 
-func decide(
-	scheduler framework.Framework,
-	hub *memory,
-	name string,
-	policy *placementv1beta1.ClusterSchedulingPolicySnapshot,
-	count int,
-) (*answer, error) {
-	result := &answer{}
-	for range count {
-		fresh := policy.DeepCopy()
-		hub.created = nil
-		begun, used := time.Now(), processorTime()
-		_, err := scheduler.RunSchedulingCycleFor(context.Background(), name, fresh)
-		result.Nanoseconds = append(result.Nanoseconds, time.Since(begun).Nanoseconds())
-		result.Processor = append(result.Processor, processorTime()-used)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", name, err)
-		}
+func (o *original) Prepare(name string) (func() error, error) {
+	policy, ok := o.policies[name+"-0"]
+	if !ok {
+		return nil, fmt.Errorf("there is no policy of this placement")
 	}
-	result.Picked = append([]string{}, hub.created...)
-	sort.Strings(result.Picked)
-	return result, nil
+	fresh := policy.DeepCopy()
+	o.hub.created = nil
+	return func() error {
+		_, err := o.scheduler.RunSchedulingCycleFor(context.Background(), name, fresh)
+		return err
+	}, nil
+}
+
+func (o *original) Picked() frame.Picked {
+	names := append([]string{}, o.hub.created...)
+	sort.Strings(names)
+	return frame.Picked{Names: names}
 }
 
 // memory is the hub: clusters, and nothing bound.
@@ -179,12 +133,3 @@ type manager struct {
 func (m *manager) GetClient() client.Client                        { return m.hub }
 func (m *manager) GetAPIReader() client.Reader                     { return m.hub }
 func (m *manager) GetEventRecorderFor(string) record.EventRecorder { return &record.FakeRecorder{} }
-
-// processorTime is what this process has used so far, in nanoseconds, its garbage collector included.
-func processorTime() int64 {
-	var usage syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
-		panic(err)
-	}
-	return usage.Utime.Nano() + usage.Stime.Nano()
-}

@@ -3,6 +3,7 @@ module berth.dev/tests/peers/ocm
 go 1.26.0
 
 require (
+	berth.dev/tests/peers/frame v0.0.0
 	k8s.io/client-go v0.32.4
 	k8s.io/utils v0.0.0-20241104100929-3ea5e8cea738
 	open-cluster-management.io/api v1.0.0
@@ -78,3 +79,5 @@ require (
 	sigs.k8s.io/structured-merge-diff/v4 v4.6.0 // indirect
 	sigs.k8s.io/yaml v1.4.0 // indirect
 )
+
+replace berth.dev/tests/peers/frame => ../frame

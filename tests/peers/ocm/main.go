@@ -1,20 +1,11 @@
-// Command ocm decides with the placement scheduler of Open Cluster Management, for the benchmark of schedulers.
-//
-//	ocm FLEET
-//
-// reads a fleet (a JSON object with the lists clusters, scores, decisions and placements), then answers each line of
-// standard input, "NAME COUNT", by deciding the placement of that name COUNT times and printing one line of JSON: how
-// long each took, in nanoseconds of the clock and of processor time, and the clusters picked, in the scheduler's order, with their scores.
+// Command ocm decides with the placement scheduler of Open Cluster Management, for the benchmark of schedulers: see
+// package frame. Its fleets have the lists clusters, scores, decisions and placements; clusters are picked in the
+// scheduler's order, with their scores.
 package main
 
 import (
-	"bufio"
 	"context"
-	"encoding/json"
 	"fmt"
-	"os"
-	"syscall"
-	"time"
 
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/tools/events"
@@ -28,6 +19,8 @@ import (
 	clusterv1beta1 "open-cluster-management.io/api/cluster/v1beta1"
 	"open-cluster-management.io/ocm/pkg/placement/controllers/metrics"
 	"open-cluster-management.io/ocm/pkg/placement/controllers/scheduling"
+
+	"berth.dev/tests/peers/frame"
 )
 
 type fleet struct {
@@ -37,63 +30,52 @@ type fleet struct {
 	Placements []*clusterv1beta1.Placement            `json:"placements"`
 }
 
-type answer struct {
-	Nanoseconds []int64          `json:"nanoseconds"`
-	Processor   []int64          `json:"processor"`
-	Picked      []string         `json:"picked"`
-	Scores      map[string]int64 `json:"scores"`
-}
-
 func main() {
-	if err := run(); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
+	frame.Main(open)
 }
 
-func run() error {
-	if len(os.Args) != 2 {
-		return fmt.Errorf("usage: ocm FLEET")
-	}
-	text, err := os.ReadFile(os.Args[1])
+// original is the scheduler over one fleet.
+type original struct {
+	scheduler  scheduling.Scheduler
+	clusters   []*clusterv1.ManagedCluster
+	placements map[string]*clusterv1beta1.Placement
+	result     scheduling.ScheduleResult
+}
+
+func open(world *fleet) (frame.Scheduler, error) {
+	scheduler, err := newScheduler(world)
 	if err != nil {
-		return err
-	}
-	var world fleet
-	if err := json.Unmarshal(text, &world); err != nil {
-		return fmt.Errorf("%s: %w", os.Args[1], err)
-	}
-	scheduler, err := newScheduler(&world)
-	if err != nil {
-		return err
+		return nil, err
 	}
 	placements := map[string]*clusterv1beta1.Placement{}
 	for _, placement := range world.Placements {
 		placements[placement.Name] = placement
 	}
-	fmt.Println("ready")
-	lines := bufio.NewScanner(os.Stdin)
-	for lines.Scan() {
-		var name string
-		var count int
-		if _, err := fmt.Sscan(lines.Text(), &name, &count); err != nil {
-			return fmt.Errorf("%q: NAME COUNT is expected: %w", lines.Text(), err)
-		}
-		placement, ok := placements[name]
-		if !ok {
-			return fmt.Errorf("there is no placement %q", name)
-		}
-		result, err := decide(scheduler, placement, world.Clusters, count)
-		if err != nil {
-			return err
-		}
-		line, err := json.Marshal(result)
-		if err != nil {
-			return err
-		}
-		fmt.Println(string(line))
+	return &original{scheduler: scheduler, clusters: world.Clusters, placements: placements}, nil
+}
+
+func (o *original) Prepare(name string) (func() error, error) {
+	placement, ok := o.placements[name]
+	if !ok {
+		return nil, fmt.Errorf("there is no such placement")
 	}
-	return lines.Err()
+	return func() error {
+		result, status := o.scheduler.Schedule(context.Background(), placement, o.clusters)
+		o.result = result
+		if status.IsError() {
+			return status.AsError()
+		}
+		return nil
+	}, nil
+}
+
+func (o *original) Picked() frame.Picked {
+	picked := frame.Picked{Names: []string{}, Scores: map[string]int64{}}
+	for _, cluster := range o.result.Decisions() {
+		picked.Names = append(picked.Names, cluster.Name)
+		picked.Scores[cluster.Name] = o.result.PrioritizerScores()[cluster.Name]
+	}
+	return picked
 }
 
 // newScheduler gives the scheduler listers over what the file has, as its informers would.
@@ -137,37 +119,4 @@ func anys[T any](items []T) []any {
 		all[index] = item
 	}
 	return all
-}
-
-func decide(
-	scheduler scheduling.Scheduler,
-	placement *clusterv1beta1.Placement,
-	clusters []*clusterv1.ManagedCluster,
-	count int,
-) (*answer, error) {
-	result := &answer{Picked: []string{}, Scores: map[string]int64{}}
-	for range count {
-		begun, used := time.Now(), processorTime()
-		decided, status := scheduler.Schedule(context.Background(), placement, clusters)
-		result.Nanoseconds = append(result.Nanoseconds, time.Since(begun).Nanoseconds())
-		result.Processor = append(result.Processor, processorTime()-used)
-		if status.IsError() {
-			return nil, fmt.Errorf("%s: %w", placement.Name, status.AsError())
-		}
-		result.Picked = result.Picked[:0]
-		for _, cluster := range decided.Decisions() {
-			result.Picked = append(result.Picked, cluster.Name)
-			result.Scores[cluster.Name] = decided.PrioritizerScores()[cluster.Name]
-		}
-	}
-	return result, nil
-}
-
-// processorTime is what this process has used so far, in nanoseconds, its garbage collector included.
-func processorTime() int64 {
-	var usage syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
-		panic(err)
-	}
-	return usage.Utime.Nano() + usage.Stime.Nano()
 }

@@ -1,0 +1,3 @@
+module berth.dev/tests/peers/frame
+
+go 1.26.0
