@@ -145,3 +145,70 @@ fn uuid() -> String {
     let now = SystemClock.now();
     now.as_microsecond().to_string()
 }
+
+#[test]
+#[ignore = "builds and runs a real kube-apiserver: `make e2e`"]
+fn subresources_are_resources_of_their_own_with_rights_of_their_own() {
+    let (hub, _) = Berth::shared();
+    let name = "parted";
+    // Somebody else's to schedule: it stays where it is put.
+    let mut made = shoot("garden-dev", name);
+    made["spec"]["schedulerName"] = json!("by-hand");
+    hub.kubectl("create -f -").input(made.to_string()).ok();
+    let get = || hub.kubectl("get shoot parted -n garden-dev -o json").json();
+    // A status goes in through its subresource, and only there.
+    let mut object = get();
+    object["status"] = json!({"technicalID": "through the front door"});
+    object["metadata"]["labels"]["seen"] = json!("yes");
+    hub.kubectl("replace -f -").input(object.to_string()).ok();
+    let stored = get();
+    assert_eq!(stored["metadata"]["labels"]["seen"], "yes");
+    assert!(stored["status"]["technicalID"].is_null(), "{}", stored["status"]);
+    let patch = r#"{"status":{"technicalID":"shoot--dev--parted"},"metadata":{"labels":{"seen":"no"}}}"#;
+    let words = ["patch", "shoot", name, "-n", "garden-dev"];
+    let merge = ["--subresource=status", "--type=merge", "-p", patch];
+    hub.kubectl_args(&[&words[..], &merge].concat()).ok();
+    let shown = hub
+        .kubectl("get shoot parted -n garden-dev --subresource=status -o json")
+        .json();
+    assert_eq!(shown["status"]["technicalID"], "shoot--dev--parted");
+    assert_eq!(shown["metadata"]["labels"]["seen"], "yes");
+
+    // Binding is Gardener's own subresource: who may update shoots may not bind them.
+    for (user, resources) in [
+        ("paula", "shoots.core.gardener.cloud"),
+        ("bert", "shoots.core.gardener.cloud/binding"),
+    ] {
+        let role = format!("--resource={resources}");
+        hub.ensure(&["create", "clusterrole", user, "--verb=get,update,patch", &role]);
+        let (role, subject) = (format!("--clusterrole={user}"), format!("--user={user}"));
+        hub.ensure(&["create", "clusterrolebinding", user, &role, &subject]);
+    }
+    let can = |user: &str| {
+        let kubeconfig = hub.kubeconfig_for(user, &[]);
+        let words = ["auth", "can-i", "update", "shoots.core.gardener.cloud"];
+        let answer = hub.kubectl_as(&kubeconfig, &[&words[..], &["--subresource=binding"]].concat());
+        answer.run().out.trim().to_owned()
+    };
+    assert_eq!((&*can("paula"), &*can("bert")), ("no", "yes"));
+    let mut bound = get();
+    assert!(bound["spec"]["seedName"].is_null(), "{}", bound["spec"]);
+    bound["spec"]["seedName"] = json!("aws-eu1");
+    let file = hub.file("bound.json", &bound.to_string());
+    let file = file.display().to_string();
+    let put = |user: &str| {
+        let kubeconfig = hub.kubeconfig_for(user, &[]);
+        let path = "/apis/core.gardener.cloud/v1beta1/namespaces/garden-dev/shoots/parted/binding";
+        hub.kubectl_as(&kubeconfig, &["replace", "--raw", path, "-f", &file])
+            .run()
+    };
+    let refused = put("paula");
+    assert!(
+        !refused.success && refused.err.contains("cannot update resource \"shoots/binding\""),
+        "{}",
+        refused.err
+    );
+    let put_there = put("bert");
+    assert!(put_there.success, "{}", put_there.err);
+    assert_eq!(get()["spec"]["seedName"], "aws-eu1");
+}

@@ -1,9 +1,11 @@
 //! Berth that registers itself, and does not where somebody else serves.
 
+use tests::eventually;
 use tests::hub::Hub;
 use tests::hub::berth;
 
 use crate::installation::{Installation, ON_HUB, available, define_systems, trusted};
+use crate::rotation::of_secret;
 
 #[test]
 #[ignore = "builds and runs a real kube-apiserver: `make e2e`"]
@@ -45,4 +47,68 @@ fn berth_registers_itself_where_it_may_and_never_hides_others() {
         assert!(text.contains(wanted), "{wanted:?} is not in:\n{text}");
     }
     assert!(!text.contains("open-cluster-management"), "{text}");
+}
+
+#[test]
+#[ignore = "builds and runs a real kube-apiserver: `make e2e`"]
+fn readiness_says_what_the_registration_lacks_and_does_not_wait_for_it() {
+    let hub = Hub::start();
+    let installation = Installation::new(&ON_HUB);
+    hub.ensure(&["create", "namespace", berth::NAMESPACE]);
+    for set in ["crds", "rbac", "workload"] {
+        hub.kubectl("apply --server-side -f -")
+            .input(installation.manifests(&[set]))
+            .ok();
+    }
+    let berth = installation.start(&hub, "berth", installation.port, &[]);
+    let ca = hub.file(
+        "berth-ca.pem",
+        &of_secret(&hub, "current.crt").expect("there is a CA"),
+    );
+    let asked = |path: &str| {
+        let server = format!("--server={}", berth.url());
+        let ca = format!("--certificate-authority={}", ca.display());
+        hub.kubectl_args(&["get", "--raw", path, &server, &ca]).run()
+    };
+    let lacking = eventually("the registration to have been looked at", || {
+        let lacking = asked("/readyz/registration");
+        (!lacking.success && !lacking.err.contains("nobody has looked")).then_some(lacking.err)
+    });
+    for wanted in [
+        "APIService v1alpha1.scheduling.berth.dev is not there; `berth manifests apiservice` has it",
+        "MutatingWebhookConfiguration berth is not there; `berth manifests webhooks` has it",
+        "ValidatingWebhookConfiguration berth is not there",
+    ] {
+        assert!(lacking.contains(wanted), "{wanted:?} is not in {lacking}");
+    }
+    // The hub sends requests only to who is ready.
+    let ready = asked("/readyz?verbose");
+    assert!(
+        ready.success && ready.out.contains("[-]registration failed: reason withheld"),
+        "{}{}",
+        ready.out,
+        ready.err
+    );
+
+    // cert-manager is to fill one of them in, and does not.
+    let webhooks = installation.manifests(&["webhooks"]);
+    hub.kubectl("apply --server-side -f -").input(webhooks).ok();
+    let waiting =
+        "annotate validatingwebhookconfiguration berth cert-manager.io/inject-ca-from=berth-system/berth";
+    hub.kubectl(waiting).ok();
+    let services = installation.manifests(&["apiservice"]);
+    hub.kubectl("apply --server-side -f -").input(services).ok();
+    eventually("only that to be lacking", || {
+        let lacking = asked("/readyz/registration").err;
+        let said = "ValidatingWebhookConfiguration berth has no caBundle, which cert-manager is to fill in";
+        (lacking.contains(said) && !lacking.contains("not there")).then_some(())
+    });
+    hub.kubectl("annotate validatingwebhookconfiguration berth cert-manager.io/inject-ca-from-")
+        .ok();
+    eventually("nothing to be lacking", || {
+        asked("/readyz/registration").success.then_some(())
+    });
+    let ready = asked("/readyz?verbose");
+    assert!(ready.out.contains("[+]registration ok"), "{}", ready.out);
+    available(&hub);
 }

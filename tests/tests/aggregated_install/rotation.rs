@@ -12,7 +12,7 @@ use tests::{DEADLINE, eventually};
 use crate::installation::{Installation, ON_HUB, define_systems, free_port, shoot, trusted};
 
 /// What the Secret of the CA holds under `key`.
-fn of_secret(hub: &Hub, key: &str) -> Option<String> {
+pub(crate) fn of_secret(hub: &Hub, key: &str) -> Option<String> {
     let secret = hub.kubectl("get secret berth-ca -n berth-system -o json").json();
     let text = secret["data"][key].as_str()?;
     let bytes = STANDARD.decode(text).expect("a Secret is base64");

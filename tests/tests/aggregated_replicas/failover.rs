@@ -2,10 +2,14 @@
 
 use std::time::{Duration, Instant};
 
-use tests::eventually;
+use futures::StreamExt as _;
+use kube::Api;
+use kube::core::{ApiResource, DynamicObject, GroupVersionKind};
+use kube::runtime::watcher::{self, Event, watcher};
 use tests::hub::Hub;
-use tests::hub::berth;
+use tests::hub::berth::{self, Berth};
 use tests::raw;
+use tests::{DEADLINE, eventually};
 
 use crate::load::Load;
 use crate::replica::{Replicas, holder, shoot, start};
@@ -93,4 +97,71 @@ async fn a_replica_that_is_told_to_end_ends_without_anybody_noticing() {
     let (count, retries) = load.stop().await;
     assert!(count > 20, "{count}");
     assert_eq!(retries, 0, "of {count} requests");
+}
+
+/// Watches targets until one called `name` appears; how many lists were begun anew meanwhile.
+async fn until_seen(
+    events: &mut (impl futures::Stream<Item = watcher::Result<Event<DynamicObject>>> + Unpin),
+    name: &str,
+) -> usize {
+    let mut lists = 0;
+    loop {
+        // An error is what the informer sees of a server that went away; it goes on by itself.
+        let Ok(event) = events.next().await.expect("an informer never ends") else {
+            continue;
+        };
+        match event {
+            Event::Init => lists += 1,
+            Event::InitApply(object) | Event::Apply(object)
+                if object.metadata.name.as_deref() == Some(name) =>
+            {
+                return lists;
+            }
+            _ => {}
+        }
+    }
+}
+
+/// A Seed that becomes a target.
+fn seed(hub: &Hub, name: &str) {
+    let seed = serde_json::json!({
+        "apiVersion": "core.gardener.cloud/v1beta1", "kind": "Seed", "metadata": {"name": name},
+        "spec": {
+            "provider": {"type": "aws", "region": "eu-west-1"},
+            "networks": {"nodes": "10.3.0.0/16", "pods": "10.1.0.0/16", "services": "10.2.0.0/16"},
+        },
+    });
+    hub.kubectl("create -f -").input(seed.to_string()).ok();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "builds and runs a real kube-apiserver: `make e2e`"]
+async fn an_informer_of_computed_kinds_lists_anew_at_the_other_replica_by_itself() {
+    let started = tokio::task::spawn_blocking(|| on_the_hub(&[]));
+    let (hub, mut replicas) = started.await.expect("it starts");
+    let targets = GroupVersionKind::gvk("scheduling.berth.dev", "v1alpha1", "Target");
+    let targets = ApiResource::from_gvk_with_plural(&targets, "targets");
+    let api: Api<DynamicObject> = Api::all_with(raw::client(&hub.admin()).await, &targets);
+    let mut events = watcher(api, watcher::Config::default()).boxed();
+    let first = tokio::time::timeout(DEADLINE, until_seen(&mut events, "aws-eu1.gardener"));
+    assert_eq!(first.await.expect("the fleet is seen"), 1);
+
+    // Whichever of them it watches at: each goes away once, and the other one is there.
+    let killing = tokio::task::spawn_blocking(move || {
+        let port = replicas.both[0].port().to_string();
+        replicas.both[0].kill();
+        let on_hub =
+            ["fleet", "gardener", "kcp", "ocm", "openmcp"].map(|system| format!("--source={system}=hub"));
+        let mut arguments = vec!["--storage", "memory", "--secure-port", &port];
+        arguments.extend(on_hub.iter().map(String::as_str));
+        replicas.both[0] = Berth::start(&hub, "one", &arguments);
+        replicas.both[1].kill();
+        berth::available(&hub);
+        seed(&hub, "new");
+        (hub, replicas)
+    });
+    let lists = tokio::time::timeout(DEADLINE * 2, until_seen(&mut events, "new.gardener"));
+    let lists = lists.await.expect("the new target is seen");
+    assert!(lists >= 1, "what one replica counts means nothing to another");
+    drop(killing.await.expect("the replicas are killed"));
 }
