@@ -9,27 +9,12 @@ use tests::hub::Hub;
 use tests::hub::berth;
 use tests::raw::Answer;
 
-use crate::replica::{Replicas, ask, direct, shoot, start};
+use crate::replica::{Replicas, ask, direct, on_the_hub, shoot};
 
 const SHOOTS: usize = 16;
 const ROOM: usize = 5;
 const REQUESTS: usize = 12;
 const TENANTS: usize = 4;
-
-/// Two replicas before a hub that stores the objects of all systems.
-fn on_the_hub() -> (Hub, Replicas) {
-    let hub = Hub::start();
-    berth::apply(&hub, "crds-systems.yaml");
-    hub.ensure(&["create", "namespace", berth::NAMESPACE]);
-    berth::apply(&hub, "hub-sources-rbac.yaml");
-    // The order of the rights' files does not matter; the definitions' does.
-    let on_hub =
-        ["fleet", "gardener", "kcp", "ocm", "openmcp"].map(|system| format!("--source={system}=hub"));
-    let mut arguments = vec!["--storage", "memory"];
-    arguments.extend(on_hub.iter().map(String::as_str));
-    let replicas = start(&hub, &arguments, &["apiservice.yaml"]);
-    (hub, replicas)
-}
 
 /// A client of each replica, once both show all `count` decisions of `namespace`.
 async fn clients(hub: &Hub, replicas: &Replicas, namespace: &str, count: usize) -> [Client; 2] {
@@ -74,7 +59,7 @@ async fn bind(client: &Client, namespace: &str, name: &str) -> Answer {
 #[ignore = "builds and runs a real kube-apiserver: `make e2e`"]
 async fn two_replicas_never_bind_more_than_a_seed_has_room_for() {
     let started = tokio::task::spawn_blocking(|| {
-        let (hub, replicas) = on_the_hub();
+        let (hub, replicas) = on_the_hub(&[]);
         berth::auto_bind(&hub, &["gardener"], "Off");
         berth::load(&hub, "../examples/gardener/fleet.yaml");
         // One seed is left, and it has little room.
@@ -139,7 +124,7 @@ async fn two_replicas_never_bind_more_than_a_seed_has_room_for() {
 #[ignore = "builds and runs a real kube-apiserver: `make e2e`"]
 async fn two_replicas_make_no_more_clusters_than_the_requests_need() {
     let started = tokio::task::spawn_blocking(|| {
-        let (hub, replicas) = on_the_hub();
+        let (hub, replicas) = on_the_hub(&[]);
         let template = json!({"spec": {"profile": "small", "tenancy": "Shared"}});
         let workload = json!({"tenancyCount": TENANTS, "template": template});
         let configuration = json!({

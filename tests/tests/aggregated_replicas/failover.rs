@@ -12,20 +12,11 @@ use tests::raw;
 use tests::{DEADLINE, eventually};
 
 use crate::load::Load;
-use crate::replica::{Replicas, holder, shoot, start};
+use crate::replica::{Replicas, holder, on_the_hub, shoot};
 
 /// Two replicas with every system on the hub, and the example fleet of Gardener.
-fn on_the_hub(arguments: &[&str]) -> (Hub, Replicas) {
-    let hub = Hub::start();
-    berth::apply(&hub, "crds-systems.yaml");
-    hub.ensure(&["create", "namespace", berth::NAMESPACE]);
-    berth::apply(&hub, "hub-sources-rbac.yaml");
-    let on_hub =
-        ["fleet", "gardener", "kcp", "ocm", "openmcp"].map(|system| format!("--source={system}=hub"));
-    let mut all = vec!["--storage", "memory"];
-    all.extend(on_hub.iter().map(String::as_str));
-    all.extend(arguments);
-    let replicas = start(&hub, &all, &["apiservice.yaml"]);
+fn with_seeds(arguments: &[&str]) -> (Hub, Replicas) {
+    let (hub, replicas) = on_the_hub(arguments);
     berth::load(&hub, "../examples/gardener/fleet.yaml");
     (hub, replicas)
 }
@@ -34,7 +25,7 @@ fn on_the_hub(arguments: &[&str]) -> (Hub, Replicas) {
 #[ignore = "builds and runs a real kube-apiserver: `make e2e`"]
 async fn the_leader_killed_under_load_costs_a_retry_and_the_other_goes_on() {
     let started = tokio::task::spawn_blocking(|| {
-        let (hub, replicas) = on_the_hub(&[]);
+        let (hub, replicas) = with_seeds(&[]);
         let leader = eventually("a leader", || {
             Some(holder(&hub)).filter(|holder| !holder.is_empty())
         });
@@ -71,7 +62,7 @@ async fn the_leader_killed_under_load_costs_a_retry_and_the_other_goes_on() {
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "builds and runs a real kube-apiserver: `make e2e`"]
 async fn a_replica_that_is_told_to_end_ends_without_anybody_noticing() {
-    let started = tokio::task::spawn_blocking(|| on_the_hub(&["--shutdown-delay-duration", "3s"]));
+    let started = tokio::task::spawn_blocking(|| with_seeds(&["--shutdown-delay-duration", "3s"]));
     let (hub, mut replicas) = started.await.expect("it starts");
     let client = replicas.both[0].client(None).await;
     let ready = raw::send(&client, http::Method::GET, "/readyz?verbose", &[], b"").await;
@@ -137,7 +128,7 @@ fn seed(hub: &Hub, name: &str) {
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "builds and runs a real kube-apiserver: `make e2e`"]
 async fn an_informer_of_computed_kinds_lists_anew_at_the_other_replica_by_itself() {
-    let started = tokio::task::spawn_blocking(|| on_the_hub(&[]));
+    let started = tokio::task::spawn_blocking(|| with_seeds(&[]));
     let (hub, mut replicas) = started.await.expect("it starts");
     let targets = GroupVersionKind::gvk("scheduling.berth.dev", "v1alpha1", "Target");
     let targets = ApiResource::from_gvk_with_plural(&targets, "targets");

@@ -38,6 +38,22 @@ pub(crate) fn start(hub: &Hub, arguments: &[&str], registered: &[&str]) -> Repli
     }
 }
 
+/// Two replicas before a hub that stores the objects of all systems.
+pub(crate) fn on_the_hub(arguments: &[&str]) -> (Hub, Replicas) {
+    let hub = Hub::start();
+    berth::apply(&hub, "crds-systems.yaml");
+    hub.ensure(&["create", "namespace", berth::NAMESPACE]);
+    // The order of the rights' files does not matter; the definitions' does.
+    berth::apply(&hub, "hub-sources-rbac.yaml");
+    let on_hub =
+        ["fleet", "gardener", "kcp", "ocm", "openmcp"].map(|system| format!("--source={system}=hub"));
+    let mut all = vec!["--storage", "memory"];
+    all.extend(on_hub.iter().map(String::as_str));
+    all.extend(arguments);
+    let replicas = start(&hub, &all, &["apiservice.yaml"]);
+    (hub, replicas)
+}
+
 /// An administrator who goes past the hub to one Berth, as the hub's front proxy would.
 pub(crate) async fn direct(hub: &Hub, berth: &Berth) -> Client {
     let issued = hub
