@@ -13,24 +13,31 @@ demo: ## serve standalone with the examples loaded, decided and explained
 test: ## every test: unit, scenario, storage, requests, and black-box with kubectl
 	cargo test --workspace
 
+# One shape for whatever is built with etcd: another choice of packages would resolve features anew and build it all again.
+ETCD := --workspace --features storage/etcd,berth/etcd
+ETCD_TESTS := cargo test $(ETCD) --test 'aggregated*' --test 'etcd*' --test command_line
+
 e2e: ## the tests behind a real kube-apiserver, built from Go modules (the first time takes minutes; needs go and protoc)
-	cargo build -p berth --features etcd
-	BERTH_PROGRAM=$(TARGET)/debug/berth cargo test -p tests --features berth/etcd --test 'aggregated*' -- --ignored
+	$(ETCD_TESTS) --no-run
+	BERTH_PROGRAM=$(TARGET)/debug/berth cargo test $(ETCD) --test 'aggregated*' -- --ignored
 
 etcd: ## the store on etcd, against a real etcd built from its Go module (needs go and protoc)
-	cargo clippy -p storage -p berth --features storage/etcd,berth/etcd --all-targets --quiet -- -D warnings
-	cargo test -p storage -p berth --features storage/etcd,berth/etcd --test 'etcd*' --test command_line
+	$(ETCD_TESTS) --no-run
+	cargo test $(ETCD) --test 'etcd*' --test command_line
 
 faults: ## processes killed and stopped, leaders lost, disks full, files damaged: nothing acknowledged is lost
-	cargo test -p storage --test crash --test damage --test disk_full --test linearizable --test reopen
-	cargo test -p storage -p berth --features storage/etcd,berth/etcd --test etcd_faults --test etcd
+	cargo test --workspace --test crash --test damage --test disk_full --test linearizable --test reopen
+	BERTH_CRASH_POINTS=all cargo test --workspace --test controllers crash
+	$(ETCD_TESTS) --no-run
+	cargo test $(ETCD) --test etcd_faults --test etcd
 
 fuzz: ## a minute of mutated reviews, placements, selectors and configurations (FUZZ_SECONDS, FUZZ_SEED)
-	cargo run --release -p fuzz
+	cargo build --release -p berth -p fuzz
+	$(TARGET)/release/fuzz
 
-lint: ## format check and lints
+lint: ## format check and lints (needs protoc)
 	cargo fmt --all --check
-	cargo clippy --workspace --all-targets -- -D warnings
+	cargo clippy $(ETCD) --all-targets --quiet -- -D warnings
 
 ci: ## what must pass before a change lands
 	bash .ci/run

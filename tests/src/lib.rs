@@ -51,6 +51,12 @@ pub fn berth() -> &'static Path {
         if profile.ends_with("release") {
             build.arg("--release");
         }
+        // Not through `eprintln`, which a test's harness keeps back: where this takes minutes, it must be seen why.
+        let notice =
+            "building berth as `cargo test --workspace` does (BERTH_PROGRAM names one to take as it is)\n";
+        std::io::stderr()
+            .write_all(notice.as_bytes())
+            .expect("standard error takes a line");
         let output = build
             .current_dir(env!("CARGO_MANIFEST_DIR"))
             .output()
