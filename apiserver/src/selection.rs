@@ -1,6 +1,6 @@
 //! Which objects a list or a watch is about: a namespace, labels and fields.
 
-use meta::selector::{FieldSelector, Selector};
+use meta::selector::{FieldSelector, LabelPrint, Selector};
 use meta::{Object, Status};
 use serde_json::Value;
 
@@ -19,6 +19,8 @@ pub(crate) struct Selection {
     /// The one namespace; `None` is all.
     namespace: Option<String>,
     labels: Selector,
+    /// What every object has whose labels are selected.
+    needed: LabelPrint,
     fields: Vec<(Field, bool, String)>,
 }
 
@@ -37,6 +39,7 @@ impl Selection {
         let mut selection = Self {
             namespace: (!namespace.is_empty()).then(|| namespace.to_owned()),
             labels: labels.clone(),
+            needed: labels.needs(),
             fields: Vec::with_capacity(fields.terms.len() + 1),
         };
         for (path, equal, value) in &fields.terms {
@@ -94,6 +97,9 @@ impl Selection {
     }
 
     fn matches_with(&self, object: &Object, other: impl Fn(fn(&Value) -> String) -> Option<String>) -> bool {
+        if !object.print().covers(self.needed) {
+            return false;
+        }
         let meta = object.meta();
         self.labels.matches(&meta.labels)
             && self.fields.iter().all(|(field, equal, wanted)| {

@@ -18,6 +18,7 @@ use serde_json::{Map, Value};
 pub use self::annotations::Annotations;
 use crate::change::Revision;
 use crate::kind::{Cell, Kind};
+use crate::selector::LabelPrint;
 use crate::time::Timestamp;
 
 /// The parts of `metadata` that are read without parsing the object again.
@@ -192,6 +193,7 @@ impl Draft {
             bytes: bytes.into(),
             revision,
             spans,
+            print: LabelPrint::of(&self.meta.labels),
             meta: Arc::clone(&self.meta),
             value: OnceLock::new(),
             cells: OnceLock::new(),
@@ -302,6 +304,7 @@ pub struct Object {
     bytes: Bytes,
     revision: Revision,
     spans: Spans,
+    print: LabelPrint,
     meta: Arc<Meta>,
     value: OnceLock<Arc<Value>>,
     cells: OnceLock<Box<[Cell]>>,
@@ -344,6 +347,7 @@ impl Object {
             bytes: bytes.clone(),
             revision,
             spans,
+            print: LabelPrint::of(&meta.labels),
             meta,
             value: OnceLock::new(),
             cells: OnceLock::new(),
@@ -366,6 +370,12 @@ impl Object {
     #[must_use]
     pub fn meta(&self) -> &Meta {
         &self.meta
+    }
+
+    /// The print of the labels: [`Meta::labels`] need not be looked at where it does not cover what is needed.
+    #[must_use]
+    pub fn print(&self) -> LabelPrint {
+        self.print
     }
 
     /// `metadata.annotations`.

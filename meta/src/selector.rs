@@ -3,6 +3,7 @@
 mod field_selector;
 mod label;
 mod parser;
+mod print;
 #[cfg(test)]
 mod tests;
 
@@ -14,6 +15,7 @@ use serde::{Deserialize, Serialize};
 use crate::field::FieldError;
 
 pub use label::{validate_label_key, validate_label_value, validate_labels};
+pub use print::LabelPrint;
 
 /// `metav1.LabelSelector`. An empty selector matches everything; requirements are ANDed.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
