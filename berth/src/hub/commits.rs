@@ -299,13 +299,19 @@ impl HubCommitter {
             let answer = self
                 .make(commit.actor, write, version.as_deref(), commit.dry_run)
                 .await?;
-            if write.verb == WriteVerb::Create && !commit.dry_run {
-                self.uphold(commit, write, &answer).await?;
+            let stays = match write.verb {
+                WriteVerb::Create if !commit.dry_run => self.stays(commit, write, &answer).await,
+                _ => Ok(()),
+            };
+            if matches!(stays, Err(Doubt::TakenBack(_))) {
+                return stays.map_err(CommitError::from);
             }
             if let Some(version) = answer["metadata"]["resourceVersion"].as_str() {
                 written.insert(&write.key, version.to_owned());
             }
+            // It is on the hub, so it is waited for, even where nobody knows whether it may stay.
             answers.push(answer);
+            stays?;
         }
         Ok(())
     }
@@ -339,20 +345,21 @@ impl HubCommitter {
     }
 
     /// Takes back what `write` has just made, if it came so late that it was abandoned at a fence.
-    async fn uphold(&self, commit: &Commit, write: &Write, answer: &Value) -> Result<(), CommitError> {
+    async fn stays(&self, commit: &Commit, write: &Write, answer: &Value) -> Result<(), Doubt> {
         for (name, _) in fences(commit) {
-            if !self.fences.abandoned(name, &write.key).await.map_err(refused)? {
+            if !self
+                .fences
+                .abandoned(name, &write.key)
+                .await
+                .map_err(Doubt::Open)?
+            {
                 continue;
             }
             tracing::info!(key = %write.key, fence = %name, "made too late; it is taken back");
-            self.take_back(commit.actor, write, answer)
-                .await
-                .map_err(refused)?;
-            return Err(CommitError::Moved(Status::failure(
-                409,
-                "Conflict",
-                format!("{name} has changed since {} was decided on", write.key),
-            )));
+            let taken = self.take_back(commit.actor, write, answer).await;
+            taken.map_err(Doubt::Open)?;
+            let text = format!("{name} has changed since {} was decided on", write.key);
+            return Err(Doubt::TakenBack(Status::failure(409, "Conflict", text)));
         }
         Ok(())
     }
@@ -389,6 +396,23 @@ impl HubCommitter {
             body: Some(&options),
         };
         self.wire.send(ask).await.map(drop)
+    }
+}
+
+/// Why what was just made may not stay.
+enum Doubt {
+    /// It came too late, and is not there any more.
+    TakenBack(Status),
+    /// The hub did not say whether it came too late, or did not let it be taken back.
+    Open(Status),
+}
+
+impl From<Doubt> for CommitError {
+    fn from(doubt: Doubt) -> Self {
+        match doubt {
+            Doubt::TakenBack(status) => Self::Moved(status),
+            Doubt::Open(status) => refused(status),
+        }
     }
 }
 

@@ -12,6 +12,8 @@ use super::super::mirror::{Shadow, Shadows};
 use super::*;
 use crate::syncer_view::Home as _;
 
+mod late;
+
 const THINGS: GroupResource = GroupResource::new("example.com", "things");
 
 /// A hub that answers every write with one Status or object, and what is seen of it here.
@@ -36,17 +38,21 @@ fn draft(version: &str) -> Draft {
 /// What a hub was asked: the method and the path, as whom, and the body.
 type Asked = (String, String, Value);
 
-/// A client of a hub that says `code` and `body` to whatever it is asked, which is noted in `asked`.
-fn client(code: u16, body: Value, asked: &Arc<Mutex<Vec<Asked>>>) -> Client {
-    let asked = Arc::clone(asked);
+/// A client of a hub that answers as `says` says to the method and path; what it is asked is noted in `asked`.
+fn client(
+    says: impl Fn(&str) -> (u16, Value) + Send + Sync + 'static,
+    asked: &Arc<Mutex<Vec<Asked>>>,
+) -> Client {
+    let (asked, says) = (Arc::clone(asked), Arc::new(says));
     let answer = move |request: Request<Body>| {
-        let (asked, body) = (Arc::clone(&asked), body.clone());
+        let (asked, says) = (Arc::clone(&asked), Arc::clone(&says));
         async move {
             let (parts, sent) = request.into_parts();
             let sent = sent.collect_bytes().await.unwrap();
             let user = parts.headers.get("impersonate-user");
             let user = user.map_or("", |user| user.to_str().unwrap());
             let line = format!("{} {}", parts.method, parts.uri);
+            let (code, body) = says(&line);
             let sent = serde_json::from_slice(&sent).unwrap_or_default();
             asked.lock().push((line, user.to_owned(), sent));
             Response::builder()
@@ -69,12 +75,20 @@ impl Committer for Nobody {
 impl World {
     /// The thing is at `version` here and, as far as is known, on the hub; the hub answers with `code` and `body`.
     async fn new(version: Option<&str>, code: u16, body: Value) -> Self {
+        Self::with(version, move |_| (code, body.clone())).await
+    }
+
+    /// The same, where the hub's answer depends on what it is asked.
+    async fn with(
+        version: Option<&str>,
+        says: impl Fn(&str) -> (u16, Value) + Send + Sync + 'static,
+    ) -> Self {
         let store = Arc::new(MemoryStore::new(Revision(1), Limits::default()));
         let shadows = Arc::new(Shadows::default());
         let copies = Copies::new(Arc::clone(&store) as Arc<dyn Store>, Arc::clone(&shadows));
         let asked = Arc::default();
         let committer = HubCommitter::new(
-            client(code, body, &asked),
+            client(says, &asked),
             "berth-system",
             copies,
             [THINGS].into(),
