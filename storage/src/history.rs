@@ -12,9 +12,9 @@ use crate::source::Event;
 pub struct Limits {
     /// Changes kept per resource.
     pub events: usize,
-    /// Bytes of changed objects kept per resource.
+    /// Bytes of memory for the changes kept per resource.
     pub bytes: usize,
-    /// Bytes of changed objects kept in all.
+    /// Bytes of memory for the changes kept in all.
     pub total_bytes: usize,
 }
 
@@ -28,6 +28,10 @@ impl Default for Limits {
         }
     }
 }
+
+/// About the memory that a change takes beside the bytes of its object: metadata that is kept parsed, places, keys, and
+/// the change itself.
+const BESIDE: usize = 1280;
 
 /// How many changes keep their frames. Watchers are at the newest ones; one that is further behind makes its own again.
 const FRAMED: usize = 256;
@@ -45,14 +49,11 @@ pub(crate) struct Entry {
 }
 
 impl Entry {
-    /// The bytes this entry answers for: the new object, or the deleted one.
+    /// The memory this entry answers for: that of the new object, or the deleted one.
     fn size(&self) -> usize {
         let change = &self.event.change;
-        change
-            .new
-            .as_ref()
-            .or(change.old.as_ref())
-            .map_or(0, |object| object.bytes().len())
+        let object = change.new.as_ref().or(change.old.as_ref());
+        BESIDE + object.map_or(0, |object| object.bytes().len())
     }
 }
 

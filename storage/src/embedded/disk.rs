@@ -29,8 +29,8 @@ pub(crate) const TOTALS_KEY: &str = "totals";
 /// The revision of an empty store: 0 is no valid resourceVersion.
 const FIRST: Revision = Revision(1);
 /// redb's page cache. Objects are served from memory of our own; this is for the pages that commits go through, and
-/// those that are not in it are mostly in the system's.
-const PAGE_CACHE: usize = 16 << 20;
+/// those that are not in it are mostly in the system's. Whatever it may hold, reading a file at the start fills it with.
+const PAGE_CACHE: usize = 4 << 20;
 
 /// The part of a file that is named when no record can be.
 const PAGES: &str = "pages";

@@ -16,8 +16,8 @@ use crate::picture::Picture;
 /// Fewer records than this are not worth a thread.
 const WORTH_A_THREAD: usize = 512;
 
-/// A record as it lies in the file.
-type Raw = (Vec<u8>, Vec<u8>);
+/// A record as it lies in the file. Its object keeps the value: nothing is copied again.
+type Raw = (Vec<u8>, Bytes);
 
 /// An object read back.
 struct Loaded {
@@ -33,7 +33,7 @@ struct Loaded {
 /// `Corrupt`, naming the record, when anything does not add up.
 pub(crate) fn load(file: &str, database: &impl ReadableDatabase) -> Result<(Totals, Picture), StoreError> {
     let (totals, raw) = read(file, database)?;
-    let loaded = parse_all(file, &raw)?;
+    let loaded = parse_all(file, raw)?;
     check_totals(file, &totals, &loaded)?;
     let mut picture = Picture::new(totals.revision);
     for group in loaded.chunk_by(|a, b| a.resource == b.resource) {
@@ -63,22 +63,25 @@ fn read(file: &str, database: &impl ReadableDatabase) -> Result<(Totals, Vec<Raw
     let mut raw = Vec::new();
     for entry in records.iter().map_err(|error| fail(error.into()))? {
         let (key, value) = entry.map_err(|error| fail(error.into()))?;
-        raw.push((key.value().to_vec(), value.value().to_vec()));
+        raw.push((key.value().to_vec(), Bytes::copy_from_slice(value.value())));
     }
     Ok((totals, raw))
 }
 
 /// Checks and parses on all processors: this is most of the time until the server is ready.
-fn parse_all(file: &str, raw: &[Raw]) -> Result<Vec<Loaded>, StoreError> {
+fn parse_all(file: &str, mut raw: Vec<Raw>) -> Result<Vec<Loaded>, StoreError> {
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     let share = raw.len().div_ceil(threads).max(WORTH_A_THREAD);
+    let total = raw.len();
     let parts: Vec<_> = std::thread::scope(|scope| {
-        let workers: Vec<_> = raw
-            .chunks(share)
-            .map(|part| scope.spawn(move || parse_part(file, part)))
-            .collect();
+        let mut workers = Vec::new();
+        while !raw.is_empty() {
+            let part = raw.split_off(raw.len().saturating_sub(share));
+            workers.push(scope.spawn(move || parse_part(file, &part)));
+        }
         workers
             .into_iter()
+            .rev()
             .map(|worker| {
                 worker
                     .join()
@@ -86,7 +89,7 @@ fn parse_all(file: &str, raw: &[Raw]) -> Result<Vec<Loaded>, StoreError> {
             })
             .collect()
     });
-    let mut loaded = Vec::with_capacity(raw.len());
+    let mut loaded = Vec::with_capacity(total);
     for part in parts {
         loaded.append(&mut part?);
     }
@@ -103,13 +106,13 @@ fn parse_part(file: &str, part: &[Raw]) -> Result<Vec<Loaded>, StoreError> {
 }
 
 /// One record; its resource and namespace are shared with the `previous` one where they are the same.
-fn parse(key: &[u8], value: &[u8], previous: Option<&Loaded>) -> Result<Loaded, String> {
+fn parse(key: &[u8], value: &Bytes, previous: Option<&Loaded>) -> Result<Loaded, String> {
     let (group, resource, namespace, name) = record::decode_key(key).ok_or("its key is no object's")?;
     let record = record::decode(value).ok_or("it is too short")?;
     if !record.intact(key) {
         return Err("its checksum does not match".to_owned());
     }
-    let object = object(record.json, record.revision)?;
+    let object = object(&value.slice_ref(record.json), record.revision)?;
     let resource = match previous {
         Some(previous) if (previous.resource.group, previous.resource.resource) == (group, resource) => {
             previous.resource
@@ -133,8 +136,8 @@ fn parse(key: &[u8], value: &[u8], previous: Option<&Loaded>) -> Result<Loaded, 
 }
 
 /// The object in a record's JSON, whose checksum is right.
-fn object(json: &[u8], revision: Revision) -> Result<Object, String> {
-    if let Some(object) = Object::written(&Bytes::copy_from_slice(json), revision) {
+fn object(json: &Bytes, revision: Revision) -> Result<Object, String> {
+    if let Some(object) = Object::written(json, revision) {
         return Ok(object);
     }
     let value = serde_json::from_slice(json).map_err(|error| format!("it is no JSON: {error}"))?;
