@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help demo test fuzz e2e etcd faults lint ci bench-scheduling bench-server bench-scheduling-peers
+.PHONY: help demo test fuzz e2e etcd faults lint ci static bench-scheduling bench-server bench-scheduling-peers
 
 # Where cargo builds, and the peers of the benchmarks beside it.
 TARGET := $(abspath $(or $(CARGO_TARGET_DIR),target))
@@ -41,6 +41,15 @@ lint: ## format check and lints (needs protoc)
 
 ci: ## what must pass before a change lands
 	bash .ci/run
+
+# musl, because glibc cannot be linked into a program that looks up names.
+STATIC := $(shell uname -m)-unknown-linux-musl
+
+static: ## the image's root in target/static: a static binary, with etcd, and /tmp (needs rustup, musl-tools and protoc)
+	rustup target add $(STATIC)
+	cargo build --release --locked --features etcd --bin berth --target $(STATIC)
+	mkdir -p $(TARGET)/static/tmp && chmod 1777 $(TARGET)/static/tmp
+	strip -o $(TARGET)/static/berth $(TARGET)/$(STATIC)/release/berth
 
 bench-scheduling: ## time of one decision by fleet size, for each dialect
 	cargo run --release -p dialect-fleet --example bench-fleet
