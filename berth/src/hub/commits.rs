@@ -1,17 +1,18 @@
 //! Decisions carried out on the hub: each write a request of its own, as the system's scheduler, on the state it was
 //! decided for. Every prefix of the list is valid and deciding again finishes it (DESIGN.md section 3). Capacity that
-//! was counted is guarded by [`fences`](super::fences).
+//! was counted is guarded by [`fences`](super::fences). [`list`] goes through a list, some of which may be Berth's own.
+
+mod list;
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 use std::time::Duration;
 
-use async_trait::async_trait;
 use dialect_contract::{Write, WriteVerb};
 use engine::{Commit, CommitError, Committer};
 use http::Method;
 use kube::Client;
-use meta::{GroupResource, Key, Object, Revision, Status};
+use meta::{GroupResource, Object, Revision, Status};
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 use storage::Guard;
@@ -56,6 +57,11 @@ impl HubCommitter {
             own,
             passed: Mutex::default(),
         }
+    }
+
+    /// Whether `write` is one to the hub.
+    fn is_hubs(&self, write: &Write) -> bool {
+        self.resources.contains(&write.key.resource)
     }
 
     /// Whether everything the decision was made on is as it was.
@@ -204,7 +210,12 @@ impl HubCommitter {
         } else {
             answer
         };
-        Object::new(shown, self.copies.revision())
+        self.shown(shown)
+    }
+
+    /// `value` as an object that is here nowhere.
+    fn shown(&self, value: &Value) -> Result<Arc<Object>, CommitError> {
+        Object::new(value, self.copies.revision())
             .map(Arc::new)
             .map_err(|problem| CommitError::Refused(Status::internal(problem.to_string())))
     }
@@ -250,79 +261,14 @@ fn refused(status: Status) -> CommitError {
     }
 }
 
-#[async_trait]
-impl Committer for HubCommitter {
-    async fn commit(&self, commit: Commit) -> Result<Vec<Arc<Object>>, CommitError> {
-        let is_hubs = |write: &Write| self.resources.contains(&write.key.resource);
-        if !commit.writes.iter().any(is_hubs) {
-            return self.own.commit(commit).await;
-        }
-        self.carry_out(&commit).await
-    }
-}
-
 impl HubCommitter {
-    async fn carry_out(&self, commit: &Commit) -> Result<Vec<Arc<Object>>, CommitError> {
-        self.check(&commit.guards)?;
-        let _making = self.fences.make(&commit.writes);
-        if !commit.dry_run {
-            self.pass(commit).await?;
-        }
-        let mut answers = Vec::new();
-        let made = self.make_all(commit, &mut answers).await;
-        // What was written is waited for even where the rest is refused: who decides next must count it.
-        let mut objects = Vec::new();
-        for (write, answer) in commit.writes.iter().zip(&answers) {
-            objects.push(self.result(write, answer, commit.dry_run).await?);
-        }
-        made.map(|()| objects)
-    }
-
-    /// Makes the writes one after the other, and gives the hub's object after each.
-    async fn make_all(&self, commit: &Commit, answers: &mut Vec<Value>) -> Result<(), CommitError> {
-        let mut written: HashMap<&Key, String> = HashMap::new();
-        let mut made: BTreeSet<&Key> = BTreeSet::new();
-        for write in &commit.writes {
-            if commit.dry_run && made.contains(&write.key) {
-                // The hub did not keep it, so it cannot be asked about the next step.
-                answers.push(write.object.clone());
-                continue;
-            }
-            let version = match (write.verb, written.get(&write.key)) {
-                (WriteVerb::Create, _) => {
-                    made.insert(&write.key);
-                    None
-                }
-                (_, Some(version)) => Some(version.clone()),
-                (_, None) => Some(self.version(write)?),
-            };
-            let answer = self
-                .make(commit.actor, write, version.as_deref(), commit.dry_run)
-                .await?;
-            let stays = match write.verb {
-                WriteVerb::Create if !commit.dry_run => self.stays(commit, write, &answer).await,
-                _ => Ok(()),
-            };
-            if matches!(stays, Err(Doubt::TakenBack(_))) {
-                return stays.map_err(CommitError::from);
-            }
-            if let Some(version) = answer["metadata"]["resourceVersion"].as_str() {
-                written.insert(&write.key, version.to_owned());
-            }
-            // It is on the hub, so it is waited for, even where nobody knows whether it may stay.
-            answers.push(answer);
-            stays?;
-        }
-        Ok(())
-    }
-
     /// Passes the fences of what was counted, before anything is written.
     async fn pass(&self, commit: &Commit) -> Result<(), CommitError> {
         if fences(commit).next().is_none() {
             return Ok(());
         }
         let mut writes: Vec<(&Write, String)> = Vec::new();
-        for write in &commit.writes {
+        for write in commit.writes.iter().filter(|write| self.is_hubs(write)) {
             // What comes after an object's first write goes with that.
             if writes.iter().any(|(first, _)| first.key == write.key) {
                 continue;

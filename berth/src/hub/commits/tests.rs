@@ -1,9 +1,10 @@
 //! Writes on a hub that is played here: what it answers, and when its changes are seen.
 
 use apiserver::lens::{Keeper as _, Kept};
+use async_trait::async_trait;
 use http::{Request, Response};
 use kube::client::Body;
-use meta::{Draft, Revision};
+use meta::{Draft, Key};
 use storage::memory::MemoryStore;
 use storage::{Expect, Limits, Source as _, Step, Store, Verb, Writer as _};
 use tokio::time::Instant;
@@ -13,6 +14,7 @@ use super::*;
 use crate::syncer_view::Home as _;
 
 mod late;
+mod mixed;
 
 const THINGS: GroupResource = GroupResource::new("example.com", "things");
 
@@ -83,17 +85,20 @@ impl World {
         version: Option<&str>,
         says: impl Fn(&str) -> (u16, Value) + Send + Sync + 'static,
     ) -> Self {
+        Self::beside(Arc::new(Nobody), version, says).await
+    }
+
+    /// The same beside `own`, which commits what is not the hub's.
+    async fn beside(
+        own: Arc<dyn Committer>,
+        version: Option<&str>,
+        says: impl Fn(&str) -> (u16, Value) + Send + Sync + 'static,
+    ) -> Self {
         let store = Arc::new(MemoryStore::new(Revision(1), Limits::default()));
         let shadows = Arc::new(Shadows::default());
         let copies = Copies::new(Arc::clone(&store) as Arc<dyn Store>, Arc::clone(&shadows));
         let asked = Arc::default();
-        let committer = HubCommitter::new(
-            client(says, &asked),
-            "berth-system",
-            copies,
-            [THINGS].into(),
-            Arc::new(Nobody),
-        );
+        let committer = HubCommitter::new(client(says, &asked), "berth-system", copies, [THINGS].into(), own);
         let world = Self {
             store,
             shadows,
