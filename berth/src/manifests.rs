@@ -221,7 +221,7 @@ fn rbac(installation: &Installation) -> Vec<Value> {
     if installation.self_register {
         all.extend(self_registration_rights(installation));
     }
-    all.extend(hub_sources(&installation.service, installation.hub_dialects()));
+    all.extend(hub_sources(installation));
     all.extend(cluster_roles(&installation.dialects));
     all.extend(owned_roles(installation.owned_dialects()));
     all

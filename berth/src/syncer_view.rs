@@ -6,7 +6,8 @@
 //! per workload cluster. One grant of `targets/proxy` by the target's name lets a syncer do its work, as
 //! `berth:syncer:<identifier>`, and nothing else.
 //!
-//! Behind a hub the objects are the hub's ([`Home`]): what is shown are the copies of them, and writes go there.
+//! Behind a hub the objects are the hub's ([`Home`]): what is shown are the copies of them, and writes go there. The
+//! workload clusters themselves are there or here.
 
 mod home;
 mod lens;
@@ -45,6 +46,8 @@ static OPTIONS: LazyLock<Arc<Schema>> = LazyLock::new(|| Arc::new(Schema::of::<T
 
 /// What syncers are shown.
 pub(crate) struct Shown {
+    /// What serves the WorkloadClusters, or has copies of them.
+    pub(crate) clusters: Arc<Registry>,
     /// What serves the objects, or has copies of them.
     pub(crate) registry: Arc<Registry>,
     /// Where the objects are kept, if not there.
@@ -122,7 +125,7 @@ impl SubresourceHandler for SyncerView {
             return Err(Status::no_such_path());
         }
         let key = Key::new(WORKLOAD_CLUSTERS, "", name);
-        let cluster = match self.shown.registry.get(&key).await {
+        let cluster = match self.shown.clusters.get(&key).await {
             Ok(cluster) => cluster,
             Err(status) if status.code == 404 => {
                 self.views.lock().remove(name);

@@ -115,7 +115,7 @@ const PARTS: [File; 8] = [
     File {
         file: "sources-rbac",
         objects: |installation| {
-            let mut all = hub_sources(&installation.service, installation.hub_dialects());
+            let mut all = hub_sources(installation);
             all.extend(owned_roles(installation.owned_dialects()));
             all
         },

@@ -109,8 +109,9 @@ fn parts() -> Vec<Manifest> {
         ),
         ("crds", vec![scheduler_configurations()]),
         ("crds-systems", system_definitions(hub.hub_dialects())),
-        ("hub-sources-rbac", hub_sources(service, hub.hub_dialects())),
+        ("hub-sources-rbac", hub_sources(&hub)),
         ("namespace", vec![namespace(service)]),
+        ("owned-sources-rbac", hub_sources(&base)),
         ("rbac", cluster_roles(&base.dialects)),
         ("server-rbac", server_rights(service)),
         ("workload", workload(&hub)),
@@ -124,11 +125,7 @@ fn overlays() -> Vec<Manifest> {
     let of = |folder: &str, name: &str, objects| Manifest::new(&format!("overlays/{folder}"), name, objects);
     vec![
         of("hub", "deployment", vec![deployment(&hub)]),
-        of(
-            "hub",
-            "hub-sources-rbac",
-            hub_sources(&hub.service, hub.hub_dialects()),
-        ),
+        of("hub", "hub-sources-rbac", hub_sources(&hub)),
         of("hub", "registration-rbac", registration_rights(&hub)),
         of("hub", "webhooks", webhooks(&hub).to_vec()),
         of(
@@ -138,6 +135,7 @@ fn overlays() -> Vec<Manifest> {
         ),
         of("owned-etcd", "deployment", vec![deployment(&owned)]),
         of("owned-etcd", "owned-rbac", owned_roles(owned.owned_dialects())),
+        of("owned-etcd", "owned-sources-rbac", hub_sources(&owned)),
         of("owned-etcd", "registration-rbac", registration_rights(&owned)),
         of("owned-etcd", "webhooks", webhooks(&owned).to_vec()),
         of(

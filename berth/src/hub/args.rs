@@ -33,7 +33,8 @@ pub struct HubArgs {
     #[arg(long)]
     pub authentication_tolerate_lookup_failure: bool,
     /// Where the objects of a system are: `gardener=hub` on the hub, `gardener=owned` (the default) in Berth's own store;
-    /// `gardener=off`: nothing of that system is served. Repeatable.
+    /// `gardener=off`: nothing of that system is served. The namespaces kcp places, and what it syncs in them, are the hub's
+    /// even where `kcp=owned`. Repeatable.
     #[arg(long, value_parser = source, value_name = "SYSTEM=owned|hub|off")]
     pub source: Vec<Source>,
     /// How long to remember whose token something is (such as 10s).

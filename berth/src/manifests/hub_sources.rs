@@ -1,5 +1,6 @@
-//! What a hub must be told where the systems' objects are its own (`--source=<system>=hub`): Berth reads them as itself
-//! and writes its decisions as the systems' scheduler, whom it impersonates (CONTRACT.md section 5).
+//! What a hub must be told where it has objects that decisions depend on: Berth reads them as itself and writes its
+//! decisions as the systems' scheduler, whom it impersonates (CONTRACT.md section 5). With `--source=<system>=hub` that
+//! is all of the system; of one that Berth stores it is what stays Kubernetes' own, kcp's namespaces and what is in them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -9,46 +10,34 @@ use dialect_kcp::names::DIALECT;
 use meta::GroupResource;
 use serde_json::{Value, json};
 
-use super::{Service, syncers};
+use super::{Installation, syncers};
 
-/// The cluster roles, by what they are for, and who has them, where the objects of `dialects` are on the hub.
+/// The cluster roles, by what they are for, and who has them.
 #[must_use]
-pub fn hub_sources<'a>(
-    service: &Service,
-    dialects: impl IntoIterator<Item = &'a Arc<dyn Dialect>>,
-) -> Vec<Value> {
-    let dialects: Vec<&Arc<dyn Dialect>> = dialects.into_iter().collect();
-    if dialects.is_empty() {
+pub fn hub_sources(installation: &Installation) -> Vec<Value> {
+    let service = &installation.service;
+    let sources: Vec<Source> = installation
+        .dialects
+        .iter()
+        .map(|dialect| Source::of(installation, dialect))
+        .collect();
+    let read: Vec<Value> = sources.iter().flat_map(Source::read).collect();
+    if read.is_empty() {
         return Vec::new();
     }
     let account = json!({"kind": "ServiceAccount", "name": service.name, "namespace": service.namespace});
     let mut objects = Vec::new();
-    let read = dialects.iter().map(|dialect| {
-        let kinds = dialect.kinds().into_iter().map(|kind| kind.info().resource());
-        let followers = dialect.followers(None);
-        let watched = followers.iter().flat_map(|follower| follower.watches());
-        let all: BTreeSet<GroupResource> = kinds.chain(watched).collect();
-        rules(all.into_iter().collect(), &[], &["get", "list", "watch"])
-    });
-    objects.extend(granted(
-        "berth:reader",
-        &read.flatten().collect::<Vec<_>>(),
-        &account,
-    ));
+    objects.extend(granted("berth:reader", &read, &account));
     let mut acting: BTreeMap<&str, Vec<Value>> = BTreeMap::new();
-    for dialect in &dialects {
-        acting.entry(dialect.actor()).or_default().extend(writes(dialect));
-        for follower in dialect.followers(None) {
-            let written = rules(follower.writes(), &["status"], &["update"]);
-            acting.entry(follower.actor()).or_default().extend(written);
-        }
+    for (actor, written) in sources.iter().flat_map(Source::written) {
+        acting.entry(actor).or_default().extend(written);
     }
     let actors: Vec<&str> = acting.keys().copied().collect();
     let impersonate = json!({
         "apiGroups": [""], "resources": ["users"], "verbs": ["impersonate"], "resourceNames": actors,
     });
     objects.extend(granted("berth:impersonator", &[impersonate], &account));
-    let deciders: BTreeSet<&str> = dialects.iter().map(|dialect| dialect.actor()).collect();
+    let deciders: BTreeSet<&str> = sources.iter().map(|source| source.dialect.actor()).collect();
     for (actor, mut written) in acting {
         let user = json!({"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": actor});
         // Whoever decides tells of decisions.
@@ -59,25 +48,77 @@ pub fn hub_sources<'a>(
         }
         objects.extend(granted(actor, &written, &user));
     }
-    let synced = dialects.iter().filter(|dialect| dialect.name() == DIALECT);
-    objects.extend(synced.map(|dialect| syncers::on_hub(dialect.guards(None))));
+    let synced = sources.iter().filter(|source| source.dialect.name() == DIALECT);
+    objects.extend(synced.map(|source| syncers::on_hub(source.dialect.guards(None))));
     objects
 }
 
-/// What a scheduler writes: what it places, and its records.
-fn writes(dialect: &Arc<dyn Dialect>) -> Vec<Value> {
-    let demands = dialect.demands().iter().map(|demand| demand.resource);
-    let mut all = rules(
-        demands.collect(),
-        &["status", "binding"],
-        &["get", "update", "patch"],
-    );
-    all.extend(rules(
-        dialect.records().to_vec(),
-        &["status"],
-        &["get", "create", "update", "patch", "delete"],
-    ));
-    all
+/// One system, as far as it is on the hub.
+struct Source<'a> {
+    dialect: &'a Arc<dyn Dialect>,
+    /// What Berth stores itself.
+    own: BTreeSet<GroupResource>,
+}
+
+impl<'a> Source<'a> {
+    fn of(installation: &Installation, dialect: &'a Arc<dyn Dialect>) -> Self {
+        let own = match installation.on_hub.contains(dialect.name()) {
+            true => BTreeSet::new(),
+            false => kinds(dialect).collect(),
+        };
+        Self { dialect, own }
+    }
+
+    /// Those of `resources` that are on the hub.
+    fn there(&self, mut resources: Vec<GroupResource>) -> Vec<GroupResource> {
+        resources.retain(|resource| !self.own.contains(resource));
+        resources
+    }
+
+    /// What Berth reads.
+    fn read(&self) -> Vec<Value> {
+        let followers = self.dialect.followers(None);
+        let watched = followers.iter().flat_map(|follower| follower.watches());
+        let all: BTreeSet<GroupResource> = kinds(self.dialect).chain(watched).collect();
+        rules(
+            self.there(all.into_iter().collect()),
+            &[],
+            &["get", "list", "watch"],
+        )
+    }
+
+    /// What is written as whom, by those who write anything.
+    fn written(&self) -> Vec<(&'static str, Vec<Value>)> {
+        let followers = self.dialect.followers(None);
+        let by_followers = followers.iter().map(|follower| {
+            let written = rules(self.there(follower.writes()), &["status"], &["update"]);
+            (follower.actor(), written)
+        });
+        let mut all = vec![(self.dialect.actor(), self.decided())];
+        all.extend(by_followers);
+        all.retain(|(_, written)| !written.is_empty());
+        all
+    }
+
+    /// What a scheduler writes: what it places, and its records.
+    fn decided(&self) -> Vec<Value> {
+        let demands = self.dialect.demands().iter().map(|demand| demand.resource);
+        let mut all = rules(
+            self.there(demands.collect()),
+            &["status", "binding"],
+            &["get", "update", "patch"],
+        );
+        all.extend(rules(
+            self.there(self.dialect.records().to_vec()),
+            &["status"],
+            &["get", "create", "update", "patch", "delete"],
+        ));
+        all
+    }
+}
+
+fn kinds(dialect: &Arc<dyn Dialect>) -> impl Iterator<Item = GroupResource> {
+    dialect.kinds().into_iter().map(|kind| kind.info().resource())
 }
 
 /// One rule for each group.
@@ -126,3 +167,6 @@ pub(super) fn bound(name: &str, role: &str, subject: &Value) -> Value {
         "subjects": [subject],
     })
 }
+
+#[cfg(test)]
+mod tests;

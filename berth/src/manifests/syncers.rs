@@ -1,6 +1,6 @@
 //! What the syncer of one of kcp's workload clusters may do (`berth syncer-rights`): use its view and tell that it is
-//! alive. Where kcp's objects are on the hub, Berth writes there for it as `berth:syncer:<identifier>`, whom it may be
-//! for the clusters it was told of, each by name: RBAC knows no patterns.
+//! alive. What it syncs is a hub's where there is one; Berth then writes there for it as `berth:syncer:<identifier>`, whom
+//! it may be for the clusters it was told of, each by name: RBAC knows no patterns.
 
 use anyhow::Result;
 use clap::Args;
@@ -25,8 +25,8 @@ pub struct SyncerRightsArgs {
     /// The user its syncer is, such as system:serviceaccount:NAMESPACE:NAME.
     #[arg(long)]
     pub user: String,
-    /// Where kcp's objects are on a hub (--source=kcp=hub): the metadata.uid of the WorkloadCluster. The syncer's writes
-    /// are made there by Berth, which must be allowed to act for it.
+    /// Behind a kube-apiserver: the metadata.uid of the WorkloadCluster. The syncer's writes are made on the hub by Berth,
+    /// which must be allowed to act for it.
     #[arg(long, value_name = "UID")]
     pub identifier: Option<String>,
     /// The namespace Berth runs in on the hub.
@@ -46,7 +46,7 @@ pub fn print_syncer_rights(args: &SyncerRightsArgs) -> Result<()> {
     Ok(())
 }
 
-/// What any syncer may write where the objects of kcp are on the hub; `resources` is what syncers see.
+/// What any syncer may write on a hub; `resources` is what syncers see.
 pub(super) fn on_hub(resources: Vec<GroupResource>) -> Value {
     role(ON_HUB, &rules(resources, &["status"], &["update"]))
 }

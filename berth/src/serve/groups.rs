@@ -72,11 +72,7 @@ pub(super) fn assemble(
         Some(_) => options.actors.settings_on_hub(),
         None => options.actors.settings(),
     };
-    // Behind a hub what syncers see is the hub's, so that all of kcp must be.
-    let shows = |dialect: &str| hub.is_none_or(|hub| hub.has(dialect));
-    if shows(dialect_kcp::names::DIALECT) {
-        settings.targets_url = options.targets_url();
-    }
+    settings.targets_url = options.targets_url();
     let dialects = options.hub.served(dialect_registry::with(&settings));
     let source = Arc::clone(store) as Arc<dyn Source>;
     let engine = Engine::new(dialects.clone(), Arc::clone(&source), Arc::clone(clock));
@@ -121,12 +117,13 @@ pub(super) fn assemble(
     let mut committer: Arc<dyn Committer> = Arc::new(RegistryCommitter(Arc::clone(&registry)));
     let mut sink: Arc<dyn Sink> = Arc::new(OwnEvents(Arc::clone(&registry)));
     let mut shown = Shown {
+        clusters: Arc::clone(&registry),
         registry: Arc::clone(&registry),
         home: None,
         source: Arc::clone(&source),
     };
     if let Some(hub) = hub {
-        let followed = mirrors::followed(&on_hub);
+        let followed = mirrors::followed(&dialects);
         mirrored.extend(
             own_kinds
                 .into_iter()
@@ -137,6 +134,9 @@ pub(super) fn assemble(
         let resources = mirrored.iter().map(|kind| kind.info().resource()).collect();
         let on_it = hub.committer(store, resources, committer);
         shown.registry = mirrors::copies(&mirrored, &source, clock)?;
+        if hub.has(dialect_kcp::names::DIALECT) {
+            shown.clusters = Arc::clone(&shown.registry);
+        }
         shown.home = Some(Arc::clone(&on_it) as Arc<_>);
         committer = on_it;
         sink = hub.events();
@@ -152,8 +152,7 @@ pub(super) fn assemble(
             .flat_map(|dialect| owned(dialect, &virtual_api, store)),
     );
     groups.extend(virtual_api.groups());
-    let showing = dialects.iter().filter(|dialect| shows(dialect.name()));
-    syncer_view::attach(&mut groups, shown, showing, super::version());
+    syncer_view::attach(&mut groups, shown, &dialects, super::version());
     registry.install(&groups).map_err(|problem| anyhow!(problem))?;
     let api = Arc::new(ApiState::over(registry).with_decoder(Arc::new(Protobuf)));
     Ok(Parts {

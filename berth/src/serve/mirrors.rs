@@ -13,9 +13,10 @@ use storage::Source;
 use crate::core::namespace;
 use crate::hub::Needs;
 
-/// Kubernetes' own resources that are copied: namespaces, and what the followers of the dialects on the hub watch.
-pub(super) fn followed(on_hub: &[&Arc<dyn Dialect>]) -> BTreeSet<GroupResource> {
-    let followers = on_hub.iter().flat_map(|dialect| dialect.followers(None));
+/// Kubernetes' own resources that are copied: namespaces, and what the followers of `dialects` watch. Wherever a system's
+/// own kinds are, Kubernetes' are the hub's (CONTRACT.md section 4).
+pub(super) fn followed(dialects: &[Arc<dyn Dialect>]) -> BTreeSet<GroupResource> {
+    let followers = dialects.iter().flat_map(|dialect| dialect.followers(None));
     let watched = followers.flat_map(|follower| follower.watches());
     watched.chain([namespace::RESOURCE]).collect()
 }
@@ -79,6 +80,7 @@ mod tests {
         let gardener: Vec<_> = dialects
             .iter()
             .filter(|dialect| dialect.name() == "gardener")
+            .cloned()
             .collect();
         assert_eq!(followed(&gardener), [namespace::RESOURCE].into());
         let needs = needs(&dialects, &gardener[0].kinds());
@@ -95,5 +97,30 @@ mod tests {
         );
         assert!(named("ocm").reads.is_empty());
         assert!(super::needs(&dialects, &[]).is_empty());
+    }
+    #[test]
+    fn what_kcp_places_and_syncs_is_copied_wherever_its_own_kinds_are() {
+        let (dialects, kinds) = (dialect_registry::all(), crate::core::kinds());
+        let followed = followed(&dialects);
+        // Its own kinds are served here, so that only Kubernetes' are copied.
+        let copied: Vec<_> = kinds
+            .into_iter()
+            .filter(|kind| followed.contains(&kind.info().resource()))
+            .collect();
+        let needs = needs(&dialects, &copied);
+        let kcp = needs.iter().find(|needs| needs.dialect == "kcp").unwrap();
+        let texts: Vec<String> = kcp.reads.iter().map(ToString::to_string).collect();
+        assert_eq!(
+            texts,
+            [
+                "configmaps",
+                "namespaces",
+                "secrets",
+                "serviceaccounts",
+                "services",
+                "deployments.apps"
+            ]
+        );
+        assert_eq!(kcp.essential, [namespace::RESOURCE].into());
     }
 }

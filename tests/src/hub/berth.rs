@@ -53,6 +53,8 @@ impl Berth {
     /// When any of that fails.
     #[must_use]
     pub fn install(hub: &Hub, arguments: &[&str]) -> Self {
+        hub.ensure(&["create", "namespace", NAMESPACE]);
+        apply(hub, "owned-sources-rbac.yaml");
         Self::install_with(hub, arguments, &["apiservice.yaml", "apiservices-owned.yaml"])
     }
 

@@ -77,12 +77,18 @@ impl Installation {
     #[must_use]
     pub fn start(&self, hub: &Hub, name: &str, port: u16, further: &[&str]) -> Berth {
         let (port, service_port) = (port.to_string(), format!("--service-port={}", self.port));
+        let is_owned = self.sources.iter().any(|source| source.ends_with("=owned"));
         let mut arguments = vec![
             "--secure-port",
             &port,
             &service_port,
             "--ca-secret=berth-ca",
-            "--storage=memory",
+            // As the manifests have it.
+            if is_owned {
+                "--storage=embedded"
+            } else {
+                "--storage=memory"
+            },
         ];
         arguments.extend(&self.sources);
         arguments.extend(further);

@@ -1,4 +1,5 @@
-//! kcp's controllers on the hub's own objects: each writes as itself, and is allowed to.
+//! kcp's controllers on the hub's own objects: each writes as itself, and is allowed to. Where the WorkloadClusters and
+//! Locations are makes no difference to that.
 
 use serde_json::{Value, json};
 use tests::eventually;
@@ -22,12 +23,23 @@ fn condition<'a>(object: &'a Value, r#type: &str) -> Option<&'a str> {
     conditions.find(|one| one["type"] == r#type)?["status"].as_str()
 }
 
-#[test]
-#[ignore = "builds and runs a real kube-apiserver: `make e2e`"]
-fn kcps_controllers_write_on_the_hub_as_themselves_with_the_rights_that_are_printed() {
-    let configuration =
-        json!({"heartbeatThreshold": "1h", "syncedResources": ["configmaps", "deployments.apps"]});
-    let world = World::new(&configuration, &["--external-hostname", "hub.example.com:6443"]);
+/// Who writes what is always the hub's.
+const WRITERS: [(&str, &str); 5] = [
+    ("berth:placement-controller", "namespaces"),
+    ("berth:namespace-controller", "namespaces"),
+    ("berth:resource-controller", "configmaps"),
+    ("berth:resource-controller", "secrets"),
+    ("berth:scheduler", "schedulerconfigurations"),
+];
+
+fn configuration() -> Value {
+    json!({"heartbeatThreshold": "1h", "syncedResources": ["configmaps", "deployments.apps"]})
+}
+
+const NAMED: [&str; 2] = ["--external-hostname", "hub.example.com:6443"];
+
+/// A namespace is placed, adopted, synced and drained.
+fn story(world: &World) {
     let east = world.cluster("east");
 
     // The heartbeat controller says where the syncer's view is, and that it is heard of.
@@ -95,19 +107,40 @@ fn kcps_controllers_write_on_the_hub_as_themselves_with_the_rights_that_are_prin
         deletion(object, &east).is_string()
     });
     assert_eq!(deletion(&settings, &east), deletion(&at, &east));
+}
 
-    for (actor, resource) in [
-        ("berth:placement-controller", "namespaces"),
-        ("berth:namespace-controller", "namespaces"),
-        ("berth:resource-controller", "configmaps"),
-        ("berth:resource-controller", "secrets"),
-        ("berth:location-controller", "locations"),
-        ("berth:heartbeat-controller", "workloadclusters"),
-        ("berth:scheduler", "schedulerconfigurations"),
-    ] {
+fn written(world: &World, writers: &[(&str, &str)]) {
+    for (actor, resource) in writers {
         eventually(&format!("{actor} to have written {resource}"), || {
-            wrote(hub, actor, resource).then_some(())
+            wrote(&world.hub, actor, resource).then_some(())
         });
     }
     assert_eq!(world.refused(), [Value::Null; 0]);
+}
+
+#[test]
+#[ignore = "builds and runs a real kube-apiserver: `make e2e`"]
+fn kcps_controllers_write_on_the_hub_as_themselves_with_the_rights_that_are_printed() {
+    let world = World::new(&configuration(), &NAMED);
+    story(&world);
+    let of_kcp = [
+        ("berth:location-controller", "locations"),
+        ("berth:heartbeat-controller", "workloadclusters"),
+    ];
+    written(&world, &[&WRITERS[..], &of_kcp].concat());
+}
+
+#[test]
+#[ignore = "builds and runs a real kube-apiserver: `make e2e`"]
+fn the_hubs_namespaces_are_placed_on_workload_clusters_that_berth_stores() {
+    let world = World::owned(&configuration(), &NAMED);
+    story(&world);
+    written(&world, &WRITERS);
+    // The clusters are nowhere on the hub, and say where they are in a decision about the hub's namespace.
+    let crds = world.hub.kubectl("get crd -o name").ok();
+    assert!(!crds.contains("kcp.dev"), "{crds}");
+    let decision = world
+        .get(&["decision", "app.kcp", "-n", "app"])
+        .expect("it is decided on");
+    assert_eq!(decision["spec"]["sourceRef"]["kind"], "Namespace", "{decision}");
 }

@@ -96,8 +96,18 @@ fn start(name: &str, from: &Path, to: &Path) -> Syncer {
 #[test]
 #[ignore = "builds and runs a real kube-apiserver: `make e2e`"]
 fn what_is_on_the_hub_arrives_reports_and_moves_when_its_cluster_is_evicted() {
-    let world = World::new(&json!({"heartbeatThreshold": "1h"}), &[]);
-    let clusters = [Cluster::join(&world, "east"), Cluster::join(&world, "west")];
+    story(&World::new(&json!({"heartbeatThreshold": "1h"}), &[]));
+}
+
+#[test]
+#[ignore = "builds and runs a real kube-apiserver: `make e2e`"]
+fn what_is_on_the_hub_is_synced_to_workload_clusters_that_berth_stores() {
+    story(&World::owned(&json!({"heartbeatThreshold": "1h"}), &[]));
+}
+
+/// Everything syncers do with two workload clusters.
+fn story(world: &World) {
+    let clusters = [Cluster::join(world, "east"), Cluster::join(world, "west")];
     let hub = &world.hub;
     for cluster in &clusters {
         // By its syncer's own heartbeat.

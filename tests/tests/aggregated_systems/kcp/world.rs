@@ -1,4 +1,5 @@
-//! A hub with kcp's kinds and a Berth, whose rights are those that `berth manifests` prints.
+//! A hub and a Berth, whose rights are those that `berth manifests` prints. kcp's own kinds are on the hub or in Berth;
+//! namespaces and what is in them are the hub's in any case.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -14,6 +15,15 @@ use tests::hub::installation::{Installation, ON_HUB, define_systems, trusted};
 
 /// Who Berth is on the hub.
 const BERTH: &str = "system:serviceaccount:berth-system:berth";
+
+/// kcp's objects are in Berth's own store, and there is no other system.
+const KCP_OWNED: [&str; 5] = [
+    "--source=fleet=off",
+    "--source=gardener=off",
+    "--source=kcp=owned",
+    "--source=ocm=off",
+    "--source=openmcp=off",
+];
 
 /// Longer than a kube-apiserver lets any but long-running requests through its aggregator live, with a margin.
 pub(super) const LONG: Duration = Duration::from_secs(125);
@@ -35,12 +45,23 @@ pub(super) struct World {
 }
 
 impl World {
-    /// A hub with a Berth that has kcp's `configuration` in a file, as from a mounted ConfigMap, and these `further`
-    /// arguments.
+    /// A hub that has kcp's kinds, with a Berth that has kcp's `configuration` in a file, as from a mounted ConfigMap,
+    /// and these `further` arguments.
     pub(super) fn new(configuration: &Value, further: &[&str]) -> Self {
         let mut hub = Hub::start();
         hub.start_controllers();
         define_systems(&hub);
+        Self::with(hub, &ON_HUB, configuration, further)
+    }
+
+    /// The same with kcp's kinds in Berth, which has nothing else.
+    pub(super) fn owned(configuration: &Value, further: &[&str]) -> Self {
+        let mut hub = Hub::start();
+        hub.start_controllers();
+        Self::with(hub, &KCP_OWNED, configuration, further)
+    }
+
+    fn with(hub: Hub, sources: &[&'static str], configuration: &Value, further: &[&str]) -> Self {
         let object = json!({
             "apiVersion": "config.berth.dev/v1alpha1", "kind": "SchedulerConfiguration",
             "metadata": {"name": "kcp"}, "spec": {"kcp": configuration},
@@ -48,7 +69,7 @@ impl World {
         let file = hub.file("kcp.yaml", &object.to_string()).display().to_string();
         let mut arguments = vec!["--config", &file];
         arguments.extend(further);
-        let berth = Installation::new(&ON_HUB).install(&hub, &arguments);
+        let berth = Installation::new(sources).install(&hub, &arguments);
         trusted(&hub);
         hub.kubectl("create -f -").input(LOCATION).ok();
         Self { hub, _berth: berth }
