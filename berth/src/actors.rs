@@ -1,9 +1,12 @@
 //! Flags that give the roles of the systems' own actors to other identities (CONTRACT.md section 5).
 
+use anyhow::{Result, bail};
 use clap::Args;
 use dialect_registry::{Settings, location_cluster, synced_resource};
-use meta::GroupResource;
 use meta::selector::Selector;
+use meta::{GroupResource, Scope};
+
+use crate::core;
 
 /// Who acts for whom, and what is guarded for them.
 #[derive(Args, Clone, Debug, Default)]
@@ -16,7 +19,7 @@ pub struct ActorArgs {
     #[arg(long, value_name = "USER")]
     pub kcp_coordination_user: Vec<String>,
     /// The resources that follow their namespace in kcp, where its SchedulerConfiguration says nothing [default:
-    /// configmaps,secrets,serviceaccounts,services,deployments.apps].
+    /// configmaps,secrets,serviceaccounts,services,deployments.apps]. Behind a kube-apiserver it can name none beside them.
     #[arg(long, value_name = "RESOURCE", value_delimiter = ',', value_parser = synced_resource)]
     pub kcp_synced_resources: Option<Vec<GroupResource>>,
     /// The namespaces kcp places, where its SchedulerConfiguration says nothing, as a label selector [default: behind a
@@ -40,16 +43,46 @@ impl ActorArgs {
             fleet_rollout_users: self.fleet_rollout_user.clone(),
             kcp_coordination_users: self.kcp_coordination_user.clone(),
             kcp_synced_resources: self.kcp_synced_resources.clone(),
+            kcp_synced_only: false,
             kcp_namespace_selector: self.kcp_namespace_selector.clone(),
             kcp_location_cluster: self.kcp_location_cluster.clone(),
             targets_url: None,
         }
     }
 
-    /// The same behind a hub, whose namespaces are not all there to be placed.
+    /// Whether all of this can be done behind a hub: what is synced is copied from there, as the kinds it is known to be.
+    ///
+    /// # Errors
+    /// When a resource to be synced is of no kind known here: which, and what there is.
+    pub fn check_on_hub(&self) -> Result<()> {
+        let all = core::kinds().into_iter();
+        let mut known: Vec<GroupResource> = all
+            .filter(|kind| kind.info().scope == Scope::Namespaced)
+            .map(|kind| kind.info().resource())
+            .collect();
+        known.sort_unstable();
+        let wanted = self.kcp_synced_resources.iter().flatten();
+        let unknown: Vec<String> = wanted
+            .filter(|resource| !known.contains(resource))
+            .map(ToString::to_string)
+            .collect();
+        if unknown.is_empty() {
+            return Ok(());
+        }
+        let known: Vec<String> = known.iter().map(ToString::to_string).collect();
+        bail!(
+            "--kcp-synced-resources: behind a kube-apiserver Berth cannot sync {}, but only {}",
+            unknown.join(", "),
+            known.join(", ")
+        )
+    }
+
+    /// The same behind a hub, whose namespaces are not all there to be placed, and where nothing is synced that it was not
+    /// told of when rights were given.
     #[must_use]
     pub fn settings_on_hub(&self) -> Settings {
         let mut settings = self.settings();
+        settings.kcp_synced_only = true;
         if settings.kcp_namespace_selector.is_none() {
             settings.kcp_namespace_selector = Selector::parse(ON_A_HUB).ok();
         }
@@ -73,6 +106,29 @@ mod tests {
             kcp_namespace_selector: Selector::parse("team=a").ok(),
             ..ActorArgs::default()
         };
-        assert_eq!(said.settings_on_hub(), said.settings());
+        assert_eq!(
+            said.settings_on_hub().kcp_namespace_selector,
+            said.kcp_namespace_selector
+        );
+    }
+
+    #[test]
+    fn behind_a_hub_only_resources_of_known_kinds_can_be_synced() {
+        let syncing = |names: &[&str]| ActorArgs {
+            kcp_synced_resources: Some(names.iter().map(|name| synced_resource(name).unwrap()).collect()),
+            ..ActorArgs::default()
+        };
+        assert!(ActorArgs::default().check_on_hub().is_ok());
+        assert!(
+            syncing(&["configmaps", "deployments.apps"])
+                .check_on_hub()
+                .is_ok()
+        );
+        let unknown = syncing(&["configmaps", "ingresses.networking.k8s.io", "namespaces"]);
+        let said = unknown.check_on_hub().unwrap_err().to_string();
+        assert!(
+            said.contains("cannot sync ingresses.networking.k8s.io, namespaces, but only configmaps, "),
+            "{said}"
+        );
     }
 }

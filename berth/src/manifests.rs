@@ -118,8 +118,9 @@ impl InstallationArgs {
     /// What is installed.
     ///
     /// # Errors
-    /// When every system is off, or several servers would each have a store of their own.
+    /// When every system is off, kcp is to sync what cannot be copied from a hub, or several servers would each have a store of their own.
     pub fn installation(&self) -> Result<Installation> {
+        self.actors.check_on_hub()?;
         let all = dialect_registry::with(&self.actors.settings()).into_iter();
         let (off, dialects): (Vec<_>, Vec<_>) =
             all.partition(|dialect| place(&self.source, dialect.name()) == Place::Off);

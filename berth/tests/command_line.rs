@@ -98,6 +98,19 @@ fn etcd_servers_alone_are_refused() {
 }
 
 #[test]
+fn behind_a_hub_a_resource_that_cannot_be_copied_from_it_ends_the_start() {
+    let synced = "--kcp-synced-resources=configmaps,ingresses.networking.k8s.io";
+    for output in [
+        serve_with(&["--kubeconfig", "/nowhere", synced]),
+        berth(&["manifests", "rbac", synced]),
+    ] {
+        assert_eq!(output.status.code(), Some(1));
+        let said = error(&output);
+        assert!(said.contains("cannot sync ingresses.networking.k8s.io"), "{said}");
+    }
+}
+
+#[test]
 fn a_kubeconfig_needs_a_server_s_folder_and_a_name_that_is_not_reserved() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let data = folder.path().display().to_string();

@@ -74,6 +74,9 @@ impl Keeper {
             let Some(told) = told(&self.kind, object, now) else {
                 continue;
             };
+            if let Some(problem) = not_in_force(&told) {
+                tracing::warn!(configuration = %name.name, problem, "a stored configuration is left out");
+            }
             let write = Written {
                 verb: WriteVerb::Update,
                 key: Key::new(config::RESOURCE, "", &name.name),
@@ -145,6 +148,13 @@ fn errors(kind: &SchedulerConfiguration, value: &Value, now: Timestamp) -> Vec<F
     // Whatever else the status says, it is no configuration.
     errors.retain(|error| !error.path.starts_with("status"));
     errors
+}
+
+/// What the condition says against a configuration.
+fn not_in_force(configuration: &Value) -> Option<&str> {
+    let mut conditions = configuration["status"]["conditions"].as_array()?.iter();
+    let said = conditions.find(|condition| condition["type"] == VALID && condition["status"] == "False")?;
+    said["message"].as_str()
 }
 
 /// `object` with the condition that is true of it; `None` when it has it already.

@@ -150,6 +150,7 @@ impl TryFrom<ServeArgs> for Options {
         }
         let registration = &args.hub.registration;
         if args.hub.is_aggregated() {
+            args.actors.check_on_hub()?;
             names.push(registration.service().host());
         } else if registration.ca_secret.is_some() || registration.self_register {
             bail!(

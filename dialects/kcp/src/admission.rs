@@ -30,6 +30,8 @@ pub struct Settings {
     pub users: BTreeMap<String, Role>,
     /// The resources that follow their namespace.
     pub synced_resources: Vec<GroupResource>,
+    /// Whether no configuration can name others: behind a hub, whose rights and webhooks are made for those.
+    pub synced_only: bool,
     /// The namespaces that are placed; all of them by default.
     pub namespace_selector: Selector,
     /// Where the Locations live: the first segment of location strings.
@@ -43,6 +45,7 @@ impl Default for Settings {
         Self {
             users: BTreeMap::new(),
             synced_resources: SYNCED_BY_DEFAULT.to_vec(),
+            synced_only: false,
             namespace_selector: Selector::default(),
             location_cluster: DEFAULT_LOCATION_CLUSTER.into(),
             targets_url: None,
@@ -130,6 +133,11 @@ impl PlacementValues {
 }
 
 impl Settings {
+    /// The resources that a configuration may name; `None` is any.
+    pub(crate) fn syncable(&self) -> Option<&[GroupResource]> {
+        self.synced_only.then_some(&*self.synced_resources)
+    }
+
     fn guards(&self, request: &Request<'_>) -> bool {
         let guarded = request.resource == NAMESPACES || self.synced_resources.contains(&request.resource);
         guarded && request.operation != Operation::Connect

@@ -118,6 +118,43 @@ impl Config {
         }
     }
 
+    /// The same where nothing but `syncable` can be synced (`None`: anything can). Behind a hub the program can read, write
+    /// and guard what it was started with, and nothing else (CONTRACT.md section 5).
+    ///
+    /// # Errors
+    /// Everything that is wrong, each resource that cannot be synced by itself.
+    pub fn read_within(
+        spec: Option<&Value>,
+        path: &str,
+        syncable: Option<&[GroupResource]>,
+    ) -> Result<Self, Vec<FieldError>> {
+        let config = Self::read(spec, path)?;
+        // Where it is silent, what the program was started with is synced.
+        let says = spec.is_some_and(|spec| !spec["syncedResources"].is_null());
+        let Some(syncable) = syncable.filter(|_| says) else {
+            return Ok(config);
+        };
+        let known: Vec<String> = syncable.iter().map(ToString::to_string).collect();
+        let detail = format!(
+            "behind a kube-apiserver only what --kcp-synced-resources names can be synced, since rights and webhooks are \
+             made for that: {}",
+            known.join(", ")
+        );
+        let numbered = config.synced_resources.iter().enumerate();
+        let beyond = numbered.filter(|(_, resource)| !syncable.contains(resource));
+        let errors: Vec<FieldError> = beyond
+            .map(|(index, resource)| {
+                let at = format!("{path}.syncedResources[{index}]");
+                FieldError::invalid(at, resource.to_string(), detail.clone())
+            })
+            .collect();
+        if errors.is_empty() {
+            Ok(config)
+        } else {
+            Err(errors)
+        }
+    }
+
     /// What is legal but surely not meant, as sentences that name the field below `path`.
     #[must_use]
     pub fn warnings(&self, path: &str) -> Vec<String> {
@@ -312,6 +349,30 @@ mod tests {
         assert_eq!(odd.len(), 2);
         assert!(odd[0].starts_with("spec.kcp.heartbeatThreshold: "), "{odd:?}");
         assert!(odd[1].starts_with("spec.kcp.syncedResources: "), "{odd:?}");
+    }
+
+    #[test]
+    fn what_cannot_be_synced_is_told_one_by_one() {
+        let spec = json!({"syncedResources": ["configmaps", "ingresses.networking.k8s.io", "secrets"]});
+        let configmaps = [GroupResource::new("", "configmaps")];
+        let within = |spec: &Value| Config::read_within(Some(spec), "spec.kcp", Some(&configmaps));
+        let errors = within(&spec).unwrap_err();
+        let texts: Vec<String> = errors.iter().map(ToString::to_string).collect();
+        assert_eq!(texts.len(), 2, "{texts:?}");
+        assert!(
+            texts[0].starts_with(
+                "spec.kcp.syncedResources[1]: Invalid value: \"ingresses.networking.k8s.io\": behind a kube-apiserver \
+                 only what --kcp-synced-resources names can be synced"
+            ) && texts[0].ends_with("made for that: configmaps"),
+            "{texts:?}"
+        );
+        assert!(texts[1].starts_with("spec.kcp.syncedResources[2]: "), "{texts:?}");
+        assert!(within(&json!({"syncedResources": ["configmaps"]})).is_ok());
+        assert!(
+            within(&json!({"heartbeatThreshold": "2m"})).is_ok(),
+            "it does not say"
+        );
+        assert!(Config::read_within(Some(&spec), "spec.kcp", None).is_ok());
     }
 
     #[test]

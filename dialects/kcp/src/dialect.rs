@@ -117,11 +117,12 @@ impl Dialect for Kcp {
     }
 
     fn inventory(&self) -> Arc<dyn Inventory> {
-        Arc::new(Fleet::usually(Config {
+        let usual = Config {
             namespace_selector: self.settings.namespace_selector.clone(),
             location_cluster: Arc::clone(&self.settings.location_cluster),
             ..Config::default()
-        }))
+        };
+        Arc::new(Fleet::usually(usual).syncing(self.settings.syncable()))
     }
 
     fn admission(&self) -> Vec<Arc<dyn Plugin>> {
@@ -144,7 +145,8 @@ impl Dialect for Kcp {
     }
 
     fn validate_config(&self, spec: &Value, path: &str) -> Vec<FieldError> {
-        Config::read(Some(spec), path).err().unwrap_or_default()
+        let read = Config::read_within(Some(spec), path, self.settings.syncable());
+        read.err().unwrap_or_default()
     }
 
     fn config_warnings(&self, spec: &Value, path: &str) -> Vec<String> {

@@ -26,6 +26,8 @@ pub struct Fleet {
     pub(crate) config: Config,
     /// What holds where the configuration does not say.
     usual: Config,
+    /// What the configuration may have synced; `None` is anything.
+    syncable: Option<Arc<[GroupResource]>>,
     /// The workload clusters, by name.
     pub(crate) rows: Vector<Row>,
     /// The name of the workload cluster with each identifier.
@@ -58,6 +60,15 @@ impl Fleet {
             config: usual.clone(),
             usual,
             ..Self::default()
+        }
+    }
+
+    /// The same, taking no configuration that has anything but `syncable` synced; `None` is anything.
+    #[must_use]
+    pub(crate) fn syncing(self, syncable: Option<&[GroupResource]>) -> Self {
+        Self {
+            syncable: syncable.map(Arc::from),
+            ..self
         }
     }
 

@@ -18,6 +18,9 @@ pub struct Settings {
     pub kcp_coordination_users: Vec<String>,
     /// The resources that follow their namespace in kcp, where its configuration says nothing; `None` is the default.
     pub kcp_synced_resources: Option<Vec<GroupResource>>,
+    /// Whether kcp's configuration can name no other resources than these: behind a hub, whose rights and webhooks are made
+    /// for them.
+    pub kcp_synced_only: bool,
     /// The namespaces kcp places, where its configuration says nothing; `None` is all of them.
     pub kcp_namespace_selector: Option<Selector>,
     /// Where kcp's Locations live, where its configuration says nothing; `None` is the default.
@@ -42,6 +45,7 @@ impl Settings {
         if let Some(resources) = &self.kcp_synced_resources {
             settings.synced_resources.clone_from(resources);
         }
+        settings.synced_only = self.kcp_synced_only;
         if let Some(path) = &self.kcp_location_cluster {
             settings.location_cluster = path.as_str().into();
         }

@@ -56,6 +56,8 @@ fn the_condition_says_whether_and_why() {
     let invalid = told(&kind, &stored(&invalid), at(9)).unwrap();
     let conditions = invalid["status"]["conditions"].as_array().unwrap();
     assert_eq!(conditions[0]["type"], "Other", "others stay");
+    assert_eq!(not_in_force(&invalid), conditions[1]["message"].as_str());
+    assert_eq!(not_in_force(&valid), None);
     let [status, since, message] =
         ["status", "lastTransitionTime", "message"].map(|field| conditions[1][field].as_str().unwrap());
     assert_eq!((status, since), ("False", "1970-01-01T00:00:09Z"));
@@ -135,4 +137,29 @@ async fn condition(store: &MemoryStore, status: &str) -> Value {
         }
     });
     seen.await.unwrap()
+}
+
+#[test]
+fn on_a_hub_a_configuration_that_syncs_what_nothing_was_granted_for_is_not_in_force() {
+    let on_hub = crate::actors::ActorArgs::default().settings_on_hub();
+    let object = stored(&json!({
+        "apiVersion": "config.berth.dev/v1alpha1", "kind": "SchedulerConfiguration",
+        "metadata": {"name": "kcp", "uid": "u", "generation": 1},
+        "spec": {"kcp": {"syncedResources": ["configmaps", "ingresses.networking.k8s.io"]}},
+    }));
+    let judged = |settings| {
+        let kind = SchedulerConfiguration::new(dialect_registry::with(&settings));
+        told(&kind, &object, at(0)).unwrap()
+    };
+    let told = judged(on_hub);
+    let problem = not_in_force(&told).expect("it is left out");
+    for wanted in [
+        "spec.kcp.syncedResources[1]",
+        "ingresses.networking.k8s.io",
+        "--kcp-synced-resources",
+    ] {
+        assert!(problem.contains(wanted), "{wanted} is not in: {problem}");
+    }
+    let standalone = judged(dialect_registry::Settings::default());
+    assert_eq!(not_in_force(&standalone), None);
 }

@@ -210,7 +210,7 @@ impl Fleet {
     fn take_config(&mut self, key: &Key, new: Option<&Arc<Object>>) -> Due {
         self.unusable.forget(key);
         let spec = new.and_then(|object| object.value().get("spec")?.get(DIALECT));
-        let read = Config::read(spec, &format!("spec.{DIALECT}"));
+        let read = Config::read_within(spec, &format!("spec.{DIALECT}"), self.syncable.as_deref());
         let read = read.map_err(|errors| meta::field::aggregate(&errors));
         let Some(mut config) = self.unusable.note(key, read) else {
             return Due::nothing();

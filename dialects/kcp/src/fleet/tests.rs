@@ -281,3 +281,20 @@ fn what_the_program_was_told_holds_where_the_configuration_is_silent() {
     remove(&mut world, &configuration(&said));
     assert_eq!(places(&world), told);
 }
+
+#[test]
+fn a_configuration_that_syncs_what_cannot_be_synced_is_not_in_force() {
+    let syncable = [meta::GroupResource::new("", "configmaps")];
+    let mut world = Fleet::usually(Config::default()).syncing(Some(&syncable));
+    let good = json!({"syncedResources": ["configmaps"], "locationCluster": "root:other"});
+    put(&mut world, &configuration(&good));
+    assert!(world.unusable().is_empty());
+    let bad = json!({"syncedResources": ["secrets"], "locationCluster": "root:third"});
+    put(&mut world, &configuration(&bad));
+    assert_eq!(&*world.config.location_cluster, "root:other");
+    let unusable = world.unusable();
+    assert!(
+        unusable[0].problem.contains("--kcp-synced-resources"),
+        "{unusable:?}"
+    );
+}

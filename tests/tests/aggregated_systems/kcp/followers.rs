@@ -109,6 +109,41 @@ fn story(world: &World) {
     assert_eq!(deletion(&settings, &east), deletion(&at, &east));
 }
 
+/// Nothing more can be synced than what rights and webhooks were made for, and whoever asks for more is told.
+fn beyond(world: &World) {
+    let hub = &world.hub;
+    let patch = json!({"spec": {"kcp": {"syncedResources": ["configmaps", "ingresses.networking.k8s.io"]}}});
+    let text = patch.to_string();
+    let words = [
+        "patch",
+        "schedulerconfiguration",
+        "kcp",
+        "--type=merge",
+        "-p",
+        &text,
+    ];
+    let refused = hub.kubectl_args(&words).fails();
+    for wanted in [
+        "spec.kcp.syncedResources[1]",
+        "ingresses.networking.k8s.io",
+        "--kcp-synced-resources",
+    ] {
+        assert!(refused.contains(wanted), "{wanted:?} is not in {refused}");
+    }
+    // Past the webhook, it is said where it stands.
+    hub.kubectl("delete validatingwebhookconfiguration berth").ok();
+    hub.kubectl_args(&words).ok();
+    let stored = world.until(
+        &["schedulerconfiguration", "kcp"],
+        "is said not to be in force",
+        |object| condition(object, "Valid") == Some("False"),
+    );
+    assert!(
+        stored["status"].to_string().contains("--kcp-synced-resources"),
+        "{stored}"
+    );
+}
+
 fn written(world: &World, writers: &[(&str, &str)]) {
     for (actor, resource) in writers {
         eventually(&format!("{actor} to have written {resource}"), || {
@@ -143,4 +178,5 @@ fn the_hubs_namespaces_are_placed_on_workload_clusters_that_berth_stores() {
         .get(&["decision", "app.kcp", "-n", "app"])
         .expect("it is decided on");
     assert_eq!(decision["spec"]["sourceRef"]["kind"], "Namespace", "{decision}");
+    beyond(&world);
 }
