@@ -281,6 +281,10 @@ fn create(hub: &Hub, account: Account, port: u16, ca: &[u8], services: impl Into
     });
     hub.kubectl("apply -f -").input(service.to_string()).ok();
     for mut object in services {
+        // What is there already comes as it was then, and the hub writes its status again and again.
+        if let Some(metadata) = object["metadata"].as_object_mut() {
+            metadata.remove("resourceVersion");
+        }
         object["spec"]["caBundle"] = json!(STANDARD.encode(ca));
         object["spec"]["service"] =
             json!({"name": account.name, "namespace": account.namespace, "port": port});
