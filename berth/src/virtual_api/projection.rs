@@ -62,12 +62,15 @@ impl Projection {
         self.wake.notify_one();
     }
 
-    /// Waits until every write acknowledged before this call is shown.
+    /// Waits until every write acknowledged before this call, by whichever server, is shown.
     ///
     /// # Errors
-    /// `Unavailable` when that takes longer than ten seconds.
+    /// `Unavailable` when that takes longer than ten seconds, or when a shared store does not say how far it is.
     pub async fn caught_up(&self) -> Result<(), StoreError> {
-        let wanted = self.engine.source().revision();
+        // Nothing of this resource is stored, and still the answer is as new as the store. What this process has seen of
+        // it may be older: another server may have written.
+        let newest = self.engine.source().list(TARGETS, At::Latest).await?;
+        let wanted = newest.revision;
         let mut shown = self.shown.subscribe();
         let is_there = |shown: &Option<Revision>| shown.is_some_and(|shown| shown >= wanted);
         if is_there(&shown.borrow()) {

@@ -160,6 +160,18 @@ async fn a_store_moves_to_another_prefix_and_to_another_etcd() {
     assert!(meaningless.contains("when both stores are etcd"), "{meaningless}");
 }
 
+fn seed(name: &str) -> Value {
+    json!({
+        "apiVersion": "core.gardener.cloud/v1beta1", "kind": "Seed", "metadata": {"name": name},
+        "spec": {
+            "provider": {"type": "aws", "region": "eu-west-1"},
+            "networks": {"nodes": "10.240.0.0/16", "pods": "10.241.0.0/16", "services": "10.242.0.0/16"},
+            "dns": {"provider": {"type": "aws-route53", "secretRef": {"name": "dns", "namespace": "garden"}}},
+            "ingress": {"domain": "ingress.example.com", "controller": {"kind": "nginx"}},
+        },
+    })
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn two_servers_share_a_store_and_one_may_be_killed_under_load() {
     let etcd = Etcd::start_durable();
@@ -178,25 +190,15 @@ async fn two_servers_share_a_store_and_one_may_be_killed_under_load() {
         let read = raw::get(&other, &format!("{MAPS}/{name}")).await;
         assert_eq!(read.code, 200, "a write is read by another server at once");
     }
-    let seed = json!({
-        "apiVersion": "core.gardener.cloud/v1beta1", "kind": "Seed", "metadata": {"name": "eu-1"},
-        "spec": {
-            "provider": {"type": "aws", "region": "eu-west-1"},
-            "networks": {"nodes": "10.240.0.0/16", "pods": "10.241.0.0/16", "services": "10.242.0.0/16"},
-            "dns": {"provider": {"type": "aws-route53", "secretRef": {"name": "dns", "namespace": "garden"}}},
-            "ingress": {"domain": "ingress.example.com", "controller": {"kind": "nginx"}},
-        },
-    });
-    let made = raw::write(&client, Method::POST, SEEDS, &seed).await;
-    assert_eq!(made.code, 201, "{}", String::from_utf8_lossy(&made.body));
-    let targets = "/apis/scheduling.berth.dev/v1alpha1/targets/eu-1.gardener";
-    let seen = raw::get(&other, targets).await;
-    assert_eq!(
-        seen.code,
-        200,
-        "and counted by its engine: {}",
-        String::from_utf8_lossy(&seen.body)
-    );
+    // What the other server computes is read at once, too: not only when its watch of etcd has come so far.
+    for index in 0..10 {
+        let made = raw::write(&client, Method::POST, SEEDS, &seed(&format!("eu-{index}"))).await;
+        assert_eq!(made.code, 201, "{}", String::from_utf8_lossy(&made.body));
+        let target = format!("/apis/scheduling.berth.dev/v1alpha1/targets/eu-{index}.gardener");
+        let seen = raw::get(&other, &target).await;
+        let answer = String::from_utf8_lossy(&seen.body);
+        assert_eq!(seen.code, 200, "and counted by its engine: {answer}");
+    }
 
     let stop = Arc::new(AtomicBool::new(false));
     let (sender, mut acknowledgements) = tokio::sync::mpsc::unbounded_channel();
