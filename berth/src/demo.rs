@@ -16,7 +16,7 @@ use meta::Clock;
 use crate::cli::DemoArgs;
 use crate::client::Client;
 use crate::clock::SystemClock;
-use crate::serve::{Options, Standalone};
+use crate::serve::{Options, Signals, Standalone};
 use crate::terminal::{dim, heading};
 use live::Live;
 
@@ -48,7 +48,10 @@ pub async fn run(args: DemoArgs) -> Result<()> {
     let told = tell(&mut client, &kubeconfig).await;
     if told.is_ok() && !args.exit {
         anstream::println!("{}", commands(&kubeconfig.display().to_string()));
-        let ended = running.until_signal().await;
+        let ended = match Signals::listen() {
+            Ok(signals) => running.until_signal(signals).await,
+            Err(problem) => Err(problem),
+        };
         heartbeats.abort();
         ended?;
     } else {

@@ -28,7 +28,7 @@ use meta::{Clock, Timestamp};
 use storage::Store;
 use storage::embedded::EmbeddedStore;
 use storage::memory::MemoryStore;
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
@@ -59,6 +59,32 @@ pub struct Standalone {
     ending: CancellationToken,
 }
 
+/// SIGTERM and SIGINT. While they are listened to, they do not end the process by themselves.
+pub struct Signals {
+    terminate: Signal,
+    interrupt: Signal,
+}
+
+impl Signals {
+    /// Listens to them from now on.
+    ///
+    /// # Errors
+    /// When the system does not let it.
+    pub fn listen() -> Result<Self> {
+        Ok(Self {
+            terminate: signal(SignalKind::terminate())?,
+            interrupt: signal(SignalKind::interrupt())?,
+        })
+    }
+
+    async fn one(&mut self) {
+        tokio::select! {
+            _ = self.terminate.recv() => {}
+            _ = self.interrupt.recv() => {}
+        }
+    }
+}
+
 /// `berth serve`: serves until a termination signal.
 ///
 /// # Errors
@@ -66,11 +92,13 @@ pub struct Standalone {
 pub async fn run(args: ServeArgs) -> Result<()> {
     let options = Options::try_from(args)?;
     let running = Standalone::start(options).await?;
+    // Whoever reads that it serves may tell it to stop.
+    let signals = Signals::listen()?;
     println!("serving on https://{}", running.running.address);
     if running.kubeconfig.exists() {
         println!("kubeconfig {}", running.kubeconfig.display());
     }
-    running.until_signal().await
+    running.until_signal(signals).await
 }
 
 /// `berth kubeconfig`: issues a client certificate and writes a kubeconfig around it.
@@ -188,23 +216,19 @@ impl Standalone {
         &self.kubeconfig
     }
 
-    /// Serves until SIGTERM or SIGINT, then ends in order. A second signal ends the process at once.
+    /// Serves until one of `signals`, then ends in order. A second signal ends the process at once.
     ///
     /// # Errors
-    /// When signals cannot be listened to, or the server's task failed.
-    pub async fn until_signal(self) -> Result<()> {
+    /// When the server's task failed.
+    pub async fn until_signal(self, mut signals: Signals) -> Result<()> {
         let stop = self.running.stop_handle();
-        let (mut terminate, mut interrupt) =
-            (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
         tokio::select! {
-            _ = terminate.recv() => {}
-            _ = interrupt.recv() => {}
+            () = signals.one() => {}
             () = stop.cancelled() => {}
         }
         tokio::select! {
             ended = self.stop() => ended,
-            _ = terminate.recv() => bail!("ended by a second signal"),
-            _ = interrupt.recv() => bail!("ended by a second signal"),
+            () = signals.one() => bail!("ended by a second signal"),
         }
     }
 
