@@ -3,13 +3,16 @@
 //! Only the standard library and tempfile, since other crates' tests include this file too.
 
 use std::io::{Read, Write};
-use std::net::{TcpListener, TcpStream};
+use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
+
+#[path = "ports.rs"]
+pub mod ports;
 
 /// How long an etcd may take until it answers.
 const START: Duration = Duration::from_secs(60);
@@ -90,7 +93,7 @@ impl Etcd {
     #[must_use]
     pub fn start_with(arguments: &[&str]) -> Self {
         let secure = arguments.contains(&"--cert-file");
-        let (client, peer) = (free_port(), free_port());
+        let (client, peer) = (ports::free(), ports::free());
         let member = Self::spawn("one", client, peer, &cluster(&[("one", peer)]), arguments, secure);
         member.wait();
         member
@@ -100,7 +103,7 @@ impl Etcd {
     #[must_use]
     pub fn start_three() -> Vec<Self> {
         let ports: Vec<_> = ["one", "two", "three"]
-            .map(|name| (name, free_port(), free_port()))
+            .map(|name| (name, ports::free(), ports::free()))
             .into();
         let peers: Vec<_> = ports.iter().map(|&(name, _, peer)| (name, peer)).collect();
         let cluster = cluster(&peers);
@@ -236,9 +239,4 @@ fn cluster(members: &[(&str, u16)]) -> String {
         .map(|(name, peer)| format!("{name}=http://127.0.0.1:{peer}"))
         .collect();
     urls.join(",")
-}
-
-fn free_port() -> u16 {
-    let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a free port");
-    listener.local_addr().expect("it has an address").port()
 }

@@ -7,6 +7,8 @@ pub mod example;
 pub mod hub;
 pub mod raw;
 
+pub use etcd::ports;
+
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -390,5 +392,21 @@ pub fn eventually<T>(what: &str, mut ask: impl FnMut() -> Option<T>) -> T {
         }
         assert!(start.elapsed() < DEADLINE, "waited {DEADLINE:?} for {what}");
         std::thread::park_timeout(Duration::from_millis(20));
+    }
+}
+
+#[cfg(test)]
+mod own {
+    use super::ports;
+
+    /// etcd was told a port that an outgoing connection had taken meanwhile.
+    #[test]
+    fn no_port_is_given_twice_and_none_that_connections_take() {
+        let given: std::collections::BTreeSet<u16> = (0..100).map(|_| ports::free()).collect();
+        assert_eq!(given.len(), 100);
+        assert!(
+            given.iter().all(|port| *port < 32_768),
+            "connections out take the others: {given:?}"
+        );
     }
 }

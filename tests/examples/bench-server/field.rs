@@ -6,12 +6,13 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result};
 use tests::bench::usage;
 use tests::hub::{Berth, Hub};
+use tests::ports;
 use tokio::task::block_in_place;
 
 use crate::contestant::Contestant;
 use crate::http::Target;
 use crate::object::{Make, Template};
-use crate::programs::{self, Program, answers, free_port};
+use crate::programs::{self, Program, answers};
 use crate::settings::Settings;
 
 /// Berth's ManagedClusters.
@@ -118,7 +119,7 @@ impl Field {
             return Ok(());
         }
         println!("starting sample-apiserver");
-        let (hub, port) = (self.hub()?, free_port()?);
+        let (hub, port) = (self.hub()?, ports::free());
         let through = Target::of(&hub.admin()).await?;
         let direct = through.at_port(port);
         let command = programs::sample(hub, &self.sample_program, port)?;
@@ -164,7 +165,7 @@ impl Field {
     }
 
     async fn alone(&self, name: &str, etcd: Option<&str>) -> Result<(Program, Target)> {
-        let (data, port) = (self.folder.path().join(name), free_port()?);
+        let (data, port) = (self.folder.path().join(name), ports::free());
         let log = data.with_extension("log");
         let mut program = Program::start(programs::berth(&data, port, etcd), &log)?;
         let kubeconfig = data.join("admin.kubeconfig");
@@ -194,7 +195,7 @@ impl Field {
     /// How long each program takes from its start until it is ready, on the objects that stand in its store. The
     /// embedded one has its store to itself and is therefore ended first; nothing can be measured after this.
     pub(crate) async fn start_times(&mut self, key: &'static str) -> Result<Option<Duration>> {
-        let port = free_port()?;
+        let port = ports::free();
         let data = |name: &str| self.folder.path().join(name);
         let command = match key {
             "kube" => self.hub()?.another_apiserver(port),

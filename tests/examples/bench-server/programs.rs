@@ -1,7 +1,6 @@
 //! The programs that are measured: how each is started, on its own and behind the hub.
 
 use std::fs::File;
-use std::net::{Ipv4Addr, TcpListener};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -92,11 +91,6 @@ impl Drop for Program {
 pub(crate) async fn answers(target: &Target, path: &str) -> Result<()> {
     let mut connection = Connection::open(target, Protocol::One).await?;
     connection.drained(&Call::get(path)).await.map(drop)
-}
-
-/// A port that is free now.
-pub(crate) fn free_port() -> Result<u16> {
-    Ok(TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()?.port())
 }
 
 /// `berth serve` on its own, in a folder.

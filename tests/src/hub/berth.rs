@@ -14,7 +14,7 @@ use kube::config::{KubeConfigOptions, Kubeconfig};
 use serde_json::{Value, json};
 
 use super::{Hub, build};
-use crate::{berth, eventually};
+use crate::{berth, eventually, ports};
 
 /// Where the manifests put it.
 pub const NAMESPACE: &str = "berth-system";
@@ -351,7 +351,8 @@ pub fn serve(kubeconfig: &Path, data: &Path, arguments: &[&str]) -> Command {
     let mut command = Command::new(berth());
     command.args(["serve", "--data-dir"]).arg(data);
     if !arguments.contains(&"--secure-port") {
-        command.args(["--secure-port", "0"]);
+        // Of its own while the test runs, since some come back at the one they had.
+        command.args(["--secure-port", &ports::free().to_string()]);
     }
     command
         .arg("--kubeconfig")

@@ -1,6 +1,6 @@
 //! How etcd, kube-apiserver and kube-controller-manager are started: certificates, flags, readiness.
 
-use std::net::{Ipv4Addr, TcpListener, TcpStream};
+use std::net::{Ipv4Addr, TcpStream};
 use std::path::Path;
 use std::process::Command;
 
@@ -9,6 +9,7 @@ use meta::Timestamp;
 
 use super::process::Process;
 use super::{FRONT_PROXY, Hub, Manner, READY};
+use crate::ports;
 
 /// What the audit log keeps: who asked what, for every request; of questions about rights the question too.
 const AUDIT_POLICY: &str = "\
@@ -19,12 +20,6 @@ rules:
 - {level: Request, resources: [{group: authorization.k8s.io, resources: [subjectaccessreviews]}]}
 - {level: Metadata}
 ";
-
-/// A port that is free now. Somebody else may take it before the program it is for does; then the test fails and says so.
-pub(super) fn free_port() -> u16 {
-    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("loopback has a free port");
-    listener.local_addr().expect("a listener has an address").port()
-}
 
 /// Certificates for kube-apiserver (as server, as front proxy, and for service accounts' tokens).
 pub(super) fn write_certificates(hub: &Hub, now: Timestamp) {
@@ -54,7 +49,7 @@ pub(super) fn write_certificates(hub: &Hub, now: Timestamp) {
 
 /// Starts etcd.
 pub(super) fn start_etcd(hub: &mut Hub, program: &Path, manner: Manner) {
-    let (client, peer) = (free_port(), free_port());
+    let (client, peer) = (ports::free(), ports::free());
     let url = format!("http://127.0.0.1:{client}");
     let mut command = Command::new(program);
     command
@@ -114,7 +109,7 @@ pub(super) fn apiserver_command(hub: &Hub, program: &Path, manner: Manner, port:
 
 /// Starts kube-apiserver and waits until it says it is ready.
 pub(super) fn start_apiserver(hub: &mut Hub, program: &Path, manner: Manner) {
-    let port = free_port();
+    let port = ports::free();
     let mut command = apiserver_command(hub, program, manner, port);
     let mut process = Process::start(&mut command, &hub.folder, "kube-apiserver");
     hub.url = format!("https://127.0.0.1:{port}");

@@ -1,12 +1,11 @@
 //! An installation as a user makes it, but for what needs nodes: no Pod runs here, so the Service is an ExternalName for
 //! loopback, where the test starts what the Deployment would.
 
-use std::net::{Ipv4Addr, TcpListener};
 use std::process::Command;
 
 use super::Hub;
 use super::berth::{self, Berth};
-use crate::eventually;
+use crate::{eventually, ports};
 use serde_json::{Value, json};
 
 /// Every system's objects on the hub.
@@ -27,11 +26,11 @@ pub struct Installation {
 }
 
 impl Installation {
-    /// Of a Berth on a port that is free now.
+    /// Of a Berth on a port of its own.
     #[must_use]
     pub fn new(sources: &[&'static str]) -> Self {
         Self {
-            port: free_port(),
+            port: ports::free(),
             sources: sources.to_vec(),
         }
     }
@@ -135,16 +134,6 @@ pub fn trusted(hub: &Hub) {
             })
             .then_some(())
     });
-}
-
-/// A port nobody listens on.
-///
-/// # Panics
-/// When there is none.
-#[must_use]
-pub fn free_port() -> u16 {
-    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("loopback has a free port");
-    listener.local_addr().expect("a listener has an address").port()
 }
 
 /// Creates the definitions of all five systems, and waits until they are served.

@@ -1,11 +1,9 @@
 //! `/admission/mutate` and `/admission/validate`, asked as a kube-apiserver asks.
 
-use std::net::TcpListener;
-
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use http::Method;
-use tests::raw;
+use tests::{ports, raw};
 
 use super::*;
 
@@ -228,9 +226,7 @@ async fn what_is_no_review_is_refused_as_such() {
 #[tokio::test(flavor = "multi_thread")]
 async fn the_webhooks_can_have_a_port_and_a_ca_of_their_own() {
     let callers = Server::start();
-    let free = TcpListener::bind("127.0.0.1:0").unwrap();
-    let port = free.local_addr().unwrap().port();
-    drop(free);
+    let port = ports::free();
     let ca = callers.data_dir().join("ca.crt").display().to_string();
     let server = Server::start_with(&[
         "--admission-bind-port",

@@ -7,9 +7,9 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use tests::hub::Hub;
 use tests::hub::berth::load;
-use tests::{DEADLINE, eventually};
+use tests::{DEADLINE, eventually, ports};
 
-use crate::installation::{Installation, ON_HUB, define_systems, free_port, shoot, trusted};
+use crate::installation::{Installation, ON_HUB, define_systems, shoot, trusted};
 
 /// What the Secret of the CA holds under `key`.
 pub(crate) fn of_secret(hub: &Hub, key: &str) -> Option<String> {
@@ -40,7 +40,7 @@ fn the_ca_gives_way_to_the_next_under_open_watches_and_no_request_fails() {
     load(&hub, "../examples/gardener/fleet.yaml");
 
     // A second server has a certificate of the same CA.
-    let second = installation.start(&hub, "second", free_port(), &steps);
+    let second = installation.start(&hub, "second", ports::free(), &steps);
     let asked_by = |pem: &str| {
         let file = hub.file("trusted.pem", pem);
         let arguments = [
