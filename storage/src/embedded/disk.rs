@@ -1,8 +1,9 @@
 //! The redb file: opening, checking, writing.
 //!
-//! `quick_repair` commits in two phases, so after a crash the newest commit is known to be whole and redb never falls
-//! back to an older one. Opening verifies redb's own checksums of every page (a damaged page is then an error and no
-//! panic, and damaged free space cannot swallow later writes) and after that every record of ours.
+//! Commits have two phases, so after a crash the newest one is known to be whole and redb never falls back to an older
+//! one. Opening verifies redb's own checksums of every page (a damaged page is then an error and no panic, and damaged
+//! free space cannot swallow later writes) and after that every record of ours. It learns from that which pages are free,
+//! so that commits need not say it (redb's `quick_repair`, two fifths of a small commit's processor time).
 
 use std::fs::{File, OpenOptions};
 use std::io::{ErrorKind, Read};
@@ -125,7 +126,7 @@ impl Disk {
                 .database
                 .begin_write()
                 .map_err(|error| broken(&self.file, error))?;
-            transaction.set_quick_repair(true);
+            transaction.set_two_phase_commit(true);
             let totals = self.fill(&transaction, changes, revision)?;
             transaction.commit().map_err(|error| broken(&self.file, error))?;
             Ok(totals)
@@ -229,7 +230,7 @@ fn initialize(file: &str, database: &Database) -> Result<(), StoreError> {
         return Ok(());
     }
     let mut transaction = database.begin_write().map_err(|error| fail(error.into()))?;
-    transaction.set_quick_repair(true);
+    transaction.set_two_phase_commit(true);
     let totals = Totals {
         revision: FIRST,
         count: 0,
