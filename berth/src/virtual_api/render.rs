@@ -52,13 +52,16 @@ fn kind_of(object: &Object) -> String {
         .map_or_else(|_| String::new(), |Kinded { kind }| kind)
 }
 
-/// The Target of `candidate`. `old` is the object as it was, which keeps its transition times.
-pub(crate) fn target(snapshot: &Snapshot, candidate: u32, now: Timestamp, old: Option<&Object>) -> Rendered {
-    let view = snapshot.inventory.target(candidate, now);
-    let dialect = snapshot.dialect.name();
-    let name = names::join(&snapshot.inventory.target_name(candidate), dialect);
+/// The Target `name` of `dialect`. `old` is the object as it was, which keeps its transition times.
+pub(crate) fn target(
+    dialect: &str,
+    name: &str,
+    view: &TargetView,
+    now: Timestamp,
+    old: Option<&Object>,
+) -> Rendered {
     let source = view.object.meta();
-    let mut metadata = metadata(source, "Target", "", &name);
+    let mut metadata = metadata(source, "Target", "", name);
     labels(&mut metadata, &view.labels);
     let condition = Condition {
         r#type: "Ready",
@@ -73,8 +76,8 @@ pub(crate) fn target(snapshot: &Snapshot, candidate: u32, now: Timestamp, old: O
     });
     optional_text(&mut status, "region", &view.region);
     optional_text(&mut status, "provider", &view.provider);
-    optional_list(&mut status, "taints", taints(&view));
-    optional_list(&mut status, "capacity", capacity(&view));
+    optional_list(&mut status, "taints", taints(view));
+    optional_list(&mut status, "capacity", capacity(view));
     let value = json!({
         "apiVersion": API_VERSION,
         "kind": "Target",

@@ -218,25 +218,26 @@ impl Shown {
 
 /// Makes the object about `subject`, which is at `place` if it was made before.
 fn make(snapshot: &Snapshot, shown: &Shown, subject: Subject, place: Option<Key>, now: Timestamp) -> Made {
-    let key = match &subject {
-        Subject::Target(name) => snapshot.inventory.candidate(name).map(|candidate| {
-            let name = names::join(
-                &snapshot.inventory.target_name(candidate),
-                snapshot.dialect.name(),
-            );
-            (Key::new(TARGETS, "", &name), Some(candidate))
-        }),
-        Subject::Demand(demand) => Some((decision_key(snapshot, demand), None)),
-    };
-    let rendered = key.as_ref().and_then(|(key, candidate)| {
-        let old = shown.get(key).map(|old| &**old);
-        match (&subject, candidate) {
-            (Subject::Demand(demand), _) => render::decision(snapshot, demand, now, old),
-            (Subject::Target(_), Some(candidate)) => Some(render::target(snapshot, *candidate, now, old)),
-            (Subject::Target(_), None) => None,
+    let (key, rendered) = match &subject {
+        Subject::Target(cluster) => snapshot
+            .inventory
+            .target_of(cluster, now)
+            .map(|(name, view)| {
+                let dialect = snapshot.dialect.name();
+                let key = Key::new(TARGETS, "", &names::join(&name, dialect));
+                let old = shown.get(&key).map(|old| &**old);
+                let rendered = render::target(dialect, &key.name, &view, now, old);
+                (key, rendered)
+            })
+            .unzip(),
+        Subject::Demand(demand) => {
+            let key = decision_key(snapshot, demand);
+            let old = shown.get(&key).map(|old| &**old);
+            let rendered = render::decision(snapshot, demand, now, old);
+            (Some(key), rendered)
         }
-    });
-    let key = key.map(|(key, _)| key).or(place);
+    };
+    let key = key.or(place);
     match rendered.map(|Rendered { value, due_at }| (Draft::new(&value), due_at)) {
         Some((Ok(draft), due_at)) => Made {
             subject,

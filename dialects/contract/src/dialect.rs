@@ -236,6 +236,13 @@ pub trait Inventory: Any + Send + Sync {
     /// What there is to say of a target.
     fn target(&self, candidate: Ix, now: Timestamp) -> TargetView;
 
+    /// [`Inventory::target_name`] and [`Inventory::target`] of the cluster with this name. Whoever follows single targets
+    /// asks here: where candidates are numbered only for decisions, this does not number them.
+    fn target_of(&self, cluster_name: &str, now: Timestamp) -> Option<(String, TargetView)> {
+        let candidate = self.candidate(cluster_name)?;
+        Some((self.target_name(candidate), self.target(candidate, now)))
+    }
+
     /// The demands, in key order.
     fn demands(&self) -> Vec<Key>;
 

@@ -102,7 +102,12 @@ impl Inventory for Hub {
     }
 
     fn target(&self, candidate: Ix, now: Timestamp) -> TargetView {
-        view::target(self, candidate, now)
+        view::target(self, self.fleet().row(candidate), now)
+    }
+
+    fn target_of(&self, cluster_name: &str, now: Timestamp) -> Option<(String, TargetView)> {
+        let cluster = self.clusters.get(cluster_name)?;
+        Some((cluster_name.to_owned(), view::target(self, cluster, now)))
     }
 
     fn demands(&self) -> Vec<Key> {

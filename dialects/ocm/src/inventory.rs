@@ -173,7 +173,12 @@ impl Inventory for Hub {
     }
 
     fn target(&self, candidate: Ix, _now: Timestamp) -> TargetView {
-        view::target(self, candidate)
+        view::target(self, self.fleet().row(candidate))
+    }
+
+    fn target_of(&self, cluster_name: &str, _now: Timestamp) -> Option<(String, TargetView)> {
+        let cluster = self.clusters.get(cluster_name)?;
+        Some((cluster_name.to_owned(), view::target(self, cluster)))
     }
 
     fn demands(&self) -> Vec<Key> {

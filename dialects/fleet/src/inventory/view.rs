@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use dialect_contract::{DemandView, Phase, Placed, Quantities, Taint, TargetView};
 use meta::{Key, Timestamp};
-use scheduling::Ix;
 
 use super::Hub;
 use crate::cluster::Cluster;
@@ -20,9 +19,8 @@ const REGION: &[&str] = &[
 /// Where a cluster's infrastructure provider is told by convention.
 const PROVIDER: &[&str] = &["provider", "cloud"];
 
-/// The view of the cluster at `candidate`.
-pub(super) fn target(hub: &Hub, candidate: Ix, now: Timestamp) -> TargetView {
-    let cluster = hub.fleet().row(candidate);
+/// The view of `cluster`.
+pub(super) fn target(hub: &Hub, cluster: &Cluster, now: Timestamp) -> TargetView {
     let standing = &cluster.standing;
     let (ready, ready_reason, ready_message, due_at) = match standing.judge(now, hub.limits) {
         None => {

@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use dialect_contract::{DemandView, Phase, Placed, Quantities, Taint, TargetView};
 use meta::Key;
-use scheduling::Ix;
 
 use super::Hub;
 use crate::cluster::Cluster;
@@ -22,9 +21,8 @@ const REGION: &[&str] = &[
 /// Where a cluster's infrastructure provider is told by convention.
 const PROVIDER: &[&str] = &["platform.open-cluster-management.io", "cloud"];
 
-/// The view of the cluster at `candidate`.
-pub(super) fn target(hub: &Hub, candidate: Ix) -> TargetView {
-    let cluster = hub.fleet().row(candidate);
+/// The view of `cluster`.
+pub(super) fn target(hub: &Hub, cluster: &Cluster) -> TargetView {
     let (ready, ready_reason, ready_message) = readiness(cluster);
     let taints = cluster.taints().iter().map(|taint| Taint {
         key: taint.key.clone(),

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use dialect_contract::{Action, Decision, Due, Inventory};
+use dialect_contract::{Action, Decision, Due, Inventory, TargetView};
 use engine::Snapshot;
 use meta::{Key, Timestamp};
 use serde_json::Value;
@@ -32,23 +32,34 @@ pub(crate) fn views(inventory: &dyn Inventory, now: Timestamp) -> Views {
         (key, text.unwrap_or_default())
     });
     let targets = (0..inventory.count()).map(|candidate| {
-        let view = inventory.target(candidate, now);
-        let ready = (view.ready, view.ready_reason, view.ready_message, view.cordoned);
-        let rest = (
-            view.taints,
-            view.capacity,
-            view.region,
-            view.provider,
-            view.labels,
-            view.due_at,
+        let cluster = inventory.cluster_name(candidate);
+        let told = told(
+            &inventory.target_name(candidate),
+            &inventory.target(candidate, now),
         );
-        let name = inventory.target_name(candidate);
-        (view.cluster_name, format!("{name} {ready:?} {rest:?}"))
+        let alone = inventory.target_of(&cluster, now);
+        let alone = alone.map(|(name, view)| self::told(&name, &view));
+        assert_eq!(alone.as_ref(), Some(&told), "{cluster} asked for by its name");
+        (cluster, told)
     });
     Views {
         demands: demands.collect(),
         targets: targets.collect(),
     }
+}
+
+/// The view of a target as text.
+fn told(name: &str, view: &TargetView) -> String {
+    let ready = (view.ready, view.ready_reason, &view.ready_message, view.cordoned);
+    let rest = (
+        &view.taints,
+        &view.capacity,
+        &view.region,
+        &view.provider,
+        &view.labels,
+        view.due_at,
+    );
+    format!("{} {name} {ready:?} {rest:?}", view.cluster_name)
 }
 
 /// That every view that differs is named by `due`.
