@@ -33,14 +33,14 @@ pub(crate) fn views(inventory: &dyn Inventory, now: Timestamp) -> Views {
     });
     let targets = (0..inventory.count()).map(|candidate| {
         let cluster = inventory.cluster_name(candidate);
-        let told = told(
+        let text = told(
             &inventory.target_name(candidate),
             &inventory.target(candidate, now),
         );
         let alone = inventory.target_of(&cluster, now);
-        let alone = alone.map(|(name, view)| self::told(&name, &view));
-        assert_eq!(alone.as_ref(), Some(&told), "{cluster} asked for by its name");
-        (cluster, told)
+        let alone = alone.map(|(name, view)| told(&name, &view));
+        assert_eq!(alone.as_ref(), Some(&text), "{cluster} asked for by its name");
+        (cluster, text)
     });
     Views {
         demands: demands.collect(),
