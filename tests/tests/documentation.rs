@@ -1,0 +1,198 @@
+//! What the documentation and the code say about each other: links lead somewhere, and so does every citation.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+fn root() -> &'static Path {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent();
+    root.expect("tests is in the workspace")
+}
+
+/// The files below `folder` that end in one of `endings`.
+fn files(folder: &Path, endings: &[&str]) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    let mut folders = vec![folder.to_owned()];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(&folder).expect("the folder can be read") {
+            let path = entry.expect("the entry can be read").path();
+            let name = path
+                .file_name()
+                .and_then(|name| name.to_str())
+                .unwrap_or_default();
+            if path.is_dir() {
+                if !name.starts_with('.') && name != "target" {
+                    folders.push(path);
+                }
+            } else if endings.iter().any(|ending| name.ends_with(ending)) {
+                found.push(path);
+            }
+        }
+    }
+    found.sort();
+    found
+}
+
+fn read(path: &Path) -> String {
+    std::fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+/// The documents: those of `docs/` and those beside it.
+fn documents() -> Vec<PathBuf> {
+    let mut all = files(&root().join("docs"), &[".md"]);
+    let beside = std::fs::read_dir(root()).expect("the root can be read");
+    let beside = beside.map(|entry| entry.expect("the entry can be read").path());
+    all.extend(beside.filter(|path| path.extension().is_some_and(|ending| ending == "md")));
+    all.push(root().join("deploy/README.md"));
+    all
+}
+
+/// The text without its blocks of code.
+fn prose(text: &str) -> String {
+    let mut code = false;
+    let lines = text.lines().filter(|line| {
+        let fence = line.trim_start().starts_with("```");
+        code ^= fence;
+        !code && !fence
+    });
+    lines.collect::<Vec<&str>>().join("\n")
+}
+
+fn headings(text: &str) -> BTreeSet<String> {
+    let prose = prose(text);
+    let lines = prose.lines().filter_map(|line| {
+        let heading = line.trim_start_matches('#');
+        (heading.len() < line.len()).then(|| heading.trim().to_owned())
+    });
+    lines.collect()
+}
+
+/// The anchor of a heading, as GitHub makes it.
+fn anchor(heading: &str) -> String {
+    let kept = heading
+        .chars()
+        .filter(|letter| letter.is_alphanumeric() || matches!(letter, ' ' | '-' | '_'));
+    kept.collect::<String>().to_lowercase().replace(' ', "-")
+}
+
+#[test]
+fn every_link_between_documents_leads_somewhere() {
+    let mut broken = Vec::new();
+    for document in documents() {
+        let text = prose(&read(&document));
+        for part in text.split("](").skip(1) {
+            let Some((link, _)) = part.split_once(')') else {
+                continue;
+            };
+            if link.contains("://") || link.starts_with("mailto:") {
+                continue;
+            }
+            let (path, part) = link.split_once('#').unwrap_or((link, ""));
+            let target = match path {
+                "" => document.clone(),
+                path => document.parent().expect("a document is in a folder").join(path),
+            };
+            let known = target.exists()
+                && (part.is_empty()
+                    || headings(&read(&target))
+                        .iter()
+                        .any(|heading| anchor(heading) == part));
+            if !known {
+                broken.push(format!("{}: {link}", document.display()));
+            }
+        }
+    }
+    assert!(broken.is_empty(), "broken links:\n{}", broken.join("\n"));
+}
+
+/// The source text without line breaks and marks of comments, so that a citation is in one piece.
+fn joined(source: &str) -> String {
+    let lines = source.lines().map(|line| {
+        let line = line.trim();
+        line.trim_start_matches(['/', '!', '#']).trim()
+    });
+    lines.collect::<Vec<&str>>().join(" ")
+}
+
+/// What `text` cites: documents, each with the headings that follow it, as in `docs/api.md, "Names" and "Rights"`.
+fn cited(text: &str) -> Vec<(String, Vec<String>)> {
+    let mut list = Vec::new();
+    for (start, _) in text.match_indices(".md") {
+        let begin = text[..start]
+            .rfind(|letter: char| !(letter.is_ascii_alphanumeric() || "/-_.".contains(letter)))
+            .map_or(0, |before| {
+                before + text[before..].chars().next().map_or(1, char::len_utf8)
+            });
+        let name = &text[begin..start + 3];
+        if !(name.starts_with("docs/") || name == "ARCHITECTURE.md") {
+            continue;
+        }
+        let mut headings = Vec::new();
+        let mut rest = &text[start + 3..];
+        let next = |rest: &str| -> Option<usize> {
+            [", \"", " (\"", " and \"", " to \""]
+                .iter()
+                .find_map(|between| rest.starts_with(between).then_some(between.len()))
+        };
+        while let Some(skipped) = next(rest) {
+            let Some((heading, after)) = rest[skipped..].split_once('"') else {
+                break;
+            };
+            headings.push(heading.to_owned());
+            rest = after;
+        }
+        list.push((name.to_owned(), headings));
+    }
+    list
+}
+
+#[test]
+fn every_document_and_heading_that_code_cites_exists() {
+    let mut known: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    let mut wrong = Vec::new();
+    let mut count = 0;
+    for path in files(root(), &[".rs", ".toml", ".yaml"]) {
+        if path.ends_with("tests/tests/documentation.rs") {
+            continue;
+        }
+        for (document, headings) in cited(&joined(&read(&path))) {
+            count += 1;
+            let there = known.entry(document.clone()).or_insert_with(|| {
+                let text = std::fs::read_to_string(root().join(&document));
+                text.map(|text| self::headings(&text)).unwrap_or_default()
+            });
+            if there.is_empty() {
+                wrong.push(format!("{}: there is no {document}", path.display()));
+            }
+            let missing = headings.iter().filter(|heading| !there.contains(*heading));
+            wrong.extend(
+                missing.map(|heading| format!("{}: {document} has no \"{heading}\"", path.display())),
+            );
+        }
+    }
+    println!("{count} citations");
+    assert!(
+        wrong.is_empty(),
+        "citations that lead nowhere:\n{}",
+        wrong.join("\n")
+    );
+}
+
+#[test]
+fn citations_are_found_with_all_their_headings() {
+    let text = joined(
+        "//! The rules (docs/api.md, \"Names\" and\n//! \"Rights\"), and ARCHITECTURE.md (\"The map\").",
+    );
+    let pair = |name: &str, headings: &[&str]| {
+        let headings = headings.iter().map(|heading| (*heading).to_owned());
+        (name.to_owned(), headings.collect::<Vec<String>>())
+    };
+    assert_eq!(
+        cited(&text),
+        [
+            pair("docs/api.md", &["Names", "Rights"]),
+            pair("ARCHITECTURE.md", &["The map"])
+        ]
+    );
+    assert_eq!(anchor("What is written"), "what-is-written");
+    assert_eq!(anchor("The syncer's view"), "the-syncers-view");
+}
