@@ -25,13 +25,14 @@ use tracing::Instrument;
 
 use crate::audit::Audit;
 use crate::auth::Authorizer;
-use crate::authn::{Authenticated, Authentication, Connection, impersonate};
+use crate::authn::{Authenticated, Authentication, Connection, UNAUTHENTICATED, impersonate};
 use crate::authz;
 use crate::call::Warnings;
 use crate::context::{Api, Authorized, RequestCx};
 use crate::documents::Documents;
 use crate::health::Health;
 use crate::limit::{Limiter, Place};
+use crate::memory::{self, ByteLimiter, Charge, Share};
 use crate::metrics::{Labels, Metrics};
 use crate::request_info::RequestInfo;
 use crate::respond::{self, Failure, Progress};
@@ -76,6 +77,8 @@ pub struct ChainConfig {
     pub always_allowed: Vec<String>,
     /// Bounds.
     pub limits: Limits,
+    /// The bytes that requests may hold at once; shared with routes of the program's own.
+    pub memory: Arc<ByteLimiter>,
     /// The audit log, if one is kept.
     pub audit: Option<Audit>,
     /// The health checks.
@@ -96,6 +99,7 @@ pub struct Chain {
     authentication: Authentication,
     authorizer: Arc<dyn Authorizer>,
     limits: Limits,
+    memory: Arc<ByteLimiter>,
     reads: Arc<Limiter>,
     writes: Arc<Limiter>,
     audit: Option<Audit>,
@@ -108,12 +112,18 @@ pub struct Chain {
     closing: CancellationToken,
 }
 
-/// Reads the body of a request to a route of the program's own, of at most `limit` bytes.
+/// Reads the body of a request to a route of the program's own, of at most `limit` bytes, which are added to `charge`
+/// as they arrive.
 ///
 /// # Errors
-/// 413 when it is longer, by its own word or in fact; 400 when it breaks off.
-pub async fn read_body(headers: &HeaderMap, body: Body, limit: usize) -> Result<bytes::Bytes, Status> {
-    body::read(headers, body, limit).await
+/// 413 when it is longer, by its own word or in fact; 429 when there is no memory for it; 400 when it breaks off.
+pub async fn read_body(
+    headers: &HeaderMap,
+    body: Body,
+    limit: usize,
+    charge: &mut Charge,
+) -> Result<bytes::Bytes, Status> {
+    body::read(headers, body, limit, charge).await
 }
 
 /// Marks a connection as busy while a request on it runs.
@@ -136,6 +146,7 @@ impl Chain {
             authentication: config.authentication,
             authorizer: Arc::new(authorizer),
             limits,
+            memory: config.memory,
             reads: Limiter::new(limits.reads, limits.request_timeout),
             writes: Limiter::new(limits.writes, limits.request_timeout),
             audit: config.audit,
@@ -279,11 +290,13 @@ impl Chain {
             return self.path(&info, &parts);
         }
         // Bodies after authorization: nobody makes the server read megabytes it will not use.
+        let mut charge = self.charge(&user)?;
         let body = match info.verb {
             "get" | "list" | "watch" => bytes::Bytes::new(),
             _ => {
-                let body = body::read(&parts.headers, body, self.limits.body).await?;
+                let body = body::read(&parts.headers, body, self.limits.body, &mut charge).await?;
                 self.metrics.body(&trail.labels, body.len());
+                charge.grow(memory::tree(&body))?;
                 body
             }
         };
@@ -342,6 +355,18 @@ impl Chain {
             "Too many requests, please try again later.",
             1,
         ))
+    }
+
+    /// What the request is charged for from the start.
+    fn charge(&self, user: &UserInfo) -> Result<Charge, Status> {
+        let (holder, share) = if user.is_in(authz::MASTERS) {
+            (user.name.as_str(), Share::Exempt)
+        } else if user.is_in(UNAUTHENTICATED) {
+            (UNAUTHENTICATED, Share::UNAUTHENTICATED)
+        } else {
+            (user.name.as_str(), Share::USER)
+        };
+        self.memory.charge(holder, share, memory::REQUEST)
     }
 
     async fn authorize(&self, info: &RequestInfo, user: &UserInfo, trail: &Trail) -> Result<(), Status> {

@@ -221,6 +221,7 @@ pub(crate) fn chain_config(api: Arc<Toy>, clients: &Ca, proxies: &Ca) -> ChainCo
         authorizer: Arc::new(rule),
         always_allowed: crate::authz::ALWAYS_ALLOWED.map(str::to_owned).to_vec(),
         limits: Limits::default(),
+        memory: crate::ByteLimiter::new(1 << 28),
         audit: None,
         health: Arc::new(Health::new()),
         metrics: Arc::new(Metrics::new()),

@@ -175,6 +175,10 @@ pub struct ServeArgs {
     /// How many writing requests may run at once; 0 is unlimited.
     #[arg(long, default_value_t = 200)]
     pub max_mutating_requests_inflight: usize,
+    /// How many bytes all requests may hold at once: bodies, what is parsed from them, and answers that are not read yet
+    /// (such as 256Mi); one user gets an eighth, all anonymous callers together a sixteenth; 0 is unlimited.
+    #[arg(long, default_value = "256Mi", value_parser = bytes)]
+    pub max_bytes_inflight: usize,
     /// How long to keep serving, already unready, after a termination signal (such as 15s).
     #[arg(long, default_value = "0s", value_parser = duration)]
     pub shutdown_delay_duration: Duration,
@@ -290,6 +294,13 @@ fn authority(text: &str) -> Result<Authority, String> {
 }
 
 /// Parses `300ms`, `15s`, `2m`, `1h`, as Go writes durations.
+/// A number of bytes as Kubernetes writes quantities: `256Mi`, `1G`, `1048576`.
+fn bytes(text: &str) -> Result<usize, String> {
+    let problem = || "a number of bytes is expected, such as 256Mi".to_owned();
+    let quantity = meta::quantity::Quantity::parse(text).map_err(|_| problem())?;
+    usize::try_from(quantity.units()).map_err(|_| problem())
+}
+
 pub(crate) fn duration(text: &str) -> Result<Duration, String> {
     let split = text
         .find(|letter: char| !letter.is_ascii_digit())
@@ -329,6 +340,13 @@ mod tests {
         for text in ["", "https://a", "a/b", "me@a", "a:port", "a:", "a:70000", ":7443"] {
             assert!(authority(text).is_err(), "{text}");
         }
+    }
+
+    #[test]
+    fn numbers_of_bytes_are_quantities() {
+        assert_eq!(bytes("256Mi"), Ok(256 << 20));
+        assert_eq!(bytes("0"), Ok(0));
+        assert!(bytes("-1").is_err() && bytes("much").is_err());
     }
 
     #[test]

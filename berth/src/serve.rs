@@ -21,7 +21,7 @@ use apiserver::documents::Documents;
 use apiserver::health::{Health, Probe};
 use apiserver::metrics::Metrics;
 use apiserver::version::VersionInfo;
-use apiserver::{ChainConfig, ConnectionLimits, Limits, Running, Server, ServerConfig};
+use apiserver::{ByteLimiter, ChainConfig, ConnectionLimits, Limits, Running, Server, ServerConfig};
 use certs::Folder;
 use engine::controller::Leadership;
 use meta::{Clock, Timestamp};
@@ -164,6 +164,7 @@ impl Standalone {
 
         let certificate = surroundings::certificate(registration.as_ref(), &options, &folder, &clock).await?;
         tasks.push(tokio::spawn(Arc::clone(&certificate).keep_fresh()));
+        let memory = ByteLimiter::new(options.max_bytes_inflight);
         let config = ServerConfig {
             address: options.address,
             certificate: Arc::clone(&certificate) as Arc<_>,
@@ -177,9 +178,10 @@ impl Standalone {
                     registration.as_ref(),
                 ),
                 &parts,
+                &memory,
                 &clock,
             )?,
-            open_routes: webhooks(&options, &parts, &clock)?,
+            open_routes: webhooks(&options, &parts, &memory, &clock)?,
             open_address: options
                 .admission_bind_port
                 .map(|port| SocketAddr::new(options.address.ip(), port)),
@@ -284,6 +286,7 @@ fn chain(
     access: Access,
     health: Arc<Health>,
     parts: &groups::Parts,
+    memory: &Arc<ByteLimiter>,
     clock: &Arc<dyn Clock>,
 ) -> Result<ChainConfig> {
     let metrics = Arc::new(Metrics::new());
@@ -308,6 +311,7 @@ fn chain(
             writes: options.max_mutating_requests_inflight,
             ..Limits::default()
         },
+        memory: Arc::clone(memory),
         audit,
         health,
         metrics,
@@ -341,7 +345,12 @@ fn access(
 }
 
 /// The admission webhooks, about everything that is served here or copied from the hub.
-fn webhooks(options: &Options, parts: &groups::Parts, clock: &Arc<dyn Clock>) -> Result<axum::Router> {
+fn webhooks(
+    options: &Options,
+    parts: &groups::Parts,
+    memory: &Arc<ByteLimiter>,
+    clock: &Arc<dyn Clock>,
+) -> Result<axum::Router> {
     let chain = parts.admission.webhooks(parts.virtual_api.catalog());
     let served = parts.groups.iter().flat_map(|group| &group.resources);
     let mirrored = parts.mirrored.iter().map(|kind| kind.info().resource());
@@ -350,7 +359,8 @@ fn webhooks(options: &Options, parts: &groups::Parts, clock: &Arc<dyn Clock>) ->
         .chain(mirrored)
         .chain([admission::CONFIG_MAPS]);
     let client_ca = identity::admission_client_ca(options)?;
-    let front = Front::new(chain, resources, client_ca, Arc::clone(clock)).guarding(parts.admission.rules());
+    let front = Front::new(chain, resources, client_ca, Arc::clone(memory), Arc::clone(clock))
+        .guarding(parts.admission.rules());
     Ok(admission::routes(front))
 }
 

@@ -4,6 +4,7 @@
 //! This crate does no I/O, holds no clock and knows no kind. Start reading at [`object`] (what a stored object is)
 //! and [`kind`] (what a kind must say about itself).
 
+pub mod budget;
 pub mod change;
 pub mod field;
 pub mod kind;
@@ -17,6 +18,7 @@ pub mod strategic;
 pub mod table;
 pub mod time;
 
+pub use budget::{Budget, Exceeded};
 pub use change::{Change, Revision};
 pub use field::FieldError;
 pub use kind::{Cell, Column, Kind, KindInfo, Scope};

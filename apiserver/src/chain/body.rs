@@ -8,18 +8,19 @@ use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use axum::body::Body;
-use bytes::Bytes;
+use bytes::{Bytes, BytesMut};
 use futures::FutureExt;
 use http::HeaderMap;
 use http::header::CONTENT_LENGTH;
 use http_body::{Frame, SizeHint};
-use http_body_util::{BodyExt, LengthLimitError, Limited};
+use http_body_util::BodyExt;
 use meta::Status;
 use parking_lot::Mutex;
 use tokio::time::{Instant, Sleep};
 use tokio_util::sync::CancellationToken;
 
 use super::trail::Ending;
+use crate::memory::Charge;
 use crate::signal::Signal;
 
 /// How much of a body that is too long is still read, and for how long. A client that writes its whole body before it
@@ -27,11 +28,16 @@ use crate::signal::Signal;
 const DISCARD: usize = 16 * 1024 * 1024;
 const DISCARD_FOR: Duration = Duration::from_secs(2);
 
-/// Reads a whole request body of at most `limit` bytes.
+/// Reads a whole request body of at most `limit` bytes, which are added to `charge` as they arrive.
 ///
 /// # Errors
-/// 413 when it is longer, by its own word or in fact; 400 when it breaks off.
-pub(super) async fn read(headers: &HeaderMap, mut body: Body, limit: usize) -> Result<Bytes, Status> {
+/// 413 when it is longer, by its own word or in fact; 429 when there is no memory for it; 400 when it breaks off.
+pub(super) async fn read(
+    headers: &HeaderMap,
+    mut body: Body,
+    limit: usize,
+    charge: &mut Charge,
+) -> Result<Bytes, Status> {
     let announced = headers
         .get(CONTENT_LENGTH)
         .and_then(|value| value.to_str().ok()?.parse::<usize>().ok());
@@ -39,15 +45,40 @@ pub(super) async fn read(headers: &HeaderMap, mut body: Body, limit: usize) -> R
         discard(body).await;
         return Err(Status::too_large(limit));
     }
-    match Limited::new(&mut body, limit).collect().await {
-        Ok(collected) => Ok(collected.to_bytes()),
-        Err(problem) if problem.is::<LengthLimitError>() => {
-            discard(body).await;
+    let mut parts: Vec<Bytes> = Vec::new();
+    let mut length = 0;
+    while let Some(frame) = body.frame().await {
+        let frame = frame.map_err(|problem| {
+            Status::bad_request(format!("the request body could not be read: {problem}"))
+        })?;
+        let Ok(data) = frame.into_data() else { continue };
+        length += data.len();
+        let refused = if length > limit {
             Err(Status::too_large(limit))
+        } else {
+            charge.grow(data.len())
+        };
+        if let Err(refused) = refused {
+            drop(parts);
+            discard(body).await;
+            return Err(refused);
         }
-        Err(problem) => Err(Status::bad_request(format!(
-            "the request body could not be read: {problem}"
-        ))),
+        parts.push(data);
+    }
+    Ok(joined(parts, length))
+}
+
+/// One part as it is, several as one.
+fn joined(mut parts: Vec<Bytes>, length: usize) -> Bytes {
+    match parts.len() {
+        0 => Bytes::new(),
+        1 => parts.remove(0),
+        _ => {
+            let mut whole = BytesMut::with_capacity(length);
+            // Each part is freed as it is copied, so that a large body is not there twice.
+            parts.into_iter().for_each(|part| whole.extend_from_slice(&part));
+            whole.freeze()
+        }
     }
 }
 

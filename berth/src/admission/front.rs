@@ -8,7 +8,7 @@ use std::time::Duration;
 use admission::webhook::{self, Body as Read, Review};
 use admission::{Chain, Phase};
 use apiserver::authn::{CaPool, Connection};
-use apiserver::respond;
+use apiserver::{ByteLimiter, Share, memory, respond};
 use axum::Router;
 use axum::body::Body;
 use axum::extract::{Extension, Request};
@@ -26,6 +26,9 @@ use super::sources::Sources;
 const AT_ONCE: usize = 200;
 /// How long a body may take to arrive; a kube-apiserver gives a webhook no more than that for everything.
 const ARRIVAL: Duration = Duration::from_secs(30);
+/// All reviews together are one holder of memory, which gets this much of it.
+const HOLDER: &str = "admission webhooks";
+const SHARE: Share = Share::OneIn(2);
 /// Larger bodies are parsed off the threads that serve everyone.
 const LARGE: usize = 128 * 1024;
 
@@ -38,6 +41,7 @@ pub struct Front {
     rules: Vec<Arc<Rules>>,
     /// Whose client certificate is demanded.
     client_ca: Option<CaPool>,
+    memory: Arc<ByteLimiter>,
     clock: Arc<dyn Clock>,
     sources: Arc<Sources>,
 }
@@ -49,6 +53,7 @@ impl Front {
         chain: Chain,
         resources: impl IntoIterator<Item = GroupResource>,
         client_ca: Option<CaPool>,
+        memory: Arc<ByteLimiter>,
         clock: Arc<dyn Clock>,
     ) -> Self {
         let mut by_name: HashMap<&'static str, Vec<GroupResource>> = HashMap::new();
@@ -60,6 +65,7 @@ impl Front {
             resources: by_name,
             rules: Vec::new(),
             client_ca,
+            memory,
             clock,
             sources: Sources::new(AT_ONCE),
         }
@@ -88,10 +94,12 @@ impl Front {
         })?;
         let (parts, body) = request.into_parts();
         is_json(&parts.headers)?;
-        let reading = apiserver::chain::read_body(&parts.headers, body, webhook::MOST_BYTES);
+        let mut charge = self.memory.charge(HOLDER, SHARE, memory::REQUEST)?;
+        let reading = apiserver::chain::read_body(&parts.headers, body, webhook::MOST_BYTES, &mut charge);
         let body = tokio::time::timeout(ARRIVAL, reading)
             .await
             .map_err(|_| Status::timeout(format!("the review did not arrive within {ARRIVAL:?}")))??;
+        charge.grow(memory::tree(&body))?;
         let answer = match read(body).await? {
             Read::Other { api_version, uid } => webhook::refused_version(&api_version, &uid),
             Read::V1(review) => self.judge(phase, &review).await?,
@@ -179,7 +187,7 @@ mod tests {
 
     fn front(client_ca: Option<CaPool>) -> Front {
         let clock = Arc::new(FixedClock(meta::Timestamp::UNIX_EPOCH));
-        Front::new(Chain::default(), [], client_ca, clock)
+        Front::new(Chain::default(), [], client_ca, ByteLimiter::new(1 << 20), clock)
     }
 
     fn peer(address: &str) -> Connection {

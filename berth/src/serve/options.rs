@@ -61,6 +61,8 @@ pub struct Options {
     pub max_requests_inflight: usize,
     /// Writes at once; 0 is unlimited.
     pub max_mutating_requests_inflight: usize,
+    /// Bytes held by requests at once; 0 is unlimited.
+    pub max_bytes_inflight: usize,
     /// How long to go on serving, unready.
     pub shutdown_delay: Duration,
     /// The hub, if there is one.
@@ -114,6 +116,7 @@ impl Options {
             actors: ActorArgs::default(),
             max_requests_inflight: 400,
             max_mutating_requests_inflight: 200,
+            max_bytes_inflight: 256 << 20,
             shutdown_delay: Duration::ZERO,
             hub: HubArgs::default(),
         }
@@ -207,6 +210,7 @@ impl TryFrom<ServeArgs> for Options {
             actors: args.actors,
             max_requests_inflight: args.max_requests_inflight,
             max_mutating_requests_inflight: args.max_mutating_requests_inflight,
+            max_bytes_inflight: args.max_bytes_inflight,
             shutdown_delay: args.shutdown_delay_duration,
             hub: args.hub,
         })

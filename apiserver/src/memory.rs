@@ -1,0 +1,208 @@
+//! How many bytes requests may hold at once, over the whole server: bodies as they arrive, the trees parsed from them,
+//! and answers that are not read yet.
+//!
+//! Everything is charged to a *holder* (a user, all anonymous callers together, the admission webhooks), and no holder
+//! gets more than its [`Share`], so that one of them cannot take what the others need.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use meta::Status;
+use parking_lot::Mutex;
+
+#[cfg(test)]
+mod tests;
+
+/// What every request is charged at least, for its head, its task and its buffers.
+pub const REQUEST: usize = 4 * 1024;
+
+/// Bodies up to this size are charged as if they were as dense as JSON can be: counting would take longer.
+const SMALL: usize = 2 * 1024;
+
+/// What a parsed tree takes for each value: the value itself, room that lists and maps keep for growth, and a second
+/// tree beside the first while defaults and admission work on it.
+const NODE: usize = 72;
+
+/// How much of the whole one holder may have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Share {
+    /// All of it, and more: counted but never refused. For administrators, who must get in to end an overload.
+    Exempt,
+    /// The whole divided by this.
+    OneIn(usize),
+}
+
+impl Share {
+    /// What one authenticated user may have.
+    pub const USER: Self = Self::OneIn(8);
+    /// What all callers that nobody has identified may have together.
+    pub const UNAUTHENTICATED: Self = Self::OneIn(16);
+
+    fn of(self, most: usize) -> usize {
+        match self {
+            Self::Exempt => usize::MAX,
+            Self::OneIn(parts) => most / parts.max(1),
+        }
+    }
+}
+
+/// A bound on the bytes that requests hold at once.
+#[derive(Debug)]
+pub struct ByteLimiter {
+    most: usize,
+    held: Mutex<Held>,
+}
+
+#[derive(Debug, Default)]
+struct Held {
+    all: usize,
+    by_holder: HashMap<Arc<str>, usize>,
+}
+
+/// Bytes that a holder has; given back when dropped.
+#[derive(Debug)]
+pub struct Charge {
+    limiter: Arc<ByteLimiter>,
+    holder: Arc<str>,
+    share: Share,
+    bytes: usize,
+}
+
+impl ByteLimiter {
+    /// At most `most` bytes; 0 means no bound.
+    #[must_use]
+    pub fn new(most: usize) -> Arc<Self> {
+        Arc::new(Self {
+            most: if most == 0 { usize::MAX } else { most },
+            held: Mutex::default(),
+        })
+    }
+
+    /// A charge of `bytes` to `holder`.
+    ///
+    /// # Errors
+    /// 429 where there is no room now, 413 where there never is.
+    pub fn charge(self: &Arc<Self>, holder: &str, share: Share, bytes: usize) -> Result<Charge, Status> {
+        let mut charge = self.free(holder, share);
+        charge.grow(bytes)?;
+        Ok(charge)
+    }
+
+    /// A charge of nothing yet.
+    #[must_use]
+    pub fn free(self: &Arc<Self>, holder: &str, share: Share) -> Charge {
+        Charge {
+            limiter: Arc::clone(self),
+            holder: holder.into(),
+            share,
+            bytes: 0,
+        }
+    }
+
+    /// How many bytes are held now.
+    #[must_use]
+    pub fn held(&self) -> usize {
+        self.held.lock().all
+    }
+}
+
+impl Charge {
+    /// `bytes` more.
+    ///
+    /// # Errors
+    /// 413 when this charge alone would be over the holder's share; 429 when others must give something back first.
+    pub fn grow(&mut self, bytes: usize) -> Result<(), Status> {
+        let most = self.limiter.most;
+        let share = self.share.of(most);
+        if self.share != Share::Exempt && self.bytes.saturating_add(bytes) > share {
+            return Err(too_large(share));
+        }
+        let mut held = self.limiter.held.lock();
+        let own = held.by_holder.get(&self.holder).copied().unwrap_or_default();
+        let fits = own.saturating_add(bytes) <= share && held.all.saturating_add(bytes) <= most;
+        if !fits && self.share != Share::Exempt {
+            drop(held);
+            return Err(full());
+        }
+        held.add(&self.holder, bytes);
+        self.bytes += bytes;
+        Ok(())
+    }
+
+    /// `bytes` more of what is there already and cannot be refused any more, such as the answer of a write that
+    /// happened. It keeps further requests out.
+    pub fn add(&mut self, bytes: usize) {
+        self.limiter.held.lock().add(&self.holder, bytes);
+        self.bytes += bytes;
+    }
+
+    /// Gives all but `bytes` back.
+    pub fn shrink_to(&mut self, bytes: usize) {
+        let less = self.bytes.saturating_sub(bytes);
+        if less > 0 {
+            self.limiter.held.lock().give_back(&self.holder, less);
+            self.bytes -= less;
+        }
+    }
+
+    /// How many bytes it is.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        self.bytes
+    }
+}
+
+impl Held {
+    fn add(&mut self, holder: &Arc<str>, bytes: usize) {
+        if bytes > 0 {
+            self.all += bytes;
+            *self.by_holder.entry(Arc::clone(holder)).or_default() += bytes;
+        }
+    }
+
+    fn give_back(&mut self, holder: &Arc<str>, bytes: usize) {
+        self.all -= bytes;
+        if let Some(own) = self.by_holder.get_mut(holder) {
+            *own -= bytes;
+            if *own == 0 {
+                self.by_holder.remove(holder);
+            }
+        }
+    }
+}
+
+impl Drop for Charge {
+    fn drop(&mut self) {
+        self.shrink_to(0);
+    }
+}
+
+/// About how many bytes the tree takes that is parsed from `body`. Text formats say by their punctuation how many values
+/// there can be.
+#[must_use]
+pub fn tree(body: &[u8]) -> usize {
+    if body.len() <= SMALL {
+        return body.len() * NODE / 2;
+    }
+    let values = body
+        .iter()
+        .filter(|byte| matches!(byte, b',' | b'[' | b'{' | b':' | b'\n'))
+        .count();
+    body.len() + values * NODE
+}
+
+fn full() -> Status {
+    Status::too_many_requests(
+        "too many bytes are held by requests in flight (--max-bytes-inflight), please try again later",
+        1,
+    )
+}
+
+fn too_large(share: usize) -> Status {
+    let mut status = Status::too_large(share);
+    status.message = format!(
+        "the request would hold more than {share} bytes of memory, which is all that one user may have \
+         (a part of --max-bytes-inflight); send less in one request"
+    );
+    status
+}

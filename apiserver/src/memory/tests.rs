@@ -1,0 +1,57 @@
+use super::*;
+
+#[test]
+fn bytes_are_bounded_over_all_and_given_back() {
+    let limiter = ByteLimiter::new(1000);
+    let half = Share::OneIn(2);
+    let one = limiter.charge("one", half, 500).unwrap();
+    let mut two = limiter.charge("two", half, 400).unwrap();
+    let refused = limiter.charge("three", half, 101).unwrap_err();
+    assert_eq!((refused.code, refused.retry_after_seconds()), (429, Some(1)));
+    two.shrink_to(100);
+    assert_eq!((two.bytes(), limiter.held()), (100, 600));
+    let three = limiter.charge("three", half, 400).unwrap();
+    drop((one, two, three));
+    assert_eq!(limiter.held(), 0);
+    assert!(limiter.held.lock().by_holder.is_empty(), "nobody is remembered");
+}
+
+#[test]
+fn a_holder_gets_its_share_however_much_is_free() {
+    let limiter = ByteLimiter::new(1000);
+    let first = limiter.charge("one", Share::OneIn(4), 200).unwrap();
+    let again = limiter.charge("one", Share::OneIn(4), 51).unwrap_err();
+    assert_eq!(again.code, 429, "the first may be done soon");
+    assert_eq!(
+        limiter.charge("two", Share::OneIn(4), 251).unwrap_err().code,
+        413,
+        "there is never room"
+    );
+    drop(first);
+    limiter.charge("one", Share::OneIn(4), 250).unwrap();
+}
+
+#[test]
+fn administrators_get_in_when_all_is_taken_and_answers_are_never_refused() {
+    let limiter = ByteLimiter::new(100);
+    let mut answer = limiter.free("ann", Share::OneIn(1));
+    answer.add(1000);
+    assert_eq!(limiter.charge("bob", Share::OneIn(1), 1).unwrap_err().code, 429);
+    limiter.charge("admin", Share::Exempt, 1000).unwrap();
+}
+
+#[test]
+fn zero_is_no_bound() {
+    let limiter = ByteLimiter::new(0);
+    limiter.charge("one", Share::UNAUTHENTICATED, 1 << 40).unwrap();
+}
+
+#[test]
+fn the_estimate_of_a_tree_is_not_below_what_it_takes() {
+    let dense = format!("[{}1]", "1,".repeat(100_000));
+    let values = 100_001 * size_of::<serde_json::Value>();
+    assert!(tree(dense.as_bytes()) >= values, "{}", tree(dense.as_bytes()));
+    assert!(tree(b"[1,1,1,1]") >= 4 * size_of::<serde_json::Value>());
+    let text = format!("\"{}\"", "x".repeat(1 << 20));
+    assert!(tree(text.as_bytes()) < 2 << 20, "text stays text");
+}

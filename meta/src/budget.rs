@@ -1,0 +1,163 @@
+//! What work on somebody's input may cost, in steps and bytes, so that no input keeps the server busy or fills it.
+//!
+//! Whoever works counts as it goes and stops with [`Exceeded`]. Steps are what takes nanoseconds: a comparison, an
+//! element looked at, a few dozen bytes copied. Limits are constants beside the work, far above what honest input needs.
+
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use crate::Status;
+
+#[cfg(test)]
+mod tests;
+
+/// How many steps pass between two looks at [`Ended`].
+const LOOK_EVERY: u64 = 1024;
+
+/// Says that nobody waits for the outcome any more: the request timed out, or the client is gone.
+#[derive(Clone, Debug, Default)]
+pub struct Ended(Arc<AtomicBool>);
+
+impl Ended {
+    /// From now on nobody waits.
+    pub fn end(&self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether nobody waits.
+    #[must_use]
+    pub fn is_ended(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+/// What is left to spend on one piece of work.
+#[derive(Clone, Debug)]
+pub struct Budget {
+    what: &'static str,
+    most_steps: u64,
+    most_bytes: u64,
+    steps: u64,
+    bytes: u64,
+    look_at: u64,
+    ended: Option<Ended>,
+}
+
+/// A budget is spent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Exceeded {
+    /// More steps than these.
+    Steps {
+        /// What was being done.
+        what: &'static str,
+        /// The limit.
+        most: u64,
+    },
+    /// More bytes than these.
+    Bytes {
+        /// What was being done.
+        what: &'static str,
+        /// The limit.
+        most: u64,
+    },
+    /// Nobody waits any more.
+    Ended,
+}
+
+impl Budget {
+    /// At most `steps` and `bytes` for `what`, which reads well in "the patch takes more than …".
+    #[must_use]
+    pub const fn new(what: &'static str, steps: u64, bytes: u64) -> Self {
+        Self {
+            what,
+            most_steps: steps,
+            most_bytes: bytes,
+            steps: 0,
+            bytes: 0,
+            look_at: LOOK_EVERY,
+            ended: None,
+        }
+    }
+
+    /// The same, ending when `ended` says so.
+    #[must_use]
+    pub fn until(mut self, ended: Option<Ended>) -> Self {
+        self.ended = ended;
+        self
+    }
+
+    /// Spends `steps`.
+    ///
+    /// # Errors
+    /// When that is more than is left, or nobody waits any more.
+    pub fn spend(&mut self, steps: usize) -> Result<(), Exceeded> {
+        self.steps = self.steps.saturating_add(steps as u64);
+        if self.steps > self.most_steps {
+            return Err(Exceeded::Steps {
+                what: self.what,
+                most: self.most_steps,
+            });
+        }
+        if self.steps >= self.look_at {
+            self.look_at = self.steps + LOOK_EVERY;
+            if self.ended.as_ref().is_some_and(Ended::is_ended) {
+                return Err(Exceeded::Ended);
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes `bytes` of memory.
+    ///
+    /// # Errors
+    /// When that is more than is left.
+    pub fn take(&mut self, bytes: usize) -> Result<(), Exceeded> {
+        self.bytes = self.bytes.saturating_add(bytes as u64);
+        if self.bytes > self.most_bytes {
+            return Err(Exceeded::Bytes {
+                what: self.what,
+                most: self.most_bytes,
+            });
+        }
+        Ok(())
+    }
+
+    /// The steps spent so far.
+    #[must_use]
+    pub fn steps(&self) -> u64 {
+        self.steps
+    }
+
+    /// The bytes taken so far.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+}
+
+impl fmt::Display for Exceeded {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Steps { what, most } => {
+                write!(f, "{what} takes more than the limit of {most} steps of work")
+            }
+            Self::Bytes { what, most } => write!(f, "{what} takes more than the limit of {most} bytes"),
+            Self::Ended => f.write_str("Timeout: request did not complete within the allotted timeout"),
+        }
+    }
+}
+
+impl std::error::Error for Exceeded {}
+
+/// 422 for steps, 413 for bytes, 504 for what took too long.
+impl From<Exceeded> for Status {
+    fn from(exceeded: Exceeded) -> Self {
+        let text = exceeded.to_string();
+        match exceeded {
+            Exceeded::Steps { .. } => Self::failure(422, "Invalid", text),
+            Exceeded::Bytes { .. } => Self::failure(413, "RequestEntityTooLarge", text),
+            Exceeded::Ended => Self::timeout(text),
+        }
+    }
+}

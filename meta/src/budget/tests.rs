@@ -1,0 +1,28 @@
+use super::*;
+
+#[test]
+fn a_spent_budget_names_the_work_and_the_limit() {
+    let mut budget = Budget::new("the patch", 10, 100);
+    budget.spend(10).unwrap();
+    let status = Status::from(budget.spend(1).unwrap_err());
+    assert_eq!(status.code, 422);
+    assert_eq!(
+        status.message,
+        "the patch takes more than the limit of 10 steps of work"
+    );
+    budget.take(100).unwrap();
+    let status = Status::from(budget.take(usize::MAX).unwrap_err());
+    assert_eq!(status.code, 413);
+    assert!(status.message.contains("100 bytes"), "{}", status.message);
+}
+
+#[test]
+fn work_nobody_waits_for_ends_within_some_steps() {
+    let ended = Ended::default();
+    let mut budget = Budget::new("the patch", u64::MAX, 0).until(Some(ended.clone()));
+    budget.spend(1).unwrap();
+    ended.end();
+    let steps = (0..2 * LOOK_EVERY).find(|_| budget.spend(1).is_err());
+    assert!(steps.is_some_and(|steps| steps <= LOOK_EVERY));
+    assert_eq!(Status::from(Exceeded::Ended).code, 504);
+}
