@@ -75,11 +75,19 @@ impl Plugin for Reserved {
             .find_map(|state| snapshot.inventory.reserved(request.resource, state));
         match whose {
             None => Ok(()),
-            Some(whose) => Err(Denied::Forbidden(format!(
-                "it holds the decision of {whose}, which only {} writes; change what is decided on instead, or bind \
+            Some(reserved) if !reserved.is_known && is_removal(request) => Ok(()),
+            Some(reserved) => Err(Denied::Forbidden(format!(
+                "it holds the decision of {}, which only {} writes; change what is decided on instead, or bind \
                  through the binding subresource",
+                reserved.whose,
                 dialect.actor()
             ))),
         }
     }
+}
+
+/// Whether the object is being deleted: what a demand leaves behind when it goes can be cleaned up by anyone with the right.
+fn is_removal(request: &Request<'_>) -> bool {
+    let is_deleted = |old: &Value| old["metadata"].get("deletionTimestamp").is_some();
+    request.operation == Operation::Delete || request.old.is_some_and(is_deleted)
 }

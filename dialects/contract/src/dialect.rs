@@ -26,6 +26,15 @@ pub struct DemandKind {
     pub namespaced: bool,
 }
 
+/// Whose decision an object holds, which only the scheduler ([`Dialect::actor`]) may write then.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Reserved {
+    /// The demand, as `Placement "p"`.
+    pub whose: String,
+    /// Whether the demand is there. It may be yet to come, or gone.
+    pub is_known: bool,
+}
+
 /// A resource whose objects are not deleted while objects of another one use them (CONTRACT.md section 6).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Protected {
@@ -295,9 +304,8 @@ pub trait Inventory: Any + Send + Sync {
         (Vec::new(), 0)
     }
 
-    /// Whether only the scheduler ([`Dialect::actor`]) may write `object`, which is of one of [`Dialect::reserves`]:
-    /// then whose decision it holds, as `Placement "p"`.
-    fn reserved(&self, _resource: GroupResource, _object: &serde_json::Value) -> Option<String> {
+    /// Whether `object`, which is of one of [`Dialect::reserves`], holds a decision: then whose, as `Placement "p"`.
+    fn reserved(&self, _resource: GroupResource, _object: &serde_json::Value) -> Option<Reserved> {
         None
     }
 

@@ -16,7 +16,7 @@ pub mod view;
 
 pub use control::{Backoff, Note, NoteType, Pace, Related};
 pub use decision::{Action, BindingChange, Current, Decision, Outcome, Refused, Write, WriteVerb};
-pub use dialect::{Affected, Ask, DemandKind, Dialect, Due, Inventory, Protected};
+pub use dialect::{Affected, Ask, DemandKind, Dialect, Due, Inventory, Protected, Reserved};
 pub use follower::{Follower, Objects, Sight, Step};
 pub use hub_rule::{Condition, HubRule};
 pub use report::Report;

@@ -8,7 +8,9 @@ mod view;
 use std::sync::{Arc, OnceLock};
 
 use dialect_columns::UnusableObjects;
-use dialect_contract::{Ask, Decision, DemandView, Due, Inventory, Refused, TargetView, Unusable, Write};
+use dialect_contract::{
+    Ask, Decision, DemandView, Due, Inventory, Refused, Reserved, TargetView, Unusable, Write,
+};
 use meta::{Change, Key, Object, Timestamp};
 use scheduling::{Ix, Reason};
 
@@ -234,15 +236,21 @@ impl Inventory for Hub {
     }
 
     /// The decisions of a placement are its scheduler's, unless the placement leaves them to others.
-    fn reserved(&self, resource: meta::GroupResource, object: &serde_json::Value) -> Option<String> {
+    fn reserved(&self, resource: meta::GroupResource, object: &serde_json::Value) -> Option<Reserved> {
         if resource != crate::names::DECISIONS {
             return None;
         }
         let metadata = &object["metadata"];
         let name = metadata["labels"][crate::names::PLACEMENT_LABEL].as_str()?;
         let placement = Key::new(PLACEMENTS, metadata["namespace"].as_str()?, name);
-        let record = self.placements.get(&placement)?;
-        (!record.disabled()).then(|| format!("Placement \"{name}\""))
+        let record = self.placements.get(&placement);
+        if record.is_some_and(|record| record.disabled()) {
+            return None;
+        }
+        Some(Reserved {
+            whose: format!("Placement \"{name}\""),
+            is_known: record.is_some(),
+        })
     }
 
     fn writes(&self, decision: &Decision) -> Vec<Write> {

@@ -7,6 +7,7 @@ mod kinds;
 mod moves;
 mod notes;
 mod predicates;
+mod reserved;
 mod scores;
 mod stories;
 mod world;
