@@ -1,5 +1,6 @@
-//! Before the virtual API: what is asked of a system that has not come from the hub yet is answered with 503 and when to
-//! ask again, and lists say which systems are not all there.
+//! Before the virtual API: requests about a system that has not been read from the hub yet get 503 with Retry-After. So do
+//! lists that could miss some of its objects, and watches that could start from such a list: a controller that takes what
+//! it lists for all there is would delete what belongs to the rest. Lists that select only other systems are answered.
 
 use std::sync::Arc;
 
@@ -8,11 +9,16 @@ use apiserver::request_info::RequestInfo;
 use apiserver::respond;
 use async_trait::async_trait;
 use axum::body::Body;
-use engine::Engine;
+use engine::{Behind, Engine};
 use http::Response;
+use meta::Status;
+use meta::selector::FieldSelector;
 
 use super::presence::Presence;
 use crate::virtual_api::{behind, kinds, names};
+
+/// Seconds after which a client should list again: reading a system from the hub takes a moment.
+const RETRY_AFTER: u32 = 5;
 
 /// An API whose virtual objects may be incomplete.
 pub(crate) struct Gate {
@@ -39,6 +45,55 @@ fn dialect(info: &RequestInfo) -> Option<&str> {
     names::split(decision).map(|(_, dialect)| dialect)
 }
 
+/// The answer to a list or a watch that could miss objects of `held`, the systems that are not read yet.
+fn refusal(info: &RequestInfo, held: impl Iterator<Item = Behind>) -> Option<Status> {
+    // A selector that cannot be read has an answer of its own.
+    let fields = FieldSelector::parse(info.query.first("fieldSelector").unwrap_or_default()).ok()?;
+    let missed: Vec<(&str, String)> = held
+        .filter_map(|held| match &held {
+            Behind::Held { dialect, .. } => {
+                may_select(&fields, dialect).then(|| (*dialect, held.to_string()))
+            }
+            Behind::Late { .. } => None,
+        })
+        .collect();
+    if missed.is_empty() {
+        return None;
+    }
+    let reasons: Vec<&str> = missed.iter().map(|(_, reason)| reason.as_str()).collect();
+    let way = match info.resource.as_str() {
+        "candidates" | "clustercandidates" => {
+            "use --field-selector decision=<name> with a decision of another system".to_owned()
+        }
+        _ => {
+            let others: Vec<String> = missed
+                .iter()
+                .map(|(dialect, _)| format!("spec.dialect!={dialect}"))
+                .collect();
+            format!("use --field-selector {} for the others", others.join(","))
+        }
+    };
+    let text = format!(
+        "the {} are not complete ({}); {way}",
+        info.resource,
+        reasons.join("; ")
+    );
+    Some(Status::unavailable(text, RETRY_AFTER))
+}
+
+/// Whether objects of `dialect` can match `fields`.
+fn may_select(fields: &FieldSelector, dialect: &str) -> bool {
+    fields.terms.iter().all(|(path, equal, value)| {
+        let named = match path.as_str() {
+            "spec.dialect" => return (value == dialect) == *equal,
+            "metadata.name" => names::split_candidate(value).map_or(value.as_str(), |(decision, _)| decision),
+            "decision" | "target" => value,
+            _ => return true,
+        };
+        !equal || names::split(named).is_some_and(|(_, of)| of == dialect)
+    })
+}
+
 #[async_trait]
 impl Api for Gate {
     fn route(&self, info: &RequestInfo) -> Option<Route> {
@@ -50,6 +105,13 @@ impl Api for Gate {
         if info.group == kinds::GROUP {
             if let Some(Err(held)) = dialect(info).map(|dialect| self.engine.complete(dialect)) {
                 return respond::status(&behind(&held));
+            }
+            if matches!(info.verb, "list" | "watch") {
+                let dialects = self.engine.dialects().map(|dialect| dialect.name());
+                let held = dialects.filter_map(|name| self.engine.complete(name).err());
+                if let Some(refusal) = refusal(info, held) {
+                    return respond::status(&refusal);
+                }
             }
             if info.verb == "list" {
                 for sentence in self.presence.sentences() {
@@ -63,6 +125,8 @@ impl Api for Gate {
 
 #[cfg(test)]
 mod tests {
+    use apiserver::request_info::Query;
+
     use super::*;
 
     #[test]
@@ -79,5 +143,83 @@ mod tests {
         ] {
             assert_eq!(dialect(&named(name)), expected, "{name}");
         }
+    }
+
+    fn listed(resource: &str, selector: &str) -> RequestInfo {
+        let escaped = selector.replace('=', "%3D").replace(',', "%2C");
+        RequestInfo {
+            resource: resource.to_owned(),
+            query: Query::parse(&format!("fieldSelector={escaped}")),
+            ..RequestInfo::default()
+        }
+    }
+
+    fn gardener() -> Behind {
+        Behind::Held {
+            dialect: "gardener",
+            why: "still waiting for the hub's seeds".to_owned(),
+        }
+    }
+
+    #[test]
+    fn a_list_that_could_miss_objects_is_refused_and_says_which_selector_works() {
+        let refused = |resource: &str, selector: &str| {
+            let status = refusal(&listed(resource, selector), [gardener()].into_iter())?;
+            assert_eq!(
+                (status.code, status.retry_after_seconds()),
+                (503, Some(RETRY_AFTER))
+            );
+            Some(status.message)
+        };
+        assert_eq!(
+            refused("decisions", "").unwrap(),
+            "the decisions are not complete (gardener: still waiting for the hub's seeds); use --field-selector \
+             spec.dialect!=gardener for the others"
+        );
+        assert!(
+            refused("candidates", "picked=true")
+                .unwrap()
+                .contains("decision=<name>")
+        );
+        for selector in [
+            "spec.dialect=gardener",
+            "metadata.name=a.gardener",
+            "decision=a.gardener",
+            "spec.dialect!=ocm",
+            "metadata.name!=a.ocm",
+        ] {
+            assert!(refused("targets", selector).is_some(), "{selector}");
+        }
+        for selector in [
+            "spec.dialect=ocm",
+            "spec.dialect!=gardener",
+            "metadata.name=a.ocm",
+            "metadata.name=a.ocm:one",
+            "decision=a.ocm",
+            "target=one.ocm,picked=true",
+        ] {
+            assert_eq!(refused("targets", selector), None, "{selector}");
+        }
+    }
+
+    #[test]
+    fn the_selector_that_a_refusal_names_is_not_refused() {
+        let held = || {
+            let ocm = Behind::Held {
+                dialect: "ocm",
+                why: "w".to_owned(),
+            };
+            [gardener(), ocm].into_iter()
+        };
+        let message = refusal(&listed("targets", ""), held()).unwrap().message;
+        let (_, rest) = message.split_once("--field-selector ").unwrap();
+        let (selector, _) = rest.split_once(' ').unwrap();
+        assert_eq!(selector, "spec.dialect!=gardener,spec.dialect!=ocm");
+        assert!(refusal(&listed("targets", selector), held()).is_none());
+    }
+
+    #[test]
+    fn nothing_is_refused_once_every_system_is_read() {
+        assert!(refusal(&listed("targets", ""), std::iter::empty()).is_none());
     }
 }

@@ -118,10 +118,9 @@ impl Presence {
     /// One sentence for each system that is not all there or idle.
     pub(crate) fn sentences(&self) -> Vec<String> {
         let notes = self.notes.read();
-        let sentences = notes.iter().map(|(dialect, note)| match note {
-            Note::Waiting(text) => format!("{dialect}: {text}; what is shown of it may not be all there is"),
-            Note::Idle(text) => format!("{dialect}: {text}"),
-        });
+        let sentences = notes
+            .iter()
+            .map(|(dialect, note)| format!("{dialect}: {}", note.text()));
         sentences.collect()
     }
 
