@@ -239,6 +239,9 @@ pub(crate) fn operations(group: &Group<'_>, version: &Version<'_>) -> Vec<Operat
             };
             list.extend(operation(entry, name, path.clone()));
         }
+        if entry.verbs.contains(&"create") && !entry.verbs.contains(&"patch") {
+            list.extend(operation(entry, "patch", item.clone()).map(never_served));
+        }
         if entry.info.namespaced() && entry.verbs.contains(&"list") {
             list.extend(
                 operation(entry, "list", format!("{root}/{}", entry.info.plural)).map(for_all_namespaces),
@@ -254,6 +257,15 @@ pub(crate) fn operations(group: &Group<'_>, version: &Version<'_>) -> Vec<Operat
         }
     }
     list
+}
+
+/// The patch of a kind that is only created. kubectl learns from the patch of a kind whether the server checks fields;
+/// where the document has none it asks for CustomResourceDefinitions, which most users may not list, and gives up.
+fn never_served(mut operation: Operation) -> Operation {
+    operation.description.push_str(
+        " (answered with 405: it is created only; described because clients look here for fieldValidation)",
+    );
+    operation
 }
 
 fn for_all_namespaces(mut operation: Operation) -> Operation {

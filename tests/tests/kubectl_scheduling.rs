@@ -131,6 +131,28 @@ fn a_binding_places_and_the_decision_says_so() {
 }
 
 #[test]
+fn a_user_who_may_only_bind_creates_bindings_that_kubectl_checks() {
+    let server = gardener();
+    server
+        .kubectl("-n garden-dev create rolebinding bo --clusterrole=berth:binder --user=bo")
+        .ok();
+    let bo = server.kubeconfig_for("bo", &[]);
+    let binding = |more: &str| {
+        let text = "apiVersion: scheduling.berth.dev/v1alpha1\nkind: Binding\nmetadata: {namespace: garden-dev, name: web.gardener}\n";
+        server.file("binding.yaml", &format!("{text}{more}"))
+    };
+    let create = |file: &Path| server.kubectl_as(&bo, &["create", "-f", file.to_str().unwrap()]);
+    let refused = create(&binding("spec: {targts: []}")).fails();
+    assert!(refused.contains("unknown field \"spec.targts\""), "{refused}");
+    let made = create(&binding("spec: {}")).ok();
+    assert!(made.contains("web.gardener created"), "{made}");
+    let decision = server
+        .kubectl("-n garden-dev get decision web.gardener -o json")
+        .json();
+    assert_eq!(decision["status"]["phase"], "Bound");
+}
+
+#[test]
 fn a_chosen_target_is_taken_or_refused_with_its_reasons() {
     let server = gardener();
     let binding = |target: &str| {
