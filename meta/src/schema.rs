@@ -64,7 +64,7 @@ impl Schema {
     }
 
     /// Fills in the defaults, as a CRD's structural defaulting does: only below objects that are present. A `null` in
-    /// a field that is not nullable is taken out first, and so counts as absent.
+    /// a field or map entry that is not nullable is taken out first, and so counts as absent.
     pub fn default(&self, value: &mut Value) {
         defaults::apply(&self.node, value);
     }

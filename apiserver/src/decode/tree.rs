@@ -168,7 +168,15 @@ impl<'de> Visitor<'de> for Node<'_> {
         Ok(value.into())
     }
 
+    /// A number without a fraction is an integer, as it is to JSON Schema and to kube-apiserver: `1.0`, `1e2` and `-0`
+    /// come from clients that keep every number as a double, and go into integer fields.
     fn visit_f64<E: Error>(self, value: f64) -> Result<Value, E> {
+        /// From here on doubles skip integers.
+        const EXACT: f64 = 9_007_199_254_740_992.0;
+        if value.fract() == 0.0 && value.abs() < EXACT {
+            #[allow(clippy::cast_possible_truncation, reason = "it has no fraction and fits")]
+            return Ok((value as i64).into());
+        }
         Number::from_f64(value)
             .map(Value::Number)
             .ok_or_else(|| E::custom("the number is not finite"))

@@ -16,21 +16,26 @@ use crate::core::{data, value};
 pub struct ConfigMapFields {
     /// Configuration as text, by key. A key is made of letters, digits, '-', '_' and '.', and stands in either data or
     /// binaryData.
-    pub data: Option<BTreeMap<String, String>>,
+    pub data: Option<BTreeMap<String, data_schema::Text>>,
     /// Configuration that is not UTF-8 text, as base64, by key.
     pub binary_data: Option<BTreeMap<String, data_schema::Base64>>,
     /// Once true, data and binaryData cannot change any more; only deleting the object and making it again does that.
     pub immutable: Option<bool>,
 }
 
-/// The schema of encoded bytes.
+/// The schemas of values. A `null` (a key with nothing after it) is stored as the empty text.
 pub mod data_schema {
     use schemars::JsonSchema;
 
     /// Bytes as base64.
     #[derive(JsonSchema)]
-    #[schemars(inline, extend("format" = "byte"))]
+    #[schemars(inline, extend("format" = "byte", "x-default" = ""))]
     pub struct Base64(pub String);
+
+    /// Text.
+    #[derive(JsonSchema)]
+    #[schemars(inline, extend("x-default" = ""))]
+    pub struct Text(pub String);
 }
 
 /// Configuration for whoever reads it.
@@ -68,6 +73,10 @@ impl Kind for ConfigMap {
 
     fn schema(&self, _: &str) -> &Schema {
         &SCHEMA
+    }
+
+    fn prepare(&self, _write: &Write<'_>, new: &mut Value) {
+        data::unbroken(new, "binaryData");
     }
 
     fn validate(&self, write: &Write<'_>, new: &Value) -> Vec<FieldError> {
@@ -154,6 +163,20 @@ mod tests {
             errors[2],
             "data[twice]: Invalid value: \"twice\": duplicate of key present in binaryData"
         );
+    }
+
+    #[test]
+    fn what_manifests_often_have_is_stored_as_meant() {
+        let mut new = json!({"data": {"a": null}, "binaryData": {"b": "AAEC\nAwQF\n"}});
+        let write = Write {
+            operation: Operation::Create,
+            old: None,
+            now: Timestamp::UNIX_EPOCH,
+        };
+        SCHEMA.default(&mut new);
+        ConfigMap.prepare(&write, &mut new);
+        assert_eq!(new, json!({"data": {"a": ""}, "binaryData": {"b": "AAECAwQF"}}));
+        assert!(errors(None, &new).is_empty());
     }
 
     #[test]

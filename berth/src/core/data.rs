@@ -42,6 +42,21 @@ pub(crate) fn keys(object: &Value, field: &str) -> Vec<FieldError> {
         .collect()
 }
 
+/// Takes the line breaks out of the base64 in the object in `field`: manifests made with `base64` have them, and what
+/// is stored does not.
+pub(crate) fn unbroken(object: &mut Value, field: &str) {
+    let Some(entries) = object.get_mut(field).and_then(Value::as_object_mut) else {
+        return;
+    };
+    for entry in entries.values_mut() {
+        if let Value::String(text) = entry
+            && text.contains(['\r', '\n'])
+        {
+            text.retain(|letter| !matches!(letter, '\r' | '\n'));
+        }
+    }
+}
+
 /// Every entry of the object in `field` that is not base64.
 pub(crate) fn encodings(object: &Value, field: &str) -> Vec<FieldError> {
     let entries = value::object(object, &[field]).into_iter().flatten();

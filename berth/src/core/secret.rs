@@ -10,7 +10,7 @@ use meta::{Cell, Column, FieldError, Kind, KindInfo, Object, Schema, Scope};
 use schemars::JsonSchema;
 use serde_json::Value;
 
-use crate::core::config_map::data_schema::Base64;
+use crate::core::config_map::data_schema::{Base64, Text};
 use crate::core::{data, value};
 
 /// The fields of a Secret.
@@ -20,7 +20,7 @@ pub struct SecretFields {
     /// The secret bytes as base64, by key. A key is made of letters, digits, '-', '_' and '.'.
     pub data: Option<BTreeMap<String, Base64>>,
     /// For writing only: text, by key, that is encoded into data, over what data says for the same key. Never read back.
-    pub string_data: Option<BTreeMap<String, String>>,
+    pub string_data: Option<BTreeMap<String, Text>>,
     /// What the secret is for, which says what keys it must have. Opaque when not given; cannot change.
     pub r#type: Option<String>,
     /// Once true, data cannot change any more; only deleting the object and making it again does that.
@@ -75,6 +75,7 @@ impl Kind for Secret {
     /// Encodes stringData and settles the type, which an update may leave out.
     fn prepare(&self, write: &Write<'_>, new: &mut Value) {
         encode_texts(new);
+        data::unbroken(new, "data");
         if value::text(new, &["type"]).is_empty() {
             let kept = write.old.map_or("", |old| value::text(old, &["type"]));
             new["type"] = if kept.is_empty() { "Opaque" } else { kept }.into();

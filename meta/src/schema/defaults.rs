@@ -25,6 +25,9 @@ pub(super) fn apply(node: &Node, value: &mut Value) {
             let Some(additional) = &node.additional else {
                 return;
             };
+            if additional.default.is_none() && additional.null_is_absent() {
+                fields.retain(|name, entry| !entry.is_null() || node.properties.contains_key(name));
+            }
             for (name, entry) in fields.iter_mut() {
                 if node.properties.contains_key(name) {
                     continue;

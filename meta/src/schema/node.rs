@@ -68,6 +68,8 @@ pub(crate) struct Node {
     pub(crate) preserve: bool,
     pub(crate) items: Option<Arc<Self>>,
     pub(crate) list: ListType,
+    /// Whether duplicates are taken whatever the list's type: in ObjectMeta it says how lists merge and no more.
+    pub(crate) may_repeat: bool,
     pub(crate) pattern: Option<Pattern>,
     pub(crate) length: Size,
     pub(crate) count: Size,
@@ -80,8 +82,13 @@ pub(crate) struct Node {
     pub(crate) patch_merge_key: Option<String>,
 }
 
-static OBJECT_META: LazyLock<Arc<Node>> =
-    LazyLock::new(|| Arc::new(Node::compile(object_meta::definition())));
+static OBJECT_META: LazyLock<Arc<Node>> = LazyLock::new(|| {
+    let mut node = Node::compile(object_meta::definition());
+    for list in node.properties.values_mut() {
+        Arc::make_mut(list).may_repeat = true;
+    }
+    Arc::new(node)
+});
 
 impl Node {
     /// Compiles a structural schema.
@@ -103,6 +110,7 @@ impl Node {
                 || schema.get("additionalProperties").and_then(Value::as_bool) == Some(true),
             items: child(schema, "items"),
             list: list_type(schema),
+            may_repeat: false,
             pattern: text(schema, "pattern").map(pattern),
             length: size(schema, "minLength", "maxLength"),
             count: size(schema, "minItems", "maxItems"),

@@ -464,3 +464,30 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn nulls_of_map_entries_are_dropped_unless_they_mean_something() {
+    let schema = Schema::from_value(json!({"properties": {
+        "labels": {"type": "object", "additionalProperties": {"type": "string"}},
+        "data": {"type": "object", "additionalProperties": {"type": "string", "default": ""}},
+        "free": {"type": "object", "additionalProperties": {"type": "string", "nullable": true}},
+    }}));
+    let mut value = json!({"labels": {"a": null, "b": "x"}, "data": {"a": null}, "free": {"a": null}});
+    schema.default(&mut value);
+    assert_eq!(
+        value,
+        json!({"labels": {"b": "x"}, "data": {"a": ""}, "free": {"a": null}})
+    );
+    assert!(schema.validate(&value).is_empty());
+}
+
+#[test]
+fn base64_may_be_broken_into_lines() {
+    let schema = Schema::from_value(json!({"properties": {"data": {"type": "string", "format": "byte"}}}));
+    for good in ["AAECAwQF", "AAEC\nAwQF\n", "AAEC\r\nAwQF", ""] {
+        assert!(schema.validate(&json!({"data": good})).is_empty(), "{good:?}");
+    }
+    for bad in ["AAEC AwQF", "AAE", "!"] {
+        assert_eq!(schema.validate(&json!({"data": bad})).len(), 1, "{bad:?}");
+    }
+}

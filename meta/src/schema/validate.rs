@@ -168,7 +168,7 @@ fn duplicates(node: &Node, elements: &[Value], path: &Path<'_>, errors: &mut Vec
             _ => element.clone(),
         }
     };
-    if node.list == ListType::Atomic || elements.len() < 2 {
+    if node.list == ListType::Atomic || node.may_repeat || elements.len() < 2 {
         return;
     }
     let mut seen = BTreeSet::new();
@@ -223,6 +223,11 @@ fn has_format(format: &str, text: &str) -> bool {
         "uuid" => text.parse::<uuid::Uuid>().is_ok(),
         "byte" => {
             use base64::Engine as _;
+            // Line breaks may stand anywhere, as in the output of `base64`: Go's decoder passes over them.
+            let text: Vec<u8> = text
+                .bytes()
+                .filter(|byte| !matches!(byte, b'\r' | b'\n'))
+                .collect();
             base64::engine::general_purpose::STANDARD.decode(text).is_ok()
         }
         "ipv4" => text.parse::<std::net::Ipv4Addr>().is_ok(),

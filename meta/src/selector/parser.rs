@@ -176,10 +176,6 @@ impl<'a> Parser<'a> {
             other => return Err(format!("found '{}' expected: '('", other.text())),
         }
         let mut values = Vec::new();
-        if self.ahead == Token::Symbol(")") {
-            self.consume();
-            return Ok(values);
-        }
         loop {
             match self.ahead {
                 Token::Name(value) => {
@@ -205,11 +201,6 @@ impl<'a> Parser<'a> {
 
 /// Checks the values against the operator and puts them in order.
 fn requirement(key: &str, operator: Operator, mut values: Vec<String>) -> Result<Requirement, String> {
-    if matches!(operator, Operator::In | Operator::NotIn) && values.is_empty() {
-        return Err(
-            "values: Invalid value: []: for 'in', 'notin' operators, values set can't be empty".to_owned(),
-        );
-    }
     values.sort_unstable();
     values.dedup();
     for (index, value) in values.iter().enumerate() {
