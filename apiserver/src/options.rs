@@ -189,8 +189,9 @@ impl WriteOptions {
             }
         };
         field_manager(query.first("fieldManager").unwrap_or_default(), &mut errors);
-        if query.first("force").is_some() {
-            // Server-side apply alone may force, and it is refused before its options are looked at.
+        if kind == "PatchOptions" && query.first("force").is_some() {
+            // An option of patches, of which server-side apply alone may force; it is refused before its options are
+            // looked at.
             errors.push(FieldError::forbidden(
                 "force",
                 "may not be specified for non-apply patch",
@@ -204,12 +205,10 @@ impl WriteOptions {
     }
 }
 
+/// Whether nothing is to be stored. Only `All` is known: an empty value (a script's unset variable, say) must not write.
 fn dry_run(values: &[&str], errors: &mut Vec<FieldError>) -> bool {
-    for value in values
-        .iter()
-        .filter(|value| **value != "All" && !value.is_empty())
-    {
-        errors.push(FieldError::not_supported("dryRun", *value, &["All"]));
+    if values.iter().any(|value| *value != "All") {
+        errors.push(FieldError::not_supported("dryRun", Value::from(values), &["All"]));
     }
     values.contains(&"All")
 }

@@ -172,6 +172,9 @@ fn apply_operations(patch: &Patch, value: &mut Value) -> Result<(), Status> {
                 )));
             }
         }
+        if tests_absence(operation, value) {
+            continue;
+        }
         json_patch::patch_unsafe(value, std::slice::from_ref(operation)).map_err(|error| {
             unprocessable(format!(
                 "operation {index} at {:?}: {}",
@@ -190,6 +193,19 @@ fn apply_operations(patch: &Patch, value: &mut Value) -> Result<(), Status> {
         }
     }
     Ok(())
+}
+
+/// Whether `operation` tests that a field is not there, and it is not: `null` stands for an absent field in a test, so
+/// that a patch can add a map only where there is none.
+fn tests_absence(operation: &PatchOperation, value: &Value) -> bool {
+    let PatchOperation::Test(test) = operation else {
+        return false;
+    };
+    let Some((parent, field)) = test.path.split_back() else {
+        return false;
+    };
+    let parent = value.pointer(parent.as_str()).and_then(Value::as_object);
+    test.value.is_null() && parent.is_some_and(|fields| !fields.contains_key(field.decoded().as_ref()))
 }
 
 /// How deep the object may be nested after `operation`, when it was `before` at most.
@@ -234,6 +250,19 @@ mod tests {
         let text =
             r#"[{"op":"test","path":"/spec/x","value":"yes"},{"op":"add","path":"/spec/z","value":1}]"#;
         assert_eq!(patch(text, value).unwrap()["spec"]["z"], 1);
+    }
+
+    #[test]
+    fn a_test_for_null_passes_where_the_field_is_absent() {
+        let value = json!({"spec": {"x": "yes", "nothing": null}});
+        for path in ["/spec/y", "/y", "/spec/nothing"] {
+            let text = format!(r#"[{{"op":"test","path":"{path}","value":null}}]"#);
+            assert!(patch(&text, value.clone()).is_ok(), "{path}");
+        }
+        for path in ["/spec/x", "/no/y", "/spec/x/y"] {
+            let text = format!(r#"[{{"op":"test","path":"{path}","value":null}}]"#);
+            assert_eq!(patch(&text, value.clone()).unwrap_err().code, 422, "{path}");
+        }
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! The rules of `metadata` that hold for every kind.
 
+use std::borrow::Cow;
+
 use meta::{FieldError, name};
 use serde_json::{Map, Value};
 
@@ -18,7 +20,7 @@ pub(crate) fn metadata(value: &Value, served: &Served, old: Option<&Value>) -> V
     names(fields, served, &mut errors);
     labels(fields, &mut errors);
     annotations(fields, &mut errors);
-    finalizers(fields, &mut errors);
+    finalizers(fields, served.info().strategic, &mut errors);
     owners(fields, &mut errors);
     if let Some(old) = old {
         added_finalizers(fields, old, &mut errors);
@@ -53,6 +55,12 @@ fn names(fields: &Fields, served: &Served, errors: &mut Vec<FieldError>) {
             errors.push(FieldError::invalid("metadata.name", own, problem));
         }
     }
+    let prefix = text(fields, "generateName");
+    if !prefix.is_empty()
+        && let Err(problem) = served.kind().validate_name(&as_name(prefix))
+    {
+        errors.push(FieldError::invalid("metadata.generateName", prefix, problem));
+    }
     let namespace = text(fields, "namespace");
     if served.info().namespaced() {
         if namespace.is_empty() {
@@ -60,6 +68,14 @@ fn names(fields: &Fields, served: &Served, errors: &mut Vec<FieldError>) {
         } else if let Err(problem) = name::dns_label(namespace) {
             errors.push(FieldError::invalid("metadata.namespace", namespace, problem));
         }
+    }
+}
+
+/// A prefix of names as a name: what is added to it stands in for a dash at its end.
+fn as_name(prefix: &str) -> Cow<'_, str> {
+    match prefix.strip_suffix('-') {
+        Some(rest) if !rest.is_empty() => Cow::Owned(format!("{rest}a")),
+        _ => Cow::Borrowed(prefix),
     }
 }
 
@@ -95,10 +111,15 @@ fn annotations(fields: &Fields, errors: &mut Vec<FieldError>) {
     }
 }
 
-fn finalizers(fields: &Fields, errors: &mut Vec<FieldError>) {
+/// `own`: of a kind of Kubernetes' own, whose finalizers must have a domain, while others are warned of.
+fn finalizers(fields: &Fields, own: bool, errors: &mut Vec<FieldError>) {
     let list = strings(fields.get("finalizers"));
     for (index, finalizer) in list.iter().enumerate() {
-        if let Err(problem) = qualified_name(finalizer) {
+        let verdict = qualified_name(finalizer).and_then(|()| match own && !is_domain_qualified(finalizer) {
+            true => Err("name is neither a standard finalizer name nor is it fully qualified".to_owned()),
+            false => Ok(()),
+        });
+        if let Err(problem) = verdict {
             errors.push(FieldError::invalid(
                 format!("metadata.finalizers[{index}]"),
                 *finalizer,
@@ -114,6 +135,28 @@ fn finalizers(fields: &Fields, errors: &mut Vec<FieldError>) {
             problem,
         ));
     }
+}
+
+/// Whether a finalizer has a domain, or is one that Kubernetes itself knows.
+fn is_domain_qualified(finalizer: &str) -> bool {
+    finalizer.contains('/') || ["foregroundDeletion", "kubernetes", "orphan"].contains(&finalizer)
+}
+
+/// What to tell the client of new finalizers that another controller might choose as well.
+pub(crate) fn finalizer_warnings(value: &Value, served: &Served, old: Option<&Value>) -> Vec<String> {
+    if served.info().strategic {
+        return Vec::new();
+    }
+    let before = old.map_or_else(Vec::new, |old| strings(old["metadata"].get("finalizers")));
+    let list = strings(value["metadata"].get("finalizers")).into_iter();
+    list.filter(|finalizer| !is_domain_qualified(finalizer) && !before.contains(finalizer))
+        .map(|finalizer| {
+            format!(
+                "metadata.finalizers: {finalizer:?}: prefer a domain-qualified finalizer name including a path (/) to avoid \
+                 accidental conflicts with other finalizer writers"
+            )
+        })
+        .collect()
 }
 
 /// Nothing may join an object on its way out: what waits for the deletion was settled when it began.
@@ -146,6 +189,11 @@ fn owners(fields: &Fields, errors: &mut Vec<FieldError>) {
                 errors.push(FieldError::required(path, format!("{field} must not be empty")));
             }
         }
+        let version = owner["apiVersion"].as_str().unwrap_or_default();
+        if let Err(problem) = group_version(version) {
+            let path = format!("metadata.ownerReferences[{index}].apiVersion");
+            errors.push(FieldError::invalid(path, version, problem));
+        }
         controllers += usize::from(owner["controller"].as_bool() == Some(true));
     }
     if controllers > 1 {
@@ -155,6 +203,16 @@ fn owners(fields: &Fields, errors: &mut Vec<FieldError>) {
             controllers,
             problem,
         ));
+    }
+}
+
+/// Whether `text`, which is not empty, can be an `apiVersion`: what cannot names nothing that could be looked up.
+fn group_version(text: &str) -> Result<(), String> {
+    match text.split('/').collect::<Vec<_>>()[..] {
+        [""] => Ok(()),
+        [_, ""] => Err("version must not be empty".to_owned()),
+        [_] | [_, _] => Ok(()),
+        _ => Err(format!("unexpected GroupVersion string: {text}")),
     }
 }
 

@@ -216,6 +216,12 @@ pub trait Kind: Send + Sync + 'static {
     /// Fills in and resets what the schema's defaults cannot: runs after schema defaulting, before validation.
     fn prepare(&self, _write: &Write<'_>, _new: &mut Value) {}
 
+    /// Whether `metadata.generation` counts changes outside metadata and status. Kinds with a status have it; of those
+    /// without, the ones that are custom resources elsewhere do.
+    fn counts_generation(&self) -> bool {
+        self.info().status
+    }
+
     /// Rules beyond the schema: cross-field checks and immutability. All errors, not the first.
     fn validate(&self, _write: &Write<'_>, _new: &Value) -> Vec<FieldError> {
         Vec::new()

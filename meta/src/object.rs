@@ -172,6 +172,30 @@ impl Draft {
             && self.bytes[split..] == object.bytes[digits.end..]
     }
 
+    /// The object as a dry run answers it: at no revision, and without `metadata.resourceVersion`, which a client could
+    /// take for that of a stored object.
+    #[must_use]
+    pub fn unstored(&self) -> Object {
+        const FIELD: &str = ",\"resourceVersion\":\"";
+        let digits = self.spans.revision.start;
+        // The name stands before it, so there is a comma.
+        let field = digits - FIELD.len()..digits + 1;
+        let mut object = self.at(Revision(0));
+        let cut = field.len();
+        let mut bytes = self.bytes.clone();
+        bytes.drain(field.clone());
+        let shift = |at: usize| if at > field.start { at - cut } else { at };
+        let moved = |range: &Range<usize>| shift(range.start)..shift(range.end);
+        object.spans = Spans {
+            api_version: moved(&self.spans.api_version),
+            metadata: moved(&self.spans.metadata),
+            annotations: moved(&self.spans.annotations),
+            revision: field.start..field.start,
+        };
+        object.bytes = bytes.into();
+        object
+    }
+
     /// The object at `revision`: one copy of the bytes with the digits spliced in.
     #[must_use]
     pub fn at(&self, revision: Revision) -> Object {

@@ -57,7 +57,8 @@ impl Patching {
         let mut value = self.body.apply(schema, before.clone())?;
         decode::identify(&mut value, expected)?;
         registry::drop_nulls(&mut value);
-        decode::metadata_types(&value, expected)?;
+        decode::metadata_types(&value, expected).map_err(|refused| invalid_patch(cx, &refused.message))?;
+        same_uid(cx, &value, &before)?;
         let unknown = || schema.map_or_else(Vec::new, |schema| decode::new_unknown(schema, &value, &before));
         decode::check_fields(
             self.options.field_validation,
@@ -70,6 +71,19 @@ impl Patching {
         cx.check_name(&value)?;
         Ok(value)
     }
+}
+
+/// 422 when the patch changes the uid. In the body of an update another uid is a conflict, since it says which object
+/// was meant; a patch that sets one has no older state that it could be read again from.
+fn same_uid(cx: &Cx<'_>, value: &Value, before: &Value) -> Result<(), Status> {
+    let uid = |object: &Value| object["metadata"]["uid"].as_str().unwrap_or_default().to_owned();
+    let patched = uid(value);
+    if patched.is_empty() || patched == uid(before) {
+        return Ok(());
+    }
+    let info = cx.served.info();
+    let error = FieldError::invalid("metadata.uid", patched, "field is immutable");
+    Err(Status::invalid(info.group, info.kind, cx.name, &[error]))
 }
 
 /// 422 on `patch`, as kube-apiserver answers a patch with unknown fields.

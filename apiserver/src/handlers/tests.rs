@@ -7,6 +7,7 @@ mod fuzz;
 mod inside;
 mod lens;
 mod lists;
+mod metadata;
 mod others;
 mod patches;
 mod shapes;

@@ -84,6 +84,7 @@ impl Writing<'_> {
     pub(crate) async fn create(&self, mut value: Value) -> Result<Settled, Status> {
         self.to_stored(&mut value);
         system::on_create(&mut value, self.served, self.namespace, self.actor.now);
+        self.deduplicate_owners(&mut value);
         self.settle(value, None).await
     }
 
@@ -92,8 +93,18 @@ impl Writing<'_> {
         self.to_stored(&mut value);
         // Not kept with the object, which is about to be history: the tree is several times as large.
         let old = old.parse();
+        if !matches!(self.operation, Operation::Subresource(_)) {
+            self.refuse(system::touched(&value, &old), &value)?;
+        }
+        self.deduplicate_owners(&mut value);
         let value = self.confine(value, &old);
         self.settle(value, Some(&old)).await
+    }
+
+    fn deduplicate_owners(&self, value: &mut Value) {
+        if let Some(warning) = system::deduplicate_owners(value) {
+            self.actor.warnings.add(warning);
+        }
     }
 
     /// Takes from the stored object what this write may not touch: system fields, and the status or all but it.
@@ -163,7 +174,7 @@ impl Writing<'_> {
         schema.default(&mut value);
         kind.prepare(&write, &mut value);
         if let Some(old) = old
-            && self.served.info().status
+            && kind.counts_generation()
         {
             system::count_generation(&mut value, old);
         }
@@ -171,6 +182,9 @@ impl Writing<'_> {
         errors.extend(schema.validate(&value));
         errors.extend(kind.validate(&write, &value));
         self.refuse(errors, &value)?;
+        for warning in validation::finalizer_warnings(&value, self.served, old) {
+            self.actor.warnings.add(warning);
+        }
         self.with_warnings(|warnings| self.chain.validate(&request, Some(&value), warnings))?;
         let guards = guards(self.chain, &request, Some(&value));
         self.chain.entitled(&request, Some(&value)).await?;

@@ -1,6 +1,8 @@
 //! The fields of `metadata` that belong to the server, and the split between an object and its status.
 
-use meta::{Status, Timestamp, time};
+use std::collections::{BTreeSet, HashSet};
+
+use meta::{FieldError, Status, Timestamp, time};
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
@@ -39,7 +41,6 @@ pub(crate) fn text<'a>(value: &'a Value, field: &str) -> &'a str {
 
 /// Sets what the server sets on a new object, and wipes what it does not let clients set.
 pub(crate) fn on_create(value: &mut Value, served: &Served, namespace: &str, now: Timestamp) {
-    let has_generation = served.info().status;
     let fields = metadata(value);
     for field in IMMUTABLE.iter().filter(|field| **field != "name").chain(&DROPPED) {
         fields.remove(*field);
@@ -49,10 +50,58 @@ pub(crate) fn on_create(value: &mut Value, served: &Served, namespace: &str, now
     }
     fields.insert("uid".to_owned(), Uuid::new_v4().to_string().into());
     fields.insert("creationTimestamp".to_owned(), time::rfc3339(now).into());
-    if has_generation {
+    if served.kind().counts_generation() {
         fields.insert("generation".to_owned(), 1.into());
+    }
+    if served.info().status {
         remove(value, "status");
     }
+}
+
+/// Every attempt to set or change by hand what only a deletion sets. Taking it away is none: it is put back.
+pub(crate) fn touched(value: &Value, old: &Value) -> Vec<FieldError> {
+    let field = |object: &Value, name: &str| object["metadata"][name].clone();
+    let mut errors = Vec::new();
+    let mut refuse = |name: &str, set: Value| {
+        errors.push(FieldError::invalid(
+            format!("metadata.{name}"),
+            set,
+            "field is immutable",
+        ));
+    };
+    let deleted = field(value, "deletionTimestamp");
+    if !deleted.is_null() && field(old, "deletionTimestamp").is_null() {
+        refuse("deletionTimestamp", deleted);
+    }
+    let grace = field(value, "deletionGracePeriodSeconds");
+    if !grace.is_null() && grace != field(old, "deletionGracePeriodSeconds") {
+        refuse("deletionGracePeriodSeconds", grace);
+    }
+    errors
+}
+
+/// Keeps the first owner reference of each uid; the text for the client where there were more.
+pub(crate) fn deduplicate_owners(value: &mut Value) -> Option<String> {
+    let owners = value
+        .get_mut("metadata")?
+        .get_mut("ownerReferences")?
+        .as_array_mut()?;
+    let mut seen = HashSet::new();
+    let mut twice = BTreeSet::new();
+    owners.retain(|owner| {
+        let uid = owner["uid"].as_str().unwrap_or_default();
+        let first = seen.insert(uid.to_owned());
+        if !first {
+            twice.insert(uid.to_owned());
+        }
+        first
+    });
+    (!twice.is_empty()).then(|| {
+        format!(
+            ".metadata.ownerReferences contains duplicate entries; the server keeps the first of each uid, please fix \
+             your requests; duplicate UID(s) observed: {twice:?}"
+        )
+    })
 }
 
 /// Takes what an update never changes from the stored object.
@@ -123,7 +172,10 @@ fn differs_in_substance(new: &Value, old: &Value) -> bool {
             .any(|(name, value)| old.get(name) != Some(value))
 }
 
-/// Kubernetes' own encoders write `null` for empty metadata fields; they mean absent.
+/// The fields of metadata that are absent when they are empty.
+const ABSENT_WHEN_EMPTY: [&str; 4] = ["annotations", "finalizers", "labels", "ownerReferences"];
+
+/// Kubernetes' own encoders write `null` for empty metadata fields, or an empty list or map; they mean absent.
 pub(crate) fn drop_nulls(value: &mut Value) {
     let Some(fields) = value.get_mut("metadata") else {
         return;
@@ -134,7 +186,14 @@ pub(crate) fn drop_nulls(value: &mut Value) {
     let Some(fields) = fields.as_object_mut() else {
         return;
     };
-    fields.retain(|_, value| !value.is_null());
+    let empty = |value: &Value| match value {
+        Value::Array(items) => items.is_empty(),
+        Value::Object(entries) => entries.is_empty(),
+        other => other.is_null(),
+    };
+    fields.retain(|name, value| {
+        !value.is_null() && !(ABSENT_WHEN_EMPTY.contains(&name.as_str()) && empty(value))
+    });
     for map in ["labels", "annotations"] {
         let Some(entries) = fields.get_mut(map).and_then(Value::as_object_mut) else {
             continue;

@@ -106,7 +106,7 @@ impl Registry {
             let list = store.list(served.stored, At::Latest).await?;
             return match list.get(&key.namespace, &key.name) {
                 Some(_) => Err(StoreError::AlreadyExists { key }),
-                None => Ok(Arc::new(draft.at(list.revision))),
+                None => Ok(Arc::new(draft.unstored())),
             };
         }
         let step = Step {
@@ -284,7 +284,7 @@ struct NameDraw {
 
 impl NameDraw {
     fn of(value: &Value) -> Result<Self, Status> {
-        if !system::text(value, "resourceVersion").is_empty() {
+        if !matches!(system::text(value, "resourceVersion"), "" | "0") {
             return Err(Status::bad_request(
                 "resourceVersion should not be set on objects to be created",
             ));

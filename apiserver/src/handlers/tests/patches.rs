@@ -53,7 +53,7 @@ async fn a_patch_that_does_not_apply_or_fit_is_refused_and_changes_nothing() {
         (
             "json-patch+json",
             r#"[{"op":"replace","path":"/metadata","value":7}]"#,
-            400,
+            422,
         ),
         (
             "json-patch+json",
@@ -63,7 +63,7 @@ async fn a_patch_that_does_not_apply_or_fit_is_refused_and_changes_nothing() {
         ("json-patch+json", "{}", 400),
         ("json-patch+json", many.as_str(), 413),
         ("merge-patch+json", r#"{"metadata":{"name":"b"}}"#, 400),
-        ("merge-patch+json", r#"{"metadata":{"uid":"b"}}"#, 409),
+        ("merge-patch+json", r#"{"metadata":{"uid":"b"}}"#, 422),
         (
             "merge-patch+json",
             r#"{"metadata":{"resourceVersion":"99"}}"#,

@@ -86,6 +86,11 @@ impl Kind for CloudProfileKind {
         errors
     }
 
+    /// As for every custom resource, although it has no status.
+    fn counts_generation(&self) -> bool {
+        true
+    }
+
     fn columns(&self) -> &[Column] {
         COLUMNS
     }

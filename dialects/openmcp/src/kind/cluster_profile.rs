@@ -93,6 +93,11 @@ impl Kind for ClusterProfileKind {
         &SCHEMA
     }
 
+    /// As for every custom resource, although it has no status.
+    fn counts_generation(&self) -> bool {
+        true
+    }
+
     fn columns(&self) -> &[Column] {
         COLUMNS
     }
