@@ -1,3 +1,5 @@
+//! What each holder may hold, and what happens beyond it.
+
 use super::*;
 
 #[test]

@@ -1,3 +1,5 @@
+//! What a budget counts, and when it is exceeded.
+
 use super::*;
 
 #[test]

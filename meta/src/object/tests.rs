@@ -1,0 +1,136 @@
+//! Objects as bytes: what is written, read back, and told apart.
+
+use serde_json::json;
+
+use super::*;
+
+fn sample() -> Value {
+    json!({
+        "apiVersion": "v1", "kind": "ConfigMap", "data": {"b": "2", "a": "1"},
+        "metadata": {"name": "x", "namespace": "ns", "uid": "u", "labels": {"app": "web"}, "resourceVersion": "9"},
+    })
+}
+
+#[test]
+fn bytes_are_canonical_with_the_revision_spliced_in() {
+    let object = Object::new(&sample(), Revision(42)).unwrap();
+    assert_eq!(
+        std::str::from_utf8(object.bytes()).unwrap(),
+        r#"{"apiVersion":"v1","data":{"a":"1","b":"2"},"kind":"ConfigMap","metadata":{"labels":{"app":"web"},"name":"x","namespace":"ns","resourceVersion":"42","uid":"u"}}"#
+    );
+    assert_eq!(object.api_version(), "v1");
+    assert_eq!(
+        &object.metadata_bytes()[..],
+        br#"{"labels":{"app":"web"},"name":"x","namespace":"ns","resourceVersion":"42","uid":"u"}"#
+    );
+    let (before, after) = object.around_api_version();
+    assert_eq!(&before[..], br#"{"apiVersion":""#);
+    assert!(after.starts_with(br#"","data""#));
+}
+
+#[test]
+fn revision_stands_last_when_nothing_sorts_after_it() {
+    let value = json!({"apiVersion": "v1", "kind": "A", "metadata": {"name": "x"}});
+    let object = Object::new(&value, Revision(7)).unwrap();
+    assert_eq!(
+        &object.metadata_bytes()[..],
+        br#"{"name":"x","resourceVersion":"7"}"#
+    );
+}
+
+#[test]
+fn same_content_is_seen_without_parsing() {
+    let object = Object::new(&sample(), Revision(42)).unwrap();
+    assert!(Draft::new(&object.parse()).unwrap().same_as(&object));
+    assert!(object.draft().same_as(&object));
+    let mut other = object.parse();
+    other["data"]["a"] = json!("3");
+    assert!(!Draft::new(&other).unwrap().same_as(&object));
+}
+
+#[test]
+fn redrafting_moves_only_the_revision() {
+    let object = Object::new(&sample(), Revision(42)).unwrap();
+    let again = object.draft().at(Revision(1_000_000));
+    assert_eq!(again.parse()["metadata"]["resourceVersion"], "1000000");
+    assert_eq!(
+        again.metadata_bytes(),
+        Object::new(&sample(), Revision(1_000_000))
+            .unwrap()
+            .metadata_bytes()
+    );
+    assert_eq!(
+        again.bytes(),
+        Object::new(&sample(), Revision(1_000_000)).unwrap().bytes()
+    );
+}
+
+#[test]
+fn what_was_written_is_read_back_as_it_was() {
+    let mut odd = sample();
+    odd["metadata"]["annotations"] = json!({"a": "\"}{[,:\\", "b": "ü\u{1F600}"});
+    odd["metadata"]["zone"] = json!([{"x": "]}"}, [], {}, 1.5, true, null]);
+    odd["data"] = json!({"resourceVersion": "5", "metadata": {"resourceVersion": "6"}, "n": -1});
+    odd["zz"] = json!(7);
+    let bare = json!({"apiVersion": "v1", "kind": "A", "metadata": {"name": "x"}});
+    for value in [sample(), odd, bare] {
+        let object = Object::new(&value, Revision(42)).unwrap();
+        for bytes in [object.bytes().clone(), object.draft().bytes().to_vec().into()] {
+            let read = Object::written(&bytes, Revision(42)).unwrap();
+            assert_eq!((read.bytes(), read.meta()), (object.bytes(), object.meta()));
+            assert_eq!((read.revision(), &read.spans), (Revision(42), &object.spans));
+        }
+    }
+}
+
+#[test]
+fn what_was_not_written_here_is_left_to_others() {
+    let object = Object::new(&sample(), Revision(42)).unwrap();
+    let text = std::str::from_utf8(object.bytes()).unwrap();
+    assert!(Object::written(object.bytes(), Revision(43)).is_none());
+    for (from, to) in [
+        (r#""kind":"ConfigMap""#, r#""kind": "ConfigMap""#),
+        (r#""kind":"ConfigMap","#, ""),
+        (r#""name":"x","#, ""),
+        (r#""name":"x","#, r#""name":7,"#),
+        (r#""resourceVersion":"42","#, ""),
+        (r#""resourceVersion":"42""#, r#""resourceVersion":42"#),
+        (
+            r#"{"apiVersion":"v1","#,
+            r#"{"apiVersion":"v1","apiVersion":"v1","#,
+        ),
+        (r#""apiVersion":"v1","data":"#, r#""data":"#),
+        (r#""a":"1""#, r#""a":"1"#),
+        (r#""uid":"u"}}"#, r#""uid":"u"}} "#),
+        (r#""uid":"u"}}"#, r#""uid":"u"},"a":1}"#),
+    ] {
+        assert!(text.contains(from), "{from}");
+        let other = Bytes::from(text.replacen(from, to, 1));
+        assert!(Object::written(&other, Revision(42)).is_none(), "{to}");
+    }
+    for end in 0..text.len() {
+        assert!(
+            Object::written(&object.bytes().slice(..end), Revision(42)).is_none(),
+            "{end}"
+        );
+    }
+}
+
+#[test]
+fn what_is_no_object_says_where() {
+    for (value, path) in [
+        (json!([]), ""),
+        (json!({"kind": "A", "metadata": {"name": "x"}}), "apiVersion"),
+        (json!({"apiVersion": "v1", "kind": "A"}), "metadata"),
+        (
+            json!({"apiVersion": "v1", "kind": "A", "metadata": {}}),
+            "metadata.name",
+        ),
+        (
+            json!({"apiVersion": "v1", "kind": "A", "metadata": {"name": "x", "labels": {"a": 1}}}),
+            "metadata",
+        ),
+    ] {
+        assert_eq!(Draft::new(&value).unwrap_err().path, path);
+    }
+}
