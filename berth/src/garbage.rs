@@ -75,7 +75,7 @@ impl Collector {
         loop {
             let problem = self.follow().await;
             // A watch that fell behind begins again with a list, as every informer does.
-            tracing::warn!(%problem, "garbage collection begins again");
+            tracing::warn!(%problem, "the garbage collector's watch ended; listing again");
             tokio::time::sleep(RETRY_AFTER).await;
         }
     }
@@ -161,7 +161,7 @@ impl Collector {
                 match result {
                     Ok(more) => queue.extend(more),
                     Err(problem) => {
-                        tracing::warn!(object = %key, %problem, "not collected, tried again");
+                        tracing::warn!(object = %key, %problem, "an object was not garbage-collected; retrying");
                         failed.push(key);
                     }
                 }

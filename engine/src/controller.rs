@@ -122,7 +122,7 @@ impl Controllers {
         self.stop.cancel();
         for runner in self.runners {
             if let Err(error) = runner.await {
-                tracing::error!(%error, "a controller ended badly");
+                tracing::error!(%error, "a controller crashed");
             }
         }
         // The office outlives the runners: it is given up when the last of them has ended.

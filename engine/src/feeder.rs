@@ -26,9 +26,9 @@ impl Engine {
         loop {
             let Err(error) = self.follow().await;
             if matches!(error, StoreError::Expired { .. }) {
-                tracing::warn!(%error, "the scheduling inventory fell behind and is loaded again");
+                tracing::warn!(%error, "the scheduling inventory missed changes; listing again");
             } else {
-                tracing::error!(%error, "the scheduling inventory cannot be read; it is tried again");
+                tracing::error!(%error, "cannot load the scheduling inventory; retrying");
                 tokio::time::sleep(RETRY).await;
             }
         }

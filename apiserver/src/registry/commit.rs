@@ -136,7 +136,11 @@ impl Registry {
             }
         }
         for warning in warnings.take() {
-            tracing::debug!(user = user.name, warning, "a write in the process drew a warning");
+            tracing::debug!(
+                user = user.name,
+                warning,
+                "admission warned about an internal write"
+            );
         }
         for (key, value) in annotations.all() {
             tracing::debug!(

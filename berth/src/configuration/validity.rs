@@ -59,7 +59,7 @@ impl Keeper {
             match watching {
                 Ok(watching) => changes = next(watching, &mut leading, done).await,
                 Err(error) => {
-                    tracing::warn!(%error, "configurations cannot be watched; it is tried again");
+                    tracing::warn!(%error, "cannot watch SchedulerConfigurations; retrying");
                     tokio::time::sleep(AGAIN).await;
                 }
             }
@@ -75,7 +75,7 @@ impl Keeper {
                 continue;
             };
             if let Some(problem) = not_in_force(&told) {
-                tracing::warn!(configuration = %name.name, problem, "a stored configuration is left out");
+                tracing::warn!(configuration = %name.name, problem, "an invalid SchedulerConfiguration is not in force");
             }
             let write = Written {
                 verb: WriteVerb::Update,
@@ -97,7 +97,7 @@ impl Keeper {
                     tracing::warn!(
                         configuration = %name.name,
                         problem = status.message,
-                        "the condition Valid cannot be written"
+                        "cannot write condition Valid of a SchedulerConfiguration"
                     );
                     done = false;
                 }
@@ -119,7 +119,7 @@ async fn next(
             Ok(_) => Some(watching),
             Err(StoreError::Expired { .. }) => None,
             Err(error) => {
-                tracing::warn!(%error, "configurations cannot be watched; it is tried again");
+                tracing::warn!(%error, "cannot watch SchedulerConfigurations; retrying");
                 tokio::time::sleep(AGAIN).await;
                 None
             }

@@ -34,7 +34,7 @@ pub(super) fn spawn(
                 continue;
             }
             if let Err(error) = sweep(&*store, clock.now(), life).await {
-                tracing::warn!(%error, "old events are not removed; it is tried again");
+                tracing::warn!(%error, "old events were not deleted; retrying");
             }
         }
     })

@@ -77,7 +77,7 @@ pub fn select(list: &[String], dialects: &[Arc<dyn Dialect>]) -> Result<Selectio
     }
     if let Some(entry) = list.unknown(&known) {
         return Err(format!(
-            "--controllers: {entry:?} is no controller; there are *, {} and each with - before it",
+            "--controllers: unknown controller {entry:?}; known are *, {}, and each of them with a leading -",
             known.join(", ")
         ));
     }

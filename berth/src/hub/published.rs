@@ -67,7 +67,7 @@ impl Published {
                 _ = clock.tick() => self.load(&trust).await,
             };
             if let Err(problem) = taken {
-                tracing::error!(%problem, "whom the hub believes now is not known; what was known stays in force");
+                tracing::error!(%problem, "cannot read extension-apiserver-authentication; keeping the previous client CAs");
             }
         }
     }
@@ -91,7 +91,9 @@ impl Published {
             .or(read.request_header.as_ref());
         trust.replace(client, request_header);
         if last.replace(data).is_some() {
-            tracing::info!("the hub believes others from now on: certificates are judged anew");
+            tracing::info!(
+                "extension-apiserver-authentication has changed; using its client CAs from now on"
+            );
         }
         Ok(())
     }

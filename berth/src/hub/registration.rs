@@ -194,8 +194,10 @@ impl Registration {
             return;
         }
         match &state {
-            Err(problem) => tracing::warn!(%problem, "the registration on the hub is not as it should be"),
-            Ok(()) => tracing::info!("the registration on the hub is as it should be"),
+            Err(problem) => {
+                tracing::warn!(%problem, "APIServices or webhook configurations are not right; retrying")
+            }
+            Ok(()) => tracing::info!("APIServices and webhook configurations are up to date"),
         }
         *last = Some(state);
     }
@@ -267,7 +269,7 @@ impl Registration {
                 .all(|(_, object)| objects::trusts(object, service, &before));
         let read = ca.advance(read, now, announced).await?;
         if certificate.adopt(ca.authority(&read.shared, now)?)? {
-            tracing::info!("the serving certificate is of the new CA");
+            tracing::info!("the serving certificate was issued by the new CA");
         }
         if read.shared.is_rotating() || !announced {
             *standing = Standing::Unsettled;

@@ -83,7 +83,9 @@ async fn identity(client: &Client) -> Result<String> {
                 tracing::warn!(%problem, "waiting for the hub");
                 tokio::time::sleep(PAUSE).await;
             }
-            Err(problem) => bail!("finding out who Berth is on the hub: {problem}"),
+            Err(problem) => {
+                bail!("cannot create a SelfSubjectReview on the hub, to learn which user Berth is: {problem}")
+            }
         }
     }
 }

@@ -65,7 +65,7 @@ impl Deleter {
     async fn run(&self) {
         loop {
             let problem = self.follow().await;
-            tracing::warn!(%problem, "the namespace deleter begins again");
+            tracing::warn!(%problem, "the namespace deleter's watch ended; listing again");
             tokio::time::sleep(RETRY_AFTER).await;
         }
     }
@@ -120,7 +120,7 @@ impl Deleter {
         let mut failed = Vec::new();
         for name in dirty {
             if let Err(problem) = self.empty(&name).await {
-                tracing::warn!(namespace = name, %problem, "not emptied, tried again");
+                tracing::warn!(namespace = name, %problem, "a namespace was not emptied; retrying");
                 failed.push(name);
             }
         }

@@ -143,7 +143,7 @@ impl Updater {
         });
         match making.await {
             Ok(made) => self.store(dialect, made, now),
-            Err(error) => tracing::error!(dialect, %error, "virtual objects could not be made"),
+            Err(error) => tracing::error!(dialect, %error, "cannot compute virtual objects"),
         }
     }
 
@@ -188,7 +188,7 @@ impl Updater {
             }
         }
         if let Err(error) = self.projection.store.commit(&steps) {
-            tracing::error!(dialect, %error, "virtual objects could not be stored");
+            tracing::error!(dialect, %error, "cannot cache virtual objects");
         }
     }
 }
@@ -246,7 +246,7 @@ fn make(snapshot: &Snapshot, shown: &Shown, subject: Subject, place: Option<Key>
             due_at,
         },
         Some((Err(error), _)) => {
-            tracing::error!(?subject, %error, "a virtual object is malformed and is left out");
+            tracing::error!(?subject, %error, "a virtual object is malformed and not shown");
             Made {
                 subject,
                 key,

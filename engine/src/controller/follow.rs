@@ -101,7 +101,7 @@ impl FollowRunner {
                 ended = self.follow() => ended,
             };
             if let Err(error) = ended {
-                tracing::warn!(controller = self.follower.name(), %error, "changes were missed; everything is looked at");
+                tracing::warn!(controller = self.follower.name(), %error, "changes were missed; reconciling everything");
                 if !matches!(error, StoreError::Expired { .. }) {
                     tokio::select! {
                         () = stop.cancelled() => break,
@@ -188,7 +188,7 @@ impl FollowRunner {
             Ok(world) => Some(world),
             Err(problem) => {
                 let controller = self.follower.name();
-                tracing::warn!(controller, %problem, "the changes cannot be judged yet");
+                tracing::warn!(controller, %problem, "not synced yet; reconciling everything once it is");
                 None
             }
         }
@@ -255,7 +255,7 @@ impl FollowRunner {
         let (id, done) = match done {
             Ok(done) => done,
             Err(error) => {
-                tracing::error!(controller, %error, "a step ended badly; it is tried again");
+                tracing::error!(controller, %error, "a reconcile crashed; retrying");
                 (error.id(), Done::Failed)
             }
         };
@@ -361,7 +361,7 @@ impl Work {
         let world = match World::look(&self.engine, &*self.dialect, &self.watched).await {
             Ok(world) => world,
             Err(problem) => {
-                tracing::warn!(%problem, "no step is taken; it is tried again");
+                tracing::warn!(%problem, "cannot reconcile yet; retrying");
                 return (Fate::Failed, Done::Failed);
             }
         };
@@ -379,11 +379,14 @@ impl Work {
             Ok(_) => (Fate::Written, Done::Rest(step.due_at)),
             // Others were faster, which is nobody's fault.
             Err(CommitError::Moved(status)) => {
-                tracing::debug!(problem = status.message, "a step is not taken; it is tried again");
+                tracing::debug!(problem = status.message, "conflict in a reconcile; retrying");
                 (Fate::Conflict, Done::Failed)
             }
             Err(CommitError::Refused(status)) => {
-                tracing::warn!(problem = status.message, "a step is not taken; it is tried again");
+                tracing::warn!(
+                    problem = status.message,
+                    "a reconcile's write was refused; retrying"
+                );
                 (Fate::Failed, Done::Failed)
             }
         }

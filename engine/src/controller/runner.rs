@@ -185,7 +185,7 @@ impl Runner {
         let (id, done) = match done {
             Ok(done) => done,
             Err(error) => {
-                tracing::error!(dialect = self.dialect, %error, "deciding ended badly; it is tried again");
+                tracing::error!(dialect = self.dialect, %error, "a decision crashed; retrying");
                 (error.id(), Done::Failed)
             }
         };
@@ -264,11 +264,11 @@ async fn work(engine: Arc<Engine>, settings: Settings, dialect: &'static str, ke
         Err(BindError::NotFound(_)) => Done::Gone,
         // Others were faster, which is nobody's fault.
         Err(error @ BindError::Moved(_)) => {
-            tracing::debug!(dialect, %key, %error, "a decision is not written; it is tried again");
+            tracing::debug!(dialect, %key, %error, "a decision was not written; retrying");
             Done::Failed
         }
         Err(error) => {
-            tracing::warn!(dialect, %key, %error, "a decision is not written; it is tried again");
+            tracing::warn!(dialect, %key, %error, "a decision was not written; retrying");
             Done::Failed
         }
     }

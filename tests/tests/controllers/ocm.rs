@@ -343,7 +343,7 @@ fn an_unknown_controller_is_refused_by_name() {
         .unwrap();
     let text = String::from_utf8_lossy(&output.stderr);
     assert!(
-        !output.status.success() && text.contains("\"-nomad\" is no controller"),
+        !output.status.success() && text.contains("unknown controller \"-nomad\""),
         "{text}"
     );
 }

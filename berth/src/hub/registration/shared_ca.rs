@@ -71,7 +71,7 @@ impl SharedCa {
                 }
             }
         }
-        bail!("{} is changed by others all the time", self.place.display())
+        bail!("too many conflicts on {}", self.place.display())
     }
 
     /// Takes the next step of a rotation, if it is time for one. `announced` says whether everybody trusts what is to be
