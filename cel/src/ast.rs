@@ -1,0 +1,136 @@
+//! What the parser reads, macros already expanded.
+
+use crate::text::Issue;
+use crate::value::Value;
+
+/// How deep a tree may be. Everything that walks one recurses, on whatever stack the caller has.
+pub(crate) const DEEPEST: usize = 100;
+
+/// An expression.
+#[derive(Debug)]
+pub(crate) struct Expr {
+    /// Where its operator, bracket or first letter stands, as a byte offset.
+    pub(crate) at: usize,
+    /// How many levels of operators stand below it.
+    depth: usize,
+    pub(crate) kind: Kind,
+}
+
+/// What an expression is.
+#[derive(Debug)]
+pub(crate) enum Kind {
+    Literal(Value<'static>),
+    Ident(String),
+    Select {
+        of: Box<Expr>,
+        field: String,
+        mode: Select,
+    },
+    /// An operator or function; operators go by cel-go's names, `_+_`.
+    Call {
+        function: String,
+        target: Option<Box<Expr>>,
+        args: Vec<Expr>,
+    },
+    And(Vec<Expr>),
+    Or(Vec<Expr>),
+    List(Vec<Item>),
+    Map(Vec<(Expr, Item)>),
+    Fold(Box<Fold>),
+    /// `target.optMap(variable, body)`, or `optFlatMap`.
+    OptMap {
+        flat: bool,
+        variable: String,
+        target: Box<Expr>,
+        body: Box<Expr>,
+    },
+}
+
+/// How a field is selected.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Select {
+    /// `a.b`
+    Value,
+    /// `has(a.b)`
+    Presence,
+    /// `a.?b`
+    Optional,
+}
+
+/// An element of a list or the value of a map's entry; an optional one (`?x`) is left out when it has no value.
+#[derive(Debug)]
+pub(crate) struct Item {
+    pub(crate) value: Expr,
+    pub(crate) optional: bool,
+}
+
+/// A macro over the elements of a list or the keys of a map.
+#[derive(Debug)]
+pub(crate) struct Fold {
+    pub(crate) manner: Manner,
+    pub(crate) range: Expr,
+    /// One variable, or key (index) and value.
+    pub(crate) variables: Vec<String>,
+    /// What elements must be to count (`map` with three arguments, `transformList`).
+    pub(crate) condition: Option<Expr>,
+    pub(crate) body: Expr,
+}
+
+/// What a fold makes of its elements.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Manner {
+    All,
+    Exists,
+    ExistsOne,
+    /// The elements of which the body holds.
+    Filter,
+    /// The body of each, as a list.
+    Map,
+    /// The body of each under its key.
+    MapValues,
+    /// The entries of the maps that the body gives.
+    MapEntries,
+    /// The elements in the order of the body.
+    SortBy,
+}
+
+impl Expr {
+    /// An expression, unless it is too deep.
+    pub(crate) fn new(at: usize, kind: Kind) -> Result<Self, Issue> {
+        let depth = kind.parts().into_iter().map(|part| part.depth + 1).max();
+        let depth = depth.unwrap_or_default();
+        if depth > DEEPEST {
+            return Err(too_deep(at));
+        }
+        Ok(Self { at, depth, kind })
+    }
+}
+
+/// What is said of a source that nests too deep.
+pub(crate) fn too_deep(at: usize) -> Issue {
+    Issue::new(
+        at,
+        format!("Syntax error: expression recursion limit exceeded: more than {DEEPEST} levels"),
+    )
+}
+
+impl Kind {
+    fn parts(&self) -> Vec<&Expr> {
+        match self {
+            Self::Literal(_) | Self::Ident(_) => Vec::new(),
+            Self::Select { of, .. } => vec![of],
+            Self::Call { target, args, .. } => target.iter().map(|target| &**target).chain(args).collect(),
+            Self::And(terms) | Self::Or(terms) => terms.iter().collect(),
+            Self::List(items) => items.iter().map(|item| &item.value).collect(),
+            Self::Map(entries) => entries
+                .iter()
+                .flat_map(|(key, item)| [key, &item.value])
+                .collect(),
+            Self::Fold(fold) => [&fold.range, &fold.body]
+                .into_iter()
+                .chain(&fold.condition)
+                .collect(),
+            Self::OptMap { target, body, .. } => vec![target, body],
+        }
+    }
+}

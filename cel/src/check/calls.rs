@@ -1,0 +1,209 @@
+//! Calls: which overloads a call may mean.
+
+use std::sync::Arc;
+
+use super::{Checked, Checker, nothing, qualified};
+use crate::ast::{Expr, Kind, Select};
+use crate::environment::Declared;
+use crate::error::Error;
+use crate::evaluate::Evaluator;
+use crate::library::Pattern;
+use crate::meter::Meter;
+use crate::program::{Candidate, Node};
+use crate::types::Type;
+use crate::value::Value;
+
+/// The functions whose second argument is a pattern.
+const PATTERNS: [&str; 3] = ["matches", "find", "findAll"];
+
+/// The functions whose literal arguments are judged when an expression is compiled, in Kubernetes' environment.
+const CONVERSIONS: [&str; 8] = [
+    "bool",
+    "bytes",
+    "double",
+    "duration",
+    "int",
+    "string",
+    "timestamp",
+    "uint",
+];
+
+impl Checker<'_> {
+    pub(super) fn called(
+        &mut self,
+        at: usize,
+        function: String,
+        target: Option<Expr>,
+        args: Vec<Expr>,
+    ) -> Checked {
+        if let Some(target) = &target
+            && let Some(name) = package(target, &function)
+            && self.environment.function(&name).is_some()
+            && !self.shadowed(&name)
+        {
+            return self.resolved(at, name, false, args);
+        }
+        let member = target.is_some();
+        let args = target.into_iter().chain(args).collect();
+        self.resolved(at, function, member, args)
+    }
+
+    /// Whether a variable of a macro hides the package of `name`.
+    fn shadowed(&self, name: &str) -> bool {
+        let first = name.split('.').next().unwrap_or_default();
+        self.locals.iter().any(|(local, _)| local == first)
+    }
+
+    fn resolved(&mut self, at: usize, function: String, member: bool, args: Vec<Expr>) -> Checked {
+        let environment = self.environment;
+        let places: Vec<usize> = args.iter().map(|argument| argument.at).collect();
+        let formats = usize::from(function == "format");
+        self.mixed += formats;
+        let checked = args.into_iter().map(|argument| self.expression(argument));
+        let (nodes, types): (Vec<Node>, Vec<Type>) = checked.unzip();
+        self.mixed -= formats;
+        let Some(overloads) = environment.function(&function) else {
+            let text = format!("undeclared reference to '{function}' (in container '')");
+            return self.issue(at, text);
+        };
+        let fitting = overloads
+            .iter()
+            .filter(|declared| declared.overload.member == member)
+            .collect::<Vec<_>>();
+        let Some((mut candidates, result)) = self.fitting(&fitting, &types) else {
+            if types.contains(&Type::Error) && self.types.exhausted() {
+                return nothing();
+            }
+            let text = self.mismatch(&function, member, &types);
+            return self.issue(at, text);
+        };
+        if PATTERNS.contains(&function.as_str())
+            && let Some(Node::Constant(Value::String(pattern))) = nodes.get(1)
+        {
+            let place = places.get(1).copied().unwrap_or(at);
+            self.pattern(place, pattern);
+        }
+        self.calls.push(function.clone());
+        // An operator looks at the values itself: numbers of any type that are not known before can be compared.
+        if !function.starts_with(|first: char| first.is_ascii_alphabetic()) {
+            let args = vec![Type::Dyn; nodes.len()].into();
+            candidates = candidates
+                .first()
+                .map(|first| Candidate { args, run: first.run })
+                .into_iter()
+                .collect();
+        }
+        if function == "_?_:_" {
+            return conditional(nodes, result);
+        }
+        let judged = formats > 0 || (environment.admission() && CONVERSIONS.contains(&function.as_str()));
+        let args = nodes.into();
+        let node = Node::Call { candidates, args };
+        if judged
+            && constant(&node)
+            && let Some(problem) = impossible(&node)
+        {
+            return self.issue(places.last().copied().unwrap_or(at), problem);
+        }
+        (node, result)
+    }
+
+    /// The overloads that take `types`, and what they give.
+    fn fitting(&mut self, overloads: &[&Declared], types: &[Type]) -> Option<(Box<[Candidate]>, Type)> {
+        let mut candidates = Vec::new();
+        let mut result = None;
+        for declared in overloads {
+            let overload = &declared.overload;
+            if overload.args.len() != types.len() {
+                continue;
+            }
+            let variables: Vec<Type> = (0..overload.variables).map(|_| self.types.fresh()).collect();
+            let wanted: Vec<Type> = overload.args.iter().map(|of| with(of, &variables)).collect();
+            if !self.types.assign_all(types, &wanted) {
+                continue;
+            }
+            let gives = self.types.resolve(&with(&overload.result, &variables), false);
+            result = Some(match result {
+                None => gives,
+                Some(known) if known == gives || known == Type::Dyn => known,
+                Some(_) => Type::Dyn,
+            });
+            let args = overload.args.clone().into();
+            let run = declared.run;
+            candidates.push(Candidate { args, run });
+        }
+        Some((candidates.into(), result?))
+    }
+
+    fn mismatch(&mut self, function: &str, member: bool, types: &[Type]) -> String {
+        let shown: Vec<String> = types
+            .iter()
+            .map(|of| self.types.resolve(of, true).to_string())
+            .collect();
+        let applied = match shown.split_first() {
+            Some((target, rest)) if member => format!("{target}.({})", rest.join(", ")),
+            _ => format!("({})", shown.join(", ")),
+        };
+        format!("found no matching overload for '{function}' applied to '{applied}'")
+    }
+
+    /// Compiles a pattern that stands in the expression. One that cannot be compiled is an error of the evaluation,
+    /// or of the compilation where the environment validates literals.
+    fn pattern(&mut self, at: usize, pattern: &str) {
+        match Pattern::compile(pattern) {
+            Ok(compiled) => drop(self.patterns.insert(pattern.to_owned(), Arc::new(compiled))),
+            Err(problem) if self.environment.admission() => {
+                self.issue(at, format!("invalid matches argument: {problem}"));
+            }
+            Err(_) => {}
+        }
+    }
+}
+
+/// Whether `node` is a call of literals alone.
+fn constant(node: &Node) -> bool {
+    match node {
+        Node::Constant(_) => true,
+        Node::Call { args, .. } => args.iter().all(|argument| match argument {
+            Node::List(items) => items.iter().all(|(item, _)| matches!(item, Node::Constant(_))),
+            other => matches!(other, Node::Constant(_)),
+        }),
+        _ => false,
+    }
+}
+
+/// Why a call of literals has no value.
+fn impossible(node: &Node) -> Option<String> {
+    const LIMIT: u64 = 10_000;
+    let mut evaluator = Evaluator::new(&[], Meter::new(LIMIT, Arc::default(), true));
+    match evaluator.value(node) {
+        Err(Error::Failed(problem)) => Some(problem),
+        _ => None,
+    }
+}
+
+fn conditional(nodes: Vec<Node>, result: Type) -> Checked {
+    match <[Node; 3]>::try_from(nodes) {
+        Ok(parts) => (Node::Conditional(Box::new(parts)), result),
+        Err(_) => nothing(),
+    }
+}
+
+/// `of` with its type variables exchanged for `variables`.
+fn with(of: &Type, variables: &[Type]) -> Type {
+    match of {
+        Type::Param(number) => variables.get(*number).cloned().unwrap_or(Type::Dyn),
+        other => other.rebuilt(|part| with(part, variables)),
+    }
+}
+
+/// The name of a function in a package, such as `sets.contains`.
+fn package(target: &Expr, function: &str) -> Option<String> {
+    match &target.kind {
+        Kind::Ident(_) => qualified(target, function),
+        Kind::Select {
+            mode: Select::Value, ..
+        } => qualified(target, function),
+        _ => None,
+    }
+}

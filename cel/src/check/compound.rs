@@ -1,0 +1,204 @@
+//! Lists, maps and macros.
+
+use super::{Checked, Checker};
+use crate::ast::{Expr, Fold, Item, Manner};
+use crate::program::{Folding, Node};
+use crate::types::Type;
+
+impl Checker<'_> {
+    /// An element with what it adds to the type of its list or map.
+    fn item(&mut self, item: Item) -> (Node, Type, bool) {
+        let at = item.value.at;
+        let (node, of) = self.expression(item.value);
+        if !item.optional {
+            return (node, of, false);
+        }
+        let inside = self.types.fresh();
+        self.expect(at, &of, &Type::optional(inside.clone()));
+        let inside = self.types.resolve(&inside, false);
+        (node, inside, true)
+    }
+
+    /// The type of elements of `known` and of `next`.
+    fn joined(&mut self, at: usize, known: Option<Type>, next: Type) -> Type {
+        let Some(known) = known else {
+            return next;
+        };
+        if self.environment.admission() && self.mixed == 0 {
+            let (known, next) = (
+                self.types.resolve(&known, false),
+                self.types.resolve(&next, false),
+            );
+            if known.is_dyn() != next.is_dyn() || !self.types.assign(&known, &next) {
+                let known = self.types.resolve(&known, true);
+                let next = self.types.resolve(&next, true);
+                self.issue(at, format!("expected type '{known}' but found '{next}'"));
+                return Type::Dyn;
+            }
+            return known;
+        }
+        self.types.join(known, &next)
+    }
+
+    pub(super) fn list(&mut self, items: Vec<Item>) -> Checked {
+        let mut of = None;
+        let mut nodes = Vec::with_capacity(items.len());
+        for item in items {
+            let at = item.value.at;
+            let (node, next, optional) = self.item(item);
+            of = Some(self.joined(at, of, next));
+            nodes.push((node, optional));
+        }
+        let of = of.unwrap_or_else(|| self.types.fresh());
+        (Node::List(nodes.into()), Type::list(of))
+    }
+
+    pub(super) fn map(&mut self, entries: Vec<(Expr, Item)>) -> Checked {
+        let (mut keys, mut values) = (None, None);
+        let mut nodes = Vec::with_capacity(entries.len());
+        for (key, item) in entries {
+            let (at, value_at) = (key.at, item.value.at);
+            let (key, key_type) = self.expression(key);
+            keys = Some(self.joined(at, keys, key_type));
+            let (value, value_type, optional) = self.item(item);
+            values = Some(self.joined(value_at, values, value_type));
+            nodes.push((key, value, optional));
+        }
+        let keys = keys.unwrap_or_else(|| self.types.fresh());
+        let values = values.unwrap_or_else(|| self.types.fresh());
+        (Node::Map(nodes.into()), Type::map(keys, values))
+    }
+
+    pub(super) fn fold(&mut self, at: usize, fold: Fold) -> Checked {
+        let range_at = fold.range.at;
+        let (range, of) = self.expression(fold.range);
+        let (key, value) = self.elements(range_at, &of);
+        let pairs = fold.variables.len() == 2;
+        let known = self.locals.len();
+        // The one variable of a fold over a map is its key.
+        let single = if matches!(self.types.resolve(&of, false), Type::Map(_)) {
+            key.clone()
+        } else {
+            value.clone()
+        };
+        let types = if pairs {
+            vec![key.clone(), value]
+        } else {
+            vec![single.clone()]
+        };
+        self.locals.extend(fold.variables.into_iter().zip(types));
+        let condition = fold.condition.map(|condition| self.condition(condition));
+        let body_at = fold.body.at;
+        let (body, body_type) = self.expression(fold.body);
+        self.locals.truncate(known);
+        let result = match fold.manner {
+            Manner::All | Manner::Exists | Manner::ExistsOne => {
+                self.expect(body_at, &body_type, &Type::Bool);
+                Type::Bool
+            }
+            Manner::Filter => {
+                self.expect(body_at, &body_type, &Type::Bool);
+                Type::list(single)
+            }
+            Manner::Map => Type::list(body_type),
+            Manner::MapValues => Type::map(key, body_type),
+            Manner::MapEntries => {
+                let entries = Type::map(self.types.fresh(), self.types.fresh());
+                self.expect(body_at, &body_type, &entries);
+                self.types.resolve(&entries, false)
+            }
+            Manner::SortBy => {
+                self.sortable(at, &of, &body_type);
+                of
+            }
+        };
+        let folding = Folding {
+            manner: fold.manner,
+            range,
+            pairs,
+            condition,
+            body,
+        };
+        (Node::Fold(Box::new(folding)), result)
+    }
+
+    /// What the variables of a fold over `of` are: key (or index) and value.
+    fn elements(&mut self, at: usize, of: &Type) -> (Type, Type) {
+        match self.types.resolve(of, false) {
+            Type::List(element) => (Type::Int, (*element).clone()),
+            Type::Map(pair) => (pair.0.clone(), pair.1.clone()),
+            Type::Dyn | Type::Error => (Type::Dyn, Type::Dyn),
+            variable @ Type::Param(_) => {
+                self.types.assign(&variable, &Type::Dyn);
+                (Type::Dyn, Type::Dyn)
+            }
+            other => {
+                self.issue(
+                    at,
+                    format!(
+                        "expression of type '{other}' cannot be range of a comprehension (must be list, map, or dynamic)"
+                    ),
+                );
+                (Type::Error, Type::Error)
+            }
+        }
+    }
+
+    fn sortable(&mut self, at: usize, of: &Type, key: &Type) {
+        let list = Type::list(self.types.fresh());
+        self.expect(at, of, &list);
+        let key = self.types.resolve(key, true);
+        let sorts = matches!(
+            key,
+            Type::Dyn
+                | Type::Error
+                | Type::Int
+                | Type::Uint
+                | Type::Double
+                | Type::Bool
+                | Type::String
+                | Type::Bytes
+                | Type::Duration
+                | Type::Timestamp
+        );
+        if !sorts {
+            self.issue(
+                at,
+                format!(
+                    "found no matching overload for '@sortByAssociatedKeys' applied to keys of type '{key}'"
+                ),
+            );
+        }
+    }
+
+    pub(super) fn opt_map(
+        &mut self,
+        at: usize,
+        flat: bool,
+        variable: String,
+        target: Expr,
+        body: Expr,
+    ) -> Checked {
+        let (target, of) = self.expression(target);
+        let inside = self.types.fresh();
+        self.expect(at, &of, &Type::optional(inside.clone()));
+        let inside = self.types.resolve(&inside, false);
+        self.locals.push((variable, inside));
+        let body_at = body.at;
+        let (body, gives) = self.expression(body);
+        self.locals.pop();
+        let result = if flat {
+            let wanted = Type::optional(self.types.fresh());
+            self.expect(body_at, &gives, &wanted);
+            self.types.resolve(&wanted, false)
+        } else {
+            Type::optional(gives)
+        };
+        let node = Node::OptMap {
+            flat,
+            target: Box::new(target),
+            body: Box::new(body),
+        };
+        (node, result)
+    }
+}

@@ -1,0 +1,160 @@
+//! What an expression may mention.
+
+use std::collections::HashMap;
+
+use crate::check;
+use crate::library::{Function, Library, Run, STANDARD};
+use crate::parser::{Syntax, parse};
+use crate::program::Program;
+use crate::signature::{self, Overload};
+use crate::text::CompileError;
+use crate::types::Type;
+
+/// The longest source that is compiled, in bytes.
+pub const LONGEST: usize = 16 << 10;
+
+/// An overload with what runs it.
+#[derive(Clone)]
+pub(crate) struct Declared {
+    pub(crate) overload: Overload,
+    pub(crate) run: Run,
+}
+
+/// What an expression may mention: variables and functions.
+#[derive(Clone)]
+pub struct Environment {
+    functions: HashMap<&'static str, Vec<Declared>>,
+    variables: Vec<(&'static str, Type)>,
+    syntax: Syntax,
+    /// Whether the rules of Kubernetes' own environment hold: lists of one type, literals judged when they are
+    /// compiled, UTC.
+    admission: bool,
+}
+
+impl Environment {
+    /// The standard functions and those of `libraries`.
+    #[must_use]
+    pub fn new(libraries: &[Library]) -> Self {
+        let mut environment = Self {
+            functions: HashMap::new(),
+            variables: Vec::new(),
+            syntax: Syntax::default(),
+            admission: false,
+        };
+        for functions in STANDARD {
+            environment.declare(functions);
+        }
+        for library in libraries {
+            environment.declare(library.functions());
+            match library {
+                Library::Optional | Library::OptionalLists => environment.syntax.optional = true,
+                Library::TwoVariables => environment.syntax.two_variables = true,
+                Library::ListsExtended => environment.syntax.sort_by = true,
+                _ => {}
+            }
+        }
+        environment
+    }
+
+    /// The functions of Open Cluster Management's placement selectors, but those that read its own objects.
+    #[must_use]
+    pub fn open_cluster_management() -> Self {
+        Self::new(&[
+            Library::Optional,
+            Library::Strings,
+            Library::StringsReverse,
+            Library::Lists,
+            Library::Regex,
+            Library::Urls,
+            Library::Quantity,
+            Library::Ip,
+            Library::Cidr,
+            Library::Format,
+            Library::Semver,
+            Library::Json,
+        ])
+    }
+
+    /// The functions of Kubernetes 1.36, for admission.
+    #[must_use]
+    pub fn kubernetes() -> Self {
+        let mut environment = Self::new(&[
+            Library::Optional,
+            Library::OptionalLists,
+            Library::Strings,
+            Library::Lists,
+            Library::ListsExtended,
+            Library::Regex,
+            Library::Urls,
+            Library::Quantity,
+            Library::Ip,
+            Library::Cidr,
+            Library::Format,
+            Library::Semver,
+            Library::SemverNormalized,
+            Library::Sets,
+            Library::TwoVariables,
+            Library::CrossTypeNumbers,
+            Library::Authorizer,
+        ]);
+        environment.admission = true;
+        environment
+    }
+
+    /// With a variable. Variables are given to evaluations in the order of their declaration.
+    #[must_use]
+    pub fn with_variable(mut self, name: &'static str, of: Type) -> Self {
+        self.variables.push((name, of));
+        self
+    }
+
+    /// With a function of the caller's own.
+    #[must_use]
+    pub fn with_function(mut self, function: Function) -> Self {
+        self.declare(&[function]);
+        self
+    }
+
+    /// Compiles `source`.
+    ///
+    /// # Errors
+    /// Everything that is wrong with it.
+    pub fn compile(&self, source: &str) -> Result<Program, CompileError> {
+        if source.len() > LONGEST {
+            return Err(CompileError::whole(format!(
+                "ERROR: the expression is {} bytes long, at most {LONGEST} are compiled",
+                source.len()
+            )));
+        }
+        let tree = parse(source, self.syntax).map_err(|issue| CompileError::new(source, vec![issue]))?;
+        check::check(self, tree).map_err(|issues| CompileError::new(source, issues))
+    }
+
+    fn declare(&mut self, functions: &[Function]) {
+        for function in functions {
+            let known = self.functions.entry(function.name).or_default();
+            known.extend(function.overloads.iter().filter_map(|text| {
+                let overload = signature::read(text)?;
+                Some(Declared {
+                    overload,
+                    run: function.run,
+                })
+            }));
+        }
+    }
+
+    pub(crate) fn function(&self, name: &str) -> Option<&[Declared]> {
+        self.functions.get(name).map(Vec::as_slice)
+    }
+
+    /// The place and the type of a variable.
+    pub(crate) fn variable(&self, name: &str) -> Option<(usize, &Type)> {
+        let place = self.variables.iter().position(|(known, _)| *known == name)?;
+        Some((place, &self.variables[place].1))
+    }
+
+    /// Whether the rules of Kubernetes' own environment hold.
+    pub(crate) fn admission(&self) -> bool {
+        self.admission
+    }
+}

@@ -1,0 +1,27 @@
+//! Why an expression has no value.
+
+/// Why an expression has no value.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Error {
+    /// It costs more than it may. No operator absorbs this.
+    #[error("operation cancelled: actual cost limit exceeded: it costs more than {limit}")]
+    Cost {
+        /// The limit.
+        limit: u64,
+    },
+    /// Anything else.
+    #[error("{0}")]
+    Failed(String),
+}
+
+impl Error {
+    /// A failure in these words.
+    pub fn failed(text: impl Into<String>) -> Self {
+        Self::Failed(text.into())
+    }
+
+    /// A function or operator does not take what it is given.
+    pub(crate) fn no_such_overload() -> Self {
+        Self::failed("no such overload")
+    }
+}

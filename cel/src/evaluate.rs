@@ -1,0 +1,197 @@
+//! Evaluation: one walk over the checked tree, every step of which is counted.
+
+mod fold;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use crate::ast::Select;
+use crate::error::Error;
+use crate::meter::Meter;
+use crate::program::{Candidate, Node};
+use crate::value::{Key, Map, Value};
+
+/// What evaluating gives.
+pub(crate) type Outcome<'a> = Result<Value<'a>, Error>;
+
+/// Evaluates one program on one set of variables.
+pub(crate) struct Evaluator<'a> {
+    globals: &'a [Value<'a>],
+    locals: Vec<Value<'a>>,
+    meter: Meter,
+}
+
+impl<'a> Evaluator<'a> {
+    pub(crate) fn new(globals: &'a [Value<'a>], meter: Meter) -> Self {
+        Self {
+            globals,
+            locals: Vec::new(),
+            meter,
+        }
+    }
+
+    pub(crate) fn cost(&self) -> u64 {
+        self.meter.spent()
+    }
+
+    pub(crate) fn value(&mut self, node: &'a Node) -> Outcome<'a> {
+        self.meter.step()?;
+        match node {
+            Node::Constant(value) => Ok(value.clone()),
+            Node::Global(place) => {
+                self.meter.charge(1)?;
+                match self.globals.get(*place) {
+                    Some(Value::Unavailable(why)) => Err(Error::failed(*why)),
+                    Some(value) => Ok(value.clone()),
+                    None => Err(Error::failed("no such attribute")),
+                }
+            }
+            Node::Local(place) => {
+                self.meter.charge(1)?;
+                let value = self.locals.get(*place).cloned();
+                value.ok_or_else(|| Error::failed("no such attribute"))
+            }
+            Node::Select { of, field, mode } => self.select(of, field, *mode),
+            Node::Call { candidates, args } => self.call(candidates, args),
+            Node::And(terms) => self.logic(terms, false),
+            Node::Or(terms) => self.logic(terms, true),
+            Node::Conditional(parts) => self.conditional(parts),
+            Node::List(items) => self.list(items),
+            Node::Map(entries) => self.map(entries),
+            Node::Fold(folding) => self.fold(folding),
+            Node::OptMap { flat, target, body } => self.opt_map(*flat, target, body),
+        }
+    }
+
+    /// `&&` ends at false, `||` at true; an error counts only where nothing decides.
+    fn logic(&mut self, terms: &'a [Node], decides: bool) -> Outcome<'a> {
+        let mut failure = None;
+        for term in terms {
+            match self.value(term) {
+                Ok(Value::Bool(value)) if value == decides => return Ok(Value::Bool(decides)),
+                Ok(Value::Bool(_)) => {}
+                Ok(_) => drop(failure.get_or_insert_with(Error::no_such_overload)),
+                Err(error) => self.absorb(&mut failure, error)?,
+            }
+        }
+        failure.map_or(Ok(Value::Bool(!decides)), Err)
+    }
+
+    /// Keeps the first error, unless none may be kept.
+    fn absorb(&self, failure: &mut Option<Error>, error: Error) -> Result<(), Error> {
+        if matches!(error, Error::Cost { .. }) {
+            return Err(error);
+        }
+        failure.get_or_insert(error);
+        Ok(())
+    }
+
+    fn conditional(&mut self, [condition, yes, no]: &'a [Node; 3]) -> Outcome<'a> {
+        match self.value(condition)? {
+            Value::Bool(true) => self.value(yes),
+            Value::Bool(false) => self.value(no),
+            _ => Err(Error::no_such_overload()),
+        }
+    }
+
+    fn call(&mut self, candidates: &'a [Candidate], args: &'a [Node]) -> Outcome<'a> {
+        let mut values = Vec::with_capacity(args.len());
+        for argument in args {
+            values.push(self.value(argument)?);
+        }
+        let fitting = candidates.iter().find(|candidate| {
+            candidate
+                .args
+                .iter()
+                .zip(&values)
+                .all(|(wanted, value)| wanted.admits(value))
+        });
+        match fitting {
+            Some(candidate) => (candidate.run)(&mut self.meter, &values),
+            None => Err(Error::no_such_overload()),
+        }
+    }
+
+    fn select(&mut self, of: &'a Node, field: &str, mode: Select) -> Outcome<'a> {
+        let of = self.value(of)?;
+        self.meter.charge(1)?;
+        let (of, optional) = match of {
+            Value::Optional(None) if mode == Select::Presence => return Ok(Value::Bool(false)),
+            Value::Optional(None) => return Ok(Value::Optional(None)),
+            Value::Optional(Some(of)) => ((*of).clone(), true),
+            of => (of, false),
+        };
+        let found = match &of {
+            Value::Map(map) => map.field(field),
+            Value::List(_) if mode != Select::Optional && !optional => {
+                return Err(Error::failed("unsupported index type 'string' in list"));
+            }
+            // Nothing else has fields.
+            _ => None,
+        };
+        match (mode, found) {
+            (Select::Presence, found) => Ok(Value::Bool(found.is_some())),
+            (Select::Value, Some(found)) if !optional => Ok(found),
+            (Select::Value, None) if !optional => Err(Error::failed(format!("no such key: {field}"))),
+            (_, found) => Ok(found.map_or(Value::Optional(None), Value::some)),
+        }
+    }
+
+    fn list(&mut self, items: &'a [(Node, bool)]) -> Outcome<'a> {
+        self.meter.charge(10 + items.len() / 8)?;
+        let mut values = Vec::with_capacity(items.len());
+        for (item, optional) in items {
+            match (self.value(item)?, optional) {
+                (value, false) => values.push(value),
+                (Value::Optional(Some(value)), true) => values.push((*value).clone()),
+                (Value::Optional(None), true) => {}
+                _ => return Err(Error::no_such_overload()),
+            }
+        }
+        Ok(values.into())
+    }
+
+    fn map(&mut self, entries: &'a [(Node, Node, bool)]) -> Outcome<'a> {
+        self.meter.charge(30 + entries.len())?;
+        let mut map = BTreeMap::new();
+        for (key, value, optional) in entries {
+            let key = self.value(key)?;
+            let value = match (self.value(value)?, optional) {
+                (value, false) => value,
+                (Value::Optional(Some(value)), true) => (*value).clone(),
+                (Value::Optional(None), true) => continue,
+                _ => return Err(Error::no_such_overload()),
+            };
+            insert(&mut map, &key, value)?;
+        }
+        Ok(Value::Map(Map::Values(Arc::new(map))))
+    }
+
+    fn opt_map(&mut self, flat: bool, target: &'a Node, body: &'a Node) -> Outcome<'a> {
+        let value = match self.value(target)? {
+            Value::Optional(Some(value)) => value,
+            Value::Optional(None) => return Ok(Value::Optional(None)),
+            _ => return Err(Error::no_such_overload()),
+        };
+        self.locals.push((*value).clone());
+        let result = self.value(body);
+        self.locals.pop();
+        match result? {
+            value @ Value::Optional(_) if flat => Ok(value),
+            _ if flat => Err(Error::no_such_overload()),
+            value => Ok(Value::some(value)),
+        }
+    }
+}
+
+/// Adds an entry that is not there yet.
+fn insert<'a>(
+    map: &mut BTreeMap<Key<'a>, Value<'a>>,
+    key: &Value<'a>,
+    value: Value<'a>,
+) -> Result<(), Error> {
+    let place =
+        Key::of(key).ok_or_else(|| Error::failed(format!("unsupported key type: {}", key.type_name())))?;
+    map.insert(place, value);
+    Ok(())
+}

@@ -1,0 +1,175 @@
+//! Macros over the elements of a list or the keys of a map.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::{Evaluator, Outcome, insert};
+use crate::ast::Manner;
+use crate::error::Error;
+use crate::library::sorted_by;
+use crate::program::Folding;
+use crate::value::{Key, Map, Value};
+
+/// What is made of the elements so far.
+struct Gathered<'a> {
+    /// A condition that could not be judged of an element.
+    failure: Option<Error>,
+    count: usize,
+    list: Vec<Value<'a>>,
+    keys: Vec<Value<'a>>,
+    map: BTreeMap<Key<'a>, Value<'a>>,
+}
+
+impl<'a> Evaluator<'a> {
+    pub(super) fn fold(&mut self, folding: &'a Folding) -> Outcome<'a> {
+        let range = self.value(&folding.range)?;
+        // What upstream's expansion costs beside the elements.
+        self.meter.charge(match folding.manner {
+            Manner::Map | Manner::Filter | Manner::SortBy => 11,
+            Manner::MapValues | Manner::MapEntries => 31,
+            _ => 1,
+        })?;
+        let mut gathered = Gathered {
+            failure: None,
+            count: 0,
+            list: Vec::new(),
+            keys: Vec::new(),
+            map: BTreeMap::new(),
+        };
+        let base = self.locals.len();
+        let ended = self.elements(folding, &range, &mut gathered);
+        self.locals.truncate(base);
+        match ended? {
+            Some(value) => Ok(value),
+            None => self.folded(folding.manner, gathered),
+        }
+    }
+
+    /// Goes through the elements, unless one decides.
+    fn elements(
+        &mut self,
+        folding: &'a Folding,
+        range: &Value<'a>,
+        gathered: &mut Gathered<'a>,
+    ) -> Result<Option<Value<'a>>, Error> {
+        match range {
+            Value::List(list) => {
+                for (index, element) in list.iter().enumerate() {
+                    let index = Value::Int(i64::try_from(index).unwrap_or(i64::MAX));
+                    if let Some(value) = self.element(folding, index, element, gathered)? {
+                        return Ok(Some(value));
+                    }
+                }
+            }
+            Value::Map(map) => {
+                self.meter.charge(map.len() / 8)?;
+                for (key, value) in map.entries() {
+                    let (first, second) = if folding.pairs {
+                        (key, value)
+                    } else {
+                        (Value::Null, key)
+                    };
+                    if let Some(value) = self.element(folding, first, second, gathered)? {
+                        return Ok(Some(value));
+                    }
+                }
+            }
+            _ => return Err(Error::no_such_overload()),
+        }
+        Ok(None)
+    }
+
+    /// One element; `index` is a variable only of macros over pairs. A value ends the fold.
+    fn element(
+        &mut self,
+        folding: &'a Folding,
+        index: Value<'a>,
+        element: Value<'a>,
+        gathered: &mut Gathered<'a>,
+    ) -> Result<Option<Value<'a>>, Error> {
+        let base = self.locals.len();
+        if folding.pairs {
+            self.locals.push(index);
+        }
+        self.locals.push(element.clone());
+        let ended = self.judged(folding, element, gathered);
+        self.locals.truncate(base);
+        ended
+    }
+
+    fn judged(
+        &mut self,
+        folding: &'a Folding,
+        element: Value<'a>,
+        gathered: &mut Gathered<'a>,
+    ) -> Result<Option<Value<'a>>, Error> {
+        if let Some(condition) = &folding.condition {
+            match self.value(condition)? {
+                Value::Bool(true) => {}
+                Value::Bool(false) => return Ok(None),
+                _ => return Err(Error::no_such_overload()),
+            }
+        }
+        let result = self.value(&folding.body);
+        self.meter.charge(match folding.manner {
+            Manner::Map | Manner::Filter => 12,
+            Manner::MapValues | Manner::MapEntries => 2,
+            _ => 3,
+        })?;
+        match folding.manner {
+            Manner::All | Manner::Exists => {
+                let decides = folding.manner == Manner::Exists;
+                match result {
+                    Ok(Value::Bool(value)) if value == decides => return Ok(Some(Value::Bool(decides))),
+                    Ok(Value::Bool(_)) => {}
+                    Ok(_) => drop(gathered.failure.get_or_insert_with(Error::no_such_overload)),
+                    Err(error) => self.absorb(&mut gathered.failure, error)?,
+                }
+            }
+            Manner::ExistsOne | Manner::Filter => match result? {
+                Value::Bool(true) if folding.manner == Manner::Filter => gathered.list.push(element),
+                Value::Bool(true) => gathered.count += 1,
+                Value::Bool(false) => {}
+                _ => return Err(Error::no_such_overload()),
+            },
+            Manner::Map => gathered.list.push(result?),
+            Manner::SortBy => {
+                gathered.keys.push(result?);
+                gathered.list.push(element);
+            }
+            Manner::MapValues => {
+                let value = result?;
+                let key = self.locals.iter().rev().nth(1).cloned().unwrap_or(Value::Null);
+                insert(&mut gathered.map, &key, value)?;
+            }
+            Manner::MapEntries => {
+                let Value::Map(entries) = result? else {
+                    return Err(Error::no_such_overload());
+                };
+                self.meter.charge(entries.len())?;
+                for (key, value) in entries.entries() {
+                    let known = Key::of(&key).is_some_and(|key| gathered.map.contains_key(&key));
+                    if known {
+                        return Err(Error::failed("insert failed: a key already exists"));
+                    }
+                    insert(&mut gathered.map, &key, value)?;
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    fn folded(&mut self, manner: Manner, gathered: Gathered<'a>) -> Outcome<'a> {
+        if let Some(failure) = gathered.failure {
+            return Err(failure);
+        }
+        Ok(match manner {
+            Manner::All => Value::Bool(true),
+            Manner::Exists => Value::Bool(false),
+            Manner::ExistsOne => Value::Bool(gathered.count == 1),
+            Manner::Map | Manner::Filter => gathered.list.into(),
+            Manner::SortBy => return sorted_by(&mut self.meter, gathered.list, gathered.keys),
+            Manner::MapValues | Manner::MapEntries => Value::Map(Map::Values(Arc::new(gathered.map))),
+        })
+    }
+}

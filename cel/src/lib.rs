@@ -1,0 +1,42 @@
+//! The Common Expression Language, in Kubernetes' dialect.
+//!
+//! An [`Environment`] declares variables and functions. [`Environment::compile`] parses and type-checks an expression,
+//! with cel-go's words for what is wrong; [`Program::evaluate`] gives its value. Neither recurses deeper than a bound,
+//! and an evaluation ends when it costs more than it may, in the units of cel-go and Kubernetes.
+//!
+//! Values of JSON are read where they are: an evaluation costs what it looks at, not what it is given.
+
+mod admission;
+mod ast;
+mod check;
+mod environment;
+mod error;
+mod evaluate;
+mod lexer;
+mod library;
+mod meter;
+mod parser;
+mod program;
+mod signature;
+mod text;
+mod types;
+mod unify;
+mod value;
+
+#[cfg(test)]
+mod tests;
+
+pub use admission::AdmissionVariable;
+pub use environment::{Environment, LONGEST};
+pub use error::Error;
+pub use library::{Function, Library, Outcome, Quantity, Run, Semver, Url};
+pub use meter::Meter;
+pub use program::{Evaluation, Program};
+pub use text::CompileError;
+pub use types::{Object, Type};
+pub use value::{Key, List, Map, Moment, Text, Value};
+
+/// The most one expression may cost, in Kubernetes.
+pub const PER_CALL_LIMIT: u64 = 1_000_000;
+/// The most the match conditions of one webhook may cost together, in Kubernetes.
+pub const MATCH_CONDITIONS_LIMIT: u64 = 2_500_000;

@@ -1,0 +1,279 @@
+//! `format`: text with values put in.
+
+use super::convert::to_string;
+use super::{Outcome, strings};
+use crate::error::Error;
+use crate::meter::Meter;
+use crate::value::{List, Value};
+
+/// Digits behind the point, unless the clause says how many.
+const PRECISION: usize = 6;
+/// The most digits behind the point.
+const MOST_PRECISION: usize = 1000;
+
+pub(super) fn format<'a>(meter: &mut Meter, args: &[Value<'a>]) -> Outcome<'a> {
+    let (text, Value::List(list)) = (strings::text(args, 0)?, &args[1]) else {
+        return Err(Error::no_such_overload());
+    };
+    meter.bytes(text.len())?;
+    let mut made = String::new();
+    let mut used = 0;
+    let mut rest = &**text;
+    while let Some(at) = rest.find('%') {
+        made.push_str(&rest[..at]);
+        rest = &rest[at + 1..];
+        if let Some(after) = rest.strip_prefix('%') {
+            made.push('%');
+            rest = after;
+            continue;
+        }
+        let (precision, verb) = clause(&mut rest)?;
+        let value = argument(list, used)?;
+        used += 1;
+        put(meter, &mut made, verb, precision, &value)?;
+    }
+    made.push_str(rest);
+    if used < list.len() {
+        let text = format!(
+            "too many arguments supplied to string.format (expected {used}, got {})",
+            list.len()
+        );
+        return Err(Error::failed(text));
+    }
+    Ok(made.into())
+}
+
+fn argument<'a>(list: &List<'a>, place: usize) -> Result<Value<'a>, Error> {
+    list.get(place)
+        .ok_or_else(|| Error::failed(format!("index {place} out of range")))
+}
+
+/// The precision and the letter of a clause.
+fn clause(rest: &mut &str) -> Result<(Option<usize>, char), Error> {
+    let mut precision = None;
+    if let Some(digits) = rest.strip_prefix('.') {
+        let length = digits
+            .find(|digit: char| !digit.is_ascii_digit())
+            .unwrap_or(digits.len());
+        let read = digits[..length]
+            .parse()
+            .ok()
+            .filter(|read| *read <= MOST_PRECISION);
+        precision = Some(read.ok_or_else(|| {
+            Error::failed("could not parse formatting clause: error while parsing precision")
+        })?);
+        *rest = &digits[length..];
+    }
+    let verb = rest
+        .chars()
+        .next()
+        .ok_or_else(|| Error::failed("unexpected end of string"))?;
+    *rest = &rest[verb.len_utf8()..];
+    Ok((precision, verb))
+}
+
+fn wrong(clause: &str, takes: &str, value: &Value<'_>) -> Error {
+    let given = value.type_name();
+    Error::failed(format!(
+        "error during formatting: {clause} clause can only be used on {takes}, was given {given}"
+    ))
+}
+
+fn put(
+    meter: &mut Meter,
+    made: &mut String,
+    verb: char,
+    precision: Option<usize>,
+    value: &Value<'_>,
+) -> Result<(), Error> {
+    meter.charge(1 + precision.unwrap_or_default() / 10)?;
+    match (verb, value) {
+        ('s', value) => shown(meter, made, value, false)?,
+        ('d', Value::Int(number)) => made.push_str(&number.to_string()),
+        ('d', Value::Uint(number)) => made.push_str(&number.to_string()),
+        ('d', value) => return Err(wrong("decimal", "integers", value)),
+        ('f' | 'e', value) => {
+            let clause = if verb == 'f' { "fixed-point" } else { "scientific" };
+            let number = double(value).ok_or_else(|| wrong(clause, "doubles", value))?;
+            let shown = match unusual(number) {
+                Some(word) => word.to_owned(),
+                None if verb == 'f' => grouped(number, precision.unwrap_or(PRECISION)),
+                None => scientific(number),
+            };
+            made.push_str(&shown);
+        }
+        ('b', Value::Bool(flag)) => made.push(if *flag { '1' } else { '0' }),
+        ('b' | 'o' | 'x' | 'X', Value::Int(number)) => {
+            made.push_str(if *number < 0 { "-" } else { "" });
+            made.push_str(&based(number.unsigned_abs(), verb));
+        }
+        ('b' | 'o' | 'x' | 'X', Value::Uint(number)) => made.push_str(&based(*number, verb)),
+        ('x' | 'X', Value::String(text)) => bytes(meter, made, text.as_bytes(), verb)?,
+        ('x' | 'X', Value::Bytes(all)) => bytes(meter, made, all, verb)?,
+        ('b', value) => return Err(wrong("binary", "integers and bools", value)),
+        ('o', value) => return Err(wrong("octal", "integers", value)),
+        ('x' | 'X', value) => return Err(wrong("hex", "integers, byte buffers, and strings", value)),
+        (other, _) => {
+            return Err(Error::failed(format!(
+                "could not parse formatting clause: unrecognized formatting clause \"{other}\""
+            )));
+        }
+    }
+    Ok(())
+}
+
+fn double(value: &Value<'_>) -> Option<f64> {
+    match value {
+        Value::Double(number) => Some(*number),
+        Value::String(text) => match &**text {
+            "NaN" => Some(f64::NAN),
+            "Infinity" => Some(f64::INFINITY),
+            "-Infinity" => Some(f64::NEG_INFINITY),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+fn unusual(number: f64) -> Option<&'static str> {
+    if number.is_nan() {
+        return Some("NaN");
+    }
+    number
+        .is_infinite()
+        .then_some(if number > 0.0 { "\u{221e}" } else { "-\u{221e}" })
+}
+
+fn based(number: u64, verb: char) -> String {
+    match verb {
+        'b' => format!("{number:b}"),
+        'o' => format!("{number:o}"),
+        'x' => format!("{number:x}"),
+        _ => format!("{number:X}"),
+    }
+}
+
+fn bytes(meter: &mut Meter, made: &mut String, all: &[u8], verb: char) -> Result<(), Error> {
+    meter.bytes(2 * all.len())?;
+    for byte in all {
+        let shown = if verb == 'x' {
+            format!("{byte:02x}")
+        } else {
+            format!("{byte:02X}")
+        };
+        made.push_str(&shown);
+    }
+    Ok(())
+}
+
+/// A number with commas between its thousands, as in American English.
+fn grouped(number: f64, precision: usize) -> String {
+    let shown = format!("{number:.precision$}");
+    let (sign, rest) = match shown.strip_prefix('-') {
+        Some(rest) => ("-", rest),
+        None => ("", &shown[..]),
+    };
+    let (whole, fraction) = rest.split_at(rest.find('.').unwrap_or(rest.len()));
+    let mut made = sign.to_owned();
+    for (index, digit) in whole.chars().enumerate() {
+        if index > 0 && (whole.len() - index).is_multiple_of(3) {
+            made.push(',');
+        }
+        made.push(digit);
+    }
+    made + fraction
+}
+
+/// A number with its power of ten. The precision of the clause is not looked at, as upstream.
+fn scientific(number: f64) -> String {
+    let shown = format!("{number:.PRECISION$e}");
+    let (digits, exponent) = shown.split_once('e').unwrap_or((&shown, "0"));
+    let exponent: i32 = exponent.parse().unwrap_or_default();
+    let mut made = format!("{digits}\u{d7}10");
+    if exponent < 0 {
+        made.push('\u{207b}');
+    }
+    for digit in format!("{:02}", exponent.abs()).chars() {
+        let high = ['⁰', '¹', '²', '³', '⁴', '⁵', '⁶', '⁷', '⁸', '⁹'];
+        made.push(high[digit.to_digit(10).unwrap_or_default() as usize]);
+    }
+    made
+}
+
+/// A value for `%s`; within lists and maps as an expression would name it.
+fn shown(meter: &mut Meter, made: &mut String, value: &Value<'_>, inside: bool) -> Result<(), Error> {
+    meter.charge(1)?;
+    meter.bytes(value.size())?;
+    match value {
+        Value::Null => made.push_str("null"),
+        Value::List(list) => {
+            made.push('[');
+            for (index, element) in list.iter().enumerate() {
+                made.push_str(if index > 0 { ", " } else { "" });
+                shown(meter, made, &element, true)?;
+            }
+            made.push(']');
+        }
+        Value::Map(map) => {
+            made.push('{');
+            for (index, (key, element)) in map.entries().into_iter().enumerate() {
+                made.push_str(if index > 0 { ", " } else { "" });
+                shown(meter, made, &key, true)?;
+                made.push(':');
+                shown(meter, made, &element, true)?;
+            }
+            made.push('}');
+        }
+        Value::Type(name) => made.push_str(name),
+        Value::Double(number) if inside && number.is_finite() => made.push_str(&format!("{number:.6}")),
+        Value::Bool(_)
+        | Value::Int(_)
+        | Value::Uint(_)
+        | Value::Double(_)
+        | Value::String(_)
+        | Value::Bytes(_)
+        | Value::Timestamp(_)
+        | Value::Duration(_) => {
+            let Value::String(text) = to_string(meter, value)? else {
+                return Err(Error::no_such_overload());
+            };
+            match value {
+                Value::String(_) | Value::Double(_) if inside => made.push_str(&quoted(&text)),
+                Value::Bytes(_) if inside => made.push_str(&format!("b{}", quoted(&text))),
+                Value::Timestamp(_) if inside => made.push_str(&format!("timestamp(\"{}\")", &*text)),
+                Value::Duration(_) if inside => made.push_str(&format!("duration(\"{}\")", &*text)),
+                _ => made.push_str(&text),
+            }
+        }
+        other => {
+            return Err(wrong(
+                "string",
+                "strings, bools, bytes, ints, doubles, maps, lists, types, durations, and timestamps",
+                other,
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// Text in quotes, with the escapes that CEL reads.
+pub(super) fn quoted(text: &str) -> String {
+    let mut made = String::with_capacity(text.len() + 2);
+    made.push('"');
+    for character in text.chars() {
+        match character {
+            '\u{7}' => made.push_str("\\a"),
+            '\u{8}' => made.push_str("\\b"),
+            '\u{c}' => made.push_str("\\f"),
+            '\n' => made.push_str("\\n"),
+            '\r' => made.push_str("\\r"),
+            '\t' => made.push_str("\\t"),
+            '\u{b}' => made.push_str("\\v"),
+            '\\' => made.push_str("\\\\"),
+            '"' => made.push_str("\\\""),
+            other => made.push(other),
+        }
+    }
+    made.push('"');
+    made
+}

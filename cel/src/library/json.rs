@@ -1,0 +1,46 @@
+//! `parseJSON`, a function of Open Cluster Management.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use serde_json::Value as Json;
+
+use super::{Function, Outcome, function, strings};
+use crate::error::Error;
+use crate::meter::Meter;
+use crate::value::{Key, Map, Text, Value};
+
+pub(super) const FUNCTIONS: &[Function] = &[function("parseJSON", &["string.() dyn"], |meter, args| {
+    let text = strings::text(args, 0)?;
+    meter.bytes(text.len())?;
+    // As many parts as JSON can have in so many bytes.
+    meter.charge(text.len() / 2)?;
+    let json: Json = serde_json::from_str(text)
+        .map_err(|error| Error::failed(format!("failed to parse json: {error}")))?;
+    owned(meter, json)
+})];
+
+/// JSON as Go reads it without a type: every number is a double.
+fn owned<'a>(meter: &mut Meter, json: Json) -> Outcome<'a> {
+    meter.charge(1)?;
+    Ok(match json {
+        Json::Null => Value::Null,
+        Json::Bool(flag) => Value::Bool(flag),
+        Json::Number(number) => Value::Double(number.as_f64().unwrap_or_default()),
+        Json::String(text) => text.into(),
+        Json::Array(list) => {
+            let mut values = Vec::with_capacity(list.len());
+            for element in list {
+                values.push(owned(meter, element)?);
+            }
+            values.into()
+        }
+        Json::Object(fields) => {
+            let mut map = BTreeMap::new();
+            for (name, field) in fields {
+                map.insert(Key::String(Text::Shared(name.into())), owned(meter, field)?);
+            }
+            Value::Map(Map::Values(Arc::new(map)))
+        }
+    })
+}

@@ -1,0 +1,271 @@
+//! Lists.
+
+use std::cmp::Ordering;
+use std::sync::Arc;
+
+use super::{Function, Outcome, count, function, strings};
+use crate::error::Error;
+use crate::meter::Meter;
+use crate::value::{List, Order, Value};
+
+const SORTED: &[&str] = &[
+    "list(int).() bool",
+    "list(uint).() bool",
+    "list(double).() bool",
+    "list(bool).() bool",
+    "list(duration).() bool",
+    "list(timestamp).() bool",
+    "list(string).() bool",
+    "list(bytes).() bool",
+];
+
+const ONE_OF: &[&str] = &[
+    "list(int).() int",
+    "list(uint).() uint",
+    "list(double).() double",
+    "list(bool).() bool",
+    "list(duration).() duration",
+    "list(timestamp).() timestamp",
+    "list(string).() string",
+    "list(bytes).() bytes",
+];
+
+const SORT: &[&str] = &[
+    "list(int).() list(int)",
+    "list(uint).() list(uint)",
+    "list(double).() list(double)",
+    "list(bool).() list(bool)",
+    "list(duration).() list(duration)",
+    "list(timestamp).() list(timestamp)",
+    "list(string).() list(string)",
+    "list(bytes).() list(bytes)",
+];
+
+pub(super) const KUBERNETES: &[Function] = &[
+    function("isSorted", SORTED, is_sorted),
+    function("min", ONE_OF, |meter, args| {
+        extreme(meter, args, "min", Ordering::Less)
+    }),
+    function("max", ONE_OF, |meter, args| {
+        extreme(meter, args, "max", Ordering::Greater)
+    }),
+    function("sum", &["list(int).() int"], |meter, args| {
+        sum(meter, args, Value::Int(0))
+    }),
+    function("sum", &["list(uint).() uint"], |meter, args| {
+        sum(meter, args, Value::Uint(0))
+    }),
+    function("sum", &["list(double).() double"], |meter, args| {
+        sum(meter, args, Value::Double(0.0))
+    }),
+    function("sum", &["list(duration).() duration"], |meter, args| {
+        sum(meter, args, Value::Duration(0))
+    }),
+    function("indexOf", &["list(A).(A) int"], |meter, args| {
+        place(meter, args, false)
+    }),
+    function("lastIndexOf", &["list(A).(A) int"], |meter, args| {
+        place(meter, args, true)
+    }),
+];
+
+pub(super) const EXTENDED: &[Function] = &[
+    function("slice", &["list(A).(int, int) list(A)"], slice),
+    function(
+        "flatten",
+        &["list(list(A)).() list(A)", "list(dyn).(int) list(dyn)"],
+        flatten,
+    ),
+    function("sort", SORT, |meter, args| {
+        let all: Vec<Value<'_>> = list(args)?.iter().collect();
+        sorted_by(meter, all.clone(), all)
+    }),
+    function("lists.range", &["(int) list(int)"], range),
+    function("reverse", &["list(A).() list(A)"], |meter, args| {
+        let all = list(args)?;
+        meter.charge(10 + all.len())?;
+        Ok(all.iter().rev().collect::<Vec<_>>().into())
+    }),
+    function("distinct", &["list(A).() list(A)"], distinct),
+];
+
+/// The list a function is called on.
+pub(super) fn list<'v, 'a>(args: &'v [Value<'a>]) -> Result<&'v List<'a>, Error> {
+    match args.first() {
+        Some(Value::List(list)) => Ok(list),
+        _ => Err(Error::no_such_overload()),
+    }
+}
+
+fn compared(one: &Value<'_>, other: &Value<'_>) -> Result<Ordering, Error> {
+    match one.order(other) {
+        Some(Order::Is(order)) => Ok(order),
+        Some(Order::Unordered) => Ok(Ordering::Equal),
+        None => Err(Error::no_such_overload()),
+    }
+}
+
+fn is_sorted<'a>(meter: &mut Meter, args: &[Value<'a>]) -> Outcome<'a> {
+    let mut last: Option<Value<'a>> = None;
+    for element in list(args)?.iter() {
+        meter.charge(1)?;
+        meter.bytes(element.size())?;
+        if let Some(last) = &last
+            && compared(last, &element)?.is_gt()
+        {
+            return Ok(Value::Bool(false));
+        }
+        last = Some(element);
+    }
+    Ok(Value::Bool(true))
+}
+
+fn extreme<'a>(meter: &mut Meter, args: &[Value<'a>], name: &str, wanted: Ordering) -> Outcome<'a> {
+    let mut best: Option<Value<'a>> = None;
+    for element in list(args)?.iter() {
+        meter.charge(1)?;
+        meter.bytes(element.size())?;
+        let better = match &best {
+            Some(best) => compared(&element, best)? == wanted,
+            None => true,
+        };
+        if better {
+            best = Some(element);
+        }
+    }
+    best.ok_or_else(|| Error::failed(format!("{name} called on empty list")))
+}
+
+fn sum<'a>(meter: &mut Meter, args: &[Value<'a>], zero: Value<'a>) -> Outcome<'a> {
+    let mut total = zero;
+    for element in list(args)?.iter() {
+        total = match (&total, &element) {
+            // Of a list whose type was not known, the elements say what is summed.
+            (Value::Int(0), Value::Double(_) | Value::Uint(_) | Value::Duration(_)) => element,
+            _ => super::operators::add(meter, &[total, element])?,
+        };
+    }
+    Ok(total)
+}
+
+fn place<'a>(meter: &mut Meter, args: &[Value<'a>], last: bool) -> Outcome<'a> {
+    let [Value::List(list), wanted] = args else {
+        return Err(Error::no_such_overload());
+    };
+    let places: Box<dyn Iterator<Item = usize>> = if last {
+        Box::new((0..list.len()).rev())
+    } else {
+        Box::new(0..list.len())
+    };
+    for place in places {
+        meter.charge(1)?;
+        if let Some(element) = list.get(place)
+            && element.equals(wanted, meter)?
+        {
+            return Ok(count(place));
+        }
+    }
+    Ok(Value::Int(-1))
+}
+
+fn slice<'a>(meter: &mut Meter, args: &[Value<'a>]) -> Outcome<'a> {
+    let all = list(args)?;
+    let (start, end) = (strings::number(args, 1)?, strings::number(args, 2)?);
+    if start < 0 || end < 0 {
+        return Err(Error::failed(format!(
+            "cannot slice({start}, {end}), negative indexes not supported"
+        )));
+    }
+    if start > end {
+        return Err(Error::failed(format!(
+            "cannot slice({start}, {end}), start index must be less than or equal to end index"
+        )));
+    }
+    let (from, until) = (usize::try_from(start).ok(), usize::try_from(end).ok());
+    let (Some(from), Some(until)) = (from, until.filter(|until| *until <= all.len())) else {
+        return Err(Error::failed(format!(
+            "cannot slice({start}, {end}), list is length {}",
+            all.len()
+        )));
+    };
+    meter.charge(10 + until - from)?;
+    Ok((from..until)
+        .filter_map(|place| all.get(place))
+        .collect::<Vec<_>>()
+        .into())
+}
+
+fn flatten<'a>(meter: &mut Meter, args: &[Value<'a>]) -> Outcome<'a> {
+    let depth = if args.len() > 1 {
+        strings::number(args, 1)?
+    } else {
+        1
+    };
+    if depth < 0 {
+        return Err(Error::failed("level must be non-negative"));
+    }
+    let mut flat = Vec::new();
+    spread(meter, list(args)?, depth, &mut flat)?;
+    Ok(flat.into())
+}
+
+/// Adds the elements of `list`, lists in it so many levels deep by their elements. What nests is as deep as the
+/// expression that made it.
+fn spread<'a>(
+    meter: &mut Meter,
+    list: &List<'a>,
+    depth: i64,
+    flat: &mut Vec<Value<'a>>,
+) -> Result<(), Error> {
+    for element in list.iter() {
+        meter.charge(1)?;
+        match element {
+            Value::List(inner) if depth > 0 => spread(meter, &inner, depth - 1, flat)?,
+            other => flat.push(other),
+        }
+    }
+    Ok(())
+}
+
+fn range<'a>(meter: &mut Meter, args: &[Value<'a>]) -> Outcome<'a> {
+    let end = strings::number(args, 0)?;
+    let length = usize::try_from(end).unwrap_or_default();
+    meter.charge(length.saturating_add(10))?;
+    let all: Arc<[Value<'a>]> = (0..end.max(0)).map(Value::Int).collect();
+    Ok(Value::List(List::Values(all)))
+}
+
+fn distinct<'a>(meter: &mut Meter, args: &[Value<'a>]) -> Outcome<'a> {
+    let mut all: Vec<Value<'a>> = Vec::new();
+    'elements: for element in list(args)?.iter() {
+        meter.charge(1)?;
+        for known in &all {
+            meter.charge(1)?;
+            if known.equals(&element, meter)? {
+                continue 'elements;
+            }
+        }
+        all.push(element);
+    }
+    Ok(all.into())
+}
+
+/// `list` in the order of `keys`, which are one for each element.
+pub(crate) fn sorted_by<'a>(meter: &mut Meter, list: Vec<Value<'a>>, keys: Vec<Value<'a>>) -> Outcome<'a> {
+    // So many comparisons a sort takes, each as long as the keys.
+    let rounds = usize::try_from(list.len().checked_ilog2().unwrap_or_default()).unwrap_or_default() + 1;
+    let mut length = 0;
+    for pair in keys.windows(2) {
+        compared(&pair[0], &pair[1])?;
+        length += pair[0].size();
+    }
+    meter.charge(list.len().saturating_mul(rounds))?;
+    meter.bytes(length.saturating_mul(rounds))?;
+    let mut pairs: Vec<(Value<'a>, Value<'a>)> = keys.into_iter().zip(list).collect();
+    pairs.sort_by(|(one, _), (other, _)| compared(one, other).unwrap_or(Ordering::Equal));
+    Ok(pairs
+        .into_iter()
+        .map(|(_, element)| element)
+        .collect::<Vec<_>>()
+        .into())
+}

@@ -1,0 +1,248 @@
+//! Named formats of strings.
+
+use super::{Function, Outcome, function, strings, url};
+use crate::error::Error;
+use crate::meter::Meter;
+use crate::value::{Moment, Value};
+
+pub(super) const FUNCTIONS: &[Function] = &[
+    function("format.named", &["(string) optional(Format)"], |meter, args| {
+        meter.charge(1)?;
+        let name = strings::text(args, 0)?;
+        let found = NAMES.iter().find(|known| **known == &**name);
+        Ok(found.map_or(Value::Optional(None), |name| Value::some(Value::Format(name))))
+    }),
+    function("format.dns1123Label", NONE, |meter, _| {
+        named(meter, "dns1123Label")
+    }),
+    function("format.dns1123Subdomain", NONE, |meter, _| {
+        named(meter, "dns1123Subdomain")
+    }),
+    function("format.dns1035Label", NONE, |meter, _| {
+        named(meter, "dns1035Label")
+    }),
+    function("format.qualifiedName", NONE, |meter, _| {
+        named(meter, "qualifiedName")
+    }),
+    function("format.dns1123LabelPrefix", NONE, |meter, _| {
+        named(meter, "dns1123LabelPrefix")
+    }),
+    function("format.dns1123SubdomainPrefix", NONE, |meter, _| {
+        named(meter, "dns1123SubdomainPrefix")
+    }),
+    function("format.dns1035LabelPrefix", NONE, |meter, _| {
+        named(meter, "dns1035LabelPrefix")
+    }),
+    function("format.labelValue", NONE, |meter, _| named(meter, "labelValue")),
+    function("format.uri", NONE, |meter, _| named(meter, "uri")),
+    function("format.uuid", NONE, |meter, _| named(meter, "uuid")),
+    function("format.byte", NONE, |meter, _| named(meter, "byte")),
+    function("format.date", NONE, |meter, _| named(meter, "date")),
+    function("format.datetime", NONE, |meter, _| named(meter, "datetime")),
+    function("validate", &["Format.(string) optional(list(string))"], validate),
+];
+
+const NONE: &[&str] = &["() Format"];
+
+const NAMES: [&str; 13] = [
+    "dns1123Label",
+    "dns1123Subdomain",
+    "dns1035Label",
+    "qualifiedName",
+    "dns1123LabelPrefix",
+    "dns1123SubdomainPrefix",
+    "dns1035LabelPrefix",
+    "labelValue",
+    "uri",
+    "uuid",
+    "byte",
+    "date",
+    "datetime",
+];
+
+fn named<'a>(meter: &mut Meter, name: &'static str) -> Outcome<'a> {
+    meter.charge(1)?;
+    Ok(Value::Format(name))
+}
+
+fn validate<'a>(meter: &mut Meter, args: &[Value<'a>]) -> Outcome<'a> {
+    let [Value::Format(format), Value::String(text)] = args else {
+        return Err(Error::no_such_overload());
+    };
+    meter.bytes(8 * text.len())?;
+    let problems = problems(format, text);
+    if problems.is_empty() {
+        return Ok(Value::Optional(None));
+    }
+    let list: Vec<Value<'a>> = problems.into_iter().map(Value::from).collect();
+    Ok(Value::some(list.into()))
+}
+
+/// What is wrong with `text`.
+fn problems(format: &str, text: &str) -> Vec<String> {
+    let prefixed = |text: &str| match text.strip_suffix('-') {
+        // A name is made of it by adding to it.
+        Some(start) => format!("{start}a"),
+        None => text.to_owned(),
+    };
+    match format {
+        "dns1123Label" => label(text),
+        "dns1123LabelPrefix" => label(&prefixed(text)),
+        "dns1123Subdomain" => subdomain(text),
+        "dns1123SubdomainPrefix" => subdomain(&prefixed(text)),
+        "dns1035Label" => old_label(text),
+        "dns1035LabelPrefix" => old_label(&prefixed(text)),
+        "qualifiedName" => qualified(text),
+        "labelValue" => label_value(text),
+        "uri" => one(url::Url::request(text).is_ok(), || {
+            format!("parse {text:?}: invalid URI for request")
+        }),
+        "uuid" => one(is_uuid(text), || "does not match the UUID format".to_owned()),
+        "byte" => one(is_base64(text), || "invalid base64".to_owned()),
+        "date" => one(Moment::read(&format!("{text}T00:00:00Z")).is_some(), || {
+            "invalid date".to_owned()
+        }),
+        _ => one(is_moment(text), || "invalid datetime".to_owned()),
+    }
+}
+
+fn one(fits: bool, problem: impl FnOnce() -> String) -> Vec<String> {
+    if fits { Vec::new() } else { vec![problem()] }
+}
+
+fn too_long(text: &str, most: usize) -> Option<String> {
+    (text.len() > most).then(|| format!("must be no more than {most} characters"))
+}
+
+fn lower(letter: char) -> bool {
+    letter.is_ascii_lowercase() || letter.is_ascii_digit()
+}
+
+/// Whether `text` is of `inner` letters and begins and ends with `outer` ones.
+fn framed(text: &str, outer: fn(char) -> bool, inner: fn(char) -> bool) -> bool {
+    text.starts_with(outer) && text.ends_with(outer) && text.chars().all(inner)
+}
+
+fn label_letters(text: &str) -> bool {
+    framed(text, lower, |letter| lower(letter) || letter == '-')
+}
+
+fn label(text: &str) -> Vec<String> {
+    let mut problems: Vec<String> = too_long(text, 63).into_iter().collect();
+    if !label_letters(text) {
+        problems.push(
+            "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and \
+             end with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation is \
+             '[a-z0-9]([-a-z0-9]*[a-z0-9])?')"
+                .to_owned(),
+        );
+    }
+    problems
+}
+
+fn subdomain(text: &str) -> Vec<String> {
+    let mut problems: Vec<String> = too_long(text, 253).into_iter().collect();
+    if !text.split('.').all(label_letters) {
+        problems.push(
+            "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must \
+             start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is \
+             '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')"
+                .to_owned(),
+        );
+    }
+    problems
+}
+
+fn old_label(text: &str) -> Vec<String> {
+    let mut problems: Vec<String> = too_long(text, 63).into_iter().collect();
+    if !label_letters(text) || !text.starts_with(|letter: char| letter.is_ascii_lowercase()) {
+        problems.push(
+            "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic \
+             character, and end with an alphanumeric character (e.g. 'my-name',  or 'abc-123', regex used for \
+             validation is '[a-z]([-a-z0-9]*[a-z0-9])?')"
+                .to_owned(),
+        );
+    }
+    problems
+}
+
+fn name_letters(text: &str) -> bool {
+    framed(
+        text,
+        |letter| letter.is_ascii_alphanumeric(),
+        |letter| letter.is_ascii_alphanumeric() || "-_.".contains(letter),
+    )
+}
+
+fn qualified(text: &str) -> Vec<String> {
+    let (prefix, name) = match text.split_once('/') {
+        Some((prefix, name)) => (Some(prefix), name),
+        None => (None, text),
+    };
+    let mut problems = Vec::new();
+    match prefix {
+        Some("") => problems.push("prefix part must be non-empty".to_owned()),
+        Some(prefix) => problems.extend(
+            subdomain(prefix)
+                .into_iter()
+                .map(|problem| format!("prefix part {problem}")),
+        ),
+        None => {}
+    }
+    if name.is_empty() {
+        problems.push("name part must be non-empty".to_owned());
+    }
+    problems.extend(too_long(name, 63).map(|problem| format!("name part {problem}")));
+    if !name_letters(name) {
+        problems.push(
+            "name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an \
+             alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is \
+             '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')"
+                .to_owned(),
+        );
+    }
+    problems
+}
+
+fn label_value(text: &str) -> Vec<String> {
+    let mut problems: Vec<String> = too_long(text, 63).into_iter().collect();
+    if !text.is_empty() && !name_letters(text) {
+        problems.push(
+            "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must \
+             start and end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', regex used for \
+             validation is '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')"
+                .to_owned(),
+        );
+    }
+    problems
+}
+
+fn is_uuid(text: &str) -> bool {
+    let mut rest = text;
+    for (index, length) in [8, 4, 4, 4, 12].into_iter().enumerate() {
+        if index > 0 {
+            rest = rest.strip_prefix('-').unwrap_or(rest);
+        }
+        match rest.get(..length) {
+            Some(digits) if digits.bytes().all(|digit| digit.is_ascii_hexdigit()) => rest = &rest[length..],
+            _ => return false,
+        }
+    }
+    rest.is_empty()
+}
+
+fn is_base64(text: &str) -> bool {
+    let digits = text.trim_end_matches('=');
+    let padding = text.len() - digits.len();
+    !text.is_empty()
+        && text.len().is_multiple_of(4)
+        && padding <= 2
+        && digits
+            .bytes()
+            .all(|digit| digit.is_ascii_alphanumeric() || matches!(digit, b'+' | b'/'))
+}
+
+/// RFC 3339, small letters as well, where a minute and a second exist.
+fn is_moment(text: &str) -> bool {
+    text.len() >= 4 && text.is_ascii() && Moment::read(&text.to_ascii_uppercase()).is_some()
+}

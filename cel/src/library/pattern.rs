@@ -1,0 +1,265 @@
+//! Regular expressions as RE2 reads them, bounded in size.
+//!
+//! They run on the crate `regex`, which is as linear as RE2. What the two read differently is rewritten: `\d`, `\w`, `\s`
+//! and `\b` mean ASCII, brackets and `&&` within a class are themselves, a brace that is no repetition is itself.
+
+use regex::{Regex, RegexBuilder};
+
+/// The largest pattern: characters times repetitions.
+const HEAVIEST: usize = 10_000;
+/// The most repetitions of one part, as RE2 has it.
+const MOST_REPETITIONS: usize = 1000;
+/// The most memory a compiled pattern may take, and its cache while it runs.
+const LARGEST: usize = 1 << 20;
+
+/// A compiled regular expression.
+#[derive(Debug)]
+pub(crate) struct Pattern {
+    regex: Regex,
+    weight: usize,
+}
+
+impl Pattern {
+    /// Compiles `source`.
+    pub(crate) fn compile(source: &str) -> Result<Self, String> {
+        let problem = |text: String| format!("error parsing regexp: {text}: `{source}`");
+        let mut rewriter = Rewriter {
+            rest: source,
+            made: String::with_capacity(source.len()),
+        };
+        let weight = rewriter.sequence(0).map_err(&problem)?;
+        if weight > HEAVIEST {
+            return Err(problem("expression too large".to_owned()));
+        }
+        let regex = RegexBuilder::new(&rewriter.made)
+            .size_limit(LARGEST)
+            .dfa_size_limit(LARGEST)
+            .nest_limit(100)
+            .build()
+            .map_err(|error| {
+                let text = error.to_string();
+                let last = text.lines().last().unwrap_or_default();
+                problem(last.trim_start_matches("error: ").to_owned())
+            })?;
+        Ok(Self { regex, weight })
+    }
+
+    pub(crate) fn regex(&self) -> &Regex {
+        &self.regex
+    }
+
+    /// How many characters are matched at most, repetitions written out.
+    pub(crate) fn weight(&self) -> usize {
+        self.weight
+    }
+}
+
+/// What a part is at least, where it may hold any character.
+const CLASS_WEIGHT: usize = 4;
+/// How deep groups nest.
+const DEEPEST: usize = 100;
+
+struct Rewriter<'s> {
+    rest: &'s str,
+    made: String,
+}
+
+impl<'s> Rewriter<'s> {
+    /// Rewrites up to the end or the bracket that closes a group; gives the weight.
+    fn sequence(&mut self, depth: usize) -> Result<usize, String> {
+        if depth > DEEPEST {
+            return Err("expression nests too deeply".to_owned());
+        }
+        let (mut total, mut last) = (0usize, 0usize);
+        while let Some(character) = self.rest.chars().next() {
+            match character {
+                ')' => break,
+                '(' => {
+                    total += last;
+                    last = self.group(depth)?;
+                }
+                '[' => {
+                    total += last;
+                    self.class()?;
+                    last = CLASS_WEIGHT;
+                }
+                '\\' => {
+                    total += last;
+                    last = self.escape()?;
+                }
+                '{' => match repetition(self.rest) {
+                    Some((length, most)) => {
+                        if most > MOST_REPETITIONS {
+                            return Err(format!("invalid repeat count: `{}`", &self.rest[..length]));
+                        }
+                        self.pass(length);
+                        last = last.saturating_mul(most.max(1));
+                    }
+                    None => {
+                        total += last;
+                        last = 1;
+                        self.made.push('\\');
+                        self.pass(1);
+                    }
+                },
+                _ => {
+                    if !matches!(character, '*' | '+' | '?' | '|' | '^' | '$') {
+                        total += last;
+                        last = if character == '.' { CLASS_WEIGHT } else { 1 };
+                    }
+                    self.pass(character.len_utf8());
+                }
+            }
+            if total.saturating_add(last) > 100 * HEAVIEST {
+                return Err("expression too large".to_owned());
+            }
+        }
+        Ok(total + last)
+    }
+
+    fn pass(&mut self, length: usize) {
+        let (passed, rest) = self.rest.split_at(length);
+        self.made.push_str(passed);
+        self.rest = rest;
+    }
+
+    fn group(&mut self, depth: usize) -> Result<usize, String> {
+        self.pass(1);
+        if self.rest.starts_with('?') {
+            let end = self.rest.find([':', '>', ')']).ok_or("missing closing )")?;
+            let head = &self.rest[..end];
+            let flags = head
+                .trim_start_matches('?')
+                .chars()
+                .all(|flag| "imsU-".contains(flag));
+            let named =
+                (head.starts_with("?P<") || head.starts_with("?<")) && self.rest[end..].starts_with('>');
+            if !(flags || named) || head.starts_with("?<=") || head.starts_with("?<!") {
+                return Err(format!("invalid or unsupported Perl syntax: `({head}`"));
+            }
+            if self.rest[end..].starts_with(')') {
+                self.pass(end + 1);
+                return Ok(0);
+            }
+            self.pass(end + 1);
+        }
+        let weight = self.sequence(depth + 1)?;
+        if !self.rest.starts_with(')') {
+            return Err("missing closing )".to_owned());
+        }
+        self.pass(1);
+        Ok(weight + 1)
+    }
+
+    /// An escape outside a class.
+    fn escape(&mut self) -> Result<usize, String> {
+        let escaped = self.rest[1..]
+            .chars()
+            .next()
+            .ok_or("trailing backslash at end of expression")?;
+        let written = match escaped {
+            'd' => "[0-9]",
+            'D' => "[^0-9]",
+            'w' => "[0-9A-Za-z_]",
+            'W' => "[^0-9A-Za-z_]",
+            's' => "[\\t\\n\\x0C\\r ]",
+            'S' => "[^\\t\\n\\x0C\\r ]",
+            'b' => "(?-u:\\b)",
+            'B' => "\\B",
+            'Q' => return Ok(self.quoted()),
+            'p' | 'P' | 'x' => {
+                self.pass(2);
+                return Ok(CLASS_WEIGHT);
+            }
+            'C' | 'Z' | 'G' | 'R' | 'X' | 'k' | 'u' | 'U' | '1'..='9' | '<' | '>' => {
+                return Err(format!("invalid escape sequence: `\\{escaped}`"));
+            }
+            _ => {
+                self.pass(1 + escaped.len_utf8());
+                return Ok(1);
+            }
+        };
+        self.made.push_str(written);
+        self.rest = &self.rest[2..];
+        Ok(CLASS_WEIGHT)
+    }
+
+    /// `\Q...\E`: everything in between is itself.
+    fn quoted(&mut self) -> usize {
+        let rest = &self.rest[2..];
+        let end = rest.find("\\E");
+        let literal = &rest[..end.unwrap_or(rest.len())];
+        self.made.push_str("(?:");
+        self.made.push_str(&regex::escape(literal));
+        self.made.push(')');
+        self.rest = end.map_or("", |end| &rest[end + 2..]);
+        literal.len()
+    }
+
+    fn class(&mut self) -> Result<(), String> {
+        self.pass(1);
+        if self.rest.starts_with('^') {
+            self.pass(1);
+        }
+        let mut first = true;
+        loop {
+            let character = self.rest.chars().next().ok_or("missing closing ]")?;
+            match character {
+                ']' if !first => {
+                    self.pass(1);
+                    return Ok(());
+                }
+                '[' if self.rest.starts_with("[:") && self.rest.contains(":]") => {
+                    let end = self.rest.find(":]").map_or(1, |end| end + 2);
+                    self.pass(end);
+                }
+                '\\' => self.class_escape()?,
+                // Signs that would join classes.
+                '[' | ']' | '&' | '~' => {
+                    self.made.push('\\');
+                    self.pass(1);
+                }
+                '-' if self.rest.starts_with("--") => {
+                    self.made.push('\\');
+                    self.pass(1);
+                }
+                other => self.pass(other.len_utf8()),
+            }
+            first = false;
+        }
+    }
+
+    fn class_escape(&mut self) -> Result<(), String> {
+        let escaped = self.rest[1..].chars().next().ok_or("missing closing ]")?;
+        let written = match escaped {
+            'd' => "0-9",
+            'D' => "[^0-9]",
+            'w' => "0-9A-Za-z_",
+            'W' => "[^0-9A-Za-z_]",
+            's' => "\\t\\n\\x0C\\r ",
+            'S' => "[^\\t\\n\\x0C\\r ]",
+            'b' | 'B' => return Err(format!("invalid escape sequence: `\\{escaped}`")),
+            _ => {
+                self.pass(1 + escaped.len_utf8());
+                return Ok(());
+            }
+        };
+        self.made.push_str(written);
+        self.rest = &self.rest[2..];
+        Ok(())
+    }
+}
+
+/// The length of a repetition in braces and how many it asks for at most.
+fn repetition(rest: &str) -> Option<(usize, usize)> {
+    let end = rest.find('}')?;
+    let inside = &rest[1..end];
+    let (least, most) = inside.split_once(',').unwrap_or((inside, inside));
+    let number = |digits: &str| {
+        let all = !digits.is_empty() && digits.bytes().all(|digit| digit.is_ascii_digit());
+        all.then(|| digits.parse().unwrap_or(usize::MAX))
+    };
+    let least = number(least)?;
+    let most = if most.is_empty() { least } else { number(most)? };
+    Some((end + 1, most.max(least)))
+}

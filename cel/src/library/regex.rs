@@ -1,0 +1,68 @@
+//! Functions that match regular expressions.
+
+use super::{Function, Outcome, Pattern, function, strings};
+use crate::error::Error;
+use crate::meter::Meter;
+use crate::value::Value;
+
+pub(super) const STANDARD: &[Function] = &[function(
+    "matches",
+    &["string.(string) bool", "(string, string) bool"],
+    |meter, args| {
+        let (text, pattern) = (strings::text(args, 0)?, strings::text(args, 1)?);
+        let pattern_length = pattern.len();
+        let pattern = meter.pattern(pattern)?;
+        charge(meter, text.len(), pattern_length, &pattern)?;
+        Ok(Value::Bool(pattern.regex().is_match(text)))
+    },
+)];
+
+pub(super) const FUNCTIONS: &[Function] = &[
+    function("find", &["string.(string) string"], |meter, args| {
+        let (text, pattern) = (strings::text(args, 0)?, strings::text(args, 1)?);
+        let pattern_length = pattern.len();
+        let pattern = meter.pattern(pattern)?;
+        charge(meter, text.len(), pattern_length, &pattern)?;
+        let found = pattern.regex().find(text);
+        Ok(found.map(|found| found.as_str()).unwrap_or_default().into())
+    }),
+    function(
+        "findAll",
+        &[
+            "string.(string) list(string)",
+            "string.(string, int) list(string)",
+        ],
+        find_all,
+    ),
+];
+
+/// What matching costs: the length of the text times what the pattern has of states.
+fn charge(meter: &mut Meter, text: usize, pattern: usize, compiled: &Pattern) -> Result<(), Error> {
+    let states = pattern.div_ceil(4) + compiled.weight().saturating_sub(pattern.saturating_mul(4));
+    meter.charge((text + 1).div_ceil(10).saturating_mul(states))
+}
+
+fn find_all<'a>(meter: &mut Meter, args: &[Value<'a>]) -> Outcome<'a> {
+    let (text, pattern) = (strings::text(args, 0)?, strings::text(args, 1)?);
+    let most = match args.get(2) {
+        Some(_) => usize::try_from(strings::number(args, 2)?).unwrap_or(usize::MAX),
+        None => usize::MAX,
+    };
+    let pattern_length = pattern.len();
+    let pattern = meter.pattern(pattern)?;
+    charge(meter, text.len(), pattern_length, &pattern)?;
+    let mut all = Vec::new();
+    let mut behind = None;
+    for found in pattern.regex().find_iter(text).take(most) {
+        // Each match is looked for anew, up to the end where there is none.
+        meter.charge(1)?;
+        meter.bytes(found.len())?;
+        // Nothing is not found right behind something, as in Go.
+        if found.is_empty() && behind == Some(found.start()) {
+            continue;
+        }
+        behind = Some(found.end());
+        all.push(Value::from(found.as_str()));
+    }
+    Ok(all.into())
+}

@@ -1,0 +1,298 @@
+//! Text. Places are characters, never bytes.
+
+use super::format::format;
+use super::{Function, Outcome, count, function};
+use crate::error::Error;
+use crate::meter::Meter;
+use crate::value::{Text, Value};
+
+pub(super) const STANDARD: &[Function] = &[
+    function(
+        "size",
+        &[
+            "(string) int",
+            "(bytes) int",
+            "(list(A)) int",
+            "(map(A, B)) int",
+            "string.() int",
+            "bytes.() int",
+            "list(A).() int",
+            "map(A, B).() int",
+        ],
+        size,
+    ),
+    function("contains", &["string.(string) bool"], contains),
+    function("startsWith", &["string.(string) bool"], |meter, args| {
+        tested(meter, args, |text, part| text.starts_with(part))
+    }),
+    function("endsWith", &["string.(string) bool"], |meter, args| {
+        tested(meter, args, |text, part| text.ends_with(part))
+    }),
+];
+
+pub(super) const EXTENDED: &[Function] = &[
+    function("charAt", &["string.(int) string"], char_at),
+    function(
+        "indexOf",
+        &["string.(string) int", "string.(string, int) int"],
+        index_of,
+    ),
+    function(
+        "lastIndexOf",
+        &["string.(string) int", "string.(string, int) int"],
+        last_index_of,
+    ),
+    function("lowerAscii", &["string.() string"], |meter, args| {
+        changed(meter, args, str::to_ascii_lowercase)
+    }),
+    function("upperAscii", &["string.() string"], |meter, args| {
+        changed(meter, args, str::to_ascii_uppercase)
+    }),
+    function("trim", &["string.() string"], |meter, args| {
+        changed(meter, args, |text| text.trim_matches(is_space).to_owned())
+    }),
+    function(
+        "replace",
+        &[
+            "string.(string, string) string",
+            "string.(string, string, int) string",
+        ],
+        replace,
+    ),
+    function(
+        "split",
+        &[
+            "string.(string) list(string)",
+            "string.(string, int) list(string)",
+        ],
+        split,
+    ),
+    function(
+        "substring",
+        &["string.(int) string", "string.(int, int) string"],
+        substring,
+    ),
+    function(
+        "join",
+        &["list(string).() string", "list(string).(string) string"],
+        join,
+    ),
+    function("format", &["string.(list(dyn)) string"], format),
+    function("strings.quote", &["(string) string"], |meter, args| {
+        changed(meter, args, super::format::quoted)
+    }),
+];
+
+pub(super) const REVERSE: &[Function] = &[function("reverse", &["string.() string"], |meter, args| {
+    changed(meter, args, |text| text.chars().rev().collect())
+})];
+
+/// White space as Unicode has it. The one character that Rust and Go see differently does not occur.
+fn is_space(character: char) -> bool {
+    character.is_whitespace()
+}
+
+/// The text an argument is.
+pub(super) fn text<'v, 'a>(args: &'v [Value<'a>], place: usize) -> Result<&'v Text<'a>, Error> {
+    match args.get(place) {
+        Some(Value::String(text)) => Ok(text),
+        _ => Err(Error::no_such_overload()),
+    }
+}
+
+/// The whole number an argument is.
+pub(super) fn number(args: &[Value<'_>], place: usize) -> Result<i64, Error> {
+    match args.get(place) {
+        Some(Value::Int(number)) => Ok(*number),
+        _ => Err(Error::no_such_overload()),
+    }
+}
+
+fn size<'a>(meter: &mut Meter, args: &[Value<'a>]) -> Outcome<'a> {
+    Ok(match &args[0] {
+        Value::String(text) => {
+            meter.charge(1 + text.len() / 64)?;
+            count(text.chars().count())
+        }
+        other => {
+            meter.charge(1)?;
+            count(other.size())
+        }
+    })
+}
+
+fn contains<'a>(meter: &mut Meter, args: &[Value<'a>]) -> Outcome<'a> {
+    let (text, part) = (text(args, 0)?, text(args, 1)?);
+    meter.charge(text.len().div_ceil(10) * part.len().div_ceil(10))?;
+    meter.bytes(text.len())?;
+    Ok(Value::Bool(text.contains(&**part)))
+}
+
+fn tested<'a>(meter: &mut Meter, args: &[Value<'a>], holds: fn(&str, &str) -> bool) -> Outcome<'a> {
+    let (text, part) = (text(args, 0)?, text(args, 1)?);
+    meter.bytes(text.len())?;
+    Ok(Value::Bool(holds(text, part)))
+}
+
+fn changed<'a>(meter: &mut Meter, args: &[Value<'a>], change: fn(&str) -> String) -> Outcome<'a> {
+    let text = text(args, 0)?;
+    meter.bytes(text.len())?;
+    Ok(change(text).into())
+}
+
+fn out_of_range(place: i64) -> Error {
+    Error::failed(format!("index out of range: {place}"))
+}
+
+/// Where the character at `place` begins; its end for the place behind the last.
+fn byte(text: &str, place: i64) -> Option<usize> {
+    let place = usize::try_from(place).ok()?;
+    let ends = std::iter::once(text.len());
+    text.char_indices().map(|(at, _)| at).chain(ends).nth(place)
+}
+
+fn char_at<'a>(meter: &mut Meter, args: &[Value<'a>]) -> Outcome<'a> {
+    let (text, place) = (text(args, 0)?, number(args, 1)?);
+    meter.bytes(text.len())?;
+    let at = byte(text, place).ok_or_else(|| out_of_range(place))?;
+    let character = text[at..].chars().next();
+    Ok(character.map(String::from).unwrap_or_default().into())
+}
+
+fn index_of<'a>(meter: &mut Meter, args: &[Value<'a>]) -> Outcome<'a> {
+    let (text, part) = (text(args, 0)?, text(args, 1)?);
+    meter.charge(1)?;
+    meter.bytes(text.len())?;
+    let from = if args.len() > 2 { number(args, 2)? } else { 0 };
+    if part.is_empty() {
+        return Ok(Value::Int(from));
+    }
+    if from < 0 {
+        return Err(out_of_range(from));
+    }
+    let found = byte(text, from).and_then(|start| Some(start + text[start..].find(&**part)?));
+    Ok(found.map_or(Value::Int(-1), |at| count(text[..at].chars().count())))
+}
+
+fn last_index_of<'a>(meter: &mut Meter, args: &[Value<'a>]) -> Outcome<'a> {
+    let (text, part) = (text(args, 0)?, text(args, 1)?);
+    meter.charge(1)?;
+    meter.bytes(2 * text.len())?;
+    let length = text.chars().count();
+    if args.len() > 2 {
+        let until = number(args, 2)?;
+        if part.is_empty() {
+            return Ok(Value::Int(until));
+        }
+        let start = byte(text, until).filter(|at| *at < text.len());
+        let Some(start) = start else {
+            return if until < 0 {
+                Err(out_of_range(until))
+            } else {
+                Ok(Value::Int(-1))
+            };
+        };
+        // The last that begins there or before.
+        let end = (start + part.len()).min(text.len());
+        let end = (end..=text.len())
+            .find(|at| text.is_char_boundary(*at))
+            .unwrap_or(end);
+        let found = text[..end].rfind(&**part);
+        return Ok(found.map_or(Value::Int(-1), |at| count(text[..at].chars().count())));
+    }
+    if part.is_empty() {
+        return Ok(count(length));
+    }
+    let found = text.rfind(&**part);
+    Ok(found.map_or(Value::Int(-1), |at| count(text[..at].chars().count())))
+}
+
+/// How many times something is done, `None` without bound.
+fn times(args: &[Value<'_>], place: usize) -> Result<Option<usize>, Error> {
+    if args.len() <= place {
+        return Ok(None);
+    }
+    Ok(usize::try_from(number(args, place)?).ok())
+}
+
+fn replace<'a>(meter: &mut Meter, args: &[Value<'a>]) -> Outcome<'a> {
+    let (text, old, new) = (text(args, 0)?, text(args, 1)?, text(args, 2)?);
+    meter.bytes(2 * text.len())?;
+    let most = times(args, 3)?.unwrap_or(usize::MAX);
+    let found = if old.is_empty() {
+        text.chars().count() + 1
+    } else {
+        text.matches(&**old).count()
+    };
+    // What comes out is paid for before it is made.
+    let length = text
+        .len()
+        .saturating_add(found.min(most).saturating_mul(new.len()));
+    meter.bytes(length.saturating_sub(text.len()))?;
+    Ok(text.replacen(&**old, new, most).into())
+}
+
+fn split<'a>(meter: &mut Meter, args: &[Value<'a>]) -> Outcome<'a> {
+    let (text, by) = (text(args, 0)?, text(args, 1)?);
+    meter.bytes(2 * text.len())?;
+    let most = times(args, 2)?.unwrap_or(usize::MAX);
+    if most == 0 {
+        return Ok(Vec::new().into());
+    }
+    let parts: Vec<&str> = if by.is_empty() {
+        characters(text, most)
+    } else {
+        text.splitn(most, &**by).collect()
+    };
+    // An element of a list takes more than its text.
+    meter.charge(parts.len())?;
+    Ok(parts.into_iter().map(Value::from).collect::<Vec<_>>().into())
+}
+
+/// The characters of `text`, the last of `most` with the rest.
+fn characters(text: &str, most: usize) -> Vec<&str> {
+    let starts: Vec<usize> = text.char_indices().map(|(at, _)| at).take(most).collect();
+    let ends = starts.iter().skip(1).copied().chain([text.len()]);
+    starts
+        .iter()
+        .zip(ends)
+        .map(|(start, end)| &text[*start..end])
+        .collect()
+}
+
+fn substring<'a>(meter: &mut Meter, args: &[Value<'a>]) -> Outcome<'a> {
+    let (text, start) = (text(args, 0)?, number(args, 1)?);
+    meter.bytes(text.len())?;
+    let from = byte(text, start).ok_or_else(|| out_of_range(start))?;
+    if args.len() == 2 {
+        return Ok(text[from..].into());
+    }
+    let end = number(args, 2)?;
+    let until = byte(text, end).ok_or_else(|| out_of_range(end))?;
+    let part = text.get(from..until);
+    part.map(Value::from)
+        .ok_or_else(|| Error::failed(format!("invalid substring range. start: {start}, end: {end}")))
+}
+
+fn join<'a>(meter: &mut Meter, args: &[Value<'a>]) -> Outcome<'a> {
+    let Value::List(list) = &args[0] else {
+        return Err(Error::no_such_overload());
+    };
+    let by = if args.len() > 1 { &**text(args, 1)? } else { "" };
+    let mut joined = String::new();
+    for (index, element) in list.iter().enumerate() {
+        let Value::String(part) = &element else {
+            return Err(Error::failed(format!(
+                "join: invalid input: {}",
+                element.type_name()
+            )));
+        };
+        meter.charge(1)?;
+        meter.bytes(2 * (part.len() + by.len()))?;
+        if index > 0 {
+            joined.push_str(by);
+        }
+        joined.push_str(part);
+    }
+    Ok(joined.into())
+}

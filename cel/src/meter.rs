@@ -1,0 +1,92 @@
+//! What an evaluation has cost so far.
+//!
+//! The units are those of cel-go and Kubernetes: 1 for a variable, a field or a call, 10 for a list, 30 for a map, 1 for
+//! ten bytes of text that are read or made. Beside them every step counts, since what upstream has for nothing (constants,
+//! `&&`, `||`) takes time as well.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use crate::error::Error;
+use crate::library::Pattern;
+
+/// How many steps one unit of cost allows for.
+const STEPS: u64 = 4;
+
+/// Counts cost, and ends what costs too much.
+pub struct Meter {
+    spent: u64,
+    steps: u64,
+    limit: u64,
+    /// Patterns that are literals of the expression, compiled with it.
+    known: Arc<HashMap<String, Arc<Pattern>>>,
+    /// Patterns met on the way.
+    met: HashMap<String, Arc<Pattern>>,
+    /// Whether moments are looked at in UTC, wherever they were written.
+    utc: bool,
+}
+
+impl Meter {
+    pub(crate) fn new(limit: u64, known: Arc<HashMap<String, Arc<Pattern>>>, utc: bool) -> Self {
+        Self {
+            spent: 0,
+            steps: 0,
+            limit,
+            known,
+            met: HashMap::new(),
+            utc,
+        }
+    }
+
+    /// Whether moments are looked at in UTC.
+    pub(crate) fn utc(&self) -> bool {
+        self.utc
+    }
+
+    /// What was spent.
+    pub(crate) fn spent(&self) -> u64 {
+        self.spent.max(self.steps / STEPS)
+    }
+
+    /// Spends `cost`.
+    ///
+    /// # Errors
+    /// When more was spent than may be.
+    pub fn charge(&mut self, cost: usize) -> Result<(), Error> {
+        self.spent = self.spent.saturating_add(cost as u64);
+        self.check(self.spent)
+    }
+
+    /// Spends what reading or making `count` bytes costs.
+    ///
+    /// # Errors
+    /// When more was spent than may be.
+    pub fn bytes(&mut self, count: usize) -> Result<(), Error> {
+        self.charge(count.div_ceil(10))
+    }
+
+    /// Counts a step.
+    pub(crate) fn step(&mut self) -> Result<(), Error> {
+        self.steps += 1;
+        self.check(self.steps / STEPS)
+    }
+
+    fn check(&self, spent: u64) -> Result<(), Error> {
+        if spent > self.limit {
+            return Err(Error::Cost { limit: self.limit });
+        }
+        Ok(())
+    }
+
+    /// The compiled `pattern`. One that is made by the expression costs its compilation.
+    pub(crate) fn pattern(&mut self, pattern: &str) -> Result<Arc<Pattern>, Error> {
+        if let Some(found) = self.known.get(pattern).or_else(|| self.met.get(pattern)) {
+            return Ok(Arc::clone(found));
+        }
+        self.charge(500 + pattern.len())?;
+        let compiled = Arc::new(Pattern::compile(pattern).map_err(Error::Failed)?);
+        self.charge(10 * compiled.weight())?;
+        self.met.insert(pattern.to_owned(), Arc::clone(&compiled));
+        Ok(compiled)
+    }
+}

@@ -1,0 +1,431 @@
+//! From tokens to a tree: recursive descent, bounded in depth.
+
+mod macros;
+
+use crate::ast::{DEEPEST, Expr, Item, Kind, Select, too_deep};
+use crate::lexer::{Token, tokens};
+use crate::text::Issue;
+use crate::value::Value;
+
+/// Which macros and what syntax beside the standard an environment has.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Syntax {
+    /// `a.?b`, `a[?b]`, `[?a]`, `{?a: b}`, `optMap`, `optFlatMap`.
+    pub(crate) optional: bool,
+    /// `all`, `exists` and more over key and value.
+    pub(crate) two_variables: bool,
+    /// `sortBy`.
+    pub(crate) sort_by: bool,
+}
+
+/// Parses `source`.
+pub(crate) fn parse(source: &str, syntax: Syntax) -> Result<Expr, Issue> {
+    let mut parser = Parser {
+        tokens: tokens(source)?,
+        next: 0,
+        depth: 0,
+        syntax,
+    };
+    let expression = parser.expression()?;
+    match parser.peek() {
+        Token::End => Ok(expression),
+        _ => Err(parser.unexpected("<EOF>")),
+    }
+}
+
+/// Words that are no names of variables or functions.
+const RESERVED: [&str; 17] = [
+    "as",
+    "break",
+    "const",
+    "continue",
+    "else",
+    "for",
+    "function",
+    "if",
+    "import",
+    "let",
+    "loop",
+    "package",
+    "namespace",
+    "return",
+    "var",
+    "void",
+    "while",
+];
+
+/// The binary operators by how strongly they bind, and their names.
+const BINARY: [(&str, &str, u8); 13] = [
+    ("<", "_<_", 1),
+    ("<=", "_<=_", 1),
+    (">", "_>_", 1),
+    (">=", "_>=_", 1),
+    ("==", "_==_", 1),
+    ("!=", "_!=_", 1),
+    ("in", "@in", 1),
+    ("+", "_+_", 2),
+    ("-", "_-_", 2),
+    ("*", "_*_", 3),
+    ("/", "_/_", 3),
+    ("%", "_%_", 3),
+    ("", "", 0),
+];
+
+/// Reads a part of an expression.
+type Read = fn(&mut Parser) -> Result<Expr, Issue>;
+
+struct Parser {
+    tokens: Vec<(usize, Token)>,
+    next: usize,
+    depth: usize,
+    syntax: Syntax,
+}
+
+impl Parser {
+    fn peek(&self) -> &Token {
+        &self.tokens[self.next].1
+    }
+
+    fn at(&self) -> usize {
+        self.tokens[self.next].0
+    }
+
+    fn advance(&mut self) -> (usize, Token) {
+        let token = self.tokens[self.next].clone();
+        if token.1 != Token::End {
+            self.next += 1;
+        }
+        token
+    }
+
+    /// Whether `sign` comes next; it is passed then.
+    fn take(&mut self, sign: &str) -> bool {
+        let found = matches!(self.peek(), Token::Sign(next) if *next == sign);
+        if found {
+            self.next += 1;
+        }
+        found
+    }
+
+    fn expect(&mut self, sign: &str) -> Result<(), Issue> {
+        if self.take(sign) {
+            Ok(())
+        } else {
+            Err(self.unexpected(&format!("'{sign}'")))
+        }
+    }
+
+    fn unexpected(&self, wanted: &str) -> Issue {
+        let found = self.peek().shown();
+        Issue::new(
+            self.at(),
+            format!("Syntax error: mismatched input {found} expecting {wanted}"),
+        )
+    }
+
+    /// Runs `read` one level of brackets or prefixes deeper.
+    fn nested<T>(&mut self, read: impl FnOnce(&mut Self) -> Result<T, Issue>) -> Result<T, Issue> {
+        if self.depth >= DEEPEST {
+            return Err(too_deep(self.at()));
+        }
+        self.depth += 1;
+        let result = read(self);
+        self.depth -= 1;
+        result
+    }
+
+    fn expression(&mut self) -> Result<Expr, Issue> {
+        let condition = self.logic(true)?;
+        let at = self.at();
+        if !self.take("?") {
+            return Ok(condition);
+        }
+        let args = self.nested(|parser| {
+            let yes = parser.logic(true)?;
+            parser.expect(":")?;
+            let no = parser.expression()?;
+            Ok(vec![condition, yes, no])
+        })?;
+        call(at, "_?_:_", args)
+    }
+
+    /// `||`, or else `&&`.
+    fn logic(&mut self, or: bool) -> Result<Expr, Issue> {
+        let (sign, part): (_, Read) = if or {
+            ("||", |parser| parser.logic(false))
+        } else {
+            ("&&", |parser| parser.binary(1))
+        };
+        let first = part(self)?;
+        let at = self.at();
+        if !self.take(sign) {
+            return Ok(first);
+        }
+        let mut terms = vec![first];
+        loop {
+            terms.push(part(self)?);
+            if !self.take(sign) {
+                break;
+            }
+        }
+        Expr::new(at, if or { Kind::Or(terms) } else { Kind::And(terms) })
+    }
+
+    fn binary(&mut self, least: u8) -> Result<Expr, Issue> {
+        let mut left = self.unary()?;
+        loop {
+            let sign = match self.peek() {
+                Token::Sign(sign) => *sign,
+                Token::Ident(word) if word == "in" => "in",
+                _ => "",
+            };
+            let operator = BINARY.iter().find(|(known, ..)| *known == sign);
+            let Some((_, name, strength)) = operator.filter(|(.., strength)| *strength >= least) else {
+                return Ok(left);
+            };
+            let (at, _) = self.advance();
+            let right = self.binary(strength + 1)?;
+            left = call(at, name, vec![left, right])?;
+        }
+    }
+
+    fn unary(&mut self) -> Result<Expr, Issue> {
+        let at = self.at();
+        for (sign, name) in [("!", "!_"), ("-", "-_")] {
+            if !self.take(sign) {
+                continue;
+            }
+            let mut count = 1;
+            if sign == "-"
+                && let Some(number) = self.negative(at)?
+            {
+                return self.members(number);
+            }
+            while self.take(sign) {
+                count += 1;
+            }
+            let operand = self.nested(Self::unary)?;
+            // Two of them are none.
+            return if count % 2 == 0 {
+                Ok(operand)
+            } else {
+                call(at, name, vec![operand])
+            };
+        }
+        let primary = self.primary()?;
+        self.members(primary)
+    }
+
+    /// The number after a minus.
+    fn negative(&mut self, at: usize) -> Result<Option<Expr>, Issue> {
+        let value = match self.peek() {
+            Token::Int(value) => Value::Int(0i64.wrapping_sub_unsigned(*value)),
+            Token::Double(value) => Value::Double(-value),
+            _ => return Ok(None),
+        };
+        self.advance();
+        Expr::new(at, Kind::Literal(value)).map(Some)
+    }
+
+    fn primary(&mut self) -> Result<Expr, Issue> {
+        let (at, token) = self.advance();
+        let literal = |value| Expr::new(at, Kind::Literal(value));
+        match token {
+            Token::Int(value) => match i64::try_from(value) {
+                Ok(value) => literal(Value::Int(value)),
+                Err(_) => Err(Issue::new(at, "invalid int literal")),
+            },
+            Token::Uint(value) => literal(Value::Uint(value)),
+            Token::Double(value) => literal(Value::Double(value)),
+            Token::String(value) => literal(Value::from(value)),
+            Token::Bytes(value) => literal(Value::Bytes(value.into())),
+            Token::Sign("(") => {
+                let inside = self.nested(Self::expression)?;
+                self.expect(")")?;
+                Ok(inside)
+            }
+            Token::Sign("[") => self.list(at),
+            Token::Sign("{") => self.map(at),
+            Token::Sign(".") => match self.advance() {
+                (at, Token::Ident(name)) => self.name(at, name),
+                (at, other) => Err(Issue::new(
+                    at,
+                    format!(
+                        "Syntax error: mismatched input {} expecting IDENTIFIER",
+                        other.shown()
+                    ),
+                )),
+            },
+            Token::Ident(word) => match word.as_str() {
+                "true" => literal(Value::Bool(true)),
+                "false" => literal(Value::Bool(false)),
+                "null" => literal(Value::Null),
+                _ => self.name(at, word),
+            },
+            other => {
+                let found = other.shown();
+                Err(Issue::new(
+                    at,
+                    format!("Syntax error: mismatched input {found} expecting an expression"),
+                ))
+            }
+        }
+    }
+
+    /// A variable, or the call of a global function.
+    fn name(&mut self, at: usize, name: String) -> Result<Expr, Issue> {
+        if name == "in" {
+            return Err(Issue::new(
+                at,
+                "Syntax error: mismatched input 'in' expecting an expression",
+            ));
+        }
+        if RESERVED.contains(&name.as_str()) {
+            return Err(Issue::new(at, format!("reserved identifier: {name}")));
+        }
+        let open = self.at();
+        if !self.take("(") {
+            return Expr::new(at, Kind::Ident(name));
+        }
+        let args = self.arguments()?;
+        if name == "has" {
+            return macros::has(at, args);
+        }
+        call(open, &name, args)
+    }
+
+    fn arguments(&mut self) -> Result<Vec<Expr>, Issue> {
+        let mut args = Vec::new();
+        if self.take(")") {
+            return Ok(args);
+        }
+        loop {
+            args.push(self.nested(Self::expression)?);
+            if self.take(")") {
+                return Ok(args);
+            }
+            self.expect(",")?;
+        }
+    }
+
+    /// What hangs on `of`: fields, indices, member calls.
+    fn members(&mut self, mut of: Expr) -> Result<Expr, Issue> {
+        loop {
+            let at = self.at();
+            if self.take(".") {
+                of = self.member(at, of)?;
+            } else if self.take("[") {
+                let optional = self.optional_sign()?;
+                let index = self.nested(Self::expression)?;
+                self.expect("]")?;
+                of = call(at, if optional { "_[?_]" } else { "_[_]" }, vec![of, index])?;
+            } else if matches!(self.peek(), Token::Sign("{")) {
+                return Err(message(at, &of));
+            } else {
+                return Ok(of);
+            }
+        }
+    }
+
+    fn member(&mut self, at: usize, of: Expr) -> Result<Expr, Issue> {
+        let optional = self.optional_sign()?;
+        let field = match self.advance() {
+            (_, Token::Ident(field)) => field,
+            (at, other) => {
+                let text = format!(
+                    "Syntax error: mismatched input {} expecting IDENTIFIER",
+                    other.shown()
+                );
+                return Err(Issue::new(at, text));
+            }
+        };
+        let open = self.at();
+        if optional || !self.take("(") {
+            let mode = if optional { Select::Optional } else { Select::Value };
+            let of = Box::new(of);
+            return Expr::new(at, Kind::Select { of, field, mode });
+        }
+        let args = self.arguments()?;
+        macros::member(open, of, field, args, self.syntax)
+    }
+
+    /// Whether an optional is asked for.
+    fn optional_sign(&mut self) -> Result<bool, Issue> {
+        let at = self.at();
+        let optional = self.take("?");
+        if optional && !self.syntax.optional {
+            return Err(Issue::new(at, "unsupported syntax '?'"));
+        }
+        Ok(optional)
+    }
+
+    fn list(&mut self, at: usize) -> Result<Expr, Issue> {
+        let mut items = Vec::new();
+        while !self.take("]") {
+            items.push(self.item()?);
+            if !self.take(",") {
+                self.expect("]")?;
+                break;
+            }
+        }
+        Expr::new(at, Kind::List(items))
+    }
+
+    fn item(&mut self) -> Result<Item, Issue> {
+        let optional = self.optional_sign()?;
+        let value = self.nested(Self::expression)?;
+        Ok(Item { value, optional })
+    }
+
+    fn map(&mut self, at: usize) -> Result<Expr, Issue> {
+        let mut entries = Vec::new();
+        while !self.take("}") {
+            let key = self.item()?;
+            self.expect(":")?;
+            let value = self.nested(Self::expression)?;
+            let optional = key.optional;
+            entries.push((key.value, Item { value, optional }));
+            if !self.take(",") {
+                self.expect("}")?;
+                break;
+            }
+        }
+        Expr::new(at, Kind::Map(entries))
+    }
+}
+
+/// What is said of a message literal: no environment here knows messages.
+fn message(at: usize, of: &Expr) -> Issue {
+    match name_of(of) {
+        Some(name) if !name.starts_with("google.protobuf.") => {
+            Issue::new(at, format!("undeclared reference to '{name}' (in container '')"))
+        }
+        Some(_) => Issue::new(at, "message literals are not supported"),
+        None => Issue::new(at, "Syntax error: mismatched input '{' expecting <EOF>"),
+    }
+}
+
+/// The dotted name an expression is.
+fn name_of(of: &Expr) -> Option<String> {
+    match &of.kind {
+        Kind::Ident(name) => Some(name.clone()),
+        Kind::Select {
+            of,
+            field,
+            mode: Select::Value,
+        } => Some(format!("{}.{field}", name_of(of)?)),
+        _ => None,
+    }
+}
+
+fn call(at: usize, function: &str, args: Vec<Expr>) -> Result<Expr, Issue> {
+    let function = function.to_owned();
+    Expr::new(
+        at,
+        Kind::Call {
+            function,
+            target: None,
+            args,
+        },
+    )
+}

@@ -1,0 +1,121 @@
+//! Macros: calls whose arguments are no values but variables and conditions.
+
+use super::Syntax;
+use crate::ast::{Expr, Fold, Kind, Manner, Select};
+use crate::text::Issue;
+
+/// `has(a.b)`.
+pub(super) fn has(at: usize, mut args: Vec<Expr>) -> Result<Expr, Issue> {
+    let place = args.first().map_or(at, |argument| argument.at);
+    let invalid = Issue::new(place, "invalid argument to has() macro");
+    if args.len() != 1 {
+        return Err(invalid);
+    }
+    match args.pop().map(|argument| argument.kind) {
+        Some(Kind::Select {
+            of,
+            field,
+            mode: Select::Value,
+        }) => Expr::new(
+            at,
+            Kind::Select {
+                of,
+                field,
+                mode: Select::Presence,
+            },
+        ),
+        _ => Err(invalid),
+    }
+}
+
+/// What `name` with so many arguments is a macro for: the manner, the number of its variables, whether a condition
+/// stands before the body.
+fn fold(name: &str, arguments: usize, syntax: Syntax) -> Option<(Manner, usize, bool)> {
+    let two = syntax.two_variables;
+    Some(match (name, arguments) {
+        ("all", 2) => (Manner::All, 1, false),
+        ("exists", 2) => (Manner::Exists, 1, false),
+        ("exists_one", 2) => (Manner::ExistsOne, 1, false),
+        ("map", 2) => (Manner::Map, 1, false),
+        ("map", 3) => (Manner::Map, 1, true),
+        ("filter", 2) => (Manner::Filter, 1, false),
+        ("sortBy", 2) if syntax.sort_by => (Manner::SortBy, 1, false),
+        ("all", 3) if two => (Manner::All, 2, false),
+        ("exists", 3) if two => (Manner::Exists, 2, false),
+        ("exists_one" | "existsOne", 3) if two => (Manner::ExistsOne, 2, false),
+        ("transformList", 3) if two => (Manner::Map, 2, false),
+        ("transformList", 4) if two => (Manner::Map, 2, true),
+        ("transformMap", 3) if two => (Manner::MapValues, 2, false),
+        ("transformMap", 4) if two => (Manner::MapValues, 2, true),
+        ("transformMapEntry", 3) if two => (Manner::MapEntries, 2, false),
+        ("transformMapEntry", 4) if two => (Manner::MapEntries, 2, true),
+        _ => return None,
+    })
+}
+
+/// The call of a member, expanded if it is a macro.
+pub(super) fn member(
+    at: usize,
+    target: Expr,
+    name: String,
+    mut args: Vec<Expr>,
+    syntax: Syntax,
+) -> Result<Expr, Issue> {
+    let target = Box::new(target);
+    if syntax.optional && matches!(name.as_str(), "optMap" | "optFlatMap") && args.len() == 2 {
+        let body = args.pop().map(Box::new);
+        let variable = args.pop().map(variable).transpose()?;
+        if let (Some(variable), Some(body)) = (variable, body) {
+            let flat = name == "optFlatMap";
+            return Expr::new(
+                at,
+                Kind::OptMap {
+                    flat,
+                    variable,
+                    target,
+                    body,
+                },
+            );
+        }
+    }
+    let Some((manner, variables, conditional)) = fold(&name, args.len(), syntax) else {
+        let target = Some(target);
+        return Expr::new(
+            at,
+            Kind::Call {
+                function: name,
+                target,
+                args,
+            },
+        );
+    };
+    let mut rest = args.split_off(variables);
+    let place = args.last().map_or(at, |last| last.at);
+    let variables: Vec<String> = args.into_iter().map(variable).collect::<Result<_, _>>()?;
+    if let [first, second] = &variables[..]
+        && first == second
+    {
+        return Err(Issue::new(place, format!("duplicate variable name: {first}")));
+    }
+    let body = rest
+        .pop()
+        .ok_or_else(|| Issue::new(at, "a macro without a body"))?;
+    let condition = if conditional { rest.pop() } else { None };
+    Expr::new(
+        at,
+        Kind::Fold(Box::new(Fold {
+            manner,
+            range: *target,
+            variables,
+            condition,
+            body,
+        })),
+    )
+}
+
+fn variable(argument: Expr) -> Result<String, Issue> {
+    match argument.kind {
+        Kind::Ident(name) => Ok(name),
+        _ => Err(Issue::new(argument.at, "argument must be a simple name")),
+    }
+}

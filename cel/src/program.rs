@@ -1,0 +1,147 @@
+//! A checked expression, ready to be evaluated.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use crate::ast::{Manner, Select};
+use crate::error::Error;
+use crate::evaluate::Evaluator;
+use crate::library::{Pattern, Run};
+use crate::meter::Meter;
+use crate::types::Type;
+use crate::value::Value;
+
+/// A checked expression.
+#[derive(Debug)]
+pub struct Program {
+    pub(crate) root: Node,
+    pub(crate) result: Type,
+    /// The functions it calls.
+    pub(crate) calls: Vec<String>,
+    /// The variables it reads, as their places.
+    pub(crate) reads: Vec<usize>,
+    /// The patterns that stand in it, compiled.
+    pub(crate) patterns: Arc<HashMap<String, Arc<Pattern>>>,
+    /// Whether moments are looked at in UTC, wherever they were written.
+    pub(crate) utc: bool,
+}
+
+/// What came of an evaluation.
+#[derive(Debug)]
+pub struct Evaluation<'a> {
+    /// The value, or why there is none.
+    pub value: Result<Value<'a>, Error>,
+    /// What it cost.
+    pub cost: u64,
+}
+
+impl Program {
+    /// The type of its value.
+    #[must_use]
+    pub fn result(&self) -> &Type {
+        &self.result
+    }
+
+    /// Whether it calls `function`.
+    #[must_use]
+    pub fn calls(&self, function: &str) -> bool {
+        self.calls.iter().any(|called| called == function)
+    }
+
+    /// Whether it reads the variable that was declared at `place`.
+    #[must_use]
+    pub fn reads(&self, place: usize) -> bool {
+        self.reads.contains(&place)
+    }
+
+    /// Evaluates it with `variables` in the order of their declaration, as long as it costs at most `limit`.
+    #[must_use]
+    pub fn evaluate<'a>(&'a self, variables: &'a [Value<'a>], limit: u64) -> Evaluation<'a> {
+        let meter = Meter::new(limit, Arc::clone(&self.patterns), self.utc);
+        let mut evaluator = Evaluator::new(variables, meter);
+        let value = evaluator.value(&self.root);
+        Evaluation {
+            value,
+            cost: evaluator.cost(),
+        }
+    }
+}
+
+/// A node of a checked expression.
+#[derive(Debug)]
+pub(crate) enum Node {
+    Constant(Value<'static>),
+    /// A variable of the environment.
+    Global(usize),
+    /// A variable of a macro, by its place on the stack.
+    Local(usize),
+    Select {
+        of: Box<Node>,
+        field: Box<str>,
+        mode: Select,
+    },
+    Call {
+        /// What may be meant, as far as it can be told before the evaluation.
+        candidates: Box<[Candidate]>,
+        args: Box<[Node]>,
+    },
+    And(Box<[Node]>),
+    Or(Box<[Node]>),
+    Conditional(Box<[Node; 3]>),
+    List(Box<[(Node, bool)]>),
+    Map(Box<[(Node, Node, bool)]>),
+    Fold(Box<Folding>),
+    OptMap {
+        flat: bool,
+        target: Box<Node>,
+        body: Box<Node>,
+    },
+}
+
+/// One overload of a function.
+#[derive(Clone)]
+pub(crate) struct Candidate {
+    pub(crate) args: Box<[Type]>,
+    pub(crate) run: Run,
+}
+
+impl std::fmt::Debug for Candidate {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_tuple("Candidate").field(&self.args).finish()
+    }
+}
+
+/// A macro over elements.
+#[derive(Debug)]
+pub(crate) struct Folding {
+    pub(crate) manner: Manner,
+    pub(crate) range: Node,
+    /// Whether it has two variables, key (index) and value.
+    pub(crate) pairs: bool,
+    pub(crate) condition: Option<Node>,
+    pub(crate) body: Node,
+}
+
+impl Type {
+    /// Whether `value` may be one of this type, as far as that is seen without looking into it.
+    pub(crate) fn admits(&self, value: &Value<'_>) -> bool {
+        match (self, value) {
+            (Self::Dyn | Self::Error | Self::Param(_), _)
+            | (Self::Null, Value::Null)
+            | (Self::Bool, Value::Bool(_))
+            | (Self::Int, Value::Int(_))
+            | (Self::Uint, Value::Uint(_))
+            | (Self::Double, Value::Double(_))
+            | (Self::String, Value::String(_))
+            | (Self::Bytes, Value::Bytes(_))
+            | (Self::Duration, Value::Duration(_))
+            | (Self::Timestamp, Value::Timestamp(_))
+            | (Self::List(_), Value::List(_))
+            | (Self::Map(_) | Self::Object(_), Value::Map(_))
+            | (Self::Optional(_), Value::Optional(_))
+            | (Self::Type(_), Value::Type(_)) => true,
+            (Self::Named(name), value) => *name == value.type_name(),
+            _ => false,
+        }
+    }
+}

@@ -1,0 +1,129 @@
+//! Signatures of functions, written as the documentation writes them: `string.(string, int) list(string)`.
+
+use crate::types::Type;
+
+/// One way to call a function.
+#[derive(Clone, Debug)]
+pub(crate) struct Overload {
+    /// Whether it is called on its first argument.
+    pub(crate) member: bool,
+    /// What it takes, the one it is called on first.
+    pub(crate) args: Vec<Type>,
+    /// What it gives.
+    pub(crate) result: Type,
+    /// How many type variables it has, `A`, `B` and so on.
+    pub(crate) variables: usize,
+}
+
+/// Reads a signature. `None` where it is malformed, which a test of every library excludes.
+pub(crate) fn read(text: &str) -> Option<Overload> {
+    let mut reader = Reader { rest: text };
+    let mut args = Vec::new();
+    let member = !reader.take("(");
+    if member {
+        args.push(reader.one()?);
+        reader.take(".(").then_some(())?;
+    }
+    if !reader.take(")") {
+        loop {
+            args.push(reader.one()?);
+            if reader.take(")") {
+                break;
+            }
+            reader.take(",").then_some(())?;
+        }
+    }
+    let result = reader.one()?;
+    let variables = args
+        .iter()
+        .chain([&result])
+        .map(highest)
+        .max()
+        .unwrap_or_default();
+    reader.rest.trim().is_empty().then_some(Overload {
+        member,
+        args,
+        result,
+        variables,
+    })
+}
+
+/// One more than the highest variable in `of`.
+fn highest(of: &Type) -> usize {
+    match of {
+        Type::Param(variable) => variable + 1,
+        other => other
+            .parameters()
+            .into_iter()
+            .map(highest)
+            .max()
+            .unwrap_or_default(),
+    }
+}
+
+struct Reader<'s> {
+    rest: &'s str,
+}
+
+impl Reader<'_> {
+    fn take(&mut self, sign: &str) -> bool {
+        let rest = self.rest.trim_start();
+        let found = rest.strip_prefix(sign);
+        self.rest = found.unwrap_or(rest);
+        found.is_some()
+    }
+
+    fn word(&mut self) -> &str {
+        let rest = self.rest.trim_start();
+        let length = rest
+            .find(|letter: char| !letter.is_ascii_alphanumeric())
+            .unwrap_or(rest.len());
+        self.rest = &rest[length..];
+        &rest[..length]
+    }
+
+    fn inside(&mut self) -> Option<Type> {
+        self.take("(").then_some(())?;
+        let of = self.one()?;
+        self.take(")").then_some(of)
+    }
+
+    fn one(&mut self) -> Option<Type> {
+        Some(match self.word() {
+            "dyn" => Type::Dyn,
+            "null" => Type::Null,
+            "bool" => Type::Bool,
+            "int" => Type::Int,
+            "uint" => Type::Uint,
+            "double" => Type::Double,
+            "string" => Type::String,
+            "bytes" => Type::Bytes,
+            "duration" => Type::Duration,
+            "timestamp" => Type::Timestamp,
+            "list" => Type::list(self.inside()?),
+            "optional" => Type::optional(self.inside()?),
+            "type" => Type::type_of(self.inside()?),
+            "map" => {
+                self.take("(").then_some(())?;
+                let key = self.one()?;
+                self.take(",").then_some(())?;
+                let value = self.one()?;
+                self.take(")").then_some(Type::map(key, value))?
+            }
+            "A" => Type::Param(0),
+            "B" => Type::Param(1),
+            "IP" => Type::Named("net.IP"),
+            "CIDR" => Type::Named("net.CIDR"),
+            "URL" => Type::Named("kubernetes.URL"),
+            "Quantity" => Type::Named("kubernetes.Quantity"),
+            "Semver" => Type::Named("kubernetes.Semver"),
+            "Format" => Type::Named("kubernetes.NamedFormat"),
+            "Authorizer" => Type::Named("kubernetes.authorization.Authorizer"),
+            "PathCheck" => Type::Named("kubernetes.authorization.PathCheck"),
+            "GroupCheck" => Type::Named("kubernetes.authorization.GroupCheck"),
+            "ResourceCheck" => Type::Named("kubernetes.authorization.ResourceCheck"),
+            "Decision" => Type::Named("kubernetes.authorization.Decision"),
+            _ => return None,
+        })
+    }
+}

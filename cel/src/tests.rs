@@ -1,0 +1,5 @@
+//! Expressions and what upstream makes of them.
+
+mod budget;
+mod random;
+mod tables;

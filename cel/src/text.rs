@@ -1,0 +1,77 @@
+//! Positions in a source, and the compiler's words about them.
+
+use std::fmt;
+
+/// Something the parser or the checker refuses, at a byte of the source.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Issue {
+    /// Where, as a byte offset.
+    pub(crate) at: usize,
+    /// What.
+    pub(crate) text: String,
+}
+
+impl Issue {
+    pub(crate) fn new(at: usize, text: impl Into<String>) -> Self {
+        Self {
+            at,
+            text: text.into(),
+        }
+    }
+}
+
+/// Why a source is not an expression of an environment: every problem with its line, as cel-go prints them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CompileError {
+    text: String,
+}
+
+/// The most problems told of one expression.
+const MOST: usize = 20;
+/// The longest line of a source that is shown, in characters.
+const LONGEST_LINE: usize = 200;
+
+impl CompileError {
+    pub(crate) fn new(source: &str, mut issues: Vec<Issue>) -> Self {
+        issues.sort_by_key(|issue| issue.at);
+        issues.dedup();
+        let more = issues.len().saturating_sub(MOST);
+        let mut lines: Vec<String> = issues
+            .iter()
+            .take(MOST)
+            .map(|issue| shown(source, issue))
+            .collect();
+        if more > 0 {
+            lines.push(format!("and {more} more errors"));
+        }
+        Self {
+            text: lines.join("\n"),
+        }
+    }
+
+    /// An error of the whole source.
+    pub(crate) fn whole(text: impl Into<String>) -> Self {
+        Self { text: text.into() }
+    }
+}
+
+impl fmt::Display for CompileError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.text)
+    }
+}
+
+impl std::error::Error for CompileError {}
+
+fn shown(source: &str, issue: &Issue) -> String {
+    let before = source.get(..issue.at).unwrap_or(source);
+    let line = before.matches('\n').count() + 1;
+    let start = before.rfind('\n').map_or(0, |newline| newline + 1);
+    let column = before[start..].chars().count();
+    let content = source[start..].split('\n').next().unwrap_or_default();
+    let head = format!("ERROR: <input>:{line}:{}: {}", column + 1, issue.text);
+    if content.chars().count() > LONGEST_LINE {
+        return head;
+    }
+    format!("{head}\n | {content}\n | {}^", ".".repeat(column))
+}

@@ -1,0 +1,161 @@
+//! Types, as declarations and the checker know them.
+
+use std::fmt;
+use std::sync::Arc;
+
+/// A type.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Type {
+    /// Anything; what it is shows when it is evaluated.
+    Dyn,
+    /// What is wrong already, and is not told of again.
+    Error,
+    /// `null`.
+    Null,
+    /// `true` and `false`.
+    Bool,
+    /// Whole numbers of 64 bits.
+    Int,
+    /// Whole numbers of 64 bits, none negative.
+    Uint,
+    /// Floating point numbers of 64 bits.
+    Double,
+    /// Unicode text.
+    String,
+    /// Bytes.
+    Bytes,
+    /// A length of time.
+    Duration,
+    /// A moment.
+    Timestamp,
+    /// A list of elements of one type.
+    List(Arc<Type>),
+    /// A map from one type to another.
+    Map(Arc<(Type, Type)>),
+    /// A value or none.
+    Optional(Arc<Type>),
+    /// The type of types.
+    Type(Arc<Type>),
+    /// A type of its own, by name.
+    Named(&'static str),
+    /// An object whose fields are known.
+    Object(Arc<Object>),
+    /// A type that the arguments of a call decide.
+    Param(usize),
+}
+
+/// An object whose fields are known.
+#[derive(Debug, PartialEq)]
+pub struct Object {
+    /// Its name in messages.
+    pub name: &'static str,
+    /// Its fields.
+    pub fields: Vec<(&'static str, Type)>,
+}
+
+impl Type {
+    /// A list of `element`.
+    #[must_use]
+    pub fn list(element: Self) -> Self {
+        Self::List(Arc::new(element))
+    }
+
+    /// A map from `key` to `value`.
+    #[must_use]
+    pub fn map(key: Self, value: Self) -> Self {
+        Self::Map(Arc::new((key, value)))
+    }
+
+    /// A value of `value`, or none.
+    #[must_use]
+    pub fn optional(value: Self) -> Self {
+        Self::Optional(Arc::new(value))
+    }
+
+    /// The type of the type `of`.
+    #[must_use]
+    pub fn type_of(of: Self) -> Self {
+        Self::Type(Arc::new(of))
+    }
+
+    /// An object called `name`.
+    #[must_use]
+    pub fn object(name: &'static str, fields: Vec<(&'static str, Self)>) -> Self {
+        Self::Object(Arc::new(Object { name, fields }))
+    }
+
+    pub(crate) fn is_dyn(&self) -> bool {
+        matches!(self, Self::Dyn | Self::Error)
+    }
+
+    /// What a value of it stands in for `null`.
+    pub(crate) fn nullable(&self) -> bool {
+        matches!(
+            self,
+            Self::Null
+                | Self::Duration
+                | Self::Timestamp
+                | Self::Named(_)
+                | Self::Object(_)
+                | Self::Optional(_)
+        )
+    }
+
+    /// The types it is made of.
+    pub(crate) fn parameters(&self) -> Vec<&Self> {
+        match self {
+            Self::List(of) | Self::Optional(of) | Self::Type(of) => vec![of],
+            Self::Map(pair) => vec![&pair.0, &pair.1],
+            _ => Vec::new(),
+        }
+    }
+
+    /// The same type made of what `change` gives for its parts.
+    pub(crate) fn rebuilt(&self, mut change: impl FnMut(&Self) -> Self) -> Self {
+        match self {
+            Self::List(of) => Self::list(change(of)),
+            Self::Optional(of) => Self::optional(change(of)),
+            Self::Type(of) => Self::type_of(change(of)),
+            Self::Map(pair) => Self::map(change(&pair.0), change(&pair.1)),
+            other => other.clone(),
+        }
+    }
+
+    /// How many types it is made of, counted up to `most`.
+    pub(crate) fn size(&self, most: usize) -> usize {
+        let mut size = 1;
+        for part in self.parameters() {
+            if size >= most {
+                break;
+            }
+            size += part.size(most - size);
+        }
+        size
+    }
+}
+
+impl fmt::Display for Type {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = match self {
+            Self::Dyn => "dyn",
+            Self::Error => "!error!",
+            Self::Null => "null",
+            Self::Bool => "bool",
+            Self::Int => "int",
+            Self::Uint => "uint",
+            Self::Double => "double",
+            Self::String => "string",
+            Self::Bytes => "bytes",
+            Self::Duration => "duration",
+            Self::Timestamp => "timestamp",
+            Self::Named(name) => name,
+            Self::Object(object) => object.name,
+            Self::List(of) => return write!(formatter, "list({of})"),
+            Self::Map(pair) => return write!(formatter, "map({}, {})", pair.0, pair.1),
+            Self::Optional(of) => return write!(formatter, "optional_type({of})"),
+            Self::Type(of) => return write!(formatter, "type({of})"),
+            Self::Param(number) => return write!(formatter, "_var{number}"),
+        };
+        formatter.write_str(name)
+    }
+}

@@ -1,0 +1,182 @@
+//! Whether a type may stand where another is wanted, and what that says about the type variables in both.
+
+use crate::types::Type;
+
+/// What is known of type variables.
+#[derive(Default)]
+pub(crate) struct Unifier {
+    known: Vec<Option<Type>>,
+    /// What was known before, newest last.
+    trail: Vec<(usize, Option<Type>)>,
+    /// Comparisons made.
+    steps: usize,
+}
+
+/// The most comparisons one expression may take.
+const MOST_STEPS: usize = 200_000;
+
+impl Unifier {
+    /// A new variable.
+    pub(crate) fn fresh(&mut self) -> Type {
+        self.known.push(None);
+        Type::Param(self.known.len() - 1)
+    }
+
+    /// Whether the expression is too complex to be checked.
+    pub(crate) fn exhausted(&self) -> bool {
+        self.steps > MOST_STEPS
+    }
+
+    /// Whether each of `given` may stand for the one of `wanted`; nothing is learned unless all may.
+    pub(crate) fn assign_all(&mut self, given: &[Type], wanted: &[Type]) -> bool {
+        if given.len() != wanted.len() {
+            return false;
+        }
+        let mark = self.trail.len();
+        let fits = given
+            .iter()
+            .zip(wanted)
+            .all(|(given, wanted)| self.fits(given, wanted));
+        if !fits {
+            for (variable, before) in self.trail.drain(mark..).rev() {
+                self.known[variable] = before;
+            }
+        }
+        fits
+    }
+
+    /// Whether `given` may stand for `wanted`.
+    pub(crate) fn assign(&mut self, given: &Type, wanted: &Type) -> bool {
+        self.assign_all(std::slice::from_ref(given), std::slice::from_ref(wanted))
+    }
+
+    /// The type of a list with elements of `one` and of `other`.
+    pub(crate) fn join(&mut self, one: Type, other: &Type) -> Type {
+        if self.assign(&one, other) {
+            more_general(one, other)
+        } else {
+            Type::Dyn
+        }
+    }
+
+    /// `of` with what is known of its variables; the others stay, or are `dyn`.
+    pub(crate) fn resolve(&mut self, of: &Type, open_is_dyn: bool) -> Type {
+        self.steps += 1;
+        if self.exhausted() {
+            return Type::Dyn;
+        }
+        match of {
+            Type::Param(variable) => match self.known[*variable].clone() {
+                Some(known) => self.resolve(&known, open_is_dyn),
+                None if open_is_dyn => Type::Dyn,
+                None => of.clone(),
+            },
+            other => other.rebuilt(|part| self.resolve(part, open_is_dyn)),
+        }
+    }
+
+    fn learn(&mut self, variable: usize, is: Type) {
+        let before = self.known[variable].replace(is);
+        self.trail.push((variable, before));
+    }
+
+    fn fits(&mut self, given: &Type, wanted: &Type) -> bool {
+        self.steps += 1;
+        if self.exhausted() {
+            return false;
+        }
+        if let Type::Param(variable) = wanted {
+            match self.substitutes(given, *variable) {
+                Some(true) => return true,
+                Some(false) => return false,
+                None => {}
+            }
+        }
+        if let Type::Param(variable) = given {
+            return self.substitutes(wanted, *variable) == Some(true);
+        }
+        if given.is_dyn() || wanted.is_dyn() {
+            return true;
+        }
+        match (given, wanted) {
+            (Type::Null, other) | (other, Type::Null) => other.nullable(),
+            (Type::Type(_), Type::Type(_)) => true,
+            (Type::List(one), Type::List(other)) | (Type::Optional(one), Type::Optional(other)) => {
+                self.fits(one, other)
+            }
+            (Type::Map(one), Type::Map(other)) => self.fits(&one.0, &other.0) && self.fits(&one.1, &other.1),
+            (one, other) => one == other,
+        }
+    }
+
+    /// Whether `is` may stand for `variable`; `None` where nothing is known of it and it stands in `is` itself.
+    fn substitutes(&mut self, is: &Type, variable: usize) -> Option<bool> {
+        if *is == Type::Param(variable) {
+            return Some(true);
+        }
+        if let Some(known) = self.known[variable].clone() {
+            if *is == known {
+                return Some(true);
+            }
+            if !self.fits(is, &known) {
+                return Some(false);
+            }
+            let general = more_general(is.clone(), &known);
+            if !self.mentions(&general, variable) {
+                self.learn(variable, general);
+            }
+            return Some(true);
+        }
+        if self.mentions(is, variable) {
+            return None;
+        }
+        self.learn(variable, is.clone());
+        Some(true)
+    }
+
+    /// Whether `variable` stands in `of`.
+    fn mentions(&mut self, of: &Type, variable: usize) -> bool {
+        self.steps += 1;
+        if self.exhausted() {
+            return true;
+        }
+        match of {
+            Type::Param(other) if *other == variable => true,
+            Type::Param(other) => match self.known[*other].clone() {
+                Some(known) => self.mentions(&known, variable),
+                None => false,
+            },
+            other => other
+                .parameters()
+                .into_iter()
+                .any(|part| self.mentions(part, variable)),
+        }
+    }
+}
+
+/// The one of two types that fit each other that says less.
+fn more_general(one: Type, other: &Type) -> Type {
+    if says_less(&one, other) {
+        one
+    } else {
+        other.clone()
+    }
+}
+
+fn says_less(one: &Type, other: &Type) -> bool {
+    if one.is_dyn() || matches!(one, Type::Param(_)) {
+        return true;
+    }
+    if other.is_dyn() || matches!(other, Type::Param(_)) {
+        return false;
+    }
+    match (one, other) {
+        (_, Type::Null) => true,
+        (Type::Null, _) => false,
+        (Type::List(one), Type::List(other)) | (Type::Optional(one), Type::Optional(other)) => {
+            says_less(one, other)
+        }
+        (Type::Map(one), Type::Map(other)) => says_less(&one.0, &other.0) && says_less(&one.1, &other.1),
+        (one, other) => one == other,
+    }
+}

@@ -1,0 +1,197 @@
+//! Values. Those that come from JSON stay where they are and are read as they are asked for.
+
+mod compare;
+mod containers;
+mod key;
+mod moment;
+mod shown;
+
+use std::fmt;
+use std::net::IpAddr;
+use std::ops::Deref;
+use std::sync::Arc;
+
+use serde_json::Value as Json;
+
+pub(crate) use compare::Order;
+pub use containers::{List, Map};
+pub use key::Key;
+pub use moment::Moment;
+pub(crate) use shown::double;
+
+use crate::library::{Quantity, Semver, Url};
+
+/// A value.
+#[derive(Clone, Debug)]
+pub enum Value<'a> {
+    /// `null`.
+    Null,
+    /// `true` or `false`.
+    Bool(bool),
+    /// A whole number.
+    Int(i64),
+    /// A whole number of an unsigned type.
+    Uint(u64),
+    /// A floating point number.
+    Double(f64),
+    /// Text.
+    String(Text<'a>),
+    /// Bytes.
+    Bytes(Arc<[u8]>),
+    /// A list.
+    List(List<'a>),
+    /// A map.
+    Map(Map<'a>),
+    /// A length of time, in nanoseconds.
+    Duration(i64),
+    /// A moment.
+    Timestamp(Moment),
+    /// A type, by its name.
+    Type(&'static str),
+    /// A value or none.
+    Optional(Option<Arc<Value<'a>>>),
+    /// An IP address.
+    Ip(IpAddr),
+    /// A range of IP addresses: one of them and the length of the prefix.
+    Cidr(IpAddr, u8),
+    /// A URL.
+    Url(Arc<Url>),
+    /// A quantity.
+    Quantity(Quantity),
+    /// A semantic version.
+    Semver(Arc<Semver>),
+    /// A named format of strings.
+    Format(&'static str),
+    /// Something that is declared but cannot be had here, and why.
+    Unavailable(&'static str),
+}
+
+/// Text, borrowed where it comes from JSON.
+#[derive(Clone)]
+pub enum Text<'a> {
+    /// Of JSON.
+    Borrowed(&'a str),
+    /// Made by an expression.
+    Shared(Arc<str>),
+}
+
+impl Deref for Text<'_> {
+    type Target = str;
+
+    fn deref(&self) -> &str {
+        match self {
+            Self::Borrowed(text) => text,
+            Self::Shared(text) => text,
+        }
+    }
+}
+
+impl fmt::Debug for Text<'_> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(&**self, formatter)
+    }
+}
+
+impl From<String> for Value<'_> {
+    fn from(text: String) -> Self {
+        Self::String(Text::Shared(text.into()))
+    }
+}
+
+impl From<&str> for Value<'_> {
+    fn from(text: &str) -> Self {
+        Self::String(Text::Shared(text.into()))
+    }
+}
+
+impl<'a> From<Vec<Value<'a>>> for Value<'a> {
+    fn from(values: Vec<Value<'a>>) -> Self {
+        Self::List(List::Values(values.into()))
+    }
+}
+
+impl<'a> From<&'a Json> for Value<'a> {
+    /// JSON as Kubernetes' API machinery reads it: whole numbers are `int`, others `double`.
+    fn from(json: &'a Json) -> Self {
+        match json {
+            Json::Null => Self::Null,
+            Json::Bool(flag) => Self::Bool(*flag),
+            Json::Number(number) => match (number.as_i64(), number.as_f64()) {
+                (Some(whole), _) => Self::Int(whole),
+                (None, Some(double)) => Self::Double(double),
+                (None, None) => Self::Null,
+            },
+            Json::String(text) => Self::String(Text::Borrowed(text)),
+            Json::Array(list) => Self::List(List::Json(list)),
+            Json::Object(fields) => Self::Map(Map::Json(fields)),
+        }
+    }
+}
+
+impl<'a> Value<'a> {
+    /// A value that is there.
+    pub(crate) fn some(value: Self) -> Self {
+        Self::Optional(Some(Arc::new(value)))
+    }
+
+    /// The name of its type.
+    #[must_use]
+    pub fn type_name(&self) -> &'static str {
+        match self {
+            Self::Null => "null_type",
+            Self::Bool(_) => "bool",
+            Self::Int(_) => "int",
+            Self::Uint(_) => "uint",
+            Self::Double(_) => "double",
+            Self::String(_) => "string",
+            Self::Bytes(_) => "bytes",
+            Self::List(_) => "list",
+            Self::Map(_) => "map",
+            Self::Duration(_) => "google.protobuf.Duration",
+            Self::Timestamp(_) => "google.protobuf.Timestamp",
+            Self::Type(_) => "type",
+            Self::Optional(_) => "optional_type",
+            Self::Ip(_) => "net.IP",
+            Self::Cidr(..) => "net.CIDR",
+            Self::Url(_) => "kubernetes.URL",
+            Self::Quantity(_) => "kubernetes.Quantity",
+            Self::Semver(_) => "kubernetes.Semver",
+            Self::Format(_) => "kubernetes.NamedFormat",
+            Self::Unavailable(_) => "unavailable",
+        }
+    }
+
+    /// What upstream's cost rules call its size: characters, bytes, elements; 1 of everything else.
+    pub(crate) fn size(&self) -> usize {
+        match self {
+            Self::String(text) => text.len(),
+            Self::Bytes(bytes) => bytes.len(),
+            Self::List(list) => list.len(),
+            Self::Map(map) => map.len(),
+            Self::Ip(address) | Self::Cidr(address, _) => match address {
+                IpAddr::V4(_) => 4,
+                IpAddr::V6(_) => 16,
+            },
+            Self::Optional(Some(value)) => value.size(),
+            _ => 1,
+        }
+    }
+
+    /// Whether it is what its type starts with: nothing, zero, empty.
+    pub(crate) fn is_zero(&self) -> bool {
+        match self {
+            Self::Null
+            | Self::Optional(None)
+            | Self::Bool(false)
+            | Self::Int(0)
+            | Self::Uint(0)
+            | Self::Duration(0) => true,
+            Self::Double(value) => *value == 0.0,
+            Self::String(text) => text.is_empty(),
+            Self::Bytes(bytes) => bytes.is_empty(),
+            Self::List(list) => list.is_empty(),
+            Self::Map(map) => map.is_empty(),
+            _ => false,
+        }
+    }
+}

@@ -1,0 +1,123 @@
+//! Equality and order.
+
+use std::cmp::Ordering;
+
+use super::{Key, Value};
+use crate::error::Error;
+use crate::meter::Meter;
+
+/// How two values stand to each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Order {
+    /// One before, equal to, or after the other.
+    Is(Ordering),
+    /// Neither: one is no number.
+    Unordered,
+}
+
+/// `number` as a whole number, if it is one.
+pub(super) fn whole(number: f64) -> Option<i128> {
+    // Up to 2^100 a conversion is exact.
+    (number.fract() == 0.0 && number.abs() < 1e30).then_some(number as i128)
+}
+
+/// A number's value.
+#[derive(Clone, Copy)]
+enum Number {
+    Whole(i128),
+    Double(f64),
+}
+
+fn number(value: &Value<'_>) -> Option<Number> {
+    match value {
+        Value::Int(number) => Some(Number::Whole(i128::from(*number))),
+        Value::Uint(number) => Some(Number::Whole(i128::from(*number))),
+        Value::Double(number) => Some(whole(*number).map_or(Number::Double(*number), Number::Whole)),
+        _ => None,
+    }
+}
+
+fn numbers(one: Number, other: Number) -> Order {
+    let order = match (one, other) {
+        (Number::Whole(one), Number::Whole(other)) => Some(one.cmp(&other)),
+        (Number::Double(one), Number::Double(other)) => one.partial_cmp(&other),
+        (Number::Whole(one), Number::Double(other)) => (one as f64).partial_cmp(&other),
+        (Number::Double(one), Number::Whole(other)) => one.partial_cmp(&(other as f64)),
+    };
+    order.map_or(Order::Unordered, Order::Is)
+}
+
+impl<'a> Value<'a> {
+    /// The order of two values whose type has one.
+    pub(crate) fn order(&self, other: &Value<'_>) -> Option<Order> {
+        if let (Some(one), Some(other)) = (number(self), number(other)) {
+            return Some(numbers(one, other));
+        }
+        let order = match (self, other) {
+            (Value::String(one), Value::String(other)) => one[..].cmp(&other[..]),
+            (Value::Bytes(one), Value::Bytes(other)) => one.cmp(other),
+            (Value::Bool(one), Value::Bool(other)) => one.cmp(other),
+            (Value::Duration(one), Value::Duration(other)) => one.cmp(other),
+            (Value::Timestamp(one), Value::Timestamp(other)) => one.nanoseconds().cmp(&other.nanoseconds()),
+            _ => return None,
+        };
+        Some(Order::Is(order))
+    }
+
+    /// Whether two values are equal. Values of different types are not, except numbers. Every element compared costs.
+    pub(crate) fn equals(&self, other: &Value<'a>, meter: &mut Meter) -> Result<bool, Error> {
+        meter.step()?;
+        if let (Some(one), Some(other)) = (number(self), number(other)) {
+            return Ok(numbers(one, other) == Order::Is(Ordering::Equal));
+        }
+        Ok(match (self, other) {
+            (Value::Null, Value::Null) | (Value::Optional(None), Value::Optional(None)) => true,
+            (Value::String(one), Value::String(other)) => {
+                meter.bytes(one.len().min(other.len()))?;
+                one[..] == other[..]
+            }
+            (Value::Bytes(one), Value::Bytes(other)) => {
+                meter.bytes(one.len().min(other.len()))?;
+                one == other
+            }
+            (Value::List(one), Value::List(other)) => {
+                if one.len() != other.len() {
+                    return Ok(false);
+                }
+                for (one, other) in one.iter().zip(other.iter()) {
+                    meter.charge(1)?;
+                    if !one.equals(&other, meter)? {
+                        return Ok(false);
+                    }
+                }
+                true
+            }
+            (Value::Map(one), Value::Map(other)) => {
+                if one.len() != other.len() {
+                    return Ok(false);
+                }
+                meter.charge(one.len())?;
+                for (key, value) in one.entries() {
+                    let found = Key::of(&key).and_then(|key| other.get(&key));
+                    match found {
+                        Some(found) if value.equals(&found, meter)? => {}
+                        _ => return Ok(false),
+                    }
+                }
+                true
+            }
+            (Value::Optional(Some(one)), Value::Optional(Some(other))) => return one.equals(other, meter),
+            (Value::Type(one), Value::Type(other)) | (Value::Format(one), Value::Format(other)) => {
+                one == other
+            }
+            (Value::Ip(one), Value::Ip(other)) => one == other,
+            (Value::Cidr(one, length), Value::Cidr(other, other_length)) => {
+                one == other && length == other_length
+            }
+            (Value::Url(one), Value::Url(other)) => one == other,
+            (Value::Quantity(one), Value::Quantity(other)) => one.compare(*other) == Ordering::Equal,
+            (Value::Semver(one), Value::Semver(other)) => one.precedence(other) == Ordering::Equal,
+            (one, other) => one.order(other) == Some(Order::Is(Ordering::Equal)),
+        })
+    }
+}

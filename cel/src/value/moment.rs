@@ -1,0 +1,203 @@
+//! Moments, with the offset they were written with.
+
+use std::fmt;
+
+use jiff::Timestamp;
+use jiff::civil::{Date, DateTime, Time};
+use jiff::tz::{Offset, TimeZone};
+
+use crate::error::Error;
+
+/// A moment of the years 1 to 9999, and how far its text was from UTC.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Moment {
+    /// Nanoseconds after 1970 began.
+    nanoseconds: i128,
+    offset: Offset,
+}
+
+/// The first second of the year 1.
+const FIRST: i64 = -62_135_596_800;
+/// The last second of the year 9999.
+const LAST: i64 = 253_402_300_799;
+const SECOND: i128 = 1_000_000_000;
+const DAY: i64 = 86_400;
+/// Days from the first of January of the year 1 to that of 1970.
+const BEFORE: i64 = 719_162;
+
+impl Moment {
+    /// The moment so many nanoseconds after 1970 began.
+    #[must_use]
+    pub fn new(nanoseconds: i128) -> Option<Self> {
+        let seconds = nanoseconds.div_euclid(SECOND);
+        let within = (i128::from(FIRST)..=i128::from(LAST)).contains(&seconds);
+        let offset = Offset::UTC;
+        within.then_some(Self { nanoseconds, offset })
+    }
+
+    pub(crate) fn nanoseconds(&self) -> i128 {
+        self.nanoseconds
+    }
+
+    pub(crate) fn seconds(&self) -> i64 {
+        i64::try_from(self.nanoseconds.div_euclid(SECOND)).unwrap_or_default()
+    }
+
+    /// So many nanoseconds later.
+    pub(crate) fn moved(&self, by: i128) -> Result<Self, Error> {
+        let moved = Self::new(self.nanoseconds + by).ok_or_else(|| Error::failed("timestamp overflow"))?;
+        Ok(Self {
+            offset: self.offset,
+            ..moved
+        })
+    }
+
+    /// What clocks and calendars show in a time zone, or where it was written.
+    pub(crate) fn within(&self, zone: Option<TimeZone>) -> DateTime {
+        let offset = match zone {
+            // The last day of the year 9999 is beyond what zones have rules for: they are those of the day before.
+            Some(zone) => {
+                let seconds = self.seconds().min(Timestamp::MAX.as_second());
+                Timestamp::from_second(seconds).map_or(Offset::UTC, |at| zone.to_offset(at))
+            }
+            None => self.offset,
+        };
+        let seconds = (self.seconds() + i64::from(offset.seconds())).clamp(FIRST, LAST);
+        let (days, second) = (seconds.div_euclid(DAY), seconds.rem_euclid(DAY));
+        let (year, day) = year_and_day(days + BEFORE);
+        let date = Date::new(year, 1, 1).unwrap_or(Date::MAX);
+        let date = date.checked_add(jiff::Span::new().days(day)).unwrap_or(Date::MAX);
+        let small = |number: i64| i8::try_from(number).unwrap_or_default();
+        let fraction = i32::try_from(self.nanoseconds.rem_euclid(SECOND)).unwrap_or_default();
+        let time = Time::new(
+            small(second / 3600),
+            small(second / 60 % 60),
+            small(second % 60),
+            fraction,
+        );
+        DateTime::from_parts(date, time.unwrap_or(Time::MIN))
+    }
+
+    /// Reads RFC 3339.
+    pub(crate) fn read(text: &str) -> Option<Self> {
+        let mut digits = Digits { rest: text };
+        let (year, month, day) = (
+            digits.number(4, "-")?,
+            digits.number(2, "-")?,
+            digits.number(2, "T")?,
+        );
+        let (hour, minute, second) = (
+            digits.number(2, ":")?,
+            digits.number(2, ":")?,
+            digits.number(2, "")?,
+        );
+        let fraction = digits.fraction();
+        let offset = digits.offset()?;
+        if hour > 23 || minute > 59 || second > 59 || !digits.rest.is_empty() {
+            return None;
+        }
+        let small = |number: i32| i8::try_from(number).ok();
+        let date = Date::new(i16::try_from(year).ok()?, small(month)?, small(day)?).ok()?;
+        let years = i64::from(year) - 1;
+        let days = years * 365 + years.div_euclid(4) - years.div_euclid(100) + years.div_euclid(400) - BEFORE;
+        let days = days + i64::from(date.day_of_year()) - 1;
+        let seconds =
+            days * DAY + i64::from(hour * 3600 + minute * 60 + second) - i64::from(offset.seconds());
+        let moment = Self::new(i128::from(seconds) * SECOND + i128::from(fraction))?;
+        Some(Self { offset, ..moment })
+    }
+}
+
+/// The year that the day so many days after the first of January of the year 1 is in, and how many days of it passed.
+fn year_and_day(days: i64) -> (i16, i64) {
+    let (centuries, days) = (days.div_euclid(146_097), days.rem_euclid(146_097));
+    let century = (days / 36_524).min(3);
+    let days = days - century * 36_524;
+    let (four, days) = (days / 1_461, days % 1_461);
+    let one = (days / 365).min(3);
+    let year = centuries * 400 + century * 100 + four * 4 + one + 1;
+    (i16::try_from(year).unwrap_or_default(), days - one * 365)
+}
+
+struct Digits<'s> {
+    rest: &'s str,
+}
+
+impl Digits<'_> {
+    /// So many digits and what stands behind them.
+    fn number(&mut self, length: usize, behind: &str) -> Option<i32> {
+        let digits = self.rest.get(..length)?;
+        if !digits.bytes().all(|digit| digit.is_ascii_digit()) {
+            return None;
+        }
+        self.rest = self.rest[length..].strip_prefix(behind)?;
+        digits.parse().ok()
+    }
+
+    /// Nanoseconds after a point or comma.
+    fn fraction(&mut self) -> i32 {
+        let Some(digits) = self.rest.strip_prefix(['.', ',']) else {
+            return 0;
+        };
+        let length = digits
+            .find(|digit: char| !digit.is_ascii_digit())
+            .unwrap_or(digits.len());
+        if length == 0 {
+            return 0;
+        }
+        self.rest = &digits[length..];
+        let nine: String = digits[..length]
+            .chars()
+            .chain("000000000".chars())
+            .take(9)
+            .collect();
+        nine.parse().unwrap_or_default()
+    }
+
+    fn offset(&mut self) -> Option<Offset> {
+        if let Some(rest) = self.rest.strip_prefix('Z') {
+            self.rest = rest;
+            return Some(Offset::UTC);
+        }
+        let sign = match self.rest.chars().next()? {
+            '+' => 1,
+            '-' => -1,
+            _ => return None,
+        };
+        self.rest = &self.rest[1..];
+        let (hours, minutes) = (self.number(2, ":")?, self.number(2, "")?);
+        if hours > 23 || minutes > 59 {
+            return None;
+        }
+        Offset::from_seconds(sign * (hours * 3600 + minutes * 60)).ok()
+    }
+}
+
+impl fmt::Display for Moment {
+    /// RFC 3339 with as many digits of the second as it has.
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let civil = self.within(None);
+        write!(
+            formatter,
+            "{:04}-{:02}-{:02}T{:02}:{:02}:{:02}",
+            civil.year(),
+            civil.month(),
+            civil.day(),
+            civil.hour(),
+            civil.minute(),
+            civil.second()
+        )?;
+        let fraction = civil.subsec_nanosecond();
+        if fraction != 0 {
+            let digits = format!("{fraction:09}");
+            write!(formatter, ".{}", digits.trim_end_matches('0'))?;
+        }
+        let offset = self.offset.seconds();
+        if offset == 0 {
+            return formatter.write_str("Z");
+        }
+        let sign = if offset < 0 { '-' } else { '+' };
+        let minutes = offset.abs() / 60;
+        write!(formatter, "{sign}{:02}:{:02}", minutes / 60, minutes % 60)
+    }
+}

@@ -1,0 +1,19 @@
+//! Numbers as Go writes them.
+
+/// A double in as few digits as tell it from every other, with an exponent where that is below -4 or above 5.
+pub(crate) fn double(value: f64) -> String {
+    if value.is_nan() {
+        return "NaN".to_owned();
+    }
+    if value.is_infinite() {
+        return if value > 0.0 { "+Inf" } else { "-Inf" }.to_owned();
+    }
+    let shown = format!("{value:e}");
+    let (digits, exponent) = shown.split_once('e').unwrap_or((&shown, "0"));
+    let exponent: i32 = exponent.parse().unwrap_or_default();
+    if (-4..6).contains(&exponent) {
+        return format!("{value}");
+    }
+    let sign = if exponent < 0 { '-' } else { '+' };
+    format!("{digits}e{sign}{:02}", exponent.abs())
+}
