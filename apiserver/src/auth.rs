@@ -93,4 +93,9 @@ pub trait Authorizer: Send + Sync + 'static {
     /// # Errors
     /// When the question could not be answered at all: the request fails with 500, never open.
     async fn authorize(&self, attributes: &Attributes) -> Result<Access, String>;
+
+    /// Whether it answers from memory, without asking anybody.
+    fn is_local(&self) -> bool {
+        false
+    }
 }

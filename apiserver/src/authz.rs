@@ -59,6 +59,10 @@ impl Authorizer for Union {
             Err(problems.join("; "))
         }
     }
+
+    fn is_local(&self) -> bool {
+        self.members.iter().all(|member| member.is_local())
+    }
 }
 
 /// Allows members of `system:masters` everything.
@@ -72,6 +76,10 @@ impl Authorizer for Masters {
         } else {
             Access::NoOpinion(String::new())
         })
+    }
+
+    fn is_local(&self) -> bool {
+        true
     }
 }
 
@@ -113,6 +121,10 @@ impl Authorizer for AlwaysAllowPaths {
         } else {
             Access::NoOpinion(String::new())
         })
+    }
+
+    fn is_local(&self) -> bool {
+        true
     }
 }
 

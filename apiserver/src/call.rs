@@ -1,6 +1,7 @@
 //! What a handler of a computed resource or a subresource sees of a request, and what it answers.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::collections::HashSet;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use admission::UserInfo;
 use meta::selector::{FieldSelector, Selector};
@@ -9,24 +10,53 @@ use serde_json::Value;
 
 use crate::auth::{Attributes, Authorizer};
 
-/// Texts for the client, sent as `Warning: 299` headers.
+/// More texts than this are counted and not kept.
+const TOLD: usize = 100;
+
+/// Texts for the client, sent as `Warning: 299` headers: the first hundred, and how many more there are.
 #[derive(Clone, Debug, Default)]
-pub struct Warnings(Arc<Mutex<Vec<String>>>);
+pub struct Warnings(Arc<Mutex<Told>>);
+
+#[derive(Debug, Default)]
+struct Told {
+    texts: Vec<String>,
+    known: HashSet<String>,
+    more: usize,
+}
 
 impl Warnings {
     /// Adds a text; the same text is sent once.
     pub fn add(&self, text: impl Into<String>) {
         let text = text.into();
-        let mut list = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if !list.contains(&text) {
-            list.push(text);
+        let mut told = self.told();
+        if told.known.contains(&text) {
+            return;
         }
+        if told.texts.len() < TOLD {
+            told.known.insert(text.clone());
+            told.texts.push(text);
+        } else {
+            told.more += 1;
+        }
+    }
+
+    /// There are `count` more that are not told.
+    pub fn add_more(&self, count: usize) {
+        self.told().more += count;
     }
 
     /// Takes all texts out.
     #[must_use]
     pub fn take(&self) -> Vec<String> {
-        std::mem::take(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+        let Told { mut texts, more, .. } = std::mem::take(&mut *self.told());
+        if more > 0 {
+            texts.push(format!("and {more} more warnings"));
+        }
+        texts
+    }
+
+    fn told(&self) -> MutexGuard<'_, Told> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -106,4 +136,24 @@ pub enum Reply {
     Table(Value, Rows),
     /// A stored object.
     Object(Arc<Object>),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_hundred_warnings_are_told_each_once_and_the_others_counted() {
+        let warnings = Warnings::default();
+        for number in 0..240_000 {
+            warnings.add(format!("unknown field \"x{number}\""));
+            warnings.add("unknown field \"x0\"");
+        }
+        assert_eq!(warnings.told().known.len(), 100);
+        let texts = warnings.take();
+        assert_eq!(texts.len(), 101);
+        assert_eq!(texts[99], "unknown field \"x99\"");
+        assert_eq!(texts[100], "and 239900 more warnings");
+        assert!(warnings.take().is_empty());
+    }
 }

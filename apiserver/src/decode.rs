@@ -6,10 +6,10 @@ mod tree;
 use http::HeaderMap;
 use http::header::CONTENT_TYPE;
 use meta::Status;
+use meta::nesting::{DEPTH_LIMIT, is_shallow};
 use serde_json::Value;
 
-pub(crate) use check::{Expected, check_fields, identify, metadata_types, new_unknown};
-pub(crate) use tree::{DEPTH_LIMIT, depth, is_shallow};
+pub(crate) use check::{Expected, TOLD, check_fields, identify, metadata_types};
 
 /// Reads bodies in a format of the program's own: Kubernetes' protobuf, for the kinds whose messages it knows.
 pub trait BodyDecoder: Send + Sync + 'static {

@@ -1,17 +1,12 @@
 //! The three patch formats, each with the limits and answers of kube-apiserver (facts/apiserver.md section 1.4).
 
-use json_patch::jsonptr::Pointer;
 use json_patch::{Patch, PatchOperation};
-use meta::{Schema, Status};
+use meta::nesting::{DEPTH_LIMIT, is_shallow};
+use meta::patch::{OPERATIONS_LIMIT, Problem, too_many};
+use meta::{Exceeded, Schema, Status, strategic};
 use serde_json::Value;
 
-use crate::decode::{self, DEPTH_LIMIT, depth, is_shallow};
-
-/// More operations than this are refused.
-const OPERATIONS_LIMIT: usize = 10_000;
-
-/// All copied values of one patch together, in bytes.
-const COPY_LIMIT: usize = 3 * 1024 * 1024;
+use crate::decode;
 
 /// A patch in one of the formats.
 #[derive(Debug)]
@@ -73,12 +68,15 @@ impl PatchBody {
     /// 422 when an operation or a test fails, 400 when a directive is wrong.
     pub(crate) fn apply(&self, schema: Option<&Schema>, mut value: Value) -> Result<Value, Status> {
         match self {
-            Self::Json(patch) => apply_operations(patch, &mut value)?,
+            Self::Json(patch) => {
+                meta::patch::apply(patch, &mut value, &mut meta::patch::budget()).map_err(of_json)?;
+            }
             Self::Merge(patch) => json_patch::merge(&mut value, patch),
             Self::Strategic(patch) => match schema {
-                Some(schema) => meta::strategic::apply(schema, &mut value, patch).map_err(|problem| {
-                    Status::bad_request(format!("unable to apply the strategic merge patch: {problem}"))
-                })?,
+                Some(schema) => {
+                    let mut budget = strategic::budget();
+                    strategic::apply(schema, &mut value, patch, &mut budget).map_err(of_strategic)?;
+                }
                 None => return Err(Status::unsupported_media_type(accepted(false))),
             },
         }
@@ -123,6 +121,22 @@ fn unprocessable(problem: String) -> Status {
     )
 }
 
+fn of_json(problem: Problem) -> Status {
+    match problem {
+        Problem::Exceeded(Exceeded::Ended) => Exceeded::Ended.into(),
+        problem => unprocessable(problem.to_string()),
+    }
+}
+
+fn of_strategic(problem: Problem) -> Status {
+    match problem {
+        Problem::Failed(problem) => {
+            Status::bad_request(format!("unable to apply the strategic merge patch: {problem}"))
+        }
+        Problem::Exceeded(exceeded) => exceeded.into(),
+    }
+}
+
 fn operations(bytes: &[u8]) -> Result<Patch, Status> {
     let refuse = |problem: &dyn std::fmt::Display| {
         Status::bad_request(format!("error decoding JSON patch: {problem}"))
@@ -133,10 +147,7 @@ fn operations(bytes: &[u8]) -> Result<Patch, Status> {
     };
     if list.len() > OPERATIONS_LIMIT {
         let mut status = Status::too_large(OPERATIONS_LIMIT);
-        status.message = format!(
-            "The allowed maximum operations in a JSON patch is {OPERATIONS_LIMIT}, got {}",
-            list.len()
-        );
+        status.message = too_many(list.len());
         return Err(status);
     }
     for (index, operation) in list.iter().enumerate() {
@@ -153,75 +164,6 @@ fn object(bytes: &[u8]) -> Result<(Value, Vec<String>), Status> {
         return Ok((decoded.value, decoded.duplicates));
     }
     Err(Status::bad_request("error decoding patch: it must be an object"))
-}
-
-fn apply_operations(patch: &Patch, value: &mut Value) -> Result<(), Status> {
-    let mut copied = 0;
-    // An upper bound of the nesting, raised by what each operation could add and measured only when it seems too much:
-    // copying a value into itself doubles the nesting, and deep values overflow the stack of whoever walks them.
-    let mut bound = depth(value, DEPTH_LIMIT + 1);
-    for (index, operation) in patch.0.iter().enumerate() {
-        if let PatchOperation::Copy(copy) = operation {
-            let size = value
-                .pointer(copy.from.as_str())
-                .map_or(0, |value| value.to_string().len());
-            copied += size;
-            if copied > COPY_LIMIT {
-                return Err(unprocessable(format!(
-                    "operation {index}: the values copied are over the limit of {COPY_LIMIT} bytes"
-                )));
-            }
-        }
-        if tests_absence(operation, value) {
-            continue;
-        }
-        json_patch::patch_unsafe(value, std::slice::from_ref(operation)).map_err(|error| {
-            unprocessable(format!(
-                "operation {index} at {:?}: {}",
-                error.path.as_str(),
-                error.kind
-            ))
-        })?;
-        bound = bound.max(depth_after(operation, bound));
-        if bound > DEPTH_LIMIT {
-            bound = depth(value, DEPTH_LIMIT + 1);
-            if bound > DEPTH_LIMIT {
-                return Err(unprocessable(format!(
-                    "operation {index}: the object would be nested deeper than {DEPTH_LIMIT} levels"
-                )));
-            }
-        }
-    }
-    Ok(())
-}
-
-/// Whether `operation` tests that a field is not there, and it is not: `null` stands for an absent field in a test, so
-/// that a patch can add a map only where there is none.
-fn tests_absence(operation: &PatchOperation, value: &Value) -> bool {
-    let PatchOperation::Test(test) = operation else {
-        return false;
-    };
-    let Some((parent, field)) = test.path.split_back() else {
-        return false;
-    };
-    let parent = value.pointer(parent.as_str()).and_then(Value::as_object);
-    test.value.is_null() && parent.is_some_and(|fields| !fields.contains_key(field.decoded().as_ref()))
-}
-
-/// How deep the object may be nested after `operation`, when it was `before` at most.
-fn depth_after(operation: &PatchOperation, before: usize) -> usize {
-    let steps = |pointer: &Pointer| pointer.count();
-    match operation {
-        PatchOperation::Add(add) => steps(&add.path) + depth_of(&add.value),
-        PatchOperation::Replace(replace) => steps(&replace.path) + depth_of(&replace.value),
-        PatchOperation::Move(from_to) => steps(&from_to.path) + before - steps(&from_to.from).min(before),
-        PatchOperation::Copy(from_to) => steps(&from_to.path) + before - steps(&from_to.from).min(before),
-        PatchOperation::Remove(_) | PatchOperation::Test(_) => before,
-    }
-}
-
-fn depth_of(value: &Value) -> usize {
-    depth(value, DEPTH_LIMIT + 1)
 }
 
 #[cfg(test)]

@@ -5,9 +5,11 @@
 
 pub mod bootstrap;
 mod compiled;
+mod covering;
 mod escalation;
 mod rules;
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use admission::UserInfo;
@@ -18,6 +20,7 @@ use storage::Source;
 
 use compiled::Compiled;
 pub use compiled::Granted;
+use covering::Missing;
 pub use escalation::EscalationGuard;
 
 use crate::core::rbac::{PolicyRule, RoleRef};
@@ -58,10 +61,22 @@ impl Rbac {
     #[must_use]
     pub fn rules_for(&self, user: &UserInfo, namespace: &str) -> Vec<PolicyRule> {
         let compiled = self.current();
-        compiled
-            .granted(user, namespace)
-            .flat_map(|granted| granted.rules.iter().cloned())
-            .collect()
+        held(&compiled, user, namespace).cloned().collect()
+    }
+
+    /// What of `wanted` the user does not hold in `namespace`; the first `told` parts of it.
+    ///
+    /// # Errors
+    /// A sentence when the rules are too many to be compared.
+    pub(crate) fn uncovered(
+        &self,
+        user: &UserInfo,
+        namespace: &str,
+        wanted: &[PolicyRule],
+        told: usize,
+    ) -> Result<Missing, String> {
+        let compiled = self.current();
+        covering::uncovered(held(&compiled, user, namespace), wanted, told)
     }
 
     /// The rules of the role that a binding in `namespace` refers to; `None` when there is no such role.
@@ -83,6 +98,17 @@ impl Rbac {
     }
 }
 
+/// The rules a user holds; those of a role that several bindings give stand there once.
+fn held<'a>(
+    compiled: &'a Compiled,
+    user: &UserInfo,
+    namespace: &str,
+) -> impl Iterator<Item = &'a PolicyRule> {
+    let mut seen = HashSet::new();
+    let roles = compiled.granted(user, namespace).map(|granted| granted.rules);
+    roles.filter(move |rules| seen.insert(rules.as_ptr())).flatten()
+}
+
 #[async_trait]
 impl Authorizer for Rbac {
     async fn authorize(&self, attributes: &Attributes) -> Result<Access, String> {
@@ -90,6 +116,10 @@ impl Authorizer for Rbac {
             Some(reason) => Access::Allow(reason),
             None => Access::NoOpinion(String::new()),
         })
+    }
+
+    fn is_local(&self) -> bool {
+        true
     }
 }
 

@@ -22,6 +22,8 @@ use serde_json::{Map, Value, json};
 use crate::field::FieldError;
 pub(crate) use node::Node;
 use path::Path;
+use unknown::Search;
+pub use unknown::Unknown;
 
 /// A compiled structural schema of one version of one kind.
 #[derive(Clone, Debug)]
@@ -69,7 +71,7 @@ impl Schema {
         defaults::apply(&self.node, value);
     }
 
-    /// Every violation, in document order.
+    /// Every violation, in document order; of very many, the first ones.
     #[must_use]
     pub fn validate(&self, value: &Value) -> Vec<FieldError> {
         let mut errors = Vec::new();
@@ -80,9 +82,15 @@ impl Schema {
     /// The paths (`spec.x[0].y`) of fields the schema does not know.
     #[must_use]
     pub fn unknown_fields(&self, value: &Value) -> Vec<String> {
-        let mut paths = Vec::new();
-        unknown::find(&self.node, value, &Path::Root, &mut paths);
-        paths
+        self.new_unknown_fields(value, &Value::Null, usize::MAX).paths
+    }
+
+    /// The same but those that `old` has too, in the same place; `most` of them are told.
+    #[must_use]
+    pub fn new_unknown_fields(&self, value: &Value, old: &Value, most: usize) -> Unknown {
+        let mut search = Search::of(most);
+        search.find(&self.node, value, Some(old), &Path::Root);
+        search.found
     }
 
     /// The schema as an OpenAPI v3 schema object, `apiVersion`, `kind` included and `metadata` as a `$ref` to ObjectMeta.

@@ -8,20 +8,36 @@ mod tests;
 
 use serde_json::{Map, Value};
 
+use crate::budget::Budget;
+use crate::patch::Problem;
 use crate::schema::{Node, Schema};
 use directive::{DELETE_FROM, Directive, ORDER, RETAIN};
+
+/// What a patch may cost: a step is an element of a list looked at, in the object or in the patch.
+const STEPS: u64 = 2_000_000;
+
+/// What a strategic merge patch may cost where nothing else is said.
+#[must_use]
+pub fn budget() -> Budget {
+    Budget::new("the strategic merge patch", STEPS, 0)
+}
 
 /// Applies the strategic merge `patch` to `target`: maps merge, lists replace unless the schema gives a merge key, and
 /// the directives `$patch: replace|delete|merge`, `$retainKeys`, `$deleteFromPrimitiveList` and `$setElementOrder`
 /// are honoured.
 ///
 /// # Errors
-/// A sentence that says which directive or element is wrong and where. `target` is then half patched: throw it away.
-pub fn apply(schema: &Schema, target: &mut Value, patch: &Value) -> Result<(), String> {
+/// A sentence that says which directive or element is wrong and where, or that the budget is spent. `target` is then
+/// half patched: throw it away.
+pub fn apply(schema: &Schema, target: &mut Value, patch: &Value, budget: &mut Budget) -> Result<(), Problem> {
     match (target, patch) {
-        (Value::Object(target), Value::Object(patch)) => merge_map(Some(schema.node()), target, patch, ""),
-        (_, Value::Object(_)) => Err("a strategic merge patch applies to an object only".to_owned()),
-        _ => Err("a strategic merge patch must be a JSON object".to_owned()),
+        (Value::Object(target), Value::Object(patch)) => {
+            merge_map(Some(schema.node()), target, patch, "", budget)
+        }
+        (_, Value::Object(_)) => Err("a strategic merge patch applies to an object only"
+            .to_owned()
+            .into()),
+        _ => Err("a strategic merge patch must be a JSON object".to_owned().into()),
     }
 }
 
@@ -57,7 +73,15 @@ fn join(path: &str, name: &str) -> String {
 
 type Fields = Map<String, Value>;
 
-fn merge_map(node: Option<&Node>, target: &mut Fields, patch: &Fields, path: &str) -> Result<(), String> {
+fn merge_map(
+    node: Option<&Node>,
+    target: &mut Fields,
+    patch: &Fields,
+    path: &str,
+    budget: &mut Budget,
+) -> Result<(), Problem> {
+    // Every field of the patch may have its path written.
+    budget.spend(1 + patch.len() * (1 + path.len() / 16))?;
     match Directive::of(patch, path)? {
         Some(Directive::Replace) => {
             *target = patch
@@ -74,11 +98,12 @@ fn merge_map(node: Option<&Node>, target: &mut Fields, patch: &Fields, path: &st
         Some(Directive::Merge) | None => {}
     }
     if let Some(keys) = patch.get(RETAIN) {
+        budget.spend(target.len())?;
         directive::retain_keys(target, patch, keys, path)?;
     }
     for (name, list) in patch {
         if let Some(field) = name.strip_prefix(DELETE_FROM) {
-            directive::delete_from(target, field, list, &join(path, name))?;
+            directive::delete_from(target, field, list, &join(path, name), budget)?;
         }
     }
     for (name, value) in patch.iter().filter(|(name, _)| !directive::is_one(name)) {
@@ -89,6 +114,7 @@ fn merge_map(node: Option<&Node>, target: &mut Fields, patch: &Fields, path: &st
             name,
             value,
             path,
+            budget,
         )?;
     }
     // An order may be given for a list that is otherwise not patched.
@@ -98,13 +124,9 @@ fn merge_map(node: Option<&Node>, target: &mut Fields, patch: &Fields, path: &st
         };
         if let (false, Some(Value::Array(have))) = (patch.contains_key(field), target.get_mut(field)) {
             let strategy = Strategy::of(node.and_then(|node| node.field(field)));
-            let before = have.clone();
-            list::sort(
-                have,
-                &before,
-                list::order(order, &join(path, name))?,
-                strategy.merge_key,
-            );
+            let order = list::order(order, &join(path, name))?;
+            budget.spend(have.len() + order.len())?;
+            list::Order::of(have, order, strategy.merge_key).sort(have);
         }
     }
     Ok(())
@@ -121,7 +143,8 @@ fn merge_field(
     name: &str,
     value: &Value,
     path: &str,
-) -> Result<(), String> {
+    budget: &mut Budget,
+) -> Result<(), Problem> {
     let path = join(path, name);
     let strategy = Strategy::of(node);
     match value {
@@ -141,7 +164,7 @@ fn merge_field(
                 *have = Value::Object(Map::new());
             }
             if let Value::Object(have) = have {
-                merge_map(node, have, fields, &path)?;
+                merge_map(node, have, fields, &path, budget)?;
             }
         }
         Value::Array(elements) => {
@@ -154,7 +177,7 @@ fn merge_field(
                 Some(Value::Array(have)) => have,
                 _ => Vec::new(),
             };
-            let merged = list::merge(items, strategy, have, elements, order, &path)?;
+            let merged = list::merge(items, strategy, have, elements, order, &path, budget)?;
             target.insert(name.to_owned(), Value::Array(merged));
         }
         scalar => {

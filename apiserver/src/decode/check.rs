@@ -1,9 +1,8 @@
 //! What a decoded body must be before anything looks at its meaning: the right kind, metadata of the right types, and
 //! no unknown or duplicate fields where the client asks for that.
 
-use std::collections::HashSet;
-
-use meta::{Schema, Status};
+use meta::Status;
+use meta::schema::Unknown;
 use serde_json::Value;
 
 use crate::call::Warnings;
@@ -174,21 +173,14 @@ fn name_of(value: &Value) -> &'static str {
     }
 }
 
-/// The unknown fields of `new` that `old` did not have: unknown fields are kept, so a patch does not answer for them.
-pub(crate) fn new_unknown(schema: &Schema, new: &Value, old: &Value) -> Vec<String> {
-    let mut paths = schema.unknown_fields(new);
-    if !paths.is_empty() {
-        let before: HashSet<String> = schema.unknown_fields(old).into_iter().collect();
-        paths.retain(|path| !before.contains(path));
-    }
-    paths
-}
+/// How many unknown fields, and how many duplicate ones, are told.
+pub(crate) const TOLD: usize = 100;
 
 /// Does with unknown and duplicate fields what the client asked for; the error is the text after "strict decoding
 /// error: ".
 pub(crate) fn check_fields(
     validation: FieldValidation,
-    unknown: impl FnOnce() -> Vec<String>,
+    unknown: impl FnOnce() -> Unknown,
     duplicates: &[String],
     warnings: &Warnings,
 ) -> Result<(), String> {
@@ -198,16 +190,19 @@ pub(crate) fn check_fields(
     let duplicates = duplicates
         .iter()
         .map(|path| format!("duplicate field \"{path}\""));
-    let unknown = unknown()
-        .into_iter()
-        .map(|path| format!("unknown field \"{path}\""));
-    let problems: Vec<String> = duplicates.chain(unknown).collect();
+    let Unknown { paths, more } = unknown();
+    let unknown = paths.into_iter().map(|path| format!("unknown field \"{path}\""));
+    let mut problems: Vec<String> = duplicates.chain(unknown).collect();
     match validation {
         FieldValidation::Strict if !problems.is_empty() => {
+            if more > 0 {
+                problems.push(format!("and {more} more unknown fields"));
+            }
             Err(format!("strict decoding error: {}", problems.join(", ")))
         }
         _ => {
             problems.into_iter().for_each(|problem| warnings.add(problem));
+            warnings.add_more(more);
             Ok(())
         }
     }

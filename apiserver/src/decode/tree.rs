@@ -1,31 +1,33 @@
 //! Builds a JSON value from any serde format, finding fields that stand twice, with their paths, on the way.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::fmt;
 
+use meta::nesting::DEPTH_LIMIT;
 use serde::de::{Deserialize, DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Number, Value};
 
-/// How deep an object may be nested: what is stored must be read again by recursive code.
-pub(crate) const DEPTH_LIMIT: usize = 100;
-
-/// More duplicates than this are not told.
+/// More duplicates than this are not told, nor looked at: writing their paths takes time.
 const TOLD: usize = 100;
 
 /// The paths of fields that stand twice.
 #[derive(Default)]
-pub(crate) struct Duplicates(RefCell<Vec<String>>);
+pub(crate) struct Duplicates {
+    paths: RefCell<Vec<String>>,
+    found: Cell<usize>,
+}
 
 impl Duplicates {
     pub(crate) fn into_paths(self) -> Vec<String> {
-        self.0.into_inner()
+        self.paths.into_inner()
     }
 
     fn add(&self, path: &Path<'_>) {
-        let mut paths = self.0.borrow_mut();
-        if paths.len() < TOLD {
+        self.found.set(self.found.get() + 1);
+        if self.found.get() <= TOLD {
             let mut text = String::new();
             path.write(&mut text);
+            let mut paths = self.paths.borrow_mut();
             if !paths.contains(&text) {
                 paths.push(text);
             }
@@ -64,31 +66,6 @@ pub(crate) fn read<'de, D: Deserializer<'de>>(
         duplicates,
     }
     .deserialize(deserializer)
-}
-
-/// How deep `value` is nested, counted up to `cap`: a scalar is 0. Does not recurse.
-pub(crate) fn depth(value: &Value, cap: usize) -> usize {
-    let mut level: Vec<&Value> = vec![value];
-    for depth in 0..cap {
-        let mut next = Vec::new();
-        for value in level {
-            match value {
-                Value::Array(items) => next.extend(items),
-                Value::Object(fields) => next.extend(fields.values()),
-                _ => {}
-            }
-        }
-        if next.is_empty() {
-            return depth;
-        }
-        level = next;
-    }
-    cap
-}
-
-/// Whether `value` is nested at most [`DEPTH_LIMIT`] deep.
-pub(crate) fn is_shallow(value: &Value) -> bool {
-    depth(value, DEPTH_LIMIT + 1) <= DEPTH_LIMIT
 }
 
 #[derive(Clone, Copy)]

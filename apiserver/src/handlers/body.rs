@@ -32,7 +32,10 @@ impl Cx<'_> {
         decode::identify(&mut value, expected)?;
         registry::drop_nulls(&mut value);
         decode::metadata_types(&value, expected)?;
-        let unknown = || schema.map_or_else(Vec::new, |schema| schema.unknown_fields(&value));
+        let unknown = || {
+            let schema = schema.map(|schema| schema.new_unknown_fields(&value, &Value::Null, decode::TOLD));
+            schema.unwrap_or_default()
+        };
         decode::check_fields(
             options.field_validation,
             unknown,

@@ -59,7 +59,11 @@ impl Patching {
         registry::drop_nulls(&mut value);
         decode::metadata_types(&value, expected).map_err(|refused| invalid_patch(cx, &refused.message))?;
         same_uid(cx, &value, &before)?;
-        let unknown = || schema.map_or_else(Vec::new, |schema| decode::new_unknown(schema, &value, &before));
+        // Unknown fields are kept, so a patch does not answer for those that were there.
+        let unknown = || {
+            let schema = schema.map(|schema| schema.new_unknown_fields(&value, &before, decode::TOLD));
+            schema.unwrap_or_default()
+        };
         decode::check_fields(
             self.options.field_validation,
             unknown,

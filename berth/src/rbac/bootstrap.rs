@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use storage::{At, Expect, Step, Store, StoreError, Verb};
 
 use crate::core::rbac::{CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES, GROUP, PolicyRule};
-use crate::rbac::rules;
+use crate::rbac::covering;
 
 /// Berth's own group.
 const BERTH: &str = "scheduling.berth.dev";
@@ -396,7 +396,13 @@ fn completed(stored: &Value, role: &Bootstrap) -> Option<Value> {
         .filter_map(parse)
         .collect();
     let wanted: Vec<PolicyRule> = role.rules.iter().filter_map(parse).collect();
-    let missing = rules::uncovered(&held, &wanted);
+    let missing = match covering::uncovered(held.iter(), &wanted, usize::MAX) {
+        Ok(missing) => missing.rules,
+        Err(problem) => {
+            tracing::warn!(role = role.name, problem, "a role is not completed");
+            return None;
+        }
+    };
     if missing.is_empty() {
         return None;
     }

@@ -240,11 +240,18 @@ fn cluster_roles_of(roles: &Collection) -> HashMap<String, Arc<[PolicyRule]>> {
     views
         .keys()
         .map(|&name| {
-            let mut list = Vec::new();
+            let mut list = Rules::default();
             collect(name, &views, &mut HashSet::new(), &mut list);
-            (name.to_owned(), list.into())
+            (name.to_owned(), list.in_order.into())
         })
         .collect()
+}
+
+/// Rules, each once.
+#[derive(Default)]
+struct Rules<'a> {
+    known: HashSet<&'a PolicyRule>,
+    in_order: Vec<PolicyRule>,
 }
 
 /// The rules of one cluster role: its own, or those of all it aggregates, each once.
@@ -252,7 +259,7 @@ fn collect<'a>(
     name: &'a str,
     views: &'a BTreeMap<&'a str, ClusterRoleView<'a>>,
     seen: &mut HashSet<&'a str>,
-    list: &mut Vec<PolicyRule>,
+    list: &mut Rules<'a>,
 ) {
     let Some(view) = views.get(name) else { return };
     if !seen.insert(name) {
@@ -260,8 +267,8 @@ fn collect<'a>(
     }
     let Some(selectors) = &view.selectors else {
         for rule in &view.rules {
-            if !list.contains(rule) {
-                list.push(rule.clone());
+            if list.known.insert(rule) {
+                list.in_order.push(rule.clone());
             }
         }
         return;

@@ -6,12 +6,16 @@ use std::sync::Arc;
 
 use admission::{Denied, Operation, Plugin, Request};
 use apiserver::Attributes;
-use meta::{GroupResource, Status};
+use meta::{FieldError, GroupResource, Status};
 use serde::Deserialize;
 use serde_json::Value;
 
 use crate::core::rbac::{CLUSTER_ROLES, GROUP, PolicyRule, ROLES, RoleRef};
-use crate::rbac::{MASTERS, Rbac, rules};
+use crate::rbac::covering::Missing;
+use crate::rbac::{MASTERS, Rbac};
+
+/// How much of what is missing a refusal lists.
+const TOLD: usize = 50;
 
 /// The admission plugin.
 pub struct EscalationGuard {
@@ -74,12 +78,11 @@ impl EscalationGuard {
     }
 
     fn held(&self, request: &Request<'_>, wanted: &[PolicyRule]) -> Result<(), Denied> {
-        let held = self.rbac.rules_for(request.user, request.namespace);
-        let missing = rules::uncovered(&held, wanted);
-        if missing.is_empty() {
-            Ok(())
-        } else {
-            Err(Denied::Forbidden(refusal(request, &missing)))
+        let missing = self.rbac.uncovered(request.user, request.namespace, wanted, TOLD);
+        match missing {
+            Ok(missing) if missing.rules.is_empty() => Ok(()),
+            Ok(missing) => Err(Denied::Forbidden(refusal(request, &missing))),
+            Err(problem) => Err(Denied::Invalid(vec![FieldError::forbidden("rules", problem)])),
         }
     }
 }
@@ -148,14 +151,14 @@ fn malformed(problem: &serde_json::Error) -> Denied {
 }
 
 /// The refusal in kube-apiserver's form, one line for each missing rule.
-fn refusal(request: &Request<'_>, missing: &[PolicyRule]) -> String {
+fn refusal(request: &Request<'_>, missing: &Missing) -> String {
     let quoted = |list: &[String]| list.iter().map(|text| format!("{text:?}")).collect::<Vec<_>>();
     let groups = quoted(&request.user.groups).join(" ");
     let mut text = format!(
         "user {:?} (groups=[{groups}]) is attempting to grant RBAC permissions not currently held:",
         request.user.name
     );
-    for rule in missing {
+    for rule in &missing.rules {
         let parts = [
             ("APIGroups", &rule.api_groups),
             ("Resources", &rule.resources),
@@ -169,6 +172,9 @@ fn refusal(request: &Request<'_>, missing: &[PolicyRule]) -> String {
             .collect();
         // Writing to a text cannot fail.
         let _: std::fmt::Result = write!(text, "\n{{{}}}", shown.join(", "));
+    }
+    if missing.more {
+        text.push_str("\n(and more)");
     }
     text
 }

@@ -10,7 +10,7 @@ pub mod copy;
 pub mod step;
 
 use admission::Denied;
-use meta::{FieldError, Meta, Object};
+use meta::{Budget, FieldError, Meta, Object, patch};
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha224};
 
@@ -23,6 +23,10 @@ use crate::names::{
     ADVANCED_SCHEDULING, DELETION, INTERNAL_SCHEDULING, NAMESPACE_LOCATOR, PLACEMENT, SOFT_FINALIZERS,
     SPEC_DIFF, STATE, STATUS_OF, SYNCER_FINALIZER,
 };
+
+/// What the patch of a spec may copy. The annotation it stands in is no longer than that, and its outcome is kept for
+/// every object and syncer.
+const SPEC_DIFF_COPIES: u64 = 256 * 1024;
 
 /// One syncer's eye.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -144,7 +148,10 @@ impl Syncer<'_> {
         let mut spec = new.get("spec").cloned().unwrap_or_else(|| json!({}));
         let patched = serde_json::from_str::<json_patch::Patch>(text)
             .map_err(|error| error.to_string())
-            .and_then(|patch| json_patch::patch(&mut spec, &patch).map_err(|error| error.to_string()));
+            .and_then(|patch| {
+                let mut budget = Budget::new("the JSON patch", patch::STEPS, SPEC_DIFF_COPIES);
+                patch::apply(&patch, &mut spec, &mut budget).map_err(|problem| problem.to_string())
+            });
         match patched {
             Ok(()) => new["spec"] = spec,
             Err(error) => problems.push(format!(

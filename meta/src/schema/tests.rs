@@ -323,6 +323,31 @@ fn unknown_fields_are_found_with_their_paths() {
 }
 
 #[test]
+fn unknown_fields_beyond_those_told_are_counted_and_old_ones_are_left_out() {
+    let mut many: serde_json::Map<String, Value> =
+        (0..200_000).map(|n| (format!("x{n}"), n.into())).collect();
+    let found = schema().new_unknown_fields(&json!({"spec": many}), &Value::Null, 100);
+    assert_eq!((found.paths.len(), found.more), (100, 199_900));
+    let old = json!({"spec": many.clone()});
+    many.insert("fresh".into(), 1.into());
+    let found = schema().new_unknown_fields(&json!({"spec": many}), &old, 100);
+    assert_eq!((found.paths, found.more), (vec!["spec.fresh".to_owned()], 0));
+    // The text is bounded as well: names can be long.
+    let long: serde_json::Map<String, Value> = (0..100)
+        .map(|n| (format!("{n}{}", "x".repeat(50_000)), 1.into()))
+        .collect();
+    let found = schema().new_unknown_fields(&json!({"spec": long}), &Value::Null, 100);
+    assert_eq!((found.paths.len(), found.more), (2, 98));
+}
+
+#[test]
+fn an_object_wrong_in_very_many_places_is_told_of_some() {
+    let parts = vec![json!({"name": 1}); 100_000];
+    let errors = schema().validate(&json!({"spec": {"size": 1, "parts": parts}}));
+    assert!((200..400).contains(&errors.len()), "{}", errors.len());
+}
+
+#[test]
 fn a_hand_written_schema_works_the_same() {
     let schema = Schema::from_value(json!({
         "properties": {"data": {"type": "object", "additionalProperties": {"type": "string"}, "maxProperties": 1}},

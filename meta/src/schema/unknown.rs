@@ -6,26 +6,69 @@ use super::Node;
 use super::node::Type;
 use super::path::Path;
 
-/// Adds the path of every unknown field below `value`, which is at `node`.
-pub(super) fn find(node: &Node, value: &Value, path: &Path<'_>, paths: &mut Vec<String>) {
-    match value {
-        Value::Object(fields) => {
-            let open = node.preserve || node.kind == Type::Any;
-            for (name, field) in fields {
-                let path = Path::Field(path, name);
-                match node.field(name) {
-                    Some(child) => find(child, field, &path, paths),
-                    None if open => {}
-                    None => paths.push(path.to_string()),
+/// The paths of unknown fields.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Unknown {
+    /// The first of them.
+    pub paths: Vec<String>,
+    /// How many more there are.
+    pub more: usize,
+}
+
+/// All texts of paths together, in bytes: names can be long, and stand above many.
+const MOST_TEXT: usize = 64 * 1024;
+
+/// Looks for unknown fields.
+pub(super) struct Search {
+    /// How many are told.
+    pub(super) most: usize,
+    pub(super) found: Unknown,
+    pub(super) text: usize,
+}
+
+impl Search {
+    /// At most `most` are told.
+    pub(super) fn of(most: usize) -> Self {
+        Self {
+            most,
+            found: Unknown::default(),
+            text: 0,
+        }
+    }
+
+    fn add(&mut self, path: &Path<'_>) {
+        if self.found.paths.len() >= self.most || self.text >= MOST_TEXT {
+            self.found.more += 1;
+            return;
+        }
+        let path = path.to_string();
+        self.text += path.len();
+        self.found.paths.push(path);
+    }
+
+    /// Finds every unknown field below `value`, which is at `node`, but those that `old` has in the same place.
+    pub(super) fn find(&mut self, node: &Node, value: &Value, old: Option<&Value>, path: &Path<'_>) {
+        match value {
+            Value::Object(fields) => {
+                let open = node.preserve || node.kind == Type::Any;
+                for (name, field) in fields {
+                    let path = Path::Field(path, name);
+                    let old = old.and_then(|old| old.get(name));
+                    match node.field(name) {
+                        Some(child) => self.find(child, field, old, &path),
+                        None if open || old.is_some() => {}
+                        None => self.add(&path),
+                    }
                 }
             }
-        }
-        Value::Array(elements) => {
-            let Some(items) = &node.items else { return };
-            for (index, element) in elements.iter().enumerate() {
-                find(items, element, &Path::Index(path, index), paths);
+            Value::Array(elements) => {
+                let Some(items) = &node.items else { return };
+                for (index, element) in elements.iter().enumerate() {
+                    let old = old.and_then(|old| old.get(index));
+                    self.find(items, element, old, &Path::Index(path, index));
+                }
             }
+            _ => {}
         }
-        _ => {}
     }
 }

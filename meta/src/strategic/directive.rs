@@ -1,8 +1,12 @@
 //! The directives of a strategic merge patch.
 
+use std::collections::HashSet;
+
 use serde_json::{Map, Value};
 
 use super::join;
+use crate::budget::Budget;
+use crate::patch::Problem;
 
 pub(super) const PATCH: &str = "$patch";
 pub(super) const RETAIN: &str = "$retainKeys";
@@ -53,7 +57,8 @@ pub(super) fn retain_keys(
     let Some(keys) = keys.as_array() else {
         return Err(format!("{place}: must be a list of field names"));
     };
-    let listed = |name: &str| keys.iter().any(|key| key.as_str() == Some(name));
+    let keys: HashSet<&str> = keys.iter().filter_map(Value::as_str).collect();
+    let listed = |name: &str| keys.contains(name);
     for (name, value) in patch {
         if !is_one(name) && !value.is_null() && !listed(name) {
             return Err(format!(
@@ -71,11 +76,14 @@ pub(super) fn delete_from(
     field: &str,
     values: &Value,
     path: &str,
-) -> Result<(), String> {
+    budget: &mut Budget,
+) -> Result<(), Problem> {
     let Some(values) = values.as_array() else {
-        return Err(format!("{path}: must be a list of values"));
+        return Err(format!("{path}: must be a list of values").into());
     };
     if let Some(Value::Array(have)) = target.get_mut(field) {
+        budget.spend(have.len() + values.len())?;
+        let values: HashSet<&Value> = values.iter().collect();
         have.retain(|value| !values.contains(value));
     }
     Ok(())

@@ -1,9 +1,13 @@
 //! Lists in a strategic merge patch: replaced, united (scalars) or merged element by element (maps with a merge key).
 
+use std::collections::{HashMap, HashSet, VecDeque};
+
 use serde_json::{Map, Value};
 
 use super::directive::Directive;
 use super::{Strategy, merge_map};
+use crate::budget::Budget;
+use crate::patch::Problem;
 use crate::schema::Node;
 
 /// The list that comes of `have` and the patch's `elements`.
@@ -14,7 +18,9 @@ pub(super) fn merge(
     elements: &[Value],
     order: Option<&[Value]>,
     path: &str,
-) -> Result<Vec<Value>, String> {
+    budget: &mut Budget,
+) -> Result<Vec<Value>, Problem> {
+    budget.spend(have.len() + elements.len() * (1 + path.len() / 16) + order.map_or(0, <[Value]>::len))?;
     let replaces = replaces(elements, path)?;
     if !strategy.merge || replaces {
         return Ok(elements
@@ -23,13 +29,13 @@ pub(super) fn merge(
             .cloned()
             .collect());
     }
-    let before = have.clone();
+    let order = order.map(|order| Order::of(&have, order, strategy.merge_key));
     let mut merged = match strategy.merge_key {
-        Some(key) => by_key(items, key, have, elements, path)?,
+        Some(key) => by_key(items, key, have, elements, path, budget)?,
         None => united(have, elements, path)?,
     };
     if let Some(order) = order {
-        sort(&mut merged, &before, order, strategy.merge_key);
+        order.sort(&mut merged);
     }
     Ok(merged)
 }
@@ -58,26 +64,88 @@ fn is_marker(element: &Value) -> bool {
 }
 
 fn united(mut have: Vec<Value>, elements: &[Value], path: &str) -> Result<Vec<Value>, String> {
+    let known: HashSet<&Value> = have.iter().collect();
+    let mut fresh: Vec<&Value> = Vec::new();
+    let mut added: HashSet<&Value> = HashSet::new();
     for element in elements {
         if element.is_object() || element.is_array() {
             return Err(format!(
                 "{path}: merges scalars only, as its schema gives no merge key"
             ));
         }
-        if !have.contains(element) {
-            have.push(element.clone());
+        if !known.contains(element) && added.insert(element) {
+            fresh.push(element);
         }
     }
+    have.extend(fresh.into_iter().cloned());
     Ok(have)
+}
+
+/// A list whose elements are found by the value of their merge key.
+struct Keyed<'a> {
+    key: &'a str,
+    /// `None` is an element that was deleted.
+    elements: Vec<Option<Value>>,
+    /// Where the elements of each identity stand, first to last.
+    places: HashMap<Value, VecDeque<usize>>,
+}
+
+impl<'a> Keyed<'a> {
+    fn of(key: &'a str, list: Vec<Value>) -> Self {
+        let mut keyed = Self {
+            key,
+            elements: Vec::with_capacity(list.len()),
+            places: HashMap::new(),
+        };
+        list.into_iter().for_each(|element| keyed.push(element));
+        keyed
+    }
+
+    fn push(&mut self, element: Value) {
+        if let Some(identity) = element.get(self.key) {
+            let places = self.places.entry(identity.clone()).or_default();
+            places.push_back(self.elements.len());
+        }
+        self.elements.push(Some(element));
+    }
+
+    /// The first element of `identity`, where it is an object.
+    fn first(&mut self, identity: &Value) -> Option<&mut Map<String, Value>> {
+        let place = *self.places.get(identity)?.front()?;
+        self.elements[place].as_mut()?.as_object_mut()
+    }
+
+    /// Looks again at the first element of `identity`, which was changed: it may have lost its key.
+    fn changed(&mut self, identity: &Value) {
+        let Some(places) = self.places.get_mut(identity) else {
+            return;
+        };
+        let first = places.front().and_then(|place| self.elements[*place].as_ref());
+        if first.is_none_or(|first| first.get(self.key) != Some(identity)) {
+            places.pop_front();
+        }
+    }
+
+    fn delete(&mut self, identity: &Value) {
+        for place in self.places.remove(identity).into_iter().flatten() {
+            self.elements[place] = None;
+        }
+    }
+
+    fn into_list(self) -> Vec<Value> {
+        self.elements.into_iter().flatten().collect()
+    }
 }
 
 fn by_key(
     items: Option<&Node>,
     key: &str,
-    mut have: Vec<Value>,
+    have: Vec<Value>,
     elements: &[Value],
     path: &str,
-) -> Result<Vec<Value>, String> {
+    budget: &mut Budget,
+) -> Result<Vec<Value>, Problem> {
+    let mut have = Keyed::of(key, have);
     for (index, element) in elements.iter().enumerate() {
         let path = format!("{path}[{index}]");
         let fields = element
@@ -87,45 +155,79 @@ fn by_key(
             .get(key)
             .ok_or_else(|| format!("{path}: does not contain the declared merge key: {key}"))?;
         if Directive::of(fields, &path)? == Some(Directive::Delete) {
-            have.retain(|known| known.get(key) != Some(identity));
-            continue;
-        }
-        let known = have.iter_mut().find(|known| known.get(key) == Some(identity));
-        match known {
-            Some(Value::Object(known)) => merge_map(items, known, fields, &path)?,
-            _ => {
-                // Merging into nothing drops nulls and directives.
-                let mut fresh = Map::new();
-                merge_map(items, &mut fresh, fields, &path)?;
-                have.push(Value::Object(fresh));
-            }
+            have.delete(identity);
+        } else if let Some(known) = have.first(identity) {
+            merge_map(items, known, fields, &path, budget)?;
+            have.changed(identity);
+        } else {
+            // Merging into nothing drops nulls and directives.
+            let mut fresh = Map::new();
+            merge_map(items, &mut fresh, fields, &path, budget)?;
+            have.push(Value::Object(fresh));
         }
     }
-    Ok(have)
+    Ok(have.into_list())
 }
 
-/// Puts `list` in the order asked for. Elements the order does not name keep their place relative to the named ones as
-/// it was in `before`, where it was; otherwise the named ones come first.
-pub(super) fn sort(list: &mut Vec<Value>, before: &[Value], order: &[Value], key: Option<&str>) {
-    let same = |a: &Value, b: &Value| match key {
-        Some(key) => a.get(key).is_some() && a.get(key) == b.get(key),
-        None => a == b,
-    };
-    let rank = |in_list: &[Value], element: &Value| in_list.iter().position(|other| same(other, element));
-    let all = std::mem::take(list);
-    let (mut named, rest): (Vec<Value>, Vec<Value>) = all
-        .into_iter()
-        .partition(|element| rank(order, element).is_some());
-    named.sort_by_key(|element| rank(order, element));
-    let mut rest = rest.into_iter().peekable();
-    let mut named = named.into_iter().peekable();
-    while let (Some(left), Some(right)) = (rest.peek(), named.peek()) {
-        let first = match (rank(before, left), rank(before, right)) {
-            (Some(left), Some(right)) => left < right,
-            _ => false,
-        };
-        list.extend(if first { rest.next() } else { named.next() });
+/// The order a list is to have: elements it does not name keep their place relative to the named ones as it was before,
+/// where it was; otherwise the named ones come first.
+pub(super) struct Order<'a> {
+    key: Option<&'a str>,
+    /// Where each element stood before, by what identifies it.
+    before: HashMap<Value, usize>,
+    /// Where each element is to stand.
+    wanted: HashMap<&'a Value, usize>,
+}
+
+impl<'a> Order<'a> {
+    /// `order` for a list that was `before`, its elements identified by `key` or by all they are.
+    pub(super) fn of(before: &[Value], order: &'a [Value], key: Option<&'a str>) -> Self {
+        let identity = |element: &'a Value| identity(key, element);
+        let mut wanted = HashMap::new();
+        for (rank, element) in order.iter().enumerate() {
+            if let Some(identity) = identity(element) {
+                wanted.entry(identity).or_insert(rank);
+            }
+        }
+        let mut ranks = HashMap::new();
+        for (rank, element) in before.iter().enumerate() {
+            if let Some(identity) = self::identity(key, element) {
+                ranks.entry(identity.clone()).or_insert(rank);
+            }
+        }
+        Self {
+            key,
+            before: ranks,
+            wanted,
+        }
     }
-    list.extend(rest);
-    list.extend(named);
+
+    /// Puts `list` in this order.
+    pub(super) fn sort(&self, list: &mut Vec<Value>) {
+        let wanted = |element: &Value| self.wanted.get(identity(self.key, element)?).copied();
+        let before = |element: &Value| self.before.get(identity(self.key, element)?).copied();
+        let all = std::mem::take(list);
+        let (mut named, rest): (Vec<Value>, Vec<Value>) =
+            all.into_iter().partition(|element| wanted(element).is_some());
+        named.sort_by_key(wanted);
+        let mut rest = rest.into_iter().peekable();
+        let mut named = named.into_iter().peekable();
+        while let (Some(left), Some(right)) = (rest.peek(), named.peek()) {
+            let first = match (before(left), before(right)) {
+                (Some(left), Some(right)) => left < right,
+                _ => false,
+            };
+            list.extend(if first { rest.next() } else { named.next() });
+        }
+        list.extend(rest);
+        list.extend(named);
+    }
+}
+
+/// What tells an element from others.
+fn identity<'v>(key: Option<&str>, element: &'v Value) -> Option<&'v Value> {
+    match key {
+        Some(key) => element.get(key),
+        None => Some(element),
+    }
 }

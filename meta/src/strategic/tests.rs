@@ -3,7 +3,8 @@
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use super::apply;
+use super::{apply, budget};
+use crate::patch::Problem;
 use crate::schema::Schema;
 
 fn schema() -> Schema {
@@ -27,7 +28,8 @@ fn schema() -> Schema {
 }
 
 fn patched(mut target: Value, patch: &Value) -> Result<Value, String> {
-    apply(&schema(), &mut target, patch).map(|()| target)
+    let applied = apply(&schema(), &mut target, patch, &mut budget());
+    applied.map(|()| target).map_err(|problem| problem.to_string())
 }
 
 #[test]
@@ -182,6 +184,79 @@ fn malformed_patches_say_what_and_where() {
             "{patch}"
         );
     }
+}
+
+/// What `patch` costs on `target`.
+fn cost(mut target: Value, patch: &Value) -> (Result<(), Problem>, u64) {
+    let mut budget = budget();
+    let result = apply(&schema(), &mut target, patch, &mut budget);
+    (result, budget.steps())
+}
+
+#[test]
+fn long_lists_merge_in_steps_that_grow_with_their_length_only() {
+    let texts = |from: usize| (from..from + 100_000).map(|n| n.to_string()).collect::<Vec<_>>();
+    let ports = |from: usize| {
+        (from..from + 20_000)
+            .map(|n| json!({"port": n}))
+            .collect::<Vec<_>>()
+    };
+    let order: Vec<usize> = (0..20_000).rev().collect();
+    let cases = [
+        (json!({"set": texts(0)}), json!({"set": texts(50_000)})),
+        (
+            json!({"set": texts(0)}),
+            json!({"$deleteFromPrimitiveList/set": texts(50_000)}),
+        ),
+        (json!({"ports": ports(0)}), json!({"ports": ports(10_000)})),
+        (
+            json!({"ports": ports(0)}),
+            json!({"$setElementOrder/ports": order.iter().map(|n| json!({"port": n})).collect::<Vec<_>>()}),
+        ),
+        (
+            json!({"strategy": {}}),
+            json!({"strategy": {"$retainKeys": texts(0)}}),
+        ),
+    ];
+    for (target, patch) in cases {
+        let (result, steps) = cost(target, &patch);
+        result.unwrap();
+        assert!(steps < 500_000, "{steps}");
+    }
+}
+
+#[test]
+fn a_patch_that_merges_a_long_list_again_and_again_is_refused_after_counted_steps() {
+    let hosts: Vec<String> = (0..50_000).map(|n| n.to_string()).collect();
+    let target = json!({"ports": [{"port": 1, "hosts": hosts}]});
+    let patch = json!({"ports": vec![json!({"port": 1, "hosts": ["x"]}); 10_000]});
+    let (result, steps) = cost(target, &patch);
+    let Err(Problem::Exceeded(exceeded)) = result else {
+        panic!("{result:?}")
+    };
+    assert!(exceeded.to_string().contains("2000000 steps"), "{exceeded}");
+    assert!(steps < 2_100_000, "{steps}");
+}
+
+#[test]
+fn elements_that_share_a_key_or_lose_it_merge_as_found_one_by_one() {
+    let target = json!({"ports": [{"port": 1, "name": "a"}, {"port": 1, "name": "b"}, {"name": "keyless"}]});
+    // The first of two is merged into; once it has lost its key, the second is found.
+    let patch = json!({"ports": [
+        {"$retainKeys": ["name", "port"], "port": 1, "name": "c"},
+        {"port": 1, "name": "d"},
+        {"port": 2, "name": "e"},
+        {"port": 2, "name": "f"},
+    ]});
+    assert_eq!(
+        patched(target.clone(), &patch).unwrap()["ports"],
+        json!([{"port": 1, "name": "d"}, {"port": 1, "name": "b"}, {"name": "keyless"}, {"port": 2, "name": "f"}])
+    );
+    let delete = json!({"ports": [{"$patch": "delete", "port": 1}, {"port": 1}]});
+    assert_eq!(
+        patched(target, &delete).unwrap()["ports"],
+        json!([{"name": "keyless"}, {"port": 1}])
+    );
 }
 
 /// Random patches made of the words that matter.

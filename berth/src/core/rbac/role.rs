@@ -29,7 +29,7 @@ pub struct ClusterRoleFields {
 }
 
 /// One thing a role allows.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PolicyRule {
     /// The verbs allowed: get, list, watch, create, update, patch, delete, deletecollection and special ones; '*' is

@@ -108,6 +108,22 @@ fn a_removal_shows_as_a_deletion_and_a_real_deletion_does_not() {
 }
 
 #[test]
+fn a_patch_of_the_spec_that_would_grow_without_bound_is_left_out_and_said_so() {
+    let mut bomb = deployment();
+    bomb["spec"] = json!({"a": ["x"]});
+    let copies = vec![json!({"op": "copy", "from": "/a", "path": "/a/-"}); 40];
+    bomb["metadata"]["annotations"]["experimental.spec-diff.workloads.kcp.dev/x"] =
+        json!(copies).to_string().into();
+    let seen = ADVANCED.view(&bomb).unwrap();
+    assert_eq!(seen.object["spec"], bomb["spec"], "the common spec is shown");
+    assert!(
+        seen.problems[0].contains("limit of 262144 bytes"),
+        "{:?}",
+        seen.problems
+    );
+}
+
+#[test]
 fn spec_and_status_may_be_the_clusters_own() {
     let seen = ADVANCED.view(&deployment()).unwrap();
     assert_eq!(seen.object["spec"], json!({"replicas": 1}));

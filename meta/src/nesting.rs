@@ -1,0 +1,40 @@
+//! How deep a value is nested: what is stored must be read again by recursive code.
+
+use serde_json::Value;
+
+/// How deep an object may be nested.
+pub const DEPTH_LIMIT: usize = 100;
+
+/// How deep `value` is nested, counted up to `cap`: a scalar is 0. Does not recurse.
+#[must_use]
+pub fn depth(value: &Value, cap: usize) -> usize {
+    walk(value, cap).0
+}
+
+/// Whether `value` is nested at most [`DEPTH_LIMIT`] deep.
+#[must_use]
+pub fn is_shallow(value: &Value) -> bool {
+    depth(value, DEPTH_LIMIT + 1) <= DEPTH_LIMIT
+}
+
+/// The depth up to `cap`, and how many values were looked at for it.
+pub(crate) fn walk(value: &Value, cap: usize) -> (usize, usize) {
+    let mut level: Vec<&Value> = vec![value];
+    let mut seen = 1;
+    for depth in 0..cap {
+        let mut next = Vec::new();
+        for value in level {
+            match value {
+                Value::Array(items) => next.extend(items),
+                Value::Object(fields) => next.extend(fields.values()),
+                _ => {}
+            }
+        }
+        if next.is_empty() {
+            return (depth, seen);
+        }
+        seen += next.len();
+        level = next;
+    }
+    (cap, seen)
+}

@@ -1,0 +1,187 @@
+//! JSON patches (RFC 6902), with a budget: what an operation costs depends on the object it meets, so a patch of a few
+//! kilobytes could otherwise move or copy gigabytes.
+
+use std::fmt;
+use std::io;
+
+use json_patch::jsonptr::Pointer;
+use json_patch::{Patch, PatchOperation};
+use serde_json::Value;
+
+use crate::budget::{Budget, Exceeded};
+use crate::nesting::{DEPTH_LIMIT, depth, walk};
+
+#[cfg(test)]
+mod tests;
+
+/// More operations than this are refused.
+pub const OPERATIONS_LIMIT: usize = 10_000;
+
+/// All copied values of one patch together, in bytes of JSON.
+pub const COPY_LIMIT: u64 = 3 * 1024 * 1024;
+
+/// What one patch may cost. Moving sixteen elements of a list is one step.
+pub const STEPS: u64 = 2_000_000;
+
+/// Elements that are moved in the time of one step.
+const MOVED: usize = 16;
+
+/// Why a patch was not applied.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Problem {
+    /// It does not fit the object; the sentence says where.
+    Failed(String),
+    /// It is over its budget.
+    Exceeded(Exceeded),
+}
+
+/// What a JSON patch may cost where nothing else is said.
+#[must_use]
+pub fn budget() -> Budget {
+    Budget::new("the JSON patch", STEPS, COPY_LIMIT)
+}
+
+/// Applies `patch` to `value`. After an error `value` is half patched: throw it away.
+///
+/// # Errors
+/// When an operation or a test fails, or the budget is spent.
+pub fn apply(patch: &Patch, value: &mut Value, budget: &mut Budget) -> Result<(), Problem> {
+    if patch.0.len() > OPERATIONS_LIMIT {
+        return Err(Problem::Failed(too_many(patch.0.len())));
+    }
+    // An upper bound of the nesting, raised by what each operation could add and measured only when it seems too much:
+    // copying a value into itself doubles the nesting, and deep values overflow the stack of whoever walks them.
+    let mut bound = depth(value, DEPTH_LIMIT + 1);
+    for (index, operation) in patch.0.iter().enumerate() {
+        let failed = |problem: &dyn fmt::Display| Problem::Failed(format!("operation {index}{problem}"));
+        pay(operation, value, budget)?;
+        if tests_absence(operation, value) {
+            continue;
+        }
+        json_patch::patch_unsafe(value, std::slice::from_ref(operation))
+            .map_err(|error| failed(&format_args!(" at {:?}: {}", error.path.as_str(), error.kind)))?;
+        bound = bound.max(depth_after(operation, bound));
+        if bound > DEPTH_LIMIT {
+            let (measured, seen) = walk(value, DEPTH_LIMIT + 1);
+            budget.spend(seen)?;
+            bound = measured;
+        }
+        if bound > DEPTH_LIMIT {
+            return Err(failed(&format_args!(
+                ": the object would be nested deeper than {DEPTH_LIMIT} levels"
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// Whether `operation` tests that a field is not there, and it is not: `null` stands for an absent field in a test, so
+/// that a patch can add a map only where there is none.
+fn tests_absence(operation: &PatchOperation, value: &Value) -> bool {
+    let PatchOperation::Test(test) = operation else {
+        return false;
+    };
+    let Some((parent, field)) = test.path.split_back() else {
+        return false;
+    };
+    let parent = value.pointer(parent.as_str()).and_then(Value::as_object);
+    test.value.is_null() && parent.is_some_and(|fields| !fields.contains_key(field.decoded().as_ref()))
+}
+
+/// What is said of a patch with `count` operations, which are more than [`OPERATIONS_LIMIT`].
+#[must_use]
+pub fn too_many(count: usize) -> String {
+    format!("The allowed maximum operations in a JSON patch is {OPERATIONS_LIMIT}, got {count}")
+}
+
+/// Pays for `operation` on `value`, before it is done.
+fn pay(operation: &PatchOperation, value: &Value, budget: &mut Budget) -> Result<(), Exceeded> {
+    let tokens = |pointer: &Pointer| 1 + pointer.as_str().len() / MOVED;
+    let steps = match operation {
+        PatchOperation::Add(add) => tokens(&add.path) + moved(value, &add.path),
+        PatchOperation::Remove(remove) => tokens(&remove.path) + moved(value, &remove.path),
+        PatchOperation::Replace(replace) => tokens(&replace.path),
+        PatchOperation::Test(test) => tokens(&test.path),
+        PatchOperation::Move(from_to) => {
+            tokens(&from_to.path)
+                + tokens(&from_to.from)
+                + moved(value, &from_to.from)
+                + moved(value, &from_to.path)
+        }
+        PatchOperation::Copy(from_to) => {
+            let copied = value.pointer(from_to.from.as_str());
+            let mut bytes = Counted(budget);
+            if copied.is_some_and(|copied| serde_json::to_writer(&mut bytes, copied).is_err()) {
+                // Writing fails for nothing else; asking again says by how much the budget is exceeded.
+                budget.take(0)?;
+            }
+            tokens(&from_to.path) + tokens(&from_to.from) + moved(value, &from_to.path)
+        }
+    };
+    budget.spend(steps)
+}
+
+/// How long it takes to make or close a gap in the list that `pointer` leads into.
+fn moved(value: &Value, pointer: &Pointer) -> usize {
+    let Some((parent, last)) = pointer.split_back() else {
+        return 0;
+    };
+    let Some(Value::Array(list)) = value.pointer(parent.as_str()) else {
+        return 0;
+    };
+    let index = last
+        .to_index()
+        .ok()
+        .map(|index| index.for_len_unchecked(list.len()));
+    list.len().saturating_sub(index.unwrap_or_default()) / MOVED
+}
+
+/// Takes what is written from a budget, until it is spent.
+struct Counted<'a>(&'a mut Budget);
+
+impl io::Write for Counted<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.take(bytes.len()).map_err(io::Error::other)?;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// How deep the object may be nested after `operation`, when it was `before` at most.
+fn depth_after(operation: &PatchOperation, before: usize) -> usize {
+    let steps = |pointer: &Pointer| pointer.count();
+    let of = |value| depth(value, DEPTH_LIMIT + 1);
+    match operation {
+        PatchOperation::Add(add) => steps(&add.path) + of(&add.value),
+        PatchOperation::Replace(replace) => steps(&replace.path) + of(&replace.value),
+        PatchOperation::Move(from_to) => steps(&from_to.path) + before - steps(&from_to.from).min(before),
+        PatchOperation::Copy(from_to) => steps(&from_to.path) + before - steps(&from_to.from).min(before),
+        PatchOperation::Remove(_) | PatchOperation::Test(_) => before,
+    }
+}
+
+impl From<String> for Problem {
+    fn from(problem: String) -> Self {
+        Self::Failed(problem)
+    }
+}
+
+impl From<Exceeded> for Problem {
+    fn from(exceeded: Exceeded) -> Self {
+        Self::Exceeded(exceeded)
+    }
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Failed(problem) => f.write_str(problem),
+            Self::Exceeded(exceeded) => exceeded.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for Problem {}
