@@ -76,7 +76,8 @@ pub struct Review {
     pub request_kind: Option<GroupVersionKind>,
     /// The resource in the request of the client.
     pub request_resource: Option<GroupVersionResource>,
-    /// The name; may be empty on a create with `generateName`.
+    /// The name as the sender gives it: empty on a create with `generateName`, and where a collection is deleted
+    /// (kube-apiserver asks about each object of it, which is in `old_object`). [`Review::request`] has the object's.
     pub name: String,
     /// The namespace, or the empty string.
     pub namespace: String,
@@ -95,6 +96,16 @@ pub struct Review {
 }
 
 impl Review {
+    /// The name of the object that is written; empty while it has none.
+    fn object_name(&self) -> &str {
+        if !self.name.is_empty() {
+            return &self.name;
+        }
+        let objects = [&self.old_object, &self.object].into_iter();
+        let mut names = objects.filter_map(|object| object["metadata"]["name"].as_str());
+        names.next().unwrap_or_default()
+    }
+
     /// The review as plugins see a write, about `resource`, by which name the program knows what [`Review::resource`]
     /// names.
     #[must_use]
@@ -105,7 +116,7 @@ impl Review {
             kind: &self.kind.kind,
             subresource: &self.subresource,
             namespace: &self.namespace,
-            name: &self.name,
+            name: self.object_name(),
             user: &self.user,
             old: Some(&self.old_object).filter(|old| !old.is_null()),
             dry_run: self.dry_run,

@@ -112,6 +112,26 @@ fn a_review_is_read_with_everything_in_it() {
 }
 
 #[test]
+fn without_a_name_in_the_request_the_object_has_it() {
+    let named = |operation: &str, object: Value, old: Value| {
+        let mut sent = sent(operation, object, old);
+        sent["request"]["name"] = "".into();
+        review(&sent).request(FOOS).name.to_owned()
+    };
+    let own = json!({"metadata": {"name": "own"}});
+    assert_eq!(
+        named("DELETE", Value::Null, own.clone()),
+        "own",
+        "of a collection that is deleted"
+    );
+    assert_eq!(named("CREATE", own, Value::Null), "own", "generated");
+    assert_eq!(
+        named("CREATE", json!({"metadata": {"generateName": "x-"}}), Value::Null),
+        ""
+    );
+}
+
+#[test]
 fn a_change_is_answered_as_a_patch_and_the_second_time_there_is_none() {
     let first = review(&sent("CREATE", json!({"spec": {}}), Value::Null));
     let answer = first.mutate(&chain(), FOOS).unwrap();

@@ -61,11 +61,8 @@ impl Plugin for InUse {
 
     fn handles(&self, request: &Request<'_>) -> bool {
         match request.operation {
-            // Without a name, a hub asks about a whole collection, and then about each of its objects.
             Operation::Delete => {
-                request.subresource.is_empty()
-                    && !request.name.is_empty()
-                    && self.protecting(request.resource).is_some()
+                request.subresource.is_empty() && self.protecting(request.resource).is_some()
             }
             Operation::Create | Operation::Update => self.using(request.resource).is_some(),
             Operation::Connect => false,
