@@ -167,7 +167,7 @@ impl HubCommitter {
                     "apiVersion": "v1", "kind": "DeleteOptions",
                     "preconditions": {"resourceVersion": version},
                 });
-                (Method::DELETE, one, options)
+                (Method::DELETE, one.clone(), options)
             }
         };
         let query = if dry_run { "?dryRun=All" } else { "" };
@@ -177,7 +177,24 @@ impl HubCommitter {
             actor,
             body: Some(&body),
         };
-        self.wire.send(ask).await.map_err(refused)
+        match self.wire.send(ask).await {
+            Err(status) if matches!(status.code, 403 | 422) && self.is_stale(&one, version).await => {
+                let text = "it has been modified; its guards judged the write by what it is now";
+                let conflict = Status::conflict(write.key.resource, &write.key.name, text);
+                Err(CommitError::Moved(conflict))
+            }
+            sent => sent.map_err(refused),
+        }
+    }
+
+    /// Whether the object at `path` is not (any more) the one of `version`. A kube-apiserver asks mutating webhooks about
+    /// an update before it compares versions, so a stale write may be refused by a guard instead of as a conflict.
+    async fn is_stale(&self, path: &str, version: Option<&str>) -> bool {
+        let Some(version) = version else { return false };
+        match self.wire.send(Ask::get(path)).await {
+            Ok(object) => object["metadata"]["resourceVersion"] != version,
+            Err(status) => status.code == 404,
+        }
     }
 
     /// `/<subresource>` where the hub has it. A system's own subresource is missing where its kinds are only

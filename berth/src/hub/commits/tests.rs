@@ -295,6 +295,21 @@ async fn a_refusal_is_told_at_once() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_stale_write_that_a_guard_refuses_is_a_conflict() {
+    for (current, is_conflict) in [("7", true), ("5", false)] {
+        let world = World::with(Some("5"), move |line| match line.split(' ').next() {
+            Some("GET") => (200, json!({"metadata": {"resourceVersion": current}})),
+            _ => (403, says(403, "Forbidden")),
+        })
+        .await;
+        let commit = world.commit(WriteVerb::Update);
+        let refused = world.committer.commit(commit).await.unwrap_err();
+        let moved = matches!(&refused, CommitError::Moved(status) if status.code == 409);
+        assert_eq!(moved, is_conflict, "{refused:?}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_copy_that_is_behind_what_is_known_of_the_hub_is_not_written_on() {
     // The hub would say yes, to a write it was never asked for.
     let world = World::new(Some("5"), 200, thing("6")).await;
