@@ -9,6 +9,7 @@ use http::uri::Authority;
 use meta::Timestamp;
 
 use crate::actors::ActorArgs;
+use crate::controllers::LeaderElectionArgs;
 use crate::etcd::EtcdArgs;
 use crate::hub::HubArgs;
 use crate::manifests::{ManifestsArgs, SyncerRightsArgs};
@@ -182,6 +183,9 @@ pub struct ServeArgs {
     /// How long to keep serving, already unready, after a termination signal (such as 15s).
     #[arg(long, default_value = "0s", value_parser = duration)]
     pub shutdown_delay_duration: Duration,
+    /// Which of several servers runs the controllers.
+    #[command(flatten)]
+    pub leader_election: LeaderElectionArgs,
     /// The hub, if there is one.
     #[command(flatten)]
     pub hub: HubArgs,

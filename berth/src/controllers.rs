@@ -3,6 +3,7 @@
 //! The runtime is [`engine::controller`]. Here it is joined with the server's registry, metrics and configuration. Events
 //! tell of every binding, also of those a client asked for.
 
+mod election;
 mod event;
 mod events;
 mod expiry;
@@ -23,6 +24,7 @@ use tokio::task::JoinHandle;
 
 use crate::configuration::{AutoBindMode, validity};
 
+pub use election::LeaderElectionArgs;
 pub use events::Events;
 pub(crate) use events::{EVENTS, OwnEvents, Sink};
 pub use metrics::ControllerMetrics;
@@ -126,14 +128,11 @@ impl Setting<'_> {
 }
 
 /// Elects, by a lock record in `store`, which of the servers on it does what only one may do. `identity` is this one's
-/// name among them; without one the store is this server's alone.
-pub fn elector(store: &Arc<dyn Store>, identity: Option<String>) -> Arc<dyn Elector> {
-    let Some(identity) = identity else {
-        return Arc::new(Alone);
-    };
+/// name among them.
+pub fn elector(store: &Arc<dyn Store>, identity: String, terms: Terms) -> Arc<dyn Elector> {
     let key = Key::new(LEASES, "kube-system", OFFICE);
     let (source, writer) = (Arc::clone(store) as Arc<_>, Arc::clone(store) as Arc<_>);
-    Arc::new(Lease::new(source, writer, key, identity, Terms::default()))
+    Arc::new(Lease::new(source, writer, key, identity, terms))
 }
 
 /// Begins to hold the office that `elector` gives, or to try to get it.

@@ -172,9 +172,9 @@ impl Hub {
 
     /// Elects, by a Lease on the hub, the replica that does what only one may do; `identity` is this one's name.
     #[must_use]
-    pub fn elector(&self, identity: String) -> Arc<dyn Elector> {
+    pub fn elector(&self, identity: String, terms: Terms) -> Arc<dyn Elector> {
         let keeper = LeaseKeeper::new(self.clients.objects.clone(), self.args.own_namespace(), OFFICE);
-        Arc::new(Lease::kept_by(Arc::new(keeper), identity, Terms::default()))
+        Arc::new(Lease::kept_by(Arc::new(keeper), identity, terms))
     }
 
     /// Makes sure that the store in the folder `data` is the only one behind this hub that no other replica shares.
@@ -185,11 +185,12 @@ impl Hub {
     pub async fn claim_store(
         &self,
         data: &Path,
+        terms: Terms,
         clock: &Arc<dyn Clock>,
         end: CancellationToken,
     ) -> Result<JoinHandle<()>> {
         let (client, namespace) = (self.clients.objects.clone(), self.args.own_namespace());
-        let tenure = Tenure::new(client, namespace, data, Arc::clone(clock))?;
+        let tenure = Tenure::new(client, namespace, data, terms, Arc::clone(clock))?;
         tenure.begin().await?;
         Ok(tokio::spawn(tenure.keep(end)))
     }

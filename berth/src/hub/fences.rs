@@ -40,8 +40,9 @@ const ABANDONED: &str = "scheduling.berth.dev/abandoned";
 const REMEMBERED: usize = 64;
 /// The annotation a touched object gets.
 const TOUCHED: &str = "scheduling.berth.dev/touched";
-/// How long a noted write may take to be seen before its object is touched, or abandoned.
-const PATIENCE: Duration = Duration::from_secs(3);
+/// How long a noted write may take to be seen before its object is touched, or abandoned. Whoever takes over from a dead
+/// leader waits that long once for each capacity; a writer that is slower than this only has to decide again.
+const PATIENCE: Duration = Duration::from_millis(1500);
 
 /// The fences of one hub.
 pub(super) struct Fences {

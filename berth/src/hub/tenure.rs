@@ -26,6 +26,7 @@ const PAUSE: Duration = Duration::from_secs(1);
 pub(super) struct Tenure {
     lease: Lease,
     keeper: Arc<LeaseKeeper>,
+    terms: Terms,
     clock: Arc<dyn Clock>,
 }
 
@@ -34,11 +35,22 @@ impl Tenure {
     ///
     /// # Errors
     /// When the folder cannot be written.
-    pub(super) fn new(client: Client, namespace: &str, data: &Path, clock: Arc<dyn Clock>) -> Result<Self> {
+    pub(super) fn new(
+        client: Client,
+        namespace: &str,
+        data: &Path,
+        terms: Terms,
+        clock: Arc<dyn Clock>,
+    ) -> Result<Self> {
         let keeper = Arc::new(LeaseKeeper::new(client, namespace, NAME));
         let identity = identity(data)?;
-        let lease = Lease::kept_by(Arc::clone(&keeper) as Arc<dyn Keeper>, identity, Terms::default());
-        Ok(Self { lease, keeper, clock })
+        let lease = Lease::kept_by(Arc::clone(&keeper) as Arc<dyn Keeper>, identity, terms);
+        Ok(Self {
+            lease,
+            keeper,
+            terms,
+            clock,
+        })
     }
 
     /// Waits until the store is the only one.
@@ -66,7 +78,7 @@ impl Tenure {
     /// Holds on until the task is dropped; cancels `end` when another store has taken over meanwhile.
     pub(super) async fn keep(self, end: CancellationToken) {
         loop {
-            tokio::time::sleep(Terms::default().retry).await;
+            tokio::time::sleep(self.terms.retry()).await;
             match self.lease.hold(self.clock.now()).await {
                 Ok(held) if held.until.is_none() => {
                     // Somebody may just have been faster at the same record: only another holder is the end.

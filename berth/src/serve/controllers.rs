@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use anyhow::{Result, anyhow};
-use engine::controller::Leadership;
+use engine::controller::{Alone, Leadership};
 use storage::Store;
 
 use super::groups::Parts;
@@ -49,9 +49,9 @@ pub(super) fn lead(
     hub: Option<&Hub>,
 ) -> Leadership {
     let elector = match (options.storage, hub) {
-        (Storage::Etcd, _) => controllers::elector(store, Some(identity())),
-        (Storage::Embedded | Storage::Memory, Some(hub)) => hub.elector(identity()),
-        (Storage::Embedded | Storage::Memory, None) => controllers::elector(store, None),
+        (Storage::Etcd, _) => controllers::elector(store, identity(), options.terms),
+        (Storage::Embedded | Storage::Memory, Some(hub)) => hub.elector(identity(), options.terms),
+        (Storage::Embedded | Storage::Memory, None) => Arc::new(Alone),
     };
     controllers::lead(elector, parts.engine.clock(), &parts.controller_metrics)
 }

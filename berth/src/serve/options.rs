@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Result, bail};
+use engine::controller::Terms;
 use http::uri::Authority;
 
 use crate::actors::ActorArgs;
@@ -45,6 +46,8 @@ pub struct Options {
     pub config: Vec<PathBuf>,
     /// The dialects whose controllers run, as `--controllers` says it.
     pub controllers: Vec<String>,
+    /// The times of leader election, where servers share a store or a hub.
+    pub terms: Terms,
     /// How long events are kept; zero is for ever.
     pub event_ttl: Duration,
     /// The audit log.
@@ -108,6 +111,7 @@ impl Options {
             etcd: EtcdArgs::default(),
             config: Vec::new(),
             controllers: vec!["*".to_owned()],
+            terms: Terms::default(),
             event_ttl: Duration::from_hours(1),
             audit_log_path: None,
             admission_bind_port: None,
@@ -202,6 +206,7 @@ impl TryFrom<ServeArgs> for Options {
             etcd: args.etcd,
             config: args.config,
             controllers: args.controllers,
+            terms: args.leader_election.terms()?,
             event_ttl: args.event_ttl,
             audit_log_path: args.audit_log_path,
             admission_bind_port: Some(args.admission_bind_port).filter(|port| *port != 0),

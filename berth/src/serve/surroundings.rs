@@ -82,7 +82,7 @@ pub(super) async fn claim_store(
     if options.storage == Storage::Etcd || !is_own {
         return Ok(None);
     }
-    let held = hub.claim_store(&options.data_dir, clock, end.clone());
+    let held = hub.claim_store(&options.data_dir, options.terms, clock, end.clone());
     Ok(Some(held.await?))
 }
 

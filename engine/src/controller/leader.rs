@@ -12,7 +12,7 @@ use super::observer::Observer;
 
 /// The longest sleep before the clock is looked at again.
 const NAP: Duration = Duration::from_secs(30);
-/// How long an elector may take: who hears nothing must notice that its time is over.
+/// How long an elector may take. Who has the office waits no longer than that lasts, and then has it no more.
 const ANSWER: Duration = Duration::from_secs(5);
 /// How soon an elector that does not answer is asked again.
 const RETRY: Duration = Duration::from_secs(1);
@@ -60,6 +60,11 @@ impl Leadership {
     }
 }
 
+/// How long it is from `now` to `then`.
+fn left(now: Timestamp, then: Timestamp) -> Duration {
+    Duration::try_from(then.duration_since(now)).unwrap_or_default()
+}
+
 /// The task that keeps a [`Leadership`] true to the elector's word.
 struct Leader {
     elector: Arc<dyn Elector>,
@@ -71,10 +76,11 @@ struct Leader {
 impl Leader {
     /// Runs until the sender of `looks` is gone; then the office is given up.
     async fn run(self, mut looks: watch::Receiver<u64>) {
-        let mut until = None;
+        let mut until: Option<Timestamp> = None;
         loop {
             let asked = self.clock.now();
-            let again = match tokio::time::timeout(ANSWER, self.elector.hold(asked)).await {
+            let limit = until.map_or(ANSWER, |until| left(asked, until).min(ANSWER));
+            let again = match tokio::time::timeout(limit, self.elector.hold(asked)).await {
                 Ok(Ok(hold)) => {
                     until = hold.until;
                     hold.again
@@ -82,7 +88,7 @@ impl Leader {
                 failed => {
                     let error = match failed {
                         Ok(Err(error)) => error.to_string(),
-                        _ => format!("no answer within {ANSWER:?}"),
+                        _ => format!("no answer within {limit:?}"),
                     };
                     tracing::warn!(
                         error,
@@ -93,17 +99,14 @@ impl Leader {
             };
             loop {
                 let now = self.clock.now();
-                self.say(until.is_some_and(|until| now < until));
+                until = until.filter(|&until| now < until);
+                self.say(until.is_some());
                 if now >= again {
                     break;
                 }
                 // Whoever cannot renew ends its work in time, asked or not.
-                let next = until
-                    .filter(|&until| now < until)
-                    .map_or(again, |until| until.min(again));
-                let pause = Duration::try_from(next.duration_since(now))
-                    .unwrap_or_default()
-                    .min(NAP);
+                let next = until.map_or(again, |until| until.min(again));
+                let pause = left(now, next).min(NAP);
                 tokio::select! {
                     looked = looks.changed() => if looked.is_err() {
                         return self.end().await;

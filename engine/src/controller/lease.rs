@@ -3,6 +3,7 @@
 //! The record has the shape of a Kubernetes Lease (coordination.k8s.io/v1), so that people know how to read it. Expiry
 //! is judged by how long *this* replica has seen no renewal, so that clocks that differ do no harm.
 
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -59,25 +60,79 @@ impl Elector for Alone {
     }
 }
 
-/// The times of a lease, by default those Kubernetes' own controllers use.
+/// The times of a lease, with the names they have in client-go's leader election.
+///
+/// The defaults are a third of those of Kubernetes' own controllers: what a replica that died has left is done by another
+/// within ten seconds. Shorter ones would cost the office whenever the store is slow to answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Terms {
-    /// How long a lease holds without renewal.
-    pub duration: Duration,
-    /// How long its holder works on without renewal; must be shorter.
-    pub renew: Duration,
-    /// How often everybody looks.
-    pub retry: Duration,
+    duration: Duration,
+    renew: Duration,
+    retry: Duration,
 }
 
 impl Default for Terms {
     fn default() -> Self {
         Self {
-            duration: Duration::from_secs(15),
-            renew: Duration::from_secs(10),
-            retry: Duration::from_secs(2),
+            duration: Duration::from_secs(5),
+            renew: Duration::from_secs(4),
+            retry: Duration::from_secs(1),
         }
     }
+}
+
+impl Terms {
+    /// A lease that holds for `duration` without renewal. Its holder stops work `renew` after the last renewal that
+    /// succeeded, and everybody tries every `retry`, and up to a fifth later.
+    ///
+    /// # Errors
+    /// A sentence when these times do not fit together.
+    pub fn new(duration: Duration, renew: Duration, retry: Duration) -> Result<Self, String> {
+        if duration.as_secs() == 0 || duration.subsec_nanos() != 0 {
+            return Err(format!(
+                "the lease duration is {duration:?}: whole seconds are expected, since the Lease says it in seconds"
+            ));
+        }
+        if renew >= duration {
+            return Err(format!(
+                "the renew deadline ({renew:?}) must be shorter than the lease duration ({duration:?}): its holder has to \
+                 stop before another may begin"
+            ));
+        }
+        if retry.is_zero() || late(retry) >= renew {
+            return Err(format!(
+                "the retry period ({retry:?}) must be above zero and, with a fifth added, shorter than the renew deadline \
+                 ({renew:?})"
+            ));
+        }
+        Ok(Self {
+            duration,
+            renew,
+            retry,
+        })
+    }
+
+    /// How often everybody looks, at least.
+    #[must_use]
+    pub const fn retry(&self) -> Duration {
+        self.retry
+    }
+
+    /// When `identity`, who has looked at a record of `version`, looks again: not all replicas at once.
+    fn pause(&self, identity: &str, version: &str) -> Duration {
+        let mut hasher = DefaultHasher::new();
+        (identity, version).hash(&mut hasher);
+        let share = u32::try_from(hasher.finish() % u64::from(PARTS)).unwrap_or_default();
+        self.retry + (late(self.retry) - self.retry) / PARTS * share
+    }
+}
+
+/// How many different times there are between a retry period and the latest retry.
+const PARTS: u32 = 1000;
+
+/// The latest retry, as in client-go.
+fn late(retry: Duration) -> Duration {
+    retry + retry / 5
 }
 
 /// A lock record as it was read.
@@ -264,14 +319,19 @@ fn after(now: Timestamp, delay: Duration) -> Timestamp {
 #[async_trait]
 impl Elector for Lease {
     async fn hold(&self, now: Timestamp) -> Result<Hold, StoreError> {
-        let again = after(now, self.terms.retry);
         let record = self.keeper.read().await?;
+        let version = record.as_ref().map_or("", |record| &record.version);
+        let again = after(now, self.terms.pause(&self.identity, version));
         if let Some(record) = &record {
             let holder = record.holder();
-            let since = self.since(&record.version, now);
+            let end = after(self.since(&record.version, now), self.terms.duration);
             let is_held = !holder.is_empty() && holder != self.identity;
-            if is_held && now < after(since, self.terms.duration) {
-                return Ok(Hold { until: None, again });
+            if is_held && now < end {
+                // Nobody has to wait longer than the lease for the office of a holder who died.
+                return Ok(Hold {
+                    until: None,
+                    again: again.min(end),
+                });
             }
         }
         let value = self.held(record.as_ref(), now);

@@ -1,10 +1,16 @@
 //! Two replicas over one store: one works, and the other takes over.
 
 use super::*;
-use crate::controller::{Hold, LEASES, Lease, Terms};
+use crate::controller::{Hold, LEASES, Leadership, Lease, Silent, Terms};
 
 fn lease_key() -> Key {
     Key::new(LEASES, "kube-system", "berth-controllers")
+}
+
+/// Those of Kubernetes' own controllers.
+fn terms() -> Terms {
+    let times = [15, 10, 2].map(Duration::from_secs);
+    Terms::new(times[0], times[1], times[2]).unwrap()
 }
 
 fn lease(world: &World, identity: &str) -> Arc<Lease> {
@@ -14,7 +20,7 @@ fn lease(world: &World, identity: &str) -> Arc<Lease> {
         writer,
         lease_key(),
         identity.to_owned(),
-        Terms::default(),
+        terms(),
     ))
 }
 
@@ -33,7 +39,11 @@ async fn a_lease_is_renewed_expires_and_is_given_up() {
     };
     let held = hold(&first).await;
     assert_eq!(held.until.unwrap().as_second(), 10);
-    assert_eq!(held.again.as_second(), 2);
+    let again = held.again.as_millisecond();
+    assert!(
+        (2000..2400).contains(&again),
+        "every two seconds, and up to a fifth later: {again}"
+    );
     assert_eq!(hold(&second).await.until, None);
     assert_eq!(record(&world)["holderIdentity"], "one");
     assert_eq!(record(&world)["leaseTransitions"], 0);
@@ -80,7 +90,7 @@ async fn one_of_two_replicas_works_and_the_other_takes_over() {
     assert!(first.controllers.is_leading() && !second.controllers.is_leading());
     first.controllers.stop().await;
     // The lease is given up: the second gets it the next time it looks.
-    second.advance(&world, 2);
+    second.advance(&world, 3);
     second.barrier(&world, "later").await;
     assert!(second.controllers.is_leading());
     assert_eq!(world.inside("a"), 6);
@@ -125,4 +135,85 @@ async fn who_cannot_renew_stops_before_another_may_begin() {
         .await
         .expect("it stops in time")
         .unwrap();
+}
+
+#[test]
+fn the_times_of_a_lease_must_fit_together() {
+    let seconds = Duration::from_secs;
+    for (duration, renew, retry, said) in [
+        (seconds(0), seconds(4), seconds(1), "whole seconds"),
+        (
+            Duration::from_millis(5500),
+            seconds(4),
+            seconds(1),
+            "whole seconds",
+        ),
+        (
+            seconds(5),
+            seconds(5),
+            seconds(1),
+            "shorter than the lease duration",
+        ),
+        (seconds(5), seconds(4), seconds(0), "above zero"),
+        (seconds(5), seconds(2), seconds(2), "with a fifth added"),
+    ] {
+        let problem = Terms::new(duration, renew, retry).unwrap_err();
+        assert!(problem.contains(said), "{problem}");
+    }
+    assert_eq!(
+        Terms::new(seconds(5), seconds(4), seconds(1)),
+        Ok(Terms::default())
+    );
+}
+
+#[tokio::test]
+async fn who_waits_for_a_dead_holder_looks_when_the_lease_ends() {
+    let world = World::default();
+    let (first, second) = (lease(&world, "one"), lease(&world, "two"));
+    first.hold(world.clock.now()).await.unwrap();
+    let seen = second.hold(world.clock.now()).await.unwrap();
+    assert!(seen.until.is_none());
+    // The holder dies. Between two looks the lease ends.
+    world.clock.advance(14);
+    let waiting = second.hold(world.clock.now()).await.unwrap();
+    assert_eq!((waiting.until, waiting.again.as_millisecond()), (None, 15_000));
+    assert!(second.hold(waiting.again).await.unwrap().until.is_some());
+}
+
+/// An elector that answers once and then never.
+struct Stuck(Arc<Lease>, AtomicBool);
+
+#[async_trait::async_trait]
+impl Elector for Stuck {
+    async fn hold(&self, now: Timestamp) -> Result<Hold, storage::StoreError> {
+        if self.1.swap(true, Ordering::Relaxed) {
+            std::future::pending::<()>().await;
+        }
+        self.0.hold(now).await
+    }
+    async fn release(&self, _: Timestamp) -> Result<(), storage::StoreError> {
+        Ok(())
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_hears_nothing_while_renewing_stops_when_its_own_time_is_over() {
+    struct Ticking(tokio::time::Instant);
+    impl Clock for Ticking {
+        fn now(&self) -> Timestamp {
+            Timestamp::UNIX_EPOCH.checked_add(self.0.elapsed()).unwrap()
+        }
+    }
+    let world = World::default();
+    let elector = Arc::new(Stuck(lease(&world, "one"), AtomicBool::default()));
+    let start = tokio::time::Instant::now();
+    let leadership = Leadership::spawn(elector, Arc::new(Ticking(start)), Arc::new(Silent));
+    let mut leading = leadership.leading();
+    leading.wait_for(|leads| *leads).await.unwrap();
+    leading.wait_for(|leads| !leads).await.unwrap();
+    let held = start.elapsed();
+    assert!(
+        held <= Duration::from_millis(10_001),
+        "the renew deadline is 10 s: {held:?}"
+    );
 }

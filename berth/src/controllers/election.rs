@@ -1,0 +1,71 @@
+//! What the command line says about leader election. Flags have the names of Kubernetes' own controllers.
+
+use std::time::Duration;
+
+use clap::Args;
+use engine::controller::Terms;
+
+use crate::cli::duration;
+
+/// Arguments of `berth serve` where several servers share a store, or are replicas behind one hub.
+#[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Leader election")]
+pub struct LeaderElectionArgs {
+    /// How long the Lease of a server that died keeps its controllers from running elsewhere, in whole seconds.
+    #[arg(long, default_value = "5s", value_parser = duration, value_name = "DURATION")]
+    pub leader_elect_lease_duration: Duration,
+    /// How long a leader that cannot renew its Lease goes on; shorter than the lease duration.
+    #[arg(long, default_value = "4s", value_parser = duration, value_name = "DURATION")]
+    pub leader_elect_renew_deadline: Duration,
+    /// How often the Lease is renewed, or tried to be acquired; up to a fifth is added at random.
+    #[arg(long, default_value = "1s", value_parser = duration, value_name = "DURATION")]
+    pub leader_elect_retry_period: Duration,
+}
+
+impl LeaderElectionArgs {
+    /// The times, for the record on etcd and the Leases on a hub alike.
+    ///
+    /// # Errors
+    /// When they do not fit together.
+    pub fn terms(&self) -> anyhow::Result<Terms> {
+        Terms::new(
+            self.leader_elect_lease_duration,
+            self.leader_elect_renew_deadline,
+            self.leader_elect_retry_period,
+        )
+        .map_err(|problem| anyhow::anyhow!("--leader-elect-…: {problem}"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser as _;
+
+    use super::*;
+    use crate::cli::{Cli, Command};
+
+    fn terms(flags: &[&str]) -> anyhow::Result<Terms> {
+        let words = ["berth", "serve"].iter().chain(flags);
+        match Cli::parse_from(words).command {
+            Command::Serve(args) => args.leader_election.terms(),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn the_flags_have_the_engines_defaults_and_are_checked() {
+        assert_eq!(terms(&[]).unwrap(), Terms::default());
+        let problem = terms(&["--leader-elect-lease-duration=3s"])
+            .unwrap_err()
+            .to_string();
+        assert!(
+            problem.contains("must be shorter than the lease duration"),
+            "{problem}"
+        );
+        terms(&[
+            "--leader-elect-lease-duration=15s",
+            "--leader-elect-renew-deadline=10s",
+        ])
+        .unwrap();
+    }
+}
