@@ -32,7 +32,7 @@ pub struct ActorArgs {
     pub kcp_location_cluster: Option<String>,
 }
 
-/// The namespaces of a hub that kcp places, where nothing else is said (CONTRACT.md section 5).
+/// The namespaces of a hub, and of the demo, that kcp places where nothing else is said.
 const ON_A_HUB: &str = "scheduling.berth.dev/kcp=enabled";
 
 impl ActorArgs {
@@ -47,6 +47,15 @@ impl ActorArgs {
             kcp_namespace_selector: self.kcp_namespace_selector.clone(),
             kcp_location_cluster: self.kcp_location_cluster.clone(),
             targets_url: None,
+        }
+    }
+
+    /// The defaults, where kcp places only the namespaces that say so: those of other systems' objects are left alone.
+    #[must_use]
+    pub fn placing_labelled_namespaces() -> Self {
+        Self {
+            kcp_namespace_selector: Selector::parse(ON_A_HUB).ok(),
+            ..Self::default()
         }
     }
 
@@ -84,7 +93,7 @@ impl ActorArgs {
         let mut settings = self.settings();
         settings.kcp_synced_only = true;
         if settings.kcp_namespace_selector.is_none() {
-            settings.kcp_namespace_selector = Selector::parse(ON_A_HUB).ok();
+            settings.kcp_namespace_selector = Self::placing_labelled_namespaces().kcp_namespace_selector;
         }
         settings
     }

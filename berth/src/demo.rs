@@ -13,6 +13,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 use meta::Clock;
 
+use crate::actors::ActorArgs;
 use crate::cli::DemoArgs;
 use crate::client::Client;
 use crate::clock::SystemClock;
@@ -39,7 +40,12 @@ pub async fn run(args: DemoArgs) -> Result<()> {
         (None, Some(folder)) => folder.path().to_owned(),
         (None, None) => unreachable!("a data folder is given or temporary"),
     };
-    let running = Standalone::start(Options::demo(&data_dir, args.secure_port)).await?;
+    let options = Options {
+        // All systems share the server: the namespaces of the other examples are none of kcp's.
+        actors: ActorArgs::placing_labelled_namespaces(),
+        ..Options::demo(&data_dir, args.secure_port)
+    };
+    let running = Standalone::start(options).await?;
     let kubeconfig = running.kubeconfig().to_owned();
     let mut client = Client::from_kubeconfig(&kubeconfig).await?;
     // The clusters of the examples come with the story, and none of their agents runs.

@@ -77,6 +77,8 @@ fn kind(info: KindInfo) -> Virtual {
         priority: 1,
         ..Column::NAME
     }];
+    // Without a selector a list has the candidates of several decisions.
+    columns.push(Column::text("Decision", "The decision it is a candidate of"));
     columns.extend(scheduling::columns());
     Virtual {
         columns,
@@ -94,6 +96,8 @@ fn kind(info: KindInfo) -> Virtual {
 
 fn row(object: &Object) -> Vec<Cell> {
     let mut cells: Vec<Cell> = vec![object.meta().name.as_str().into()];
-    cells.extend(scheduling::row(&object.value()["status"]));
+    let value = object.value();
+    cells.push(value["spec"]["decision"].as_str().unwrap_or_default().into());
+    cells.extend(scheduling::row(&value["status"]));
     cells
 }
