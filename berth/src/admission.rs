@@ -11,11 +11,11 @@ mod bound_on_create;
 mod config_maps;
 mod configurations;
 mod forecast;
+mod forewarn;
 mod front;
 mod in_force;
 mod in_use;
 mod knowledge;
-mod patch_place;
 mod placed_on_create;
 mod reserved;
 mod sources;
@@ -35,6 +35,7 @@ pub use in_force::Rules;
 
 use crate::namespaces::NamespaceLifecycle;
 use crate::rbac::{EscalationGuard, Rbac};
+use bound_on_create::Held;
 use knowledge::Knowledge;
 
 /// What the plugins are made of.
@@ -60,7 +61,7 @@ impl Parts {
             Arc::new(EscalationGuard::new(Arc::clone(&self.rbac))),
         ];
         plugins.extend(self.of_dialects());
-        plugins.extend(self.knowing());
+        plugins.extend(self.knowing(Held::ByGuards));
         plugins.push(Arc::new(configurations::Configurations::warning(self.dialects())));
         self.chain(plugins)
     }
@@ -70,11 +71,11 @@ impl Parts {
     #[must_use]
     pub fn webhooks(&self, catalog: &Arc<Catalog>) -> Chain {
         let mut plugins: Vec<Arc<dyn Plugin>> = self.of_dialects();
-        plugins.push(Arc::new(patch_place::PatchPlace::new(
+        plugins.push(Arc::new(forewarn::Forewarn::new(
             Knowledge::new(&self.engine),
             Arc::clone(catalog),
         )));
-        plugins.extend(self.knowing());
+        plugins.extend(self.knowing(Held::ByNobody));
         plugins.push(Arc::new(configurations::Configurations::judging(self.dialects())));
         self.chain(plugins)
     }
@@ -91,10 +92,10 @@ impl Parts {
         self.rules().iter().flat_map(Rules::plugins).collect()
     }
 
-    fn knowing(&self) -> Vec<Arc<dyn Plugin>> {
+    fn knowing(&self, held: Held) -> Vec<Arc<dyn Plugin>> {
         let knowledge = || Knowledge::new(&self.engine);
         vec![
-            Arc::new(bound_on_create::BoundOnCreate::new(knowledge())),
+            Arc::new(bound_on_create::BoundOnCreate::new(knowledge(), held)),
             Arc::new(in_use::InUse::new(knowledge())),
             Arc::new(reserved::Reserved::new(knowledge())),
             Arc::new(agreement::Agreement::new(knowledge())),

@@ -123,7 +123,8 @@ fn schema(dialects: &[Arc<dyn Dialect>]) -> Schema {
             "type": "string",
             "enum": AutoBindMode::ALL.map(AutoBindMode::as_str),
             "description": "Who binds new objects of the system. OnCreate, the default, decides and binds before a \
-                            create is answered; what fits nowhere is created unbound, with a warning. Controller \
+                            create is answered; what fits nowhere is created unbound, with a warning; objects on a \
+                            hub are bound right after the create. Controller \
                             leaves new objects to the controllers, as the systems themselves do. With both, the \
                             controllers keep decisions current. Off leaves all of it to whoever creates a Binding.",
         }),

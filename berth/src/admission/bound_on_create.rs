@@ -1,6 +1,10 @@
 //! An object made with its place filled in (a Shoot with `spec.seedName`) is judged by feasibility, not by origin
 //! (CONTRACT.md section 5): what the scheduler could have picked passes; anything else takes the right to bind, and
 //! must still be a binding the system allows.
+//!
+//! A webhook can judge the place, but cannot hold it until the object is stored ([`Held`]): of many creates at once each
+//! would find the last free place still free. There any given place takes the right to bind, as it does in Gardener's own
+//! API server; without it, the place is left out and the controller writes one.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -16,9 +20,19 @@ use super::knowledge::{self, Knowledge};
 use super::placed_on_create;
 use crate::virtual_api::own_places::{self, OwnPlace};
 
+/// What makes the verdict still true when the object is stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Held {
+    /// The store, which checks the guards with the write.
+    ByGuards,
+    /// Nothing: a hub asks, and stores later.
+    ByNobody,
+}
+
 /// The plugin.
 pub(super) struct BoundOnCreate {
     knowledge: Knowledge,
+    held: Held,
 }
 
 /// What is thought of a place that an object names.
@@ -30,8 +44,8 @@ struct Judged {
 }
 
 impl BoundOnCreate {
-    pub(super) fn new(knowledge: Knowledge) -> Self {
-        Self { knowledge }
+    pub(super) fn new(knowledge: Knowledge, held: Held) -> Self {
+        Self { knowledge, held }
     }
 
     /// Judges the place that `object` names; nothing when it names none.
@@ -74,16 +88,20 @@ impl Judged {
     }
 
     /// The right to bind, which is what it takes to go where the scheduler would not.
-    fn needs(&self, request: &Request<'_>, object: &Value) -> Option<Needed> {
-        let reasons = self.feasible.as_ref().err()?;
+    fn needs(&self, request: &Request<'_>, object: &Value, held: Held) -> Option<Needed> {
         let (field, name) = (self.own.field(), self.own.read(object)?);
+        let problem = match (&self.feasible, held) {
+            (Err(reasons), _) => format!("is not feasible ({reasons})"),
+            (Ok(_), Held::ByNobody) => "cannot be reserved for a create".to_owned(),
+            (Ok(_), Held::ByGuards) => return None,
+        };
         let right = Right {
             namespace: request.namespace.to_owned(),
             name: request.name.to_owned(),
             ..self.own.needed()
         };
         let refusal = format!(
-            "{field} \"{name}\" is not feasible ({reasons}), and user \"{}\" may not {}: leave it out, and a \
+            "{field} \"{name}\" {problem}, and user \"{}\" may not {}: leave it out, and a \
              feasible one is picked",
             request.user.name,
             right.spoken(),
@@ -173,7 +191,7 @@ impl Plugin for BoundOnCreate {
         // What cannot be judged has been refused.
         let judged = self.judge(request, object).ok().flatten();
         judged
-            .and_then(|judged| judged.needs(request, object))
+            .and_then(|judged| judged.needs(request, object, self.held))
             .into_iter()
             .collect()
     }

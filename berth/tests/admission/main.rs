@@ -3,10 +3,11 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on panics")]
 
 mod races;
+mod webhooks;
 
 use std::sync::Arc;
 
-use admission::{Observed, Observer, UserInfo};
+use admission::{Chain, Observed, Observer, UserInfo};
 use apiserver::registry::Registry;
 use apiserver::{Backing, Group, InternalWrite, Resource};
 use berth::admission::{AutoBind, Parts};
@@ -35,6 +36,8 @@ struct World {
     engine: Arc<Engine>,
     committer: Arc<RegistryCommitter>,
     registry: Arc<Registry>,
+    /// What a hub asks.
+    webhooks: Chain,
 }
 
 impl World {
@@ -62,6 +65,7 @@ impl World {
         );
         registry.after_create(Arc::new(auto_bind)).unwrap();
         let api = VirtualApi::new(Arc::clone(&engine), Arc::clone(&registry), Vec::new());
+        let webhooks = parts.webhooks(api.catalog());
         let shared = Arc::clone(&store) as Arc<dyn Store>;
         let mut groups = berth::core::groups(&shared);
         let resources = dialects.iter().flat_map(|dialect| dialect.kinds());
@@ -81,6 +85,7 @@ impl World {
             engine,
             committer,
             registry,
+            webhooks,
         };
         world
             .create(&json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "garden-dev"}}))

@@ -1,7 +1,5 @@
 //! `/admission/mutate` and `/admission/validate`, asked as a kube-apiserver asks.
 
-use base64::Engine;
-use base64::engine::general_purpose::STANDARD;
 use http::Method;
 use tests::{ports, raw};
 
@@ -23,21 +21,17 @@ fn review(operation: &str, resource: &str, kind: &str, object: Value, old: Value
     })
 }
 
-fn patched(mut object: Value, answer: &Value) -> Value {
-    let text = answer["response"]["patch"].as_str().unwrap_or_default();
-    let patch = STANDARD.decode(text).unwrap();
-    let operations: Value = serde_json::from_slice(&patch).unwrap_or_else(|_| json!([]));
-    for operation in operations.as_array().unwrap() {
-        assert_eq!(operation["op"], "add", "binding only adds: {operation}");
-        let path = operation["path"].as_str().unwrap();
-        let (parent, field) = path.rsplit_once('/').unwrap();
-        object.pointer_mut(parent).unwrap()[field.replace("~1", "/")] = operation["value"].clone();
-    }
-    object
+fn warnings(answer: &Value) -> Vec<String> {
+    let list = answer["response"]["warnings"].as_array();
+    let texts = list
+        .into_iter()
+        .flatten()
+        .map(|text| text.as_str().unwrap().to_owned());
+    texts.collect()
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_webhooks_bind_guard_and_answer_in_the_protocols_words() {
+async fn the_webhooks_warn_guard_and_answer_in_the_protocols_words() {
     let server = gardener();
     let client = raw::client(&server.kubeconfig()).await;
     let ask = async |path: &str, value: &Value| raw::write(&client, Method::POST, path, value).await;
@@ -55,30 +49,41 @@ async fn the_webhooks_bind_guard_and_answer_in_the_protocols_words() {
     let answer = answer.json();
     assert_eq!(answer["apiVersion"], "admission.k8s.io/v1");
     assert_eq!(answer["response"]["uid"], fresh["request"]["uid"]);
-    assert_eq!(answer["response"]["patchType"], "JSONPatch", "{answer}");
-    let bound = patched(shoot("web", "eu-west-1"), &answer);
-    assert_eq!(bound["spec"]["seedName"], "aws-eu1");
-    assert_eq!(bound["spec"]["networking"]["pods"], "100.96.0.0/11");
-    // Asked again about its own result, it has nothing to add; and nothing was kept.
-    let again = ask(
-        mutate,
-        &review("CREATE", "shoots", "Shoot", bound.clone(), Value::Null),
-    )
-    .await;
+    assert_eq!(answer["response"]["allowed"], true, "{answer}");
     assert!(
-        again.json()["response"].get("patch").is_none(),
-        "{}",
-        again.json()
+        answer["response"].get("patch").is_none(),
+        "the controller binds, which can reserve: {answer}"
     );
-    assert_eq!(
-        ask(validate, &review("CREATE", "shoots", "Shoot", bound, Value::Null))
-            .await
-            .json()["response"]["allowed"],
-        true
+    assert!(warnings(&ask(validate, &fresh).await.json()).is_empty());
+    let mut dry = fresh.clone();
+    dry["request"]["dryRun"] = true.into();
+    let forecast = ask(validate, &dry).await.json();
+    assert_eq!(warnings(&forecast), ["would be bound to aws-eu1"], "{forecast}");
+
+    // Nothing reserves a place that is named, either: it takes the right to bind.
+    let near = review(
+        "CREATE",
+        "shoots",
+        "Shoot",
+        placed("near", "aws-eu1"),
+        Value::Null,
     );
+    let refused = ask(validate, &near).await.json();
+    let said = refused["response"]["status"]["message"]
+        .as_str()
+        .unwrap_or_default();
+    assert!(
+        said.contains("spec.seedName \"aws-eu1\" cannot be reserved for a create")
+            && said.contains("may not update shoots.core.gardener.cloud/binding"),
+        "{refused}"
+    );
+    let mut by_root = near;
+    by_root["request"]["userInfo"] = json!({"username": "root", "groups": ["system:masters"]});
+    let taken = ask(validate, &by_root).await.json();
+    assert_eq!(taken["response"]["allowed"], true, "{taken}");
     assert!(server.kubectl("-n garden-dev get shoots -o name").ok().is_empty());
     let lost = ask(
-        mutate,
+        validate,
         &review(
             "CREATE",
             "shoots",
@@ -89,13 +94,7 @@ async fn the_webhooks_bind_guard_and_answer_in_the_protocols_words() {
     )
     .await
     .json();
-    assert!(
-        lost["response"]["warnings"][0]
-            .as_str()
-            .unwrap()
-            .contains("NoSuitableSeed"),
-        "{lost}"
-    );
+    assert!(warnings(&lost)[0].contains("NoSuitableSeed"), "{lost}");
     let far = ask(
         validate,
         &review("CREATE", "shoots", "Shoot", placed("far", "aws-us1"), Value::Null),
@@ -152,14 +151,24 @@ async fn the_webhooks_bind_guard_and_answer_in_the_protocols_words() {
 
     server.load(&example("gardener/load.yaml"));
     let seed = server.kubectl("get seed aws-eu1 -o json").json();
-    let used = ask(validate, &review("DELETE", "seeds", "Seed", Value::Null, seed))
-        .await
-        .json();
+    let used = ask(
+        validate,
+        &review("DELETE", "seeds", "Seed", Value::Null, seed.clone()),
+    )
+    .await
+    .json();
     assert_eq!(used["response"]["allowed"], false);
     assert_eq!(
         used["response"]["status"]["details"]["causes"][0],
         json!({"reason": "InUse", "message": "used by shoots garden-dev/running-1"})
     );
+    // Where a collection is deleted, kube-apiserver names each object in oldObject only.
+    let mut one_of_all = review("DELETE", "seeds", "Seed", Value::Null, seed);
+    one_of_all["request"]["name"] = "".into();
+    let used = ask(validate, &one_of_all).await.json();
+    assert_eq!(used["response"]["allowed"], false, "{used}");
+    let said = used["response"]["status"]["message"].as_str().unwrap_or_default();
+    assert!(said.contains("\"aws-eu1\" is forbidden"), "{said}");
     let unknown = review(
         "CREATE",
         "pods",
@@ -171,8 +180,8 @@ async fn the_webhooks_bind_guard_and_answer_in_the_protocols_words() {
 
     let metrics = String::from_utf8(raw::get(&client, "/metrics").await.body).unwrap();
     for line in [
-        "apiserver_admission_controller_admission_duration_seconds_count{name=\"InUseProtection\",type=\"validate\",operation=\"DELETE\",rejected=\"true\"} 1",
-        "apiserver_admission_step_admission_duration_seconds_count{type=\"validate\",operation=\"DELETE\",rejected=\"true\"} 1",
+        "apiserver_admission_controller_admission_duration_seconds_count{name=\"InUseProtection\",type=\"validate\",operation=\"DELETE\",rejected=\"true\"} 2",
+        "apiserver_admission_step_admission_duration_seconds_count{type=\"validate\",operation=\"DELETE\",rejected=\"true\"} 2",
     ] {
         assert!(metrics.contains(line), "{line}\n{metrics}");
     }

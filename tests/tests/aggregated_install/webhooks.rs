@@ -61,21 +61,30 @@ fn asked(hub: &Hub) {
     }
 
     let dry = hub
-        .kubectl("create --dry-run=server -o json -f -")
+        .kubectl("create --dry-run=server -f -")
         .input(shoot("one").to_string())
-        .json();
-    let picked = seed(&dry).expect("the dry run shows the seed").to_owned();
-    assert!(picked.starts_with("aws-eu"), "{picked}");
-    hub.kubectl("get shoot one -n garden-dev").fails();
-    let made = hub
-        .kubectl("create -o json -f -")
-        .input(shoot("one").to_string())
-        .json();
-    assert_eq!(
-        seed(&made),
-        Some(&*picked),
-        "as the dry run said: it changed nothing"
+        .run();
+    assert!(
+        dry.success && dry.err.contains("Warning: would be bound to aws-eu"),
+        "{}",
+        dry.err
     );
+    hub.kubectl("get shoot one -n garden-dev").fails();
+    hub.kubectl("create -f -").input(shoot("one").to_string()).ok();
+    let picked = eventually("the shoot to be placed", || {
+        let shoot = hub.kubectl("get shoot one -n garden-dev -o json").json();
+        seed(&shoot).map(str::to_owned)
+    });
+    assert!(picked.starts_with("aws-eu"), "{picked}");
+    eventually("the event of the binding", || {
+        let list = hub
+            .kubectl("get events -n garden-dev --field-selector reason=SchedulingSuccessful -o json")
+            .json();
+        let mut events = list["items"].as_array()?.iter();
+        events
+            .find(|event| event["involvedObject"]["name"] == "one")
+            .map(drop)
+    });
 
     let patch = r#"{"spec":{"seedName":"aws-us1"}}"#;
     let refused = hub
@@ -94,6 +103,14 @@ fn asked(hub: &Hub) {
     hub.kubectl("label shoot one -n garden-dev a=b").ok();
     let refused = hub.kubectl(&format!("delete seed {picked}")).fails();
     assert!(refused.contains("garden-dev/one"), "{refused}");
+    // So it is when all of a collection are deleted.
+    let refused = hub.kubectl("delete cloudprofiles --all").fails();
+    assert!(refused.contains("it is used by"), "{refused}");
+    let collection =
+        format!("/apis/core.gardener.cloud/v1beta1/seeds?fieldSelector=metadata.name%3D{picked}");
+    let refused = hub.kubectl_args(&["delete", "--raw", &collection]).fails();
+    assert!(refused.contains("garden-dev/one"), "{refused}");
+    assert!(hub.kubectl(&format!("get seed {picked}")).run().success);
 }
 
 /// While nobody answers, what is protected fails, and nothing else.

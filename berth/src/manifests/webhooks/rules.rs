@@ -69,34 +69,32 @@ fn configuration() -> Vec<Entry> {
     ]
 }
 
-/// Objects whose place is a field of their own: it is filled in when they are made, and judged where it was given.
+/// Objects whose place is a field of their own: their creator hears when none is found, and a place that is given is judged.
 fn placed(dialect: &Arc<dyn Dialect>) -> Vec<HubRule> {
     let own = dialect
         .demands()
         .iter()
         .filter_map(|demand| own_places::of(demand.resource));
     own.flat_map(|own| {
-        let rule = |name, phase, conditions, must_answer| HubRule {
+        let rule = |name, conditions, must_answer| HubRule {
             name,
             resources: vec![own.resource],
             subresources: &[""],
             operations: &[Operation::Create],
-            phase,
+            phase: Phase::Validate,
             conditions,
             must_answer,
         };
         let given = cel::filled(&own.place);
         [
-            // Without an answer the object is made without a place, and gets one later.
+            // Only a warning comes of it. No webhook writes the place: it could not reserve it.
             rule(
-                "bind-on-create",
-                Phase::Mutate,
+                "forewarn",
                 vec![Condition::new("has-no-place", format!("!({given})"))],
                 false,
             ),
             rule(
                 "place-on-create",
-                Phase::Validate,
                 vec![
                     Condition::not_by(dialect.actor()),
                     Condition::new("has-place", given),
