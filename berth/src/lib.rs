@@ -19,6 +19,7 @@ pub mod garbage;
 pub mod hub;
 pub mod kubeconfig;
 pub mod load;
+pub mod logs;
 pub mod manifest;
 pub mod manifests;
 pub mod migrate;

@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use berth::cli::{Cli, Command, LogFormat};
+use berth::cli::{Cli, Command};
 use clap::Parser;
 
 #[global_allocator]
@@ -10,7 +10,7 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
-    if let Err(error) = log(&cli) {
+    if let Err(error) = berth::logs::begin(&cli.log_level, cli.logging_format) {
         anstream::eprintln!("error: {}", berth::causes::told(&error));
         return ExitCode::from(2);
     }
@@ -48,16 +48,4 @@ async fn run(command: Command) -> anyhow::Result<ExitCode> {
         Command::SyncerRights(args) => berth::manifests::print_syncer_rights(&args)?,
     }
     Ok(ExitCode::SUCCESS)
-}
-
-fn log(cli: &Cli) -> anyhow::Result<()> {
-    let filter = tracing_subscriber::EnvFilter::try_new(&cli.log_level)?;
-    let lines = tracing_subscriber::fmt()
-        .with_env_filter(filter)
-        .with_writer(std::io::stderr);
-    match cli.logging_format {
-        LogFormat::Text => lines.init(),
-        LogFormat::Json => lines.json().init(),
-    }
-    Ok(())
 }

@@ -4,6 +4,8 @@
 //! what they change as one redb transaction, waits for the disk, publishes the next picture and only then answers. So
 //! every acknowledged write survives `kill -9`, and under load many writes share one fsync, without any timer.
 //!
+//! A file beside it (`berth.redb.reserve`) holds disk space back, so that deletions go through when the disk is full.
+//!
 //! The file holds only the present. History, held lists and fences are in memory: after a restart a watch from an
 //! earlier revision is `Expired`, and the revision goes on where it was.
 
@@ -13,6 +15,7 @@ mod header;
 mod import;
 mod load;
 mod record;
+mod reserve;
 
 use std::path::Path;
 use std::sync::mpsc::{self, Sender};
@@ -73,6 +76,7 @@ impl EmbeddedStore {
         let cache = Arc::new(Cache::new(picture));
         let failed = Arc::new(OnceLock::new());
         let (queue, requests) = mpsc::channel();
+        disk.reserve().hold();
         let committer = Committer::new(Arc::clone(&cache), disk, limits, Arc::clone(&failed));
         let committer = std::thread::Builder::new()
             .name("berth-commit".to_owned())
@@ -131,8 +135,16 @@ impl Writer for EmbeddedStore {
         let queue = self.queue.as_ref().ok_or_else(cache::closed)?;
         queue
             .send(Request { steps, reply })
-            .map_err(|_closed| cache::closed())?;
-        answer.await.map_err(|_closed| cache::closed())?
+            .map_err(|_closed| self.closed())?;
+        answer.await.map_err(|_closed| self.closed())?
+    }
+}
+
+impl EmbeddedStore {
+    /// Why a request was not answered.
+    fn closed(&self) -> StoreError {
+        let why = self.failed.get().cloned();
+        why.map_or_else(cache::closed, StoreError::Unavailable)
     }
 }
 

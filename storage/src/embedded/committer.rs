@@ -2,6 +2,7 @@
 
 use std::sync::mpsc::Receiver;
 use std::sync::{Arc, OnceLock};
+use std::time::{Duration, Instant};
 
 use tokio::sync::oneshot;
 
@@ -10,13 +11,16 @@ use crate::embedded::disk::Disk;
 use crate::error::StoreError;
 use crate::fences::Fences;
 use crate::history::Limits;
+use crate::picture::Picture;
 use crate::stage::Stage;
-use crate::step::{Applied, Step};
+use crate::step::{Applied, Step, Verb};
 
 /// Lists of steps in one commit at most.
 const BATCH_LISTS: usize = 4096;
 /// Bytes of new objects in one commit, which the list that reaches them may pass.
-const BATCH_BYTES: usize = 8 << 20;
+const BATCH_BYTES: usize = 4 << 20;
+/// How often a full disk is looked at again, at most.
+const LOOK_AGAIN: Duration = Duration::from_secs(1);
 
 /// A list of steps, and who waits for it.
 pub(crate) struct Request {
@@ -43,6 +47,8 @@ pub(crate) struct Committer {
     limits: Limits,
     fences: Fences,
     failed: Arc<OnceLock<String>>,
+    /// When a full disk was last looked at.
+    looked: Option<Instant>,
 }
 
 impl Committer {
@@ -55,14 +61,46 @@ impl Committer {
             limits,
             fences,
             failed,
+            looked: None,
         }
     }
 
     /// Commits until the queue is closed and empty.
     pub(crate) fn run(mut self, requests: &Receiver<Request>) {
+        let _told = Ending(Arc::clone(&self.failed));
         while let Ok(first) = requests.recv() {
-            self.commit(gather(first, requests));
+            let batch = gather(first, requests);
+            let batch = self.fitting(batch);
+            self.commit(batch);
         }
+    }
+
+    /// What of `batch` can be written: all of it, or on a full disk only what needs no more room. The rest is answered.
+    fn fitting(&mut self, batch: Vec<Request>) -> Vec<Request> {
+        let reserve = self.disk.reserve();
+        if !reserve.is_spent() {
+            return batch;
+        }
+        if self.looked.is_none_or(|looked| looked.elapsed() >= LOOK_AGAIN) {
+            reserve.hold();
+            self.looked = Some(Instant::now());
+        }
+        if !reserve.is_spent() {
+            return batch;
+        }
+        let picture = self.cache.picture();
+        let (fitting, growing) = batch.into_iter().partition::<Vec<_>, _>(|request| {
+            let mut steps = request.steps.iter();
+            steps.all(|step| !grows(&picture, step))
+        });
+        let error = StoreError::Unavailable(format!(
+            "the disk of {} is full: only deletions, and updates that need no more room, are taken until there is room",
+            self.disk.file()
+        ));
+        for request in growing {
+            answer(request.reply, Err(error.clone()));
+        }
+        fitting
     }
 
     fn commit(&mut self, batch: Vec<Request>) {
@@ -105,13 +143,37 @@ impl Committer {
     /// The disk refused. What it holds now is uncertain, so nothing more is written until a restart has read it
     /// again; reads go on from memory, which shows exactly what was acknowledged.
     fn fail(&mut self, error: &StoreError, waiting: Vec<Waiting>) {
-        tracing::error!(%error, "commit failed; no writes are taken until a restart");
         let why = format!("{error}; writes are refused until the cause is mended and the server restarted");
+        // Before anything else that could go wrong, such as the log line.
         let why = self.failed.get_or_init(|| why);
+        tracing::error!(%error, "commit failed; no writes are taken until a restart");
         let error = StoreError::Unavailable(why.clone());
         waiting
             .into_iter()
             .for_each(|(reply, _)| answer(reply, Err(error.clone())));
+    }
+}
+
+/// Says that the thread ended, should it end by a panic: the store is then not ready.
+struct Ending(Arc<OnceLock<String>>);
+
+impl Drop for Ending {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.0.get_or_init(|| {
+                "the thread that commits ended by a panic; writes are refused until the server is restarted".to_owned()
+            });
+        }
+    }
+}
+
+/// Whether a step needs more room on the disk than what it replaces. To mark an object as being deleted is a deletion.
+fn grows(picture: &Picture, step: &Step) -> bool {
+    let Some(draft) = &step.object else { return false };
+    match (step.verb, picture.get(&step.key)) {
+        (Verb::Update, _) if draft.meta().deletion_timestamp.is_some() => false,
+        (Verb::Update, Some(current)) => draft.len() > current.bytes().len(),
+        _ => true,
     }
 }
 

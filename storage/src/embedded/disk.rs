@@ -9,12 +9,14 @@ use std::fs::{File, OpenOptions};
 use std::io::{ErrorKind, Read};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
-use std::sync::mpsc;
+use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
 use meta::Revision;
+use redb::backends::FileBackend;
 use redb::{Builder, Database, DatabaseError, ReadOnlyDatabase, ReadableDatabase, TableDefinition};
 
+use crate::embedded::reserve::{self, Reserve, Reserved};
 use crate::embedded::{header, load, record};
 use crate::error::StoreError;
 use crate::picture::Picture;
@@ -43,6 +45,7 @@ pub(crate) struct Disk {
     database: Database,
     file: String,
     totals: Totals,
+    reserve: Arc<Reserve>,
 }
 
 /// A database file with everything that was in it.
@@ -58,7 +61,13 @@ pub(crate) fn open(path: &Path) -> Result<Opened, StoreError> {
     let file = path.display().to_string();
     prepare(path).map_err(|error| unreadable(&file, &error))?;
     check_header(path, &file)?;
-    open_with(&file, |builder| builder.create(path)).map_err(|error| name_record(path, &file, error))
+    let reserve = Reserve::beside(path, reserve::BYTES);
+    let backend = Arc::clone(&reserve);
+    let create = |builder: &mut Builder| {
+        let opened = OpenOptions::new().read(true).write(true).open(path)?;
+        builder.create_with_backend(Reserved::new(FileBackend::new(opened)?, backend))
+    };
+    open_with(&file, reserve, create).map_err(|error| name_record(path, &file, error))
 }
 
 /// redb's check says only that some page is damaged. This looks for the record that is hit, so that the error can name
@@ -86,9 +95,10 @@ fn name_record(path: &Path, file: &str, error: StoreError) -> StoreError {
     }
 }
 
-/// Opens the database that `open` gives, known as `file` in errors.
+/// Opens the database that `open` gives, known as `file` in errors; `reserve` is what its writes fall back on.
 pub(crate) fn open_with(
     file: &str,
+    reserve: Arc<Reserve>,
     open: impl FnOnce(&mut Builder) -> Result<Database, DatabaseError>,
 ) -> Result<Opened, StoreError> {
     guarded(file, || {
@@ -104,6 +114,7 @@ pub(crate) fn open_with(
                 database,
                 file: file.to_owned(),
                 totals,
+                reserve,
             },
             picture,
         })
@@ -114,6 +125,11 @@ impl Disk {
     /// The file's name, for messages.
     pub(crate) fn file(&self) -> &str {
         &self.file
+    }
+
+    /// The space held back for it.
+    pub(crate) fn reserve(&self) -> &Reserve {
+        &self.reserve
     }
 
     /// Writes `changes`, in order, as one transaction that ends at `revision`. When this returns `Ok` it is on disk.

@@ -8,25 +8,34 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use redb::{StorageBackend, backends::FileBackend};
 use tempfile::TempDir;
 
+use super::reserve::{Reserve, Reserved};
 use super::*;
-use crate::conformance::{THINGS, create, thing, update, value};
+use crate::conformance::{THINGS, create, delete, thing, update, value};
 use crate::source::Scope;
 use crate::step::Expect;
+
+/// What is held back here.
+const RESERVE: u64 = 4096;
 
 /// A file that can be told to fail.
 #[derive(Debug)]
 struct Failing {
     file: FileBackend,
+    reserve: std::path::PathBuf,
     failure: Arc<AtomicU64>,
 }
 
 const NONE: u64 = 0;
 const FULL: u64 = 1;
 const NO_SYNC: u64 = 2;
+/// As full as a disk is whose last free space is the reserve.
+const RESERVE_LEFT: u64 = 3;
 
 impl Failing {
     fn check(&self, failure: u64, error: io::ErrorKind) -> io::Result<()> {
-        if self.failure.load(Ordering::SeqCst) == failure {
+        let now = self.failure.load(Ordering::SeqCst);
+        let is_full = failure == FULL && now == RESERVE_LEFT && self.reserve.is_file();
+        if now == failure || is_full {
             Err(error.into())
         } else {
             Ok(())
@@ -74,9 +83,13 @@ fn open(path: &Path) -> (EmbeddedStore, Arc<AtomicU64>) {
         .unwrap();
     let backend = Failing {
         file: FileBackend::new(file).unwrap(),
+        reserve: path.with_extension("redb.reserve"),
         failure: Arc::clone(&failure),
     };
-    let opened = disk::open_with("failing.redb", |builder| builder.create_with_backend(backend)).unwrap();
+    let reserve = Reserve::beside(path, RESERVE);
+    let reserved = Reserved::new(backend, Arc::clone(&reserve));
+    let create = |builder: &mut redb::Builder| builder.create_with_backend(reserved);
+    let opened = disk::open_with("failing.redb", reserve, create).unwrap();
     (EmbeddedStore::start(opened, Limits::default()).unwrap(), failure)
 }
 
@@ -127,6 +140,49 @@ async fn fails_and_comes_back(how: u64) {
         .object
         .revision();
     assert!(next > first);
+}
+
+#[tokio::test]
+async fn a_full_disk_takes_deletions_and_takes_all_again_when_there_is_room() {
+    let folder = TempDir::new().unwrap();
+    let path = folder.path().join("failing.redb");
+    let reserve = path.with_extension("redb.reserve");
+    let (store, failure) = open(&path);
+    assert_eq!(std::fs::metadata(&reserve).unwrap().len(), RESERVE);
+    let key = |name: &str| thing("a", name);
+    for name in ["x", "y", "z"] {
+        store.apply(vec![create(&key(name), 1)]).await.unwrap();
+    }
+    failure.store(RESERVE_LEFT, Ordering::SeqCst);
+    // The write that meets the full disk is made with the reserve's space.
+    store.apply(vec![create(&key("last"), 1)]).await.unwrap();
+    assert!(!reserve.exists());
+    // Something else took what was free besides.
+    std::fs::create_dir(&reserve).unwrap();
+    let refused = store.apply(vec![create(&key("more"), 1)]).await;
+    let Err(StoreError::Unavailable(why)) = refused else {
+        panic!("{refused:?}")
+    };
+    assert!(why.contains("failing.redb is full"), "{why}");
+    assert_eq!(store.ready(), Ok(()), "what it can take it takes");
+    store
+        .apply(vec![delete(&key("x"), Expect::Present)])
+        .await
+        .unwrap();
+    let other = vec![update(&key("y"), 2, Expect::Present)];
+    store.apply(other).await.unwrap();
+    std::fs::remove_dir(&reserve).unwrap();
+    failure.store(NONE, Ordering::SeqCst);
+    let deadline = std::time::Instant::now() + std::time::Duration::from_secs(30);
+    while let Err(error) = store.apply(vec![create(&key("again"), 1)]).await {
+        assert!(std::time::Instant::now() < deadline, "{error}");
+        tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+    }
+    drop(store);
+    let (store, _) = open(&path);
+    let things = store.cached(THINGS);
+    let names: Vec<&str> = things.items.keys().map(|name| &*name.name).collect();
+    assert_eq!(names, ["again", "last", "y", "z"]);
 }
 
 #[tokio::test]

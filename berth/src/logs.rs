@@ -1,0 +1,89 @@
+//! Log lines on standard error. A line that cannot be written is lost: no task may end because of it.
+
+use std::io::{self, ErrorKind, Write};
+
+use anyhow::Result;
+
+use crate::cli::LogFormat;
+
+/// Begins to log what `filter` lets through.
+///
+/// # Errors
+/// When `filter` is no filter.
+pub fn begin(filter: &str, format: LogFormat) -> Result<()> {
+    let filter = tracing_subscriber::EnvFilter::try_new(filter)?;
+    let lines = tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        // These would be printed by a macro that panics when it cannot print.
+        .log_internal_errors(false)
+        .with_writer(|| Lossy(io::stderr()));
+    match format {
+        LogFormat::Text => lines.init(),
+        LogFormat::Json => lines.json().init(),
+    }
+    Ok(())
+}
+
+/// Says `text` on standard output, where somebody may read it or not.
+pub fn say(text: &str) {
+    let mut out = Lossy(io::stdout());
+    // It never fails.
+    out.write_all(text.as_bytes())
+        .and_then(|()| out.write_all(b"\n"))
+        .and_then(|()| out.flush())
+        .unwrap_or_default();
+}
+
+/// A writer that never fails.
+struct Lossy<W>(W);
+
+impl<W: Write> Write for Lossy<W> {
+    fn write(&mut self, buffer: &[u8]) -> io::Result<usize> {
+        loop {
+            match self.0.write(buffer) {
+                Ok(0) => return Ok(buffer.len()),
+                Ok(written) => return Ok(written),
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(_lost) => return Ok(buffer.len()),
+            }
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.flush().or(Ok(()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Takes `room` bytes and then refuses.
+    struct Full {
+        room: usize,
+    }
+
+    impl Write for Full {
+        fn write(&mut self, buffer: &[u8]) -> io::Result<usize> {
+            if self.room == 0 {
+                return Err(ErrorKind::StorageFull.into());
+            }
+            let taken = buffer.len().min(self.room);
+            self.room -= taken;
+            Ok(taken)
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Err(ErrorKind::BrokenPipe.into())
+        }
+    }
+
+    #[test]
+    fn a_line_that_cannot_be_written_is_no_error() {
+        for room in [0, 3, 100] {
+            let mut lines = Lossy(Full { room });
+            lines.write_all(b"a line\n").unwrap();
+            lines.flush().unwrap();
+        }
+    }
+}

@@ -1,0 +1,217 @@
+//! Disk space that is held back, so that a full disk still lets deletions through.
+//!
+//! A file beside the database takes up the space. When the operating system has no room for a write, that file is
+//! removed and the write made again, so the commit under way succeeds; from then on only writes that need no more room
+//! are taken, until there is room to hold the reserve again. redb itself cannot go on after a failed write, which is
+//! why this happens below it.
+
+use std::fs::{self, OpenOptions};
+use std::io::{self, ErrorKind, Write as _};
+use std::ops::Bound;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+use redb::{BackendError, StorageBackend};
+
+/// What is held back: several times the largest batch of a commit, which is more than its pages and redb's own take.
+pub(crate) const BYTES: u64 = 16 << 20;
+
+/// How the reserve stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    /// There is none, and none is wanted: a copy in the making, or a file system that cannot.
+    None,
+    /// The space is taken up.
+    Held,
+    /// The disk is full; the space, if there was any, is used.
+    Spent,
+}
+
+/// The reserve of one database file.
+#[derive(Debug)]
+pub(crate) struct Reserve {
+    path: PathBuf,
+    bytes: u64,
+    state: Mutex<State>,
+}
+
+impl Reserve {
+    /// The reserve of `bytes` beside `file`, as an earlier process left it; nothing is held yet where it left none.
+    pub(crate) fn beside(file: &Path, bytes: u64) -> Arc<Self> {
+        let mut name = file.as_os_str().to_owned();
+        name.push(".reserve");
+        let path = PathBuf::from(name);
+        let is_whole = fs::metadata(&path).is_ok_and(|metadata| metadata.len() >= bytes);
+        let state = if is_whole { State::Held } else { State::None };
+        Arc::new(Self {
+            path,
+            bytes,
+            state: Mutex::new(state),
+        })
+    }
+
+    /// Holds the space, where it is not held. A full disk is noted; a file system that cannot do this is told of, and
+    /// the store goes on without a reserve.
+    pub(crate) fn hold(&self) {
+        let mut state = self.state.lock();
+        if *state == State::Held {
+            return;
+        }
+        match self.allocate() {
+            Ok(()) => {
+                if *state == State::Spent {
+                    tracing::info!("there is room on the disk again: all writes are taken");
+                }
+                *state = State::Held;
+            }
+            Err(error) => {
+                self.remove();
+                if is_full(&error) {
+                    if *state != State::Spent {
+                        tracing::error!(
+                            file = %self.path.display(), %error,
+                            "the disk is full: until there is room, only deletions and updates that need no more of it \
+                             are taken"
+                        );
+                    }
+                    *state = State::Spent;
+                } else {
+                    tracing::warn!(
+                        file = %self.path.display(), %error,
+                        "no disk space can be held back: should the disk become full, nothing can be deleted"
+                    );
+                }
+            }
+        }
+    }
+
+    /// Whether the disk was full when last looked.
+    pub(crate) fn is_spent(&self) -> bool {
+        *self.state.lock() == State::Spent
+    }
+
+    /// Gives the space back; `false` when there was none.
+    fn spend(&self) -> bool {
+        let mut state = self.state.lock();
+        if *state != State::Held {
+            return false;
+        }
+        self.remove();
+        *state = State::Spent;
+        drop(state);
+        tracing::error!(
+            file = %self.path.display(),
+            "the disk is full: the space held back is used, and until there is room only deletions and updates that need \
+             no more of it are taken"
+        );
+        true
+    }
+
+    fn allocate(&self) -> io::Result<()> {
+        let mut options = OpenOptions::new();
+        options.write(true).create(true).truncate(true);
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        let mut file = options.open(&self.path)?;
+        match rustix::fs::fallocate(&file, rustix::fs::FallocateFlags::empty(), 0, self.bytes) {
+            Ok(()) => return Ok(()),
+            Err(rustix::io::Errno::OPNOTSUPP | rustix::io::Errno::NOSYS) => {}
+            Err(error) => return Err(error.into()),
+        }
+        let block = vec![0; 1 << 16];
+        let mut left = self.bytes;
+        while left > 0 {
+            let part = usize::try_from(left).map_or(block.len(), |left| left.min(block.len()));
+            file.write_all(&block[..part])?;
+            left -= part as u64;
+        }
+        file.sync_all()
+    }
+
+    fn remove(&self) {
+        match fs::remove_file(&self.path) {
+            Err(error) if error.kind() != ErrorKind::NotFound => {
+                tracing::warn!(file = %self.path.display(), %error, "the space held back cannot be given back");
+            }
+            _ => {}
+        }
+    }
+}
+
+fn is_full(error: &io::Error) -> bool {
+    matches!(error.kind(), ErrorKind::StorageFull | ErrorKind::QuotaExceeded)
+}
+
+/// A file that falls back on a reserve when the disk is full.
+#[derive(Debug)]
+pub(crate) struct Reserved<B> {
+    file: B,
+    reserve: Arc<Reserve>,
+}
+
+impl<B> Reserved<B> {
+    /// `file`, with `reserve` for when there is no room.
+    pub(crate) fn new(file: B, reserve: Arc<Reserve>) -> Self {
+        Self { file, reserve }
+    }
+
+    /// Does `work`, and once more with the reserve's space when there was no room.
+    fn with_room(&self, work: impl Fn() -> io::Result<()>) -> io::Result<()> {
+        match work() {
+            Err(error) if is_full(&error) && self.reserve.spend() => work(),
+            done => done,
+        }
+    }
+}
+
+impl<B: StorageBackend> StorageBackend for Reserved<B> {
+    fn len(&self) -> io::Result<u64> {
+        self.file.len()
+    }
+
+    fn read(&self, offset: u64, out: &mut [u8]) -> io::Result<()> {
+        self.file.read(offset, out)
+    }
+
+    fn set_len(&self, len: u64) -> io::Result<()> {
+        self.with_room(|| self.file.set_len(len))
+    }
+
+    /// A failed sync is not repeated: what it did not write may be lost to the next one.
+    fn sync_data(&self) -> io::Result<()> {
+        self.file.sync_data()
+    }
+
+    fn write(&self, offset: u64, data: &[u8]) -> io::Result<()> {
+        self.with_room(|| self.file.write(offset, data))
+    }
+
+    fn close(&self) -> io::Result<()> {
+        self.file.close()
+    }
+
+    fn try_lock_range(&self, start: Bound<u64>, end: Bound<u64>) -> Result<bool, BackendError> {
+        self.file.try_lock_range(start, end)
+    }
+
+    fn try_lock_shared_range(&self, start: Bound<u64>, end: Bound<u64>) -> Result<bool, BackendError> {
+        self.file.try_lock_shared_range(start, end)
+    }
+
+    fn lock_range(&self, start: Bound<u64>, end: Bound<u64>) -> Result<(), BackendError> {
+        self.file.lock_range(start, end)
+    }
+
+    fn lock_shared_range(&self, start: Bound<u64>, end: Bound<u64>) -> Result<(), BackendError> {
+        self.file.lock_shared_range(start, end)
+    }
+
+    fn unlock_range(&self, start: Bound<u64>, end: Bound<u64>) -> Result<(), BackendError> {
+        self.file.unlock_range(start, end)
+    }
+
+    fn query_lock_range(&self, start: Bound<u64>, end: Bound<u64>) -> Result<bool, BackendError> {
+        self.file.query_lock_range(start, end)
+    }
+}
