@@ -277,7 +277,11 @@ pub struct KubeconfigArgs {
     /// Where to write; standard output by default.
     #[arg(short = 'o', long)]
     pub output: Option<PathBuf>,
-    /// Issue a name that is reserved for Berth's own actors (berth:*) all the same.
+    /// How long the certificate is valid (such as 12h). It cannot be revoked before.
+    #[arg(long, default_value = "8760h", value_parser = duration)]
+    pub ttl: Duration,
+    /// Issue a name that is reserved for Berth's own actors (berth:*) or for the garbage collector and the namespace
+    /// controller, who pass guards, all the same.
     #[arg(long)]
     pub force: bool,
 }
@@ -315,8 +319,8 @@ pub(crate) fn duration(text: &str) -> Result<Duration, String> {
     match &text[split..] {
         "ms" => Ok(Duration::from_millis(number)),
         "s" => Ok(Duration::from_secs(number)),
-        "m" => Ok(Duration::from_secs(number * 60)),
-        "h" => Ok(Duration::from_secs(number * 3600)),
+        "m" => Ok(Duration::from_secs(number.saturating_mul(60))),
+        "h" => Ok(Duration::from_secs(number.saturating_mul(3600))),
         _ => Err("a number with ms, s, m or h is expected".to_owned()),
     }
 }

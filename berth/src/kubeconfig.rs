@@ -3,15 +3,24 @@
 use std::fmt;
 use std::path::Path;
 
+use admission::COLLECTORS;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use certs::authority::LEAF_LIFE;
 use certs::files::{self, Access};
 use certs::{CertsError, Folder, Issued};
+use jiff::SignedDuration;
 use meta::Timestamp;
 use serde::Serialize;
 
 /// What the names of Berth's own actors begin with (CONTRACT.md section 5).
 const RESERVED: &str = "berth:";
+/// Client certificates live no longer than a new CA does.
+const MOST_LIFE: SignedDuration = certs::authority::CA_LIFE;
+/// They begin to be judged by clocks that are not this one, so less makes no sense.
+const LEAST_LIFE: SignedDuration = SignedDuration::from_mins(1);
+/// A kubeconfig that runs out within this time is made anew.
+const RENEW_WITHIN: SignedDuration = SignedDuration::from_hours(30 * 24);
 /// The context's and the cluster's name.
 const NAME: &str = "berth";
 
@@ -28,6 +37,15 @@ pub enum KubeconfigError {
          another, or use --force to act as that controller"
     )]
     Reserved(String),
+    /// The name of a controller whose deletions pass guards.
+    #[error(
+        "the user name \"{0}\" is reserved for a collector, whose deletions pass every guard: choose another, or use \
+         --force to act as that controller"
+    )]
+    Collector(String),
+    /// A certificate cannot live that long.
+    #[error("--ttl: {0:#} is no life of a certificate; from {least:#} to {most:#} is possible", least = LEAST_LIFE, most = MOST_LIFE)]
+    Life(SignedDuration),
     /// The certificate could not be made.
     #[error(transparent)]
     Certificate(#[from] CertsError),
@@ -64,14 +82,75 @@ impl Kubeconfig {
         force: bool,
         now: Timestamp,
     ) -> Result<Self, KubeconfigError> {
+        Self::issue_for(folder, server, user, groups, force, now, LEAF_LIFE)
+    }
+
+    /// The same, valid for `life`.
+    ///
+    /// # Errors
+    /// As [`Kubeconfig::issue`], and when no certificate lives so long.
+    pub fn issue_for(
+        folder: &Folder,
+        server: &str,
+        user: &str,
+        groups: &[String],
+        force: bool,
+        now: Timestamp,
+        life: SignedDuration,
+    ) -> Result<Self, KubeconfigError> {
         if user.is_empty() {
             return Err(KubeconfigError::Unnamed);
         }
-        if user.starts_with(RESERVED) && !force {
-            return Err(KubeconfigError::Reserved(user.to_owned()));
+        if !force {
+            check_name(user)?;
         }
-        let issued = folder.issue_client(user, groups, now)?;
+        if !(LEAST_LIFE..=MOST_LIFE).contains(&life) {
+            return Err(KubeconfigError::Life(life));
+        }
+        let issued = folder.ca().issue_client_for(user, groups, now, life)?;
         Self::of(server, folder.ca().certificate_pem(), user, &issued)
+    }
+
+    /// Whether the file at `path` is what [`Kubeconfig::issue`] would make but for key and dates, and for a while yet:
+    /// then nothing need be written.
+    #[must_use]
+    pub fn is_current(
+        path: &Path,
+        folder: &Folder,
+        server: &str,
+        user: &str,
+        groups: &[String],
+        now: Timestamp,
+    ) -> bool {
+        let Ok(file) = kube::config::Kubeconfig::read_from(path) else {
+            return false;
+        };
+        let decode = |text: &str| {
+            let bytes = STANDARD.decode(text).ok()?;
+            String::from_utf8(bytes).ok()
+        };
+        let cluster = file.clusters.into_iter().next().and_then(|named| named.cluster);
+        let reaches = cluster.is_some_and(|cluster| {
+            let ca = cluster.certificate_authority_data.as_deref().and_then(decode);
+            cluster.server.as_deref() == Some(server) && ca.as_deref() == Some(folder.ca().certificate_pem())
+        });
+        let pair = file.auth_infos.into_iter().next().and_then(|named| {
+            let user = named.auth_info?;
+            let user = serde_json::to_value(user).ok()?;
+            Some(Issued {
+                certificate: decode(user["client-certificate-data"].as_str()?)?,
+                key: decode(user["client-key-data"].as_str()?)?,
+            })
+        });
+        let until = now.checked_add(RENEW_WITHIN);
+        let (Some(pair), Ok(until)) = (pair, until) else {
+            return false;
+        };
+        let ca = folder.ca();
+        reaches
+            && [now, until]
+                .into_iter()
+                .all(|at| ca.knows_client(&pair, user, groups, at))
     }
 
     fn of(server: &str, ca: &str, user: &str, issued: &Issued) -> Result<Self, KubeconfigError> {
@@ -117,6 +196,17 @@ impl Kubeconfig {
     pub fn write(&self, path: &Path) -> Result<(), KubeconfigError> {
         Ok(files::write(path, self.yaml.as_bytes(), Access::Owner)?)
     }
+}
+
+/// Checks that `user` is nobody's name who passes guards.
+fn check_name(user: &str) -> Result<(), KubeconfigError> {
+    if user.starts_with(RESERVED) {
+        return Err(KubeconfigError::Reserved(user.to_owned()));
+    }
+    if COLLECTORS.contains(&user) {
+        return Err(KubeconfigError::Collector(user.to_owned()));
+    }
+    Ok(())
 }
 
 #[derive(Serialize)]
@@ -212,6 +302,58 @@ mod tests {
             issue(&folder, "", true).unwrap_err(),
             KubeconfigError::Unnamed
         ));
+    }
+
+    #[test]
+    fn the_names_of_collectors_are_issued_only_by_force() {
+        let directory = tempfile::tempdir().unwrap();
+        let folder = Folder::open(directory.path(), now()).unwrap();
+        for name in COLLECTORS {
+            let problem = issue(&folder, name, false).unwrap_err();
+            assert!(problem.to_string().contains("--force"), "{problem}");
+            assert!(issue(&folder, name, true).is_ok());
+        }
+        assert!(issue(&folder, "system:serviceaccount:kube-system:other", false).is_ok());
+    }
+
+    #[test]
+    fn a_certificate_lives_as_long_as_is_asked_for() {
+        let directory = tempfile::tempdir().unwrap();
+        let folder = Folder::open(directory.path(), now()).unwrap();
+        let life = |hours| {
+            let life = SignedDuration::from_hours(hours);
+            Kubeconfig::issue_for(&folder, SERVER, "jane", &[], false, now(), life)
+        };
+        let path = directory.path().join("jane.kubeconfig");
+        let current = |at| Kubeconfig::is_current(&path, &folder, SERVER, "jane", &[], at);
+        life(40 * 24).unwrap().write(&path).unwrap();
+        assert!(current(now()));
+        assert!(
+            !current(now() + SignedDuration::from_hours(11 * 24)),
+            "it is to be renewed"
+        );
+        for hours in [0, -1, 24 * 365 * 11] {
+            let problem = life(hours).unwrap_err().to_string();
+            assert!(problem.contains("--ttl"), "{problem}");
+        }
+    }
+
+    #[test]
+    fn a_kubeconfig_of_another_server_user_or_ca_is_not_current() {
+        let directory = tempfile::tempdir().unwrap();
+        let folder = Folder::open(directory.path().join("a"), now()).unwrap();
+        let other = Folder::open(directory.path().join("b"), now()).unwrap();
+        let path = directory.path().join("config");
+        let masters = ["system:masters".to_owned()];
+        let current = |folder: &Folder, server: &str, user: &str| {
+            Kubeconfig::is_current(&path, folder, server, user, &masters, now())
+        };
+        assert!(!current(&folder, SERVER, "jane"), "there is none");
+        issue(&folder, "jane", false).unwrap().write(&path).unwrap();
+        assert!(current(&folder, SERVER, "jane"));
+        assert!(!current(&folder, "https://127.0.0.1:1", "jane"));
+        assert!(!current(&folder, SERVER, "joan"));
+        assert!(!current(&other, SERVER, "jane"));
     }
 
     #[cfg(unix)]

@@ -41,6 +41,7 @@ use crate::clock::SystemClock;
 use crate::etcd;
 use crate::hub::{Hub, Presence, Registration};
 use crate::kubeconfig::Kubeconfig;
+use crate::logs;
 
 /// How long requests in flight may take to complete once the server is told to stop.
 const DRAIN: Duration = Duration::from_mins(1);
@@ -94,9 +95,9 @@ pub async fn run(args: ServeArgs) -> Result<()> {
     let running = Standalone::start(options).await?;
     // Whoever reads that it serves may tell it to stop.
     let signals = Signals::listen()?;
-    println!("serving on https://{}", running.running.address);
+    logs::say(&format!("serving on https://{}", running.running.address));
     if running.kubeconfig.exists() {
-        println!("kubeconfig {}", running.kubeconfig.display());
+        logs::say(&format!("kubeconfig {}", running.kubeconfig.display()));
     }
     running.until_signal(signals).await
 }
@@ -119,7 +120,9 @@ pub fn issue_kubeconfig(args: &KubeconfigArgs) -> Result<()> {
     };
     let folder = Folder::open(&args.data_dir, SystemClock.now())?;
     let now = SystemClock.now();
-    let issued = Kubeconfig::issue(&folder, &server, &args.user, &args.group, args.force, now)?;
+    let life = args.ttl.try_into().context("--ttl")?;
+    let (user, groups) = (&args.user, &args.group);
+    let issued = Kubeconfig::issue_for(&folder, &server, user, groups, args.force, now, life)?;
     match &args.output {
         Some(path) => issued.write(path)?,
         None => print!("{}", issued.as_yaml()),

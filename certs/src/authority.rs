@@ -10,7 +10,7 @@ use rcgen::{
     BasicConstraints, CertificateParams, DistinguishedName, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer,
     KeyPair, KeyUsagePurpose, SanType, SerialNumber,
 };
-use rustls_pki_types::{CertificateDer, DnsName};
+use rustls_pki_types::{CertificateDer, DnsName, UnixTime};
 
 use crate::der;
 use crate::error::CertsError;
@@ -72,7 +72,10 @@ impl Authority {
         let key_path = folder.join(format!("{stem}.key"));
         let certificate = files::read_if_there(&certificate_path)?;
         let key = match (files::read_if_there(&key_path)?, &certificate) {
-            (Some(key), _) => read_key(&key, &key_path)?,
+            (Some(key), _) => {
+                files::tighten(&key_path, Access::Owner)?;
+                read_key(&key, &key_path)?
+            }
             (None, Some(_)) => {
                 return Err(CertsError::KeyMissing {
                     certificate: certificate_path,
@@ -153,7 +156,7 @@ impl Authority {
     /// # Errors
     /// When one of `names` is neither.
     pub fn issue_server(&self, names: &[String], now: Timestamp) -> Result<Issued, CertsError> {
-        let mut params = leaf("berth", now)?;
+        let mut params = leaf("berth", now, LEAF_LIFE)?;
         params.subject_alt_names = names
             .iter()
             .map(|name| alternative_name(name))
@@ -173,7 +176,21 @@ impl Authority {
     /// # Errors
     /// When the certificate cannot be made.
     pub fn issue_client(&self, user: &str, groups: &[String], now: Timestamp) -> Result<Issued, CertsError> {
-        let mut params = leaf(user, now)?;
+        self.issue_client_for(user, groups, now, LEAF_LIFE)
+    }
+
+    /// The same, valid for `life`.
+    ///
+    /// # Errors
+    /// When the certificate cannot be made.
+    pub fn issue_client_for(
+        &self,
+        user: &str,
+        groups: &[String],
+        now: Timestamp,
+        life: SignedDuration,
+    ) -> Result<Issued, CertsError> {
+        let mut params = leaf(user, now, life)?;
         params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ClientAuth];
         let key = generate(user)?;
         let certificate = params.signed_by(&key, &self.issuer).map_err(issuing(user))?;
@@ -183,6 +200,50 @@ impl Authority {
             certificate: pem::encode_certificate(&named),
             key: key.serialize_pem(),
         })
+    }
+
+    /// Whether `pair` is a client certificate of this CA for exactly `user` and `groups`, valid at `at`, with its key.
+    #[must_use]
+    pub fn knows_client(&self, pair: &Issued, user: &str, groups: &[String], at: Timestamp) -> bool {
+        let place = Path::new("");
+        let Ok(certificates) = pem::certificates(pair.certificate.as_bytes(), place) else {
+            return false;
+        };
+        let Ok(key) = read_key(pair.key.as_bytes(), place) else {
+            return false;
+        };
+        let Ok((_, parsed)) = x509_parser::parse_x509_certificate(&certificates[0]) else {
+            return false;
+        };
+        let subject = parsed.subject();
+        let names: Vec<_> = subject.iter_common_name().map(|name| name.as_str()).collect();
+        let organizations: Vec<_> = subject.iter_organization().map(|name| name.as_str()).collect();
+        let expected: Vec<_> = groups.iter().map(|group| Ok(group.as_str())).collect();
+        names == [Ok(user)]
+            && organizations == expected
+            && parsed.public_key().raw == rcgen::PublicKeyData::subject_public_key_info(&key)
+            && self.vouches_for(&certificates[0], at)
+    }
+
+    /// Whether a client certificate is of this CA and valid at `at`.
+    fn vouches_for(&self, certificate: &CertificateDer<'_>, at: Timestamp) -> bool {
+        let (Ok(anchor), Ok(leaf), Ok(seconds)) = (
+            webpki::anchor_from_trusted_cert(&self.der),
+            webpki::EndEntityCert::try_from(certificate),
+            u64::try_from(at.as_second()),
+        ) else {
+            return false;
+        };
+        leaf.verify_for_usage(
+            webpki::ALL_VERIFICATION_ALGS,
+            std::slice::from_ref(&anchor),
+            &[],
+            UnixTime::since_unix_epoch(Duration::from_secs(seconds)),
+            webpki::KeyUsage::client_auth(),
+            None,
+            None,
+        )
+        .is_ok()
     }
 }
 
@@ -249,9 +310,9 @@ fn named(common_name: &str) -> CertificateParams {
     params
 }
 
-fn leaf(common_name: &str, now: Timestamp) -> Result<CertificateParams, CertsError> {
+fn leaf(common_name: &str, now: Timestamp, life: SignedDuration) -> Result<CertificateParams, CertsError> {
     let mut params = named(common_name);
-    set_life(&mut params, now, LEAF_LIFE).map_err(|problem| issue_problem(common_name, problem))?;
+    set_life(&mut params, now, life).map_err(|problem| issue_problem(common_name, problem))?;
     params.key_usages = vec![KeyUsagePurpose::DigitalSignature];
     params.use_authority_key_identifier_extension = true;
     Ok(params)

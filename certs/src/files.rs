@@ -60,6 +60,61 @@ pub fn make_folder(path: &Path) -> Result<(), CertsError> {
     builder.create(path).map_err(CertsError::io(path))
 }
 
+/// Takes rights that `access` does not give away from what is there at `path`, if anything is. Files come with looser
+/// modes from copies, archives and volumes. What cannot be changed is told of; a key that everyone can read is an error.
+///
+/// # Errors
+/// When it cannot be looked at, or is a file that others can read or write and its mode cannot be changed.
+#[cfg(unix)]
+pub fn tighten(path: &Path, access: Access) -> Result<(), CertsError> {
+    use std::os::unix::fs::PermissionsExt as _;
+    let metadata = match fs::metadata(path) {
+        Ok(metadata) => metadata,
+        Err(problem) if problem.kind() == io::ErrorKind::NotFound => return Ok(()),
+        Err(problem) => return Err(CertsError::io(path)(problem)),
+    };
+    let allowed = match (access, metadata.is_dir()) {
+        (Access::Owner, true) => 0o700,
+        (_, true) => 0o755,
+        (access, false) => access.mode(),
+    };
+    let mode = metadata.permissions().mode() & 0o777;
+    if mode & !allowed == 0 {
+        return Ok(());
+    }
+    let (path_shown, was, now) = (
+        path.display(),
+        format!("{mode:04o}"),
+        format!("{:04o}", mode & allowed),
+    );
+    match fs::set_permissions(path, fs::Permissions::from_mode(mode & allowed)) {
+        Ok(()) if mode & !allowed & 0o007 == 0 => {
+            // A volume's group, which some systems give back at every mount.
+            tracing::info!(path = %path_shown, was, now, "a mode that was too open was changed");
+        }
+        Ok(()) => {
+            tracing::warn!(
+                path = %path_shown, was, now,
+                "everyone on this machine had access: the mode was changed; replace the keys if others may have read them"
+            );
+        }
+        Err(problem) if metadata.is_dir() || mode & !allowed & 0o007 == 0 => {
+            tracing::warn!(path = %path_shown, mode = was, %problem, "the mode is too open and cannot be changed");
+        }
+        Err(problem) => return Err(CertsError::io(path)(problem)),
+    }
+    Ok(())
+}
+
+/// Modes are not looked at here.
+///
+/// # Errors
+/// Never.
+#[cfg(not(unix))]
+pub fn tighten(_: &Path, _: Access) -> Result<(), CertsError> {
+    Ok(())
+}
+
 /// The content of `path`, or `None` when there is no such file.
 ///
 /// # Errors
@@ -140,6 +195,28 @@ mod tests {
             assert_eq!(have & !mode, 0, "{have:o}");
             assert_eq!(have & 0o600, 0o600);
         }
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn loose_modes_of_a_folder_and_its_keys_are_tightened() {
+        use std::os::unix::fs::PermissionsExt as _;
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("data");
+        let now = "2026-11-21T12:00:00Z".parse().unwrap();
+        crate::Folder::open(&path, now).unwrap();
+        let all = ["", "ca.key", "front-proxy-ca.key", "ca.crt", "berth.redb"].map(|name| path.join(name));
+        fs::write(&all[4], "objects").unwrap();
+        for file in &all {
+            fs::set_permissions(file, fs::Permissions::from_mode(0o777)).unwrap();
+        }
+        crate::Folder::open(&path, now).unwrap();
+        let modes = all.map(|file| fs::metadata(file).unwrap().permissions().mode() & 0o777);
+        assert_eq!(
+            modes.map(|mode| format!("{mode:o}")),
+            ["700", "600", "600", "777", "600"]
+        );
+        tighten(&path.join("missing"), Access::Owner).unwrap();
     }
 
     #[test]

@@ -7,7 +7,7 @@ use rustls::crypto::CryptoProvider;
 
 use crate::authority::{Authority, Issued};
 use crate::error::CertsError;
-use crate::files;
+use crate::files::{self, Access};
 
 /// The authorities of one server, opened or made.
 #[derive(Debug)]
@@ -26,6 +26,16 @@ impl Folder {
     pub fn open(path: impl Into<PathBuf>, now: Timestamp) -> Result<Self, CertsError> {
         let path = path.into();
         files::make_folder(&path)?;
+        // Who can write to it can put a CA of their own there.
+        files::tighten(&path, Access::Owner)?;
+        for file in [
+            "serving.key",
+            "admin.kubeconfig",
+            "berth.redb",
+            "berth.redb.reserve",
+        ] {
+            files::tighten(&path.join(file), Access::Owner)?;
+        }
         let ca = Authority::open(&path, "ca", "berth-ca", now)?;
         let front_proxy = Authority::open(&path, "front-proxy-ca", "berth-front-proxy-ca", now)?;
         Ok(Self {

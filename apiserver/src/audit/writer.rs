@@ -46,13 +46,12 @@ impl Audit {
         let sink: Box<dyn Write + Send> = if path == "-" {
             Box::new(io::stdout())
         } else {
-            Box::new(
-                OpenOptions::new()
-                    .append(true)
-                    .create(true)
-                    .open(path)
-                    .map_err(failed)?,
-            )
+            // It says who did what: for its owner only, as in kube-apiserver. The mode of one that is there stays.
+            let mut options = OpenOptions::new();
+            options.append(true).create(true);
+            #[cfg(unix)]
+            std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+            Box::new(options.open(path).map_err(failed)?)
         };
         Self::start(sink, metrics).map_err(failed)
     }

@@ -193,3 +193,29 @@ fn names_that_are_none_are_refused() {
     let good = ["a.example.com", "*.example.com", "10.0.0.1", "fe80::1"].map(str::to_owned);
     authority.issue_server(&good, now()).unwrap();
 }
+
+#[test]
+fn a_client_is_known_by_ca_subject_key_and_time() {
+    let folder = tempfile::tempdir().unwrap();
+    let ours = Authority::open(folder.path(), "ca", "ours", now()).unwrap();
+    let theirs = Authority::open(folder.path(), "other", "ours", now()).unwrap();
+    let groups = ["masters".to_owned()];
+    let life = SignedDuration::from_hours(1);
+    let pair = ours.issue_client_for("jane", &groups, now(), life).unwrap();
+    assert!(ours.knows_client(&pair, "jane", &groups, now() + life));
+    assert!(!ours.knows_client(
+        &pair,
+        "jane",
+        &groups,
+        now() + life + SignedDuration::from_secs(1)
+    ));
+    assert!(!ours.knows_client(&pair, "joan", &groups, now()));
+    assert!(!ours.knows_client(&pair, "jane", &[], now()));
+    assert!(!theirs.knows_client(&pair, "jane", &groups, now()));
+    let other = ours.issue_client("jane", &groups, now()).unwrap();
+    let mixed = Issued {
+        key: other.key,
+        ..pair
+    };
+    assert!(!ours.knows_client(&mixed, "jane", &groups, now()));
+}
