@@ -41,8 +41,14 @@ pub(crate) struct Pair {
 
 impl Ca {
     pub(crate) fn new(name: &str) -> Self {
+        Self::until(name, 4000)
+    }
+
+    /// A CA that is valid up to the first day of `year`.
+    pub(crate) fn until(name: &str, year: i32) -> Self {
         let key = KeyPair::generate().unwrap();
         let mut params = CertificateParams::default();
+        params.not_after = rcgen::date_time_ymd(year, 1, 1);
         params.distinguished_name.push(DnType::CommonName, name);
         params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
         params.key_usages = vec![KeyUsagePurpose::KeyCertSign];

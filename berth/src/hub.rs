@@ -82,6 +82,8 @@ pub struct Given {
     pub client: Option<CaPool>,
     /// Whom to believe users in headers.
     pub request_header: Option<RequestHeaderTrust>,
+    /// The names front proxies may have, for a hub that publishes none.
+    pub allowed_names: Vec<String>,
 }
 
 impl Hub {
@@ -94,6 +96,9 @@ impl Hub {
         let published = (!args.authentication_skip_lookup)
             .then(|| Arc::new(Published::new(clients.authentication.clone(), given.clone())));
         self_check::run(&clients, args).await?;
+        if let (Some(client), Some(request_header)) = (&given.client, &given.request_header) {
+            request_header.check_beside(client)?;
+        }
         let trust = Arc::new(Trust::new(given.client.unwrap_or_default(), given.request_header));
         if let Some(published) = &published {
             match published.load(&trust).await {

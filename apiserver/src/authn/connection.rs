@@ -74,7 +74,7 @@ impl Connection {
         }
         let result = x509::verify_chain(leaf, intermediates, ca, seconds);
         self.membership.store(Some(Arc::new(Membership {
-            recheck: x509::next_validity_change(&self.certificates, seconds),
+            recheck: x509::next_validity_change(&self.certificates, &[ca], seconds),
             result: result.clone(),
         })));
         result
@@ -91,9 +91,11 @@ impl Connection {
         {
             return Some(known);
         }
+        let front_proxies = trust.request_header.as_ref().map(|trust| &trust.ca);
+        let pools: Vec<&CaPool> = front_proxies.into_iter().chain([&trust.client]).collect();
         let verdict = Arc::new(Verdict {
             generation: trust.generation,
-            recheck: x509::next_validity_change(&self.certificates, seconds),
+            recheck: x509::next_validity_change(&self.certificates, &pools, seconds),
             client: x509::verify_client(leaf, intermediates, &trust.client, seconds),
             front_proxy: x509::verify_front_proxy(
                 leaf,

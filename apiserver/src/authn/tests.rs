@@ -260,3 +260,40 @@ fn what_is_no_ca_is_refused_with_its_position() {
 }
 
 use rustls::pki_types::CertificateDer;
+
+#[tokio::test]
+async fn certificates_of_a_ca_that_has_expired_name_nobody() {
+    let (old, new) = (Ca::until("clients", 2027), Ca::new("clients, the next"));
+    let both = [old.certificate.clone(), new.certificate.clone()];
+    let trust = Arc::new(Trust::new(CaPool::from_certificates(&both).unwrap(), None));
+    let authentication = Authentication {
+        trust,
+        tokens: None,
+        anonymous: false,
+    };
+    let (old, new) = (old.client("alice", &[]), new.client("bob", &[]));
+    // One connection each, so that what is remembered of it must be judged anew when the CA's time is over.
+    let (alice, bob) = (connection(Some(&old)), connection(Some(&new)));
+    for (now, alice_is_known) in [("2026-12-31T23:59:59Z", true), ("2027-01-01T00:00:01Z", false)] {
+        let now = now.parse().unwrap();
+        let mut none = headers(&[]);
+        let found = authentication.authenticate(&alice, &mut none, now).await;
+        assert_eq!(found.is_ok(), alice_is_known, "{now}");
+        let found = authentication.authenticate(&bob, &mut none, now).await;
+        assert_eq!(found.unwrap().user.name, "bob");
+    }
+}
+
+#[test]
+fn one_ca_for_users_and_front_proxies_needs_these_to_be_named() {
+    let (clients, proxies) = (Ca::new("clients"), Ca::new("proxies"));
+    let both = [proxies.certificate.clone(), clients.certificate.clone()];
+    let both = CaPool::from_certificates(&both).unwrap();
+    let trust = |ca: &CaPool, names: &[&str]| {
+        let names = names.iter().map(|&name| name.to_owned()).collect();
+        RequestHeaderTrust::new(ca.clone(), names).check_beside(&clients.pool())
+    };
+    assert!(trust(&proxies.pool(), &[]).is_ok());
+    assert!(matches!(trust(&both, &[]), Err(TrustError::Overlap)));
+    assert!(trust(&both, &["front-proxy"]).is_ok());
+}

@@ -1,5 +1,7 @@
 //! Which CAs are trusted for what. They can be exchanged at any time; connections notice by the generation.
 
+use std::borrow::Cow;
+use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 use arc_swap::ArcSwap;
@@ -7,10 +9,14 @@ use http::HeaderName;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, TrustAnchor};
 
+use super::x509;
+
 /// CA certificates trusted for one purpose.
 #[derive(Clone, Debug, Default)]
 pub struct CaPool {
     anchors: Vec<TrustAnchor<'static>>,
+    /// When each of them is valid, in seconds since 1970: an anchor does not say it.
+    validity: Vec<RangeInclusive<i64>>,
 }
 
 /// Why CA certificates could not be used.
@@ -33,6 +39,12 @@ pub enum TrustError {
     /// A header name that HTTP does not allow.
     #[error("{0:?} is not a header name")]
     HeaderName(String),
+    /// One CA for users and for front proxies, with which every user could pass for any other.
+    #[error(
+        "a CA of client certificates is a CA of front proxies too, so that every client certificate could name any user \
+         in request headers: name the front proxies with --requestheader-allowed-names, or give them a CA of their own"
+    )]
+    Overlap,
 }
 
 impl CaPool {
@@ -67,7 +79,26 @@ impl CaPool {
                     })
             })
             .collect::<Result<_, _>>()?;
-        Ok(Self { anchors })
+        let validity = certificates.iter().enumerate().map(|(index, certificate)| {
+            x509::validity(certificate).ok_or(TrustError::Certificate {
+                position: index + 1,
+                problem: webpki::Error::BadDer,
+            })
+        });
+        Ok(Self {
+            anchors,
+            validity: validity.collect::<Result<_, _>>()?,
+        })
+    }
+
+    /// Whether some CA is in `other` too.
+    #[must_use]
+    pub fn overlaps(&self, other: &Self) -> bool {
+        let same = |a: &TrustAnchor<'_>, b: &TrustAnchor<'_>| {
+            a.subject == b.subject && a.subject_public_key_info == b.subject_public_key_info
+        };
+        let mut anchors = self.anchors.iter();
+        anchors.any(|anchor| other.anchors.iter().any(|theirs| same(anchor, theirs)))
     }
 
     /// Whether it trusts nobody.
@@ -76,9 +107,20 @@ impl CaPool {
         self.anchors.is_empty()
     }
 
-    /// The trust anchors.
-    pub(crate) fn anchors(&self) -> &[TrustAnchor<'static>] {
-        &self.anchors
+    /// The trust anchors that are valid at `now` (seconds since 1970).
+    pub(crate) fn anchors(&self, now: i64) -> Cow<'_, [TrustAnchor<'static>]> {
+        if self.validity.iter().all(|valid| valid.contains(&now)) {
+            return Cow::Borrowed(&self.anchors);
+        }
+        let all = self.anchors.iter().zip(&self.validity);
+        all.filter(|(_, valid)| valid.contains(&now))
+            .map(|(anchor, _)| anchor.clone())
+            .collect()
+    }
+
+    /// When the CAs are valid, in seconds since 1970.
+    pub(crate) fn validity(&self) -> &[RangeInclusive<i64>] {
+        &self.validity
     }
 }
 
@@ -111,6 +153,18 @@ impl RequestHeaderTrust {
             uid_headers: Vec::new(),
             extra_prefixes: vec!["x-remote-extra-".to_owned()],
         }
+    }
+
+    /// Checks that users with certificates of `client` cannot pass for front proxies: where the CAs overlap, front
+    /// proxies must be named.
+    ///
+    /// # Errors
+    /// When they overlap and every name is allowed.
+    pub fn check_beside(&self, client: &CaPool) -> Result<(), TrustError> {
+        if self.allowed_names.is_empty() && self.ca.overlaps(client) {
+            return Err(TrustError::Overlap);
+        }
+        Ok(())
     }
 
     /// Turns names as flags and the cluster's ConfigMap give them into header names.

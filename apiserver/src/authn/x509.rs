@@ -1,5 +1,6 @@
 //! Client certificates: chain checking for a purpose, and the user a certificate names.
 
+use std::ops::RangeInclusive;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -82,13 +83,22 @@ pub(crate) fn verify_front_proxy(
     ))
 }
 
-/// The next instant (seconds since 1970) at which one of the certificates starts or stops being valid.
-pub(crate) fn next_validity_change(certificates: &[CertificateDer<'_>], now: i64) -> i64 {
-    certificates
-        .iter()
-        .filter_map(|certificate| parse(certificate).ok().map(|certificate| certificate.validity().clone()))
+/// When a certificate is valid, in seconds since 1970; `None` when it cannot be read.
+pub(crate) fn validity(certificate: &CertificateDer<'_>) -> Option<RangeInclusive<i64>> {
+    let parsed = parse(certificate).ok()?;
+    let validity = parsed.validity();
+    Some(validity.not_before.timestamp()..=validity.not_after.timestamp())
+}
+
+/// The next instant (seconds since 1970) at which one of the certificates, or of the CAs of `pools`, starts or stops
+/// being valid.
+pub(crate) fn next_validity_change(certificates: &[CertificateDer<'_>], pools: &[&CaPool], now: i64) -> i64 {
+    let shown = certificates.iter().filter_map(validity);
+    let trusted = pools.iter().flat_map(|pool| pool.validity()).cloned();
+    shown
+        .chain(trusted)
         // A certificate is valid through its last second, so it changes one second after.
-        .flat_map(|validity| [validity.not_before.timestamp(), validity.not_after.timestamp().saturating_add(1)])
+        .flat_map(|valid| [*valid.start(), valid.end().saturating_add(1)])
         .filter(|&instant| instant > now)
         .min()
         .unwrap_or(i64::MAX)
@@ -107,7 +117,7 @@ pub(crate) fn verify_chain(
     certificate
         .verify_for_usage(
             ALL_VERIFICATION_ALGS,
-            ca.anchors(),
+            &ca.anchors(now),
             intermediates,
             UnixTime::since_unix_epoch(Duration::from_secs(seconds)),
             KeyUsage::client_auth(),

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Result, anyhow};
-use apiserver::authn::Trust;
 use apiserver::authn::delegated::{Delegated, NAME, NAMESPACE};
+use apiserver::authn::{CaPool, RequestHeaderTrust, Trust};
 use futures::StreamExt;
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::runtime::{WatchStreamExt, watcher};
@@ -79,22 +79,74 @@ impl Published {
         if last.as_ref() == Some(&data) {
             return Ok(());
         }
-        let read = Delegated::read(&data).map_err(|problems| {
-            let texts: Vec<String> = problems.iter().map(ToString::to_string).collect();
-            anyhow!("{}", texts.join("; "))
-        })?;
-        let client = self.given.client.as_ref().unwrap_or(&read.client);
-        let request_header = self
-            .given
-            .request_header
-            .as_ref()
-            .or(read.request_header.as_ref());
-        trust.replace(client, request_header);
+        let (client, request_header) = believed(&self.given, &data)?;
+        trust.replace(&client, request_header.as_ref());
         if last.replace(data).is_some() {
             tracing::info!(
                 "extension-apiserver-authentication has changed; using its client CAs from now on"
             );
         }
         Ok(())
+    }
+}
+
+/// Whom to believe: what is `given` on the command line, and for the rest what the ConfigMap's `data` says.
+fn believed(given: &Given, data: &BTreeMap<String, String>) -> Result<(CaPool, Option<RequestHeaderTrust>)> {
+    let read = Delegated::read(data).map_err(|problems| {
+        let texts: Vec<String> = problems.iter().map(ToString::to_string).collect();
+        anyhow!("{}", texts.join("; "))
+    })?;
+    let client = given.client.clone().unwrap_or(read.client);
+    let published = read.request_header.map(|mut published| {
+        if published.allowed_names.is_empty() {
+            published.allowed_names.clone_from(&given.allowed_names);
+        }
+        published
+    });
+    let request_header = given.request_header.clone().or(published);
+    if let Some(request_header) = &request_header {
+        request_header.check_beside(&client)?;
+    }
+    Ok((client, request_header))
+}
+
+#[cfg(test)]
+mod tests {
+    use certs::Folder;
+
+    use super::*;
+
+    #[test]
+    fn a_hub_with_one_ca_for_users_and_front_proxies_must_name_these() {
+        let folder = tempfile::tempdir().unwrap();
+        let folder = Folder::open(folder.path(), "2026-11-21T12:00:00Z".parse().unwrap()).unwrap();
+        let one = folder.ca().certificate_pem().to_owned();
+        let other = folder.front_proxy().certificate_pem().to_owned();
+        let published = |proxies: &str, names: &str| {
+            let pairs = [
+                ("client-ca-file", one.clone()),
+                ("requestheader-client-ca-file", proxies.to_owned()),
+                (
+                    "requestheader-username-headers",
+                    r#"["X-Remote-User"]"#.to_owned(),
+                ),
+                ("requestheader-allowed-names", names.to_owned()),
+            ];
+            pairs.map(|(key, value)| (key.to_owned(), value)).into()
+        };
+        let nothing = Given::default();
+        let named = Given {
+            allowed_names: vec!["front-proxy-client".to_owned()],
+            ..Given::default()
+        };
+        assert!(believed(&nothing, &published(&other, "[]")).is_ok());
+        assert!(believed(&nothing, &published(&one, r#"["aggregator"]"#)).is_ok());
+        let refused = believed(&nothing, &published(&format!("{other}{one}"), "[]")).unwrap_err();
+        assert!(
+            refused.to_string().contains("--requestheader-allowed-names"),
+            "{refused}"
+        );
+        let (_, trust) = believed(&named, &published(&one, "[]")).unwrap();
+        assert_eq!(trust.unwrap().allowed_names, ["front-proxy-client"]);
     }
 }

@@ -14,6 +14,9 @@ use crate::hub::Given;
 use crate::kubeconfig::Kubeconfig;
 use crate::rbac;
 
+/// The administrator of a standalone server.
+const ADMIN: &str = "berth-admin";
+
 /// Where the admin's kubeconfig is in a data folder.
 #[must_use]
 pub(super) fn admin_kubeconfig(data_dir: &Path) -> PathBuf {
@@ -49,7 +52,9 @@ pub(super) fn authentication(options: &Options, folder: &Folder) -> Result<Authe
         Some(folder.front_proxy()),
         options.request_header.ca_file.as_deref(),
     )?;
-    let trust = Arc::new(Trust::new(client, Some(request_header(options, front_proxy)?)));
+    let request_header = request_header(options, front_proxy)?;
+    request_header.check_beside(&client)?;
+    let trust = Arc::new(Trust::new(client, Some(request_header)));
     Ok(Authentication {
         trust,
         tokens: None,
@@ -73,6 +78,7 @@ pub(super) fn given(options: &Options) -> Result<Given> {
     Ok(Given {
         client,
         request_header,
+        allowed_names: options.request_header.allowed_names.clone(),
     })
 }
 
@@ -115,7 +121,7 @@ fn pool(own: Option<&certs::Authority>, file: Option<&Path>) -> Result<CaPool> {
     CaPool::from_pem(&pem).with_context(|| format!("reading the certificates of {}", named()))
 }
 
-/// Writes the admin's kubeconfig for a server at `address` and gives its path.
+/// Writes the admin's kubeconfig for a server at `address`, unless it is there, and gives its path.
 ///
 /// # Errors
 /// When the certificate cannot be made or the file cannot be written.
@@ -131,7 +137,10 @@ pub(super) fn write_admin_kubeconfig(
     };
     let path = admin_kubeconfig(folder.path());
     let groups = [rbac::MASTERS.to_owned()];
-    Kubeconfig::issue(folder, &reachable, "berth-admin", &groups, false, now)?.write(&path)?;
+    // One that is good stays: a start on a full disk could not write it.
+    if !Kubeconfig::is_current(&path, folder, &reachable, ADMIN, &groups, now) {
+        Kubeconfig::issue(folder, &reachable, ADMIN, &groups, false, now)?.write(&path)?;
+    }
     Ok(std::path::absolute(&path)?)
 }
 
