@@ -1,3 +1,5 @@
+//! What patches cost, and when they are refused for it.
+
 use serde_json::json;
 
 use super::*;

@@ -1,3 +1,5 @@
+//! Whether rights cover others, without writing them all out.
+
 use super::*;
 
 fn words(prefix: &str, count: usize) -> Vec<String> {
