@@ -62,15 +62,6 @@ async fn each_mistake_is_told_with_its_field_and_stores_nothing() {
             "spec.predicates[0]",
         ),
         (
-            "a bad CEL expression",
-            OCM,
-            placement(
-                json!({"predicates": [{"requiredClusterSelector": {"celSelector": {"celExpressions": ["managedCluster."]}}}]}),
-            ),
-            422,
-            "celExpressions[0]",
-        ),
-        (
             "a name out of charset",
             MAPS,
             json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "A_b"}}),

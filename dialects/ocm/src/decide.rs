@@ -183,7 +183,10 @@ impl Case<'_> {
                 ),
             },
         };
-        let matching = Predicates::judge(predicates, self.fleet);
+        let matching = match Predicates::judge(predicates, self.fleet, &scope) {
+            Ok(matching) => matching,
+            Err(problem) => return Ok(self.misconfigured(problem, &bound, &sets, offered)),
+        };
         let taints = TaintToleration::new(tolerations, &scope, &self.held, self.ask.now);
         let in_set = ClusterSet(&scope);
         let filters: [&dyn Filter<Fleet>; 4] = [&in_set, &Lifecycle, &matching, &taints];

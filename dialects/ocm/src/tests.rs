@@ -2,6 +2,7 @@
 
 mod conditions;
 mod due;
+mod expressions;
 mod groups;
 mod kinds;
 mod moves;

@@ -1,73 +1,30 @@
-//! Running an expression on a cluster, and keeping what came out.
+//! Running an expression on clusters, and keeping what came out and what it cost.
 
 use std::collections::HashMap;
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Arc, PoisonError};
+use std::fmt;
+use std::sync::PoisonError;
 
+use ::cel::{Error, PER_CALL_LIMIT, Value};
 use dialect_columns::Bits;
-use kube_cel::KubeCelExt;
-use kube_cel::cel::extractors::This;
-use kube_cel::cel::objects::{Key, Map};
-use kube_cel::cel::{Context, ExecutionError, Value};
 use scheduling::Ix;
 
 use super::Expression;
 use crate::cluster::Cluster;
 use crate::fleet::Fleet;
 
-/// The functions expressions may call: the standard ones, Kubernetes' own, and `parseJSON`.
-pub(super) fn environment() -> Context<'static> {
-    let mut context = Context::default().with_all();
-    context.add_function(
-        "parseJSON",
-        |This(text): This<Arc<String>>| -> Result<Value, ExecutionError> {
-            serde_json::from_str(&text)
-                .map(|json| value(&json))
-                .map_err(|error| ExecutionError::function_error("parseJSON", error))
-        },
-    );
-    context.add_function("type", |This(of): This<Value>| -> Result<Value, ExecutionError> {
-        Ok(Value::from(of.type_of().to_string()))
-    });
-    for (name, shown) in [
-        ("bool", "bool"),
-        ("bytes", "bytes"),
-        ("double", "float"),
-        ("int", "int"),
-        ("list", "list"),
-        ("map", "map"),
-        ("null_type", "null"),
-        ("string", "string"),
-        ("uint", "uint"),
-    ] {
-        context.add_variable_from_value(name, shown);
-    }
-    context
-}
+/// What the expressions of one decision may cost together, in any fleet.
+const BASE: u64 = 1_000_000;
+/// What they may cost beyond it for each cluster of the fleet.
+const PER_CLUSTER: u64 = 1_000;
 
-/// JSON as CEL sees a Kubernetes object: whole numbers are `int`, others `double`.
-fn value(json: &serde_json::Value) -> Value {
-    use serde_json::Value as Json;
-    match json {
-        Json::Null => Value::Null,
-        Json::Bool(flag) => Value::Bool(*flag),
-        Json::Number(number) => match (number.as_i64(), number.as_f64()) {
-            (Some(whole), _) => Value::Int(whole),
-            (None, Some(double)) => Value::Float(double),
-            (None, None) => Value::Null,
-        },
-        Json::String(text) => Value::String(Arc::new(text.clone())),
-        Json::Array(list) => Value::List(Arc::new(list.iter().map(value).collect())),
-        Json::Object(fields) => {
-            let fields: HashMap<Key, Value> = fields
-                .iter()
-                .map(|(name, field)| (Key::String(Arc::new(name.clone())), value(field)))
-                .collect();
-            Value::Map(Map {
-                map: Arc::new(fields),
-            })
-        }
-    }
+/// What an expression says of a cluster.
+#[derive(Clone, Copy, Debug)]
+struct Judged {
+    holds: bool,
+    /// What that cost, kept with it: whether a decision may afford its expressions does not depend on what is known.
+    cost: u64,
+    /// Whether it was ended, because it cost more than one evaluation may.
+    ended: bool,
 }
 
 /// Results by the stamp of the cluster that was judged, in two generations: what is still asked for moves to the young
@@ -75,15 +32,15 @@ fn value(json: &serde_json::Value) -> Value {
 /// costs one evaluation, not one per cluster.
 #[derive(Debug, Default)]
 pub(super) struct Results {
-    young: HashMap<u64, bool>,
-    old: HashMap<u64, bool>,
+    young: HashMap<u64, Judged>,
+    old: HashMap<u64, Judged>,
 }
 
 impl Results {
     /// The fewest results a generation holds.
     const LEAST: usize = 256;
 
-    fn get(&mut self, stamp: u64, clusters: usize, judge: impl FnOnce() -> bool) -> bool {
+    fn get(&mut self, stamp: u64, clusters: usize, judge: impl FnOnce() -> Judged) -> Judged {
         if let Some(&held) = self.young.get(&stamp) {
             return held;
         }
@@ -96,45 +53,92 @@ impl Results {
     }
 }
 
-/// Runs expressions during one decision. The environment is made at the first result that is not known yet.
+/// Why a decision is not made: its expressions cost too much.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Exceeded {
+    /// One does, on the cluster of this name.
+    One(String),
+    /// All of them do together.
+    All {
+        /// What they may cost.
+        limit: u64,
+        /// On so many clusters.
+        clusters: usize,
+    },
+}
+
+impl fmt::Display for Exceeded {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::One(cluster) => {
+                let limit = PER_CALL_LIMIT;
+                write!(formatter, "on cluster {cluster}: {}", Error::Cost { limit })
+            }
+            Self::All { limit, clusters } => write!(
+                formatter,
+                "the expressions of the placement cost more than {limit}, which is what one decision over {clusters} \
+                 clusters may cost"
+            ),
+        }
+    }
+}
+
+/// Runs expressions during one decision, and counts what they cost.
 #[derive(Default)]
 pub(crate) struct Evaluator {
-    context: Option<Context<'static>>,
-    /// The stamp of the cluster the context holds.
-    stamp: u64,
+    spent: u64,
 }
 
 impl Evaluator {
     /// Keeps in `matching` only the clusters of `fleet` of which `expression` is true. Errors and other values than
     /// true are no match. Two decisions that need the same results wait for each other instead of both working.
-    pub(crate) fn retain(&mut self, expression: &Expression, fleet: &Fleet, matching: &mut Bits) {
+    ///
+    /// # Errors
+    /// When the expression costs too much on a cluster of `scope`, or all so far do together.
+    pub(crate) fn retain(
+        &mut self,
+        expression: &Expression,
+        fleet: &Fleet,
+        scope: &Bits,
+        matching: &mut Bits,
+    ) -> Result<(), Exceeded> {
+        let clusters = fleet.rows.len();
+        let limit = BASE + PER_CLUSTER * clusters as u64;
         let mut results = expression.results.lock().unwrap_or_else(PoisonError::into_inner);
         let candidates: Vec<Ix> = matching.iter().collect();
         for candidate in candidates {
             let cluster = fleet.row(candidate);
-            if !results.get(cluster.stamp, fleet.rows.len(), || self.run(expression, cluster)) {
+            let judged = results.get(cluster.stamp, clusters, || judge(expression, cluster));
+            self.spent = self.spent.saturating_add(judged.cost);
+            if judged.ended && scope.has(candidate) {
+                return Err(Exceeded::One(cluster.name.to_string()));
+            }
+            if self.spent > limit {
+                return Err(Exceeded::All { limit, clusters });
+            }
+            if !judged.holds {
                 matching.set(candidate, false);
             }
         }
+        Ok(())
     }
 
     /// Whether `expression` is true of the cluster at `candidate`.
     pub(crate) fn holds(&mut self, expression: &Expression, fleet: &Fleet, candidate: Ix) -> bool {
         let mut one = Bits::none(fleet.count());
         one.set(candidate, true);
-        self.retain(expression, fleet, &mut one);
-        one.has(candidate)
+        let scope = Bits::none(fleet.count());
+        self.retain(expression, fleet, &scope, &mut one).is_ok() && one.has(candidate)
     }
+}
 
-    fn run(&mut self, expression: &Expression, cluster: &Cluster) -> bool {
-        let context = self.context.get_or_insert_with(environment);
-        if self.stamp != cluster.stamp {
-            context.add_variable_from_value("managedCluster", value(cluster.object.value()));
-            self.stamp = cluster.stamp;
-        }
-        // A panic of the interpreter on odd data is an evaluation error like any other.
-        let outcome = catch_unwind(AssertUnwindSafe(|| context.resolve(&expression.tree)));
-        matches!(outcome, Ok(Ok(Value::Bool(true))))
+fn judge(expression: &Expression, cluster: &Cluster) -> Judged {
+    let variables = [Value::from(&**cluster.object.value())];
+    let evaluation = expression.program.evaluate(&variables, PER_CALL_LIMIT);
+    Judged {
+        holds: matches!(evaluation.value, Ok(Value::Bool(true))),
+        ended: matches!(evaluation.value, Err(Error::Cost { .. })),
+        cost: evaluation.cost.min(PER_CALL_LIMIT),
     }
 }
 
@@ -151,7 +155,11 @@ mod tests {
             for stamp in (0..999).chain([10_000 + round]) {
                 results.get(stamp, 1_000, || {
                     runs += 1;
-                    true
+                    Judged {
+                        holds: true,
+                        cost: 1,
+                        ended: false,
+                    }
                 });
             }
         }

@@ -8,10 +8,10 @@ use meta::Timestamp;
 use scheduling::{Filter, Ix, Reason, Verdict};
 
 use super::{CLUSTER_SET, LIFECYCLE, PREDICATE, TAINT_TOLERATION};
-use crate::cel::Evaluator;
+use crate::cel::{Evaluator, Exceeded};
 use crate::fleet::Fleet;
 use crate::kind::{Taint, Toleration};
-use crate::policy::{self, Predicate};
+use crate::policy::{self, Predicate, Problem};
 
 /// Asks for membership in one of the sets chosen from.
 pub(crate) struct ClusterSet<'a>(pub(crate) &'a Bits);
@@ -52,29 +52,46 @@ pub(crate) struct Predicates(Option<Bits>);
 
 impl Predicates {
     /// Judges `predicates` over `fleet`; none lets everything pass.
-    pub(crate) fn judge(predicates: &[Predicate], fleet: &Fleet) -> Self {
+    ///
+    /// # Errors
+    /// When an expression costs too much on a cluster of `scope`, or all of them together.
+    pub(crate) fn judge(predicates: &[Predicate], fleet: &Fleet, scope: &Bits) -> Result<Self, Problem> {
         if predicates.is_empty() {
-            return Self(None);
+            return Ok(Self(None));
         }
         let mut evaluator = Evaluator::default();
         let mut matching = Bits::none(fleet.count());
-        for predicate in predicates {
-            matching.unite(&one(predicate, fleet, &mut evaluator));
+        for (index, predicate) in predicates.iter().enumerate() {
+            let judged = one(predicate, fleet, scope, &mut evaluator);
+            matching.unite(&judged.map_err(|(place, exceeded)| Problem {
+                plugin: PREDICATE,
+                text: format!(
+                    "spec.predicates[{index}].requiredClusterSelector.celSelector.celExpressions[{place}]: {exceeded}"
+                ),
+            })?);
         }
-        Self(Some(matching))
+        Ok(Self(Some(matching)))
     }
 }
 
-fn one(predicate: &policy::Predicate, fleet: &Fleet, evaluator: &mut Evaluator) -> Bits {
+/// The clusters `predicate` matches, or which of its expressions costs too much.
+fn one(
+    predicate: &policy::Predicate,
+    fleet: &Fleet,
+    scope: &Bits,
+    evaluator: &mut Evaluator,
+) -> Result<Bits, (usize, Exceeded)> {
     let count = fleet.count();
     let mut matching = fleet.labels.select(&predicate.labels, count);
     if !predicate.claims.is_everything() {
         matching.intersect(&fleet.claims.select(&predicate.claims, count));
     }
-    for (_, expression) in &predicate.expressions {
-        evaluator.retain(expression, fleet, &mut matching);
+    for (place, (_, expression)) in predicate.expressions.iter().enumerate() {
+        evaluator
+            .retain(expression, fleet, scope, &mut matching)
+            .map_err(|exceeded| (place, exceeded))?;
     }
-    matching
+    Ok(matching)
 }
 
 impl Filter<Fleet> for Predicates {

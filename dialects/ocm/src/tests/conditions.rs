@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::world::{World, binding, cluster, fleet, now, placement, wants};
 use crate::names::{BINDINGS, CLUSTERS};
 
-fn condition(world: &World, key: &Key, r#type: &str) -> (String, String, String) {
+pub(super) fn condition(world: &World, key: &Key, r#type: &str) -> (String, String, String) {
     let decision = world.decide(key);
     let list = world.hub.conditions(&decision);
     let found = list.iter().find(|condition| condition["type"] == r#type).unwrap();
@@ -96,7 +96,7 @@ fn a_misconfigured_placement_keeps_its_decisions() {
         ),
         (
             json!({"predicates": [{"requiredClusterSelector": {"celSelector": {"celExpressions": ["1 +"]}}}]}),
-            "Predicate:spec.predicates[0].requiredClusterSelector.celSelector.celExpressions[0]: does not compile",
+            "Predicate:spec.predicates[0].requiredClusterSelector.celSelector.celExpressions[0]: compilation failed: ERROR: <input>:1:4: Syntax error",
         ),
         (
             json!({"predicates": [{"requiredClusterSelector": {"celSelector": {"celExpressions":

@@ -68,7 +68,7 @@ fn expressions_see_the_whole_cluster_and_errors_are_no_match() {
         ("managedCluster.metadata.labels['env'] != 'prod'", vec!["b"]),
         ("managedCluster.metadata.name == 'c'", vec!["c"]),
         (
-            "semver(managedCluster.status.version.kubernetes, true).isGreaterThan(semver('1.30.0'))",
+            "semver(managedCluster.status.version.kubernetes.substring(1)).isGreaterThan(semver('1.30.0'))",
             vec!["a"],
         ),
         (

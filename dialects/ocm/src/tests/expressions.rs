@@ -1,0 +1,140 @@
+//! Expressions that do not compile or cost too much, and those that errors do not end.
+
+use std::time::{Duration, Instant};
+
+use dialect_contract::Outcome;
+use meta::Key;
+use serde_json::{Value, json};
+
+use super::conditions::condition;
+use super::world::{World, fleet, placement, wants};
+use crate::names::CLUSTERS;
+
+fn selecting(name: &str, source: &str) -> Value {
+    wants(
+        name,
+        &json!({"predicates": [{"requiredClusterSelector": {"celSelector": {"celExpressions": [source]}}}]}),
+    )
+}
+
+/// What the condition PlacementMisconfigured says of a placement with `source`; another placement is decided as ever.
+fn misconfigured(world: &mut World, source: &str) -> String {
+    world.put(&selecting("p", source));
+    world.put(&selecting("other", "managedCluster.metadata.name == 'b'"));
+    let key = placement("ns", "p");
+    let decision = world.decide(&key);
+    assert_eq!(
+        (decision.outcome, decision.reason),
+        (Outcome::Invalid, "Misconfigured"),
+        "{source}"
+    );
+    assert_eq!(world.picked(&world.decide(&placement("ns", "other"))), ["b"]);
+    let (status, reason, message) = condition(world, &key, "PlacementMisconfigured");
+    assert_eq!((&*status, &*reason), ("True", "Misconfigured"));
+    message
+}
+
+#[test]
+fn an_expression_that_does_not_compile_is_misconfigured_with_the_words_of_the_compiler() {
+    let mut world = fleet(&["a", "b"]);
+    for (source, words) in [
+        (
+            "1 + 'a' == 2 || true",
+            "compilation failed: ERROR: <input>:1:3: found no matching overload for '_+_' applied to '(int, string)'",
+        ),
+        (
+            "math.greatest(1, 12) > 2",
+            "compilation failed: ERROR: <input>:1:1: undeclared reference to 'math' (in container '')",
+        ),
+        ("managedCluster.x ==", "Syntax error: mismatched input <EOF>"),
+        ("", "Syntax error"),
+    ] {
+        let message = misconfigured(&mut world, source);
+        let start = "Predicate:spec.predicates[0].requiredClusterSelector.celSelector.celExpressions[0]: ";
+        assert!(message.starts_with(start) && message.contains(words), "{message}");
+    }
+}
+
+#[test]
+fn an_expression_made_to_take_memory_or_time_is_misconfigured_with_its_cost() {
+    let a = "a".repeat(100);
+    let list = format!("[{}]", vec!["1"; 100].join(","));
+    let mut world = fleet(&["a", "b"]);
+    for source in [
+        format!("'{a}'{}.size() > 0", format!(".replace('a','{a}')").repeat(5)),
+        format!("{list}.all(a, {list}.all(b, {list}.all(c, {list}.all(d, true))))"),
+        format!("{list}.map(a, '{a}').join('{a}').split('').map(a, '{a}').join('{a}').split('').size() > 0"),
+        format!(
+            "{list}.all(a, {list}.all(b, ('{a}' + string(a)).matches('(a|aa){{1,90}}' + string(b) + '.{{900}}') || true))"
+        ),
+    ] {
+        let started = Instant::now();
+        let message = misconfigured(&mut world, &source);
+        assert!(
+            message.contains(
+                "on cluster a: operation cancelled: actual cost limit exceeded: it costs more than 1000000"
+            ),
+            "{message}"
+        );
+        // Without optimization; what is known is not asked again.
+        assert!(started.elapsed() < Duration::from_secs(20), "{source}");
+        let started = Instant::now();
+        world.decide(&placement("ns", "p"));
+        assert!(started.elapsed() < Duration::from_millis(200), "{source}");
+    }
+}
+
+#[test]
+fn what_the_expressions_of_a_decision_cost_over_all_clusters_is_bounded() {
+    let list = format!("[{}]", vec!["1"; 90].join(","));
+    let names: Vec<String> = (0..9).map(|number| format!("c{number}")).collect();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    let mut world = fleet(&names);
+    // Some 400,000 on each of nine clusters.
+    let source = format!("{list}.all(a, {list}.all(b, ['x', 'y', 'z', 'v', 'w'].all(c, true)))");
+    world.put(&selecting("p", &source));
+    let decision = world.decide(&placement("ns", "p"));
+    assert_eq!(decision.outcome, Outcome::Invalid);
+    let (.., message) = condition(&world, &placement("ns", "p"), "PlacementMisconfigured");
+    assert!(
+        message.contains("cost more than 1009000, which is what one decision over 9 clusters may cost"),
+        "{message}"
+    );
+}
+
+#[test]
+fn a_placement_whose_expression_costs_too_much_can_be_mended_and_deleted() {
+    let mut world = fleet(&["a", "b"]);
+    let a = "a".repeat(100);
+    misconfigured(
+        &mut world,
+        &format!("'{a}'{}.size() > 0", format!(".replace('a','{a}')").repeat(5)),
+    );
+    let key = placement("ns", "p");
+    world.put(&selecting("p", "true"));
+    assert_eq!(world.picked(&world.decide(&key)), ["a", "b"]);
+    world.delete(&key);
+}
+
+#[test]
+fn an_error_in_one_element_does_not_decide_over_the_others() {
+    let mut world = fleet(&["a", "b"]);
+    let taints = |order: [Value; 2]| move |value: &mut Value| value["spec"]["taints"] = json!(order);
+    let without = json!({"key": "dedicated", "effect": "PreferNoSelect"});
+    let with = json!({"key": "gpu", "effect": "PreferNoSelect", "value": "a"});
+    world.edit(
+        &Key::new(CLUSTERS, "", "a"),
+        taints([without.clone(), with.clone()]),
+    );
+    world.edit(&Key::new(CLUSTERS, "", "b"), taints([with, without]));
+    world.put(&selecting(
+        "p",
+        "managedCluster.spec.taints.exists(t, t.value == \"a\")",
+    ));
+    assert_eq!(world.picked(&world.decide(&placement("ns", "p"))), ["a", "b"]);
+    world.put(&selecting(
+        "p",
+        "managedCluster.metadata.labels.?tier.orValue(\"0\") == \"0\"",
+    ));
+    assert_eq!(world.picked(&world.decide(&placement("ns", "p"))), ["a", "b"]);
+}
