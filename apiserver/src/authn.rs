@@ -64,6 +64,12 @@ pub struct Authenticated {
 }
 
 impl Authentication {
+    /// Whether the certificate of a peer is of a CA that is trusted, for users or for front proxies.
+    pub(crate) fn knows(&self, connection: &Connection, now: Timestamp) -> bool {
+        let verdict = connection.verdict(&self.trust.current(), now);
+        verdict.is_some_and(|verdict| verdict.client.is_ok() || verdict.front_proxy.is_ok())
+    }
+
     /// Finds out who asks and removes every credential from `headers`.
     ///
     /// # Errors

@@ -31,14 +31,16 @@ use crate::call::Warnings;
 use crate::context::{Api, Authorized, RequestCx};
 use crate::documents::Documents;
 use crate::health::Health;
-use crate::limit::{Limiter, Place};
+use crate::heavy::{self, Heavy};
+use crate::limit::{Limiters, Places};
 use crate::memory::{self, ByteLimiter, Charge, Share};
 use crate::metrics::{Labels, Metrics};
 use crate::request_info::RequestInfo;
-use crate::respond::{self, Failure, Progress};
+use crate::respond::{self, Failure, Joined, Progress};
+use crate::serve::unread::Patience;
 use crate::version::VersionInfo;
 
-use body::Kept;
+use body::{Held, Kept};
 use trail::{AUDIT_ID, Ending, Trail};
 
 /// Bounds on requests. The defaults are kube-apiserver's.
@@ -52,6 +54,8 @@ pub struct Limits {
     pub body: usize,
     /// How long a request may take that is not long-running.
     pub request_timeout: Duration,
+    /// How long a client may read nothing of an answer of a few kilobytes.
+    pub unread: Duration,
 }
 
 impl Default for Limits {
@@ -61,6 +65,7 @@ impl Default for Limits {
             writes: 200,
             body: 3 * 1024 * 1024,
             request_timeout: Duration::from_mins(1),
+            unread: Duration::from_secs(10),
         }
     }
 }
@@ -93,6 +98,12 @@ pub struct ChainConfig {
     pub clock: Arc<dyn Clock>,
 }
 
+/// How many bytes the trees of a stored object take, for each byte of it: there are several while it is changed.
+const STORED: usize = 8;
+
+/// An answer up to this size is read in one go by whoever reads at all.
+const SMALL_ANSWER: u64 = 64 * 1024;
+
 /// The pipeline of a server.
 pub struct Chain {
     api: Arc<dyn Api>,
@@ -100,8 +111,9 @@ pub struct Chain {
     authorizer: Arc<dyn Authorizer>,
     limits: Limits,
     memory: Arc<ByteLimiter>,
-    reads: Arc<Limiter>,
-    writes: Arc<Limiter>,
+    reads: Limiters,
+    writes: Limiters,
+    heavy: Heavy,
     audit: Option<Audit>,
     health: Arc<Health>,
     metrics: Arc<Metrics>,
@@ -147,8 +159,9 @@ impl Chain {
             authorizer: Arc::new(authorizer),
             limits,
             memory: config.memory,
-            reads: Limiter::new(limits.reads, limits.request_timeout),
-            writes: Limiter::new(limits.writes, limits.request_timeout),
+            reads: Limiters::new(limits.reads, limits.request_timeout),
+            writes: Limiters::new(limits.writes, limits.request_timeout),
+            heavy: Heavy::new(),
             audit: config.audit,
             health: config.health,
             metrics: config.metrics,
@@ -157,6 +170,11 @@ impl Chain {
             clock: config.clock,
             closing,
         })
+    }
+
+    /// Whether the peer showed a certificate of a CA that is trusted here, for users or for front proxies.
+    pub(crate) fn knows(&self, connection: &Connection) -> bool {
+        self.authentication.knows(connection, self.clock.now())
     }
 
     /// Answers one request of `connection`.
@@ -281,26 +299,54 @@ impl Chain {
             }
             None => user,
         };
-        // Limits after authentication, because administrators get in regardless, and before authorization, because
-        // that may be the expensive part.
-        trail.place = self.place(&info, &user, &trail.labels)?;
-        self.authorize(&info, &user, trail).await?;
+        // Limits after authentication, because administrators get in regardless. Before authorization where that asks
+        // others and takes a while; where it does not, nobody takes a place for a refusal.
+        trail.charge = Some(self.charge(&info, &user, &trail.labels)?);
+        if self.authorizer.is_local() {
+            self.authorize(&info, &user, trail).await?;
+            trail.place = self.place(&info, &user, &trail.labels)?;
+        } else {
+            trail.place = self.place(&info, &user, &trail.labels)?;
+            self.authorize(&info, &user, trail).await?;
+        }
         trail.long_running = info.is_long_running();
         if !info.is_resource {
             return self.path(&info, &parts);
         }
         // Bodies after authorization: nobody makes the server read megabytes it will not use.
-        let mut charge = self.charge(&user)?;
-        let body = match info.verb {
-            "get" | "list" | "watch" => bytes::Bytes::new(),
-            _ => {
-                let body = body::read(&parts.headers, body, self.limits.body, &mut charge).await?;
-                self.metrics.body(&trail.labels, body.len());
-                charge.grow(memory::tree(&body))?;
-                body
-            }
+        let (body, weight) = match info.verb {
+            "get" | "list" | "watch" => (bytes::Bytes::new(), 0),
+            _ => self.body(trail, &info, &parts, body).await?,
         };
-        self.dispatch(info, user, parts, body, trail).await
+        self.dispatch(info, user, parts, body, weight, trail).await
+    }
+
+    /// The body, charged for, and how many bytes are to be worked on.
+    async fn body(
+        &self,
+        trail: &mut Trail,
+        info: &RequestInfo,
+        parts: &Parts,
+        body: Body,
+    ) -> Result<(bytes::Bytes, usize), Status> {
+        let refused = |status: Status| {
+            if status.code == 429 {
+                self.metrics.terminated(&trail.labels, 429);
+            }
+            status
+        };
+        let Some(charge) = &mut trail.charge else {
+            return Err(Status::internal("a request without a charge"));
+        };
+        let body = body::read(&parts.headers, body, self.limits.body, charge).await;
+        let body = body.map_err(refused)?;
+        self.metrics.body(&trail.labels, body.len());
+        let changed = self.api.changes(info);
+        charge
+            .grow(memory::tree(&body) + changed * STORED)
+            .map_err(refused)?;
+        let weight = body.len() + changed;
+        Ok((body, weight))
     }
 
     async fn authenticate(
@@ -335,19 +381,17 @@ impl Chain {
     }
 
     /// A place among the requests in flight. Long-running requests, administrators and probes need none.
-    fn place(&self, info: &RequestInfo, user: &UserInfo, labels: &Labels) -> Result<Option<Place>, Status> {
-        let exempt = info.is_long_running()
-            || user.is_in(authz::MASTERS)
-            || (!info.is_resource && crate::health::Probe::of_path(&info.path).is_some());
+    fn place(&self, info: &RequestInfo, user: &UserInfo, labels: &Labels) -> Result<Option<Places>, Status> {
+        let exempt = info.is_long_running() || user.is_in(authz::MASTERS) || is_probe(info);
         if exempt {
             return Ok(None);
         }
-        let limiter = if info.is_read_only() {
+        let limiters = if info.is_read_only() {
             &self.reads
         } else {
             &self.writes
         };
-        if let Some(place) = limiter.admit() {
+        if let Some(place) = limiters.admit(user.is_in(UNAUTHENTICATED)) {
             return Ok(Some(place));
         }
         self.metrics.terminated(labels, 429);
@@ -358,15 +402,16 @@ impl Chain {
     }
 
     /// What the request is charged for from the start.
-    fn charge(&self, user: &UserInfo) -> Result<Charge, Status> {
-        let (holder, share) = if user.is_in(authz::MASTERS) {
+    fn charge(&self, info: &RequestInfo, user: &UserInfo, labels: &Labels) -> Result<Charge, Status> {
+        let (holder, share) = if user.is_in(authz::MASTERS) || is_probe(info) {
             (user.name.as_str(), Share::Exempt)
         } else if user.is_in(UNAUTHENTICATED) {
             (UNAUTHENTICATED, Share::UNAUTHENTICATED)
         } else {
             (user.name.as_str(), Share::USER)
         };
-        self.memory.charge(holder, share, memory::REQUEST)
+        let charge = self.memory.charge(holder, share, memory::REQUEST);
+        charge.inspect_err(|_| self.metrics.terminated(labels, 429))
     }
 
     async fn authorize(&self, info: &RequestInfo, user: &UserInfo, trail: &Trail) -> Result<(), Status> {
@@ -390,6 +435,7 @@ impl Chain {
         user: UserInfo,
         parts: Parts,
         body: bytes::Bytes,
+        weight: usize,
         trail: &Trail,
     ) -> Result<Response<Body>, Status> {
         let warnings = Warnings::default();
@@ -404,7 +450,14 @@ impl Chain {
             warnings: warnings.clone(),
             annotations: trail.annotations.clone(),
         };
-        let mut response = self.api.dispatch(Authorized::new(request)).await;
+        let request = Authorized::new(request);
+        let mut response = if weight > heavy::LIGHT {
+            let api = Arc::clone(&self.api);
+            let work = async move { api.dispatch(request).await };
+            self.heavy.run(work).await?
+        } else {
+            self.api.dispatch(request).await
+        };
         for value in warnings::headers(&warnings.take()) {
             response.headers_mut().append(WARNING, value);
         }
@@ -433,6 +486,7 @@ impl Chain {
         // A watch that was refused is an ordinary, short answer.
         trail.long_running &= response.status().is_success() || response.status().is_informational();
         let long_running = trail.long_running;
+        let held = self.held(&mut trail, &response);
         trail.progress = response.extensions_mut().remove::<Progress>();
         let failure = response.extensions_mut().remove::<Failure>();
         let mut ending = Ending::new(
@@ -446,8 +500,40 @@ impl Chain {
         ending.record(panicked).await;
         let closing = long_running.then_some(&self.closing);
         let longest = (!long_running).then_some(self.limits.request_timeout);
-        response.map(|inner| Body::new(body::Followed::new(inner, ending, unread, closing, longest)))
+        response.map(|inner| Body::new(body::Followed::new(inner, ending, unread, closing, longest, held)))
     }
+
+    /// What the answer holds while it is not read: its bytes instead of the request's. The place among the requests in
+    /// flight is free once the whole answer is there.
+    fn held(&self, trail: &mut Trail, response: &Response<Body>) -> Held {
+        let mut charge = trail
+            .charge
+            .take()
+            .unwrap_or_else(|| self.memory.free(UNAUTHENTICATED, Share::UNAUTHENTICATED));
+        charge.shrink_to(memory::REQUEST);
+        let size = http_body::Body::size_hint(response.body()).exact();
+        if size.is_some() {
+            trail.place = None;
+        }
+        let made = response.extensions().get::<Joined>().is_none();
+        if let (true, Some(size)) = (made, size) {
+            charge.add(usize::try_from(size).unwrap_or(usize::MAX / 2));
+        }
+        let patience = Patience::of_task();
+        if !trail.long_running {
+            let small = size.is_some_and(|size| size <= SMALL_ANSWER);
+            patience.limit(if small {
+                self.limits.unread
+            } else {
+                self.limits.request_timeout
+            });
+        }
+        Held::new(charge, patience)
+    }
+}
+
+fn is_probe(info: &RequestInfo) -> bool {
+    !info.is_resource && crate::health::Probe::of_path(&info.path).is_some()
 }
 
 #[cfg(test)]

@@ -80,6 +80,12 @@ pub trait Api: Send + Sync + 'static {
     /// Metrics are labelled only by what this returns, so made-up paths add no series.
     fn route(&self, info: &RequestInfo) -> Option<Route>;
 
+    /// How many bytes the stored object has that a write would change; 0 where there is none. Asked before the write, to
+    /// know what it will cost.
+    fn changes(&self, _info: &RequestInfo) -> usize {
+        0
+    }
+
     /// Answers one request, errors included (as a [`meta::Status`] body, see [`crate::respond::status`]).
     async fn dispatch(&self, request: Authorized) -> Response<Body>;
 }

@@ -134,6 +134,16 @@ impl Api for ApiState {
         })
     }
 
+    fn changes(&self, info: &RequestInfo) -> usize {
+        let stored = || {
+            let served = self.served(info)?;
+            let collection = served.store()?.cached(served.stored);
+            let name = info.named_in_path.then_some(info.name.as_str())?;
+            Some(collection.get(&info.namespace, name)?.bytes().len())
+        };
+        stored().unwrap_or_default()
+    }
+
     async fn dispatch(&self, request: Authorized) -> Response<Body> {
         match self.answer(request.into_inner()).await {
             Ok(response) => response,

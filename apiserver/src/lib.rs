@@ -23,6 +23,7 @@ pub mod documents;
 mod errors;
 pub mod handlers;
 pub mod health;
+mod heavy;
 pub mod lens;
 mod limit;
 mod list_body;

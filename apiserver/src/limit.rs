@@ -8,9 +8,9 @@ use parking_lot::Mutex;
 
 /// A bound on requests in flight.
 ///
-/// A request holds its place from admission until the last byte of its answer is handed over. A client that stops
-/// reading would hold it for ever, so a place older than the request time-out can be taken over when there is no
-/// other; no timers are needed for that.
+/// A request holds its place from admission until its answer is there, or, where that is made while it is read, until the
+/// last byte is handed over. A client that stops reading would hold it for ever, so a place older than the request
+/// time-out can be taken over when there is no other; no timers are needed for that.
 #[derive(Debug)]
 pub(crate) struct Limiter {
     most: usize,
@@ -75,6 +75,42 @@ impl Drop for Place {
     }
 }
 
+/// The bounds on one sort of requests: all of them, and those of callers nobody has identified, who get a sixteenth.
+#[derive(Debug)]
+pub(crate) struct Limiters {
+    all: Arc<Limiter>,
+    unauthenticated: Arc<Limiter>,
+}
+
+/// A place among all, and for the unidentified one among theirs; held until dropped.
+#[derive(Debug)]
+#[expect(dead_code, reason = "places are held, not looked at")]
+pub(crate) struct Places(Place, Option<Place>);
+
+impl Limiters {
+    /// At most `most` requests, each for at most `longest` while others wait; 0 means no bound.
+    pub(crate) fn new(most: usize, longest: Duration) -> Self {
+        Self {
+            all: Limiter::new(most, longest),
+            unauthenticated: Limiter::new(most.div_ceil(16), longest),
+        }
+    }
+
+    /// A place, unless all are taken that the caller may have.
+    pub(crate) fn admit(&self, unauthenticated: bool) -> Option<Places> {
+        let own = match unauthenticated {
+            true => Some(self.unauthenticated.admit()?),
+            false => None,
+        };
+        Some(Places(self.all.admit()?, own))
+    }
+
+    /// How many places are taken.
+    pub(crate) fn in_flight(&self) -> usize {
+        self.all.in_flight()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -107,5 +143,17 @@ mod tests {
         let limiter = Limiter::new(0, Duration::from_mins(1));
         let places: Vec<_> = (0..1000).map(|_| limiter.admit().unwrap()).collect();
         assert_eq!(places.len(), 1000);
+    }
+
+    #[test]
+    fn callers_nobody_knows_get_a_small_share() {
+        let limiters = Limiters::new(32, Duration::from_mins(1));
+        let strangers: Vec<_> = (0..32).filter_map(|_| limiters.admit(true)).collect();
+        assert_eq!(strangers.len(), 2);
+        let users: Vec<_> = (0..32).filter_map(|_| limiters.admit(false)).collect();
+        assert_eq!(users.len(), 30);
+        drop((strangers, users));
+        assert_eq!(limiters.in_flight(), 0);
+        assert!(limiters.admit(true).is_some());
     }
 }

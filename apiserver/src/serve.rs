@@ -7,6 +7,7 @@
 mod activity;
 mod connection;
 mod stall;
+pub(crate) mod unread;
 
 use std::future::Future;
 use std::io;

@@ -120,6 +120,10 @@ where
     async fn authorize(&self, attributes: &Attributes) -> Result<Access, String> {
         (self.0)(attributes)
     }
+
+    fn is_local(&self) -> bool {
+        true
+    }
 }
 
 /// An API with one resource, `foos.g.io/v1`, whose objects' names say what happens.

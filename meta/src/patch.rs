@@ -4,8 +4,9 @@
 use std::fmt;
 use std::io;
 
+pub use json_patch::Patch;
+use json_patch::PatchOperation;
 use json_patch::jsonptr::Pointer;
-use json_patch::{Patch, PatchOperation};
 use serde_json::Value;
 
 use crate::budget::{Budget, Exceeded};

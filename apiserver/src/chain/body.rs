@@ -21,6 +21,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::trail::Ending;
 use crate::memory::Charge;
+use crate::serve::unread::Patience;
 use crate::signal::Signal;
 
 /// How much of a body that is too long is still read, and for how long. A client that writes its whole body before it
@@ -146,6 +147,43 @@ pub(super) struct Followed {
     /// Cuts off any other answer. Started when the body first has to be waited for.
     longest: Option<Duration>,
     cut: Option<Pin<Box<Sleep>>>,
+    held: Held,
+    /// Whether anything was handed over.
+    begun: bool,
+}
+
+/// What an answer holds while it is not read, and how long it may.
+pub(super) struct Held {
+    charge: Charge,
+    /// What is held before the first part is handed over.
+    least: usize,
+    patience: Patience,
+}
+
+/// Parts of an answer that are larger than this are charged until the next one is asked for.
+const LARGE_PART: usize = 16 * 1024;
+
+impl Held {
+    pub(super) fn new(charge: Charge, patience: Patience) -> Self {
+        Self {
+            least: charge.bytes(),
+            charge,
+            patience,
+        }
+    }
+
+    /// The client is ready for the next part: it has read, or has room for, what there was.
+    fn taken(&mut self) {
+        self.patience.progress();
+        self.charge.shrink_to(self.least);
+    }
+
+    /// A part goes to the client. Those made as they are read are not charged yet.
+    fn gives(&mut self, bytes: usize) {
+        if bytes > LARGE_PART && bytes > self.least {
+            self.charge.add(bytes);
+        }
+    }
 }
 
 impl Followed {
@@ -156,6 +194,7 @@ impl Followed {
         unread: Option<Kept>,
         closing: Option<&CancellationToken>,
         longest: Option<Duration>,
+        held: Held,
     ) -> Self {
         Self {
             inner: body,
@@ -164,6 +203,8 @@ impl Followed {
             closing: closing.map(Signal::of),
             longest,
             cut: None,
+            held,
+            begun: false,
         }
     }
 
@@ -198,6 +239,7 @@ impl http_body::Body for Followed {
             self.end();
             return Poll::Ready(None);
         }
+        self.held.taken();
         let inner = &mut self.inner;
         let polled = std::panic::catch_unwind(AssertUnwindSafe(|| Pin::new(inner).poll_frame(context)));
         let frame = match polled {
@@ -216,8 +258,13 @@ impl http_body::Body for Followed {
         };
         match &frame {
             Some(Ok(frame)) => {
-                if let (Some(ending), Some(data)) = (&mut self.ending, frame.data_ref()) {
-                    ending.sent(data);
+                self.begun = true;
+                let this = &mut *self;
+                if let Some(data) = frame.data_ref() {
+                    this.held.gives(data.len());
+                    if let Some(ending) = &mut this.ending {
+                        ending.sent(data);
+                    }
                 }
             }
             Some(Err(_)) | None => self.end(),
@@ -225,8 +272,10 @@ impl http_body::Body for Followed {
         Poll::Ready(frame)
     }
 
+    /// The last part is not the end: on HTTP/2 it lies in a buffer until the client reads it, and until then this is to be
+    /// followed. Whoever asks for what comes next has room for it.
     fn is_end_stream(&self) -> bool {
-        self.inner.is_end_stream()
+        self.inner.is_end_stream() && (!self.begun || self.ending.is_none())
     }
 
     fn size_hint(&self) -> SizeHint {

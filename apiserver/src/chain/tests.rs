@@ -215,12 +215,67 @@ async fn reads_beyond_the_limit_are_429_and_administrators_probes_and_watches_ge
 }
 
 #[tokio::test]
-async fn a_place_is_held_until_the_last_byte() {
+async fn a_place_is_free_as_soon_as_the_answer_is_there_read_or_not() {
     let bench = bench(|config| config.limits.reads = 1);
     let unread = bench.ask("alice", "GET", FOOS).await;
-    assert_eq!(bench.ask("alice", "GET", FOOS).await.status(), 429);
-    text(unread).await;
     assert_eq!(bench.ask("alice", "GET", FOOS).await.status(), 200);
+    drop(unread);
+    let held = bench.occupy("alice", 1).await;
+    assert_eq!(bench.ask("alice", "GET", FOOS).await.status(), 429);
+    assert_eq!(
+        bench.ask("bob", "GET", FOOS).await.status(),
+        403,
+        "a refusal takes no place"
+    );
+    bench.api.gate.notify_waiters();
+    for task in held {
+        text(task.await.unwrap()).await;
+    }
+}
+
+#[tokio::test]
+async fn strangers_who_do_not_read_their_refusals_keep_out_themselves_alone() {
+    let bench = bench(|config| {
+        config.memory = crate::ByteLimiter::new(1 << 20);
+        config.limits.reads = 4;
+    });
+    let mut unread = Vec::new();
+    let refused = loop {
+        let response = bench.ask("", "GET", FOOS).await;
+        if response.status() == 429 {
+            break response;
+        }
+        assert_eq!(response.status(), 403);
+        unread.push(response);
+        assert!(unread.len() < 100, "a sixteenth of a mebibyte holds few answers");
+    };
+    assert_eq!(refused.headers()[RETRY_AFTER], "1");
+    drop(refused);
+    assert_eq!(
+        bench.ask("", "GET", "/version").await.status(),
+        429,
+        "theirs is used up"
+    );
+    assert_eq!(bench.ask("", "GET", "/healthz").await.status(), 200);
+    assert_eq!(bench.ask("alice", "GET", FOOS).await.status(), 200);
+    assert_eq!(bench.ask("alice", "POST", FOOS).await.status(), 200);
+    drop(unread);
+    assert_eq!(bench.ask("", "GET", FOOS).await.status(), 403);
+    assert_eq!(bench.chain.memory.held(), 0);
+}
+
+#[tokio::test]
+async fn bodies_are_charged_while_they_are_worked_on_and_refused_beyond_the_share() {
+    let bench = bench(|config| config.memory = crate::ByteLimiter::new(1 << 20));
+    let connection = bench.connection("alice", &[]);
+    let dense = || request("POST", FOOS, Body::from("[1,".repeat(20_000)));
+    let refused = bench.chain.handle(&connection, dense()).await;
+    let (code, message) = refusal(refused).await;
+    assert_eq!(code, 413);
+    assert!(message.contains("--max-bytes-inflight"), "{message}");
+    let master = bench.connection("root", &["system:masters"]);
+    assert_eq!(bench.chain.handle(&master, dense()).await.status(), 200);
+    assert_eq!(bench.chain.memory.held(), 0);
 }
 
 #[tokio::test]
@@ -487,6 +542,7 @@ async fn a_body_that_stalls_is_cut_off() {
         None,
         None,
         Some(Duration::from_millis(20)),
+        Held::new(bench.chain.memory.free("ann", Share::USER), Patience::of_task()),
     );
     assert!(Body::new(followed).collect().await.is_err());
 }

@@ -14,7 +14,8 @@ use prometheus_client::metrics::gauge::Gauge;
 use crate::audit::{Audit, Event, ObjectReference, ResponseStatus, Stage};
 use crate::authn::Connection;
 use crate::context::Annotations;
-use crate::limit::Place;
+use crate::limit::Places;
+use crate::memory::Charge;
 use crate::metrics::{Labels, Metrics, WatchMeter};
 use crate::request_info::RequestInfo;
 use crate::respond::{Failure, Progress};
@@ -40,7 +41,9 @@ pub(super) struct Trail {
     pub(super) user: UserInfo,
     pub(super) impersonated: Option<UserInfo>,
     pub(super) annotations: Annotations,
-    pub(super) place: Option<Place>,
+    pub(super) place: Option<Places>,
+    /// What the request is charged for, until it is answered.
+    pub(super) charge: Option<Charge>,
     pub(super) long_running: bool,
     /// Of a watch: what it has handed out.
     pub(super) progress: Option<Progress>,
@@ -71,6 +74,7 @@ impl Trail {
             impersonated: None,
             annotations: Annotations::default(),
             place: None,
+            charge: None,
             long_running: false,
             progress: None,
             busy: None,

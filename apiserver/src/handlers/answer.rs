@@ -16,7 +16,7 @@ use crate::compress::{BodyKey, THRESHOLD};
 use crate::list_body::{ChunkBody, Chunks, ListBody};
 use crate::negotiation::{self, Accepted, Answer, Encoding, Shape};
 use crate::render::View;
-use crate::respond;
+use crate::respond::{self, Joined};
 use crate::table::{self, Include, TableForm};
 
 impl Cx<'_> {
@@ -167,7 +167,9 @@ impl Cx<'_> {
             return Ok(gzipped(accepted, chunks));
         }
         let length = body.len();
-        Ok(sized(accepted, StatusCode::OK, length, Body::new(body)))
+        let mut response = sized(accepted, StatusCode::OK, length, Body::new(body));
+        response.extensions_mut().insert(Joined);
+        Ok(response)
     }
 
     /// A table. Ages move with every second, so its compressed form is nobody else's.

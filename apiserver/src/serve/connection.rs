@@ -13,7 +13,7 @@ use axum::middleware::{self, Next};
 use axum::response::Response;
 use hyper::body::Incoming;
 use hyper::service::service_fn;
-use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::conn::auto::Builder;
 use meta::Status;
 use tokio::net::TcpStream;
@@ -25,6 +25,7 @@ use tower::ServiceExt;
 use super::ConnectionLimits;
 use super::activity::Activity;
 use super::stall::Impatient;
+use super::unread::Streams;
 use crate::authn::Connection;
 use crate::chain::{Busy, Chain};
 use crate::metrics::Metrics;
@@ -39,13 +40,32 @@ const PING_ANSWER: Duration = Duration::from_secs(15);
 const CLOSING: Duration = Duration::from_secs(5);
 
 /// Receive windows: large enough for a body of the usual size in one go.
-const STREAM_WINDOW: u32 = 256 * 1024;
-const CONNECTION_WINDOW: u32 = 16 * 1024 * 1024;
+const WINDOWS: Windows = Windows {
+    stream: 256 * 1024,
+    connection: 16 * 1024 * 1024,
+};
+
+/// Those of peers whose certificate is not known here, or that have none: what they send before they are identified waits
+/// in memory.
+const SMALL_WINDOWS: Windows = Windows {
+    stream: 64 * 1024,
+    connection: 256 * 1024,
+};
+
+/// How much a peer may send that is not read yet, on one stream and on all of them.
+#[derive(Clone, Copy, Debug)]
+struct Windows {
+    stream: u32,
+    connection: u32,
+}
 
 /// What all connections share.
 pub(super) struct Endpoint {
     router: Router,
-    http: Builder<TokioExecutor>,
+    chain: Arc<Chain>,
+    /// For peers with a certificate that is known here, and for others.
+    http: Builder<Streams>,
+    http_of_strangers: Builder<Streams>,
     limits: ConnectionLimits,
     metrics: Arc<Metrics>,
 }
@@ -66,7 +86,7 @@ impl Endpoint {
         metrics: Arc<Metrics>,
     ) -> Self {
         let router = open(Arc::clone(chain), open_routes).fallback(api(Arc::clone(chain)));
-        Self::of(router, limits, metrics)
+        Self::of(chain, router, limits, metrics)
     }
 
     /// Routes of the program's own and nothing else.
@@ -78,16 +98,19 @@ impl Endpoint {
     ) -> Self {
         let refuse = || async { respond::status(&Status::no_such_path()) };
         Self::of(
+            chain,
             open(Arc::clone(chain), open_routes).fallback(refuse),
             limits,
             metrics,
         )
     }
 
-    fn of(router: Router, limits: ConnectionLimits, metrics: Arc<Metrics>) -> Self {
+    fn of(chain: &Arc<Chain>, router: Router, limits: ConnectionLimits, metrics: Arc<Metrics>) -> Self {
         Self {
             router,
-            http: http(limits),
+            chain: Arc::clone(chain),
+            http: http(limits, WINDOWS),
+            http_of_strangers: http(limits, SMALL_WINDOWS),
             limits,
             metrics,
         }
@@ -131,8 +154,8 @@ fn api(
     }
 }
 
-fn http(limits: ConnectionLimits) -> Builder<TokioExecutor> {
-    let mut builder = Builder::new(TokioExecutor::new());
+fn http(limits: ConnectionLimits, windows: Windows) -> Builder<Streams> {
+    let mut builder = Builder::new(Streams);
     builder
         .http1()
         .timer(TokioTimer::new())
@@ -143,8 +166,8 @@ fn http(limits: ConnectionLimits) -> Builder<TokioExecutor> {
         .timer(TokioTimer::new())
         .max_concurrent_streams(limits.streams)
         .max_header_list_size(limits.header_bytes)
-        .initial_stream_window_size(STREAM_WINDOW)
-        .initial_connection_window_size(CONNECTION_WINDOW)
+        .initial_stream_window_size(windows.stream)
+        .initial_connection_window_size(windows.connection)
         .keep_alive_interval(PING_EVERY)
         .keep_alive_timeout(PING_ANSWER);
     builder
@@ -215,10 +238,15 @@ async fn requests(endpoint: &Endpoint, secured: Secured, finish: CancellationTok
         connection,
         http2,
     } = secured;
-    let builder = if http2 {
-        endpoint.http.clone().http2_only()
+    let http = if endpoint.chain.knows(&connection) {
+        &endpoint.http
     } else {
-        endpoint.http.clone().http1_only()
+        &endpoint.http_of_strangers
+    };
+    let builder = if http2 {
+        http.clone().http2_only()
+    } else {
+        http.clone().http1_only()
     };
     let activity = Activity::new();
     let peer = connection.peer();

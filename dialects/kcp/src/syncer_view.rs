@@ -146,7 +146,7 @@ impl Syncer<'_> {
             return;
         };
         let mut spec = new.get("spec").cloned().unwrap_or_else(|| json!({}));
-        let patched = serde_json::from_str::<json_patch::Patch>(text)
+        let patched = serde_json::from_str::<patch::Patch>(text)
             .map_err(|error| error.to_string())
             .and_then(|patch| {
                 let mut budget = Budget::new("the JSON patch", patch::STEPS, SPEC_DIFF_COPIES);

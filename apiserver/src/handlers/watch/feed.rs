@@ -44,6 +44,11 @@ enum Phase {
         watch: Box<dyn Watch>,
     },
     Live(Box<dyn Watch>),
+    /// Changes that did not fit into the last chunk.
+    Behind {
+        events: std::vec::IntoIter<Arc<Event>>,
+        watch: Box<dyn Watch>,
+    },
     Failed(Box<Status>),
     Over,
 }
@@ -119,6 +124,10 @@ impl Feed {
                         return Some(chunk);
                     }
                 }
+                Phase::Behind { events, watch } => match self.changes(events, watch) {
+                    chunk if chunk.is_empty() => {}
+                    chunk => return Some(chunk),
+                },
                 Phase::Live(watch) => match self.live(watch).await {
                     Some(chunk) if chunk.is_empty() => {}
                     end => return end,
@@ -163,10 +172,7 @@ impl Feed {
             result = watch.next(BATCH) => result,
         };
         match result {
-            Ok(events) => {
-                self.phase = Phase::Live(watch);
-                Some(self.chunk(&events))
-            }
+            Ok(events) => Some(self.changes(events.into_iter(), watch)),
             Err(error) => Some(self.failed(&errors::of_store(error, self.framer.served()))),
         }
     }
@@ -191,21 +197,33 @@ impl Feed {
         Framer::error(status)
     }
 
-    fn chunk(&mut self, events: &[Arc<Event>]) -> Bytes {
+    /// The next chunk of `events`; what does not fit comes next.
+    fn changes(&mut self, mut events: std::vec::IntoIter<Arc<Event>>, watch: Box<dyn Watch>) -> Bytes {
+        let chunk = self.chunk(&mut events);
+        self.phase = if events.len() == 0 {
+            Phase::Live(watch)
+        } else {
+            Phase::Behind { events, watch }
+        };
+        chunk
+    }
+
+    fn chunk(&mut self, events: &mut std::vec::IntoIter<Arc<Event>>) -> Bytes {
         let mut out = Vec::new();
-        for (index, event) in events.iter().enumerate() {
-            let Some((kind, object)) = self.seen(event) else {
+        while out.len() < CHUNK {
+            let Some(event) = events.next() else { break };
+            let Some((kind, object)) = self.seen(&event) else {
                 continue;
             };
             self.progress.add(1);
-            let shared = if kind == unfiltered(event) {
-                self.framer.shared(event, kind, &object)
+            let shared = if kind == unfiltered(&event) {
+                self.framer.shared(&event, kind, &object)
             } else {
                 None
             };
             match shared {
                 // Alone, the frame is sent as it is.
-                Some(frame) if out.is_empty() && index + 1 == events.len() => return frame,
+                Some(frame) if out.is_empty() && events.len() == 0 => return frame,
                 Some(frame) => out.extend_from_slice(&frame),
                 None => self.framer.event(kind, &object, &mut out),
             }

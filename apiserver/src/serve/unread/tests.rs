@@ -1,0 +1,54 @@
+use std::future::{pending, poll_fn};
+
+use tokio::sync::oneshot;
+
+use super::*;
+
+/// Tells when it is dropped.
+struct Ends(Option<oneshot::Sender<()>>);
+
+impl Drop for Ends {
+    fn drop(&mut self) {
+        if let Some(ends) = self.0.take() {
+            ends.send(()).ok();
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_stream_whose_answer_makes_no_progress_is_ended() {
+    let (ends, ended) = oneshot::channel();
+    Streams.execute(async move {
+        let _ends = Ends(Some(ends));
+        Patience::of_task().limit(Duration::from_secs(10));
+        pending::<()>().await;
+    });
+    let started = Instant::now();
+    ended.await.unwrap();
+    assert_eq!(started.elapsed().as_secs(), 10);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_stream_that_is_read_slowly_or_has_no_answer_yet_goes_on() {
+    let (done, finished) = oneshot::channel();
+    Streams.execute(async move {
+        // A handler at work.
+        tokio::time::sleep(Duration::from_secs(60)).await;
+        let patience = Patience::of_task();
+        patience.limit(Duration::from_secs(10));
+        for _ in 0..10 {
+            tokio::time::sleep(Duration::from_secs(9)).await;
+            patience.progress();
+        }
+        done.send(()).unwrap();
+    });
+    finished.await.unwrap();
+}
+
+#[tokio::test]
+async fn outside_of_a_stream_nothing_is_limited() {
+    let patience = Patience::of_task();
+    patience.limit(Duration::from_millis(1));
+    patience.progress();
+    poll_fn(|_| Poll::Ready(())).await;
+}
