@@ -8,3 +8,4 @@ mod load;
 mod long_watch;
 mod replica;
 mod stores;
+mod storm;
