@@ -114,8 +114,6 @@ pub struct ListQuery {
     pub labels: Selector,
     /// The field selector.
     pub fields: FieldSelector,
-    /// The page size; 0 is unlimited.
-    pub limit: usize,
 }
 
 /// Table rows that are not one per object (a Scheduling shows one row per candidate).

@@ -25,6 +25,7 @@ use crate::call::Call;
 use crate::compress::Compressed;
 use crate::context::{Api, Authorized, RequestCx, Route};
 use crate::decode::BodyDecoder;
+use crate::listing::Listings;
 use crate::registry::{Actor, Registry, Served, Target};
 use crate::request_info::RequestInfo;
 use crate::resource::{Backing, Group};
@@ -40,6 +41,7 @@ pub struct ApiState {
     decoder: Option<Arc<dyn BodyDecoder>>,
     compressed: Compressed,
     held: moka::sync::Cache<(GroupResource, Revision), Collection>,
+    listings: Listings,
 }
 
 impl ApiState {
@@ -65,6 +67,7 @@ impl ApiState {
             decoder: None,
             compressed: Compressed::new(),
             held,
+            listings: Listings::new(),
         }
     }
 

@@ -20,6 +20,9 @@ pub(crate) struct Token {
     ns: String,
     /// The name of the last object given.
     start: String,
+    /// The number of the kept listing of a computed resource; 0 for stored ones, whose revision is enough.
+    #[serde(default)]
+    listing: u64,
 }
 
 const FORMAT: &str = "meta.k8s.io/v1";
@@ -32,7 +35,19 @@ impl Token {
             rv: revision.0,
             ns: last.namespace.to_string(),
             start: last.name.to_string(),
+            listing: 0,
         }
+    }
+
+    /// The same in the kept listing `number`.
+    pub(crate) fn of_listing(mut self, number: u64) -> Self {
+        self.listing = number;
+        self
+    }
+
+    /// The number of the kept listing, 0 for none.
+    pub(crate) fn listing(&self) -> u64 {
+        self.listing
     }
 
     /// Reads a token.
@@ -55,8 +70,11 @@ impl Token {
     }
 
     pub(crate) fn encode(&self) -> String {
-        let text = json!({"v": self.v, "rv": self.rv, "ns": self.ns, "start": self.start}).to_string();
-        URL_SAFE_NO_PAD.encode(text)
+        let mut token = json!({"v": self.v, "rv": self.rv, "ns": self.ns, "start": self.start});
+        if self.listing > 0 {
+            token["listing"] = self.listing.into();
+        }
+        URL_SAFE_NO_PAD.encode(token.to_string())
     }
 
     /// The revision of the list; `None` is whatever is current.
@@ -72,6 +90,7 @@ impl Token {
     /// 410, with a token that goes on in the list as it is now.
     pub(crate) fn expired(mut self) -> Status {
         self.rv = 0;
+        self.listing = 0;
         let mut status = Status::expired(
             "The provided continue parameter is too old to display a consistent list result. Start the list again, or \
              use the continue token in this answer's metadata to go on from the next key in the list as it is now; \

@@ -9,6 +9,7 @@ use storage::{Source, Store};
 
 use crate::call::{Call, ListQuery, Reply};
 use crate::lens::{Lensed, Seen};
+use crate::listing::Listing;
 
 /// One resource of one group, in all its versions.
 #[derive(Clone)]
@@ -53,11 +54,11 @@ pub trait Computed: Send + Sync + 'static {
         Err(Status::method_not_allowed())
     }
 
-    /// All objects in `call.namespace` (or everywhere), in name order.
+    /// All objects in `call.namespace` (or everywhere), in name order. Pages after the first come from the same listing.
     ///
     /// # Errors
     /// The `Status` the client gets.
-    async fn list(&self, _call: &Call, _query: &ListQuery) -> Result<Vec<Arc<Object>>, Status> {
+    async fn list(&self, _call: &Call, _query: &ListQuery) -> Result<Arc<dyn Listing>, Status> {
         Err(Status::method_not_allowed())
     }
 

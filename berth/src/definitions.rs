@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use apiserver::{Backing, Call, Computed, Group, ListQuery, Resource};
+use apiserver::{Backing, Call, Computed, Group, ListQuery, Listing, Resource};
 use async_trait::async_trait;
 use meta::kind::KindInfo;
 use meta::{Cell, Column, Kind, Object, Schema, Scope, Status};
@@ -81,7 +81,7 @@ struct Nothing;
 
 #[async_trait]
 impl Computed for Nothing {
-    async fn list(&self, _call: &Call, _query: &ListQuery) -> Result<Vec<Arc<Object>>, Status> {
-        Ok(Vec::new())
+    async fn list(&self, _call: &Call, _query: &ListQuery) -> Result<Arc<dyn Listing>, Status> {
+        Ok(Arc::new(Vec::new()))
     }
 }

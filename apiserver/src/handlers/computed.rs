@@ -1,14 +1,17 @@
 //! Resources made at each request: the program's handler makes the objects, the server selects, pages and renders.
 
+use std::sync::Arc;
+
 use axum::body::Body;
 use http::{Response, StatusCode};
 use meta::kind::Operation;
-use meta::{Revision, Status};
+use meta::{Object, Status};
 use storage::Name;
 
 use super::Cx;
 use super::list::{self, Page};
 use crate::call::ListQuery;
+use crate::listing;
 use crate::negotiation::Answer;
 use crate::options::{ListOptions, WriteOptions};
 use crate::paging::Token;
@@ -33,40 +36,66 @@ pub(super) async fn list(cx: &Cx<'_>) -> Result<Response<Body>, Status> {
     let options = ListOptions::parse(&cx.request.info.query, false)?;
     let selection = list::selection(cx, &options)?;
     let token = list::token(&options)?;
-    // The handler may stop early on a first page, if it leaves one more to be seen; later pages begin anywhere.
-    let limit = if token.is_none() && selection.is_everything() && options.limit > 0 {
-        options.limit + 1
-    } else {
-        0
+    let asked = asked(cx);
+    let listing = match token.as_ref().filter(|token| token.revision().is_some()) {
+        Some(token) => {
+            let kept = cx.state.listings.get(token.listing(), &asked);
+            kept.ok_or_else(|| token.clone().expired())?
+        }
+        None => {
+            let query = ListQuery {
+                labels: options.labels.clone(),
+                fields: options.fields.clone(),
+            };
+            handler(cx)?.list(&cx.call(false), &query).await?
+        }
     };
-    let query = ListQuery {
-        labels: options.labels.clone(),
-        fields: options.fields.clone(),
-        limit,
-    };
-    let objects = handler(cx)?.list(&cx.call(false), &query).await?;
-
+    let first = token
+        .as_ref()
+        .map_or(0, |token| listing::following(&*listing, &token.last()));
     let mut page = Page {
-        revision: Revision(1),
+        revision: listing.revision(),
         ..Page::default()
     };
-    let after = token.map(|token| token.last());
-    for object in objects {
-        page.revision = page.revision.max(object.revision());
-        let place = Name::new(&object.meta().namespace, &object.meta().name);
-        if after.as_ref().is_some_and(|after| place <= *after) || !selection.matches_metadata(&object) {
-            continue;
-        }
-        if options.limit > 0 && page.items.len() == options.limit {
-            page.next = page.items.last().map(|last| {
-                let place = Name::new(&last.meta().namespace, &last.meta().name);
-                Token::after(&place, page.revision).encode()
-            });
-            break;
-        }
-        page.items.push(object);
+    let selected = |index| -> Result<Option<Arc<Object>>, Status> {
+        let object = listing.object(index)?;
+        Ok(selection.matches_metadata(&object).then_some(object))
+    };
+    let mut places = first..listing.len();
+    while options.limit == 0 || page.items.len() < options.limit {
+        let Some(index) = places.next() else { break };
+        page.items.extend(selected(index)?);
+    }
+    let more = if selection.is_everything() {
+        page.remaining = Some(places.len()).filter(|&remaining| remaining > 0);
+        page.remaining.is_some()
+    } else {
+        // Whether anything selected follows is known only by looking at what does.
+        let mut following = places.map(selected).filter_map(Result::transpose);
+        following.next().transpose()?.is_some()
+    };
+    if let (true, Some(last)) = (more, page.items.last()) {
+        let kept = token.as_ref().map(Token::listing).filter(|&number| number > 0);
+        let number = kept.unwrap_or_else(|| cx.state.listings.keep(&asked, Arc::clone(&listing)));
+        let place = Name::new(&last.meta().namespace, &last.meta().name);
+        page.next = Some(Token::after(&place, page.revision).of_listing(number).encode());
     }
     cx.list(accepted, page).await
+}
+
+/// Who asks for which list: the pages of one listing belong together.
+fn asked(cx: &Cx<'_>) -> String {
+    let query = &cx.request.info.query;
+    let selector = |key: &str| query.first(key).unwrap_or_default().to_owned();
+    let parts = [
+        cx.call(false).user.name,
+        cx.served.name.to_string(),
+        cx.namespace.to_owned(),
+        cx.name.to_owned(),
+        selector("labelSelector"),
+        selector("fieldSelector"),
+    ];
+    parts.join("\n")
 }
 
 pub(super) async fn create(cx: &Cx<'_>) -> Result<Response<Body>, Status> {

@@ -2,15 +2,18 @@
 
 use std::sync::Arc;
 
-use apiserver::{Call, Computed, ListQuery};
+use apiserver::{Call, Computed, ListQuery, Listing};
 use async_trait::async_trait;
+use dialect_contract::Decision;
+use dialect_contract::report::{Entry, Places, View};
 use engine::{Engine, Snapshot};
 use meta::{Key, Object, Revision, Status};
 use serde_json::{Value, json};
+use storage::Name;
 
 use super::kinds::{API_VERSION, candidate};
 use super::resolve::{About, Found, behind};
-use super::scheduling::{decide, value_of};
+use super::scheduling::decide;
 use super::{names, render};
 
 /// How many pairs an unfiltered list may span (CONTRACT.md section 1).
@@ -61,54 +64,157 @@ impl Candidates {
             .collect())
     }
 
-    /// All candidates of one demand.
-    fn of(&self, snapshot: &Snapshot, demand: &Key, call: &Call) -> Result<Vec<Arc<Object>>, Status> {
+    /// The decision on one demand, its candidates to be rendered one by one; `None` where the demand is gone.
+    fn of(&self, snapshot: &Snapshot, demand: &Key, call: &Call) -> Result<Option<Decided>, Status> {
         let decision = decide(snapshot, demand, call.now)?;
-        let report = value_of(&snapshot.report(&decision))?;
         let Some(source) = snapshot.inventory.object(demand) else {
-            return Ok(Vec::new());
+            return Ok(None);
         };
-        let (namespace, decision_name) = names::place(&*snapshot.dialect, demand);
-        let suffix = format!(".{}", snapshot.dialect.name());
-        let Value::Object(mut report) = report else {
-            return Ok(Vec::new());
-        };
-        let Some(Value::Array(candidates)) = report.remove("candidates") else {
-            return Ok(Vec::new());
-        };
-        let make = |candidate: Value| {
-            let target = candidate["target"].as_str().unwrap_or_default().to_owned();
-            let bare = target
-                .strip_suffix(&suffix)
-                .or(candidate["clusterName"].as_str())
-                .unwrap_or_default();
-            let name = names::candidate(&decision_name, bare);
-            let kind = if self.namespaced {
-                "Candidate"
-            } else {
-                "ClusterCandidate"
-            };
-            let mut metadata = render::metadata(source.meta(), &format!("{kind}/{bare}"), &namespace, &name);
-            if !source.meta().labels.is_empty() {
-                metadata.insert("labels".to_owned(), json!(source.meta().labels));
-            }
-            let mut spec = json!({"decision": decision_name});
-            if !target.is_empty() {
-                spec["target"] = target.into();
-            }
-            let value = json!({
-                "apiVersion": API_VERSION,
-                "kind": kind,
-                "metadata": metadata,
-                "spec": spec,
-                "status": candidate,
-            });
-            let revision = Revision(snapshot.revision.0.max(1));
-            Object::new(&value, revision)
-                .map(Arc::new)
-                .map_err(|error| Status::internal(error.to_string()))
-        };
-        candidates.into_iter().map(make).collect()
+        let (namespace, name) = names::place(&*snapshot.dialect, demand);
+        Ok(Some(Decided {
+            places: Places::of(&*snapshot.inventory, &decision),
+            snapshot: snapshot.clone(),
+            decision,
+            source,
+            namespace,
+            name,
+            kind: match self.namespaced {
+                true => "Candidate",
+                false => "ClusterCandidate",
+            },
+        }))
+    }
+}
+
+/// A decision whose candidates are shown.
+struct Decided {
+    snapshot: Snapshot,
+    decision: Decision,
+    places: Places,
+    /// What wants a place.
+    source: Arc<Object>,
+    /// Of the Decision.
+    namespace: String,
+    /// Of the Decision.
+    name: String,
+    kind: &'static str,
+}
+
+impl Decided {
+    fn view(&self) -> View<'_> {
+        View {
+            dialect: self.snapshot.dialect.name(),
+            inventory: &*self.snapshot.inventory,
+            decision: &self.decision,
+            places: &self.places,
+        }
+    }
+
+    /// The target's name without its dialect, or the cluster's own name where there is no target.
+    fn bare(&self, entry: Entry) -> String {
+        match entry {
+            Entry::Target(candidate) => self.snapshot.inventory.target_name(candidate).to_string(),
+            Entry::Unknown(_) => self.view().cluster_name(entry),
+        }
+    }
+
+    /// The fields that candidates are selected by, without the rest.
+    fn fields(&self, entry: Entry) -> Value {
+        let view = self.view();
+        json!({
+            "spec": {"decision": self.name, "target": view.target_name(entry)},
+            "status": {"feasible": view.is_feasible(entry), "picked": view.is_picked(entry)},
+        })
+    }
+
+    fn render(&self, entry: Entry) -> Result<Arc<Object>, Status> {
+        let bare = self.bare(entry);
+        let candidate = self.view().candidate(entry);
+        let name = names::candidate(&self.name, &bare);
+        let mut metadata = render::metadata(
+            self.source.meta(),
+            &format!("{}/{bare}", self.kind),
+            &self.namespace,
+            &name,
+        );
+        if !self.source.meta().labels.is_empty() {
+            metadata.insert("labels".to_owned(), json!(self.source.meta().labels));
+        }
+        let mut spec = json!({"decision": self.name});
+        if !candidate.target.is_empty() {
+            spec["target"] = candidate.target.as_str().into();
+        }
+        let value = json!({
+            "apiVersion": API_VERSION,
+            "kind": self.kind,
+            "metadata": metadata,
+            "spec": spec,
+            "status": candidate,
+        });
+        Object::new(&value, self.revision())
+            .map(Arc::new)
+            .map_err(|error| Status::internal(error.to_string()))
+    }
+
+    fn revision(&self) -> Revision {
+        Revision(self.snapshot.revision.0.max(1))
+    }
+}
+
+/// A list of candidates. It holds the decisions it began with, so that all of its pages are of them.
+struct Rows {
+    decided: Vec<Decided>,
+    /// By namespace, then name.
+    rows: Vec<Row>,
+}
+
+struct Row {
+    name: String,
+    /// The index of the decision.
+    of: usize,
+    entry: Entry,
+}
+
+impl Rows {
+    fn new(decided: Vec<Decided>, query: &ListQuery) -> Self {
+        let all_are_selected = query.fields.terms.iter().all(|(path, ..)| path == "decision");
+        let mut rows = Vec::new();
+        for (of, decided) in decided.iter().enumerate() {
+            let entries = decided.view().entries().into_iter();
+            let selected =
+                entries.filter(|&entry| all_are_selected || is_selected(&decided.fields(entry), query));
+            rows.extend(selected.map(|entry| Row {
+                name: names::candidate(&decided.name, &decided.bare(entry)),
+                of,
+                entry,
+            }));
+        }
+        rows.sort_by(|a, b| {
+            let namespace = |row: &Row| decided[row.of].namespace.as_str();
+            (namespace(a), &a.name).cmp(&(namespace(b), &b.name))
+        });
+        Self { decided, rows }
+    }
+}
+
+impl Listing for Rows {
+    fn len(&self) -> usize {
+        self.rows.len()
+    }
+
+    fn revision(&self) -> Revision {
+        let newest = self.decided.iter().map(Decided::revision).max();
+        newest.unwrap_or(Revision(1))
+    }
+
+    fn name(&self, index: usize) -> Name {
+        let row = &self.rows[index];
+        Name::new(&self.decided[row.of].namespace, &row.name)
+    }
+
+    fn object(&self, index: usize) -> Result<Arc<Object>, Status> {
+        let row = &self.rows[index];
+        self.decided[row.of].render(row.entry)
     }
 }
 
@@ -123,41 +229,34 @@ impl Computed for Candidates {
             .await;
         let Found { snapshot, demand } =
             found.map_err(|status| if status.code == 404 { missing() } else { status })?;
-        let all = self.of(&snapshot, &demand, call)?;
-        all.into_iter()
-            .find(|object| object.meta().name == call.name)
-            .ok_or_else(missing)
+        let decided = self.of(&snapshot, &demand, call)?.ok_or_else(missing)?;
+        let mut entries = decided.view().entries().into_iter();
+        let named = |entry: &Entry| names::candidate(&decided.name, &decided.bare(*entry)) == call.name;
+        let entry = entries.find(named).ok_or_else(missing)?;
+        decided.render(entry)
     }
 
-    async fn list(&self, call: &Call, query: &ListQuery) -> Result<Vec<Arc<Object>>, Status> {
-        let wanted = query
-            .fields
-            .terms
-            .iter()
-            .filter(|(path, equal, _)| path == "decision" && *equal);
-        let wanted: Vec<&str> = wanted.map(|(_, _, value)| value.as_str()).collect();
+    async fn list(&self, call: &Call, query: &ListQuery) -> Result<Arc<dyn Listing>, Status> {
         let mut worlds = self.demands(&call.namespace).await?;
         for (snapshot, demands) in &mut worlds {
             let is_wanted = |demand: &Key| {
                 let (_, name) = names::place(&*snapshot.dialect, demand);
-                wanted.iter().all(|wanted| *wanted == name)
+                let mut terms = query.fields.terms.iter().filter(|(path, ..)| path == "decision");
+                terms.all(|(_, equal, value)| (*value == name) == *equal)
             };
             demands.retain(is_wanted);
         }
-        if wanted.is_empty() {
+        let of_one = |(path, equal, _): &(String, bool, String)| path == "decision" && *equal;
+        if !query.fields.terms.iter().any(of_one) {
             check_span(&worlds)?;
         }
-        let mut list = Vec::new();
+        let mut decided = Vec::new();
         for (snapshot, demands) in &worlds {
             for demand in demands {
-                let all = self.of(snapshot, demand, call)?;
-                list.extend(all.into_iter().filter(|object| is_selected(object, query)));
+                decided.extend(self.of(snapshot, demand, call)?);
             }
         }
-        list.sort_by(|a, b| {
-            (&a.meta().namespace, &a.meta().name).cmp(&(&b.meta().namespace, &b.meta().name))
-        });
-        Ok(list)
+        Ok(Arc::new(Rows::new(decided, query)))
     }
 }
 
@@ -175,10 +274,10 @@ fn check_span(worlds: &[(Snapshot, Vec<Key>)]) -> Result<(), Status> {
     )))
 }
 
-/// Whether the object has what the field selector asks for. Fields of metadata are the server's business.
-fn is_selected(object: &Object, query: &ListQuery) -> bool {
+/// Whether `fields` are what the field selector asks for. Fields of metadata are the server's business.
+fn is_selected(fields: &Value, query: &ListQuery) -> bool {
     query.fields.terms.iter().all(|(path, equal, value)| {
         let field = candidate::SELECTABLE.iter().find(|field| field.path == path);
-        field.is_none_or(|field| ((field.read)(object.value()) == *value) == *equal)
+        field.is_none_or(|field| ((field.read)(fields) == *value) == *equal)
     })
 }

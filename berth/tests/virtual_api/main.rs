@@ -280,9 +280,9 @@ impl World {
     }
 
     async fn candidates(&self, namespace: &str, query: &ListQuery) -> Result<Vec<Arc<Object>>, Status> {
-        self.computed("candidates")
-            .list(&self.call(namespace, ""), query)
-            .await
+        let call = self.call(namespace, "");
+        let listing = self.computed("candidates").list(&call, query).await?;
+        (0..listing.len()).map(|index| listing.object(index)).collect()
     }
 
     async fn review(&self, spec: Value) -> Result<Value, Status> {

@@ -152,11 +152,12 @@ pub struct WriteEntry {
 /// The report of `decision`, made on `inventory` (at `revision`) by the dialect named `dialect`.
 #[must_use]
 pub fn report(dialect: &str, inventory: &dyn Inventory, revision: u64, decision: &Decision) -> Report {
+    let places = Places::of(inventory, decision);
     let view = View {
         dialect,
         inventory,
         decision,
-        ranks: ranks(inventory, decision),
+        places: &places,
     };
     Report {
         outcome: decision.outcome.as_str(),
@@ -167,7 +168,11 @@ pub fn report(dialect: &str, inventory: &dyn Inventory, revision: u64, decision:
         picked: view.picked(),
         current: view.current(),
         changes: view.changes(),
-        candidates: view.candidates(),
+        candidates: view
+            .entries()
+            .into_iter()
+            .map(|entry| view.candidate(entry))
+            .collect(),
         conditions: inventory.conditions(decision),
         writes: inventory
             .writes(decision)
@@ -181,23 +186,111 @@ pub fn report(dialect: &str, inventory: &dyn Inventory, revision: u64, decision:
     }
 }
 
-/// The rank of every candidate, 0 for none: one pass instead of a search per candidate.
-fn ranks(inventory: &dyn Inventory, decision: &Decision) -> Vec<usize> {
-    let mut ranks = vec![0; inventory.count() as usize];
-    for (place, &candidate) in (1..).zip(&decision.solved.ranked) {
-        ranks[candidate as usize] = place;
-    }
-    ranks
+/// Where every candidate of a decision stands: one pass instead of a search per candidate.
+#[derive(Clone, Debug)]
+pub struct Places {
+    /// 1-based, 0 for none.
+    ranks: Vec<usize>,
+    picked: Vec<bool>,
 }
 
-struct View<'a> {
-    dialect: &'a str,
-    inventory: &'a dyn Inventory,
-    decision: &'a Decision,
-    ranks: Vec<usize>,
+impl Places {
+    /// The places in `decision`, which was made on `inventory`.
+    #[must_use]
+    pub fn of(inventory: &dyn Inventory, decision: &Decision) -> Self {
+        let count = inventory.count() as usize;
+        let mut ranks = vec![0; count];
+        for (place, &candidate) in (1..).zip(&decision.solved.ranked) {
+            ranks[candidate as usize] = place;
+        }
+        let mut picked = vec![false; count];
+        for &candidate in &decision.solved.picked {
+            picked[candidate as usize] = true;
+        }
+        Self { ranks, picked }
+    }
+}
+
+/// What one entry of the candidates is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Entry {
+    /// The candidate of this number.
+    Target(u32),
+    /// The name at this index of [`Decision::unknown`], of which there is no cluster.
+    Unknown(usize),
+}
+
+/// A decision with what it was made on, to be shown. Each entry is rendered when it is asked for.
+#[derive(Clone, Copy)]
+pub struct View<'a> {
+    /// The name of the dialect.
+    pub dialect: &'a str,
+    /// What the decision was made on.
+    pub inventory: &'a dyn Inventory,
+    /// The decision.
+    pub decision: &'a Decision,
+    /// Where its candidates stand.
+    pub places: &'a Places,
 }
 
 impl View<'_> {
+    /// Every target considered, in rank order, then by name; then the names of which there is no cluster.
+    #[must_use]
+    pub fn entries(&self) -> Vec<Entry> {
+        let solved = &self.decision.solved;
+        let considered = !solved.feasible.is_empty() || !solved.rejections.is_empty();
+        let count = if considered { self.inventory.count() } else { 0 };
+        let rest = (0..count).filter(|&candidate| self.rank(candidate).is_none());
+        let ranked = solved.ranked.iter().copied();
+        let unknown = (0..self.decision.unknown.len()).map(Entry::Unknown);
+        ranked.chain(rest).map(Entry::Target).chain(unknown).collect()
+    }
+
+    /// The system's own name of the cluster of `entry`.
+    #[must_use]
+    pub fn cluster_name(&self, entry: Entry) -> String {
+        match entry {
+            Entry::Target(candidate) => self.inventory.cluster_name(candidate).to_string(),
+            Entry::Unknown(index) => self.decision.unknown[index].0.to_string(),
+        }
+    }
+
+    /// The name of the Target object of `entry`; empty where there is none.
+    #[must_use]
+    pub fn target_name(&self, entry: Entry) -> String {
+        match entry {
+            Entry::Target(candidate) => self.target(candidate),
+            Entry::Unknown(_) => String::new(),
+        }
+    }
+
+    /// Whether no filter refuses the target of `entry` now.
+    #[must_use]
+    pub fn is_feasible(&self, entry: Entry) -> bool {
+        match entry {
+            Entry::Target(candidate) => self.decision.solved.rejections_of(candidate).is_empty(),
+            Entry::Unknown(_) => false,
+        }
+    }
+
+    /// Whether the target of `entry` is in the resulting set.
+    #[must_use]
+    pub fn is_picked(&self, entry: Entry) -> bool {
+        match entry {
+            Entry::Target(candidate) => self.places.picked[candidate as usize],
+            Entry::Unknown(_) => false,
+        }
+    }
+
+    /// All there is to say of `entry`.
+    #[must_use]
+    pub fn candidate(&self, entry: Entry) -> Candidate {
+        match entry {
+            Entry::Target(candidate) => self.considered(candidate),
+            Entry::Unknown(index) => self.unknown(index),
+        }
+    }
+
     fn target(&self, candidate: u32) -> String {
         format!("{}.{}", self.inventory.target_name(candidate), self.dialect)
     }
@@ -210,7 +303,7 @@ impl View<'_> {
     }
 
     fn rank(&self, candidate: u32) -> Option<usize> {
-        Some(self.ranks[candidate as usize]).filter(|&rank| rank > 0)
+        Some(self.places.ranks[candidate as usize]).filter(|&rank| rank > 0)
     }
 
     fn scores(&self, candidate: u32) -> Vec<Score> {
@@ -288,43 +381,26 @@ impl View<'_> {
             .collect()
     }
 
-    fn candidates(&self) -> Vec<Candidate> {
-        let count = self.inventory.count();
-        let mut picked = vec![false; count as usize];
-        for &candidate in &self.decision.solved.picked {
-            picked[candidate as usize] = true;
+    fn unknown(&self, index: usize) -> Candidate {
+        let (name, plugin, reason) = &self.decision.unknown[index];
+        Candidate {
+            cluster_name: name.to_string(),
+            target: String::new(),
+            feasible: false,
+            picked: false,
+            rank: None,
+            score: None,
+            scores: Vec::new(),
+            rejections: vec![RejectionEntry {
+                plugin: (*plugin).to_owned(),
+                reason: (*reason).to_owned(),
+                message: format!("there is no cluster \"{name}\""),
+            }],
         }
-        let considered =
-            !self.decision.solved.feasible.is_empty() || !self.decision.solved.rejections.is_empty();
-        let rest =
-            (0..if considered { count } else { 0 }).filter(|&candidate| self.rank(candidate).is_none());
-        let order = self.decision.solved.ranked.iter().copied().chain(rest);
-        let mut list: Vec<Candidate> = order
-            .map(|candidate| self.candidate(candidate, picked[candidate as usize]))
-            .collect();
-        list.extend(
-            self.decision
-                .unknown
-                .iter()
-                .map(|(name, plugin, reason)| Candidate {
-                    cluster_name: name.to_string(),
-                    target: String::new(),
-                    feasible: false,
-                    picked: false,
-                    rank: None,
-                    score: None,
-                    scores: Vec::new(),
-                    rejections: vec![RejectionEntry {
-                        plugin: (*plugin).to_owned(),
-                        reason: (*reason).to_owned(),
-                        message: format!("there is no cluster \"{name}\""),
-                    }],
-                }),
-        );
-        list
     }
 
-    fn candidate(&self, candidate: u32, picked: bool) -> Candidate {
+    fn considered(&self, candidate: u32) -> Candidate {
+        let picked = self.places.picked[candidate as usize];
         let refusals = self.decision.solved.rejections_of(candidate);
         let feasible = refusals.is_empty();
         let mut rejections: Vec<RejectionEntry> = refusals

@@ -108,11 +108,30 @@ async fn computed_lists_are_selected_paged_and_shown_by_the_server() {
         path = format!("{REVIEWS}?limit=4&continue={token}");
     }
     assert_eq!(seen, (0..10).map(|index| format!("r{index}")).collect::<Vec<_>>());
+    let next = |page: &Value| {
+        let token = page["metadata"]["continue"].as_str().unwrap();
+        format!("{REVIEWS}?limit=4&continue={token}")
+    };
+    let first = client.get(&format!("{REVIEWS}?limit=4")).await.expect(200);
+    assert_eq!(first["metadata"]["remainingItemCount"], 6);
+    let second = client.get(&next(&first)).await.expect(200);
+    let lists = |page: &Value| page["items"][0]["spec"]["lists"].clone();
+    assert_eq!(lists(&first), lists(&second), "one list serves all its pages");
     let even = client
         .get(&format!("{REVIEWS}?labelSelector=even%3Dtrue&limit=3"))
         .await
         .expect(200);
     assert_eq!(even["items"][2]["metadata"]["name"], "r4");
+    // The token of another list, or of one that is forgotten, goes on only in a list made anew.
+    let other = next(&first) + "&labelSelector=even%3Dtrue";
+    let refused = client.get(&other).await.expect(410);
+    let anew = refused["metadata"]["continue"].as_str().unwrap();
+    let anew = client
+        .get(&format!("{REVIEWS}?limit=4&continue={anew}"))
+        .await
+        .expect(200);
+    assert_eq!(anew["items"][0]["metadata"]["name"], "r4");
+    assert_ne!(lists(&first), lists(&anew));
     let one = client
         .get(&format!("{REVIEWS}?fieldSelector=metadata.name%3Dr3"))
         .await

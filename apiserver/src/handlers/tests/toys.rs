@@ -1,5 +1,6 @@
 //! Toy kinds that between them use every switch of the library.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use admission::{Chain, Denied, Operation as Admitted, Plugin, Request};
@@ -15,6 +16,7 @@ use storage::{Limits, MemoryStore};
 
 use crate::call::{Call, ListQuery, Reply, Rows};
 use crate::decode::BodyDecoder;
+use crate::listing::Listing;
 use crate::registry::Registry;
 use crate::resource::{Backing, Computed, Group, Resource, Subresource, SubresourceHandler};
 
@@ -233,7 +235,7 @@ impl Toys {
             },
             Resource {
                 kind: Arc::new(review),
-                backing: Backing::Computed(Arc::new(Reviews)),
+                backing: Backing::Computed(Arc::new(Reviews::default())),
                 subresources: Vec::new(),
             },
         ];
@@ -328,14 +330,15 @@ impl SubresourceHandler for Report {
     }
 }
 
-/// Ten reviews, made on the spot.
-struct Reviews;
+/// Ten reviews, made on the spot. They say how many lists were made before theirs.
+#[derive(Default)]
+struct Reviews(AtomicUsize);
 
-fn review(index: i64) -> Arc<Object> {
+fn review(index: i64, lists: usize) -> Arc<Object> {
     let value = json!({
         "apiVersion": "toys.example.com/v1", "kind": "Review",
         "metadata": {"name": format!("r{index}"), "labels": {"even": (index % 2 == 0).to_string()}},
-        "spec": {"size": index},
+        "spec": {"size": index, "lists": lists},
     });
     Arc::new(Object::new(&value, Revision(7)).unwrap())
 }
@@ -349,12 +352,13 @@ impl Computed for Reviews {
             .and_then(|text| text.parse().ok())
             .filter(|index| *index < 10);
         let missing = || Status::not_found(GroupResource::new(GROUP, "reviews"), &call.name);
-        index.map(review).ok_or_else(missing)
+        index.map(|index| review(index, 0)).ok_or_else(missing)
     }
 
-    async fn list(&self, _: &Call, query: &ListQuery) -> Result<Vec<Arc<Object>>, Status> {
-        let count = if query.limit > 0 { query.limit.min(10) } else { 10 };
-        Ok((0..10).take(count).map(review).collect())
+    async fn list(&self, _: &Call, _: &ListQuery) -> Result<Arc<dyn Listing>, Status> {
+        let lists = self.0.fetch_add(1, Ordering::SeqCst);
+        let all: Vec<_> = (0..10).map(|index| review(index, lists)).collect();
+        Ok(Arc::new(all))
     }
 
     async fn create(&self, call: &Call, mut object: Value) -> Result<Reply, Status> {

@@ -1,0 +1,148 @@
+//! Lists of computed resources: names in order, and objects made only for the pages that show them.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use meta::{Object, Revision, Status};
+use moka::sync::Cache;
+use storage::Name;
+use uuid::Uuid;
+
+/// The objects of a computed list. One listing serves all pages that begin with its first, so it does not change.
+pub trait Listing: Send + Sync {
+    /// How many objects there are.
+    fn len(&self) -> usize;
+
+    /// Whether there are none.
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The revision that the list is of.
+    fn revision(&self) -> Revision;
+
+    /// The namespace and name of the object at `index`. They ascend.
+    fn name(&self, index: usize) -> Name;
+
+    /// The object at `index`.
+    ///
+    /// # Errors
+    /// The `Status` the client gets.
+    fn object(&self, index: usize) -> Result<Arc<Object>, Status>;
+}
+
+/// Objects in name order, all made already.
+impl Listing for Vec<Arc<Object>> {
+    fn len(&self) -> usize {
+        self.len()
+    }
+
+    fn revision(&self) -> Revision {
+        let newest = self.iter().map(|object| object.revision()).max();
+        newest.unwrap_or(Revision(1))
+    }
+
+    fn name(&self, index: usize) -> Name {
+        let meta = self[index].meta();
+        Name::new(&meta.namespace, &meta.name)
+    }
+
+    fn object(&self, index: usize) -> Result<Arc<Object>, Status> {
+        Ok(Arc::clone(&self[index]))
+    }
+}
+
+/// The index of the first object after `last`.
+pub(crate) fn following(listing: &dyn Listing, last: &Name) -> usize {
+    let (mut low, mut high) = (0, listing.len());
+    while low < high {
+        let middle = low + (high - low) / 2;
+        if listing.name(middle) <= *last {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    low
+}
+
+/// How long a client may take from one page to the next, as long as kube-apiserver's pages live at least.
+const KEPT_FOR: Duration = Duration::from_mins(5);
+
+/// More listings than this are not kept: what a client left unread goes first.
+const KEPT_MOST: u64 = 32;
+
+#[derive(Clone)]
+struct Kept {
+    /// Who asked for what: the pages of one are no business of another's.
+    asked: Arc<str>,
+    listing: Arc<dyn Listing>,
+}
+
+/// The listings that have pages left, by the number in their continue tokens.
+pub(crate) struct Listings {
+    kept: Cache<u64, Kept>,
+}
+
+impl Listings {
+    pub(crate) fn new() -> Self {
+        Self {
+            kept: Cache::builder()
+                .time_to_idle(KEPT_FOR)
+                .max_capacity(KEPT_MOST)
+                .build(),
+        }
+    }
+
+    /// Keeps `listing` for the next page of the one who `asked`; the number of its token. Numbers are drawn, so that
+    /// those of another process or of before a restart mean nothing here.
+    pub(crate) fn keep(&self, asked: &str, listing: Arc<dyn Listing>) -> u64 {
+        let number = Uuid::new_v4().as_u64_pair().0;
+        let kept = Kept {
+            asked: asked.into(),
+            listing,
+        };
+        self.kept.insert(number, kept);
+        number
+    }
+
+    /// The listing `number`, if it is kept and was made for the one who `asked`.
+    pub(crate) fn get(&self, number: u64, asked: &str) -> Option<Arc<dyn Listing>> {
+        let kept = self.kept.get(&number)?;
+        (*kept.asked == *asked).then_some(kept.listing)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn listing() -> Vec<Arc<Object>> {
+        let object = |name: &str| {
+            let value =
+                json!({"apiVersion": "v1", "kind": "X", "metadata": {"name": name, "namespace": "n"}});
+            Arc::new(Object::new(&value, Revision(7)).unwrap())
+        };
+        ["b", "d", "f"].map(object).to_vec()
+    }
+
+    #[test]
+    fn a_page_begins_after_the_last_name_whether_it_is_still_there_or_not() {
+        let listing = listing();
+        for (last, index) in [("a", 0), ("b", 1), ("c", 1), ("e", 2), ("f", 3), ("g", 3)] {
+            assert_eq!(following(&listing, &Name::new("n", last)), index, "{last}");
+        }
+        assert_eq!(following(&Vec::new(), &Name::new("n", "a")), 0);
+    }
+
+    #[test]
+    fn a_listing_is_found_by_its_number_and_by_who_asked_alone() {
+        let listings = Listings::new();
+        let number = listings.keep("ann /x", Arc::new(listing()));
+        assert_eq!(listings.get(number, "ann /x").unwrap().len(), 3);
+        assert!(listings.get(number, "bob /x").is_none());
+        assert!(listings.get(number ^ 1, "ann /x").is_none());
+    }
+}
