@@ -1,3 +1,5 @@
+//! That heavy requests run apart from light ones.
+
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc;
 use std::time::Duration;

@@ -1,3 +1,5 @@
+//! That answers which are not read hold up nobody else.
+
 use std::future::{pending, poll_fn};
 
 use tokio::sync::oneshot;
