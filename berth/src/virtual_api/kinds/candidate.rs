@@ -101,3 +101,6 @@ fn row(object: &Object) -> Vec<Cell> {
     cells.extend(scheduling::row(&value["status"]));
     cells
 }
+
+#[cfg(test)]
+mod tests;
