@@ -1,38 +1,30 @@
 //! `matchConditions`: CEL expressions over the request, its object and the old one, all of which must hold for the
 //! webhook to be called.
 //!
-//! kube-apiserver has judged the cost of an expression when the configuration was written. What the interpreter here
-//! cannot evaluate, such as `authorizer`, is an evaluation error like any other, and the failure policy decides.
+//! What cannot be compiled, evaluated or afforded is an evaluation error, and the failure policy decides. `authorizer` is
+//! declared, so that expressions with it are checked, but cannot be asked.
 
-mod selected;
-
-use std::collections::HashMap;
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Arc;
+use std::sync::LazyLock;
 
 use admission::client::Condition;
-use kube_cel::KubeCelExt;
-use kube_cel::cel::objects::{Key, Map};
-use kube_cel::cel::parser::{Expression, Parser};
-use kube_cel::cel::{Context, ExecutionError, Value};
+use cel::{AdmissionVariable, Environment, MATCH_CONDITIONS_LIMIT, PER_CALL_LIMIT, Program, Type, Value};
 use serde_json::Value as Json;
 
-/// The longest expression evaluated, in bytes.
-const LONGEST: usize = 4096;
-/// How deep an expression may nest.
-const DEEPEST: usize = 500;
-/// Expressions up to this deep are evaluated on any stack.
-const SHALLOW: usize = 100;
-/// The stack of deeper ones, in bytes. What is not used of it costs nothing.
-const STACK: usize = 512 << 20;
+/// What expressions may mention.
+static ENVIRONMENT: LazyLock<Environment> = LazyLock::new(Environment::match_conditions);
+
+/// The variables that can be null.
+const OBJECTS: [(&str, AdmissionVariable); 2] = [
+    ("object", AdmissionVariable::Object),
+    ("oldObject", AdmissionVariable::OldObject),
+];
 
 /// Compiled conditions.
 pub(super) struct Conditions(Vec<Compiled>);
 
 struct Compiled {
     name: String,
-    deep: bool,
-    expression: Result<Expression, String>,
+    program: Result<Program, String>,
 }
 
 /// Whether a webhook is to be called.
@@ -55,7 +47,7 @@ impl Conditions {
     pub(super) fn problems(&self) -> impl Iterator<Item = &str> {
         self.0
             .iter()
-            .filter_map(|one| one.expression.as_ref().err().map(String::as_str))
+            .filter_map(|one| one.program.as_ref().err().map(String::as_str))
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -64,28 +56,12 @@ impl Conditions {
 
     /// Whether all hold of `request`, the `request` of an AdmissionReview.
     pub(super) fn judge(&self, request: &Json) -> Verdict {
-        if self.0.iter().any(|one| one.deep) {
-            return std::thread::scope(|scope| {
-                let worker = std::thread::Builder::new()
-                    .name("match-conditions".to_owned())
-                    .stack_size(STACK)
-                    .spawn_scoped(scope, || self.judge_here(request));
-                match worker {
-                    Ok(worker) => worker.join().unwrap_or_else(|_| {
-                        Verdict::Unknown("the match conditions could not be evaluated".to_owned())
-                    }),
-                    Err(problem) => Verdict::Unknown(format!("no thread for match conditions: {problem}")),
-                }
-            });
-        }
-        self.judge_here(request)
-    }
-
-    fn judge_here(&self, request: &Json) -> Verdict {
-        let context = context(request);
+        let shown = shown(request);
+        let variables = variables(request, &shown);
+        let mut left = MATCH_CONDITIONS_LIMIT;
         let mut problems = Vec::new();
         for one in &self.0 {
-            match one.holds(&context) {
+            match one.holds(&variables, &mut left) {
                 Ok(true) => {}
                 Ok(false) => return Verdict::Excluded,
                 Err(problem) => problems.push(format!("match condition {:?}: {problem}", one.name)),
@@ -101,127 +77,71 @@ impl Conditions {
 
 impl Compiled {
     fn new(condition: &Condition) -> Self {
-        let source = &condition.expression;
-        let (length, levels) = (source.len(), levels(source));
-        let expression = if length > LONGEST {
-            Err(format!(
-                "is {length} bytes long, at most {LONGEST} are evaluated here"
-            ))
-        } else if levels > DEEPEST {
-            Err(format!(
-                "may nest {levels} levels deep, at most {DEEPEST} are evaluated here"
-            ))
-        } else {
-            parse(source)
-        };
-        Self {
-            name: condition.name.clone(),
-            deep: levels > SHALLOW,
-            expression: expression.map_err(|problem| format!("{:?} {problem}", condition.name)),
-        }
-    }
-
-    fn holds(&self, context: &Context<'_>) -> Result<bool, String> {
-        let expression = self.expression.as_ref().map_err(Clone::clone)?;
-        // Asked of the tree: the interpreter would complain of the methods called on it, whichever comes first.
-        let asks = || expression.references().has_variable("authorizer");
-        // A panic of the interpreter on odd data is an evaluation error like any other.
-        match catch_unwind(AssertUnwindSafe(|| context.resolve(expression))) {
-            Ok(Ok(Value::Bool(holds))) => Ok(holds),
-            Ok(Ok(other)) => Err(format!("gives {}, not a bool", other.type_of())),
-            Ok(Err(ExecutionError::UndeclaredReference(_))) if asks() => {
-                Err("authorizer is not supported for objects that Berth serves".to_owned())
-            }
-            Ok(Err(ExecutionError::UndeclaredReference(name))) if name.ends_with('.') => Err(format!(
-                "there is no {} in this operation",
-                name.trim_end_matches('.')
+        let name = condition.name.clone();
+        let program = match ENVIRONMENT.compile(&condition.expression) {
+            Ok(program) if *program.result() == Type::Bool => Ok(program),
+            Ok(program) => Err(format!(
+                "{name:?} does not compile: must evaluate to bool but got {}",
+                program.result()
             )),
-            Ok(Err(problem)) => Err(problem.to_string()),
-            Err(_) => Err("the interpreter cannot evaluate it".to_owned()),
-        }
+            Err(error) => Err(format!("{name:?} does not compile: {error}")),
+        };
+        Self { name, program }
     }
-}
 
-/// How deep `source` nests at most: everything that could add a level, wherever it stands.
-fn levels(source: &str) -> usize {
-    let marks = source.matches(|mark: char| mark.is_ascii_punctuation() && !"_'\"".contains(mark));
-    marks.count() + source.split_whitespace().filter(|word| *word == "in").count()
-}
-
-/// Parses on a stack that holds the deepest expression of the longest length: the parser recurses as deep as it nests.
-fn parse(source: &str) -> Result<Expression, String> {
-    let read = || match catch_unwind(|| Parser::new().enable_optional_syntax(true).parse(source)) {
-        Ok(Ok(mut tree)) => {
-            selected::rename(&mut tree);
-            Ok(tree)
-        }
-        Ok(Err(errors)) => {
-            let first = errors.errors.first().map(|error| error.msg.clone());
-            Err(format!("does not compile: {}", first.unwrap_or_default()))
-        }
-        Err(_) => Err("does not compile: the parser cannot read it".to_owned()),
-    };
-    std::thread::scope(|scope| {
-        let worker = std::thread::Builder::new()
-            .name("cel-compile".to_owned())
-            .stack_size(STACK)
-            .spawn_scoped(scope, read)
-            .map_err(|problem| format!("cannot be compiled now: {problem}"))?;
-        worker
-            .join()
-            .unwrap_or_else(|_| Err("does not compile: the parser cannot read it".to_owned()))
-    })
-}
-
-/// The variables of an expression: `request`, `object`, `oldObject`.
-fn context(review: &Json) -> Context<'static> {
-    let mut context = Context::default().with_all();
-    let mut request = review.clone();
-    if let Some(fields) = request.as_object_mut() {
-        for object in selected::OBJECTS {
-            let shown = fields.remove(object).unwrap_or_default();
-            if !shown.is_null() {
-                context.add_variable_from_value(selected::fields_of(object), value(&shown));
+    /// Whether it holds; what it costs is taken from what is `left` for all conditions of the webhook.
+    fn holds(&self, variables: &[Value<'_>], left: &mut u64) -> Result<bool, String> {
+        let program = self.program.as_ref().map_err(Clone::clone)?;
+        let evaluation = program.evaluate(variables, PER_CALL_LIMIT.min(*left));
+        *left = left.saturating_sub(evaluation.cost);
+        match evaluation.value {
+            Ok(Value::Bool(holds)) => Ok(holds),
+            Ok(other) => Err(format!("gives {}, not a bool", other.type_name())),
+            Err(problem) => {
+                let missing = OBJECTS.iter().find(|(_, place)| {
+                    let place = *place as usize;
+                    program.reads(place) && matches!(variables.get(place), Some(Value::Null))
+                });
+                Err(match missing {
+                    Some((name, _)) => format!("{problem}; there is no {name} in this operation"),
+                    None => problem.to_string(),
+                })
             }
-            context.add_variable_from_value(object, value(&shown));
-        }
-        // What an AdmissionRequest leaves out when it is empty is empty in CEL, not missing.
-        for text in ["name", "namespace", "subResource", "requestSubResource"] {
-            fields.entry(text).or_insert_with(|| "".into());
-        }
-        if let Some(user) = fields.get_mut("userInfo").and_then(Json::as_object_mut) {
-            user.entry("uid").or_insert_with(|| "".into());
-            user.entry("groups").or_insert_with(|| Json::Array(Vec::new()));
-            user.entry("extra")
-                .or_insert_with(|| Json::Object(serde_json::Map::new()));
         }
     }
-    context.add_variable_from_value("request", value(&request));
-    context
 }
 
-/// JSON as CEL sees it: whole numbers are `int`, others `double`.
-fn value(json: &Json) -> Value {
-    match json {
-        Json::Null => Value::Null,
-        Json::Bool(flag) => Value::Bool(*flag),
-        Json::Number(number) => match (number.as_i64(), number.as_f64()) {
-            (Some(whole), _) => Value::Int(whole),
-            (None, Some(double)) => Value::Float(double),
-            (None, None) => Value::Null,
-        },
-        Json::String(text) => Value::String(Arc::new(text.clone())),
-        Json::Array(list) => Value::List(Arc::new(list.iter().map(value).collect())),
-        Json::Object(fields) => {
-            let fields: HashMap<Key, Value> = fields
-                .iter()
-                .map(|(name, field)| (Key::String(Arc::new(name.clone())), value(field)))
-                .collect();
-            Value::Map(Map {
-                map: Arc::new(fields),
-            })
-        }
+/// The variables of an expression, in the order of [`AdmissionVariable`].
+fn variables<'a>(review: &'a Json, request: &'a Json) -> [Value<'a>; 6] {
+    let object = |name: &str| review.get(name).map_or(Value::Null, Value::from);
+    let unsupported = "authorizer is not supported for objects that Berth serves";
+    [
+        object("object"),
+        object("oldObject"),
+        Value::from(request),
+        Value::Unavailable("there is no namespaceObject in match conditions"),
+        Value::Unavailable(unsupported),
+        Value::Unavailable(unsupported),
+    ]
+}
+
+/// The request without its objects. What an AdmissionRequest leaves out when it is empty is empty in CEL, not missing.
+fn shown(review: &Json) -> Json {
+    let fields = review.as_object().into_iter().flatten();
+    let without = fields.filter(|(name, _)| !OBJECTS.iter().any(|(object, _)| object == name));
+    let mut fields: serde_json::Map<String, Json> = without
+        .map(|(name, field)| (name.clone(), field.clone()))
+        .collect();
+    for text in ["name", "namespace", "subResource", "requestSubResource"] {
+        fields.entry(text).or_insert_with(|| "".into());
     }
+    if let Some(user) = fields.get_mut("userInfo").and_then(Json::as_object_mut) {
+        user.entry("uid").or_insert_with(|| "".into());
+        user.entry("groups").or_insert_with(|| Json::Array(Vec::new()));
+        user.entry("extra")
+            .or_insert_with(|| Json::Object(serde_json::Map::new()));
+    }
+    Json::Object(fields)
 }
 
 #[cfg(test)]
@@ -278,6 +198,11 @@ mod tests {
                 "object.spec.all(field, field != 'color') && has(object.spec.count)",
                 Verdict::Holds,
             ),
+            ("has(oldObject.metadata) || false", Verdict::Excluded),
+            (
+                "[1, 2].exists(n, n == object.spec.nothing || n == 2)",
+                Verdict::Holds,
+            ),
             // What decides before it is enough.
             (
                 "request.operation == 'DELETE' && authorizer.group('').resource('pods').check('get').allowed()",
@@ -297,15 +222,22 @@ mod tests {
                 "oldObject['metadata'] == object['metadata']",
                 "there is no oldObject",
             ),
-            ("has(oldObject.metadata) || false", "there is no oldObject"),
-            ("object.metadata.name", "not a bool"),
+            ("object.metadata.name", "must evaluate to bool but got dyn"),
+            ("request.foo == 1", "undefined field 'foo'"),
+            (
+                "lists.range(4000).all(x, lists.range(4000).all(y, true))",
+                "it costs more than 1000000",
+            ),
             (
                 "authorizer.group('').resource('pods').check('get').allowed()",
                 "authorizer is not supported",
             ),
             ("object.spec ==", "does not compile"),
-            (&format!("{}true", " ".repeat(5000)), "at most 4096"),
-            (&format!("{}true", "!".repeat(600)), "600 levels deep"),
+            (&format!("{}true", " ".repeat(20_000)), "at most 16384"),
+            (
+                &format!("{}true{}", "(".repeat(600), ")".repeat(600)),
+                "recursion limit exceeded",
+            ),
         ] {
             match judge(&[expression, "true"]) {
                 Verdict::Unknown(problem) => assert!(problem.contains(part), "{expression}: {problem}"),
@@ -316,18 +248,13 @@ mod tests {
     }
 
     #[test]
-    fn the_deepest_expressions_that_are_accepted_end_no_process() {
-        for source in [
-            format!("{}true", "!".repeat(500)),
-            format!("object{}", ".a".repeat(500)),
-            format!("1{} == 1", "+1".repeat(498)),
-            format!("{}true{}", "(".repeat(250), ")".repeat(250)),
-            format!("{}1{}", "[".repeat(250), "]".repeat(250)),
-            format!("true{}", " ? true : true".repeat(250)),
-            format!("1{}", " in 1".repeat(500)),
-        ] {
-            // Whether they can be read at all is the parser's to say.
-            drop(judge(&[&source]));
+    fn all_conditions_of_a_webhook_share_one_budget() {
+        // Some 400,000 each.
+        let dear = "lists.range(400).all(x, lists.range(330).all(y, true)) && true";
+        match judge(&[dear; 8]) {
+            Verdict::Unknown(problem) => assert!(problem.contains("it costs more than"), "{problem}"),
+            other => panic!("{other:?}"),
         }
+        assert_eq!(judge(&[dear]), Verdict::Holds);
     }
 }
