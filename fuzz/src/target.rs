@@ -1,5 +1,6 @@
 //! What is fuzzed.
 
+mod budget;
 mod configuration;
 mod patch;
 mod placement;
@@ -20,10 +21,13 @@ pub struct Target {
 }
 
 /// Every target.
-pub const TARGETS: [Target; 5] = [
+pub const TARGETS: [Target; 8] = [
     review::TARGET,
     placement::TARGET,
     selector::TARGET,
     configuration::TARGET,
     patch::TARGET,
+    budget::JSON_PATCH,
+    budget::STRATEGIC,
+    budget::BODY,
 ];

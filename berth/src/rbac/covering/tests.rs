@@ -56,7 +56,7 @@ fn who_holds_a_rule_as_a_whole_may_give_it_however_many_rights_it_is() {
     assert!(missing.rules.is_empty() && !missing.more);
     let large = rule(100, 400, 400);
     assert!(
-        uncovered([&large].into_iter(), &[large.clone()], 50)
+        uncovered([&large].into_iter(), std::slice::from_ref(&large), 50)
             .unwrap()
             .rules
             .is_empty()
