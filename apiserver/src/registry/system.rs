@@ -191,8 +191,9 @@ pub(crate) fn drop_nulls(value: &mut Value) {
         Value::Object(entries) => entries.is_empty(),
         other => other.is_null(),
     };
-    fields.retain(|name, value| {
-        !value.is_null() && !(ABSENT_WHEN_EMPTY.contains(&name.as_str()) && empty(value))
+    fields.retain(|name, value| match ABSENT_WHEN_EMPTY.contains(&name.as_str()) {
+        true => !empty(value),
+        false => !value.is_null(),
     });
     for map in ["labels", "annotations"] {
         let Some(entries) = fields.get_mut(map).and_then(Value::as_object_mut) else {
