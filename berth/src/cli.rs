@@ -145,6 +145,10 @@ pub struct ServeArgs {
     /// How to talk to etcd.
     #[command(flatten)]
     pub etcd: EtcdArgs,
+    /// kube-apiserver's EncryptionConfiguration: which resources are encrypted where they are kept, and with which keys
+    /// (aesgcm).
+    #[arg(long, value_name = "FILE")]
+    pub encryption_provider_config: Option<PathBuf>,
     /// A system's own configuration file, taken where no SchedulerConfiguration is stored; repeatable.
     #[arg(long)]
     pub config: Vec<PathBuf>,

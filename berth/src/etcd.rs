@@ -50,6 +50,7 @@ mod with {
     use std::sync::Arc;
 
     use anyhow::{Context, Result, bail};
+    use storage::encryption::Encryption;
     use storage::{EtcdConfig, EtcdStore, Store};
 
     use super::EtcdArgs;
@@ -58,8 +59,13 @@ mod with {
     ///
     /// # Errors
     /// When the file of credentials cannot be read or is none.
-    pub(crate) fn config(servers: &[String], args: &EtcdArgs) -> Result<EtcdConfig> {
+    pub(crate) fn config(
+        servers: &[String],
+        args: &EtcdArgs,
+        encryption: &Arc<Encryption>,
+    ) -> Result<EtcdConfig> {
         let mut config = EtcdConfig::new(servers);
+        config.encryption = Arc::clone(encryption);
         config.prefix.clone_from(&args.etcd_prefix);
         config.ca_file.clone_from(&args.etcd_cafile);
         config.cert_file.clone_from(&args.etcd_certfile);
@@ -92,11 +98,15 @@ mod with {
     ///
     /// # Errors
     /// When none is named, or the store cannot be opened.
-    pub(crate) async fn open(servers: &[String], args: &EtcdArgs) -> Result<Arc<dyn Store>> {
+    pub(crate) async fn open(
+        servers: &[String],
+        args: &EtcdArgs,
+        encryption: &Arc<Encryption>,
+    ) -> Result<Arc<dyn Store>> {
         if servers.is_empty() {
             bail!("--storage etcd needs --etcd-servers: the client URLs of its members");
         }
-        let config = config(servers, args)?;
+        let config = config(servers, args, encryption)?;
         Ok(Arc::new(
             EtcdStore::open(&config, storage::Limits::default()).await?,
         ))
@@ -132,6 +142,7 @@ mod without {
 
     use anyhow::{Result, bail};
     use storage::Store;
+    use storage::encryption::Encryption;
 
     use super::EtcdArgs;
 
@@ -143,7 +154,11 @@ mod without {
     ///
     /// # Errors
     /// Always.
-    pub(crate) async fn open(_servers: &[String], _args: &EtcdArgs) -> Result<Arc<dyn Store>> {
+    pub(crate) async fn open(
+        _servers: &[String],
+        _args: &EtcdArgs,
+        _encryption: &Arc<Encryption>,
+    ) -> Result<Arc<dyn Store>> {
         bail!(MISSING)
     }
 }

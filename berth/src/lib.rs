@@ -14,6 +14,7 @@ pub mod controllers;
 pub mod core;
 pub mod definitions;
 pub mod demo;
+pub mod encryption;
 pub mod etcd;
 pub mod garbage;
 pub mod hub;

@@ -21,6 +21,9 @@ pub struct MigrateArgs {
     /// Where to: `etcd:URL[,URL…]` or `embedded:PATH`, which must hold no objects yet.
     #[arg(long, value_name = "STORE")]
     pub to: Place,
+    /// kube-apiserver's EncryptionConfiguration, with the keys of the source; the target is encrypted as it says.
+    #[arg(long, value_name = "FILE")]
+    pub encryption_provider_config: Option<PathBuf>,
     /// Which etcd.
     #[command(flatten)]
     pub etcd: EtcdArgs,
@@ -122,6 +125,7 @@ pub async fn run(_args: MigrateArgs) -> Result<()> {
 mod with {
     use std::collections::BTreeSet;
     use std::path::{Path, PathBuf};
+    use std::sync::Arc;
 
     use anyhow::{Context, Result, bail};
     use storage::embedded::EmbeddedStore;
@@ -129,7 +133,7 @@ mod with {
     use storage::{EtcdConfig, EtcdStore, Limits, Snapshot};
 
     use super::{MigrateArgs, Place};
-    use crate::etcd;
+    use crate::{encryption, etcd};
 
     /// The database's name in a data folder.
     const FILE: &str = "berth.redb";
@@ -142,19 +146,20 @@ mod with {
                 "--from-etcd-… say how the source differs when both stores are etcd; --etcd-… are enough here"
             );
         }
+        let encryption = encryption::load(args.encryption_provider_config.as_deref())?;
         match (&args.from, &args.to) {
             (Place::Embedded(path), Place::Etcd(servers)) => {
-                to_etcd(file_of(path), &etcd::config(servers, &args.etcd)?).await
+                to_etcd(file_of(path), &etcd::config(servers, &args.etcd, &encryption)?).await
             }
             (Place::Etcd(servers), Place::Embedded(path)) => {
-                to_embedded(&etcd::config(servers, &args.etcd)?, file_of(path)).await
+                to_embedded(&etcd::config(servers, &args.etcd, &encryption)?, file_of(path)).await
             }
             (Place::Embedded(_), Place::Embedded(_)) => {
                 bail!("a database file is copied as a file, while no berth serves from it")
             }
             (Place::Etcd(from), Place::Etcd(to)) => {
-                let source = etcd::config(from, &args.source.over(&args.etcd))?;
-                between(&source, &etcd::config(to, &args.etcd)?).await
+                let source = etcd::config(from, &args.source.over(&args.etcd), &encryption)?;
+                between(&source, &etcd::config(to, &args.etcd, &encryption)?).await
             }
         }
     }
@@ -176,8 +181,8 @@ mod with {
         }
         // Open until the end: no server can write to it meanwhile.
         let source = tokio::task::spawn_blocking({
-            let file = file.clone();
-            move || EmbeddedStore::open(&file, Limits::default())
+            let (file, encryption) = (file.clone(), Arc::clone(&config.encryption));
+            move || EmbeddedStore::open_encrypted(&file, Limits::default(), &encryption)
         })
         .await??;
         let snapshot = source.export();
@@ -251,13 +256,13 @@ mod with {
     async fn to_embedded(config: &EtcdConfig, file: PathBuf) -> Result<()> {
         let snapshot = EtcdStore::export(config).await?;
         let copied = snapshot.clone();
-        let target = file.clone();
+        let (target, encryption) = (file.clone(), Arc::clone(&config.encryption));
         let checked = tokio::task::spawn_blocking(move || -> Result<Option<String>> {
             if let Some(folder) = target.parent() {
                 std::fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
             }
-            EmbeddedStore::import(&target, &copied)?;
-            let store = EmbeddedStore::open(&target, Limits::default())?;
+            EmbeddedStore::import_encrypted(&target, &copied, &encryption)?;
+            let store = EmbeddedStore::open_encrypted(&target, Limits::default(), &encryption)?;
             Ok(copied.difference(&store.export()).map(|key| key.to_string()))
         })
         .await??;

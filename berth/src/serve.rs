@@ -38,6 +38,7 @@ pub use self::options::Options;
 use crate::admission::{self, Front};
 use crate::cli::{KubeconfigArgs, ServeArgs, Storage};
 use crate::clock::SystemClock;
+use crate::encryption;
 use crate::etcd;
 use crate::hub::{Hub, Presence, Registration};
 use crate::kubeconfig::Kubeconfig;
@@ -254,10 +255,16 @@ impl Standalone {
 }
 
 async fn open(options: &Options, now: Timestamp) -> Result<Arc<dyn Store>> {
+    let encryption = encryption::load(options.encryption_provider_config.as_deref())?;
     match options.storage {
         Storage::Embedded => {
             let file = options.data_dir.join("berth.redb");
-            Ok(Arc::new(EmbeddedStore::open(&file, storage::Limits::default())?))
+            let limits = storage::Limits::default();
+            Ok(Arc::new(EmbeddedStore::open_encrypted(
+                &file,
+                limits,
+                &encryption,
+            )?))
         }
         Storage::Memory => {
             // So that a revision of another process, or of one before, is known to be foreign.
@@ -265,7 +272,7 @@ async fn open(options: &Options, now: Timestamp) -> Result<Arc<dyn Store>> {
             let start = storage::Revision(micros.max(1));
             Ok(Arc::new(MemoryStore::new(start, storage::Limits::default())))
         }
-        Storage::Etcd => etcd::open(&options.etcd_servers, &options.etcd).await,
+        Storage::Etcd => etcd::open(&options.etcd_servers, &options.etcd, &encryption).await,
     }
 }
 

@@ -28,6 +28,7 @@ use tokio::sync::oneshot;
 
 use crate::cache::{self, Cache};
 use crate::collection::Collection;
+use crate::encryption::Encryption;
 use crate::error::StoreError;
 use crate::history::Limits;
 use crate::snapshot::Snapshot;
@@ -53,7 +54,19 @@ impl EmbeddedStore {
     /// `Corrupt`, naming file and record, when anything in the file is not what was written; `Unavailable` when the
     /// file cannot be read or another process holds it.
     pub fn open(file: &Path, limits: Limits) -> Result<Self, StoreError> {
-        Self::start(disk::open(file)?, limits)
+        Self::open_encrypted(file, limits, &Arc::default())
+    }
+
+    /// The same, of a file whose values are, or are to be, encrypted as `encryption` says.
+    ///
+    /// # Errors
+    /// As [`EmbeddedStore::open`]; `Sealed` when a value was encrypted with a key that is not at hand.
+    pub fn open_encrypted(
+        file: &Path,
+        limits: Limits,
+        encryption: &Arc<Encryption>,
+    ) -> Result<Self, StoreError> {
+        Self::start(disk::open(file, encryption)?, limits)
     }
 
     /// Every object there is now.
@@ -68,7 +81,19 @@ impl EmbeddedStore {
     /// # Errors
     /// `Unavailable` when the file is there or cannot be written.
     pub fn import(file: &Path, snapshot: &Snapshot) -> Result<(), StoreError> {
-        import::import(file, snapshot)
+        Self::import_encrypted(file, snapshot, &Arc::default())
+    }
+
+    /// The same, encrypted as `encryption` says.
+    ///
+    /// # Errors
+    /// As [`EmbeddedStore::import`].
+    pub fn import_encrypted(
+        file: &Path,
+        snapshot: &Snapshot,
+        encryption: &Arc<Encryption>,
+    ) -> Result<(), StoreError> {
+        import::import(file, snapshot, encryption)
     }
 
     fn start(Opened { disk, picture }: Opened, limits: Limits) -> Result<Self, StoreError> {

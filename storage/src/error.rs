@@ -86,6 +86,16 @@ pub enum StoreError {
         /// What is wrong with the value.
         problem: String,
     },
+    /// A value is encrypted, and cannot be decrypted with the keys at hand. Nothing was changed.
+    #[error("{place}: {key}: {problem}; start with the keys it was written with")]
+    Sealed {
+        /// The database file, or which store.
+        place: String,
+        /// The record or key.
+        key: String,
+        /// Which encryption key is missing or wrong.
+        problem: String,
+    },
     /// The object is larger than the store takes.
     #[error("{key} has {bytes} bytes, more than the store takes at once")]
     TooLarge {

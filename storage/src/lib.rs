@@ -8,6 +8,7 @@ mod cache;
 pub mod collection;
 pub mod conformance;
 pub mod embedded;
+pub mod encryption;
 pub mod error;
 #[cfg(feature = "etcd")]
 pub mod etcd;

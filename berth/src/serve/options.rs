@@ -42,6 +42,8 @@ pub struct Options {
     pub etcd_servers: Vec<String>,
     /// How to talk to etcd.
     pub etcd: EtcdArgs,
+    /// What is encrypted at rest, and with which keys.
+    pub encryption_provider_config: Option<PathBuf>,
     /// The systems' own configuration files.
     pub config: Vec<PathBuf>,
     /// The dialects whose controllers run, as `--controllers` says it.
@@ -109,6 +111,7 @@ impl Options {
             storage: Storage::Embedded,
             etcd_servers: Vec::new(),
             etcd: EtcdArgs::default(),
+            encryption_provider_config: None,
             config: Vec::new(),
             controllers: vec!["*".to_owned()],
             terms: Terms::default(),
@@ -204,6 +207,7 @@ impl TryFrom<ServeArgs> for Options {
             storage: args.storage,
             etcd_servers: args.etcd_servers,
             etcd: args.etcd,
+            encryption_provider_config: args.encryption_provider_config,
             config: args.config,
             controllers: args.controllers,
             terms: args.leader_election.terms()?,

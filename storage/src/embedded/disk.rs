@@ -18,6 +18,7 @@ use redb::{Builder, Database, DatabaseError, ReadOnlyDatabase, ReadableDatabase,
 
 use crate::embedded::reserve::{self, Reserve, Reserved};
 use crate::embedded::{header, load, record};
+use crate::encryption::Encryption;
 use crate::error::StoreError;
 use crate::picture::Picture;
 use crate::stage::Staged;
@@ -46,6 +47,7 @@ pub(crate) struct Disk {
     file: String,
     totals: Totals,
     reserve: Arc<Reserve>,
+    encryption: Arc<Encryption>,
 }
 
 /// A database file with everything that was in it.
@@ -57,7 +59,7 @@ pub(crate) struct Opened {
 }
 
 /// Opens `path`, or makes it, and loads all of it.
-pub(crate) fn open(path: &Path) -> Result<Opened, StoreError> {
+pub(crate) fn open(path: &Path, encryption: &Arc<Encryption>) -> Result<Opened, StoreError> {
     let file = path.display().to_string();
     prepare(path).map_err(|error| unreadable(&file, &error))?;
     check_header(path, &file)?;
@@ -67,21 +69,21 @@ pub(crate) fn open(path: &Path) -> Result<Opened, StoreError> {
         let opened = OpenOptions::new().read(true).write(true).open(path)?;
         builder.create_with_backend(Reserved::new(FileBackend::new(opened)?, backend))
     };
-    open_with(&file, reserve, create).map_err(|error| name_record(path, &file, error))
+    open_with(&file, reserve, encryption, create).map_err(|error| name_record(path, &file, encryption, error))
 }
 
 /// redb's check says only that some page is damaged. This looks for the record that is hit, so that the error can name
 /// it. It reads on a thread of its own and is not waited for long, since damaged pages may lead redb in circles.
-fn name_record(path: &Path, file: &str, error: StoreError) -> StoreError {
+fn name_record(path: &Path, file: &str, encryption: &Arc<Encryption>, error: StoreError) -> StoreError {
     if !matches!(&error, StoreError::Corrupt { key, .. } if key == PAGES) {
         return error;
     }
     let (sender, found) = mpsc::channel();
-    let (path, name) = (path.to_owned(), file.to_owned());
+    let (path, name, encryption) = (path.to_owned(), file.to_owned(), Arc::clone(encryption));
     let search = move || {
         let loaded = guarded(&name, || {
             let database = ReadOnlyDatabase::open(&path).map_err(|error| broken(&name, error))?;
-            load::load(&name, &database).map(drop)
+            load::load(&name, &encryption, &database).map(drop)
         });
         // Whoever asked may have stopped waiting.
         sender.send(loaded).unwrap_or_default();
@@ -99,6 +101,7 @@ fn name_record(path: &Path, file: &str, error: StoreError) -> StoreError {
 pub(crate) fn open_with(
     file: &str,
     reserve: Arc<Reserve>,
+    encryption: &Arc<Encryption>,
     open: impl FnOnce(&mut Builder) -> Result<Database, DatabaseError>,
 ) -> Result<Opened, StoreError> {
     guarded(file, || {
@@ -108,13 +111,14 @@ pub(crate) fn open_with(
             .set_check_integrity_on_open(true);
         let database = open(&mut builder).map_err(|error| broken(file, error))?;
         initialize(file, &database)?;
-        let (totals, picture) = load::load(file, &database)?;
+        let (totals, picture) = load::load(file, encryption, &database)?;
         Ok(Opened {
             disk: Disk {
                 database,
                 file: file.to_owned(),
                 totals,
                 reserve,
+                encryption: Arc::clone(encryption),
             },
             picture,
         })
@@ -170,7 +174,9 @@ impl Disk {
             let key = record::encode_key(&change.key);
             let replaced = match &change.new {
                 Some(object) => {
-                    totals.crcs ^= record::encode(&mut buffer, &key, object.revision(), object.bytes());
+                    let sealed = self.encryption.seal(change.key.resource, &key, object.bytes());
+                    let sealed = sealed.map_err(|problem| self.unsealed(&key, &problem))?;
+                    totals.crcs ^= record::encode(&mut buffer, &key, object.revision(), &sealed);
                     totals.count += 1;
                     records.insert(key.as_slice(), buffer.as_slice())
                 }
@@ -202,6 +208,12 @@ impl Disk {
             .insert(TOTALS_KEY, totals.encode().as_slice())
             .map_err(|error| fail(error.into()))?;
         Ok(totals)
+    }
+}
+
+impl Disk {
+    fn unsealed(&self, key: &[u8], problem: &str) -> StoreError {
+        StoreError::Unavailable(format!("{}: {}: {problem}", self.file, record::show_key(key)))
     }
 }
 

@@ -89,7 +89,7 @@ fn open(path: &Path) -> (EmbeddedStore, Arc<AtomicU64>) {
     let reserve = Reserve::beside(path, RESERVE);
     let reserved = Reserved::new(backend, Arc::clone(&reserve));
     let create = |builder: &mut redb::Builder| builder.create_with_backend(reserved);
-    let opened = disk::open_with("failing.redb", reserve, create).unwrap();
+    let opened = disk::open_with("failing.redb", reserve, &Arc::default(), create).unwrap();
     (EmbeddedStore::start(opened, Limits::default()).unwrap(), failure)
 }
 

@@ -3,10 +3,12 @@
 use std::fs::{self, File};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use meta::Change;
 
 use crate::embedded::disk;
+use crate::encryption::Encryption;
 use crate::error::StoreError;
 use crate::snapshot::Snapshot;
 use crate::stage::Staged;
@@ -15,7 +17,11 @@ use crate::stage::Staged;
 const BATCH: usize = 1000;
 
 /// Writes `snapshot` as a new database `file`, each object at its own revision and the store at the snapshot's.
-pub(crate) fn import(file: &Path, snapshot: &Snapshot) -> Result<(), StoreError> {
+pub(crate) fn import(
+    file: &Path,
+    snapshot: &Snapshot,
+    encryption: &Arc<Encryption>,
+) -> Result<(), StoreError> {
     if file.exists() {
         return Err(StoreError::Unavailable(format!(
             "{} exists: a copy is made into a new file only",
@@ -28,7 +34,7 @@ pub(crate) fn import(file: &Path, snapshot: &Snapshot) -> Result<(), StoreError>
         Err(error) if error.kind() != ErrorKind::NotFound => return Err(failed(&partial, &error)),
         _ => {}
     }
-    write(&partial, snapshot)?;
+    write(&partial, snapshot, encryption)?;
     fs::rename(&partial, file).map_err(|error| failed(file, &error))?;
     let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty());
     File::open(folder.unwrap_or(Path::new(".")))
@@ -36,8 +42,8 @@ pub(crate) fn import(file: &Path, snapshot: &Snapshot) -> Result<(), StoreError>
         .map_err(|error| failed(file, &error))
 }
 
-fn write(file: &Path, snapshot: &Snapshot) -> Result<(), StoreError> {
-    let mut disk = disk::open(file)?.disk;
+fn write(file: &Path, snapshot: &Snapshot, encryption: &Arc<Encryption>) -> Result<(), StoreError> {
+    let mut disk = disk::open(file, encryption)?.disk;
     for batch in snapshot.objects.chunks(BATCH) {
         let changes: Vec<Staged> = batch
             .iter()
@@ -69,8 +75,6 @@ fn failed(file: &Path, error: &std::io::Error) -> StoreError {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
     use meta::Revision;
     use tempfile::TempDir;
 

@@ -10,6 +10,7 @@ use redb::{ReadableDatabase, ReadableTable};
 use crate::collection::Name;
 use crate::embedded::disk::{RECORDS, TOTALS, TOTALS_KEY, broken, corrupt};
 use crate::embedded::record::{self, Totals};
+use crate::encryption::Encryption;
 use crate::error::StoreError;
 use crate::picture::Picture;
 
@@ -18,6 +19,20 @@ const WORTH_A_THREAD: usize = 512;
 
 /// A record as it lies in the file. Its object keeps the value: nothing is copied again.
 type Raw = (Vec<u8>, Bytes);
+
+/// Why a record is no object.
+enum Problem {
+    /// It is not what was written.
+    Damaged(String),
+    /// It is, but for a key that is not at hand.
+    Sealed(String),
+}
+
+impl From<String> for Problem {
+    fn from(problem: String) -> Self {
+        Self::Damaged(problem)
+    }
+}
 
 /// An object read back.
 struct Loaded {
@@ -31,9 +46,13 @@ struct Loaded {
 ///
 /// # Errors
 /// `Corrupt`, naming the record, when anything does not add up.
-pub(crate) fn load(file: &str, database: &impl ReadableDatabase) -> Result<(Totals, Picture), StoreError> {
+pub(crate) fn load(
+    file: &str,
+    encryption: &Encryption,
+    database: &impl ReadableDatabase,
+) -> Result<(Totals, Picture), StoreError> {
     let (totals, raw) = read(file, database)?;
-    let loaded = parse_all(file, raw)?;
+    let loaded = parse_all(file, encryption, raw)?;
     check_totals(file, &totals, &loaded)?;
     let mut picture = Picture::new(totals.revision);
     for group in loaded.chunk_by(|a, b| a.resource == b.resource) {
@@ -69,7 +88,7 @@ fn read(file: &str, database: &impl ReadableDatabase) -> Result<(Totals, Vec<Raw
 }
 
 /// Checks and parses on all processors: this is most of the time until the server is ready.
-fn parse_all(file: &str, mut raw: Vec<Raw>) -> Result<Vec<Loaded>, StoreError> {
+fn parse_all(file: &str, encryption: &Encryption, mut raw: Vec<Raw>) -> Result<Vec<Loaded>, StoreError> {
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     let share = raw.len().div_ceil(threads).max(WORTH_A_THREAD);
     let total = raw.len();
@@ -77,7 +96,7 @@ fn parse_all(file: &str, mut raw: Vec<Raw>) -> Result<Vec<Loaded>, StoreError> {
         let mut workers = Vec::new();
         while !raw.is_empty() {
             let part = raw.split_off(raw.len().saturating_sub(share));
-            workers.push(scope.spawn(move || parse_part(file, &part)));
+            workers.push(scope.spawn(move || parse_part(file, encryption, &part)));
         }
         workers
             .into_iter()
@@ -96,29 +115,49 @@ fn parse_all(file: &str, mut raw: Vec<Raw>) -> Result<Vec<Loaded>, StoreError> {
     Ok(loaded)
 }
 
-fn parse_part(file: &str, part: &[Raw]) -> Result<Vec<Loaded>, StoreError> {
+fn parse_part(file: &str, encryption: &Encryption, part: &[Raw]) -> Result<Vec<Loaded>, StoreError> {
     let mut loaded: Vec<Loaded> = Vec::with_capacity(part.len());
     for (key, value) in part {
-        let one = parse(key, value, loaded.last());
-        loaded.push(one.map_err(|problem| corrupt(file, record::show_key(key), problem))?);
+        let one = parse(key, value, encryption, loaded.last());
+        loaded.push(one.map_err(|problem| match problem {
+            Problem::Damaged(problem) => corrupt(file, record::show_key(key), problem),
+            Problem::Sealed(problem) => StoreError::Sealed {
+                place: file.to_owned(),
+                key: record::show_key(key),
+                problem,
+            },
+        })?);
     }
     Ok(loaded)
 }
 
 /// One record; its resource and namespace are shared with the `previous` one where they are the same.
-fn parse(key: &[u8], value: &Bytes, previous: Option<&Loaded>) -> Result<Loaded, String> {
-    let (group, resource, namespace, name) = record::decode_key(key).ok_or("its key is no object's")?;
-    let record = record::decode(value).ok_or("it is too short")?;
+fn parse(
+    key: &[u8],
+    value: &Bytes,
+    encryption: &Encryption,
+    previous: Option<&Loaded>,
+) -> Result<Loaded, Problem> {
+    let (group, resource, namespace, name) =
+        record::decode_key(key).ok_or_else(|| "its key is no object's".to_owned())?;
+    let record = record::decode(value).ok_or_else(|| "it is too short".to_owned())?;
     if !record.intact(key) {
-        return Err("its checksum does not match".to_owned());
+        return Err("its checksum does not match".to_owned().into());
     }
-    let object = object(&value.slice_ref(record.json), record.revision)?;
     let resource = match previous {
         Some(previous) if (previous.resource.group, previous.resource.resource) == (group, resource) => {
             previous.resource
         }
         _ => GroupResource::intern(group, resource),
     };
+    let json = match encryption
+        .open(resource, key, record.json)
+        .map_err(Problem::Sealed)?
+    {
+        Some(json) => Bytes::from(json),
+        None => value.slice_ref(record.json),
+    };
+    let object = object(&json, record.revision)?;
     let namespace = match previous {
         Some(previous) if *previous.name.namespace == *namespace => Arc::clone(&previous.name.namespace),
         _ => namespace.into(),

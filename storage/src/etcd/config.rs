@@ -2,10 +2,12 @@
 
 use std::fmt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use etcd_client::{Certificate, ConnectOptions, Identity, TlsOptions};
 
+use crate::encryption::Encryption;
 use crate::error::StoreError;
 
 /// Where keys begin when nothing else is said.
@@ -39,6 +41,8 @@ pub struct EtcdConfig {
     pub compaction_interval: Duration,
     /// How many revisions before the newest are read at start.
     pub replay: u64,
+    /// Which values are encrypted, and how.
+    pub encryption: Arc<Encryption>,
 }
 
 impl EtcdConfig {
@@ -54,6 +58,7 @@ impl EtcdConfig {
             credentials: None,
             compaction_interval: DEFAULT_COMPACTION,
             replay: REPLAY,
+            encryption: Arc::default(),
         }
     }
 

@@ -159,7 +159,7 @@ impl Follower {
         let key = self.layout.parse(kv.key())?;
         let new = match event.event_type() {
             EventType::Delete => None,
-            EventType::Put => match load::object(&key, kv) {
+            EventType::Put => match load::object(&self.layout, &key, kv) {
                 Ok(object) => Some(Arc::new(object)),
                 Err(problem) => {
                     return Some(Err(Spoiled {

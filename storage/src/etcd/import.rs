@@ -60,7 +60,7 @@ impl EtcdStore {
     /// `Unavailable` when etcd does not answer or nothing was ever stored there; `Unreadable` when a value is no object.
     pub async fn export(config: &EtcdConfig) -> Result<Snapshot, StoreError> {
         let link = Link::new(config)?;
-        let layout = Layout::new(&config.prefix);
+        let layout = Layout::new(&config.prefix, &config.encryption);
         let get = |mut kv: KvClient| {
             let key = layout.store().to_owned();
             async move { kv.get(key, None).await }
@@ -94,7 +94,7 @@ impl EtcdStore {
     ) -> Result<Revision, StoreError> {
         let import = Import {
             link: Arc::new(Link::new(config)?),
-            layout: Layout::new(&config.prefix),
+            layout: Layout::new(&config.prefix, &config.encryption),
         };
         import.check_revision(source.revision).await?;
         import.begin().await?;
@@ -117,7 +117,7 @@ impl EtcdStore {
     pub async fn withdraw(config: &EtcdConfig) -> Result<(), StoreError> {
         let import = Import {
             link: Arc::new(Link::new(config)?),
-            layout: Layout::new(&config.prefix),
+            layout: Layout::new(&config.prefix, &config.encryption),
         };
         let mark = import.put(import.layout.store(), Marker::written(true));
         mark.await.map(drop)
@@ -129,7 +129,7 @@ impl EtcdStore {
     /// `Unavailable` when etcd does not answer.
     pub async fn changed_since(config: &EtcdConfig, snapshot: &Snapshot) -> Result<bool, StoreError> {
         let link = Link::new(config)?;
-        let layout = Layout::new(&config.prefix);
+        let layout = Layout::new(&config.prefix, &config.encryption);
         let newer = Revision(snapshot.revision.0 + 1);
         let counted = |options: GetOptions| {
             let (link, layout) = (&link, &layout);
@@ -275,9 +275,10 @@ impl Import {
 
     fn creation(&self, key: &Key, object: &Object) -> Result<Txn, StoreError> {
         let stored = self.layout.object(key)?;
+        let value = self.layout.seal(key.resource, &stored, object.draft().bytes())?;
         Ok(Txn::new()
             .when([Compare::mod_revision(stored.clone(), CompareOp::Equal, 0)])
-            .and_then([TxnOp::put(stored, object.draft().bytes(), None)]))
+            .and_then([TxnOp::put(stored, value, None)]))
     }
 
     /// Makes all of `writes`, several at once. Made again when nobody answers: each is a creation or means nothing.

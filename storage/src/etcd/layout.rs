@@ -6,9 +6,13 @@
 //! - `store`: which layout this is, and since when. No revision from before this key's is ever shown.
 //! - `compacted`: how far history was to be compacted, and by whom first.
 
+use std::sync::Arc;
+
+use bytes::Bytes;
 use meta::{GroupResource, Key};
 use serde::{Deserialize, Serialize};
 
+use crate::encryption::Encryption;
 use crate::error::StoreError;
 
 /// The layout described above.
@@ -21,6 +25,7 @@ pub(crate) struct Layout {
     fences: String,
     store: String,
     compacted: String,
+    encryption: Arc<Encryption>,
 }
 
 /// The value of `store`.
@@ -61,13 +66,14 @@ impl Marker {
 }
 
 impl Layout {
-    /// The keys below `prefix`.
-    pub(crate) fn new(prefix: &str) -> Self {
+    /// The keys below `prefix`; objects' values are encrypted as `encryption` says.
+    pub(crate) fn new(prefix: &str, encryption: &Arc<Encryption>) -> Self {
         Self {
             objects: format!("{prefix}/objects/"),
             fences: format!("{prefix}/fences/"),
             store: format!("{prefix}/store"),
             compacted: format!("{prefix}/compacted"),
+            encryption: Arc::clone(encryption),
         }
     }
 
@@ -98,6 +104,30 @@ impl Layout {
             "{}{group}/{resource}/{namespace}/{}",
             self.objects, key.name
         ))
+    }
+
+    /// What `value` of an object is stored as at `stored`, the key of an object of `resource`.
+    ///
+    /// # Errors
+    /// `Unavailable` when it cannot be encrypted.
+    pub(crate) fn seal(
+        &self,
+        resource: GroupResource,
+        stored: &str,
+        value: &[u8],
+    ) -> Result<Vec<u8>, StoreError> {
+        let sealed = self.encryption.seal(resource, stored.as_bytes(), value);
+        let sealed = sealed.map_err(|problem| StoreError::Unavailable(format!("{stored}: {problem}")))?;
+        Ok(sealed.into_owned())
+    }
+
+    /// What was sealed so.
+    ///
+    /// # Errors
+    /// Which encryption key is missing or wrong.
+    pub(crate) fn open(&self, resource: GroupResource, stored: &[u8], value: &[u8]) -> Result<Bytes, String> {
+        let opened = self.encryption.open(resource, stored, value)?;
+        Ok(opened.map_or_else(|| Bytes::copy_from_slice(value), Bytes::from))
     }
 
     /// The object at a key; `None` when it is none of ours.
@@ -139,7 +169,7 @@ mod tests {
 
     #[test]
     fn keys_come_back_whatever_the_name() {
-        let layout = Layout::new("/berth");
+        let layout = Layout::new("/berth", &Arc::default());
         for (group, resource, namespace, name) in [
             ("core.gardener.cloud", "shoots", "garden-dev", "foo"),
             ("", "configmaps", "default", "x"),

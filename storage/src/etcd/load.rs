@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use bytes::Bytes;
 use etcd_client::{GetOptions, GetResponse, KeyValue, KvClient};
 use imbl::OrdMap;
 use meta::{GroupResource, Key, Object, Revision};
 
 use crate::collection::Name;
+use crate::encryption;
 use crate::error::StoreError;
 use crate::etcd::layout::{Layout, end_of};
 use crate::etcd::link::{Failure, Link, number};
@@ -72,7 +72,7 @@ fn take(loaded: &mut Loaded, layout: &Layout, kv: &KeyValue) {
         );
         return;
     };
-    match object(&key, kv) {
+    match object(layout, &key, kv) {
         Ok(object) => {
             let shelf = loaded.shelves.entry(key.resource).or_default();
             shelf.insert(name_of(&key), Arc::new(object));
@@ -85,14 +85,14 @@ fn take(loaded: &mut Loaded, layout: &Layout, kv: &KeyValue) {
 ///
 /// # Errors
 /// Why it is none.
-pub(crate) fn object(key: &Key, kv: &KeyValue) -> Result<Object, String> {
+pub(crate) fn object(layout: &Layout, key: &Key, kv: &KeyValue) -> Result<Object, String> {
     let revision = Revision(u64::try_from(kv.mod_revision()).unwrap_or_default());
-    let object = match Object::written(&Bytes::copy_from_slice(kv.value()), revision) {
+    let json = layout.open(key.resource, kv.key(), kv.value())?;
+    let object = match Object::written(&json, revision) {
         Some(object) => object,
         // Somebody else wrote it.
         None => {
-            let value =
-                serde_json::from_slice(kv.value()).map_err(|error| format!("it is no JSON: {error}"))?;
+            let value = serde_json::from_slice(&json).map_err(|error| format!("it is no JSON: {error}"))?;
             Object::new(&value, revision).map_err(|error| format!("it is no object: {error}"))?
         }
     };
@@ -108,9 +108,18 @@ pub(crate) fn object(key: &Key, kv: &KeyValue) -> Result<Object, String> {
 
 /// The error for a value that is no object.
 pub(crate) fn unreadable(link: &Link, layout: &Layout, key: &Key, problem: String) -> StoreError {
+    let place = link.place().to_owned();
+    let stored = layout.object(key).unwrap_or_else(|_| key.to_string());
+    if encryption::is_of_keys(&problem) {
+        return StoreError::Sealed {
+            place,
+            key: stored,
+            problem,
+        };
+    }
     StoreError::Unreadable {
-        place: link.place().to_owned(),
-        key: layout.object(key).unwrap_or_else(|_| key.to_string()),
+        place,
+        key: stored,
         problem,
     }
 }

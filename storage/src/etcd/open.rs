@@ -23,7 +23,7 @@ const OLDEST: [(u64, u64, u64); 2] = [(3, 4, 25), (3, 5, 8)];
 /// See [`EtcdStore::open`].
 pub(crate) async fn open(config: &EtcdConfig, limits: Limits) -> Result<EtcdStore, StoreError> {
     let link = Arc::new(Link::new(config)?);
-    let layout = Layout::new(&config.prefix);
+    let layout = Layout::new(&config.prefix, &config.encryption);
     check_version(&link).await?;
     let (marker, since) = marker(&link, &layout, false).await?;
     if marker.copying {

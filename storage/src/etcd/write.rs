@@ -161,7 +161,10 @@ impl Hand<'_> {
         let mut conditions = vec![unchanged(key.clone(), before.map(Object::revision))];
         let write = match draft {
             // The digits of the revision are the key's own; none are stored.
-            Some(draft) => TxnOp::put(key, draft.bytes().to_vec(), None),
+            Some(draft) => {
+                let value = self.layout.seal(step.key.resource, &key, draft.bytes())?;
+                TxnOp::put(key, value, None)
+            }
             None => TxnOp::delete(key, None),
         };
         let mut writes = vec![write];
@@ -241,7 +244,7 @@ impl Hand<'_> {
         let picture = self.feed.cache().picture();
         match picture.get(key) {
             Some(shown) if shown.revision() == revision(kv) => Ok(Arc::clone(shown)),
-            _ => load::object(key, kv)
+            _ => load::object(self.layout, key, kv)
                 .map(Arc::new)
                 .map_err(|problem| load::unreadable(self.link, self.layout, key, problem)),
         }

@@ -1,0 +1,204 @@
+//! `--encryption-provider-config`: kube-apiserver's file that says what is encrypted at rest, and with which keys.
+
+use std::collections::HashSet;
+use std::path::Path;
+use std::sync::Arc;
+
+use anyhow::{Context, Result, bail, ensure};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+use storage::encryption::{Encryption, Key, Rule};
+
+/// What the file must be.
+const API_VERSION: [&str; 2] = ["apiserver.config.k8s.io/v1", "v1"];
+const KIND: &str = "EncryptionConfiguration";
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct File {
+    api_version: String,
+    kind: String,
+    resources: Vec<Resources>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Resources {
+    resources: Vec<String>,
+    providers: Vec<Provider>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Provider {
+    aesgcm: Option<Keys>,
+    identity: Option<IgnoredAny>,
+    aescbc: Option<IgnoredAny>,
+    secretbox: Option<IgnoredAny>,
+    kms: Option<IgnoredAny>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Keys {
+    keys: Vec<NamedSecret>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct NamedSecret {
+    name: String,
+    secret: String,
+}
+
+/// What `file` says, or to encrypt nothing where there is none.
+///
+/// # Errors
+/// When it cannot be read or says what cannot be done: where, and what is possible.
+pub fn load(file: Option<&Path>) -> Result<Arc<Encryption>> {
+    let Some(file) = file else {
+        return Ok(Arc::default());
+    };
+    let named = || format!("--encryption-provider-config: {}", file.display());
+    let text = std::fs::read_to_string(file).with_context(named)?;
+    Ok(Arc::new(read(&text).with_context(named)?))
+}
+
+fn read(text: &str) -> Result<Encryption> {
+    let file: File = serde_saphyr::from_str(text)?;
+    ensure!(
+        API_VERSION.contains(&file.api_version.as_str()) && file.kind == KIND,
+        "kind {KIND} of {} is expected, not {} of {}",
+        API_VERSION[0],
+        file.kind,
+        file.api_version
+    );
+    ensure!(!file.resources.is_empty(), "resources: none is named");
+    let rules = file.resources.into_iter().enumerate();
+    let rules = rules.map(|(index, rule)| read_rule(rule).with_context(|| format!("resources[{index}]")));
+    Ok(Encryption::new(rules.collect::<Result<_>>()?))
+}
+
+fn read_rule(rule: Resources) -> Result<Rule> {
+    ensure!(!rule.resources.is_empty(), "resources: none is named");
+    ensure!(!rule.providers.is_empty(), "providers: none is named");
+    let mut keys = Vec::new();
+    let mut writes_encrypted = None;
+    for (index, provider) in rule.providers.into_iter().enumerate() {
+        let read = read_provider(provider).with_context(|| format!("providers[{index}]"))?;
+        writes_encrypted.get_or_insert(!read.is_empty());
+        keys.extend(read);
+    }
+    let mut names = HashSet::new();
+    for name in keys.iter().map(Key::name) {
+        ensure!(names.insert(name), "key {name:?} is there twice");
+    }
+    Ok(Rule {
+        resources: rule.resources.iter().map(|text| pattern(text)).collect(),
+        writes_encrypted: writes_encrypted.unwrap_or_default(),
+        keys,
+    })
+}
+
+/// The provider's keys; none is `identity`.
+fn read_provider(provider: Provider) -> Result<Vec<Key>> {
+    if provider.aescbc.is_some() || provider.secretbox.is_some() || provider.kms.is_some() {
+        bail!("aesgcm and identity are the providers there are here, not aescbc, secretbox or kms");
+    }
+    match (provider.aesgcm, provider.identity) {
+        (None, Some(_)) => Ok(Vec::new()),
+        (Some(Keys { keys }), None) => {
+            ensure!(!keys.is_empty(), "aesgcm.keys: none is named");
+            let keys = keys.into_iter().enumerate();
+            keys.map(|(index, key)| read_key(&key).with_context(|| format!("aesgcm.keys[{index}]")))
+                .collect()
+        }
+        _ => bail!("one provider is expected: aesgcm, or identity: {{}}"),
+    }
+}
+
+fn read_key(key: &NamedSecret) -> Result<Key> {
+    let Ok(secret) = STANDARD.decode(&key.secret) else {
+        // Not what was there: it is a secret.
+        bail!("key {:?}: the secret is not base64", key.name);
+    };
+    Key::aes_gcm(&key.name, &secret).map_err(|problem| anyhow::anyhow!("key {:?}: {problem}", key.name))
+}
+
+/// Group and resource of `secrets`, `deployments.apps`, `*.apps`, `*.` (the core group's) or `*.*`.
+fn pattern(text: &str) -> (String, String) {
+    let (resource, group) = text.split_once('.').unwrap_or((text, ""));
+    (group.to_owned(), resource.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn file(resources: &str, providers: &str) -> String {
+        format!(
+            "apiVersion: apiserver.config.k8s.io/v1\nkind: EncryptionConfiguration\nresources:\n- resources: {resources}\n  \
+             providers: {providers}\n"
+        )
+    }
+
+    fn key(name: &str, length: usize) -> String {
+        format!("{{name: {name}, secret: {}}}", STANDARD.encode(vec![7; length]))
+    }
+
+    #[test]
+    fn kube_apiservers_file_is_read() {
+        let good = key("new", 32);
+        let old = key("old", 16);
+        for providers in [
+            format!("[{{aesgcm: {{keys: [{good}, {old}]}}}}, {{identity: {{}}}}]"),
+            format!("[{{identity: {{}}}}, {{aesgcm: {{keys: [{good}]}}}}]"),
+            format!("[{{aesgcm: {{keys: [{good}]}}}}, {{aesgcm: {{keys: [{old}]}}}}]"),
+        ] {
+            read(&file("[secrets, \"*.apps\"]", &providers)).unwrap();
+        }
+        assert_eq!(pattern("secrets"), (String::new(), "secrets".to_owned()));
+        assert_eq!(
+            pattern("deployments.apps"),
+            ("apps".to_owned(), "deployments".to_owned())
+        );
+        assert_eq!(pattern("*.*"), ("*".to_owned(), "*".to_owned()));
+    }
+
+    #[test]
+    fn what_cannot_be_done_is_named_with_its_place_and_without_secrets() {
+        let good = key("k", 32);
+        for (resources, providers, expected) in [
+            (
+                "[secrets]",
+                format!("[{{secretbox: {{keys: [{good}]}}}}]"),
+                "providers[0]",
+            ),
+            ("[secrets]", "[{kms: {name: a}}]".to_owned(), "aesgcm"),
+            (
+                "[secrets]",
+                format!("[{{aesgcm: {{keys: [{}]}}}}]", key("k", 24)),
+                "16 or 32 bytes",
+            ),
+            (
+                "[secrets]",
+                format!("[{{aesgcm: {{keys: [{good}, {good}]}}}}]"),
+                "twice",
+            ),
+            (
+                "[secrets]",
+                "[{aesgcm: {keys: [{name: k, secret: \"!hidden!\"}]}}]".to_owned(),
+                "base64",
+            ),
+            ("[secrets]", "[{}]".to_owned(), "one provider"),
+            ("[]", format!("[{{aesgcm: {{keys: [{good}]}}}}]"), "resources[0]"),
+        ] {
+            let problem = format!("{:#}", read(&file(resources, &providers)).unwrap_err());
+            assert!(problem.contains(expected), "{problem}");
+            assert!(!problem.contains("hidden"), "{problem}");
+        }
+        assert!(read("apiVersion: v1\nkind: Secret\nresources: []").is_err());
+    }
+}

@@ -1,0 +1,261 @@
+//! Values encrypted at rest: which resources, with which keys.
+//!
+//! A value is written with the first key that its resource has, and read with whichever key it names: so keys are rotated
+//! by putting the new one first, and taking the old one away once everything has been written anew. What was written
+//! before there was a key is read as it is. Values are AES-GCM with a nonce of their own, and bound to the key (the
+//! place) they are stored at, so one cannot be put in another's place. They begin with what says how to read them, as in
+//! kube-apiserver: `k8s:enc:aesgcm:v1:<key name>:`.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use meta::GroupResource;
+use ring::aead::{AES_128_GCM, AES_256_GCM, Aad, LessSafeKey, NONCE_LEN, Nonce, UnboundKey};
+use ring::rand::{SecureRandom as _, SystemRandom};
+
+/// What every encrypted value begins with; no JSON does.
+const ENCRYPTED: &[u8] = b"k8s:enc:";
+/// What follows for the one algorithm there is.
+const AES_GCM: &str = "k8s:enc:aesgcm:v1:";
+
+/// A key with its name.
+pub struct Key {
+    name: String,
+    key: LessSafeKey,
+}
+
+impl fmt::Debug for Key {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Key")
+            .field("name", &self.name)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Key {
+    /// What it is called.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The AES-GCM key `secret` of 16 or 32 bytes.
+    ///
+    /// # Errors
+    /// What is wrong with name or secret.
+    pub fn aes_gcm(name: &str, secret: &[u8]) -> Result<Self, String> {
+        if name.is_empty() || name.contains(':') {
+            return Err("a name without colons is expected".to_owned());
+        }
+        let algorithm = match secret.len() {
+            16 => &AES_128_GCM,
+            32 => &AES_256_GCM,
+            other => {
+                return Err(format!(
+                    "a secret of 16 or 32 bytes is expected, this one has {other}"
+                ));
+            }
+        };
+        let key = UnboundKey::new(algorithm, secret).map_err(|_| "the secret is no key".to_owned())?;
+        Ok(Self {
+            name: name.to_owned(),
+            key: LessSafeKey::new(key),
+        })
+    }
+}
+
+/// What the values of some resources are encrypted with.
+#[derive(Debug)]
+pub struct Rule {
+    /// The resources: group and resource, either of which may be `*`.
+    pub resources: Vec<(String, String)>,
+    /// Whether values are written with the first key, or not encrypted.
+    pub writes_encrypted: bool,
+    /// The keys; any of them reads.
+    pub keys: Vec<Key>,
+}
+
+impl Rule {
+    fn covers(&self, resource: GroupResource) -> bool {
+        let fits = |pattern: &str, text: &str| pattern == "*" || pattern == text;
+        let mut resources = self.resources.iter();
+        resources.any(|(group, name)| fits(group, resource.group) && fits(name, resource.resource))
+    }
+}
+
+/// Which values are encrypted, and how. The default encrypts nothing.
+#[derive(Debug, Default)]
+pub struct Encryption {
+    rules: Vec<Rule>,
+}
+
+impl Encryption {
+    /// Encryption by `rules`, of which the first that covers a resource counts.
+    #[must_use]
+    pub fn new(rules: Vec<Rule>) -> Self {
+        Self { rules }
+    }
+
+    fn rule(&self, resource: GroupResource) -> Option<&Rule> {
+        self.rules.iter().find(|rule| rule.covers(resource))
+    }
+
+    /// `value` of a `resource` as it is to be stored at `place`.
+    ///
+    /// # Errors
+    /// When the system has no random numbers.
+    pub(crate) fn seal<'a>(
+        &self,
+        resource: GroupResource,
+        place: &[u8],
+        value: &'a [u8],
+    ) -> Result<Cow<'a, [u8]>, String> {
+        let rule = self.rule(resource).filter(|rule| rule.writes_encrypted);
+        let Some(key) = rule.and_then(|rule| rule.keys.first()) else {
+            return Ok(Cow::Borrowed(value));
+        };
+        let mut nonce = [0; NONCE_LEN];
+        let random = SystemRandom::new().fill(&mut nonce);
+        random.map_err(|_| "the system gives no random numbers".to_owned())?;
+        let mut body = value.to_vec();
+        key.key
+            .seal_in_place_append_tag(Nonce::assume_unique_for_key(nonce), Aad::from(place), &mut body)
+            .map_err(|_| format!("it cannot be encrypted with key {:?}", key.name))?;
+        let mut stored = format!("{AES_GCM}{}:", key.name).into_bytes();
+        stored.extend_from_slice(&nonce);
+        stored.append(&mut body);
+        Ok(Cow::Owned(stored))
+    }
+
+    /// The value of a `resource` that is `stored` at `place`; `None` when it is not encrypted.
+    ///
+    /// # Errors
+    /// The sentence says which key is missing, or that it is another one.
+    pub(crate) fn open(
+        &self,
+        resource: GroupResource,
+        place: &[u8],
+        stored: &[u8],
+    ) -> Result<Option<Vec<u8>>, String> {
+        if !stored.starts_with(ENCRYPTED) {
+            return Ok(None);
+        }
+        let (name, body) = parts(stored)?;
+        let key = self
+            .rule(resource)
+            .and_then(|rule| rule.keys.iter().find(|key| key.name == name));
+        let Some(key) = key else {
+            return Err(format!(
+                "it is encrypted with the aesgcm key {name:?}, which --encryption-provider-config does not have for \
+                 {resource}"
+            ));
+        };
+        let short = || format!("it cannot be decrypted with the aesgcm key {name:?}: it is cut off");
+        let (nonce, body) = body.split_first_chunk::<NONCE_LEN>().ok_or_else(short)?;
+        let mut body = body.to_vec();
+        let nonce = Nonce::assume_unique_for_key(*nonce);
+        let length = match key.key.open_in_place(nonce, Aad::from(place), &mut body) {
+            Ok(value) => value.len(),
+            Err(_) => {
+                return Err(format!(
+                    "it cannot be decrypted with the aesgcm key {name:?}: the secret of that name is another one, or the \
+                     value was changed"
+                ));
+            }
+        };
+        body.truncate(length);
+        Ok(Some(body))
+    }
+}
+
+/// Whether `problem` was given by [`Encryption::open`]: the value may be whole, only the keys are not those.
+#[cfg(feature = "etcd")]
+pub(crate) fn is_of_keys(problem: &str) -> bool {
+    problem.starts_with("it is encrypted") || problem.starts_with("it cannot be decrypted")
+}
+
+/// The key's name and what follows it.
+fn parts(stored: &[u8]) -> Result<(&str, &[u8]), String> {
+    let Some(rest) = stored.strip_prefix(AES_GCM.as_bytes()) else {
+        return Err("it is encrypted in a way that is not known here; aesgcm is".to_owned());
+    };
+    let end = rest.iter().position(|byte| *byte == b':');
+    let named = end.and_then(|end| Some((std::str::from_utf8(&rest[..end]).ok()?, &rest[end + 1..])));
+    named.ok_or_else(|| "it is encrypted with a key that it does not name".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SECRETS: GroupResource = GroupResource::new("", "secrets");
+    const OTHERS: GroupResource = GroupResource::new("", "configmaps");
+
+    fn keys(names: &[&str], byte: u8) -> Encryption {
+        let key = |name: &&str| Key::aes_gcm(name, &[byte; 32]).unwrap();
+        Encryption::new(vec![Rule {
+            resources: vec![(String::new(), "secrets".to_owned())],
+            writes_encrypted: true,
+            keys: names.iter().map(key).collect(),
+        }])
+    }
+
+    #[test]
+    fn the_first_key_writes_and_every_key_reads() {
+        let old = keys(&["old"], 1);
+        let both = keys(&["new", "old"], 1);
+        let was = old.seal(SECRETS, b"place", b"{}").unwrap();
+        assert!(was.starts_with(b"k8s:enc:aesgcm:v1:old:"));
+        assert_eq!(both.open(SECRETS, b"place", &was), Ok(Some(b"{}".to_vec())));
+        let now = both.seal(SECRETS, b"place", b"{}").unwrap();
+        assert!(now.starts_with(b"k8s:enc:aesgcm:v1:new:"));
+        assert_ne!(
+            now,
+            both.seal(SECRETS, b"place", b"{}").unwrap(),
+            "each has a nonce of its own"
+        );
+        let missing = old.open(SECRETS, b"place", &now).unwrap_err();
+        assert!(
+            missing.contains("\"new\"") && missing.contains("--encryption-provider-config"),
+            "{missing}"
+        );
+        let plain = both.seal(OTHERS, b"place", b"{}").unwrap();
+        assert_eq!(*plain, *b"{}");
+        assert_eq!(
+            both.open(SECRETS, b"place", &plain),
+            Ok(None),
+            "as it was before there were keys"
+        );
+    }
+
+    #[test]
+    fn another_secret_another_place_and_every_change_are_noticed() {
+        let ours = keys(&["k"], 1);
+        let stored = ours.seal(SECRETS, b"place", b"{}").unwrap().into_owned();
+        let wrong = keys(&["k"], 2).open(SECRETS, b"place", &stored).unwrap_err();
+        assert!(wrong.contains("\"k\""), "{wrong}");
+        assert!(ours.open(SECRETS, b"other", &stored).is_err());
+        for at in 0..stored.len() {
+            let mut changed = stored.clone();
+            changed[at] ^= 1;
+            assert_ne!(
+                ours.open(SECRETS, b"place", &changed),
+                Ok(Some(b"{}".to_vec())),
+                "byte {at}"
+            );
+            assert!(
+                ours.open(SECRETS, b"place", &stored[..at])
+                    .is_ok_and(|value| value.is_none())
+                    || at >= 8
+            );
+        }
+    }
+
+    #[test]
+    fn keys_that_are_none_are_refused() {
+        assert!(Key::aes_gcm("k", &[0; 16]).is_ok());
+        for (name, length) in [("k", 24), ("k", 0), ("", 32), ("a:b", 32)] {
+            assert!(Key::aes_gcm(name, &vec![0; length]).is_err(), "{name} {length}");
+        }
+    }
+}
