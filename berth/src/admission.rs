@@ -16,6 +16,7 @@ mod front;
 mod in_force;
 mod in_use;
 mod knowledge;
+mod owners;
 mod placed_on_create;
 mod reserved;
 mod sources;
@@ -26,6 +27,7 @@ use admission::{Chain, Observer, Plugin};
 use apiserver::Authorizer;
 use dialect_contract::Dialect;
 use engine::{Catalog, Engine};
+use meta::Kind;
 use storage::Source;
 
 pub use auto_bind::AutoBind;
@@ -33,6 +35,7 @@ pub use config_maps::{CONFIG_MAPS, LABEL as CONFIG_LABEL};
 pub use front::{Front, routes};
 pub use in_force::Rules;
 
+use crate::garbage::Protection;
 use crate::namespaces::NamespaceLifecycle;
 use crate::rbac::{EscalationGuard, Rbac};
 use bound_on_create::Held;
@@ -50,6 +53,8 @@ pub struct Parts {
     pub break_glass: Vec<String>,
     /// Who counts.
     pub observer: Arc<dyn Observer>,
+    /// The kinds that owner references are checked for; none where a hub does it.
+    pub owners: Vec<Arc<dyn Kind>>,
 }
 
 impl Parts {
@@ -60,6 +65,9 @@ impl Parts {
             Arc::new(NamespaceLifecycle::new(Arc::clone(source))),
             Arc::new(EscalationGuard::new(Arc::clone(&self.rbac))),
         ];
+        if !self.owners.is_empty() {
+            plugins.push(Arc::new(owners::OwnerReferences::new(&self.owners)));
+        }
         plugins.extend(self.of_dialects());
         plugins.extend(self.knowing(Held::ByGuards));
         plugins.push(Arc::new(configurations::Configurations::warning(self.dialects())));
@@ -78,6 +86,12 @@ impl Parts {
         plugins.extend(self.knowing(Held::ByNobody));
         plugins.push(Arc::new(configurations::Configurations::judging(self.dialects())));
         self.chain(plugins)
+    }
+
+    /// What keeps objects in use from the collectors.
+    #[must_use]
+    pub fn protection(&self) -> Arc<dyn Protection> {
+        Arc::new(in_use::InUse::new(Knowledge::new(&self.engine)))
     }
 
     /// The dialects' own rules, as their configuration changes them.

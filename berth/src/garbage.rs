@@ -2,13 +2,14 @@
 //!
 //! It follows every change of the store and does what kube-controller-manager's does (Background, Foreground with
 //! blockOwnerDeletion, Orphan). Nothing is polled; a timer only repeats what the store could not take.
-//! Its writes go past admission: deletions by it are let through everywhere (CONTRACT.md section 5).
+//! Its writes go past admission, since it cleans up after others; but what is in use it does not delete, any more than
+//! anybody else ([`Protection`]).
 
 mod graph;
 mod kinds;
 mod removal;
 
-use std::collections::{HashSet, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -22,8 +23,9 @@ use tokio_util::sync::CancellationToken;
 
 use graph::Graph;
 pub use kinds::Kinds;
+pub use removal::Protection;
 use removal::{FOREGROUND, ORPHAN};
-pub(crate) use removal::{Propagation, Removal};
+pub(crate) use removal::{NotRemoved, Propagation, Removal};
 
 /// How many objects are worked on at once, so that their writes share commits.
 const AT_ONCE: usize = 64;
@@ -31,17 +33,20 @@ const AT_ONCE: usize = 64;
 const CHANGES: usize = 1024;
 /// How long what failed waits before it is tried again.
 const RETRY_AFTER: Duration = Duration::from_secs(1);
+/// How many times as long an object that is in use waits.
+const TURNS_IN_USE: u32 = 5;
 
 /// Runs the collector over `store` until `stop` is cancelled.
 pub fn spawn(
     store: Arc<dyn Store>,
     kinds: Arc<Kinds>,
     clock: Arc<dyn Clock>,
+    protection: Arc<dyn Protection>,
     stop: CancellationToken,
 ) -> tokio::task::JoinHandle<()> {
     tokio::spawn(async move {
         let collector = Collector {
-            removal: Removal::new(Arc::clone(&store), Arc::clone(&kinds), clock),
+            removal: Removal::new(Arc::clone(&store), Arc::clone(&kinds), clock, protection),
             store,
             kinds,
         };
@@ -84,13 +89,13 @@ impl Collector {
     async fn follow(&self) -> StoreError {
         let mut graph = Graph::default();
         let mut queue = Queue::default();
+        let mut waiting = Waiting::default();
         let mut watch = match self.begin(&mut graph, &mut queue).await {
             Ok(watch) => watch,
             Err(problem) => return problem,
         };
         loop {
-            let failed = self.work(&graph, &mut queue).await;
-            let waiting = !failed.is_empty();
+            self.work(&graph, &mut queue, &mut waiting).await;
             tokio::select! {
                 events = watch.next(CHANGES) => match events {
                     Ok(events) => {
@@ -100,9 +105,9 @@ impl Collector {
                     }
                     Err(problem) => return problem,
                 },
-                () = tokio::time::sleep(RETRY_AFTER), if waiting => {}
+                () = tokio::time::sleep(RETRY_AFTER), if !waiting.is_empty() => {}
             }
-            failed.into_iter().for_each(|key| queue.push(key));
+            queue.extend(waiting.due());
         }
     }
 
@@ -148,9 +153,8 @@ impl Collector {
         }
     }
 
-    /// Works through the queue; gives back what could not be done.
-    async fn work(&self, graph: &Graph, queue: &mut Queue) -> Vec<Key> {
-        let mut failed = Vec::new();
+    /// Works through the queue; what could not be done goes among those that wait.
+    async fn work(&self, graph: &Graph, queue: &mut Queue, waiting: &mut Waiting) {
         while !queue.is_empty() {
             let visits = stream::iter(queue.take()).map(|key| async move {
                 let result = self.visit(graph, &key).await;
@@ -159,19 +163,18 @@ impl Collector {
             let mut done = visits.buffer_unordered(AT_ONCE);
             while let Some((key, result)) = done.next().await {
                 match result {
-                    Ok(more) => queue.extend(more),
-                    Err(problem) => {
-                        tracing::warn!(object = %key, %problem, "an object was not garbage-collected; retrying");
-                        failed.push(key);
+                    Ok(more) => {
+                        waiting.in_use.remove(&key);
+                        queue.extend(more);
                     }
+                    Err(problem) => waiting.take(key, &problem),
                 }
             }
         }
-        failed
     }
 
     /// Does what is to be done about one object; gives what to look at next.
-    async fn visit(&self, graph: &Graph, key: &Key) -> Result<Vec<Key>, StoreError> {
+    async fn visit(&self, graph: &Graph, key: &Key) -> Result<Vec<Key>, NotRemoved> {
         let Some(object) = self.find(key) else {
             return Ok(Vec::new());
         };
@@ -180,7 +183,7 @@ impl Collector {
             if has_finalizer(&object, ORPHAN) {
                 self.orphan(graph, key, &object).await?;
             } else if has_finalizer(&object, FOREGROUND) {
-                return self.foreground(graph, key, &object).await;
+                return Ok(self.foreground(graph, key, &object).await?);
             }
             return Ok(Vec::new());
         }
@@ -207,7 +210,7 @@ impl Collector {
         key: &Key,
         object: &Object,
         waited_for: bool,
-    ) -> Result<Vec<Key>, StoreError> {
+    ) -> Result<Vec<Key>, NotRemoved> {
         let uid = &object.meta().uid;
         let dependents: Vec<Key> = graph.dependents(uid).cloned().collect();
         let propagation = if has_finalizer(object, ORPHAN) {
@@ -300,6 +303,50 @@ impl Collector {
     fn is_deleting(&self, key: &Key) -> bool {
         self.find(key)
             .is_none_or(|object| object.meta().deletion_timestamp.is_some())
+    }
+}
+
+/// What could not be done, to be tried again.
+#[derive(Default)]
+struct Waiting {
+    /// What the store did not take: soon.
+    failed: Vec<Key>,
+    /// What is in use, and how many turns it waits still.
+    in_use: HashMap<Key, u32>,
+}
+
+impl Waiting {
+    fn is_empty(&self) -> bool {
+        self.failed.is_empty() && self.in_use.is_empty()
+    }
+
+    fn take(&mut self, key: Key, problem: &NotRemoved) {
+        match problem {
+            NotRemoved::Store(problem) => {
+                tracing::warn!(object = %key, %problem, "not collected, tried again");
+                self.failed.push(key);
+            }
+            NotRemoved::Protected(problem) => {
+                let first = !self.in_use.contains_key(&key);
+                if first {
+                    tracing::warn!(object = %key, %problem, "its owners are gone, but it is not collected while in use");
+                }
+                self.in_use.insert(key, TURNS_IN_USE);
+            }
+        }
+    }
+
+    /// What is to be tried now, after another turn.
+    fn due(&mut self) -> Vec<Key> {
+        let mut due = std::mem::take(&mut self.failed);
+        for (key, turns) in &mut self.in_use {
+            // It stays here until it is done, so that it is told of once.
+            *turns = turns.saturating_sub(1);
+            if *turns == 0 {
+                due.push(key.clone());
+            }
+        }
+        due
     }
 }
 

@@ -7,12 +7,14 @@
 
 use std::sync::Arc;
 
-use admission::{Denied, Guard, Operation, Plugin, Ready, Request};
+use admission::{COLLECTORS, Denied, Guard, Operation, Plugin, Ready, Request, UserInfo};
+use async_trait::async_trait;
 use dialect_contract::{Dialect, Protected};
-use meta::{GroupResource, Key, Status};
+use meta::{GroupResource, Key, Object, Status};
 use serde_json::Value;
 
 use super::knowledge::{self, Knowledge};
+use crate::garbage::Protection;
 
 /// How many users a refusal names.
 const NAMED: usize = 10;
@@ -125,6 +127,47 @@ impl InUse {
             name,
             not_after: Some(snapshot.revision),
         })
+    }
+}
+
+/// The collectors here write past admission; this rule holds for them all the same.
+#[async_trait]
+impl Protection for InUse {
+    async fn permits(&self, key: &Key, object: &Object) -> Result<Vec<storage::Guard>, String> {
+        if self.protecting(key.resource).is_none() {
+            return Ok(Vec::new());
+        }
+        self.knowledge.ready().await.map_err(|status| status.message)?;
+        let user = UserInfo {
+            name: COLLECTORS[0].to_owned(),
+            ..UserInfo::default()
+        };
+        let request = Request {
+            operation: Operation::Delete,
+            resource: key.resource,
+            kind: "",
+            subresource: "",
+            namespace: &key.namespace,
+            name: &key.name,
+            user: &user,
+            old: Some(object.value()),
+            dry_run: false,
+        };
+        let refused = |denied: Denied| denied.into_status(&request).message;
+        self.validate(&request, None, &mut Vec::new()).map_err(refused)?;
+        let guards = self.deletion_guard(&request).into_iter();
+        Ok(guards.map(stored).collect())
+    }
+}
+
+/// A guard as the store takes it.
+fn stored(guard: Guard) -> storage::Guard {
+    match guard {
+        Guard::Unchanged { key, revision } => storage::Guard::Unchanged { key, revision },
+        Guard::Fence { name, not_after } => storage::Guard::Fence {
+            name,
+            not_after: not_after.unwrap_or(meta::Revision(u64::MAX)),
+        },
     }
 }
 

@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
+use async_trait::async_trait;
 use meta::{Clock, Draft, Key, Object, time};
 use serde_json::Value;
-use storage::{At, Expect, Step, Store, StoreError, Verb};
+use storage::{At, Expect, Guard, Step, Store, StoreError, Verb};
 
 use crate::garbage::Kinds;
 
@@ -24,16 +25,48 @@ pub(crate) enum Propagation {
     Orphan,
 }
 
+/// What keeps objects that are in use from being deleted, by controllers as by anybody.
+#[async_trait]
+pub trait Protection: Send + Sync + 'static {
+    /// What must still be true when the deletion of `object`, stored at `key`, is committed.
+    ///
+    /// # Errors
+    /// Why it must not be deleted now.
+    async fn permits(&self, key: &Key, object: &Object) -> Result<Vec<Guard>, String>;
+}
+
+/// Why an object was not deleted.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum NotRemoved {
+    /// The store did not take it.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// It is in use.
+    #[error("{0}")]
+    Protected(String),
+}
+
 /// Writes of controllers.
 pub(crate) struct Removal {
     store: Arc<dyn Store>,
     kinds: Arc<Kinds>,
     clock: Arc<dyn Clock>,
+    protection: Arc<dyn Protection>,
 }
 
 impl Removal {
-    pub(crate) fn new(store: Arc<dyn Store>, kinds: Arc<Kinds>, clock: Arc<dyn Clock>) -> Self {
-        Self { store, kinds, clock }
+    pub(crate) fn new(
+        store: Arc<dyn Store>,
+        kinds: Arc<Kinds>,
+        clock: Arc<dyn Clock>,
+        protection: Arc<dyn Protection>,
+    ) -> Self {
+        Self {
+            store,
+            kinds,
+            clock,
+            protection,
+        }
     }
 
     /// Deletes the object while it is still the one with `uid`: removed at once, or marked when something holds it.
@@ -42,10 +75,24 @@ impl Removal {
         key: &Key,
         uid: &str,
         propagation: Propagation,
-    ) -> Result<(), StoreError> {
-        self.on_current(key, uid, |current| Some(self.marked(key, current, propagation)))
-            .await
-            .map(|_| ())
+    ) -> Result<(), NotRemoved> {
+        loop {
+            let Some(current) = self.current(key, uid).await? else {
+                return Ok(());
+            };
+            // What is being deleted was let go when that began.
+            let guards = match current.meta().deletion_timestamp {
+                Some(_) => Vec::new(),
+                None => {
+                    let permitted = self.protection.permits(key, &current).await;
+                    permitted.map_err(NotRemoved::Protected)?
+                }
+            };
+            let next = self.marked(key, &current, propagation);
+            if self.written(key, &current, next, guards).await?.is_some() {
+                return Ok(());
+            }
+        }
     }
 
     /// Changes the object while it is still the one with `uid`; `edit` says whether it changed anything. An object
@@ -76,34 +123,54 @@ impl Removal {
         next: impl Fn(&Object) -> Option<Option<Value>>,
     ) -> Result<bool, StoreError> {
         loop {
-            let list = self.store.list(key.resource, At::Latest).await?;
-            let current = list
-                .get(&key.namespace, &key.name)
-                .filter(|object| object.meta().uid == uid);
-            let Some(current) = current else { return Ok(false) };
-            let Some(value) = next(current) else {
+            let Some(current) = self.current(key, uid).await? else {
                 return Ok(false);
             };
-            let draft = value.map(|value| Draft::new(&value)).transpose();
-            let draft = draft.map_err(|problem| StoreError::Unavailable(format!("{key}: {problem}")))?;
-            let step = Step {
-                verb: if draft.is_some() {
-                    Verb::Update
-                } else {
-                    Verb::Delete
-                },
-                key: key.clone(),
-                subresource: "",
-                object: draft,
-                expect: Expect::At(current.revision()),
-                guards: Vec::new(),
+            let Some(value) = next(&current) else {
+                return Ok(false);
             };
-            match self.store.apply(vec![step]).await {
-                Ok(applied) => return Ok(applied.iter().any(|applied| applied.changed)),
-                // Each turn is somebody else's success, so this ends.
-                Err(StoreError::Conflict { .. } | StoreError::NotFound { .. }) => {}
-                Err(error) => return Err(error),
+            if let Some(changed) = self.written(key, &current, value, Vec::new()).await? {
+                return Ok(changed);
             }
+        }
+    }
+
+    /// The object as it is now, while it is the one with `uid`.
+    async fn current(&self, key: &Key, uid: &str) -> Result<Option<Arc<Object>>, StoreError> {
+        let list = self.store.list(key.resource, At::Latest).await?;
+        let current = list.get(&key.namespace, &key.name);
+        Ok(current.filter(|object| object.meta().uid == uid).cloned())
+    }
+
+    /// Writes `value` over `current`, or removes it without one, and says whether that changed anything. `None` when the
+    /// object, or what `guards` ask for, moved meanwhile: each such turn is somebody else's success, so this ends.
+    async fn written(
+        &self,
+        key: &Key,
+        current: &Object,
+        value: Option<Value>,
+        guards: Vec<Guard>,
+    ) -> Result<Option<bool>, StoreError> {
+        let draft = value.map(|value| Draft::new(&value)).transpose();
+        let draft = draft.map_err(|problem| StoreError::Unavailable(format!("{key}: {problem}")))?;
+        let step = Step {
+            verb: if draft.is_some() {
+                Verb::Update
+            } else {
+                Verb::Delete
+            },
+            key: key.clone(),
+            subresource: "",
+            object: draft,
+            expect: Expect::At(current.revision()),
+            guards,
+        };
+        match self.store.apply(vec![step]).await {
+            Ok(applied) => Ok(Some(applied.iter().any(|applied| applied.changed))),
+            Err(StoreError::Conflict { .. } | StoreError::NotFound { .. } | StoreError::Fenced { .. }) => {
+                Ok(None)
+            }
+            Err(error) => Err(error),
         }
     }
 

@@ -12,8 +12,23 @@ use super::*;
 const CONFIG_MAPS: GroupResource = GroupResource::new("", "configmaps");
 const SECRETS: GroupResource = GroupResource::new("", "secrets");
 
+/// Protects the objects of which it is told so.
+#[derive(Default)]
+struct InUse(parking_lot::Mutex<HashSet<String>>);
+
+#[async_trait::async_trait]
+impl Protection for InUse {
+    async fn permits(&self, key: &Key, _: &Object) -> Result<Vec<storage::Guard>, String> {
+        match self.0.lock().contains(&*key.name) {
+            true => Err(format!("{key} is in use")),
+            false => Ok(Vec::new()),
+        }
+    }
+}
+
 struct World {
     store: Arc<dyn Store>,
+    in_use: Arc<InUse>,
     removal: Removal,
     stop: CancellationToken,
 }
@@ -30,17 +45,25 @@ impl World {
         let store: Arc<dyn Store> = Arc::new(MemoryStore::default());
         let kinds = Kinds::of(&crate::core::groups(&store));
         let clock: Arc<dyn Clock> = Arc::new(FixedClock(Timestamp::UNIX_EPOCH));
-        let removal = Removal::new(Arc::clone(&store), Arc::clone(&kinds), Arc::clone(&clock));
+        let in_use = Arc::new(InUse::default());
+        let protection = || Arc::clone(&in_use) as Arc<dyn Protection>;
+        let removal = Removal::new(
+            Arc::clone(&store),
+            Arc::clone(&kinds),
+            Arc::clone(&clock),
+            protection(),
+        );
         let stop = CancellationToken::new();
         let world = Self {
             store: Arc::clone(&store),
+            in_use: Arc::clone(&in_use),
             removal,
             stop: stop.clone(),
         };
         for object in objects {
             world.put(object).await;
         }
-        drop(spawn(store, kinds, clock, stop));
+        drop(spawn(store, kinds, clock, protection(), stop));
         world
     }
 
@@ -141,6 +164,27 @@ async fn dependents_follow_their_owner_generation_by_generation() {
 async fn what_lost_its_owner_before_the_start_goes_too() {
     let world = World::new(vec![object("b", &[owner("gone", false)])]).await;
     world.until("it is gone", |world| world.names().is_empty()).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_in_use_is_not_collected_until_nobody_uses_it() {
+    let world = World::new(vec![]).await;
+    world.in_use.0.lock().insert("seed".to_owned());
+    world.put(object("seed", &[owner("gone", false)])).await;
+    world.put(object("other", &[owner("gone", false)])).await;
+    world
+        .until("what is not in use is gone", |world| world.names() == ["seed"])
+        .await;
+    tokio::time::sleep(RETRY_AFTER * TURNS_IN_USE * 3).await;
+    assert_eq!(world.names(), ["seed"]);
+    assert!(world.find("seed").unwrap().meta().deletion_timestamp.is_none());
+    world.in_use.0.lock().clear();
+    tokio::time::sleep(RETRY_AFTER * TURNS_IN_USE * 2).await;
+    world
+        .until("it is gone, now that it is free", |world| {
+            world.names().is_empty()
+        })
+        .await;
 }
 
 #[tokio::test]

@@ -15,7 +15,7 @@ use storage::{At, Scope, Store, StoreError, Watch};
 use tokio_util::sync::CancellationToken;
 
 use crate::core::{namespace, value};
-use crate::garbage::{Kinds, Propagation, Removal};
+use crate::garbage::{Kinds, NotRemoved, Propagation, Protection, Removal};
 
 /// How many objects are deleted at once, so that their writes share commits.
 const AT_ONCE: usize = 64;
@@ -29,10 +29,16 @@ pub fn spawn(
     store: Arc<dyn Store>,
     kinds: Arc<Kinds>,
     clock: Arc<dyn Clock>,
+    protection: Arc<dyn Protection>,
     stop: CancellationToken,
 ) -> tokio::task::JoinHandle<()> {
     tokio::spawn(async move {
-        let removal = Removal::new(Arc::clone(&store), Arc::clone(&kinds), Arc::clone(&clock));
+        let removal = Removal::new(
+            Arc::clone(&store),
+            Arc::clone(&kinds),
+            Arc::clone(&clock),
+            protection,
+        );
         let deleter = Deleter {
             store,
             kinds,
@@ -127,7 +133,7 @@ impl Deleter {
         failed
     }
 
-    async fn empty(&self, name: &str) -> Result<(), StoreError> {
+    async fn empty(&self, name: &str) -> Result<(), NotRemoved> {
         let Some(current) = self.terminating(name).await? else {
             return Ok(());
         };
@@ -139,7 +145,7 @@ impl Deleter {
         }
         let remaining = self.remaining(name).await?;
         if remaining.objects.is_empty() {
-            return self.finalize(name).await;
+            return Ok(self.finalize(name).await?);
         }
         let key = Key::new(namespace::RESOURCE, "", name);
         let now = time::rfc3339(self.clock.now());
@@ -161,7 +167,7 @@ impl Deleter {
     }
 
     /// Deletes all objects of one resource that are not being deleted yet.
-    async fn delete_all(&self, resource: GroupResource, name: &str) -> Result<(), StoreError> {
+    async fn delete_all(&self, resource: GroupResource, name: &str) -> Result<(), NotRemoved> {
         let list = self.store.list(resource, At::Latest).await?;
         let alive: Vec<(Key, String)> = list
             .iter(Some(name), None)

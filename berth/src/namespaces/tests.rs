@@ -4,14 +4,24 @@ use std::time::{Duration, Instant};
 
 use admission::{Operation, Plugin as _, Request, UserInfo};
 use meta::time::FixedClock;
-use meta::{GroupResource, Object, Status, Timestamp};
+use meta::{GroupResource, Key, Object, Status, Timestamp};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
 use super::*;
-use crate::garbage::{Kinds, Propagation, Removal};
+use crate::garbage::{Kinds, Propagation, Protection, Removal};
 
 const CONFIG_MAPS: GroupResource = GroupResource::new("", "configmaps");
+
+/// Nothing is in use here.
+struct Unprotected;
+
+#[async_trait::async_trait]
+impl Protection for Unprotected {
+    async fn permits(&self, _: &Key, _: &Object) -> Result<Vec<storage::Guard>, String> {
+        Ok(Vec::new())
+    }
+}
 
 struct World {
     store: Arc<dyn Store>,
@@ -32,7 +42,13 @@ impl World {
         ensure_defaults(&store, &*clock).await.unwrap();
         ensure_defaults(&store, &*clock).await.unwrap();
         let kinds = Kinds::of(&crate::core::groups(&store));
-        let removal = Removal::new(Arc::clone(&store), Arc::clone(&kinds), Arc::clone(&clock));
+        let protection = || Arc::new(Unprotected) as Arc<dyn Protection>;
+        let removal = Removal::new(
+            Arc::clone(&store),
+            Arc::clone(&kinds),
+            Arc::clone(&clock),
+            protection(),
+        );
         let stop = CancellationToken::new();
         let world = Self {
             store: Arc::clone(&store),
@@ -42,7 +58,7 @@ impl World {
         world
             .put(namespace::RESOURCE, namespace::new("ns", Timestamp::UNIX_EPOCH))
             .await;
-        drop(spawn(store, kinds, clock, stop));
+        drop(spawn(store, kinds, clock, protection(), stop));
         world
     }
 

@@ -88,6 +88,13 @@ pub(super) fn assemble(
         authorizer: Arc::clone(&authorizer),
         break_glass: options.break_glass_groups.clone(),
         observer: Arc::clone(&admission_metrics) as Arc<_>,
+        owners: match hub {
+            Some(_) => Vec::new(),
+            None => {
+                let systems = dialects.iter().flat_map(|dialect| dialect.kinds());
+                core::kinds().into_iter().chain(systems).collect()
+            }
+        },
     };
     let policies = hub.map(|hub| hub.policies(store, options.own_addresses()));
     let mut chain = admission.in_process(&source);

@@ -39,9 +39,16 @@ pub(super) async fn alone(
         Arc::clone(store),
         Arc::clone(&kinds),
         Arc::clone(clock),
+        parts.admission.protection(),
         ending.clone(),
     );
-    let deleter = namespaces::spawn(Arc::clone(store), kinds, Arc::clone(clock), ending.clone());
+    let deleter = namespaces::spawn(
+        Arc::clone(store),
+        kinds,
+        Arc::clone(clock),
+        parts.admission.protection(),
+        ending.clone(),
+    );
     Ok(vec![collector, deleter])
 }
 

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on panics")]
 
+mod collected;
 mod races;
 mod webhooks;
 
@@ -12,12 +13,14 @@ use apiserver::registry::Registry;
 use apiserver::{Backing, Group, InternalWrite, Resource};
 use berth::admission::{AutoBind, Parts};
 use berth::clock::SystemClock;
+use berth::garbage::{self, Kinds};
 use berth::rbac::Rbac;
 use berth::virtual_api::{RegistryCommitter, VirtualApi};
 use engine::Engine;
 use meta::{Clock, GroupResource, Key, Object, Status};
 use serde_json::{Value, json};
 use storage::{MemoryStore, Source, Store, Verb};
+use tokio_util::sync::CancellationToken;
 
 const SHOOTS: GroupResource = GroupResource::new("core.gardener.cloud", "shoots");
 const SEEDS: GroupResource = GroupResource::new("core.gardener.cloud", "seeds");
@@ -55,8 +58,9 @@ impl World {
             authorizer: rbac,
             break_glass: Vec::new(),
             observer: Arc::new(Silent),
+            owners: berth::core::kinds(),
         };
-        let registry = Registry::new(parts.in_process(&source), clock);
+        let registry = Registry::new(parts.in_process(&source), Arc::clone(&clock));
         let committer = Arc::new(RegistryCommitter(Arc::clone(&registry)));
         let auto_bind = AutoBind::new(
             Arc::clone(&engine),
@@ -80,6 +84,14 @@ impl World {
                 .collect(),
         });
         registry.install(&groups).unwrap();
+        let stop = CancellationToken::new();
+        drop(garbage::spawn(
+            shared,
+            Kinds::of(&groups),
+            clock,
+            parts.protection(),
+            stop.clone(),
+        ));
         let world = Self {
             store,
             engine,

@@ -1,0 +1,202 @@
+//! Rights that owner references take, as kube-apiserver's plugin OwnerReferencesPermissionEnforcement asks for them.
+//!
+//! An owner that is gone takes its dependents with it, so who changes the owners of an object that is there must be
+//! allowed to delete it. And an owner waits for dependents that block its deletion, so who makes an object block one
+//! must be allowed to set finalizers on that.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use admission::{Denied, Needed, Operation, Plugin, Request, Right};
+use meta::object::OwnerReference;
+use meta::{GroupResource, Kind};
+use serde::Deserialize as _;
+use serde_json::Value;
+
+/// The plugin.
+pub(super) struct OwnerReferences {
+    /// Where the owners of a group and kind are, and whether in namespaces.
+    kinds: HashMap<(&'static str, &'static str), (GroupResource, bool)>,
+}
+
+impl OwnerReferences {
+    /// The plugin where owners are of `kinds`.
+    pub(super) fn new(kinds: &[Arc<dyn Kind>]) -> Self {
+        let kinds = kinds.iter().map(|kind| {
+            let info = kind.info();
+            ((info.group, info.kind), (info.resource(), info.namespaced()))
+        });
+        Self {
+            kinds: kinds.collect(),
+        }
+    }
+
+    fn find(&self, owner: &OwnerReference) -> Option<(GroupResource, bool)> {
+        let group = owner.api_version.split_once('/').map_or("", |(group, _)| group);
+        self.kinds.get(&(group, owner.kind.as_str())).copied()
+    }
+}
+
+impl Plugin for OwnerReferences {
+    fn name(&self) -> &'static str {
+        "OwnerReferencesPermissionEnforcement"
+    }
+
+    fn handles(&self, request: &Request<'_>) -> bool {
+        // Berth's own actors write what they decided, with the owners that the systems' schedulers give it.
+        matches!(request.operation, Operation::Create | Operation::Update)
+            && !request.user.name.starts_with("berth:")
+    }
+
+    fn validate(
+        &self,
+        request: &Request<'_>,
+        object: Option<&Value>,
+        _: &mut Vec<String>,
+    ) -> Result<(), Denied> {
+        let unknown = newly_blocked(request, object)
+            .into_iter()
+            .find(|owner| self.find(owner).is_none());
+        match unknown {
+            None => Ok(()),
+            Some(owner) => Err(Denied::Forbidden(format!(
+                "cannot set blockOwnerDeletion: no kind {} of {} is served here, so whether you may set finalizers on the \
+                 owner is not known; leave blockOwnerDeletion out",
+                owner.kind, owner.api_version
+            ))),
+        }
+    }
+
+    fn needs(&self, request: &Request<'_>, object: Option<&Value>) -> Vec<Needed> {
+        let mut needed = Vec::new();
+        if request.operation == Operation::Update && owners(request.old) != owners(object) {
+            needed.push(Needed {
+                right: Right {
+                    verb: "delete".to_owned(),
+                    group: request.resource.group.to_owned(),
+                    resource: request.resource.resource.to_owned(),
+                    subresource: request.subresource.to_owned(),
+                    namespace: request.namespace.to_owned(),
+                    name: request.name.to_owned(),
+                },
+                refusal: "cannot set an ownerRef on a resource you can't delete".to_owned(),
+            });
+        }
+        for owner in newly_blocked(request, object) {
+            let Some((resource, namespaced)) = self.find(&owner) else {
+                continue;
+            };
+            let namespace = if namespaced { request.namespace } else { "" };
+            needed.push(Needed {
+                right: Right {
+                    verb: "update".to_owned(),
+                    group: resource.group.to_owned(),
+                    resource: resource.resource.to_owned(),
+                    subresource: "finalizers".to_owned(),
+                    namespace: namespace.to_owned(),
+                    name: owner.name,
+                },
+                refusal:
+                    "cannot set blockOwnerDeletion if an ownerReference refers to a resource you can't set \
+                          finalizers on"
+                        .to_owned(),
+            });
+        }
+        needed
+    }
+}
+
+/// The owners of an object, as far as they can be read.
+fn owners(object: Option<&Value>) -> Vec<OwnerReference> {
+    let list = object.and_then(|object| object["metadata"]["ownerReferences"].as_array());
+    let owners = list.into_iter().flatten();
+    owners
+        .filter_map(|owner| OwnerReference::deserialize(owner).ok())
+        .collect()
+}
+
+/// The owners that the object blocks from now on.
+fn newly_blocked(request: &Request<'_>, object: Option<&Value>) -> Vec<OwnerReference> {
+    let blocks = |owner: &OwnerReference| owner.block_owner_deletion == Some(true);
+    let mut blocked = owners(object);
+    blocked.retain(blocks);
+    if blocked.is_empty() {
+        return blocked;
+    }
+    let before: std::collections::HashSet<String> = owners(request.old)
+        .into_iter()
+        .filter(blocks)
+        .map(|owner| owner.uid)
+        .collect();
+    blocked.retain(|owner| !before.contains(&owner.uid));
+    blocked
+}
+
+#[cfg(test)]
+mod tests {
+    use admission::UserInfo;
+    use serde_json::json;
+
+    use super::*;
+
+    fn owned(block: Option<bool>, kind: &str) -> Value {
+        json!({"metadata": {"name": "a", "ownerReferences": [
+            {"apiVersion": "v1", "kind": kind, "name": "o", "uid": "u", "blockOwnerDeletion": block},
+        ]}})
+    }
+
+    /// The rights an update from `old` to `new` needs, or the refusal; a create where there is no `old`.
+    fn asked(old: Option<&Value>, new: &Value) -> Result<Vec<String>, Denied> {
+        let plugin = OwnerReferences::new(&crate::core::kinds());
+        let user = UserInfo::default();
+        let request = Request {
+            operation: old.map_or(Operation::Create, |_| Operation::Update),
+            resource: GroupResource::new("core.gardener.cloud", "seeds"),
+            kind: "Seed",
+            subresource: "",
+            namespace: "ns",
+            name: "a",
+            user: &user,
+            old,
+            dry_run: false,
+        };
+        assert!(plugin.handles(&request));
+        plugin.validate(&request, Some(new), &mut Vec::new())?;
+        let needs = plugin.needs(&request, Some(new)).into_iter();
+        Ok(needs
+            .map(|Needed { right, .. }| format!("{} {} in {:?}", right.spoken(), right.name, right.namespace))
+            .collect())
+    }
+
+    #[test]
+    fn owners_change_only_for_who_may_delete_and_block_only_what_may_be_finalized() {
+        let none = json!({"metadata": {"name": "a"}});
+        let delete = "delete seeds.core.gardener.cloud a in \"ns\"".to_owned();
+        let finalize = "update configmaps/finalizers o in \"ns\"".to_owned();
+        let (plain, blocking) = (owned(None, "ConfigMap"), owned(Some(true), "ConfigMap"));
+        assert_eq!(
+            asked(None, &plain).unwrap(),
+            [""; 0],
+            "whoever makes it may choose"
+        );
+        assert_eq!(asked(None, &blocking).unwrap(), [finalize.clone()]);
+        assert_eq!(asked(Some(&none), &plain).unwrap(), [delete.clone()]);
+        assert_eq!(asked(Some(&plain), &none).unwrap(), [delete.clone()]);
+        assert_eq!(asked(Some(&plain), &plain).unwrap(), [""; 0]);
+        assert_eq!(
+            asked(Some(&plain), &blocking).unwrap(),
+            [delete.clone(), finalize]
+        );
+        assert_eq!(asked(Some(&blocking), &plain).unwrap(), [delete.clone()]);
+        let cluster_scoped = owned(Some(true), "Namespace");
+        let rights = asked(Some(&cluster_scoped), &cluster_scoped).unwrap();
+        assert_eq!(rights, [""; 0], "it blocked it before");
+        let rights = asked(Some(&none), &cluster_scoped).unwrap();
+        assert_eq!(
+            rights,
+            [delete, "update namespaces/finalizers o in \"\"".to_owned()]
+        );
+        assert!(asked(None, &owned(Some(true), "Nothing")).is_err());
+        assert!(asked(None, &owned(Some(false), "Nothing")).is_ok());
+    }
+}
