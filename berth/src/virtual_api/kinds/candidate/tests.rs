@@ -21,7 +21,7 @@ fn rows_of_several_decisions_say_which_decision_they_are_of() {
         .iter()
         .zip(&cells)
         .filter(|(column, _)| column.priority == 0)
-        .map(|(column, cell)| (&*column.name, cell))
+        .map(|(column, cell)| (column.name, cell))
         .collect();
     assert_eq!(shown[0], ("Decision", &Cell::from("web.gardener")));
     assert_eq!(shown[1], ("Target", &Cell::from("aws-eu1.gardener")));
