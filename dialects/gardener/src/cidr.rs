@@ -1,10 +1,20 @@
-//! IP ranges: CIDRs of both families in one 128-bit space, small enough to be a column.
+//! IP ranges: CIDRs of both families, small enough to be a column.
 
 use std::net::IpAddr;
 
-/// A range, or the absence of one. IPv4 lives in `::ffff:0:0/96`, so the families never meet.
+/// The addresses that a range is of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Family {
+    Any,
+    Four,
+    Six,
+}
+
+/// A range, or the absence of one. Ranges of different families never meet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Range {
+    family: Family,
+    /// IPv4 addresses are the last 32 bits.
     base: u128,
     /// 0 to 128; [`Range::NONE`] has more.
     bits: u8,
@@ -13,11 +23,16 @@ pub(crate) struct Range {
 impl Range {
     /// No range: meets nothing.
     pub(crate) const NONE: Self = Self {
+        family: Family::Any,
         base: 0,
         bits: u8::MAX,
     };
     /// What an unreadable CIDR counts as: meets everything (facts section 4.1).
-    pub(crate) const UNREADABLE: Self = Self { base: 0, bits: 0 };
+    pub(crate) const UNREADABLE: Self = Self {
+        family: Family::Any,
+        base: 0,
+        bits: 0,
+    };
 
     /// Reads `address/bits`. Bits of the address beyond the prefix are ignored.
     ///
@@ -35,12 +50,13 @@ impl Range {
             return Err(wrong());
         }
         let length: u8 = length.parse().map_err(|_| wrong())?;
-        let (base, bits) = match address {
-            IpAddr::V4(four) if length <= 32 => (four.to_ipv6_mapped().to_bits(), length + 96),
-            IpAddr::V6(six) if length <= 128 => (six.to_bits(), length),
+        let (family, base, bits) = match address {
+            IpAddr::V4(four) if length <= 32 => (Family::Four, u128::from(four.to_bits()), length + 96),
+            IpAddr::V6(six) if length <= 128 => (Family::Six, six.to_bits(), length),
             _ => return Err(wrong()),
         };
         Ok(Self {
+            family,
             base: base & mask(bits),
             bits,
         })
@@ -68,6 +84,12 @@ impl Range {
     #[must_use]
     pub(crate) const fn overlaps(self, other: Self) -> bool {
         if self.is_none() || other.is_none() {
+            return false;
+        }
+        if matches!(
+            (self.family, other.family),
+            (Family::Four, Family::Six) | (Family::Six, Family::Four)
+        ) {
             return false;
         }
         let shared = if self.bits < other.bits {
@@ -101,6 +123,9 @@ mod tests {
             ("0.0.0.0/0", "2001:db8::/32", false),
             ("2001:db8::/32", "2001:db8:1::/48", true),
             ("2001:db8::/32", "2001:db9::/32", false),
+            ("::/64", "10.20.0.0/16", false),
+            ("::/0", "0.0.0.0/0", false),
+            ("::/0", "2001:db8::/32", true),
             ("100.96.0.0/11", "100.64.0.0/13", false),
             ("1.2.3.4/32", "1.2.3.4/32", true),
             ("nonsense", "10.0.0.0/8", true),

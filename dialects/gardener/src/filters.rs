@@ -204,12 +204,10 @@ impl Filter<Request<'_>> for Taints {
 fn untolerated(row: &Row, wants: &Wants) -> Option<u32> {
     let taints = &row.facts.taints;
     let first = (0u32..).zip(taints.iter()).find(|(_, taint)| {
-        let tolerated = wants.tolerations.get(&taint.key).is_some_and(|value| {
-            taint
-                .value
-                .as_deref()
-                .is_none_or(|wanted| wanted.is_empty() || wanted == value)
-        });
+        let tolerated = wants
+            .tolerations
+            .get(&taint.key)
+            .is_some_and(|value| taint.value.as_deref().is_none_or(|wanted| wanted == value));
         !tolerated
     });
     match first {

@@ -238,6 +238,13 @@ fn taints_are_tolerated_as_the_facts_say() {
             json!([{"key": "a", "value": "1"}, {"key": "a", "value": "2"}]),
             true,
         ),
+        // A taint with an empty value asks for just that.
+        (
+            json!([{"key": "a", "value": ""}]),
+            json!([{"key": "a", "value": "1"}]),
+            false,
+        ),
+        (json!([{"key": "a", "value": ""}]), json!([{"key": "a"}]), true),
         // More taints than tolerations are never tolerated.
         (
             json!([{"key": "a"}, {"key": "a", "value": "1"}]),
@@ -310,6 +317,12 @@ fn dns_is_judged_as_the_facts_say() {
         // The setting beats the taint, and a toleration does not help.
         let on = with(disabled.clone(), "/spec/settings/shootDNS/enabled", json!(true));
         assert!(judge(&on, &shoot).is_empty(), "{dns}: the setting says on");
+        let silent = with(aws(), "/spec/settings/shootDNS", json!({}));
+        assert_eq!(
+            judge(&silent, &shoot),
+            expected,
+            "{dns}: a setting that says nothing says no"
+        );
         let off = with(aws(), "/spec/settings/shootDNS/enabled", json!(false));
         let tolerant = with(
             shoot,

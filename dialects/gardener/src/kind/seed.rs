@@ -88,8 +88,8 @@ fn default_visibility(root: &mut serde_json::Map<String, Value>) {
         return;
     };
     let bare = settings.get("scheduling").is_none_or(Value::is_null);
-    if let Some(scheduling) = child(settings, "scheduling") {
-        fill(scheduling, "visible", !(tainted && bare));
+    if bare && let Some(scheduling) = child(settings, "scheduling") {
+        fill(scheduling, "visible", !tainted);
     }
 }
 

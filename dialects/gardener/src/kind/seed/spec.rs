@@ -227,7 +227,8 @@ impl SeedSpec {
             .as_ref()
             .and_then(|settings| settings.scheduling.as_ref())
         {
-            Some(scheduling) => scheduling.visible.unwrap_or(true),
+            // The default is of the whole block: one that is there and says nothing says no.
+            Some(scheduling) => scheduling.visible.unwrap_or(false),
             None => !self.has_taint(INVISIBLE_TAINT),
         }
     }
@@ -238,8 +239,12 @@ impl SeedSpec {
         let setting = self
             .settings
             .as_ref()
-            .and_then(|settings| settings.shoot_dns.as_ref()?.enabled);
-        setting.unwrap_or_else(|| !self.has_taint(DISABLE_DNS_TAINT))
+            .and_then(|settings| settings.shoot_dns.as_ref());
+        match setting {
+            // As for scheduling, a block that says nothing says no.
+            Some(setting) => setting.enabled.unwrap_or(false),
+            None => !self.has_taint(DISABLE_DNS_TAINT),
+        }
     }
 
     fn has_taint(&self, key: &str) -> bool {

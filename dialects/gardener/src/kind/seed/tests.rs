@@ -54,8 +54,9 @@ fn seeds_are_visible_and_labelled_by_default() {
     );
     let explicit = with(tainted, "/spec/settings/scheduling", json!({}));
     assert_eq!(
-        prepared(explicit)["spec"]["settings"]["scheduling"]["visible"],
-        true
+        prepared(explicit)["spec"]["settings"]["scheduling"],
+        json!({}),
+        "a block that is there gets no default, and says no"
     );
     assert!(errors(&plain, None).is_empty());
 }

@@ -29,10 +29,12 @@ fn tolerate_protected(spec: &mut Map<String, Value>) {
     let Some(tolerations) = spec.get_mut("tolerations").and_then(Value::as_array_mut) else {
         return;
     };
-    if !tolerations
-        .iter()
-        .any(|toleration| toleration.get("key").and_then(Value::as_str) == Some(PROTECTED_TAINT))
-    {
+    // One with a value is another toleration; of several for one key the last counts.
+    let is_plain = |toleration: &Value| {
+        toleration.get("key").and_then(Value::as_str) == Some(PROTECTED_TAINT)
+            && toleration.get("value").is_none_or(Value::is_null)
+    };
+    if !tolerations.iter().any(is_plain) {
         tolerations.push(json!({"key": PROTECTED_TAINT}));
     }
 }

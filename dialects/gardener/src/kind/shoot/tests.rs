@@ -67,6 +67,18 @@ fn shoots_get_a_purpose_and_a_scheduler() {
         garden["spec"]["tolerations"],
         json!([{"key": "seed.gardener.cloud/protected"}])
     );
+    let valued = with(
+        with(foo(), "/metadata/namespace", json!("garden")),
+        "/spec/tolerations",
+        json!([{"key": "seed.gardener.cloud/protected", "value": "b"}]),
+    );
+    assert_eq!(
+        prepared(Operation::Create, None, valued)["spec"]["tolerations"],
+        json!([
+            {"key": "seed.gardener.cloud/protected", "value": "b"},
+            {"key": "seed.gardener.cloud/protected"},
+        ])
+    );
     let again = prepared(Operation::Update, Some(&garden), garden.clone());
     assert_eq!(again, garden);
     let reference = prepared(
