@@ -252,7 +252,17 @@ impl DeleteOptions {
             .map(|_| query.flag("orphanDependents"));
         number::<i64>(query, "gracePeriodSeconds")?;
         let dry_run: Vec<&str> = query.all("dryRun").collect();
-        Self::new(&dry_run, query.first("propagationPolicy"), orphan)
+        let text = |key: &str| {
+            query
+                .first(key)
+                .filter(|text| !text.is_empty())
+                .map(str::to_owned)
+        };
+        Ok(Self {
+            uid: text("uid"),
+            revision: text("resourceVersion"),
+            ..Self::new(&dry_run, query.first("propagationPolicy"), orphan)?
+        })
     }
 
     /// The options in a decoded body.

@@ -239,3 +239,18 @@ async fn a_patch_that_leaves_metadata_of_wrong_types_is_invalid() {
         "{message}"
     );
 }
+
+#[tokio::test]
+async fn a_deletion_with_preconditions_in_the_query_deletes_only_what_was_meant() {
+    let client = Client::new();
+    let made = client.widget("a").await;
+    for other in ["uid=abc", "resourceVersion=1"] {
+        let path = format!("{}?{other}", at("a"));
+        client.delete(&path).await.refusal(409, "Conflict");
+    }
+    let uid = made["metadata"]["uid"].as_str().unwrap();
+    let revision = made["metadata"]["resourceVersion"].as_str().unwrap();
+    let path = format!("{}?uid={uid}&resourceVersion={revision}", at("a"));
+    client.delete(&path).await.expect(200);
+    client.get(&at("a")).await.refusal(404, "NotFound");
+}

@@ -63,6 +63,10 @@ impl SubresourceHandler for Scale {
     }
 
     async fn update(&self, call: &Call, body: Value) -> Result<Reply, Status> {
+        // An empty body is no wish for no Pods: who means 0 names the object.
+        if value::text(&body, &["metadata", "name"]).is_empty() {
+            return Err(Status::bad_request("name must be provided"));
+        }
         let wanted = number(&body, &["spec", "replicas"]);
         if wanted < 0 {
             let detail = "must be greater than or equal to 0";
