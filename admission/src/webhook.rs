@@ -9,6 +9,7 @@
 
 mod answer;
 mod read;
+mod subject;
 
 use meta::GroupResource;
 use serde_json::Value;
@@ -17,13 +18,16 @@ use crate::request::{Operation, Request, UserInfo};
 
 pub use answer::refused_version;
 pub use read::read;
+pub use subject::Subject;
 
 /// `admission.k8s.io/v1`.
 pub const API_VERSION: &str = "admission.k8s.io/v1";
 /// `AdmissionReview`.
 pub const KIND: &str = "AdmissionReview";
-/// The most bytes a review may have: twice the largest object, and room.
-pub const MOST_BYTES: usize = 8 * 1024 * 1024;
+/// The most bytes of an object in a review: what kube-apiserver takes in a request.
+const OBJECT: usize = 3 * 1024 * 1024;
+/// The most bytes a review may have: the object before and after, and room for the rest.
+pub const MOST_BYTES: usize = 2 * OBJECT + 256 * 1024;
 
 /// A body that is an AdmissionReview.
 #[derive(Clone, Debug, PartialEq)]

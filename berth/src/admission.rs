@@ -5,6 +5,7 @@
 //! snapshot) or the program's own kinds, each for every dialect that asks for it through the contract.
 
 mod agreement;
+mod audience;
 mod authority;
 mod auto_bind;
 mod bound_on_create;
@@ -30,6 +31,7 @@ use engine::{Catalog, Engine};
 use meta::Kind;
 use storage::Source;
 
+pub use audience::Audience;
 pub use auto_bind::AutoBind;
 pub use config_maps::{CONFIG_MAPS, LABEL as CONFIG_LABEL};
 pub use front::{Front, routes};
@@ -69,21 +71,21 @@ impl Parts {
             plugins.push(Arc::new(owners::OwnerReferences::new(&self.owners)));
         }
         plugins.extend(self.of_dialects());
-        plugins.extend(self.knowing(Held::ByGuards));
+        plugins.extend(self.knowing(Held::ByGuards, Audience::Known));
         plugins.push(Arc::new(configurations::Configurations::warning(self.dialects())));
         self.chain(plugins)
     }
 
-    /// The chain of the webhooks, which a hub asks about its own objects; `catalog` reads them. The hub has its own
-    /// namespace life cycle and RBAC.
+    /// The chain of the webhooks, which a hub asks about its own objects; `catalog` reads them, `audience` hears the
+    /// answers. The hub has its own namespace life cycle and RBAC.
     #[must_use]
-    pub fn webhooks(&self, catalog: &Arc<Catalog>) -> Chain {
+    pub fn webhooks(&self, catalog: &Arc<Catalog>, audience: Audience) -> Chain {
         let mut plugins: Vec<Arc<dyn Plugin>> = self.of_dialects();
         plugins.push(Arc::new(forewarn::Forewarn::new(
-            Knowledge::new(&self.engine),
+            Knowledge::new(&self.engine).told_to(audience),
             Arc::clone(catalog),
         )));
-        plugins.extend(self.knowing(Held::ByNobody));
+        plugins.extend(self.knowing(Held::ByNobody, audience));
         plugins.push(Arc::new(configurations::Configurations::judging(self.dialects())));
         self.chain(plugins)
     }
@@ -106,8 +108,8 @@ impl Parts {
         self.rules().iter().flat_map(Rules::plugins).collect()
     }
 
-    fn knowing(&self, held: Held) -> Vec<Arc<dyn Plugin>> {
-        let knowledge = || Knowledge::new(&self.engine);
+    fn knowing(&self, held: Held, audience: Audience) -> Vec<Arc<dyn Plugin>> {
+        let knowledge = || Knowledge::new(&self.engine).told_to(audience);
         vec![
             Arc::new(bound_on_create::BoundOnCreate::new(knowledge(), held)),
             Arc::new(in_use::InUse::new(knowledge())),

@@ -162,10 +162,15 @@ pub struct ServeArgs {
     /// The audit log's file; `-` is standard output.
     #[arg(long)]
     pub audit_log_path: Option<String>,
+    /// Answer admission reviews at /admission/mutate and /admission/validate [default: true behind a kube-apiserver,
+    /// and where one of the next two flags is given].
+    #[arg(long, num_args = 0..=1, default_missing_value = "true", value_name = "BOOL")]
+    pub admission_webhooks: Option<bool>,
     /// The port for /admission/mutate and /admission/validate; 0 serves them on the secure port.
     #[arg(long, default_value_t = 0)]
     pub admission_bind_port: u16,
-    /// The CA (PEM) whose client certificates callers of the admission webhooks must show.
+    /// The CA (PEM) whose client certificates callers of the admission webhooks must show. Without it anyone who reaches
+    /// the port is answered, and refusals say nothing of other objects (docs/security.md, "Webhooks").
     #[arg(long)]
     pub admission_client_ca_file: Option<PathBuf>,
     /// Groups whose members may write what is otherwise left to one actor; repeatable, none by default.

@@ -35,7 +35,7 @@ use tokio_util::sync::CancellationToken;
 use self::access::Access;
 pub use self::groups::reach;
 pub use self::options::Options;
-use crate::admission::{self, Front};
+use crate::admission::{self, Audience, Front};
 use crate::cli::{KubeconfigArgs, ServeArgs, Storage};
 use crate::clock::SystemClock;
 use crate::encryption;
@@ -361,14 +361,21 @@ fn webhooks(
     memory: &Arc<ByteLimiter>,
     clock: &Arc<dyn Clock>,
 ) -> Result<axum::Router> {
-    let chain = parts.admission.webhooks(parts.virtual_api.catalog());
+    if !options.admission_webhooks {
+        return Ok(axum::Router::new());
+    }
+    let client_ca = identity::admission_client_ca(options)?;
+    let audience = match client_ca {
+        Some(_) => Audience::Known,
+        None => Audience::Anyone,
+    };
+    let chain = parts.admission.webhooks(parts.virtual_api.catalog(), audience);
     let served = parts.groups.iter().flat_map(|group| &group.resources);
     let mirrored = parts.mirrored.iter().map(|kind| kind.info().resource());
     let resources = served
         .map(|resource| resource.kind.info().resource())
         .chain(mirrored)
         .chain([admission::CONFIG_MAPS]);
-    let client_ca = identity::admission_client_ca(options)?;
     let front = Front::new(chain, resources, client_ca, Arc::clone(memory), Arc::clone(clock))
         .guarding(parts.admission.rules());
     Ok(admission::routes(front))

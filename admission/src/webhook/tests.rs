@@ -345,3 +345,28 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn what_a_review_is_about_is_known_before_its_objects_are_read() {
+    let foo = sent("CREATE", json!({"spec": {"deep": [[[1]]]}}), Value::Null);
+    let subject = Subject::of(foo.to_string().as_bytes()).unwrap();
+    assert_eq!((subject.group.as_str(), subject.resource.as_str()), ("g", "foos"));
+    assert_eq!(subject.allow(), review(&foo).allow());
+}
+
+#[test]
+fn a_body_that_is_no_plain_review_has_no_subject_and_is_read_to_say_why() {
+    let foo = sent("CREATE", json!({}), Value::Null);
+    for (path, value) in [
+        ("/apiVersion", json!("admission.k8s.io/v1beta1")),
+        ("/kind", json!("Pod")),
+        ("/request", Value::Null),
+        ("/request/uid", json!("")),
+        ("/request/resource", json!(7)),
+    ] {
+        let mut foo = foo.clone();
+        *foo.pointer_mut(path).unwrap() = value;
+        assert_eq!(Subject::of(foo.to_string().as_bytes()), None, "{path}");
+    }
+    assert_eq!(Subject::of(b"{"), None);
+}

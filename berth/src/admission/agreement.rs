@@ -75,6 +75,6 @@ impl Plugin for Agreement {
         if errors.is_empty() {
             return Ok(());
         }
-        Err(Denied::Invalid(errors))
+        Err(Denied::Invalid(self.knowledge.audience().fields(errors)))
     }
 }

@@ -64,7 +64,8 @@ impl BoundOnCreate {
             bare: own.without(object),
             now: self.knowledge.now(),
         };
-        let feasible = case.feasible();
+        let audience = self.knowledge.audience();
+        let feasible = case.feasible().map_err(|reasons| audience.reasons(reasons));
         Ok(Some(Judged {
             own,
             feasible,
@@ -181,7 +182,12 @@ impl Plugin for BoundOnCreate {
     ) -> Result<(), Denied> {
         let Some(object) = object else { return Ok(()) };
         match self.judge(request, object)? {
-            Some(judged) => judged.fences(object).map(drop),
+            Some(judged) => {
+                let fences = judged.fences(object);
+                fences
+                    .map(drop)
+                    .map_err(|denied| self.knowledge.audience().told(denied))
+            }
             None => Ok(()),
         }
     }

@@ -14,6 +14,7 @@ use dialect_contract::Outcome;
 use engine::Catalog;
 use serde_json::Value;
 
+use super::audience::Audience;
 use super::auto_bind::is_on;
 use super::forecast::{self, Forecast, forecast};
 use super::knowledge::Knowledge;
@@ -59,17 +60,36 @@ impl Forewarn {
         object: &Value,
         own: &OwnPlace,
         dialect: &str,
-    ) -> Option<String> {
+    ) -> Option<Warning> {
         let forecast = match self.forecast(request, object, dialect) {
             Ok(forecast) => forecast?,
             // The owner of the kind refuses what is wrong with it; here it only means that nothing can be picked yet.
-            Err(problem) => return Some(format!("not bound: {problem}")),
+            Err(problem) => return Some(Warning::Unplaced(format!("not bound: {problem}"))),
         };
         if forecast.outcome == Outcome::Scheduled {
             let place = own.read(forecast.object.value()).filter(|_| request.dry_run)?;
-            return Some(format!("would be bound to {place}"));
+            return Some(Warning::Placed(format!("would be bound to {place}")));
         }
-        forecast.warning
+        forecast.warning.map(Warning::Unplaced)
+    }
+}
+
+/// What the creator should know.
+enum Warning {
+    /// Where the object would go.
+    Placed(String),
+    /// Why it goes nowhere yet.
+    Unplaced(String),
+}
+
+impl Warning {
+    /// As `audience` may hear it: places and reasons are about other objects.
+    fn told_to(self, audience: Audience) -> Option<String> {
+        match self {
+            Self::Placed(text) | Self::Unplaced(text) if audience.is_known() => Some(text),
+            Self::Placed(_) => None,
+            Self::Unplaced(_) => Some("not bound: a SchedulingReview says why".to_owned()),
+        }
     }
 }
 
@@ -98,7 +118,8 @@ impl Plugin for Forewarn {
             return Ok(());
         };
         if own.read(object).is_none() && is_on(&**engine.source(), dialect.name()) {
-            warnings.extend(self.warning(request, object, own, dialect.name()));
+            let warning = self.warning(request, object, own, dialect.name());
+            warnings.extend(warning.and_then(|warning| warning.told_to(self.knowledge.audience())));
         }
         Ok(())
     }

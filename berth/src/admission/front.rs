@@ -1,11 +1,12 @@
-//! `/admission/mutate` and `/admission/validate` (CONTRACT.md section 4): no authentication, since who asks is in the
-//! body anyway and only a claim; pure, reserving nothing; bounded in size and per source address.
+//! `/admission/mutate` and `/admission/validate`: pure, reserving nothing. Callers show a client certificate where one is
+//! demanded. Otherwise anyone is answered: bounded in size and per source address, and told nothing of other objects
+//! ([`super::Audience`]). Who writes is in the body and only a claim.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use admission::webhook::{self, Body as Read, Review};
+use admission::webhook::{self, Body as Read, Review, Subject};
 use admission::{Chain, Phase};
 use apiserver::authn::{CaPool, Connection};
 use apiserver::{ByteLimiter, Share, memory, respond};
@@ -20,15 +21,14 @@ use meta::{Clock, GroupResource, Status};
 use serde_json::Value;
 
 use super::Rules;
-use super::sources::Sources;
+use super::sources::{self, Sources};
 
 /// Reviews under way from one address. A kube-apiserver has about as many as it has writes in flight.
 const AT_ONCE: usize = 200;
 /// How long a body may take to arrive; a kube-apiserver gives a webhook no more than that for everything.
 const ARRIVAL: Duration = Duration::from_secs(30);
-/// All reviews together are one holder of memory, which gets this much of it.
-const HOLDER: &str = "admission webhooks";
-const SHARE: Share = Share::OneIn(2);
+/// The reviews from one address are one holder of memory, which gets this much of it.
+const SHARE: Share = Share::OneIn(8);
 /// Larger bodies are parsed off the threads that serve everyone.
 const LARGE: usize = 128 * 1024;
 
@@ -94,22 +94,35 @@ impl Front {
         })?;
         let (parts, body) = request.into_parts();
         is_json(&parts.headers)?;
-        let mut charge = self.memory.charge(HOLDER, SHARE, memory::REQUEST)?;
+        let mut charge = self.memory.charge(&holder(peer), SHARE, memory::REQUEST)?;
         let reading = apiserver::chain::read_body(&parts.headers, body, webhook::MOST_BYTES, &mut charge);
         let body = tokio::time::timeout(ARRIVAL, reading)
             .await
             .map_err(|_| Status::timeout(format!("the review did not arrive within {ARRIVAL:?}")))??;
-        charge.grow(memory::tree(&body))?;
-        let answer = match read(body).await? {
-            Read::Other { api_version, uid } => webhook::refused_version(&api_version, &uid),
-            Read::V1(review) => self.judge(phase, &review).await?,
+        let answer = match self.unknown(&body) {
+            Some(subject) => subject.allow(),
+            None => {
+                charge.grow(memory::tree(&body))?;
+                match read(body).await? {
+                    Read::Other { api_version, uid } => webhook::refused_version(&api_version, &uid),
+                    Read::V1(review) => self.judge(phase, &review, peer).await?,
+                }
+            }
         };
         serde_json::to_vec(&answer)
             .map(Bytes::from)
             .map_err(|problem| Status::internal(problem.to_string()))
     }
 
-    async fn judge(&self, phase: Phase, review: &Review) -> Result<Value, Status> {
+    /// What the review in `body` is about, where nobody here has anything to say of it: then its objects are not read.
+    fn unknown(&self, body: &[u8]) -> Option<Subject> {
+        let subject = Subject::of(body)?;
+        self.known(&subject.group, &subject.resource)
+            .is_none()
+            .then_some(subject)
+    }
+
+    async fn judge(&self, phase: Phase, review: &Review, peer: &Connection) -> Result<Value, Status> {
         let Some(resource) = self.known(&review.resource.group, &review.resource.resource) else {
             return Ok(review.allow());
         };
@@ -121,12 +134,33 @@ impl Front {
             Phase::Mutate => review.mutate(&self.chain, resource),
             Phase::Validate => {
                 let object = Some(&review.object).filter(|object| !object.is_null());
+                if let Err(status) = self.may_ask(&request, object, peer) {
+                    return Ok(review.refuse(status));
+                }
                 match self.chain.entitled(&request, object).await {
                     Ok(()) => Ok(review.validate(&self.chain, resource)),
                     Err(status) => Ok(review.refuse(status)),
                 }
             }
         }
+    }
+
+    /// Whether the rights that the write takes are asked for, or the caller has raised too many such questions.
+    fn may_ask(
+        &self,
+        request: &admission::Request<'_>,
+        object: Option<&Value>,
+        peer: &Connection,
+    ) -> Result<(), Status> {
+        let count = match self.client_ca {
+            Some(_) => 0,
+            None => self.chain.needs(request, object).len(),
+        };
+        if count == 0 || self.sources.may_ask(peer.peer().ip(), count, self.clock.now()) {
+            return Ok(());
+        }
+        let text = "too many reviews from this address ask for the rights of users";
+        Err(Status::too_many_requests(text, 1))
     }
 
     fn known(&self, group: &str, resource: &str) -> Option<GroupResource> {
@@ -151,6 +185,11 @@ pub fn routes(front: Front) -> Router {
     Router::new()
         .route("/admission/mutate", route(Phase::Mutate))
         .route("/admission/validate", route(Phase::Validate))
+}
+
+/// Whose memory a review of `peer` takes.
+fn holder(peer: &Connection) -> String {
+    format!("admission webhooks for {}", sources::network(peer.peer().ip()))
 }
 
 async fn read(body: Bytes) -> Result<Read, Status> {
@@ -226,5 +265,31 @@ mod tests {
             .handle(Phase::Validate, review(), &peer("10.0.0.1"))
             .await;
         assert_eq!(refused.status(), 401);
+    }
+
+    #[tokio::test]
+    async fn a_review_of_what_nobody_here_knows_is_answered_without_reading_its_objects() {
+        // As dense as JSON can be: its tree would be more than one address may hold.
+        let objects = "[".to_owned() + &"1,".repeat(100_000) + "1]";
+        let body = |resource: &str| {
+            format!(
+                r#"{{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","request":{{"uid":"u",
+                "kind":{{"version":"v1","kind":"Pod"}},"resource":{{"version":"v1","resource":"{resource}"}},
+                "operation":"CREATE","object":{{"a":{objects}}}}}}}"#
+            )
+        };
+        let clock = Arc::new(FixedClock(meta::Timestamp::UNIX_EPOCH));
+        let known = GroupResource::new("", "secrets");
+        let front = Front::new(Chain::default(), [known], None, ByteLimiter::new(8 << 20), clock);
+        let ask = async |resource: &str| {
+            let request = Request::post("/admission/validate");
+            let request = request.body(Body::from(body(resource))).unwrap();
+            front
+                .handle(Phase::Validate, request, &peer("10.0.0.1"))
+                .await
+                .status()
+        };
+        assert_eq!(ask("pods").await, 200);
+        assert_eq!(ask("secrets").await, 413);
     }
 }

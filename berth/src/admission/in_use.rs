@@ -87,6 +87,9 @@ impl Plugin for InUse {
         if count == 0 {
             return Ok(());
         }
+        if !self.knowledge.audience().is_known() {
+            return Err(Denied::Forbidden(format!("it is used by {by}")));
+        }
         Err(refusal(request, by, &first, count))
     }
 

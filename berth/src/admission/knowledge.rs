@@ -7,30 +7,47 @@ use dialect_contract::Dialect;
 use engine::{Engine, Snapshot};
 use meta::{Key, Revision, Status, Timestamp};
 
+use super::audience::Audience;
 use crate::virtual_api::behind;
 
 /// The engine as plugins ask it.
 #[derive(Clone)]
-pub(super) struct Knowledge(Arc<Engine>);
+pub(super) struct Knowledge {
+    engine: Arc<Engine>,
+    audience: Audience,
+}
 
 impl Knowledge {
     pub(super) fn new(engine: &Arc<Engine>) -> Self {
-        Self(Arc::clone(engine))
+        Self {
+            engine: Arc::clone(engine),
+            audience: Audience::Known,
+        }
+    }
+
+    /// The same, told to `audience`.
+    pub(super) fn told_to(self, audience: Audience) -> Self {
+        Self { audience, ..self }
+    }
+
+    /// Who hears what is made of it.
+    pub(super) fn audience(&self) -> Audience {
+        self.audience
     }
 
     /// Waits until every write acknowledged before is known.
     pub(super) fn ready(&self) -> Ready<'_> {
         Box::pin(async {
-            let now = self.0.source().revision();
-            self.0.caught_up(now).await.map_err(|error| behind(&error))
+            let now = self.engine.source().revision();
+            self.engine.caught_up(now).await.map_err(|error| behind(&error))
         })
     }
 
     /// The world of `dialect` as it is known now. There is nothing to judge by while not all of it is.
     pub(super) fn snapshot(&self, dialect: &str) -> Result<Snapshot, Denied> {
-        let complete = self.0.complete(dialect);
+        let complete = self.engine.complete(dialect);
         complete.map_err(|held| Denied::Status(Box::new(behind(&held))))?;
-        self.0.snapshot(dialect).ok_or_else(|| {
+        self.engine.snapshot(dialect).ok_or_else(|| {
             Denied::Status(Box::new(Status::internal(format!(
                 "there is no dialect {dialect}"
             ))))
@@ -38,15 +55,15 @@ impl Knowledge {
     }
 
     pub(super) fn engine(&self) -> &Engine {
-        &self.0
+        &self.engine
     }
 
     pub(super) fn dialects(&self) -> impl Iterator<Item = &Arc<dyn Dialect>> {
-        self.0.dialects()
+        self.engine.dialects()
     }
 
     pub(super) fn now(&self) -> Timestamp {
-        self.0.clock().now()
+        self.engine.clock().now()
     }
 }
 

@@ -54,6 +54,8 @@ pub struct Options {
     pub event_ttl: Duration,
     /// The audit log.
     pub audit_log_path: Option<String>,
+    /// Whether admission reviews are answered.
+    pub admission_webhooks: bool,
     /// The port of the admission webhooks, if not the API's.
     pub admission_bind_port: Option<u16>,
     /// The CA whose client certificates callers of the webhooks must show.
@@ -117,6 +119,7 @@ impl Options {
             terms: Terms::default(),
             event_ttl: Duration::from_hours(1),
             audit_log_path: None,
+            admission_webhooks: false,
             admission_bind_port: None,
             admission_client_ca_file: None,
             break_glass_groups: Vec::new(),
@@ -189,6 +192,8 @@ impl TryFrom<ServeArgs> for Options {
         if args.hub.served(dialect_registry::all()).is_empty() {
             bail!("every system is turned off (--source=<system>=off): leave one on");
         }
+        let is_aggregated = args.hub.is_aggregated();
+        let says_how = args.admission_bind_port != 0 || args.admission_client_ca_file.is_some();
         Ok(Self {
             data_dir: args.data_dir,
             address: SocketAddr::new(args.bind_address, args.secure_port),
@@ -213,6 +218,7 @@ impl TryFrom<ServeArgs> for Options {
             terms: args.leader_election.terms()?,
             event_ttl: args.event_ttl,
             audit_log_path: args.audit_log_path,
+            admission_webhooks: args.admission_webhooks.unwrap_or(is_aggregated || says_how),
             admission_bind_port: Some(args.admission_bind_port).filter(|port| *port != 0),
             admission_client_ca_file: args.admission_client_ca_file,
             break_glass_groups: args.break_glass_group,

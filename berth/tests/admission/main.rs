@@ -11,7 +11,7 @@ use std::sync::Arc;
 use admission::{Chain, Observed, Observer, UserInfo};
 use apiserver::registry::Registry;
 use apiserver::{Backing, Group, InternalWrite, Resource};
-use berth::admission::{AutoBind, Parts};
+use berth::admission::{Audience, AutoBind, Parts};
 use berth::clock::SystemClock;
 use berth::garbage::{self, Kinds};
 use berth::rbac::Rbac;
@@ -69,7 +69,7 @@ impl World {
         );
         registry.after_create(Arc::new(auto_bind)).unwrap();
         let api = VirtualApi::new(Arc::clone(&engine), Arc::clone(&registry), Vec::new());
-        let webhooks = parts.webhooks(api.catalog());
+        let webhooks = parts.webhooks(api.catalog(), Audience::Known);
         let shared = Arc::clone(&store) as Arc<dyn Store>;
         let mut groups = berth::core::groups(&shared);
         let resources = dialects.iter().flat_map(|dialect| dialect.kinds());

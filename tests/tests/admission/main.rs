@@ -41,7 +41,11 @@ fn placed(name: &str, seed: &str) -> Value {
 }
 
 fn gardener() -> Server {
-    let server = Server::start();
+    gardener_with(&[])
+}
+
+fn gardener_with(arguments: &[&str]) -> Server {
+    let server = Server::start_with(arguments);
     server.load(&example("gardener/fleet.yaml"));
     server
 }

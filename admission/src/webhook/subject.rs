@@ -1,0 +1,61 @@
+//! What a review is about, found out without making a tree of the objects in it.
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::{API_VERSION, KIND};
+
+/// What a review is about.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Subject {
+    /// What the answer must repeat.
+    uid: String,
+    /// The API group of the resource.
+    pub group: String,
+    /// The plural resource.
+    pub resource: String,
+}
+
+/// The fields that are read; a reader skips all others without keeping them.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Envelope {
+    api_version: String,
+    kind: String,
+    request: Asked,
+}
+
+#[derive(Deserialize)]
+struct Asked {
+    uid: String,
+    resource: Named,
+}
+
+#[derive(Deserialize)]
+struct Named {
+    #[serde(default)]
+    group: String,
+    resource: String,
+}
+
+impl Subject {
+    /// What the review in `body` is about. `None` where that is not plain: [`read`](super::read) says what is wrong.
+    #[must_use]
+    pub fn of(body: &[u8]) -> Option<Self> {
+        let envelope: Envelope = serde_json::from_slice(body).ok()?;
+        let Asked { uid, resource } = envelope.request;
+        let is_plain = envelope.api_version == API_VERSION && envelope.kind == KIND && !uid.is_empty();
+        is_plain.then_some(Self {
+            uid,
+            group: resource.group,
+            resource: resource.resource,
+        })
+    }
+
+    /// The answer when nobody here has anything to say.
+    #[must_use]
+    pub fn allow(&self) -> Value {
+        let response = json!({"uid": self.uid, "allowed": true});
+        json!({"apiVersion": API_VERSION, "kind": KIND, "response": response})
+    }
+}
