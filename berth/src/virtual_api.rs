@@ -7,6 +7,7 @@ mod binding;
 mod candidates;
 mod commit;
 mod faults;
+mod hidden;
 pub mod kinds;
 pub mod names;
 pub(crate) mod own_places;
@@ -133,7 +134,7 @@ impl VirtualApi {
         let namespaced = kind.info().namespaced();
         let subresources = vec![
             owned::binding(&self.binder, About::Decision, namespaced),
-            owned::scheduling(&self.binder.engine, About::Decision),
+            owned::scheduling(&self.binder.engine, &self.catalog, About::Decision),
         ];
         Resource {
             subresources,
@@ -153,7 +154,7 @@ impl VirtualApi {
         demands
             .filter(|(_, demand)| demand.resource == resource)
             .flat_map(|(dialect, demand)| {
-                owned::subresources(&self.binder, &self.registry, &**dialect, demand)
+                owned::subresources(&self.binder, &self.registry, &self.catalog, &**dialect, demand)
             })
             .collect()
     }

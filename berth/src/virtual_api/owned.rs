@@ -8,7 +8,7 @@ use apiserver::{Attributes, Call, Reply, Subresource, SubresourceHandler};
 use async_trait::async_trait;
 use dialect_contract::{DemandKind, Dialect};
 use engine::bind::ATTEMPTS;
-use engine::{Engine, Snapshot};
+use engine::{Catalog, Engine, Snapshot};
 use meta::{FieldError, GroupResource, Key, Object, Status};
 use serde_json::Value;
 use storage::Guard;
@@ -29,6 +29,7 @@ pub(super) fn rights_to_bind(resource: GroupResource) -> Option<Attributes> {
 pub(super) fn subresources(
     binder: &Binder,
     registry: &Arc<Registry>,
+    catalog: &Arc<Catalog>,
     dialect: &dyn Dialect,
     demand: &DemandKind,
 ) -> Vec<Subresource> {
@@ -54,11 +55,11 @@ pub(super) fn subresources(
             }),
         },
     };
-    vec![binding, scheduling(&binder.engine, about)]
+    vec![binding, scheduling(&binder.engine, catalog, about)]
 }
 
 /// The `scheduling` subresource.
-pub(super) fn scheduling(engine: &Arc<Engine>, about: About) -> Subresource {
+pub(super) fn scheduling(engine: &Arc<Engine>, catalog: &Arc<Catalog>, about: About) -> Subresource {
     Subresource {
         name: "scheduling",
         group: GROUP,
@@ -68,6 +69,7 @@ pub(super) fn scheduling(engine: &Arc<Engine>, about: About) -> Subresource {
         schema: Some(Arc::new(kinds::scheduling::schema())),
         handler: Arc::new(Scheduling {
             engine: Arc::clone(engine),
+            catalog: Arc::clone(catalog),
             about,
         }),
     }

@@ -11,6 +11,7 @@ use meta::{FieldError, Key, Object, Status, Timestamp, time};
 use serde_json::Value;
 use storage::At;
 
+use super::hidden;
 use super::kinds::{GROUP, VERSION};
 use super::resolve::behind;
 use super::review::{self, Question};
@@ -42,8 +43,13 @@ impl Computed for Reviews {
         let demand = self.demand(&body["spec"], now).map_err(invalid)?;
         let mode = body["spec"]["inventory"].as_str().unwrap_or("Live");
         authorize(call, &demand, mode).await?;
+        let world = self.world(&demand.dialect, mode).await?;
+        if demand.object.is_some() && world.get(&demand.key).is_some() {
+            // The report says how the stored object of that name stands, too.
+            readable(call, &demand).await?;
+        }
         let question = Question {
-            world: self.world(&demand.dialect, mode).await?,
+            world,
             config: body["spec"]
                 .get("config")
                 .filter(|config| !config.is_null())
@@ -57,6 +63,7 @@ impl Computed for Reviews {
         let answer = tokio::task::spawn_blocking(move || review::answer(&catalog, question)).await;
         let answer = answer.map_err(|error| Status::internal(error.to_string()))?;
         body["status"] = answer.map_err(invalid)?;
+        hidden::hide(call, &self.engine, &self.catalog, &mut body["status"]).await?;
         Ok(Reply::Value(body))
     }
 }
@@ -157,26 +164,10 @@ impl Reviews {
     }
 }
 
-/// A review by reference needs `get` on the source; one on the live world needs `list targets` (CONTRACT.md section 1).
+/// A review by reference needs `get` on the source; one on the live world needs `list targets`.
 async fn authorize(call: &Call, demand: &Demand, mode: &str) -> Result<(), Status> {
     if demand.object.is_none() {
-        let key = &demand.key;
-        let kinds = demand.dialect.demands().iter();
-        let version = kinds
-            .filter(|kind| kind.resource == key.resource)
-            .map(|kind| kind.version)
-            .next();
-        call.require(Attributes {
-            verb: "get".to_owned(),
-            is_resource: true,
-            group: key.resource.group.to_owned(),
-            version: version.unwrap_or_default().to_owned(),
-            resource: key.resource.resource.to_owned(),
-            namespace: key.namespace.to_string(),
-            name: key.name.to_string(),
-            ..Attributes::default()
-        })
-        .await?;
+        readable(call, demand).await?;
     }
     if mode == "Provided" {
         return Ok(());
@@ -190,4 +181,14 @@ async fn authorize(call: &Call, demand: &Demand, mode: &str) -> Result<(), Statu
         ..Attributes::default()
     })
     .await
+}
+
+/// Whether the caller may read the stored object.
+async fn readable(call: &Call, demand: &Demand) -> Result<(), Status> {
+    let mut kinds = demand.dialect.demands().iter();
+    let version = kinds
+        .find(|kind| kind.resource == demand.key.resource)
+        .map(|kind| kind.version);
+    call.require(hidden::get(&demand.key, version.unwrap_or_default()))
+        .await
 }

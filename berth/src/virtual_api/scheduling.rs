@@ -5,18 +5,20 @@ use std::sync::Arc;
 use apiserver::{Call, Reply, Rows, SubresourceHandler};
 use async_trait::async_trait;
 use dialect_contract::{Decision, Report};
-use engine::{Engine, Snapshot};
+use engine::{Catalog, Engine, Snapshot};
 use meta::{Cell, Key, Status, Timestamp};
 use serde_json::{Value, json};
 
 use super::kinds::{API_VERSION, scheduling};
 use super::resolve::{About, Found, kind_of};
-use super::{names, render};
+use super::{hidden, names, render};
 
 /// Reads what the scheduler would decide.
 pub(super) struct Scheduling {
     /// The engine.
     pub(super) engine: Arc<Engine>,
+    /// The kinds of what is written.
+    pub(super) catalog: Arc<Catalog>,
     /// Whose subresource this is.
     pub(super) about: About,
 }
@@ -26,7 +28,8 @@ impl SubresourceHandler for Scheduling {
     async fn get(&self, call: &Call) -> Result<Reply, Status> {
         let Found { snapshot, demand } = self.about.find(&self.engine, &call.namespace, &call.name).await?;
         let decision = decide(&snapshot, &demand, call.now)?;
-        let object = scheduling_of(&snapshot, &decision)?;
+        let mut object = scheduling_of(&snapshot, &decision)?;
+        hidden::hide(call, &self.engine, &self.catalog, &mut object["status"]).await?;
         let rows = rows(&object["status"]);
         Ok(Reply::Table(object, rows))
     }

@@ -197,3 +197,57 @@ async fn bad_input_is_named_by_its_path() {
     );
     assert!(seen.contains(&"spec.objects[4].kind".to_owned()), "{seen:?}");
 }
+
+#[tokio::test]
+async fn a_review_of_an_object_whose_name_is_taken_needs_the_right_to_read_the_stored_one() {
+    let mut world = ocm::world();
+    world.denied = vec!["get placements"];
+    let placement = |name: &str| {
+        let metadata = json!({"namespace": "story-1", "name": name});
+        let (api_version, kind) = (&reference()["apiVersion"], &reference()["kind"]);
+        json!({"object": {"apiVersion": api_version, "kind": kind, "metadata": metadata, "spec": {}}})
+    };
+    let refused = world.review(placement("placement")).await.unwrap_err();
+    assert_eq!(refused.code, 403, "{}", refused.message);
+    let review = world.review(placement("another")).await.unwrap();
+    assert_eq!(review["status"]["current"], json!([]));
+    // In a world of its own there is no other.
+    let mut alone = placement("placement");
+    alone["inventory"] = "Provided".into();
+    world.review(alone).await.unwrap();
+}
+
+#[tokio::test]
+async fn of_objects_that_a_caller_may_not_read_planned_writes_show_names_and_changed_paths() {
+    let mut world = ocm::world();
+    let written = |report: &Value| -> Vec<Value> {
+        let writes = report["status"]["writes"].as_array().unwrap().iter();
+        let decisions = writes.filter(|write| write["object"]["kind"] == "PlacementDecision");
+        decisions.cloned().collect()
+    };
+    let whole = written(&world.scheduling("story-1", "placement.ocm").await);
+    assert!(
+        whole.iter().any(|write| write["object"]["status"].is_object()),
+        "{whole:?}"
+    );
+    world.denied = vec!["get placementdecisions"];
+    let review = json!({"reference": reference()});
+    for report in [
+        world.scheduling("story-1", "placement.ocm").await,
+        world.review(review).await.unwrap(),
+    ] {
+        let hidden = written(&report);
+        assert_eq!(hidden.len(), whole.len());
+        for (hidden, whole) in hidden.iter().zip(&whole) {
+            let (object, metadata) = (&whole["object"], &whole["object"]["metadata"]);
+            assert_eq!(
+                hidden["object"],
+                json!({
+                    "apiVersion": object["apiVersion"], "kind": object["kind"],
+                    "metadata": {"namespace": metadata["namespace"], "name": metadata["name"]},
+                })
+            );
+            assert!(!hidden["changedPaths"].as_array().unwrap().is_empty(), "{hidden}");
+        }
+    }
+}

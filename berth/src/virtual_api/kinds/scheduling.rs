@@ -157,8 +157,10 @@ pub struct PlannedWrite {
     pub verb: String,
     /// The subresource it goes through, where it does.
     pub subresource: Option<String>,
-    /// The object as it would be.
+    /// The object as it would be; of one that the reader may not get, kind, namespace and name.
     pub object: AnyObject,
+    /// Where such an object changes, as JSON pointers.
+    pub changed_paths: Option<Vec<String>>,
 }
 
 /// The schema of the `scheduling` subresource.
