@@ -9,6 +9,7 @@ mod cert_manager;
 mod definitions;
 mod hub_sources;
 mod installation;
+mod own_changes;
 mod registration_rights;
 mod server_rights;
 mod syncers;
@@ -29,6 +30,7 @@ pub use cert_manager::{ANNOTATION, certificates};
 pub use definitions::{scheduler_configurations, system_definitions};
 pub use hub_sources::hub_sources;
 pub use installation::{Certificates, Installation, Service};
+pub use own_changes::own_changes;
 pub use registration_rights::{ca_secret_name, registration_rights, self_registration_rights};
 pub use server_rights::server_rights;
 pub use syncers::{SyncerRightsArgs, print_syncer_rights, syncer_rights};
@@ -39,7 +41,7 @@ pub use workload::{deployment, namespace, service_monitor, workload};
 
 use crate::actors::ActorArgs;
 use crate::cli::Storage;
-use crate::hub::args::{Place, Source, place, source};
+use crate::hub::args::{Place, Source, on_a_hub, place, source};
 use installation::REPLICAS;
 
 /// Parts of an installation.
@@ -87,7 +89,7 @@ pub struct InstallationArgs {
     #[arg(long, default_value_t = 443)]
     pub port: u16,
     /// Where the objects of a system are, as `berth serve` is told: `gardener=hub`, `gardener=owned` (the default) or
-    /// `gardener=off`; repeatable.
+    /// `gardener=off` (kcp's default); repeatable.
     #[arg(long, value_parser = source, value_name = "SYSTEM=owned|hub|off")]
     pub source: Vec<Source>,
     /// The container image.
@@ -122,15 +124,14 @@ impl InstallationArgs {
     pub fn installation(&self) -> Result<Installation> {
         self.actors.check_on_hub()?;
         let all = dialect_registry::with(&self.actors.settings()).into_iter();
+        let sources = on_a_hub(self.source.clone());
         let (off, dialects): (Vec<_>, Vec<_>) =
-            all.partition(|dialect| place(&self.source, dialect.name()) == Place::Off);
+            all.partition(|dialect| place(&sources, dialect.name()) == Place::Off);
         if dialects.is_empty() {
             bail!("every system is turned off (--source=<system>=off): leave one on");
         }
         let names = dialects.iter().map(|dialect| dialect.name());
-        let on_hub: BTreeSet<_> = names
-            .filter(|name| place(&self.source, name) == Place::Hub)
-            .collect();
+        let on_hub: BTreeSet<_> = names.filter(|name| place(&sources, name) == Place::Hub).collect();
         let storage = match (self.etcd_servers.is_empty(), on_hub.len() < dialects.len()) {
             (false, _) => Storage::Etcd,
             (true, true) => Storage::Embedded,
@@ -223,7 +224,8 @@ fn rbac(installation: &Installation) -> Vec<Value> {
         all.extend(self_registration_rights(installation));
     }
     all.extend(hub_sources(installation));
-    all.extend(cluster_roles(&installation.dialects));
+    // For users, of every system: what is off has no objects to be seen.
+    all.extend(cluster_roles(&dialect_registry::all()));
     all.extend(owned_roles(installation.owned_dialects()));
     all
 }

@@ -56,15 +56,23 @@ impl Manifest {
     }
 }
 
-/// The installation of the overlay `hub`: every system's objects are on the hub.
+/// The system that is off in the overlays, as it is without flags.
+const OFF: &str = "kcp";
+
+/// The installation of the overlay `hub`: the systems' objects are on the hub, and kcp is off.
 #[must_use]
 pub fn hub() -> Installation {
-    Installation::on_hub()
+    Installation::on_hub().without(OFF)
 }
 
-/// The installation of the overlay `owned-etcd`: Berth stores everything, on etcd.
+/// The installation of the overlay `owned-etcd`: Berth stores everything, on etcd, and kcp is off.
 #[must_use]
 pub fn owned_etcd() -> Installation {
+    all_on_etcd().without(OFF)
+}
+
+/// Berth stores everything, on etcd.
+fn all_on_etcd() -> Installation {
     Installation {
         replicas: hub().replicas,
         storage: Storage::Etcd,
@@ -99,7 +107,7 @@ pub fn manifests() -> Vec<Manifest> {
 }
 
 fn parts() -> Vec<Manifest> {
-    let (base, hub) = (Installation::default(), hub());
+    let (base, hub, everything) = (Installation::default(), hub(), Installation::on_hub());
     let service = &base.service;
     [
         ("apiservice", vec![api_service(service)]),
@@ -108,8 +116,8 @@ fn parts() -> Vec<Manifest> {
             owned_api_services(service, base.owned_dialects()),
         ),
         ("crds", vec![scheduler_configurations()]),
-        ("crds-systems", system_definitions(hub.hub_dialects())),
-        ("hub-sources-rbac", hub_sources(&hub)),
+        ("crds-systems", system_definitions(everything.hub_dialects())),
+        ("hub-sources-rbac", hub_sources(&everything)),
         ("namespace", vec![namespace(service)]),
         ("owned-sources-rbac", hub_sources(&base)),
         ("rbac", cluster_roles(&base.dialects)),
@@ -135,7 +143,6 @@ fn overlays() -> Vec<Manifest> {
         ),
         of("owned-etcd", "deployment", vec![deployment(&owned)]),
         of("owned-etcd", "owned-rbac", owned_roles(owned.owned_dialects())),
-        of("owned-etcd", "owned-sources-rbac", hub_sources(&owned)),
         of("owned-etcd", "registration-rbac", registration_rights(&owned)),
         of("owned-etcd", "webhooks", webhooks(&owned).to_vec()),
         of(

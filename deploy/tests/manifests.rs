@@ -9,7 +9,8 @@ use berth::manifests::{
 use berth::virtual_api::kinds::{self, GROUP, Virtual};
 use deploy::{cert_manager, chart, hub, manifests, owned_etcd, whole};
 use k8s_openapi::api::admissionregistration::v1::{
-    MutatingWebhookConfiguration, ValidatingWebhookConfiguration,
+    MutatingWebhookConfiguration, ValidatingAdmissionPolicy, ValidatingAdmissionPolicyBinding,
+    ValidatingWebhookConfiguration,
 };
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::core::v1::{Namespace, PersistentVolumeClaim, Secret, ServiceAccount};
@@ -142,6 +143,8 @@ fn kubernetes_knows_every_field() {
             "Service" => survives::<k8s_openapi::api::core::v1::Service>(&object),
             "ServiceAccount" => survives::<ServiceAccount>(&object),
             "ValidatingWebhookConfiguration" => survives::<ValidatingWebhookConfiguration>(&object),
+            "ValidatingAdmissionPolicy" => survives::<ValidatingAdmissionPolicy>(&object),
+            "ValidatingAdmissionPolicyBinding" => survives::<ValidatingAdmissionPolicyBinding>(&object),
             // cert-manager's own kinds.
             "Certificate" | "Issuer" => assert_eq!(object["apiVersion"], "cert-manager.io/v1"),
             kind => panic!("{kind} is not looked at"),
@@ -163,6 +166,51 @@ fn berth_itself_writes_nothing_on_a_hub_and_reads_no_secrets() {
                 "{rule}"
             );
         }
+    }
+}
+
+/// The rules of all roles of an installation.
+fn rules(installation: &Installation) -> Vec<Value> {
+    let roles = objects(installation, Set::Rbac);
+    let rules = roles.iter().filter_map(|role| role["rules"].as_array());
+    rules.flatten().cloned().collect()
+}
+
+#[test]
+fn without_kcp_nobody_reads_or_writes_what_stands_in_namespaces() {
+    for installation in [hub(), owned_etcd()] {
+        for rule in rules(&installation) {
+            let resources = rule["resources"].to_string();
+            for kind in ["\"secrets", "\"configmaps", "\"serviceaccounts", "\"deployments"] {
+                let is_own = rule["resourceNames"] == json!(["berth-ca"]);
+                assert!(is_own || !resources.contains(kind), "{rule}");
+            }
+        }
+    }
+    let with_kcp = rules(&Installation::on_hub());
+    assert!(
+        with_kcp
+            .iter()
+            .any(|rule| rule["resources"].to_string().contains("\"secrets"))
+    );
+}
+
+#[test]
+fn every_server_has_limits_and_rules_for_what_leaves_it() {
+    for installation in [hub(), owned_etcd(), cert_manager(), Installation::default()] {
+        let all = whole(&installation);
+        let of = |kind: &str| {
+            all.iter()
+                .find(|object| object["kind"] == kind)
+                .expect("it is there")
+        };
+        let container = &of("Deployment")["spec"]["template"]["spec"]["containers"][0];
+        for limit in ["cpu", "memory"] {
+            assert!(container["resources"]["limits"][limit].is_string(), "{limit}");
+        }
+        let policy = &of("NetworkPolicy")["spec"];
+        assert_eq!(policy["policyTypes"], json!(["Ingress", "Egress"]));
+        assert!(policy["egress"][1]["ports"].is_array());
     }
 }
 

@@ -33,8 +33,8 @@ pub struct HubArgs {
     #[arg(long)]
     pub authentication_tolerate_lookup_failure: bool,
     /// Where the objects of a system are: `gardener=hub` on the hub, `gardener=owned` (the default) in Berth's own store;
-    /// `gardener=off`: nothing of that system is served. The namespaces kcp places, and what it syncs in them, are the hub's
-    /// even where `kcp=owned`. Repeatable.
+    /// `gardener=off`: nothing of that system is served. Behind a kube-apiserver kcp is off unless it is named; the namespaces
+    /// it places, and what it syncs in them, are the hub's even where `kcp=owned`. Repeatable.
     #[arg(long, value_parser = source, value_name = "SYSTEM=owned|hub|off")]
     pub source: Vec<Source>,
     /// How long to remember whose token something is (such as 10s).
@@ -107,6 +107,17 @@ pub(crate) fn source(text: &str) -> Result<Source, String> {
         dialect: dialect.to_owned(),
         place,
     })
+}
+
+/// What holds behind a hub where nothing else is said: kcp reads and writes what stands in namespaces, Secrets among it, so
+/// it runs only where it is asked for.
+#[must_use]
+pub fn on_a_hub(said: Vec<Source>) -> Vec<Source> {
+    let kcp = Source {
+        dialect: dialect_kcp::names::DIALECT.to_owned(),
+        place: Place::Off,
+    };
+    std::iter::once(kcp).chain(said).collect()
 }
 
 /// Where the objects of `dialect` are; the last word about it counts.
@@ -184,5 +195,14 @@ mod tests {
             names.contains(&"ocm") && names.contains(&"gardener") && !names.contains(&"kcp"),
             "{names:?}"
         );
+    }
+
+    #[test]
+    fn behind_a_hub_kcp_is_off_unless_it_is_asked_for() {
+        let said = |texts: &[&str]| on_a_hub(texts.iter().map(|text| source(text).unwrap()).collect());
+        assert_eq!(place(&said(&[]), "kcp"), Place::Off);
+        assert_eq!(place(&said(&[]), "ocm"), Place::Owned);
+        assert_eq!(place(&said(&["kcp=hub"]), "kcp"), Place::Hub);
+        assert_eq!(place(&said(&["kcp=owned"]), "kcp"), Place::Owned);
     }
 }

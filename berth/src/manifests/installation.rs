@@ -113,6 +113,15 @@ impl Installation {
         }
     }
 
+    /// The same without `system`.
+    #[must_use]
+    pub fn without(mut self, system: &'static str) -> Self {
+        self.dialects.retain(|dialect| dialect.name() != system);
+        self.on_hub.remove(system);
+        self.off.insert(system);
+        self
+    }
+
     /// The systems whose objects are on the hub.
     pub fn hub_dialects(&self) -> impl Iterator<Item = &Arc<dyn Dialect>> {
         self.dialects

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use serde_json::{Value, json};
 
 use super::webhooks::configuration_name;
-use super::{Certificates, Installation, Service, api_service, owned_api_services};
+use super::{Certificates, Installation, Service, api_service, own_changes, owned_api_services};
 
 const RBAC: &str = "rbac.authorization.k8s.io";
 const REGISTRATION: &str = "berth:registration";
@@ -49,6 +49,7 @@ pub fn registration_rights(installation: &Installation) -> Vec<Value> {
     if installation.certificates == Certificates::Berth {
         all.extend(of_the_secret(service));
     }
+    all.extend(own_changes(service));
     all
 }
 

@@ -17,6 +17,19 @@ const USER: u32 = 65532;
 const DATA: &str = "/var/lib/berth";
 /// Where cert-manager's certificate is.
 const TLS: &str = "/etc/berth/tls";
+/// Processors and memory: for fleets of some thousand clusters and placements, with what requests may hold beside
+/// (`--max-bytes-inflight`).
+const LIMITS: (&str, &str) = ("2", "1Gi");
+/// The ports outside the cluster's Pods that Berth connects to: DNS, kube-apiserver, etcd.
+const PEERS: [(u16, &str); 7] = [
+    (53, "UDP"),
+    (53, "TCP"),
+    (443, "TCP"),
+    (6443, "TCP"),
+    (8443, "TCP"),
+    (16443, "TCP"),
+    (2379, "TCP"),
+];
 /// How long a server goes on serving, unready, so that the hub has stopped sending to it.
 const SHUTDOWN_DELAY: u32 = 15;
 /// How long requests and watches may take to end after that.
@@ -91,17 +104,19 @@ fn own_service(service: &Service) -> Value {
     })
 }
 
-/// Whoever may reach the port: a kube-apiserver has no labels to select it by. Outwards Berth talks to the hub, to etcd
-/// and to DNS, whose addresses are a cluster's own.
+/// Anyone may reach the port: a kube-apiserver has no labels to select it by. Outwards Berth talks to the hub, its webhooks
+/// (Pods, on any port), etcd and DNS. Their addresses are a cluster's own, so that outside of Pods only ports are named.
 fn network_policy(service: &Service) -> Value {
+    let peers = PEERS.map(|(port, protocol)| json!({"port": port, "protocol": protocol}));
     json!({
         "apiVersion": "networking.k8s.io/v1",
         "kind": "NetworkPolicy",
         "metadata": metadata(service, &service.name),
         "spec": {
             "podSelector": {"matchLabels": selector(service)},
-            "policyTypes": ["Ingress"],
+            "policyTypes": ["Ingress", "Egress"],
             "ingress": [{"ports": [{"port": "https", "protocol": "TCP"}]}],
+            "egress": [{"to": [{"namespaceSelector": {}}]}, {"ports": peers}],
         },
     })
 }
@@ -213,7 +228,10 @@ fn pod(installation: &Installation) -> Value {
             "startupProbe": probe("/livez", 2, 60),
             "livenessProbe": probe("/livez", 10, 3),
             "readinessProbe": probe("/readyz", 5, 2),
-            "resources": {"requests": {"cpu": "100m", "memory": "128Mi"}},
+            "resources": {
+                "requests": {"cpu": "100m", "memory": "128Mi"},
+                "limits": {"cpu": LIMITS.0, "memory": LIMITS.1},
+            },
             "securityContext": {
                 "allowPrivilegeEscalation": false,
                 "readOnlyRootFilesystem": true,

@@ -12,7 +12,7 @@ use crate::actors::ActorArgs;
 use crate::cli::{ServeArgs, Storage};
 use crate::etcd::EtcdArgs;
 use crate::hub::HubArgs;
-use crate::hub::args::Place;
+use crate::hub::args::{Place, on_a_hub};
 use crate::hub::policies::Own;
 use crate::virtual_api::kinds::VERSION;
 use crate::virtual_api::projection::TARGETS;
@@ -156,7 +156,10 @@ impl Options {
 impl TryFrom<ServeArgs> for Options {
     type Error = anyhow::Error;
 
-    fn try_from(args: ServeArgs) -> Result<Self> {
+    fn try_from(mut args: ServeArgs) -> Result<Self> {
+        if args.hub.is_aggregated() {
+            args.hub.source = on_a_hub(args.hub.source);
+        }
         let mut names = args.tls_san;
         if !args.bind_address.is_unspecified() && !is_loopback(args.bind_address) {
             names.push(args.bind_address.to_string());

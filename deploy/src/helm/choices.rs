@@ -13,7 +13,7 @@ use berth::cli::Storage;
 use berth::hub::args::Place;
 use berth::manifests::{Certificates, Installation};
 
-use crate::owned_etcd;
+use crate::all_on_etcd;
 
 /// The places of a system that is not off.
 const PLACES: [Place; 2] = [Place::Hub, Place::Owned];
@@ -42,7 +42,7 @@ impl Chosen {
     #[must_use]
     pub fn installation(&self) -> Installation {
         let mut installation = match self.storage {
-            Storage::Etcd => owned_etcd(),
+            Storage::Etcd => all_on_etcd(),
             Storage::Memory | Storage::Embedded => Installation::default(),
         };
         let of = |wanted: Place| {

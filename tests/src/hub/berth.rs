@@ -354,6 +354,10 @@ pub fn serve(kubeconfig: &Path, data: &Path, arguments: &[&str]) -> Command {
         // Of its own while the test runs, since some come back at the one they had.
         command.args(["--secure-port", &ports::free().to_string()]);
     }
+    if !arguments.iter().any(|argument| argument.starts_with("--source")) {
+        // Every system in Berth's own store: kcp too, which is off on a hub unless it is named.
+        command.arg("--source=kcp=owned");
+    }
     command
         .arg("--kubeconfig")
         .arg(kubeconfig)

@@ -81,7 +81,7 @@ struct Choice {
 
 const CHOICES: [Choice; 5] = [
     Choice {
-        values: "",
+        values: "sources.kcp=hub",
         flags: &ON_HUB,
     },
     Choice {
@@ -90,7 +90,6 @@ const CHOICES: [Choice; 5] = [
             "--certificates=cert-manager",
             "--source=fleet=hub",
             "--source=gardener=hub",
-            "--source=kcp=hub",
             "--source=ocm=hub",
             "--source=openmcp=hub",
         ],
@@ -99,6 +98,7 @@ const CHOICES: [Choice; 5] = [
         values: "sources.gardener=owned,sources.kcp=owned,sources.ocm=off,storage=etcd,etcd.servers={https://etcd:2379}",
         flags: &[
             "--source=fleet=hub",
+            "--source=kcp=owned",
             "--source=ocm=off",
             "--source=openmcp=hub",
             "--etcd-servers=https://etcd:2379",
@@ -110,7 +110,7 @@ const CHOICES: [Choice; 5] = [
     Choice {
         values: "sources.fleet=owned,sources.gardener=owned,sources.kcp=owned,sources.ocm=owned,sources.openmcp=owned,\
                  replicas=1",
-        flags: &[],
+        flags: &["--source=kcp=owned"],
     },
     Choice {
         values: "sources.fleet=off,sources.gardener=off,sources.kcp=off,sources.openmcp=off,replicas=3",
@@ -279,7 +279,10 @@ fn a_release_brings_missing_definitions_and_leaves_them_when_it_goes() {
         definition["metadata"]["annotations"]["meta.helm.sh/release-name"].clone()
     };
     let install = ["install", "berth", CHART, "--create-namespace"];
-    release(&install, &["--set", "systemDefinitions=true,sources.ocm=off"]);
+    release(
+        &install,
+        &["--set", "systemDefinitions=true,sources.ocm=off,sources.kcp=hub"],
+    );
     assert_eq!(owner(name), Value::Null, "it was there before");
     assert_eq!(owner("shoots.core.gardener.cloud"), "berth");
     hub.kubectl("get crd placements.cluster.open-cluster-management.io")

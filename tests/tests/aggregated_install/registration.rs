@@ -112,3 +112,91 @@ fn readiness_says_what_the_registration_lacks_and_does_not_wait_for_it() {
     assert!(ready.out.contains("[+]registration ok"), "{}", ready.out);
     available(&hub);
 }
+
+#[test]
+#[ignore = "builds and runs a real kube-apiserver: `make e2e`"]
+fn berths_account_changes_ca_bundles_and_nothing_else_of_its_registration() {
+    let hub = Hub::start();
+    let installation = Installation::new(&ON_HUB);
+    hub.kubectl("create namespace berth-system").ok();
+    for set in ["rbac", "apiservice", "webhooks"] {
+        let objects = installation.manifests(&[set]);
+        hub.kubectl("apply --server-side -f -").input(objects).ok();
+    }
+    let patch = |object: [&str; 2], change: &str| {
+        let [kind, name] = object;
+        let account = "--as=system:serviceaccount:berth-system:berth";
+        let fixed = [
+            account,
+            "patch",
+            kind,
+            name,
+            "--dry-run=server",
+            "--type=json",
+            "-p",
+            change,
+        ];
+        hub.kubectl_args(&fixed).run()
+    };
+    let mutating = ["mutatingwebhookconfiguration", "berth"];
+    let validating = ["validatingwebhookconfiguration", "berth"];
+    let service = ["apiservice", "v1alpha1.scheduling.berth.dev"];
+    let held = "Berth may change nothing of its registration but caBundle";
+    let wider = r#"[{"op":"replace","path":"/webhooks/0/rules/0/resources","value":["*"]}]"#;
+    // A policy is in force some moments after it is made.
+    eventually("the policy to hold", || {
+        patch(validating, wider).err.contains(held).then_some(())
+    });
+    for (object, change) in [
+        (mutating, wider),
+        (
+            validating,
+            r#"[{"op":"replace","path":"/webhooks/0/failurePolicy","value":"Ignore"}]"#,
+        ),
+        (validating, r#"[{"op":"remove","path":"/webhooks/0"}]"#),
+        (
+            validating,
+            r#"[{"op":"remove","path":"/webhooks/0/matchConditions"}]"#,
+        ),
+        (
+            validating,
+            r#"[{"op":"replace","path":"/webhooks/0/clientConfig/service/name","value":"other"}]"#,
+        ),
+        (
+            service,
+            r#"[{"op":"replace","path":"/spec/service/name","value":"other"}]"#,
+        ),
+        (
+            service,
+            r#"[{"op":"replace","path":"/spec/versionPriority","value":99}]"#,
+        ),
+    ] {
+        let refused = patch(object, change);
+        assert!(
+            !refused.success && refused.err.contains(held),
+            "{change}: {}",
+            refused.err
+        );
+    }
+    let ca = hub.kubectl("config view --raw -o jsonpath={.clusters[0].cluster.certificate-authority-data}");
+    let ca = ca.ok();
+    let at = |path: &str| format!(r#"[{{"op":"add","path":"{path}","value":"{}"}}]"#, ca.trim());
+    for object in [mutating, validating] {
+        let done = patch(object, &at("/webhooks/0/clientConfig/caBundle"));
+        assert!(done.success, "{}", done.err);
+    }
+    let done = patch(service, &at("/spec/caBundle"));
+    assert!(done.success, "{}", done.err);
+    // Everybody else may do what their rights say.
+    let change = r#"[{"op":"replace","path":"/webhooks/0/failurePolicy","value":"Ignore"}]"#;
+    hub.kubectl_args(&[
+        "patch",
+        validating[0],
+        "berth",
+        "--dry-run=server",
+        "--type=json",
+        "-p",
+        change,
+    ])
+    .ok();
+}

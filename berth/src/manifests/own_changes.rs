@@ -1,0 +1,95 @@
+//! What holds Berth's service account to what it needs of its registration. RBAC can name the objects it may patch, but not
+//! the fields: with a patch of its webhook configuration a server that was taken over could intercept every write on the
+//! hub. A ValidatingAdmissionPolicy leaves it `caBundle` alone.
+
+use serde_json::{Value, json};
+
+use super::Service;
+
+const NAME: &str = "berth-registration";
+const API: &str = "admissionregistration.k8s.io/v1";
+
+/// The policy and its binding. With `--self-register` Berth creates whole objects, and changes no more of them either.
+#[must_use]
+pub fn own_changes(service: &Service) -> Vec<Value> {
+    let account = format!("system:serviceaccount:{}:{}", service.namespace, service.name);
+    let message = "Berth may change nothing of its registration but caBundle";
+    let said = |expression: String| json!({"expression": expression, "message": message});
+    // Everything of a webhook but caBundle, as it was. The names of webhooks are unique.
+    let fields = [
+        "rules",
+        "failurePolicy",
+        "matchPolicy",
+        "namespaceSelector",
+        "objectSelector",
+        "sideEffects",
+        "timeoutSeconds",
+        "admissionReviewVersions",
+        "matchConditions",
+        "reinvocationPolicy",
+    ];
+    let same = |field: &str, of: &str| {
+        format!(
+            "(has(w.{of}{field}) ? has(o.{of}{field}) && w.{of}{field} == o.{of}{field} : !has(o.{of}{field}))"
+        )
+    };
+    let kept: Vec<String> = fields
+        .iter()
+        .map(|field| same(field, ""))
+        .chain([same("service", "clientConfig."), same("url", "clientConfig.")])
+        .collect();
+    let webhooks = format!(
+        "!has(object.webhooks) && !has(oldObject.webhooks) || size(object.webhooks) == size(oldObject.webhooks) && \
+         object.webhooks.all(w, oldObject.webhooks.exists_one(o, o.name == w.name && {}))",
+        kept.join(" && ")
+    );
+    let service_fields = [
+        "group",
+        "version",
+        "groupPriorityMinimum",
+        "versionPriority",
+        "service",
+        "insecureSkipTLSVerify",
+    ];
+    let spec = service_fields.map(|field| {
+        format!(
+            "(has(object.spec.{field}) ? has(oldObject.spec.{field}) && object.spec.{field} == oldObject.spec.{field} : \
+             !has(oldObject.spec.{field}))"
+        )
+    });
+    let is_service = "request.resource.resource == 'apiservices'";
+    let rule = |group: &str, resources: &[&str]| {
+        json!({
+            "apiGroups": [group], "apiVersions": ["v1"], "operations": ["UPDATE"], "resources": resources,
+        })
+    };
+    let of_webhooks = ["mutatingwebhookconfigurations", "validatingwebhookconfigurations"];
+    vec![
+        json!({
+            "apiVersion": API,
+            "kind": "ValidatingAdmissionPolicy",
+            "metadata": {"name": NAME},
+            "spec": {
+                "failurePolicy": "Fail",
+                "matchConstraints": {"resourceRules": [
+                    rule("admissionregistration.k8s.io", &of_webhooks),
+                    rule("apiregistration.k8s.io", &["apiservices"]),
+                ]},
+                "matchConditions": [{
+                    "name": "by-berth",
+                    "expression": format!("request.userInfo.username == '{account}'"),
+                }],
+                "validations": [
+                    said(format!("{is_service} || ({webhooks})")),
+                    said(format!("!({is_service}) || {}", spec.join(" && "))),
+                ],
+            },
+        }),
+        json!({
+            "apiVersion": API,
+            "kind": "ValidatingAdmissionPolicyBinding",
+            "metadata": {"name": NAME},
+            "spec": {"policyName": NAME, "validationActions": ["Deny"]},
+        }),
+    ]
+}
