@@ -1,0 +1,160 @@
+//! One step of a path: a field, an item of a list by its keys, an item of a set, or an index.
+
+use std::cmp::Ordering;
+use std::fmt;
+
+use serde_json::{Map, Value};
+
+/// A JSON value with the order that field sets are written in: numbers, texts, booleans, lists, maps, null.
+///
+/// Numbers compare as doubles, so `1` and `1.0` are the same.
+#[derive(Clone, Debug)]
+pub struct Scalar(pub Value);
+
+impl Ord for Scalar {
+    fn cmp(&self, other: &Self) -> Ordering {
+        order(&self.0, &other.0)
+    }
+}
+
+impl PartialOrd for Scalar {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for Scalar {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other).is_eq()
+    }
+}
+
+impl Eq for Scalar {}
+
+/// Whether two values are the same to ownership: numbers by value, all else exactly.
+pub(crate) fn same(one: &Value, other: &Value) -> bool {
+    order(one, other).is_eq()
+}
+
+fn rank(value: &Value) -> u8 {
+    match value {
+        Value::Number(_) => 0,
+        Value::String(_) => 1,
+        Value::Bool(_) => 2,
+        Value::Array(_) => 3,
+        Value::Object(_) => 4,
+        Value::Null => 5,
+    }
+}
+
+fn order(one: &Value, other: &Value) -> Ordering {
+    match (one, other) {
+        (Value::Number(one), Value::Number(other)) => {
+            // Adding zero makes -0 the same as 0.
+            let double = |number: &serde_json::Number| number.as_f64().unwrap_or_default() + 0.0;
+            double(one).total_cmp(&double(other))
+        }
+        (Value::String(one), Value::String(other)) => one.cmp(other),
+        (Value::Bool(one), Value::Bool(other)) => one.cmp(other),
+        (Value::Array(one), Value::Array(other)) => {
+            let differing = one.iter().zip(other).map(|(one, other)| order(one, other));
+            first(differing).then(one.len().cmp(&other.len()))
+        }
+        (Value::Object(one), Value::Object(other)) => {
+            let differing = one
+                .iter()
+                .zip(other)
+                .map(|(one, other)| one.0.cmp(other.0).then_with(|| order(one.1, other.1)));
+            first(differing).then(one.len().cmp(&other.len()))
+        }
+        _ => rank(one).cmp(&rank(other)),
+    }
+}
+
+fn first(mut orders: impl Iterator<Item = Ordering>) -> Ordering {
+    orders.find(|order| order.is_ne()).unwrap_or(Ordering::Equal)
+}
+
+/// One step of a path. The order of variants is the order they are written in.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Element {
+    /// A field of a struct or a key of a map.
+    Field(String),
+    /// An item of a list that is a map, by its keys in the order of their names.
+    Key(Vec<(String, Scalar)>),
+    /// An item of a set.
+    Value(Scalar),
+    /// An item by its position. Read, never made.
+    Index(i64),
+}
+
+impl Element {
+    /// Reads `f:name`, `k:{..}`, `v:..` or `i:1`. `None` for a letter that is not known, which readers leave out.
+    ///
+    /// # Errors
+    /// When there is no colon, or what follows it is not what the letter says.
+    pub(crate) fn decode(text: &str) -> Result<Option<Self>, String> {
+        let Some((letter, rest)) = text.split_once(':') else {
+            return Err(format!("{text:?} has no colon"));
+        };
+        let json = || serde_json::from_str::<Value>(rest).map_err(|error| format!("{text:?}: {error}"));
+        Ok(match letter {
+            "f" => Some(Self::Field(rest.to_owned())),
+            "v" => Some(Self::Value(Scalar(json()?))),
+            "k" => match json()? {
+                Value::Object(keys) => Some(Self::Key(
+                    keys.into_iter()
+                        .map(|(name, value)| (name, Scalar(value)))
+                        .collect(),
+                )),
+                _ => return Err(format!("{text:?} has keys that are no object")),
+            },
+            "i" => Some(Self::Index(
+                rest.parse().map_err(|_| format!("{text:?} has no index"))?,
+            )),
+            _ => None,
+        })
+    }
+
+    /// The text that [`Element::decode`] reads.
+    pub(crate) fn encode(&self) -> String {
+        match self {
+            Self::Field(name) => format!("f:{name}"),
+            Self::Key(keys) => {
+                let keys: Map<String, Value> = keys
+                    .iter()
+                    .map(|(name, value)| (name.clone(), value.0.clone()))
+                    .collect();
+                format!("k:{}", escaped(&Value::Object(keys)))
+            }
+            Self::Value(value) => format!("v:{}", escaped(&value.0)),
+            Self::Index(index) => format!("i:{index}"),
+        }
+    }
+}
+
+/// Compact JSON with the characters of HTML escaped, as Go writes it. They can only stand inside texts.
+fn escaped(value: &Value) -> String {
+    value
+        .to_string()
+        .replace('<', "\\u003c")
+        .replace('>', "\\u003e")
+        .replace('&', "\\u0026")
+}
+
+impl fmt::Display for Element {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Field(name) => write!(formatter, ".{name}"),
+            Self::Key(keys) => {
+                for (index, (name, value)) in keys.iter().enumerate() {
+                    let before = if index == 0 { '[' } else { ',' };
+                    write!(formatter, "{before}{name}={}", value.0)?;
+                }
+                formatter.write_str("]")
+            }
+            Self::Value(value) => write!(formatter, "[={}]", value.0),
+            Self::Index(index) => write!(formatter, "[{index}]"),
+        }
+    }
+}

@@ -1,0 +1,118 @@
+//! Sets of paths: what somebody owns in an object.
+
+mod encoding;
+
+use std::collections::BTreeMap;
+
+use crate::element::Element;
+pub use encoding::Invalid;
+
+/// A set of paths as a tree. A path and those below it are members independently of each other.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Set {
+    /// Whether the path that leads here is a member.
+    pub(crate) member: bool,
+    pub(crate) below: BTreeMap<Element, Self>,
+}
+
+impl Set {
+    /// Whether nothing is a member.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        !self.member && self.below.values().all(Self::is_empty)
+    }
+
+    /// Whether `path` is a member.
+    #[must_use]
+    pub fn contains(&self, path: &[Element]) -> bool {
+        let end = path.iter().try_fold(self, |set, element| set.below.get(element));
+        end.is_some_and(|end| end.member)
+    }
+
+    /// Makes `path` a member.
+    pub fn insert(&mut self, path: impl IntoIterator<Item = Element>) {
+        let end = path
+            .into_iter()
+            .fold(self, |set, element| set.below.entry(element).or_default());
+        end.member = true;
+    }
+
+    /// The members of either.
+    #[must_use]
+    pub fn union(mut self, other: &Self) -> Self {
+        self.add(other);
+        self
+    }
+
+    fn add(&mut self, other: &Self) {
+        self.member |= other.member;
+        for (element, below) in &other.below {
+            match self.below.get_mut(element) {
+                Some(mine) => mine.add(below),
+                None => {
+                    self.below.insert(element.clone(), below.clone());
+                }
+            }
+        }
+    }
+
+    /// The members of both.
+    #[must_use]
+    pub fn intersection(&self, other: &Self) -> Self {
+        let below = self.below.iter().filter_map(|(element, mine)| {
+            let both = mine.intersection(other.below.get(element)?);
+            (!both.is_empty()).then(|| (element.clone(), both))
+        });
+        Self {
+            member: self.member && other.member,
+            below: below.collect(),
+        }
+    }
+
+    /// The members that `other` has not. What is below a member of `other` stays.
+    #[must_use]
+    pub fn difference(&self, other: &Self) -> Self {
+        self.minus(other, false)
+    }
+
+    /// The members that are neither in `other` nor below a member of it.
+    #[must_use]
+    pub fn recursive_difference(&self, other: &Self) -> Self {
+        if other.member {
+            return Self::default();
+        }
+        self.minus(other, true)
+    }
+
+    fn minus(&self, other: &Self, recursive: bool) -> Self {
+        let below = self.below.iter().filter_map(|(element, mine)| {
+            let left = match other.below.get(element) {
+                Some(theirs) if recursive => mine.recursive_difference(theirs),
+                Some(theirs) => mine.minus(theirs, false),
+                None => mine.clone(),
+            };
+            (!left.is_empty()).then(|| (element.clone(), left))
+        });
+        Self {
+            member: self.member && !other.member,
+            below: below.collect(),
+        }
+    }
+
+    /// Every member as it stands in messages (`.spec.ports[port=80,protocol="TCP"].name`), in the order of the set.
+    #[must_use]
+    pub fn paths(&self) -> Vec<String> {
+        let mut found = Vec::new();
+        self.collect("", &mut found);
+        found
+    }
+
+    fn collect(&self, path: &str, found: &mut Vec<String>) {
+        if self.member {
+            found.push(path.to_owned());
+        }
+        for (element, below) in &self.below {
+            below.collect(&format!("{path}{element}"), found);
+        }
+    }
+}

@@ -1,0 +1,83 @@
+//! The items of a granular list by what tells them apart.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use crate::element::{Element, Scalar};
+use crate::types::{By, List};
+
+impl List {
+    /// Whether items are merged one by one.
+    pub(crate) fn granular(&self) -> bool {
+        !matches!(self.by, By::Atomic)
+    }
+
+    /// The path element of `item`.
+    pub(crate) fn element(&self, index: usize, item: &Value) -> Result<Element, String> {
+        match &self.by {
+            By::Atomic => Err("an item of an atomic list has no path".to_owned()),
+            By::Value if item.is_array() || item.is_object() => {
+                Err(format!("element {index}: sets hold scalars only"))
+            }
+            By::Value => Ok(Element::Value(Scalar(item.clone()))),
+            By::Keys(keys) => keyed(index, item, keys),
+        }
+    }
+}
+
+fn keyed(index: usize, item: &Value, keys: &[(String, Option<Value>)]) -> Result<Element, String> {
+    let Some(item) = item.as_object() else {
+        return Err(format!(
+            "element {index}: associative list with keys may not have non-map elements"
+        ));
+    };
+    let mut found = Vec::new();
+    for (name, default) in keys {
+        if let Some(value) = item.get(name).or(default.as_ref()) {
+            if value.is_array() || value.is_object() {
+                return Err(format!("element {index}: the key {name:?} is no scalar"));
+            }
+            found.push((name.clone(), Scalar(value.clone())));
+        }
+    }
+    if found.is_empty() {
+        let names: Vec<&str> = keys.iter().map(|(name, _)| name.as_str()).collect();
+        return Err(format!(
+            "element {index}: associative list with keys has an element that omits all key fields {names:?} (and doesn't have default values for any key fields)"
+        ));
+    }
+    Ok(Element::Key(found))
+}
+
+/// A list with its items' elements. Items that have none are told apart by their index.
+pub(crate) struct Indexed<'a> {
+    pub(crate) order: Vec<(Element, &'a Value)>,
+    places: BTreeMap<Element, Vec<&'a Value>>,
+}
+
+impl<'a> Indexed<'a> {
+    pub(crate) fn of(list: &List, items: &'a [Value]) -> Self {
+        let mut places: BTreeMap<Element, Vec<&Value>> = BTreeMap::new();
+        let mut order = Vec::with_capacity(items.len());
+        for (index, item) in items.iter().enumerate() {
+            let at = i64::try_from(index).unwrap_or(i64::MAX);
+            let element = list.element(index, item).unwrap_or(Element::Index(at));
+            places.entry(element.clone()).or_default().push(item);
+            order.push((element, item));
+        }
+        Self { order, places }
+    }
+
+    /// Every item that `element` names; more than one where the list has duplicates.
+    pub(crate) fn get(&self, element: &Element) -> &[&'a Value] {
+        self.places.get(element).map_or(&[], Vec::as_slice)
+    }
+
+    /// Each item once.
+    pub(crate) fn each(&self) -> impl Iterator<Item = (&Element, &[&'a Value])> {
+        self.places
+            .iter()
+            .map(|(element, items)| (element, items.as_slice()))
+    }
+}

@@ -1,0 +1,113 @@
+//! Merging a configuration into the live object.
+
+use std::collections::BTreeSet;
+
+use serde_json::{Map, Value};
+
+use crate::items::Indexed;
+use crate::types::{DEDUCED, List, Node, Shape, Types};
+
+impl Types {
+    /// `config` merged into `live`. Both fit these types ([`Types::paths`], [`Types::paths_of_stored`]).
+    #[must_use]
+    pub fn merge(&self, live: &Value, config: &Value) -> Value {
+        merge(&self.root, live, config)
+    }
+}
+
+fn filled(value: &Value) -> bool {
+    match value {
+        Value::Object(fields) => !fields.is_empty(),
+        Value::Array(items) => !items.is_empty(),
+        _ => false,
+    }
+}
+
+fn granular(node: &Node, value: &Value) -> bool {
+    match value {
+        Value::Object(_) => node.object.as_ref().is_some_and(|shape| !shape.atomic),
+        Value::Array(_) => node.list.as_ref().is_some_and(List::granular),
+        _ => false,
+    }
+}
+
+fn merge(node: &Node, live: &Value, config: &Value) -> Value {
+    match (live, config) {
+        (_, Value::Null) if granular(node, live) && filled(live) => live.clone(),
+        (Value::Object(live), Value::Object(config)) => match &node.object {
+            Some(shape) if !shape.atomic => Value::Object(fields(shape, live, config)),
+            _ => Value::Object(config.clone()),
+        },
+        (Value::Array(live), Value::Array(config)) => match &node.list {
+            Some(list) if list.granular() => Value::Array(items(list, live, config)),
+            _ => Value::Array(config.clone()),
+        },
+        _ => config.clone(),
+    }
+}
+
+fn fields(shape: &Shape, live: &Map<String, Value>, config: &Map<String, Value>) -> Map<String, Value> {
+    let mut merged = live.clone();
+    for (name, value) in config {
+        let node = shape.field(name).unwrap_or(&DEDUCED);
+        let outcome = match live.get(name) {
+            Some(live) => merge(node, live, value),
+            None => value.clone(),
+        };
+        merged.insert(name.clone(), outcome);
+    }
+    merged
+}
+
+/// Applied items keep the order of the configuration; the others stay where they stood relative to what follows them.
+fn items(list: &List, live: &[Value], config: &[Value]) -> Vec<Value> {
+    let (live, config) = (Indexed::of(list, live), Indexed::of(list, config));
+    let shared = |at: usize| {
+        config
+            .order
+            .get(at)
+            .is_some_and(|(key, _)| !live.get(key).is_empty())
+    };
+    let mut merged = Vec::with_capacity(live.order.len() + config.order.len());
+    let mut put = BTreeSet::new();
+    let (mut mine, mut theirs, mut next) = (0, 0, 0);
+    loop {
+        // The next item of the configuration that is live too.
+        next = next.max(theirs);
+        while next < config.order.len() && !shared(next) {
+            next += 1;
+        }
+        let front = live.order.get(mine).map(|(key, _)| key);
+        let applied = config.order.get(theirs);
+        if let Some(front) = front {
+            let in_config = !config.get(front).is_empty();
+            let waits = config.order.get(next).is_some_and(|(key, _)| key != front);
+            let meets = applied.is_some_and(|(key, _)| key == front);
+            if !meets && applied.is_some() && in_config && waits {
+                mine += 1;
+                continue;
+            }
+            if !meets && !in_config {
+                merged.push(live.order[mine].1.clone());
+                mine += 1;
+                continue;
+            }
+            if meets || put.contains(front) {
+                mine += 1;
+            }
+        }
+        let Some((key, value)) = applied else {
+            if front.is_none() {
+                return merged;
+            }
+            continue;
+        };
+        // An item that is live twice is replaced by the one of the configuration alone.
+        merged.push(match live.get(key) {
+            [only] => merge(&list.items, only, value),
+            _ => (*value).clone(),
+        });
+        put.insert(key);
+        theirs += 1;
+    }
+}

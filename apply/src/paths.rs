@@ -1,0 +1,168 @@
+//! The paths an object names, and where it does not fit its types.
+
+use serde_json::Value;
+
+use crate::MAX_DEPTH;
+use crate::element::Element;
+use crate::fields::Set;
+use crate::items::Indexed;
+use crate::types::{List, Node, Scalars, Shape, Types};
+
+/// Where and how an object does not fit its types.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{path}: {problem}")]
+pub struct Mismatch {
+    /// The path, as in `.spec.ports`.
+    pub path: String,
+    /// What is wrong there.
+    pub problem: String,
+}
+
+impl Types {
+    /// The paths that a configuration names: what its manager owns once it is applied.
+    ///
+    /// # Errors
+    /// Every place that does not fit, duplicates in sets and lists by key too.
+    pub fn paths(&self, config: &Value) -> Result<Set, Vec<Mismatch>> {
+        self.walk(config, false)
+    }
+
+    /// The same of a stored object, where duplicates are allowed: they are one path.
+    ///
+    /// # Errors
+    /// Every place that does not fit.
+    pub fn paths_of_stored(&self, object: &Value) -> Result<Set, Vec<Mismatch>> {
+        self.walk(object, true)
+    }
+
+    fn walk(&self, object: &Value, duplicates: bool) -> Result<Set, Vec<Mismatch>> {
+        let mut walk = Walk {
+            duplicates,
+            path: Vec::new(),
+            problems: Vec::new(),
+        };
+        let mut set = Set::default();
+        walk.visit(&self.root, object, &mut set);
+        set.member = false;
+        if walk.problems.is_empty() {
+            Ok(set)
+        } else {
+            Err(walk.problems)
+        }
+    }
+}
+
+struct Walk {
+    duplicates: bool,
+    path: Vec<Element>,
+    problems: Vec<Mismatch>,
+}
+
+impl Walk {
+    fn visit(&mut self, node: &Node, value: &Value, set: &mut Set) {
+        if self.path.len() > MAX_DEPTH {
+            return self.refuse(format!("nested deeper than {MAX_DEPTH} levels"));
+        }
+        match value {
+            Value::Null => set.member = true,
+            Value::Object(fields) => match &node.object {
+                None => self.refuse(format!("expected {}, got map", expected(node))),
+                Some(shape) if shape.atomic || fields.is_empty() => {
+                    set.member = true;
+                    self.fits(shape, value);
+                }
+                Some(shape) => self.fields(shape, value, set),
+            },
+            Value::Array(items) => match &node.list {
+                None => self.refuse(format!("expected {}, got list", expected(node))),
+                Some(list) if list.granular() => self.items(list, items, set),
+                Some(_) => set.member = true,
+            },
+            _ => match node.scalar {
+                Some(scalars) if takes(scalars, value) => set.member = true,
+                _ => self.refuse(format!("expected {}, got {value}", expected(node))),
+            },
+        }
+    }
+
+    fn fields(&mut self, shape: &Shape, value: &Value, set: &mut Set) {
+        for (name, field) in value.as_object().into_iter().flatten() {
+            let element = Element::Field(name.clone());
+            self.path.push(element.clone());
+            match shape.field(name) {
+                None => self.refuse("field not declared in schema".to_owned()),
+                Some(node) => {
+                    let below = set.below.entry(element).or_default();
+                    self.visit(node, field, below);
+                    below.member |= !shape.fields.contains_key(name);
+                }
+            }
+            self.path.pop();
+        }
+        set.below.retain(|_, below| !below.is_empty());
+    }
+
+    /// An atomic object is one path, but what stands in it must fit as well.
+    fn fits(&mut self, shape: &Shape, value: &Value) {
+        self.fields(shape, value, &mut Set::default());
+    }
+
+    fn items(&mut self, list: &List, items: &[Value], set: &mut Set) {
+        let mut broken = false;
+        for (index, item) in items.iter().enumerate() {
+            if let Err(problem) = list.element(index, item) {
+                self.refuse(problem);
+                broken = true;
+            }
+        }
+        if broken {
+            return;
+        }
+        for (element, places) in Indexed::of(list, items).each() {
+            if places.len() > 1 && !self.duplicates {
+                self.refuse(format!("duplicate entries for key {element}"));
+            }
+            let below = set.below.entry(element.clone()).or_default();
+            if let [only] = places {
+                self.path.push(element.clone());
+                self.visit(&list.items, only, below);
+                self.path.pop();
+            }
+            below.member = true;
+        }
+    }
+
+    fn refuse(&mut self, problem: String) {
+        let path = self.path.iter().map(Element::to_string).collect();
+        self.problems.push(Mismatch { path, problem });
+    }
+}
+
+fn takes(scalars: Scalars, value: &Value) -> bool {
+    match scalars {
+        Scalars::Any => true,
+        Scalars::Text => value.is_string(),
+        Scalars::Number => value.is_number(),
+        Scalars::Boolean => value.is_boolean(),
+    }
+}
+
+fn expected(node: &Node) -> &'static str {
+    match node {
+        Node { object: Some(_), .. } => "map",
+        Node { list: Some(_), .. } => "list",
+        Node {
+            scalar: Some(Scalars::Text),
+            ..
+        } => "string",
+        Node {
+            scalar: Some(Scalars::Number),
+            ..
+        } => "numeric (int or float)",
+        Node {
+            scalar: Some(Scalars::Boolean),
+            ..
+        } => "boolean",
+        _ => "scalar",
+    }
+}

@@ -1,0 +1,129 @@
+//! Taking out what a manager named before and names no more.
+
+use serde_json::{Map, Value};
+
+use crate::element::Element;
+use crate::fields::Set;
+use crate::items::Indexed;
+use crate::paths::Mismatch;
+use crate::types::{DEDUCED, List, Node, Shape, Types};
+
+impl Types {
+    /// `merged` without what only `last` owned: the set of this manager before, where `owned` is what all managers own
+    /// now, this one's new set included.
+    ///
+    /// A container that empties goes with its last entry, unless somebody owns it: then it stays, empty.
+    ///
+    /// # Errors
+    /// Where `merged` does not fit these types.
+    pub fn prune(&self, merged: &Value, last: &Set, owned: &Set) -> Result<Value, Vec<Mismatch>> {
+        let paths = |object: &Value| {
+            self.paths_of_stored(object)
+                .map(|set| with_structs(&self.root, set))
+        };
+        let (last, all) = (with_structs(&self.root, last.clone()), paths(merged)?);
+        let pruned = paths(&self.without(merged, &last, None))?;
+        let kept = pruned.union(&with_structs(&self.root, owned.clone()));
+        let kept = paths(&self.without(merged, &all.difference(&kept), None))?;
+        let gone = all.difference(&kept).intersection(&last);
+        Ok(self.without(merged, &gone, Some(owned)))
+    }
+
+    /// `object` without the members of `set` and all below them. With `owned` given, containers that empty go unless
+    /// they are owned; without, they become `null`.
+    fn without(&self, object: &Value, set: &Set, owned: Option<&Set>) -> Value {
+        let mut cut = object.clone();
+        without(&self.root, &mut cut, set, owned);
+        cut
+    }
+}
+
+/// `set` with every declared field on the way to a member.
+fn with_structs(node: &Node, mut set: Set) -> Set {
+    let below = std::mem::take(&mut set.below)
+        .into_iter()
+        .map(|(element, below)| {
+            let mut below = match child(node, &element) {
+                Some(node) => with_structs(node, below),
+                None => below,
+            };
+            if let (Element::Field(name), Some(shape)) = (&element, &node.object) {
+                below.member |= shape.fields.contains_key(name);
+            }
+            (element, below)
+        });
+    set.below = below.collect();
+    set
+}
+
+fn child<'a>(node: &'a Node, element: &Element) -> Option<&'a Node> {
+    match element {
+        Element::Field(name) => node.object.as_ref()?.field(name).map(|node| &**node),
+        _ => node.list.as_ref().map(|list| &*list.items),
+    }
+}
+
+fn without(node: &Node, value: &mut Value, set: &Set, owned: Option<&Set>) {
+    if set.below.is_empty() {
+        return;
+    }
+    match (value, &node.object, &node.list) {
+        (Value::Object(fields), Some(shape), _) if !shape.atomic => cut_fields(shape, fields, set, owned),
+        (Value::Array(items), _, Some(list)) if list.granular() => cut_items(list, items, set, owned),
+        _ => {}
+    }
+}
+
+fn cut_fields(shape: &Shape, fields: &mut Map<String, Value>, set: &Set, owned: Option<&Set>) {
+    let nobody = Set::default();
+    fields.retain(|name, value| {
+        let element = Element::Field(name.clone());
+        let Some(below) = set.below.get(&element) else {
+            return true;
+        };
+        if below.member {
+            return false;
+        }
+        let owners = owned.map(|owned| owned.below.get(&element).unwrap_or(&nobody));
+        let was = empty(value);
+        without(shape.field(name).unwrap_or(&DEDUCED), value, below, owners);
+        if was || !empty(value) {
+            return true;
+        }
+        match owners {
+            None => {
+                *value = Value::Null;
+                true
+            }
+            Some(owners) => owners.member,
+        }
+    });
+}
+
+fn cut_items(list: &List, items: &mut Vec<Value>, set: &Set, owned: Option<&Set>) {
+    let nobody = Set::default();
+    let kept = Indexed::of(list, items)
+        .order
+        .into_iter()
+        .filter_map(|(element, item)| {
+            let Some(below) = set.below.get(&element) else {
+                return Some(item.clone());
+            };
+            if below.member {
+                return None;
+            }
+            let mut item = item.clone();
+            let owners = owned.map(|owned| owned.below.get(&element).unwrap_or(&nobody));
+            without(&list.items, &mut item, below, owners);
+            Some(item)
+        });
+    *items = kept.collect();
+}
+
+fn empty(value: &Value) -> bool {
+    match value {
+        Value::Object(fields) => fields.is_empty(),
+        Value::Array(items) => items.is_empty(),
+        _ => false,
+    }
+}
