@@ -10,7 +10,14 @@ use serde_json::Value;
 /// The layers, lowest first. `dialect-*` stands for every dialect but not for what they stand on.
 const LAYERS: [&[&str]; 8] = [
     &["meta", "berth-cel"],
-    &["berth-apply", "scheduling", "storage", "openapi", "certs", "admission"],
+    &[
+        "berth-apply",
+        "scheduling",
+        "storage",
+        "openapi",
+        "certs",
+        "admission",
+    ],
     &["dialect-contract"],
     &["dialect-columns"],
     &["dialect-*", "engine"],

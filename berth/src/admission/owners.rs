@@ -179,15 +179,18 @@ mod tests {
             [""; 0],
             "whoever makes it may choose"
         );
-        assert_eq!(asked(None, &blocking).unwrap(), [finalize.clone()]);
-        assert_eq!(asked(Some(&none), &plain).unwrap(), [delete.clone()]);
-        assert_eq!(asked(Some(&plain), &none).unwrap(), [delete.clone()]);
+        assert_eq!(asked(None, &blocking).unwrap(), std::slice::from_ref(&finalize));
+        assert_eq!(asked(Some(&none), &plain).unwrap(), std::slice::from_ref(&delete));
+        assert_eq!(asked(Some(&plain), &none).unwrap(), std::slice::from_ref(&delete));
         assert_eq!(asked(Some(&plain), &plain).unwrap(), [""; 0]);
         assert_eq!(
             asked(Some(&plain), &blocking).unwrap(),
             [delete.clone(), finalize]
         );
-        assert_eq!(asked(Some(&blocking), &plain).unwrap(), [delete.clone()]);
+        assert_eq!(
+            asked(Some(&blocking), &plain).unwrap(),
+            std::slice::from_ref(&delete)
+        );
         let cluster_scoped = owned(Some(true), "Namespace");
         let rights = asked(Some(&cluster_scoped), &cluster_scoped).unwrap();
         assert_eq!(rights, [""; 0], "it blocked it before");
