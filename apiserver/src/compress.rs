@@ -12,7 +12,7 @@ use meta::{Revision, Status};
 use crate::list_body::CHUNK;
 use crate::negotiation::Accepted;
 
-/// Smaller bodies are sent as they are (facts/apiserver.md section 1.2).
+/// Smaller bodies are sent as they are (docs/api.md, "Negotiation").
 pub(crate) const THRESHOLD: u64 = 128 * 1024;
 
 /// All cached bodies together, in bytes.

@@ -5,7 +5,7 @@ use storage::StoreError;
 
 use crate::registry::Served;
 
-/// The words every client library compares against (facts/apiserver.md section 1.4).
+/// The words every client library compares against (docs/api.md, "Errors").
 const MODIFIED: &str =
     "the object has been modified; please apply your changes to the latest version and try again";
 
@@ -75,7 +75,7 @@ fn too_old(asked: Revision, oldest: Revision) -> Status {
 }
 
 /// A projection's revisions are good for one process only, so one from ahead came from another: the client must list
-/// again, and must not wait (CONTRACT.md section 1).
+/// again, and must not wait (docs/api.md, "Identity and versions").
 fn not_issued_here(asked: Revision, current: Revision) -> Status {
     Status::expired(format!(
         "resource version {asked} was not issued by this server, which is at {current}; list again"

@@ -1,5 +1,5 @@
-//! `/healthz`, `/livez` and `/readyz`: named checks, in the form kubelets, load balancers and people read
-//! (facts/apiserver.md section 1.6).
+//! `/healthz`, `/livez` and `/readyz`: named checks, in the form kubelets, load balancers and people read (docs/api.md,
+//! "Health, metrics, stopping").
 
 use std::fmt::Write as _;
 use std::sync::Arc;

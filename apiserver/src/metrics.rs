@@ -1,4 +1,5 @@
-//! `/metrics`, under the names and labels dashboards for Kubernetes API servers expect (facts/apiserver.md section 1.6).
+//! `/metrics`, under the names and labels dashboards for Kubernetes API servers expect (docs/api.md, "Health, metrics,
+//! stopping").
 //!
 //! Resource labels come from the routes of the API alone, so requests to made-up paths add no series (probe 45).
 

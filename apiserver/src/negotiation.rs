@@ -1,7 +1,7 @@
 //! Which form a client wants an answer in: the `Accept` header, `pretty`, and what can be served.
 //!
 //! A clause that cannot be served is skipped, never an error while another one fits: Kubernetes' own controllers ask
-//! for protobuf first (facts/apiserver.md sections 0.7 and 1.2).
+//! for protobuf first (docs/api.md, "Negotiation").
 
 use http::HeaderMap;
 use http::header::{ACCEPT, ACCEPT_ENCODING, USER_AGENT};

@@ -1,4 +1,4 @@
-//! The three patch formats, each with the limits and answers of kube-apiserver (facts/apiserver.md section 1.4).
+//! The three patch formats, each with the limits and answers of kube-apiserver (docs/api.md, "Writes and patches").
 
 use json_patch::{Patch, PatchOperation};
 use meta::nesting::{DEPTH_LIMIT, is_shallow};

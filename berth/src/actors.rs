@@ -1,4 +1,4 @@
-//! Flags that give the roles of the systems' own actors to other identities (CONTRACT.md section 5).
+//! Flags that give the roles of the systems' own actors to other identities (docs/api.md, "Actors").
 
 use anyhow::{Result, bail};
 use clap::Args;

@@ -1,5 +1,5 @@
-//! Admission put together: which plugins guard the objects served here, and which the webhooks run (CONTRACT.md
-//! sections 4 to 6).
+//! Admission put together: which plugins guard the objects served here, and which the webhooks run (docs/api.md,
+//! "Guards" and "Admission").
 //!
 //! The rules of one system are plugins of its dialect. Here are those that need to know the world (the engine's
 //! snapshot) or the program's own kinds, each for every dialect that asks for it through the contract.

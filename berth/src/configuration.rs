@@ -1,5 +1,5 @@
-//! SchedulerConfiguration (CONTRACT.md section 4): one object per dialect, named after it, holding the system's own
-//! configuration form. What it means is the dialect's business; here it is a kind.
+//! SchedulerConfiguration (docs/api.md, "Configuration"): one object per dialect, named after it, holding the system's
+//! own configuration form. What it means is the dialect's business; here it is a kind.
 
 pub(crate) mod validity;
 

@@ -1,6 +1,6 @@
-//! Kubernetes' own kinds, as a standalone server serves them (CONTRACT.md section 4): namespaces, configmaps, secrets,
-//! serviceaccounts, services, deployments, both Event APIs over one store, and RBAC. One file each; behind an aggregator
-//! they are never registered.
+//! Kubernetes' own kinds, as a standalone server serves them (docs/api.md, "Kubernetes' own kinds"): namespaces,
+//! configmaps, secrets, serviceaccounts, services, deployments, both Event APIs over one store, and RBAC. One file
+//! each; behind an aggregator they are never registered.
 
 pub mod config_map;
 mod data;

@@ -13,7 +13,7 @@ use jiff::SignedDuration;
 use meta::Timestamp;
 use serde::Serialize;
 
-/// What the names of Berth's own actors begin with (CONTRACT.md section 5).
+/// What the names of Berth's own actors begin with (docs/api.md, "Actors").
 const RESERVED: &str = "berth:";
 /// Client certificates live no longer than a new CA does.
 const MOST_LIFE: SignedDuration = certs::authority::CA_LIFE;

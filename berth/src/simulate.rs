@@ -1,5 +1,5 @@
-//! `berth simulate`: decides every placeable object in files against the clusters in them, with no server (CONTRACT.md
-//! section 2). The "plan" step for a placement change.
+//! `berth simulate`: decides every placeable object in files against the clusters in them, with no server (docs/api.md,
+//! "Simulating"). The "plan" step for a placement change.
 
 mod output;
 mod table;

@@ -1,6 +1,6 @@
-//! `berth syncer`: the process at a workload cluster of kcp. It copies the objects that its view on the hub shows down to
-//! the cluster, and their status up; drains what is to leave, and says that it is alive (seed "Resource Syncing",
-//! facts/kcp.md sections 8 and 9).
+//! `berth syncer`: the process at a workload cluster of kcp. It copies the objects that its view on the hub shows down
+//! to the cluster, and their status up; drains what is to leave, and says that it is alive (docs/systems/kcp.md, "Order
+//! of removal" and "The syncer's view").
 //!
 //! Everything it does follows from how both sides look, step by step ([`dialect_kcp::syncer_view::step`]): it may be killed
 //! at any point and started again. [`session`] is the loop; [`world`] is what is known of both sides, kept by [`follow`];

@@ -1,5 +1,5 @@
-//! `targets/<name>.kcp/proxy/…`: the API endpoint that the syncer of one workload cluster sees (CONTRACT.md section 5,
-//! facts/kcp.md section 9). A complete one: the URL up to `proxy` is the server of a syncer's kubeconfig.
+//! `targets/<name>.kcp/proxy/…`: the API endpoint that the syncer of one workload cluster sees (docs/systems/kcp.md,
+//! "The syncer's view"). A complete one: the URL up to `proxy` is the server of a syncer's kubeconfig.
 //!
 //! What is shown and what becomes of writes is the dialect's ([`dialect_kcp::syncer_view`]); serving it is the server
 //! library's ([`apiserver::lens`]). Here the two meet: [`lens::SyncerLens`] is the adapter, [`SyncerView`] keeps one API

@@ -11,7 +11,8 @@ use tracing::Instrument as _;
 use crate::engine::{Behind, Engine, Slot};
 use crate::snapshot::Snapshot;
 
-/// How often a binding is decided again on a fresh snapshot before the caller is told 409 (DESIGN.md section 3).
+/// How often a binding is decided again on a fresh snapshot before the caller is told 409 (docs/api.md, "Settled
+/// questions").
 pub const ATTEMPTS: usize = 8;
 
 /// The writes of one decision, with everything that must still be true when they are committed.

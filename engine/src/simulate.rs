@@ -1,5 +1,5 @@
 //! Deciding every demand of a set of objects, with no server: what `berth simulate` prints and scenarios test
-//! (CONTRACT.md section 2).
+//! (docs/api.md, "Simulating").
 
 use std::collections::BTreeMap;
 use std::fmt;

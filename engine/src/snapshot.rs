@@ -27,8 +27,8 @@ impl fmt::Debug for Snapshot {
 }
 
 impl Snapshot {
-    /// Decides `demand` at `now`, with the seed every live decision on this state of the demand has (CONTRACT.md
-    /// section 2: a binding does what the scheduling read before it said). `None` when the demand is not there.
+    /// Decides `demand` at `now`, with the seed every live decision on this state of the demand has (docs/api.md, "The
+    /// scheduling report"): a binding does what the report read before it said. `None` when the demand is not there.
     ///
     /// # Errors
     /// Only with `chosen`: the targets that cannot be bound, each with its reasons.

@@ -34,7 +34,7 @@ impl Verdict {
 
 /// Judges single candidates of a fleet `F`.
 pub trait Filter<F: ?Sized> {
-    /// The plugin's name, as the system and CONTRACT.md section 3 name it.
+    /// The plugin's name, as the system and docs/api.md ("Reason tokens") name it.
     fn name(&self) -> &'static str;
 
     /// Whether `candidate` may be used.

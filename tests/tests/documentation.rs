@@ -196,3 +196,24 @@ fn citations_are_found_with_all_their_headings() {
     assert_eq!(anchor("What is written"), "what-is-written");
     assert_eq!(anchor("The syncer's view"), "the-syncers-view");
 }
+
+#[test]
+fn nothing_cites_a_document_that_readers_do_not_have() {
+    let gone = ["CONTRACT.md", "DESIGN.md", "facts/", "facts section"];
+    let mut sources = files(root(), &[".rs", ".toml", ".yaml"]);
+    sources.extend(documents());
+    let mut citing = Vec::new();
+    for path in sources {
+        if path.ends_with("tests/tests/documentation.rs") {
+            continue;
+        }
+        let text = joined(&read(&path));
+        let found = gone.iter().filter(|name| text.contains(**name));
+        citing.extend(found.map(|name| format!("{}: {name}", path.display())));
+    }
+    assert!(
+        citing.is_empty(),
+        "cited, and not in the repository:\n{}",
+        citing.join("\n")
+    );
+}

@@ -1,5 +1,5 @@
-//! The layers of DESIGN.md section 2, held by a test: every dependency between crates of the workspace points downwards,
-//! and every source file keeps the rules of the house.
+//! The layers of ARCHITECTURE.md ("The map"), held by a test: every dependency between crates of the workspace points
+//! downwards, and every source file keeps the rules of the house.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -164,7 +164,7 @@ fn every_dependency_points_to_a_lower_layer() {
     let problems: Vec<String> = inside.filter_map(|(from, to)| problem(from, to)).collect();
     assert!(
         problems.is_empty(),
-        "illegal dependencies (DESIGN.md section 2):\n{}",
+        "illegal dependencies (ARCHITECTURE.md, The map):\n{}",
         problems.join("\n")
     );
 }

@@ -1,4 +1,4 @@
-//! The OCM seed's user stories 1 to 4, with the seed's own YAML, through `kubectl` and `berth load`.
+//! OCM's user stories 1 to 4, with the proposal's own YAML, through `kubectl` and `berth load`.
 
 use std::path::{Path, PathBuf};
 

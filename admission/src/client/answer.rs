@@ -1,4 +1,4 @@
-//! What came back from a webhook, checked (facts/apiserver.md section 1.7).
+//! What came back from a webhook, checked (docs/api.md, "Webhooks of the hub").
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;

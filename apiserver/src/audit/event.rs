@@ -1,4 +1,4 @@
-//! The form of one audit event (facts/apiserver.md section 1.5).
+//! The form of one audit event (docs/api.md, "Audit").
 
 use std::collections::BTreeMap;
 

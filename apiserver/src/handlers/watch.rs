@@ -22,7 +22,7 @@ use crate::respond::Progress;
 use feed::{Feed, Start};
 use frame::Framer;
 
-/// Without `timeoutSeconds`, a watch ends after this and up to as much again (facts/apiserver.md section 1.3).
+/// Without `timeoutSeconds`, a watch ends after this and up to as much again (docs/api.md, "Lists and watches").
 const DEFAULT_TIMEOUT: Duration = Duration::from_secs(30 * 60);
 
 pub(super) async fn handle(cx: &Cx<'_>) -> Result<Response<Body>, Status> {

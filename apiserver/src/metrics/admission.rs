@@ -1,4 +1,5 @@
-//! How long admission takes and what it refuses, under kube-apiserver's names (facts/apiserver.md section 1.6).
+//! How long admission takes and what it refuses, under kube-apiserver's names (docs/api.md, "Health, metrics,
+//! stopping").
 
 use std::sync::Arc;
 

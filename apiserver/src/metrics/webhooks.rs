@@ -1,5 +1,5 @@
-//! What calls of a hub's admission webhooks cost and decide, under kube-apiserver's names (facts/apiserver.md section
-//! 1.6).
+//! What calls of a hub's admission webhooks cost and decide, under kube-apiserver's names (docs/api.md, "Health,
+//! metrics, stopping").
 
 use std::sync::Arc;
 use std::time::Duration;

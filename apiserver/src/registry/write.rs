@@ -12,7 +12,7 @@ use crate::registry::tries::Tries;
 use crate::registry::{CONFLICT_ATTEMPTS, Registry, Served, system};
 use crate::{errors, names};
 
-/// How often a generated name is drawn before giving up (facts/apiserver.md section 1.4).
+/// How often a generated name is drawn before giving up (docs/api.md, "Writes and patches").
 const NAME_ATTEMPTS: usize = 8;
 
 /// One object of a stored resource.

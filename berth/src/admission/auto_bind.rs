@@ -1,5 +1,5 @@
-//! `autoBind: OnCreate`: what a client makes is decided and bound before the create is answered (CONTRACT.md sections
-//! 4 and 6). A dry run is answered with a forecast.
+//! `autoBind: OnCreate`: what a client makes is decided and bound before the create is answered (docs/api.md,
+//! "Configuration"). A dry run is answered with a forecast.
 
 use std::collections::HashMap;
 use std::sync::Arc;

@@ -1,5 +1,5 @@
 //! An object made with its place filled in (a Shoot with `spec.seedName`) is judged by feasibility, not by origin
-//! (CONTRACT.md section 5): what the scheduler could have picked passes; anything else takes the right to bind, and
+//! (docs/api.md, "Guards"): what the scheduler could have picked passes; anything else takes the right to bind, and
 //! must still be a binding the system allows.
 //!
 //! A webhook can judge the place, but cannot hold it until the object is stored ([`Held`]): of many creates at once each

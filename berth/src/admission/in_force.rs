@@ -1,5 +1,5 @@
 //! The admission rules of a dialect as its configuration changes them. A change takes effect live; one that is invalid
-//! and got past everything leaves the last good one in force (CONTRACT.md section 4).
+//! and got past everything leaves the last good one in force (docs/api.md, "Configuration").
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! What holds a scheduler's decision is written by that scheduler only (CONTRACT.md section 5), admins not excepted.
+//! What holds a scheduler's decision is written by that scheduler only (docs/api.md, "Guards"), admins not excepted.
 
 use std::sync::Arc;
 

@@ -1,6 +1,6 @@
-//! The condition Valid of SchedulerConfigurations (CONTRACT.md section 4): whether what is stored is in force. An invalid
-//! one is refused on write, but a hub may take one in while no webhook answers, and a newer version may think otherwise of
-//! what is stored.
+//! The condition Valid of SchedulerConfigurations (docs/api.md, "Configuration"): whether what is stored is in force.
+//! An invalid one is refused on write, but a hub may take one in while no webhook answers, and a newer version may
+//! think otherwise of what is stored.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -5,7 +5,7 @@ use engine::Snapshot;
 use meta::{Key, Timestamp, time};
 use serde_json::{Value, json};
 
-/// Bytes of an event's text, at most (CONTRACT.md section 4).
+/// Bytes of an event's text, at most (docs/api.md, "Events").
 const TEXT_LIMIT: usize = 1000;
 /// Bytes of an event's name that the object it is about may give.
 const NAME_LIMIT: usize = 220;

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::manifest::{self, Document};
 
-/// The instant the examples were written for (CONTRACT.md section 6).
+/// The instant the examples were written for (docs/api.md, "Settled questions").
 const WRITTEN: &str = "2021-10-28T09:00:00Z";
 
 macro_rules! example {

@@ -1,5 +1,5 @@
 //! The hub's admission webhooks, asked about the objects that Berth owns. kube-apiserver passes requests for them on
-//! before its own admission (facts/apiserver.md section 0, fact 2), so a policy that somebody set up for the whole hub
+//! before its own admission (docs/api.md, "Webhooks of the hub"), so a policy that somebody set up for the whole hub
 //! would not hold for them unless it is called from here.
 //!
 //! Configurations are watched and compiled when they change; what is known stays in force while the watch is lost.

@@ -8,8 +8,8 @@ use serde_json::Value;
 use crate::configuration::SchedulerConfiguration;
 
 /// The CustomResourceDefinition of SchedulerConfiguration, which behind an aggregator is always the hub's to serve
-/// (CONTRACT.md section 4). What a schema cannot say (a name is that of a system, a system's configuration is valid)
-/// is for the webhook.
+/// (docs/api.md, "Configuration"). What a schema cannot say (a name is that of a system, a system's configuration is
+/// valid) is for the webhook.
 #[must_use]
 pub fn scheduler_configurations() -> Value {
     openapi::crd::definition(&SchedulerConfiguration::new(dialect_registry::all()))

@@ -1,4 +1,4 @@
-//! What Berth itself may do on a hub: no more than the code needs (CONTRACT.md sections 4 and 5).
+//! What Berth itself may do on a hub: no more than the code needs (docs/security.md, "What Berth may do on a hub").
 
 use apiserver::authn::delegated;
 use serde_json::{Value, json};

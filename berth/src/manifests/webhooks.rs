@@ -1,4 +1,4 @@
-//! The admission webhooks: a hub asks Berth about what is written to the objects it stores (CONTRACT.md section 5).
+//! The admission webhooks: a hub asks Berth about what is written to the objects it stores (docs/api.md, "Admission").
 //!
 //! What is protected fails while nobody answers, and only that: its webhooks have conditions that single it out.
 //! Everything else goes through without Berth. Berth's own namespace and kube-system are never asked about, so that Berth

@@ -1,4 +1,4 @@
-//! The roles and bindings every server starts with (CONTRACT.md section 1, Rights).
+//! The roles and bindings every server starts with (docs/api.md, "Rights").
 
 use std::sync::Arc;
 

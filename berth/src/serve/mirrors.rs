@@ -13,8 +13,8 @@ use storage::Source;
 use crate::core::namespace;
 use crate::hub::Needs;
 
-/// Kubernetes' own resources that are copied: namespaces, and what the followers of `dialects` watch. Wherever a system's
-/// own kinds are, Kubernetes' are the hub's (CONTRACT.md section 4).
+/// Kubernetes' own resources that are copied: namespaces, and what the followers of `dialects` watch. Wherever a
+/// system's own kinds are, Kubernetes' are the hub's (docs/api.md, "Where objects are").
 pub(super) fn followed(dialects: &[Arc<dyn Dialect>]) -> BTreeSet<GroupResource> {
     let followers = dialects.iter().flat_map(|dialect| dialect.followers(None));
     let watched = followers.flat_map(|follower| follower.watches());

@@ -16,7 +16,7 @@ use super::resolve::{About, Found, behind};
 use super::scheduling::decide;
 use super::{names, render};
 
-/// How many pairs an unfiltered list may span (CONTRACT.md section 1).
+/// How many pairs an unfiltered list may span (docs/api.md, "Candidates").
 pub(super) const MOST: usize = 10_000;
 
 /// Makes candidates.

@@ -21,7 +21,7 @@ pub(crate) struct OwnPlace {
     verb: &'static str,
 }
 
-/// All of them: Gardener's Shoots (facts/gardener.md section 8).
+/// All of them: Gardener's Shoots (docs/systems/gardener.md, "Binding").
 const ALL: &[OwnPlace] = &[OwnPlace {
     resource: GroupResource::new("core.gardener.cloud", "shoots"),
     place: ["spec", "seedName"],

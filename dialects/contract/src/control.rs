@@ -84,7 +84,7 @@ pub struct Related {
     pub key: Key,
 }
 
-/// One event on the demand of a decision (CONTRACT.md section 4).
+/// One event on the demand of a decision (docs/api.md, "Events").
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Note {
     /// Its type.

@@ -7,7 +7,7 @@ use meta::{FieldError, Key, Revision, Timestamp};
 use scheduling::{Ix, Solved};
 use serde_json::Value;
 
-/// How a decision ended (CONTRACT.md section 2).
+/// How a decision ended (docs/api.md, "The scheduling report").
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// All that was wanted is placed.
@@ -105,7 +105,7 @@ pub struct Decision {
     pub demand_revision: Revision,
     /// How it ended.
     pub outcome: Outcome,
-    /// `Picked`, `Kept`, `Created`, or a token of CONTRACT.md section 3.
+    /// `Picked`, `Kept`, `Created`, or a token of docs/api.md, "Reason tokens".
     pub reason: &'static str,
     /// The pipeline's result; empty for decisions that never ran it.
     pub solved: Solved,

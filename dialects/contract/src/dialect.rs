@@ -35,7 +35,7 @@ pub struct Reserved {
     pub is_known: bool,
 }
 
-/// A resource whose objects are not deleted while objects of another one use them (CONTRACT.md section 6).
+/// A resource whose objects are not deleted while objects of another one use them (docs/api.md, "Guards").
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Protected {
     /// What is used.
@@ -67,7 +67,7 @@ pub trait Dialect: Send + Sync + 'static {
     /// The resource of the cluster-like objects.
     fn target(&self) -> GroupResource;
 
-    /// The user name bindings are written as (CONTRACT.md section 5).
+    /// The user name bindings are written as (docs/api.md, "Actors").
     fn actor(&self) -> &'static str {
         "berth:scheduler"
     }

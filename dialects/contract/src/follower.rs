@@ -51,7 +51,7 @@ pub trait Follower: Send + Sync + 'static {
     /// Its name among all controllers, `<dialect>-<what it does>`: as flags and metrics know it.
     fn name(&self) -> &'static str;
 
-    /// The user it writes as (CONTRACT.md section 5).
+    /// The user it writes as (docs/api.md, "Actors").
     fn actor(&self) -> &'static str;
 
     /// The resources whose changes concern it, and whose objects it reads.

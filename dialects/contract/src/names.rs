@@ -1,4 +1,4 @@
-//! Names of virtual objects (CONTRACT.md section 1), as far as they are made from the source's name alone.
+//! Names of virtual objects (docs/api.md, "Names"), as far as they are made from the source's name alone.
 
 use meta::Key;
 

@@ -1,4 +1,5 @@
-//! The Scheduling report (CONTRACT.md section 2): one builder for all dialects, a view of a [`Decision`].
+//! The Scheduling report (docs/api.md, "The scheduling report"): one builder for all dialects, a view of a
+//! [`Decision`].
 
 use serde::Serialize;
 use serde_json::Value;

@@ -56,7 +56,7 @@ pub struct TargetView {
     pub due_at: Option<Timestamp>,
 }
 
-/// The phase of a demand (CONTRACT.md section 1).
+/// The phase of a demand (docs/api.md, "Decisions").
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Phase {
     /// Not bound, not known to be unschedulable.

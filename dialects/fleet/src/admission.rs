@@ -1,6 +1,7 @@
-//! The admission rule beside the kinds' own validation (CONTRACT.md sections 5 and 6): policy snapshots and bindings hold
-//! what the scheduler decided, so that it alone writes them. With a binding it shares one co-owner: the rollout takes
-//! it over, fills in what is rolled out, reports on it, and takes it away once it is Unscheduled (facts sections 2 and 5).
+//! The admission rule beside the kinds' own validation (docs/systems/fleet.md, "What is guarded"): policy snapshots and
+//! bindings hold what the scheduler decided, so that it alone writes them. With a binding it shares one co-owner: the
+//! rollout takes it over, fills in what is rolled out, reports on it, and takes it away once it is Unscheduled
+//! (docs/systems/fleet.md, "What is guarded").
 //!
 //! The rule compares the object before and after, whatever the subresource.
 

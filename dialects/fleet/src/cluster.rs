@@ -67,7 +67,7 @@ impl Cluster {
     }
 
     /// Whether the change from `old` to this may make the cluster fit where it did not, properties left aside
-    /// (facts section 10, CONTRACT.md section 6).
+    /// (docs/systems/fleet.md, "When it runs").
     pub(crate) fn improves_on(&self, old: Option<&Self>, limits: Limits) -> bool {
         let Some(old) = old else {
             return !self.standing.leaving;

@@ -1,5 +1,5 @@
 //! The dialect's part of a SchedulerConfiguration. KubeFleet has no configuration file; these two are options of its
-//! scheduler (facts section 7).
+//! scheduler (docs/systems/fleet.md, "Configuration").
 
 use jiff::SignedDuration;
 use meta::FieldError;
@@ -68,7 +68,7 @@ pub(crate) fn read(spec: Option<&Value>, path: &str) -> Result<Limits, Vec<Field
     }
 }
 
-/// How often members send a heartbeat unless they are told otherwise (facts section 2).
+/// How often members send a heartbeat unless they are told otherwise (docs/systems/fleet.md, "Configuration").
 const BEAT: SignedDuration = SignedDuration::from_secs(60);
 
 /// What is legal in `spec` but surely not meant, as sentences that name the field below `path`.

@@ -1,4 +1,5 @@
-//! One decision: which bindings stay, which clusters are picked, which bindings go (facts sections 4 to 9).
+//! One decision: which bindings stay, which clusters are picked, which bindings go (docs/systems/fleet.md, "Policy
+//! snapshots" to "What is written").
 
 mod classify;
 pub(crate) mod plan;
@@ -85,7 +86,8 @@ fn unjudged(
         current: current(hub, ask),
         changes: Vec::new(),
         fences: Vec::new(),
-        // Nothing placed moves because time passes, and nothing becomes eligible by it (facts sections 7 and 10).
+        // Nothing placed moves because time passes, and nothing becomes eligible by it (docs/systems/fleet.md,
+        // "Eligibility" and "When it runs").
         due_at: None,
         now: ask.now,
         detail: Box::new(Detail::default()),

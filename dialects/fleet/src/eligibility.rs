@@ -1,4 +1,4 @@
-//! Whether a cluster may take anything at all: the member agent's word (facts section 7).
+//! Whether a cluster may take anything at all: the member agent's word (docs/systems/fleet.md, "Eligibility").
 
 use jiff::SignedDuration;
 use meta::Timestamp;

@@ -7,7 +7,8 @@ use sha2::{Digest, Sha256};
 use crate::kind::PlacementPolicy;
 
 /// The hash of a policy as a snapshot stores it: the lower-case hex SHA-256 of the policy's JSON without its number of
-/// clusters, the hex text being the bytes that JSON carries in base64 (facts section 2). No policy hashes `null`.
+/// clusters, the hex text being the bytes that JSON carries in base64 (docs/systems/fleet.md, "Names"). No policy
+/// hashes `null`.
 pub(crate) fn policy(policy: Option<&PlacementPolicy>) -> String {
     let json = serde_json::to_string(&policy.map(PlacementPolicy::without_number))
         .expect("a policy has no map that JSON cannot carry");

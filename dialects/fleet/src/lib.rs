@@ -1,7 +1,7 @@
 //! KubeFleet: ClusterResourcePlacements choose MemberClusters, by affinity, taints, topology and property.
 //!
-//! Implements the seed "Fleet Scheduler" with the facts of the running system. Start reading at `kind` (what is
-//! served), then `inventory` (what is known), then `decide` (what comes of it).
+//! Implements KubeFleet's scheduler as docs/systems/fleet.md describes it. Start reading at `kind` (what is served),
+//! then `inventory` (what is known), then `decide` (what comes of it).
 
 pub mod admission;
 mod cluster;

@@ -1,4 +1,5 @@
-//! The names of the system: groups, resources, labels, annotations, finalizers, condition types (facts sections 1 and 3).
+//! The names of the system: groups, resources, labels, annotations, finalizers, condition types (docs/systems/fleet.md,
+//! "API objects" and "Names").
 
 use meta::GroupResource;
 
@@ -63,7 +64,7 @@ pub(crate) const UNFULFILLED: &str = "SchedulingPolicyUnfulfilled";
 /// The type of the agent whose word counts.
 pub(crate) const MEMBER_AGENT: &str = "MemberAgent";
 
-/// Decisions a snapshot's status lists at most (facts section 9).
+/// Decisions a snapshot's status lists at most (docs/systems/fleet.md, "What is written").
 pub(crate) const DECISIONS_LISTED: usize = 1_000;
 /// Unselected clusters a snapshot's status lists at most.
 pub(crate) const UNSELECTED_LISTED: usize = 20;

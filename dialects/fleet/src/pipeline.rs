@@ -1,4 +1,4 @@
-//! The pipeline's plugins: what refuses a cluster and what scores it (facts section 6).
+//! The pipeline's plugins: what refuses a cluster and what scores it (docs/systems/fleet.md, "Filters" and "Ranking").
 
 pub(crate) mod filters;
 pub(crate) mod scores;

@@ -306,7 +306,7 @@ fn names(required: &[Term], preferred: &[Preferred]) -> BTreeSet<String> {
     tests.chain(sorters).cloned().collect()
 }
 
-/// The first of `taints` that no toleration covers (facts section 6).
+/// The first of `taints` that no toleration covers (docs/systems/fleet.md, "Taints").
 pub(crate) fn untolerated(taints: &[Taint], tolerations: &[Toleration]) -> Option<usize> {
     taints
         .iter()
@@ -331,7 +331,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn taints_are_tolerated_as_the_facts_say() {
+    fn taints_are_tolerated_as_documented() {
         let taint = Taint {
             key: "gpu".to_owned(),
             value: "yes".to_owned(),

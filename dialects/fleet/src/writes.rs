@@ -1,4 +1,5 @@
-//! The objects a decision writes, in an order of which every prefix is a valid state (DESIGN.md section 3).
+//! The objects a decision writes, in an order of which every prefix is a valid state (docs/api.md, "Where objects
+//! are").
 //!
 //! First the snapshots: an old one stops counting before the new one is made. Then bindings, new and returning ones before
 //! those that go. Last what was found: the status of the snapshot, then the condition of the placement. Objects are

@@ -1,4 +1,4 @@
-//! The rules of the seed and the facts, one folder each: see `scenarios/`.
+//! The rules of docs/systems/fleet.md, one folder each: see `scenarios/`.
 
 #[test]
 fn every_scenario_gives_the_report_it_expects() {

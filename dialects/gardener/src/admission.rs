@@ -2,7 +2,7 @@
 //!
 //! The kind refuses it too (422). This plugin runs first, so that clients see the 403 that Gardener answers. Behind a
 //! webhook it is the only rule, and there Shoots may be a CRD without that subresource, so the scheduler's own user
-//! writes them plainly (CONTRACT.md section 5).
+//! writes them plainly (docs/systems/gardener.md, "Binding").
 
 use admission::{Denied, Operation, Plugin, Request};
 use meta::Status;

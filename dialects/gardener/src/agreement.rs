@@ -1,6 +1,6 @@
-//! What a Shoot says in the light of other objects (facts sections 1.1 and 8): its provider type is that of its cloud
-//! profile; once it has a seed, its selector changes to nothing that does not match that seed, and while that seed is being
-//! deleted, it only leaves.
+//! What a Shoot says in the light of other objects (docs/systems/gardener.md, "Shoot" and "Binding"): its provider type
+//! is that of its cloud profile; once it has a seed, its selector changes to nothing that does not match that seed, and
+//! while that seed is being deleted, it only leaves.
 
 use meta::FieldError;
 use serde::Deserialize;

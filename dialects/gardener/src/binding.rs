@@ -57,10 +57,11 @@ fn ranges(row: &Row) -> DefaultRanges<'_> {
 /// Judges the shoot `new` that is to be stored over `old` through `shoots/binding`, by Gardener's own rules, and writes
 /// into it the network ranges its seed gives. Gives the fences the write must pass.
 ///
-/// Checked are (facts section 8): the seed is there and not being deleted, its taints are tolerated, there is room, the
-/// cloud profile's labels and the provider types fit, the networks are disjoint, and, when a bound shoot moves, both
-/// seeds have a backup. Not checked, so that an operator can bind on purpose: visibility, readiness, region, distance,
-/// DNS and the shoot's own labels. How the name itself may change is the kind's rule.
+/// Checked are (docs/systems/gardener.md, "Binding"): the seed is there and not being deleted, its taints are
+/// tolerated, there is room, the cloud profile's labels and the provider types fit, the networks are disjoint, and,
+/// when a bound shoot moves, both seeds have a backup. Not checked, so that an operator can bind on purpose:
+/// visibility, readiness, region, distance, DNS and the shoot's own labels. How the name itself may change is the
+/// kind's rule.
 ///
 /// # Errors
 /// [`Denied::Invalid`] with everything that speaks against the binding, at `spec.seedName`.

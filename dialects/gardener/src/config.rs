@@ -1,5 +1,5 @@
 //! The scheduler's configuration, in Gardener's own form: `scheduler.config.gardener.cloud/v1alpha1`,
-//! SchedulerConfiguration (seed "Configuration", facts section 2), as it stands under `spec.gardener`.
+//! SchedulerConfiguration (docs/systems/gardener.md, "Configuration"), as it stands under `spec.gardener`.
 //!
 //! Read by hand, not by serde, so that every mistake is found with its path. Defaults apply on read.
 

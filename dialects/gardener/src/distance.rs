@@ -1,4 +1,4 @@
-//! How far a seed's region is from a shoot's, by name alone (seed "Minimal Distance strategy", facts section 5.1).
+//! How far a seed's region is from a shoot's, by name alone (docs/systems/gardener.md, "Distance").
 //!
 //! A region is split into a base and an orientation. The distance is twice the Levenshtein distance of the bases, plus
 //! 1 when exactly one region has an orientation and 2 when both have different ones, plus 2 when the provider types
@@ -85,7 +85,8 @@ mod tests {
         Region::of(seed).distance(&Region::of(shoot), same_provider, &mut Vec::new())
     }
 
-    /// Facts section 5.1, the whole table: seed region, shoot region, Levenshtein, orientation, provider, distance.
+    /// The table of docs/systems/gardener.md, "Distance", and more: seed region, shoot region, Levenshtein,
+    /// orientation, provider, distance.
     const TABLE: &[(&str, &str, u32, u32, u32, u32)] = &[
         ("eu-west-1", "eu-west-1", 0, 0, 0, 0),
         ("eu-west-1", "eu-west-1", 0, 0, 2, 2),
@@ -121,7 +122,7 @@ mod tests {
     ];
 
     #[test]
-    fn distances_are_those_of_the_facts() {
+    fn distances_are_those_of_the_documentation() {
         for &(seed, shoot, letters, turn, provider, total) in TABLE {
             assert_eq!(
                 2 * letters + turn + provider,

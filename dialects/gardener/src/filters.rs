@@ -1,4 +1,5 @@
-//! The filters, in the order of CONTRACT.md section 3. Each judges every seed, so that every refusal is known.
+//! The filters, in the order of docs/systems/gardener.md, "Filters". Each judges every seed, so that every refusal is
+//! known.
 
 use scheduling::{Filter, Ix, Reason, Verdict};
 
@@ -181,7 +182,7 @@ impl Filter<Request<'_>> for ShootSelector {
     }
 }
 
-/// All of its taints tolerated (facts section 4.3).
+/// All of its taints tolerated (docs/systems/gardener.md, "Taints").
 pub(crate) struct Taints;
 
 /// The detail of [`Code::Untolerated`] when there are more taints than tolerations.

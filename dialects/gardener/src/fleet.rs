@@ -59,7 +59,8 @@ struct Resident {
     record: Option<Arc<Record>>,
 }
 
-/// The seeds a shoot counts on: that of its spec, and that of its status where it differs (facts section 7).
+/// The seeds a shoot counts on: that of its spec, and that of its status where it differs (docs/systems/gardener.md,
+/// "Picking").
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Seats(pub(crate) [Option<Arc<str>>; 2]);
 

@@ -1,4 +1,4 @@
-//! Names of Gardener's API, which is `core.gardener.cloud/v1beta1` (facts section 1).
+//! Names of Gardener's API, which is `core.gardener.cloud/v1beta1` (docs/systems/gardener.md, "API objects").
 
 use meta::GroupResource;
 
@@ -17,7 +17,7 @@ pub const CLOUD_PROFILES: GroupResource = GroupResource::new(GROUP, "cloudprofil
 
 /// The namespace of Gardener's own shoots.
 pub const GARDEN_NAMESPACE: &str = "garden";
-/// The user that writes bindings (CONTRACT.md section 5).
+/// The user that writes bindings (docs/api.md, "Actors").
 pub const ACTOR: &str = "berth:scheduler";
 /// The scheduler a shoot belongs to unless it names another.
 pub const DEFAULT_SCHEDULER: &str = "default-scheduler";
@@ -30,7 +30,7 @@ pub const REGION_LABEL: &str = "seed.gardener.cloud/region";
 
 /// The taint of seeds only Gardener's own shoots tolerate by default.
 pub const PROTECTED_TAINT: &str = "seed.gardener.cloud/protected";
-/// The taint that turns a seed's DNS off; never an ordinary taint (facts section 4.2).
+/// The taint that turns a seed's DNS off; never an ordinary taint (docs/systems/gardener.md, "DNS").
 pub const DISABLE_DNS_TAINT: &str = "seed.gardener.cloud/disable-dns";
 /// The taint that hides a seed from the scheduler; never an ordinary taint.
 pub const INVISIBLE_TAINT: &str = "seed.gardener.cloud/invisible";

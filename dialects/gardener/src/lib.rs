@@ -1,5 +1,4 @@
-//! Gardener: every Shoot's control plane gets a Seed (seed gardener-scheduler.md, facts/gardener.md, CONTRACT.md
-//! sections 3 and 6).
+//! Gardener: every Shoot's control plane gets a Seed (docs/systems/gardener.md).
 //!
 //! First every filter judges every seed, then the strategy or the purpose narrows down what is left, then the seed with
 //! the fewest shoots is picked, ties by name. Start reading at `solve` (the pipeline), `filters` (the rules) and `fleet`

@@ -1,4 +1,5 @@
-//! The events of a decision, with Gardener's own reasons, and how its controller tries again (facts section 9).
+//! The events of a decision, with Gardener's own reasons, and how its controller tries again (docs/systems/gardener.md,
+//! "Events").
 
 use std::time::Duration;
 

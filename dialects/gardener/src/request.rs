@@ -13,7 +13,7 @@ use crate::fleet::profile::Profile;
 use crate::fleet::seed::Row;
 use crate::fleet::shoot::Wants;
 
-/// Which rule narrows the candidates down (seed "Configuration" and "Special handling based on purpose").
+/// Which rule narrows the candidates down (docs/systems/gardener.md, "Strategies").
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Rule {
     /// The shoot's own provider type and region.

@@ -1,5 +1,5 @@
-//! The pipeline: filters, then the strategy on what is left, then the order (seed "Filtering to determine the best
-//! candidate", CONTRACT.md section 6).
+//! The pipeline: filters, then the strategy on what is left, then the order (docs/systems/gardener.md, "Filters" and
+//! "Picking").
 
 use std::sync::Arc;
 

@@ -1,4 +1,5 @@
-//! Which seeds and cloud profiles shoots use: those are not deleted meanwhile (CONTRACT.md section 6).
+//! Which seeds and cloud profiles shoots use: those are not deleted meanwhile (docs/systems/gardener.md, "What is
+//! guarded").
 
 use meta::{GroupResource, Key};
 use serde_json::Value;

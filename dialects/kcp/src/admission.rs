@@ -1,4 +1,4 @@
-//! The admission rules beside the kinds' own validation (facts section 10, CONTRACT.md section 5): the placement
+//! The admission rules beside the kinds' own validation (docs/systems/kcp.md, "What is guarded"): the placement
 //! annotation, the syncing labels and annotations, and the syncers' finalizers change only through the actor and the
 //! transition that own them. Cluster admins are no exception.
 //!

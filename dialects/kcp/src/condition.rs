@@ -1,4 +1,5 @@
-//! Conditions: as WorkloadClusters carry them, and the one namespaces get, `NamespaceScheduled` (facts section 7).
+//! Conditions: as WorkloadClusters carry them, and the one namespaces get, `NamespaceScheduled` (docs/systems/kcp.md,
+//! "The namespace's condition").
 
 use meta::Timestamp;
 use schemars::JsonSchema;

@@ -51,7 +51,7 @@ impl Default for Config {
     }
 }
 
-/// How often syncers send a heartbeat (facts section 2).
+/// How often syncers send a heartbeat (docs/systems/kcp.md, "Heartbeats").
 const BEAT: SignedDuration = SignedDuration::from_secs(20);
 
 const FIELDS: [&str; 5] = [
@@ -118,8 +118,8 @@ impl Config {
         }
     }
 
-    /// The same where nothing but `syncable` can be synced (`None`: anything can). Behind a hub the program can read, write
-    /// and guard what it was started with, and nothing else (CONTRACT.md section 5).
+    /// The same where nothing but `syncable` can be synced (`None`: anything can). Behind a hub the program can read,
+    /// write and guard what it was started with, and nothing else (docs/systems/kcp.md, "Configuration").
     ///
     /// # Errors
     /// Everything that is wrong, each resource that cannot be synced by itself.

@@ -14,7 +14,7 @@ use crate::placement::{Form, Placement, Reading, State};
 use crate::select::{self, Choice, Judged, Kept};
 use crate::words;
 
-/// How soon a namespace that got no cluster is looked at again (facts section 6).
+/// How soon a namespace that got no cluster is looked at again (docs/systems/kcp.md, "Selection").
 const RETRY: SignedDuration = SignedDuration::from_mins(2);
 
 /// What the words and writes of a decision need beside its indices.

@@ -1,5 +1,5 @@
 //! The controllers beside the placement controller, joined with their computations: who watches what, what a change
-//! makes due, and what is written (facts sections 2 and 8).
+//! makes due, and what is written (docs/systems/kcp.md, "Controllers").
 //!
 //! Each says that a key is due only when its computation would write something, so that nobody's own writes, heartbeats
 //! or edits of contents cost anything.

@@ -1,5 +1,6 @@
-//! What the heartbeat controller reports of a WorkloadCluster (facts section 2): whether its syncer is heard of, in the
-//! condition HeartbeatHealthy, and what that makes of the condition Ready. A pure function over the stored object.
+//! What the heartbeat controller reports of a WorkloadCluster (docs/systems/kcp.md, "Heartbeats"): whether its syncer
+//! is heard of, in the condition HeartbeatHealthy, and what that makes of the condition Ready. A pure function over the
+//! stored object.
 //!
 //! A cluster whose syncer was never heard of is left to whoever reports its conditions: without a syncer, readiness is
 //! somebody else's to tell.

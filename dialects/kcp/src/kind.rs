@@ -1,5 +1,5 @@
-//! The kinds of kcp that scheduling reads: one file each, with their types, rules and columns (facts section 2).
-//! Namespaces are Kubernetes' own and served elsewhere.
+//! The kinds of kcp that scheduling reads: one file each, with their types, rules and columns (docs/systems/kcp.md,
+//! "API objects"). Namespaces are Kubernetes' own and served elsewhere.
 //!
 //! The types are read-only views: fields that matter are typed and documented, all others pass through untouched.
 

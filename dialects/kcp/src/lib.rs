@@ -1,5 +1,4 @@
-//! kcp: every Namespace gets a WorkloadCluster of a Location (seed kcp-locations-and-scheduling.md, facts/kcp.md,
-//! CONTRACT.md sections 3, 5 and 6).
+//! kcp: every Namespace gets a WorkloadCluster of a Location (docs/systems/kcp.md).
 //!
 //! A placement lives in an annotation of the namespace, and several actors move its entries through a state machine
 //! ([`machine`]). Deciding is what the placement controller does: it lets go of clusters that may no longer be used and

@@ -1,6 +1,6 @@
-//! The two state machines (seed "State Machines", facts section 5 and 8): one pure function per actor says what it does
-//! next, and tables say which changes are legal at all. Admission judges changes with the tables; a test holds the
-//! functions to them.
+//! The two state machines (docs/systems/kcp.md, "The placement annotation" and "Controllers"): one pure function per
+//! actor says what it does next, and tables say which changes are legal at all. Admission judges changes with the
+//! tables; a test holds the functions to them.
 //!
 //! 1. The *placement* of a namespace, in its annotation: who may move an entry from which [`State`] to which.
 //! 2. The *syncing* of an object (a namespace or a resource in it), in its state label: [`SyncState`].

@@ -1,5 +1,5 @@
-//! What the namespace controller does with a namespace (seed "Resource Syncing", facts section 8): it adopts what is
-//! pending, asks clusters to let go, and reports when they have. A pure function over the stored object.
+//! What the namespace controller does with a namespace (docs/systems/kcp.md, "Controllers"): it adopts what is pending,
+//! asks clusters to let go, and reports when they have. A pure function over the stored object.
 
 use meta::Timestamp;
 use serde_json::Value;

@@ -1,4 +1,5 @@
-//! Whether a WorkloadCluster is ready: its condition Ready, and its heartbeat (facts section 2).
+//! Whether a WorkloadCluster is ready: its condition Ready, and its heartbeat (docs/systems/kcp.md, "API objects" and
+//! "Heartbeats").
 //!
 //! Ready sums up SyncerReady, APIImporterReady and HeartbeatHealthy. Where it is reported it is believed, but a heartbeat
 //! that was seen once and has stopped makes it False at once, without waiting for anybody to write that down. Where it

@@ -1,6 +1,6 @@
-//! What the resource controller does with a resource in a placed namespace (seed "Resource Syncing", facts section 8):
-//! it hands the namespace's state labels and removals on, and tidies up after clusters that are gone. A pure function
-//! over the stored objects.
+//! What the resource controller does with a resource in a placed namespace (docs/systems/kcp.md, "Controllers"): it
+//! hands the namespace's state labels and removals on, and tidies up after clusters that are gone. A pure function over
+//! the stored objects.
 
 use std::collections::BTreeSet;
 

@@ -1,5 +1,5 @@
-//! Selection (facts section 6): what becomes of the entries there are, where a new cluster is looked for, and which one
-//! is chosen. Pure; text is made elsewhere.
+//! Selection (docs/systems/kcp.md, "Selection"): what becomes of the entries there are, where a new cluster is looked
+//! for, and which one is chosen. Pure; text is made elsewhere.
 //!
 //! The location is sticky: while an entry in it is active nothing new is chosen there, and a namespace that must leave a
 //! cluster gets another one of the same location, in the same write. Only a namespace without any active entry that is

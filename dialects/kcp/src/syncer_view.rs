@@ -1,5 +1,5 @@
-//! What the syncer of one workload cluster sees of an object, and what becomes of its writes (seed "Resource Syncing",
-//! facts section 9). Pure functions over the stored objects; the server in front of them serves get, list, watch, update
+//! What the syncer of one workload cluster sees of an object, and what becomes of its writes (docs/systems/kcp.md, "The
+//! syncer's view"). Pure functions over the stored objects; the server in front of them serves get, list, watch, update
 //! and patch, and `status`.
 //!
 //! The view is the object as it concerns this cluster alone: another cluster's labels, annotations and finalizers are

@@ -1,5 +1,6 @@
-//! All actors together: a namespace is placed, evicted and released, step by step in the order the facts (section 8)
-//! give. Every write is made by the function of its actor and passes the guard as that actor, and as nobody else.
+//! All actors together: a namespace is placed, evicted and released, step by step in the order of docs/systems/kcp.md,
+//! "Order of removal". Every write is made by the function of its actor and passes the guard as that actor, and as
+//! nobody else.
 
 use std::sync::Arc;
 

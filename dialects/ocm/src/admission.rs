@@ -1,6 +1,6 @@
-//! The admission rule beside the kinds' own validation (facts section 2): some changes to clusters, sets and bindings
-//! take a right of their own, on subresources that exist for rights only. The hub's administrators give them to those who
-//! may let a cluster in, move one between sets, or let a namespace use a set.
+//! The admission rule beside the kinds' own validation (docs/systems/ocm.md, "What is guarded"): some changes to
+//! clusters, sets and bindings take a right of their own, on subresources that exist for rights only. The hub's
+//! administrators give them to those who may let a cluster in, move one between sets, or let a namespace use a set.
 //!
 //! The set `default` takes in every cluster that names none, so that making a cluster in it takes no right.
 

@@ -1,8 +1,8 @@
 //! CEL expressions over a cluster: compiled once, results kept per cluster.
 //!
-//! An expression sees one variable, `managedCluster`, the object as a map (facts section 3), and the functions that OCM's
-//! own selectors have. It has no clock, so its result depends on the object alone and is kept until the object changes.
-//! What it costs is counted, per cluster and per decision.
+//! An expression sees one variable, `managedCluster`, the object as a map (docs/systems/ocm.md, "CEL"), and the
+//! functions that OCM's own selectors have. It has no clock, so its result depends on the object alone and is kept
+//! until the object changes. What it costs is counted, per cluster and per decision.
 
 mod evaluate;
 
@@ -17,7 +17,7 @@ pub(crate) use evaluate::{Evaluator, Exceeded};
 #[derive(Debug)]
 pub(crate) struct Expression {
     program: Program,
-    /// Whether it calls `scores()`, which filters may not (a non-goal of the seed).
+    /// Whether it calls `scores()`, which filters may not (a non-goal of the proposal).
     pub(crate) uses_scores: bool,
     /// What came out, by cluster.
     results: Mutex<evaluate::Results>,

@@ -77,7 +77,8 @@ impl Cluster {
     }
 }
 
-/// The allocatable amount of `resource`; it counts only where the capacity is reported as well (facts section 5).
+/// The allocatable amount of `resource`; it counts only where the capacity is reported as well (docs/systems/ocm.md,
+/// "Scores").
 fn allocatable(view: &ManagedCluster, resource: &str) -> Result<Option<f64>, String> {
     let status = &view.status;
     let read = |field: &str, amounts: &BTreeMap<String, crate::kind::Amount>| match amounts.get(resource) {

@@ -1,4 +1,5 @@
-//! One decision: who may be chosen, in which order, who is, and what that changes (facts sections 3 to 7).
+//! One decision: who may be chosen, in which order, who is, and what that changes (docs/systems/ocm.md, "Candidates" to
+//! "Conditions").
 
 pub(crate) mod plan;
 pub(crate) mod status;
@@ -23,7 +24,7 @@ use crate::record::{DecisionRecord, PlacementRecord};
 use plan::Plan;
 use status::Satisfied;
 
-/// Placements are looked at again at least this often (seed "Reschedule").
+/// Placements are looked at again at least this often (docs/systems/ocm.md, "When it runs").
 const PERIOD: SignedDuration = SignedDuration::from_mins(5);
 
 /// What the views and writes of a decision need beyond the decision.
@@ -314,7 +315,7 @@ impl Case<'_> {
         }
     }
 
-    /// A placement that cannot be understood keeps what it has (CONTRACT.md section 6).
+    /// A placement that cannot be understood keeps what it has (docs/systems/ocm.md, "Conditions").
     fn misconfigured(
         &self,
         problem: Problem,

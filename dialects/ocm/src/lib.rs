@@ -1,6 +1,6 @@
 //! Open Cluster Management: Placements choose ManagedClusters, ranked by built-in and pushed scores.
 //!
-//! Implements the proposal "placement extensible scheduling" with the facts of the running system. Start reading at
+//! Implements the proposal "placement extensible scheduling" as docs/systems/ocm.md describes it. Start reading at
 //! `kind` (what is served), then `inventory` (what is known), then `decide` (what comes of it).
 
 mod admission;

@@ -1,5 +1,5 @@
-//! The names Open Cluster Management gives its group, resources, labels, annotations and conditions (facts sections
-//! 1 to 3 and 7).
+//! The names Open Cluster Management gives its group, resources, labels, annotations and conditions
+//! (docs/systems/ocm.md, "API objects" and "Conditions").
 
 use meta::GroupResource;
 

@@ -1,5 +1,6 @@
-//! The events of a decision, with OCM's own reasons (facts section 7): what became of the PlacementDecisions, and the
-//! scores behind it. What finds no place, which OCM tells in conditions alone, is an event as in other systems.
+//! The events of a decision, with OCM's own reasons (docs/systems/ocm.md, "Events"): what became of the
+//! PlacementDecisions, and the scores behind it. What finds no place, which OCM tells in conditions alone, is an event
+//! as in other systems.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! The pipeline's plugins: what refuses a cluster and what scores it (facts sections 3 and 5).
+//! The pipeline's plugins: what refuses a cluster and what scores it (docs/systems/ocm.md, "Filters" and "Scores").
 
 pub(crate) mod filters;
 pub(crate) mod scorers;

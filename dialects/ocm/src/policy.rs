@@ -1,7 +1,7 @@
 //! A Placement's spec, compiled once when the object changes: selectors parsed, expressions compiled, weights settled.
 //!
 //! What cannot be understood is kept as a [`Problem`] of the plugin it concerns, since the plugins report in pipeline
-//! order and the first one with a problem names it (facts sections 3, 4 and 7).
+//! order and the first one with a problem names it (docs/systems/ocm.md, "Conditions").
 
 pub(crate) mod groups;
 pub(crate) mod predicate;
@@ -83,7 +83,7 @@ impl Policy {
     }
 
     /// The first problem, in the order the pipeline meets them. Filters only look at their configuration when there is
-    /// a candidate to judge (facts section 3).
+    /// a candidate to judge (docs/systems/ocm.md, "Filters").
     pub(crate) fn problem(&self, any_candidates: bool) -> Option<&Problem> {
         let filters = [self.predicates.as_ref().err(), self.tolerations.as_ref().err()];
         let filters = filters.into_iter().flatten().filter(|_| any_candidates);
@@ -111,7 +111,7 @@ impl Policy {
     }
 }
 
-/// The shape rules of tolerations (facts section 3).
+/// The shape rules of tolerations (docs/systems/ocm.md, "Filters").
 fn tolerations(list: &[Toleration]) -> Result<Vec<Toleration>, Problem> {
     let problem = |index: usize, text: &str| Problem {
         plugin: crate::pipeline::TAINT_TOLERATION,

@@ -1,4 +1,5 @@
-//! The objects a decision writes, in an order of which every prefix is a valid state (DESIGN.md section 3).
+//! The objects a decision writes, in an order of which every prefix is a valid state (docs/api.md, "Where objects
+//! are").
 //!
 //! New PlacementDecisions are made empty; then lists change so that a cluster that stays selected is never missing from
 //! all of them; then labels; then the Placement's status; last, objects that are no longer needed go. Objects are

@@ -1,4 +1,4 @@
-//! The scheduler's configuration in openMCP's own form (seed "Configuration", facts section 3), as it stands under
+//! The scheduler's configuration in openMCP's own form (docs/systems/openmcp.md, "Configuration"), as it stands under
 //! `spec.openmcp`: `scheduler.scope`, `.strategy`, `.selectors` and `.purposeMappings`.
 //!
 //! Read by hand, not by serde, so that every mistake is found with its path. Defaults apply on read.

@@ -1,4 +1,4 @@
-//! Deciding about one request (facts section 5).
+//! Deciding about one request (docs/systems/openmcp.md, "Picking").
 
 mod choice;
 pub(crate) mod release;

@@ -1,4 +1,5 @@
-//! The filters, in the order of CONTRACT.md section 3. Each judges every Cluster, so that every refusal is known.
+//! The filters, in the order of docs/systems/openmcp.md, "Filters". Each judges every Cluster, so that every refusal is
+//! known.
 
 use scheduling::{Filter, Ix, Reason, Verdict};
 

@@ -1,5 +1,6 @@
 //! The kinds of `clusters.openmcp.cloud/v1alpha1` that scheduling touches: one file each, with their types, rules and
-//! columns (facts section 1). The types are read-only views; fields nobody here knows pass through untouched.
+//! columns (docs/systems/openmcp.md, "API objects"). The types are read-only views; fields nobody here knows pass
+//! through untouched.
 
 pub mod cluster;
 pub mod cluster_profile;

@@ -1,5 +1,4 @@
-//! openMCP: every ClusterRequest gets a Cluster, an existing one or a new one (seed openmcp-cluster-scheduler.md,
-//! facts/openmcp.md, CONTRACT.md sections 3 and 6).
+//! openMCP: every ClusterRequest gets a Cluster, an existing one or a new one (docs/systems/openmcp.md).
 //!
 //! The purpose of a request picks a template and its rules out of the [configuration](config). Every filter judges
 //! every Cluster, the strategy orders what is left, and where nothing is left a Cluster is made. A request is bound

@@ -1,4 +1,4 @@
-//! Names of openMCP's API (facts sections 1 and 2).
+//! Names of openMCP's API (docs/systems/openmcp.md, "API objects" and "Names and labels").
 
 use meta::GroupResource;
 
@@ -40,5 +40,6 @@ pub const OPERATION_ANNOTATION: &str = "openmcp.cloud/operation";
 pub const GRANTED: &str = "Granted";
 /// The phase of a request without one, or in trouble.
 pub const PENDING: &str = "Pending";
-/// The condition that says why a request is Pending (facts section 9, number 8: upstream gives no cause).
+/// The condition that says why a request is Pending (docs/systems/openmcp.md, "Differences from upstream": upstream
+/// gives no cause).
 pub const SCHEDULED: &str = "Scheduled";

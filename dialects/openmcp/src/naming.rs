@@ -1,4 +1,5 @@
-//! Names of new Clusters and of the finalizers of requests (seed "Names and Namespaces of Clusters", facts section 5).
+//! Names of new Clusters and of the finalizers of requests (docs/systems/openmcp.md, "New Clusters" and "Names and
+//! labels").
 
 use meta::name;
 use scheduling::Random;

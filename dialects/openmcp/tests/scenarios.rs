@@ -1,4 +1,4 @@
-//! Every rule of the seed, one folder each.
+//! The rules of docs/systems/openmcp.md, one folder each.
 
 #[test]
 fn scenarios() {

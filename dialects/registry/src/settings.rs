@@ -9,7 +9,7 @@ use dialect_kcp::{Role, Settings as Kcp};
 use meta::GroupResource;
 use meta::selector::Selector;
 
-/// Who acts in which role beside Berth's own users (CONTRACT.md section 5), and what is guarded.
+/// Who acts in which role beside Berth's own users (docs/api.md, "Actors"), and what is guarded.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Settings {
     /// The users that roll out Fleet's bindings.

@@ -46,7 +46,7 @@ pub trait Generator {
     fn even_out(&self, _object: &mut Value) {}
 }
 
-/// What must hold (issue 3, DESIGN.md section 3).
+/// What must hold (ARCHITECTURE.md, "A decision").
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Property {
     /// Once the writes are made, deciding again writes nothing, changes nothing and picks the same.

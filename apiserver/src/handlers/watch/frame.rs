@@ -33,7 +33,7 @@ impl EventType {
 
 const TAIL: &[u8] = b"}\n";
 
-/// The annotation that tells an informer that it has seen everything there was (facts/apiserver.md section 0.1).
+/// The annotation that tells an informer that it has seen everything there was (docs/api.md, "Lists and watches").
 const INITIAL_EVENTS_END: &str = "k8s.io/initial-events-end";
 
 enum Form {

@@ -1,4 +1,4 @@
-//! Scheduling: what the scheduler would decide now, and every reason for it (CONTRACT.md section 2).
+//! Scheduling: what the scheduler would decide now, and every reason for it (docs/api.md, "The scheduling report").
 
 use meta::{Cell, Column, Schema};
 use schemars::JsonSchema;

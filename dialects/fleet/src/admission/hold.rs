@@ -1,5 +1,5 @@
-//! The scheduler's hold on placements: a placement with its finalizer goes once its bindings are gone, so that nobody else
-//! takes the finalizer off (facts sections 3 and 5).
+//! The scheduler's hold on placements: a placement with its finalizer goes once its bindings are gone, so that nobody
+//! else takes the finalizer off (docs/systems/fleet.md, "What is guarded").
 
 use admission::{Denied, Operation, Plugin, Request};
 use meta::FieldError;

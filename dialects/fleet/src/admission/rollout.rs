@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use crate::kind::State;
 use crate::names::WORK_FINALIZER;
 
-/// What of the spec the rollout fills in (facts section 2).
+/// What of the spec the rollout fills in (docs/systems/fleet.md, "What is guarded").
 const FILLED: [&str; 4] = [
     "resourceSnapshotName",
     "resourceOverrideSnapshots",

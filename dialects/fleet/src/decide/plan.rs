@@ -1,4 +1,5 @@
-//! What the objects of a placement will say: snapshots (facts section 4) and bindings (facts section 5).
+//! What the objects of a placement will say: snapshots (docs/systems/fleet.md, "Policy snapshots") and bindings
+//! (docs/systems/fleet.md, "Bindings").
 
 use std::sync::Arc;
 
@@ -76,8 +77,8 @@ pub(crate) enum CurrentSnapshot {
 }
 
 impl SnapshotPlan {
-    /// What must happen to the snapshots of the placement `name`. A snapshot counts when it is the newest and its policy
-    /// is the placement's, the number of clusters left aside (CONTRACT.md section 6).
+    /// What must happen to the snapshots of the placement `name`. A snapshot counts when it is the newest and its
+    /// policy is the placement's, the number of clusters left aside (docs/systems/fleet.md, "Policy snapshots").
     pub(super) fn make(hub: &Hub, record: &PlacementRecord, name: &str) -> Self {
         let staying = || hub.snapshots_of(name).filter(|snapshot| !snapshot.deleting());
         let newest = hub.newest_snapshot(name);

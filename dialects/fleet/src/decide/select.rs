@@ -1,4 +1,4 @@
-//! Which bindings stay, which clusters are picked and which bindings are let go (facts sections 5.3 to 5.5 and 8).
+//! Which bindings stay, which clusters are picked and which bindings are let go (docs/systems/fleet.md, "Picking").
 
 use std::cmp::Reverse;
 use std::sync::Arc;

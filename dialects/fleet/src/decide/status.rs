@@ -1,4 +1,4 @@
-//! What the status of the snapshot and the condition of the placement say (facts section 9).
+//! What the status of the snapshot and the condition of the placement say (docs/systems/fleet.md, "What is written").
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;

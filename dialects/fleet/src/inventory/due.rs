@@ -1,4 +1,4 @@
-//! Which placements a change makes due again (seed "Enforcing the semantics", facts section 10, CONTRACT.md section 6).
+//! Which placements a change makes due again (docs/systems/fleet.md, "When it runs").
 
 use std::sync::Arc;
 

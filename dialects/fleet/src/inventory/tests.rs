@@ -1,4 +1,4 @@
-//! Which changes make a placement due (seed "Enforcing the semantics", facts section 10).
+//! Which changes make a placement due (docs/systems/fleet.md, "When it runs").
 
 use dialect_contract::{Affected, Inventory};
 use serde_json::{Value, json};

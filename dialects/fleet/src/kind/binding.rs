@@ -1,4 +1,4 @@
-//! ClusterResourceBinding: one cluster a placement is bound to (seed "Placement Decisions", facts section 2).
+//! ClusterResourceBinding: one cluster a placement is bound to (docs/systems/fleet.md, "Bindings").
 
 use std::sync::LazyLock;
 

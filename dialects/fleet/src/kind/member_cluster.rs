@@ -1,4 +1,5 @@
-//! MemberCluster: a cluster of the fleet, its taints, properties and what its agents report (facts section 2).
+//! MemberCluster: a cluster of the fleet, its taints, properties and what its agents report (docs/systems/fleet.md,
+//! "MemberCluster").
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;

@@ -1,4 +1,4 @@
-//! What a MemberCluster must satisfy beyond its schema (facts section 2).
+//! What a MemberCluster must satisfy beyond its schema (docs/systems/fleet.md, "MemberCluster").
 
 use meta::FieldError;
 use meta::quantity::Quantity;

@@ -1,4 +1,5 @@
-//! ClusterResourcePlacement: asks for clusters to place resources on (facts sections 1 and 2).
+//! ClusterResourcePlacement: asks for clusters to place resources on (docs/systems/fleet.md, "API objects" and
+//! "Placement policy").
 
 use std::sync::LazyLock;
 

@@ -1,4 +1,5 @@
-//! What a ClusterResourcePlacement must satisfy beyond its schema, and what may not change (facts section 2).
+//! What a ClusterResourcePlacement must satisfy beyond its schema, and what may not change (docs/systems/fleet.md,
+//! "Placement policy").
 
 use meta::FieldError;
 use meta::selector::Selector;

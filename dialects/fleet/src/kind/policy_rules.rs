@@ -1,4 +1,5 @@
-//! What a placement policy must satisfy beyond its schema: every error at once, each at its field (facts section 2).
+//! What a placement policy must satisfy beyond its schema: every error at once, each at its field
+//! (docs/systems/fleet.md, "Placement policy").
 
 use std::collections::BTreeMap;
 

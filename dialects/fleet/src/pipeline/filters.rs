@@ -69,7 +69,7 @@ impl Filter<Fleet> for ClusterAffinity {
     }
 }
 
-/// Asks that the cluster may take anything at all (facts section 7).
+/// Asks that the cluster may take anything at all (docs/systems/fleet.md, "Eligibility").
 pub(crate) struct ClusterEligibility {
     /// The reason of each cluster, 0 for none.
     reasons: Vec<u16>,

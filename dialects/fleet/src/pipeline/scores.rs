@@ -1,4 +1,4 @@
-//! The scores: preferred terms, and how candidates compare (facts section 6, "Ranking").
+//! The scores: preferred terms, and how candidates compare (docs/systems/fleet.md, "Ranking").
 
 use std::cmp::{Ordering, Reverse};
 

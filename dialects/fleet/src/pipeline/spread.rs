@@ -1,4 +1,4 @@
-//! Topology spread constraints, evaluated incrementally (facts section 6).
+//! Topology spread constraints, evaluated incrementally (docs/systems/fleet.md, "Topology spread").
 //!
 //! A placement with constraints picks one cluster at a time, since each pick changes the counts. What a pick does to a
 //! cluster depends on its domains alone, so clusters with the same domains form a cell: a pick looks at one candidate per

@@ -201,8 +201,8 @@ fn label_selectors_of_profile_and_shoot_are_separate_filters() {
 }
 
 #[test]
-fn taints_are_tolerated_as_the_facts_say() {
-    // Facts section 4.3: taints, tolerations, tolerated.
+fn taints_are_tolerated_as_documented() {
+    // docs/systems/gardener.md, "Taints": taints, tolerations, tolerated.
     let cases = [
         (json!([]), json!([]), true),
         (json!([{"key": "a"}]), json!([]), false),
@@ -280,13 +280,13 @@ fn special_taints_need_no_toleration() {
 }
 
 #[test]
-fn dns_is_judged_as_the_facts_say() {
+fn dns_is_judged_as_documented() {
     let disabled = with(
         aws(),
         "/spec/taints",
         json!([{"key": "seed.gardener.cloud/disable-dns"}]),
     );
-    // Facts section 4.2 and CONTRACT section 6: the shoot's dns, kept.
+    // docs/systems/gardener.md, "DNS": the shoot's dns, kept.
     let cases = [
         (
             json!({"domain": "a.example", "providers": [{"type": "aws-route53", "primary": true}]}),

@@ -111,7 +111,7 @@ impl Inventory for Fleet {
         words::message(self, decision)
     }
 
-    /// None: Gardener reports scheduling in events and in `status.lastOperation` (facts section 9).
+    /// None: Gardener reports scheduling in events and in `status.lastOperation` (docs/systems/gardener.md, "Events").
     fn conditions(&self, _decision: &Decision) -> Vec<Value> {
         Vec::new()
     }

@@ -60,7 +60,8 @@ pub(crate) struct Facts {
     pub(crate) taints: Arc<[SeedTaint]>,
 }
 
-/// The conditions that must be True: the first always, the others where they are present (CONTRACT section 6).
+/// The conditions that must be True: the first always, the others where they are present (docs/systems/gardener.md,
+/// "Seed").
 pub(crate) const CONDITIONS: [&str; 3] = ["GardenletReady", "Bootstrapped", "BackupBucketsReady"];
 
 impl Row {

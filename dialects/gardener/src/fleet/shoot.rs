@@ -115,7 +115,7 @@ impl Wants {
     }
 }
 
-/// Whether somebody manages records: only the first provider is looked at (facts section 4.2).
+/// Whether somebody manages records: only the first provider is looked at (docs/systems/gardener.md, "DNS").
 fn is_managed(dns: &Dns) -> bool {
     dns.providers
         .first()

@@ -71,7 +71,7 @@ impl Kind for SeedKind {
 }
 
 /// A seed is visible to the scheduler unless it says otherwise; the deprecated taint says otherwise when no scheduling
-/// settings stand beside it (facts section 1.2).
+/// settings stand beside it (docs/systems/gardener.md, "Seed").
 fn default_visibility(root: &mut serde_json::Map<String, Value>) {
     let Some(spec) = root.get_mut("spec").and_then(Value::as_object_mut) else {
         return;

@@ -1,4 +1,4 @@
-//! Who is who: users and the actors of the state machines (CONTRACT.md section 5).
+//! Who is who: users and the actors of the state machines (docs/api.md, "Actors").
 
 use crate::machine::Actor;
 

@@ -17,7 +17,7 @@ pub(super) struct Heartbeats {
 }
 
 impl Heartbeats {
-    /// `cluster` with the URL of its syncer's view (facts section 2: `status.virtualWorkspaces`); `None` when it has it.
+    /// `cluster` with the URL of its syncer's view (`status.virtualWorkspaces`); `None` when it has it.
     fn pointing_home(&self, cluster: &Value, name: &str) -> Option<Value> {
         let targets = self.targets_url.as_ref()?;
         let views = json!([{"url": format!("{targets}/{name}.{DIALECT}/proxy")}]);

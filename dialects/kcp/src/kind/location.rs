@@ -1,5 +1,4 @@
-//! Location: a collection of WorkloadClusters that users can place namespaces in (seed "Main Concepts", facts
-//! section 2).
+//! Location: a collection of WorkloadClusters that users can place namespaces in (docs/systems/kcp.md, "API objects").
 
 use std::collections::BTreeSet;
 use std::sync::LazyLock;

@@ -1,4 +1,4 @@
-//! WorkloadCluster: a Kubernetes cluster that namespaces are placed on (seed "Main Concepts", facts section 2).
+//! WorkloadCluster: a Kubernetes cluster that namespaces are placed on (docs/systems/kcp.md, "API objects").
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;

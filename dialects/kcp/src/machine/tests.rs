@@ -10,12 +10,12 @@ const STATES: [Option<State>; 5] = [
     Some(State::Unbound),
 ];
 
-/// Written by hand from facts section 5: rows are from, columns to, in the order of [`STATES`]. P is the placement
-/// controller, N the namespace controller, `=` no change, `.` nobody.
+/// Written by hand from docs/systems/kcp.md, "The placement annotation": rows are from, columns to, in the order of
+/// [`STATES`]. P is the placement controller, N the namespace controller, `=` no change, `.` nobody.
 const MATRIX: [&str; 5] = ["=P...", "P=N..", "..=P.", "...=N", "PP..="];
 
 #[test]
-fn the_full_matrix_of_transitions_is_as_the_facts_say() {
+fn the_full_matrix_of_transitions_is_as_documented() {
     for (row, &from) in STATES.iter().enumerate() {
         for (column, &to) in STATES.iter().enumerate() {
             let expected = match MATRIX[row].as_bytes()[column] {

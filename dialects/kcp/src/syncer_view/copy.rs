@@ -1,5 +1,5 @@
 //! The copy of an object on a workload cluster: what it looks like, whether it is what is wanted, and the status on its
-//! way back (facts section 8, "Downstream copy").
+//! way back (docs/systems/kcp.md, "Downstream copies").
 //!
 //! A copy carries a record of what was copied: clusters fill in defaults and write labels of their own, so that what is
 //! there is compared with what was put there, not with what is upstream.

@@ -1,5 +1,5 @@
-//! What a syncer does next about one object: a pure function of how the object looks in its view and downstream (facts
-//! section 8, steps 4 to 9). Whatever was done before, even half, looking again leads on.
+//! What a syncer does next about one object: a pure function of how the object looks in its view and downstream
+//! (docs/systems/kcp.md, "Order of removal"). Whatever was done before, even half, looking again leads on.
 
 use serde_json::Value;
 

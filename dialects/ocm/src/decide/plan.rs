@@ -1,4 +1,4 @@
-//! What the PlacementDecisions will say: the selection divided into groups and objects (facts section 6).
+//! What the PlacementDecisions will say: the selection divided into groups and objects (docs/systems/ocm.md, "Groups").
 
 use std::collections::BTreeSet;
 use std::sync::Arc;

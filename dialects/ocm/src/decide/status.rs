@@ -1,4 +1,4 @@
-//! The status of a Placement: is it satisfied, is it understood (facts section 7).
+//! The status of a Placement: is it satisfied, is it understood (docs/systems/ocm.md, "Conditions").
 
 use std::sync::Arc;
 

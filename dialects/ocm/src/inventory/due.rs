@@ -1,4 +1,4 @@
-//! Which placements a change makes due again (facts section 8), as narrowly as the records allow.
+//! Which placements a change makes due again (docs/systems/ocm.md, "When it runs"), as narrowly as the records allow.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;

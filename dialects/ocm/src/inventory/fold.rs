@@ -88,7 +88,7 @@ fn set(hub: &mut Hub, key: &Key, object: Option<&Arc<Object>>) -> Due {
 }
 
 fn binding(hub: &mut Hub, key: &Key, object: Option<&Arc<Object>>) -> Due {
-    // Placements go by the binding's name (facts section 2); the view only proves that it is one.
+    // Placements go by the binding's name (docs/systems/ocm.md, "API objects"); the view only proves that it is one.
     let new = read(hub, key, object, |_, _: kind::ManagedClusterSetBinding| Ok(()));
     let entry = (Arc::clone(&key.namespace), Arc::clone(&key.name));
     let swapped = (Arc::clone(&key.name), Arc::clone(&key.namespace));

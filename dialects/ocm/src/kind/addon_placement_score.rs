@@ -1,5 +1,4 @@
-//! AddOnPlacementScore v1alpha1: scores of one cluster, pushed by anyone (seed "AddOnPlacementScore API", facts
-//! section 2).
+//! AddOnPlacementScore v1alpha1: scores of one cluster, pushed by anyone (docs/systems/ocm.md, "API objects").
 
 use std::sync::LazyLock;
 

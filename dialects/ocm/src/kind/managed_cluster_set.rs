@@ -1,4 +1,4 @@
-//! ManagedClusterSet v1beta2: a named group of clusters (facts section 2).
+//! ManagedClusterSet v1beta2: a named group of clusters (docs/systems/ocm.md, "API objects").
 
 use std::sync::LazyLock;
 

@@ -1,4 +1,5 @@
-//! ManagedClusterSetBinding v1beta2: lets the placements of a namespace choose from a set (facts section 2).
+//! ManagedClusterSetBinding v1beta2: lets the placements of a namespace choose from a set (docs/systems/ocm.md, "API
+//! objects").
 
 use std::sync::LazyLock;
 

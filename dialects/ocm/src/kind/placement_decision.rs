@@ -1,4 +1,5 @@
-//! PlacementDecision v1beta1 and v1alpha1: the clusters a Placement selected, at most 100 per object (facts section 2).
+//! PlacementDecision v1beta1 and v1alpha1: the clusters a Placement selected, at most 100 per object
+//! (docs/systems/ocm.md, "What is written").
 
 use std::sync::LazyLock;
 

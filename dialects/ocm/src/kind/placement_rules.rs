@@ -1,8 +1,8 @@
 //! What a Placement's spec must satisfy beyond its schema: all errors at once, each at its field.
 //!
-//! The rules refuse on write what would make the placement Misconfigured later, and what facts section 8 shows to
-//! break schedulers. Expressions are not among it: OCM's API accepts any text, so such placements exist, and the
-//! scheduler reports Misconfigured with the words of the compiler.
+//! The rules refuse on write what would make the placement Misconfigured later, and what is known to break schedulers
+//! (docs/systems/ocm.md, "Differences from upstream"). Expressions are not among it: OCM's API accepts any text, so
+//! such placements exist, and the scheduler reports Misconfigured with the words of the compiler.
 
 use std::collections::BTreeMap;
 
@@ -94,7 +94,7 @@ fn prioritizer_policy(policy: &PrioritizerPolicy, errors: &mut Vec<FieldError>) 
     }
 }
 
-/// The shape of one toleration (facts section 3, TaintToleration).
+/// The shape of one toleration (docs/systems/ocm.md, "Taints and tolerations").
 fn tolerates(toleration: &Toleration, path: &str, errors: &mut Vec<FieldError>) {
     let operator = toleration.operator.as_str();
     if !matches!(operator, "" | "Equal" | "Exists") {

@@ -1,4 +1,4 @@
-//! `Placement.spec`: which clusters are wanted, and how many (facts section 2, seed "Placement API").
+//! `Placement.spec`: which clusters are wanted, and how many (docs/systems/ocm.md, "Placement spec").
 
 use meta::selector::{LabelSelector, LabelSelectorRequirement};
 use schemars::JsonSchema;

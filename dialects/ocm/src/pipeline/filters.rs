@@ -1,4 +1,4 @@
-//! The filters ClusterSet, Lifecycle, Predicate and TaintToleration (facts section 3).
+//! The filters ClusterSet, Lifecycle, Predicate and TaintToleration (docs/systems/ocm.md, "Filters").
 
 use std::cell::Cell;
 
@@ -245,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn taints_are_tolerated_as_the_facts_say() {
+    fn taints_are_tolerated_as_documented() {
         let taint =
             json!({"key": "gpu", "value": "yes", "effect": "NoSelect", "timeAdded": "2021-10-28T08:59:00Z"});
         for (tolerations, passes) in [

@@ -1,7 +1,8 @@
-//! The prioritizers Balance, Steady, ResourceAllocatableCPU, ResourceAllocatableMemory and AddOn (facts section 5).
+//! The prioritizers Balance, Steady, ResourceAllocatableCPU, ResourceAllocatableMemory and AddOn (docs/systems/ocm.md,
+//! "Scores").
 //!
-//! Formulas with a division are computed in doubles, operation for operation as the facts give them, and cut to
-//! integers only at the end: exact fractions would round differently from the running system at the edges.
+//! Formulas with a division are computed in doubles, operation for operation as documented, and cut to integers only at
+//! the end: exact fractions would round differently from the running system at the edges.
 
 use dialect_columns::Bits;
 use meta::Timestamp;

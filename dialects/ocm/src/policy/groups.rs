@@ -1,4 +1,4 @@
-//! `spec.decisionStrategy.groupStrategy`, compiled (facts section 6).
+//! `spec.decisionStrategy.groupStrategy`, compiled (docs/systems/ocm.md, "Groups").
 
 use std::sync::Arc;
 

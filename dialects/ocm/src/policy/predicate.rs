@@ -1,4 +1,5 @@
-//! Predicates, compiled: selectors over labels and claims, expressions over the whole cluster (facts section 3).
+//! Predicates, compiled: selectors over labels and claims, expressions over the whole cluster (docs/systems/ocm.md,
+//! "Placement spec" and "CEL").
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Which scores count, with which weights (facts section 4).
+//! Which scores count, with which weights (docs/systems/ocm.md, "Placement spec").
 
 use std::fmt;
 use std::sync::Arc;
@@ -257,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn modes_and_weights_follow_the_facts() {
+    fn modes_and_weights_are_as_documented() {
         let steady = json!({"scoreCoordinate": {"type": "BuildIn", "buildIn": "Steady"}, "weight": 3});
         let score = json!({"scoreCoordinate": {"type": "AddOn", "addOn": {"resourceName": "default", "scoreName": "cpu"}}});
         assert_eq!(settled(&json!({})), pairs(&[("Balance", 1), ("Steady", 1)]));

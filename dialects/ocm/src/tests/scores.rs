@@ -1,4 +1,4 @@
-//! Scores: what the seed's test plan asks for (status changes, expired, empty), and the formulas over a fleet.
+//! Scores: what the proposal's test plan asks for (status changes, expired, empty), and the formulas over a fleet.
 
 use dialect_contract::{Affected, Inventory};
 use meta::{Key, Timestamp};

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use crate::inventory::Hub;
 use crate::names::{BINDINGS, CLUSTERS, DECISIONS, PLACEMENTS, SCORES, SETS};
 
-/// The instant tests decide at, unless they say otherwise: between the seed's scores and their end.
+/// The instant tests decide at, unless they say otherwise: between the examples' scores and their end.
 pub(super) fn now() -> Timestamp {
     "2021-10-28T09:00:00Z".parse().unwrap()
 }

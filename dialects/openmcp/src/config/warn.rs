@@ -1,4 +1,4 @@
-//! What is legal in a configuration and surely not meant (facts sections 3 and 9).
+//! What is legal in a configuration and surely not meant (docs/systems/openmcp.md, "Configuration").
 
 use meta::name;
 use serde_json::Value;

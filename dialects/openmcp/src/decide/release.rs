@@ -1,4 +1,4 @@
-//! A request that is being deleted lets go of its Clusters (seed "Deletion of Clusters", facts section 6).
+//! A request that is being deleted lets go of its Clusters (docs/systems/openmcp.md, "Deletion").
 //!
 //! All Clusters that carry its finalizer lose it, wherever they are and whatever the configuration says now. A labelled
 //! Cluster it was the last request of is deleted *before* its finalizer goes: the finalizer keeps the Cluster in place

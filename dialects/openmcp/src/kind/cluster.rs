@@ -1,4 +1,4 @@
-//! Cluster: a Kubernetes cluster that requests may use (facts section 1).
+//! Cluster: a Kubernetes cluster that requests may use (docs/systems/openmcp.md, "API objects").
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;

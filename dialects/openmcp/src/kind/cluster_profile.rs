@@ -1,4 +1,4 @@
-//! ClusterProfile: how a provider makes clusters (facts section 1). Nothing is scheduled by it.
+//! ClusterProfile: how a provider makes clusters (docs/systems/openmcp.md, "API objects"). Nothing is scheduled by it.
 
 use std::sync::LazyLock;
 

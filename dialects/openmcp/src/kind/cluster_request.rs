@@ -1,4 +1,4 @@
-//! ClusterRequest: asks for a Cluster of a purpose (facts section 1).
+//! ClusterRequest: asks for a Cluster of a purpose (docs/systems/openmcp.md, "API objects").
 
 use std::sync::LazyLock;
 

@@ -1,4 +1,5 @@
-//! The configuration in force: the stored one, or the last good one while that is invalid (CONTRACT.md section 4).
+//! The configuration in force: the stored one, or the last good one while that is invalid (docs/api.md,
+//! "Configuration").
 
 use dialect_contract::{Dialect, config};
 use serde_json::Value;

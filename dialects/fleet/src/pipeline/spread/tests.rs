@@ -32,7 +32,7 @@ fn fleet(clusters: &[(Option<u8>, Option<u8>)]) -> Fleet {
     Fleet::build(rows.collect::<Vec<_>>().iter())
 }
 
-/// The rule as the facts word it: counts of all domains from scratch, sorted, for every cluster and every pick.
+/// The rule in words: counts of all domains from scratch, sorted, for every cluster and every pick.
 fn naive(
     fleet: &Fleet,
     constraints: &[Constraint],
@@ -166,8 +166,9 @@ fn three_zones_fill_up_evenly() {
 }
 
 #[test]
-fn the_change_of_skew_follows_the_table_of_the_facts() {
-    // The counts of all domains, the count of the domain that gains one, the change (facts section 6).
+fn the_change_of_skew_follows_the_table() {
+    // The counts of all domains, the count of the domain that gains one, the change (docs/systems/fleet.md, "Topology
+    // spread").
     for (counts, count, change) in [
         (&[0][..], 0, 1),
         (&[3], 3, 1),

@@ -1,4 +1,4 @@
-//! What a Seed must satisfy (facts section 1.2).
+//! What a Seed must satisfy (docs/systems/gardener.md, "Seed").
 
 use std::collections::BTreeSet;
 

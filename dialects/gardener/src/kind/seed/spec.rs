@@ -1,4 +1,4 @@
-//! The fields of a Seed (facts section 1.2).
+//! The fields of a Seed (docs/systems/gardener.md, "Seed").
 
 use std::collections::BTreeMap;
 

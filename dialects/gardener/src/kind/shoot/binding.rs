@@ -1,4 +1,4 @@
-//! What a write through `shoots/binding` means, whoever makes it (facts section 8).
+//! What a write through `shoots/binding` means, whoever makes it (docs/systems/gardener.md, "Binding").
 
 use meta::FieldError;
 use serde_json::{Map, Value};

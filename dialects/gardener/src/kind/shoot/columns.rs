@@ -1,4 +1,4 @@
-//! What `kubectl get shoots` shows (facts section 1).
+//! What `kubectl get shoots` shows (docs/systems/gardener.md, "API objects").
 
 use meta::{Cell, Column, Object};
 

@@ -1,4 +1,5 @@
-//! What may not change in a Shoot, and through which door `spec.seedName` changes (facts sections 1.1 and 8).
+//! What may not change in a Shoot, and through which door `spec.seedName` changes (docs/systems/gardener.md, "Shoot"
+//! and "Binding").
 
 use meta::FieldError;
 use meta::kind::Operation;

@@ -1,4 +1,4 @@
-//! The fields of a Shoot (facts section 1.1).
+//! The fields of a Shoot (docs/systems/gardener.md, "Shoot").
 
 use std::collections::BTreeMap;
 
