@@ -2,8 +2,6 @@
 //!
 //! The panic comes from a log subscriber that fails at every event, which a process has one of: hence a test of its own.
 
-#![expect(clippy::unwrap_used, reason = "in a test, an unwrap is an assertion")]
-
 use std::time::{Duration, Instant};
 
 use futures::FutureExt as _;
