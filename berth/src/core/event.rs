@@ -196,6 +196,10 @@ impl Kind for CoreEvent {
         &CORE_SCHEMA
     }
 
+    fn prepare(&self, _write: &Write<'_>, new: &mut Value) {
+        rules::to_utc(new);
+    }
+
     fn validate(&self, write: &Write<'_>, new: &Value) -> Vec<FieldError> {
         rules::core(write, new)
     }
@@ -220,6 +224,10 @@ impl Kind for Event {
 
     fn schema(&self, _: &str) -> &Schema {
         &SCHEMA
+    }
+
+    fn prepare(&self, _write: &Write<'_>, new: &mut Value) {
+        rules::to_utc(new);
     }
 
     fn validate(&self, write: &Write<'_>, new: &Value) -> Vec<FieldError> {

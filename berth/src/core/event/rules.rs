@@ -1,7 +1,7 @@
 //! The rules of Events. Paths are those of the stored form.
 
 use meta::kind::Write;
-use meta::{FieldError, name};
+use meta::{FieldError, name, time};
 use serde_json::Value;
 
 use crate::core::value::text;
@@ -12,6 +12,7 @@ const NOTE_LIMIT: usize = 1024;
 /// The rules of `v1`: old reporters may leave out nearly everything, those that give eventTime follow the newer rules.
 pub(crate) fn core(write: &Write<'_>, new: &Value) -> Vec<FieldError> {
     let mut errors: Vec<FieldError> = namespace(new).into_iter().collect();
+    errors.extend(micro_times(new));
     if !text(new, &["eventTime"]).is_empty() {
         errors.extend(reported(write, new));
     }
@@ -21,6 +22,7 @@ pub(crate) fn core(write: &Write<'_>, new: &Value) -> Vec<FieldError> {
 /// The rules of `events.k8s.io/v1`.
 pub(crate) fn new_api(write: &Write<'_>, new: &Value) -> Vec<FieldError> {
     let mut errors: Vec<FieldError> = namespace(new).into_iter().collect();
+    errors.extend(micro_times(new));
     let Some(old) = write.old else {
         if text(new, &["eventTime"]).is_empty() {
             errors.push(FieldError::required("eventTime", ""));
@@ -60,6 +62,45 @@ pub(crate) fn new_api(write: &Write<'_>, new: &Value) -> Vec<FieldError> {
         }
     }
     errors
+}
+
+/// The fields of `metav1.MicroTime`.
+const MICRO_TIMES: [&[&str]; 2] = [&["eventTime"], &["series", "lastObservedTime"]];
+
+/// Typed clients read these times with exactly six digits of a second: one that has fewer would end their lists and
+/// watches of the whole namespace. What is no time at all is the schema's to refuse.
+fn micro_times(new: &Value) -> Vec<FieldError> {
+    let is_micro = |time: &str| {
+        let fraction = time.get(19..).unwrap_or_default().as_bytes();
+        fraction.first() == Some(&b'.')
+            && fraction.len() > 7
+            && fraction[1..7].iter().all(u8::is_ascii_digit)
+            && !fraction[7].is_ascii_digit()
+    };
+    let refused = MICRO_TIMES.iter().filter(|path| {
+        let time = text(new, path);
+        time::parse(time).is_some() && !is_micro(time)
+    });
+    refused
+        .map(|path| {
+            let detail = "must be a time with microseconds, such as 2006-01-02T15:04:05.000000Z";
+            FieldError::invalid(path.join("."), text(new, path), detail)
+        })
+        .collect()
+}
+
+/// Writes these times in UTC, as they are served.
+pub(crate) fn to_utc(new: &mut Value) {
+    if !micro_times(new).is_empty() {
+        return;
+    }
+    for path in MICRO_TIMES {
+        if let Some(instant) = time::parse(text(new, path))
+            && let Some(slot) = new.pointer_mut(&format!("/{}", path.join("/")))
+        {
+            *slot = time::rfc3339_micro(instant).into();
+        }
+    }
 }
 
 fn is_set(value: &Value) -> bool {

@@ -151,3 +151,37 @@ fn an_event_stands_with_what_it_is_about() {
     assert_eq!(errors(&CoreEvent, None, &event("ns", "a")), [words]);
     assert_eq!(errors(&CoreEvent, None, &event("ns", "")).len(), 1);
 }
+
+#[test]
+fn times_have_microseconds_and_are_kept_in_utc() {
+    let with = |path: &str, time: &str| {
+        let mut value = stored().parse();
+        *value.pointer_mut(path).unwrap() = time.into();
+        value
+    };
+    for path in ["/eventTime", "/series/lastObservedTime"] {
+        for kind in [&Event as &dyn Kind, &CoreEvent] {
+            for bad in [
+                "2026-11-21T12:00:00Z",
+                "2026-11-21T12:00:00.123Z",
+                "2026-11-21T12:00:00.1234567Z",
+            ] {
+                let errors = errors(kind, None, &with(path, bad));
+                assert_eq!(errors.len(), 1, "{bad}: {errors:?}");
+                assert!(
+                    errors[0].contains("must be a time with microseconds"),
+                    "{errors:?}"
+                );
+            }
+            let mut zoned = with(path, "2026-11-21T14:00:00.000001+02:00");
+            let write = Write {
+                operation: Operation::Create,
+                old: None,
+                now: Timestamp::UNIX_EPOCH,
+            };
+            kind.prepare(&write, &mut zoned);
+            assert_eq!(zoned.pointer(path).unwrap(), "2026-11-21T12:00:00.000001Z");
+            assert!(errors(kind, None, &zoned).is_empty());
+        }
+    }
+}
