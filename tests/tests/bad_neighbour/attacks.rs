@@ -1,0 +1,149 @@
+//! What abusive users send, again and again. Each checks that it is refused, or answered, as it should be: an attack that
+//! the server does not understand would prove nothing.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::Ordering;
+
+use http::Method;
+use kube::Client;
+use serde_json::{Value, json};
+use tests::raw::{Answer, send, write};
+
+use super::Over;
+
+/// What was answered, by code.
+#[derive(Default)]
+struct Told {
+    who: &'static str,
+    codes: BTreeMap<u16, usize>,
+}
+
+impl Told {
+    fn by(who: &'static str) -> Self {
+        Self {
+            who,
+            ..Self::default()
+        }
+    }
+
+    /// Notes `answer`, which must be one of `expected`, or too much of it at once.
+    fn note(&mut self, answer: &Answer, expected: &[u16]) {
+        let text = String::from_utf8_lossy(&answer.body[..answer.body.len().min(300)]).into_owned();
+        assert!(
+            expected.contains(&answer.code) || answer.code == 429,
+            "{}: {} {text}",
+            self.who,
+            answer.code
+        );
+        *self.codes.entry(answer.code).or_default() += 1;
+    }
+
+    fn shown(&self, needed: u16) -> String {
+        assert!(self.codes.contains_key(&needed), "{}: {:?}", self.who, self.codes);
+        format!("{}: {:?}", self.who, self.codes)
+    }
+}
+
+/// Sends `body`; `None` where the server refuses it before it is all there and the connection ends, as HTTP/1.1 must.
+async fn attempt(client: &Client, path: &'static str, body: &str) -> Option<Answer> {
+    let (client, body) = (client.clone(), body.to_owned());
+    let sent = tokio::spawn(async move { send(&client, Method::POST, path, &JSON, body.as_bytes()).await });
+    sent.await.ok()
+}
+
+const JSON: [(&str, &str); 1] = [("content-type", "application/json")];
+
+/// `edit` in a namespace: patches that move and copy long lists, on a ConfigMap, dry.
+pub(super) async fn patches(client: Client, over: Over) -> String {
+    let maps = "/api/v1/namespaces/team-ann/configmaps";
+    let map = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "target"}});
+    assert_eq!(write(&client, Method::POST, maps, &map).await.code, 201);
+    let path = format!("{maps}/target?dryRun=All");
+    let mut moves = vec![json!({"op": "add", "path": "/list", "value": vec![0; 300_000]})];
+    moves.extend(vec![
+        json!({"op": "move", "from": "/list/9", "path": "/list/0"});
+        9_000
+    ]);
+    let mut copies = vec![json!({"op": "add", "path": "/a", "value": ["x".repeat(1000)]})];
+    copies.extend(vec![json!({"op": "copy", "from": "/a", "path": "/a/-"}); 40]);
+    let bombs = [moves, copies].map(|bomb| json!(bomb).to_string());
+    let mut told = Told::by("patches");
+    while !over.load(Ordering::Relaxed) {
+        for bomb in &bombs {
+            let headers = [("content-type", "application/json-patch+json")];
+            let answer = send(&client, Method::PATCH, &path, &headers, bomb.as_bytes()).await;
+            told.note(&answer, &[422]);
+        }
+    }
+    told.shown(422)
+}
+
+/// No rights at all but those of everybody: unknown fields, and a body that is all tree.
+pub(super) async fn unknown_fields(client: Client, over: Over) -> String {
+    let path = "/apis/authentication.k8s.io/v1/selfsubjectreviews";
+    let mut review = serde_json::Map::new();
+    review.insert("apiVersion".to_owned(), "authentication.k8s.io/v1".into());
+    review.insert("kind".to_owned(), "SelfSubjectReview".into());
+    review.extend((0..5_000).map(|number| (format!("x{number}"), Value::Null)));
+    review.extend((0..5_000).map(|number| (format!("y{number}"), 1.into())));
+    let fields = Value::Object(review).to_string();
+    let dense = format!("[{}1]", "1,".repeat(1_400_000));
+    let mut told = Told::by("unknown fields");
+    while !over.load(Ordering::Relaxed) {
+        if let Some(answer) = attempt(&client, path, &fields).await {
+            let warnings = answer.headers.get_all("warning").iter().count();
+            assert!(
+                answer.code != 201 || (1..=81).contains(&warnings),
+                "{warnings} warnings"
+            );
+            told.note(&answer, &[201]);
+        }
+        if let Some(answer) = attempt(&client, path, &dense).await {
+            told.note(&answer, &[413]);
+        }
+    }
+    told.shown(201)
+}
+
+/// `admin` in a namespace: a Role of a few kilobytes that is millions of rights.
+pub(super) async fn roles(client: Client, over: Over) -> String {
+    let words = |prefix: &str, count: usize| (0..count).map(|n| format!("{prefix}{n}")).collect::<Vec<_>>();
+    let role = json!({
+        "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "Role", "metadata": {"name": "all"},
+        "rules": [{"verbs": words("v", 100), "apiGroups": words("g", 400), "resources": words("r", 400)}],
+    });
+    let path = "/apis/rbac.authorization.k8s.io/v1/namespaces/team-cid/roles";
+    let mut told = Told::by("roles");
+    while !over.load(Ordering::Relaxed) {
+        told.note(&write(&client, Method::POST, path, &role).await, &[422]);
+    }
+    told.shown(422)
+}
+
+/// `view` in a namespace: selectors of many values, and reviews of them.
+pub(super) async fn selectors(client: Client, over: Over) -> String {
+    let values = (0..6_000).map(|n| format!("v{n}")).collect::<Vec<_>>().join(",");
+    let list = format!("/api/v1/namespaces/team-dan/configmaps?labelSelector=a%20in%20({values})");
+    let requirements: Vec<Value> = (0..20_000)
+        .map(|n| json!({"key": format!("k{n}"), "operator": "In", "values": ["a", "b"]}))
+        .collect();
+    let review = json!({
+        "apiVersion": "authorization.k8s.io/v1", "kind": "SelfSubjectAccessReview",
+        "spec": {"resourceAttributes": {"verb": "list", "resource": "configmaps", "labelSelector": {"requirements": requirements}}},
+    });
+    let body = review.to_string();
+    let path = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews";
+    let mut told = Told::by("selectors");
+    while !over.load(Ordering::Relaxed) {
+        told.note(&send(&client, Method::GET, &list, &[], b"").await, &[200, 414]);
+        if let Some(answer) = attempt(&client, path, &body).await {
+            told.note(&answer, &[201, 400, 413, 422]);
+        }
+    }
+    let code = *told
+        .codes
+        .keys()
+        .find(|code| **code != 429)
+        .expect("something was answered");
+    told.shown(code)
+}
