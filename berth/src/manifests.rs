@@ -224,8 +224,7 @@ fn rbac(installation: &Installation) -> Vec<Value> {
         all.extend(self_registration_rights(installation));
     }
     all.extend(hub_sources(installation));
-    // For users, of every system: what is off has no objects to be seen.
-    all.extend(cluster_roles(&dialect_registry::all()));
+    all.extend(cluster_roles(&installation.dialects));
     all.extend(owned_roles(installation.owned_dialects()));
     all
 }

@@ -151,12 +151,12 @@ fn berths_account_changes_ca_bundles_and_nothing_else_of_its_registration() {
         (mutating, wider),
         (
             validating,
-            r#"[{"op":"replace","path":"/webhooks/0/failurePolicy","value":"Ignore"}]"#,
+            r#"[{"op":"replace","path":"/webhooks/0/failurePolicy","value":"Fail"}]"#,
         ),
         (validating, r#"[{"op":"remove","path":"/webhooks/0"}]"#),
         (
             validating,
-            r#"[{"op":"remove","path":"/webhooks/0/matchConditions"}]"#,
+            r#"[{"op":"add","path":"/webhooks/0/matchConditions","value":[{"name":"never","expression":"false"}]}]"#,
         ),
         (
             validating,

@@ -25,6 +25,8 @@ async fn replicas_on_etcd_are_one_server_and_watches_move_between_them() {
             "--etcd-prefix",
             "/of-berth",
         ];
+        // kcp's namespaces are read on the hub: a list of all targets waits for them.
+        berth::apply(&hub, "owned-sources-rbac.yaml");
         let replicas = start(&hub, &arguments, &["apiservice.yaml", "apiservices-owned.yaml"]);
         berth::load(&hub, "../examples/gardener/fleet.yaml");
         (hub, replicas)
@@ -60,7 +62,9 @@ async fn replicas_on_etcd_are_one_server_and_watches_move_between_them() {
     }
 
     // What is computed has versions of its own on each.
-    let list = ask(&one, Method::GET, TARGETS, &Value::Null).await.json();
+    let list = ask(&one, Method::GET, TARGETS, &Value::Null).await;
+    assert_eq!(list.code, 200, "{}", list.json());
+    let list = list.json();
     let version = list["metadata"]["resourceVersion"]
         .as_str()
         .expect("a version")

@@ -10,6 +10,7 @@ use crate::by_themselves::shoot;
 fn start(hub: &Hub) -> Berth {
     let arguments = [
         "--source=gardener=hub",
+        "--source=kcp=owned",
         "--storage",
         "etcd",
         "--etcd-servers",
