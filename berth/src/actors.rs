@@ -3,10 +3,9 @@
 use anyhow::{Result, bail};
 use clap::Args;
 use dialect_registry::{Settings, location_cluster, synced_resource};
+use kubernetes::core;
 use meta::selector::Selector;
 use meta::{GroupResource, Scope};
-
-use crate::core;
 
 /// Who acts for whom, and what is guarded for them.
 #[derive(Args, Clone, Debug, Default)]

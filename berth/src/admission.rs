@@ -37,11 +37,11 @@ pub use config_maps::{CONFIG_MAPS, LABEL as CONFIG_LABEL};
 pub use front::{Front, routes};
 pub use in_force::Rules;
 
-use crate::garbage::Protection;
-use crate::namespaces::NamespaceLifecycle;
-use crate::rbac::{EscalationGuard, Rbac};
 use bound_on_create::Held;
 use knowledge::Knowledge;
+use kubernetes::garbage::Protection;
+use kubernetes::namespaces::NamespaceLifecycle;
+use kubernetes::rbac::{EscalationGuard, Rbac};
 
 /// What the plugins are made of.
 pub struct Parts {

@@ -12,13 +12,14 @@ use std::sync::Arc;
 use dialect_contract::{Dialect, Outcome, config};
 use engine::simulate::{Fault, Input, Terms};
 use engine::{Catalog, Simulation};
+use kubernetes::core;
 use meta::Clock;
 use serde_json::Value;
 
 use crate::cli::{SimulateArgs, SimulateOutput};
 use crate::clock::SystemClock;
+use crate::configuration;
 use crate::manifest::{self, Document};
-use crate::{configuration, core};
 use output::List;
 use table::Tables;
 

@@ -31,9 +31,9 @@ use storage::Source;
 
 pub(crate) use self::home::Home;
 use self::lens::SyncerLens;
-use crate::protobuf::Protobuf;
 use crate::virtual_api::names;
 use crate::virtual_api::projection::TARGETS;
+use kubernetes::protobuf::Protobuf;
 
 /// What a request below a target's proxy can say.
 #[derive(JsonSchema)]

@@ -8,7 +8,7 @@ use std::process::Command;
 use serde_json::Value;
 
 /// The layers, lowest first. `dialect-*` stands for every dialect but not for what they stand on.
-const LAYERS: [&[&str]; 8] = [
+const LAYERS: [&[&str]; 9] = [
     &["meta", "berth-cel"],
     &[
         "berth-apply",
@@ -22,12 +22,13 @@ const LAYERS: [&[&str]; 8] = [
     &["dialect-columns"],
     &["dialect-*", "engine"],
     &["dialect-registry", "dialect-testing", "apiserver"],
+    &["berth-kubernetes"],
     &["berth"],
     &["deploy", "tests", "fuzz"],
 ];
 
 /// What is forbidden although it points downwards: who, what, and why.
-const FORBIDDEN: [(&str, &str, &str); 9] = [
+const FORBIDDEN: [(&str, &str, &str); 11] = [
     (
         "dialect-*",
         "storage",
@@ -68,6 +69,16 @@ const FORBIDDEN: [(&str, &str, &str); 9] = [
         "apiserver",
         "engine",
         "the server library knows nothing of scheduling",
+    ),
+    (
+        "berth-kubernetes",
+        "dialect-*",
+        "Kubernetes' own kinds know nothing of scheduling",
+    ),
+    (
+        "berth-kubernetes",
+        "engine",
+        "Kubernetes' own kinds know nothing of scheduling",
     ),
 ];
 

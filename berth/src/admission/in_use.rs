@@ -10,11 +10,11 @@ use std::sync::Arc;
 use admission::{COLLECTORS, Denied, Guard, Operation, Plugin, Ready, Request, UserInfo};
 use async_trait::async_trait;
 use dialect_contract::{Dialect, Protected};
+use kubernetes::garbage::Protection;
 use meta::{GroupResource, Key, Object, Status};
 use serde_json::Value;
 
 use super::knowledge::{self, Knowledge};
-use crate::garbage::Protection;
 
 /// How many users a refusal names.
 const NAMED: usize = 10;

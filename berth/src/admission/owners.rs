@@ -147,7 +147,7 @@ mod tests {
 
     /// The rights an update from `old` to `new` needs, or the refusal; a create where there is no `old`.
     fn asked(old: Option<&Value>, new: &Value) -> Result<Vec<String>, Denied> {
-        let plugin = OwnerReferences::new(&crate::core::kinds());
+        let plugin = OwnerReferences::new(&kubernetes::core::kinds());
         let user = UserInfo::default();
         let request = Request {
             operation: old.map_or(Operation::Create, |_| Operation::Update),

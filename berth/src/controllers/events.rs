@@ -32,7 +32,7 @@ pub(crate) trait Sink: Send + Sync + 'static {
 pub(crate) struct OwnEvents(pub(crate) Arc<Registry>);
 
 /// The resource events are written as.
-pub(crate) const EVENTS: GroupResource = GroupResource::new(crate::core::event::GROUP, "events");
+pub(crate) const EVENTS: GroupResource = GroupResource::new(kubernetes::core::event::GROUP, "events");
 /// How many events may wait to be written.
 const WAITING: usize = 4096;
 /// How many are taken together, and written at once, so that they share commits.

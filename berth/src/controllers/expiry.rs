@@ -3,12 +3,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use kubernetes::core::event::STORED;
 use meta::{Clock, Key, Object, Timestamp, time};
 use storage::{At, Expect, Step, Store, StoreError, Verb};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
-
-use crate::core::event::STORED;
 
 /// How often it is looked, at most; shorter lives are looked at more often.
 const PERIOD: Duration = Duration::from_mins(1);

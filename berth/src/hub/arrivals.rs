@@ -11,9 +11,8 @@ use axum::body::Body;
 use http::Response;
 use k8s_openapi::api::core::v1::Namespace;
 use kube::Client;
+use kubernetes::core::namespace::RESOURCE;
 use storage::{Scope, Store};
-
-use crate::core::namespace::RESOURCE;
 
 /// How long the hub may take to say whether it has a namespace, and then to send it.
 const PATIENCE: Duration = Duration::from_secs(2);

@@ -12,17 +12,16 @@ mod shadows;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+pub(crate) use copies::Copies;
 use dialect_contract::config;
+use follow::{Follower, Shared};
 use kube::Client;
+use kubernetes::core::namespace;
 use meta::{GroupResource, Kind};
+pub(crate) use shadows::{Shadow, Shadows};
 use storage::Store;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
-
-use crate::core::namespace;
-pub(crate) use copies::Copies;
-use follow::{Follower, Shared};
-pub(crate) use shadows::{Shadow, Shadows};
 
 /// What is always copied: group and resource.
 pub const ALWAYS: [(&str, &str); 2] = [

@@ -25,16 +25,15 @@ use admission::client::Manner;
 use anyhow::{Result, bail};
 use apiserver::metrics::WebhookMetrics;
 use kube::Client;
+use kubernetes::core::namespace;
 use meta::GroupResource;
+pub(crate) use own::Own;
 use parking_lot::RwLock;
+use prepared::{Maker, Prepared};
 use serde_json::{Value, json};
 use storage::Store;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
-
-use crate::core::namespace;
-pub(crate) use own::Own;
-use prepared::{Maker, Prepared};
 
 /// The API group of configurations.
 const GROUP: &str = "admissionregistration.k8s.io";

@@ -3,10 +3,11 @@
 use std::sync::Arc;
 
 use dialect_contract::Dialect;
+use kubernetes::rbac;
 use meta::GroupResource;
 use serde_json::{Value, json};
 
-use crate::{rbac, serve};
+use crate::serve;
 
 const READ: [&str; 3] = ["get", "list", "watch"];
 const WRITE: [&str; 5] = ["create", "delete", "deletecollection", "patch", "update"];

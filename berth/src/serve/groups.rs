@@ -9,21 +9,22 @@ use apiserver::registry::Registry;
 use apiserver::{Authorizer, Backing, Group, Resource};
 use dialect_contract::Dialect;
 use engine::{Committer, Engine};
+use kubernetes::protobuf::Protobuf;
+use kubernetes::rbac::Rbac;
+use kubernetes::rbac::bootstrap::Reach;
+use kubernetes::{core, reviews};
 use meta::{Clock, Kind};
 use storage::{Source, Store};
 
 use super::mirrors;
 use super::options::Options;
 use crate::admission::{self, AutoBind};
+use crate::configuration;
 use crate::controllers::{ControllerMetrics, OwnEvents, Sink};
 use crate::definitions;
 use crate::hub::{Hub, Needs, Policies};
-use crate::protobuf::Protobuf;
-use crate::rbac::Rbac;
-use crate::rbac::bootstrap::Reach;
 use crate::syncer_view::{self, Shown};
 use crate::virtual_api::{RegistryCommitter, VirtualApi};
-use crate::{configuration, core, reviews};
 
 /// The parts of a standalone server.
 pub(super) struct Parts {

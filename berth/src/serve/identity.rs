@@ -7,12 +7,12 @@ use std::sync::Arc;
 use anyhow::{Context, Result, bail};
 use apiserver::authn::{Authentication, CaPool, RequestHeaderTrust, Trust};
 use certs::{Folder, ServingCertificate};
+use kubernetes::rbac;
 use meta::{Clock, Timestamp};
 
 use super::Options;
 use crate::hub::Given;
 use crate::kubeconfig::Kubeconfig;
-use crate::rbac;
 
 /// The administrator of a standalone server.
 const ADMIN: &str = "berth-admin";

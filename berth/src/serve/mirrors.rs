@@ -7,10 +7,10 @@ use anyhow::{Result, anyhow};
 use apiserver::registry::Registry;
 use apiserver::{Backing, Group, Resource};
 use dialect_contract::Dialect;
+use kubernetes::core::namespace;
 use meta::{Clock, GroupResource, Kind};
 use storage::Source;
 
-use crate::core::namespace;
 use crate::hub::Needs;
 
 /// Kubernetes' own resources that are copied: namespaces, and what the followers of `dialects` watch. Wherever a
@@ -100,7 +100,7 @@ mod tests {
     }
     #[test]
     fn what_kcp_places_and_syncs_is_copied_wherever_its_own_kinds_are() {
-        let (dialects, kinds) = (dialect_registry::all(), crate::core::kinds());
+        let (dialects, kinds) = (dialect_registry::all(), kubernetes::core::kinds());
         let followed = followed(&dialects);
         // Its own kinds are served here, so that only Kubernetes' are copied.
         let copied: Vec<_> = kinds

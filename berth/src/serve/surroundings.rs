@@ -5,6 +5,8 @@ use std::sync::Arc;
 use anyhow::{Context, Result};
 use certs::{Folder, ServingCertificate};
 use engine::controller::Leadership;
+use kubernetes::garbage::{self, Kinds};
+use kubernetes::{namespaces, rbac};
 use meta::Clock;
 use storage::Store;
 use tokio::sync::watch;
@@ -14,9 +16,7 @@ use tokio_util::sync::CancellationToken;
 use super::groups::{self, Parts};
 use super::{Options, identity};
 use crate::cli::Storage;
-use crate::garbage::{self, Kinds};
 use crate::hub::{Hub, Presence, Registration};
-use crate::{namespaces, rbac};
 
 /// Default namespaces and roles, the garbage collector, the deleter of namespaces.
 ///

@@ -13,10 +13,10 @@ use apiserver::registry::Registry;
 use apiserver::{Backing, Group, InternalWrite, Resource};
 use berth::admission::{Audience, AutoBind, Parts};
 use berth::clock::SystemClock;
-use berth::garbage::{self, Kinds};
-use berth::rbac::Rbac;
 use berth::virtual_api::{RegistryCommitter, VirtualApi};
 use engine::Engine;
+use kubernetes::garbage::{self, Kinds};
+use kubernetes::rbac::Rbac;
 use meta::{Clock, GroupResource, Key, Object, Status};
 use serde_json::{Value, json};
 use storage::{MemoryStore, Source, Store, Verb};
@@ -58,7 +58,7 @@ impl World {
             authorizer: rbac,
             break_glass: Vec::new(),
             observer: Arc::new(Silent),
-            owners: berth::core::kinds(),
+            owners: kubernetes::core::kinds(),
         };
         let registry = Registry::new(parts.in_process(&source), Arc::clone(&clock));
         let committer = Arc::new(RegistryCommitter(Arc::clone(&registry)));
@@ -71,7 +71,7 @@ impl World {
         let api = VirtualApi::new(Arc::clone(&engine), Arc::clone(&registry), Vec::new());
         let webhooks = parts.webhooks(api.catalog(), Audience::Known);
         let shared = Arc::clone(&store) as Arc<dyn Store>;
-        let mut groups = berth::core::groups(&shared);
+        let mut groups = kubernetes::core::groups(&shared);
         let resources = dialects.iter().flat_map(|dialect| dialect.kinds());
         groups.push(Group {
             name: SHOOTS.group,

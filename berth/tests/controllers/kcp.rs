@@ -10,7 +10,7 @@ fn cluster(name: &str, unschedulable: bool) -> Value {
 }
 
 fn namespace(name: &str) -> Key {
-    Key::new(berth::core::namespace::RESOURCE, "", name)
+    Key::new(kubernetes::core::namespace::RESOURCE, "", name)
 }
 
 impl World {

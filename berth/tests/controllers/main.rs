@@ -16,11 +16,11 @@ use admission::{Authority, Chain, Right, UserInfo};
 use apiserver::registry::{InternalWrite, Registry};
 use apiserver::{Backing, Group, Resource};
 use berth::controllers::{ControllerMetrics, Events};
-use berth::core::event;
 use berth::virtual_api::{RegistryCommitter, VirtualApi};
 use dialect_contract::Outcome;
 use engine::controller::{Alone, Attempt, Observer, Settings};
 use engine::{Controllers, Engine};
+use kubernetes::core::event;
 use meta::{Clock, Key, Object, Timestamp};
 use parking_lot::Mutex;
 use serde_json::{Value, json};
@@ -128,7 +128,7 @@ impl World {
         );
         let api = VirtualApi::new(Arc::clone(&engine), Arc::clone(&registry), Vec::new());
         let shared = Arc::clone(&store);
-        let mut groups = berth::core::groups(&shared);
+        let mut groups = kubernetes::core::groups(&shared);
         for kind in dialect.kinds() {
             let (name, resource) = (kind.info().group, kind.info().resource());
             let resource = Resource {
@@ -258,7 +258,7 @@ impl World {
 
     async fn namespace(&self, name: &str) {
         let value = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}});
-        let key = Key::new(berth::core::namespace::RESOURCE, "", name);
+        let key = Key::new(kubernetes::core::namespace::RESOURCE, "", name);
         self.write(Verb::Create, &key, "", value).await;
     }
 }

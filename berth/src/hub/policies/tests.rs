@@ -12,13 +12,13 @@ use admission::client::{Form, Heard, Manner, Policies as _, Rounds, Subject};
 use admission::{Operation, Request, UserInfo};
 use http::Response;
 use kube::client::Body;
+use kubernetes::core::namespace;
 use meta::{Clock, Draft, Key, Kind, Status};
 use serde_json::{Value, json};
 use storage::{Expect, MemoryStore, Step, Store, Verb};
 
 use super::{Own, Policies};
 use crate::clock::SystemClock;
-use crate::core::namespace;
 use server::{Reply, Server};
 
 /// The names in the certificates of webhooks.
