@@ -34,7 +34,7 @@ use storage::Source;
 pub use audience::Audience;
 pub use auto_bind::AutoBind;
 pub use config_maps::{CONFIG_MAPS, LABEL as CONFIG_LABEL};
-pub use front::{Front, routes};
+pub use front::{Front, MUTATE_PATH, PATHS, VALIDATE_PATH, routes};
 pub use in_force::Rules;
 
 use bound_on_create::Held;

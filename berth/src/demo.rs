@@ -11,12 +11,12 @@ mod story;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
+use apiserver::SystemClock;
 use meta::Clock;
 
 use crate::actors::ActorArgs;
 use crate::cli::DemoArgs;
 use crate::client::Client;
-use crate::clock::SystemClock;
 use crate::serve::{Options, Signals, Standalone};
 use crate::terminal::{dim, heading};
 use live::Live;

@@ -8,17 +8,14 @@
 pub mod args;
 mod arrivals;
 mod commits;
-mod connection;
 mod events;
 mod fences;
+mod foreign;
 mod gate;
 mod lease;
 pub mod mirror;
-pub mod policies;
 mod presence;
-mod published;
-pub mod registration;
-mod reviewer;
+mod registration_args;
 pub mod self_check;
 mod syncers;
 mod tenure;
@@ -29,11 +26,10 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::{Context, Result};
-use apiserver::Authorizer;
-use apiserver::authn::token_review::TokenReviews;
-use apiserver::authn::{Authentication, CaPool, RequestHeaderTrust, Trust};
-use apiserver::authz::subject_access_review::SubjectAccessReviews;
+use aggregation::registration::{self, Sources};
+use aggregation::{Clients, Delegation, Given, Policies, Registration, policies};
+use anyhow::Result;
+use certs::Folder;
 use engine::controller::{Elector, Lease, Terms};
 use engine::{Committer, Engine};
 use meta::{Clock, GroupResource, Kind};
@@ -44,24 +40,23 @@ use tokio_util::sync::CancellationToken;
 
 pub use args::HubArgs;
 pub(crate) use arrivals::Arrivals;
-pub use connection::Clients;
-pub use policies::Policies;
-pub use registration::{Registration, RegistrationArgs};
+pub use registration_args::RegistrationArgs;
 
 pub(crate) use gate::Gate;
 pub(crate) use presence::{Needs, Presence};
 
 use crate::controllers::Sink;
+use crate::manifests::{self, Installation, Set};
 use commits::HubCommitter;
 use events::HubEvents;
 use lease::LeaseKeeper;
 use mirror::{Copies, Mirror, Shadows};
-use published::Published;
-use reviewer::HubReviewer;
 use tenure::Tenure;
 
 /// The name of the Lease of the replica that does what only one may do.
 const OFFICE: &str = "berth-controllers";
+/// The field manager of what Berth writes into its registration.
+const MANAGER: &str = "berth";
 /// How long the first copies are waited for: so that the first answers are complete where the hub is at hand.
 const FIRST_COPIES: Duration = Duration::from_secs(10);
 
@@ -69,21 +64,10 @@ const FIRST_COPIES: Duration = Duration::from_secs(10);
 pub struct Hub {
     /// The clients, by what they are for.
     pub clients: Clients,
+    /// Who users are, and what they may do.
+    pub delegation: Delegation,
     args: HubArgs,
     shadows: Arc<Shadows>,
-    trust: Arc<Trust>,
-    published: Option<Arc<Published>>,
-}
-
-/// What the command line says about trust. It wins over what the hub publishes.
-#[derive(Clone, Debug, Default)]
-pub struct Given {
-    /// The CAs of client certificates.
-    pub client: Option<CaPool>,
-    /// Whom to believe users in headers.
-    pub request_header: Option<RequestHeaderTrust>,
-    /// The names front proxies may have, for a hub that publishes none.
-    pub allowed_names: Vec<String>,
 }
 
 impl Hub {
@@ -92,52 +76,53 @@ impl Hub {
     /// # Errors
     /// When the hub cannot be reached, or rights or settings are missing: all of them, each with its remedy.
     pub async fn connect(args: &HubArgs, given: Given) -> Result<Self> {
-        let clients = Clients::connect(args).await?;
-        let published = (!args.authentication_skip_lookup)
-            .then(|| Arc::new(Published::new(clients.authentication.clone(), given.clone())));
+        let clients = Clients::connect(&args.kubeconfigs()).await?;
         self_check::run(&clients, args).await?;
-        if let (Some(client), Some(request_header)) = (&given.client, &given.request_header) {
-            request_header.check_beside(client)?;
-        }
-        let trust = Arc::new(Trust::new(given.client.unwrap_or_default(), given.request_header));
-        if let Some(published) = &published {
-            match published.load(&trust).await {
-                Err(problem) if args.authentication_tolerate_lookup_failure => {
-                    tracing::warn!(%problem, "whom the hub believes is not known yet");
-                }
-                read => read.context("reading whom the hub believes")?,
-            }
-        }
+        let delegation = Delegation::new(clients.clone(), given, args.lookup(), args.cache_times()).await?;
         Ok(Self {
             clients,
+            delegation,
             args: args.clone(),
             shadows: Arc::default(),
-            trust,
-            published,
         })
     }
 
-    /// How users are found out: as the hub does.
-    #[must_use]
-    pub fn authentication(&self, anonymous: bool, clock: &Arc<dyn Clock>) -> Authentication {
-        let reviewer = Arc::new(HubReviewer(self.clients.authentication.clone()));
-        let keep = self.args.authentication_token_webhook_cache_ttl;
-        Authentication {
-            trust: Arc::clone(&self.trust),
-            tokens: Some(Arc::new(TokenReviews::new(reviewer, keep, Arc::clone(clock)))),
-            anonymous,
+    /// What keeps the registration of `installation` current. `given` says that the serving certificate comes from
+    /// files.
+    ///
+    /// # Errors
+    /// When somebody else serves a group that Berth is to serve.
+    pub async fn registration(
+        &self,
+        installation: &Installation,
+        given: bool,
+        folder: &Folder,
+        clock: &Arc<dyn Clock>,
+    ) -> Result<Registration> {
+        let client = &self.clients.objects;
+        let args = &self.args.registration;
+        if installation.owned_dialects().next().is_some() {
+            foreign::check(client, installation, args.self_register).await?;
         }
-    }
-
-    /// Who says what users may do: the hub.
-    #[must_use]
-    pub fn authorizer(&self, clock: &Arc<dyn Clock>) -> Arc<dyn Authorizer> {
-        Arc::new(SubjectAccessReviews::new(
-            Arc::new(HubReviewer(self.clients.authorization.clone())),
-            self.args.authorization_webhook_cache_authorized_ttl,
-            self.args.authorization_webhook_cache_unauthorized_ttl,
-            Arc::clone(clock),
-        ))
+        let sets = [Set::Apiservice, Set::Webhooks].into_iter();
+        let options = registration::Options {
+            service: args.service(),
+            objects: sets
+                .flat_map(|set| manifests::objects(installation, set))
+                .collect(),
+            create: args.self_register,
+            issuer: args.issuer(given)?,
+            manager: MANAGER.to_owned(),
+            sources: Sources {
+                api_services: "`berth manifests apiservice` has it".to_owned(),
+                webhooks: "`berth manifests webhooks` has it".to_owned(),
+                ca_secret:
+                    "`berth manifests rbac` has the Role that allows it, and `berth manifests workload` the \
+                            empty Secret"
+                        .to_owned(),
+            },
+        };
+        Ok(Registration::new(client, options, folder, clock))
     }
 
     /// Paths that need no rights.
@@ -227,12 +212,5 @@ impl Hub {
             resources,
             own,
         ))
-    }
-
-    /// Follows what the hub publishes until the task is dropped.
-    #[must_use]
-    pub fn follow(&self) -> Option<JoinHandle<()>> {
-        let published = Arc::clone(self.published.as_ref()?);
-        Some(tokio::spawn(published.follow(Arc::clone(&self.trust))))
     }
 }

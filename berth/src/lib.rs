@@ -8,7 +8,6 @@ pub mod admission;
 pub mod causes;
 pub mod cli;
 pub mod client;
-pub mod clock;
 pub mod configuration;
 pub mod controllers;
 pub mod definitions;

@@ -25,11 +25,12 @@ use clap::{Args, ValueEnum};
 use meta::GroupResource;
 use serde_json::Value;
 
+pub use aggregation::registration::Service;
 pub use api_services::{api_service, owned_api_services};
 pub use cert_manager::{ANNOTATION, certificates};
 pub use definitions::{scheduler_configurations, system_definitions};
 pub use hub_sources::hub_sources;
-pub use installation::{Certificates, Installation, Service};
+pub use installation::{Certificates, Installation, default_service};
 pub use own_changes::own_changes;
 pub use registration_rights::{ca_secret_name, registration_rights, self_registration_rights};
 pub use server_rights::server_rights;

@@ -37,12 +37,13 @@ pub use self::groups::reach;
 pub use self::options::Options;
 use crate::admission::{self, Audience, Front};
 use crate::cli::{KubeconfigArgs, ServeArgs, Storage};
-use crate::clock::SystemClock;
 use crate::encryption;
 use crate::etcd;
-use crate::hub::{Hub, Presence, Registration};
+use crate::hub::{Hub, Presence};
 use crate::kubeconfig::Kubeconfig;
 use crate::logs;
+use aggregation::Registration;
+use apiserver::SystemClock;
 
 /// How long requests in flight may take to complete once the server is told to stop.
 const DRAIN: Duration = Duration::from_mins(1);

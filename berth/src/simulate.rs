@@ -9,6 +9,7 @@ use std::io::{self, BufWriter, Write};
 use std::process::ExitCode;
 use std::sync::Arc;
 
+use apiserver::SystemClock;
 use dialect_contract::{Dialect, Outcome, config};
 use engine::simulate::{Fault, Input, Terms};
 use engine::{Catalog, Simulation};
@@ -17,7 +18,6 @@ use meta::Clock;
 use serde_json::Value;
 
 use crate::cli::{SimulateArgs, SimulateOutput};
-use crate::clock::SystemClock;
 use crate::configuration;
 use crate::manifest::{self, Document};
 use output::List;

@@ -17,7 +17,7 @@ use kube::{Client, Config};
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
-use crate::manifests::{self, Certificates, Installation, Service, Set};
+use crate::manifests::{self, Certificates, Installation, Service, Set, default_service};
 use removal::{Removal, Removed};
 
 /// How long an APIService may take to go.
@@ -68,7 +68,7 @@ pub async fn run(args: &UninstallArgs) -> Result<()> {
     let service = Service {
         name: args.service.clone(),
         namespace: args.namespace.clone(),
-        ..Service::default()
+        ..default_service()
     };
     let steps = Steps::of(&service);
     remover.all(&steps.self_registration).await?;
@@ -267,7 +267,7 @@ mod tests {
 
     #[test]
     fn everything_that_can_be_installed_is_removed() {
-        let steps = Steps::of(&Service::default());
+        let steps = Steps::of(&default_service());
         let removed: BTreeSet<String> = [
             &steps.self_registration,
             &steps.webhooks,
@@ -302,7 +302,7 @@ mod tests {
 
     #[test]
     fn a_database_stays() {
-        let steps = Steps::of(&Service::default());
+        let steps = Steps::of(&default_service());
         assert_eq!(
             names(&steps.kept),
             ["PersistentVolumeClaim berth-system/berth-data"]
@@ -312,7 +312,7 @@ mod tests {
 
     #[test]
     fn what_runs_goes_before_its_rights_and_bindings_before_roles() {
-        let steps = Steps::of(&Service::default());
+        let steps = Steps::of(&default_service());
         let rest = names(&steps.rest);
         let place = |name: &str| rest.iter().position(|other| other == name).unwrap();
         assert!(place("Deployment berth-system/berth") < place("ClusterRoleBinding berth:server"));

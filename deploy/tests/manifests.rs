@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use berth::manifests::{
-    Installation, Service, Set, api_service, cluster_roles, objects, registration_rights, server_rights,
+    Installation, Service, Set, api_service, cluster_roles, default_service, objects, registration_rights,
+    server_rights,
 };
 use berth::virtual_api::kinds::{self, GROUP, Virtual};
 use deploy::{cert_manager, chart, hub, manifests, owned_etcd, whole};
@@ -159,7 +160,7 @@ fn kubernetes_knows_every_field() {
 
 #[test]
 fn berth_itself_writes_nothing_on_a_hub_and_reads_no_secrets() {
-    for object in server_rights(&Service::default()) {
+    for object in server_rights(&default_service()) {
         for rule in object["rules"].as_array().into_iter().flatten() {
             assert!(
                 !rule.to_string().contains("secrets") && !rule.to_string().contains('*'),

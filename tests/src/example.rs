@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use berth::clock::SystemClock;
+use apiserver::SystemClock;
 use meta::{Clock, time};
 
 /// The instant the examples were written for.

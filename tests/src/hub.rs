@@ -18,7 +18,7 @@ use std::process::Command;
 use std::sync::OnceLock;
 use std::time::Duration;
 
-use ::berth::clock::SystemClock;
+use apiserver::SystemClock;
 use certs::Authority;
 use meta::Clock as _;
 

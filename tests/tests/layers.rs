@@ -22,13 +22,13 @@ const LAYERS: [&[&str]; 9] = [
     &["dialect-columns"],
     &["dialect-*", "engine"],
     &["dialect-registry", "dialect-testing", "apiserver"],
-    &["berth-kubernetes"],
+    &["berth-kubernetes", "berth-aggregation"],
     &["berth"],
     &["deploy", "tests", "fuzz"],
 ];
 
 /// What is forbidden although it points downwards: who, what, and why.
-const FORBIDDEN: [(&str, &str, &str); 11] = [
+const FORBIDDEN: [(&str, &str, &str); 14] = [
     (
         "dialect-*",
         "storage",
@@ -79,6 +79,21 @@ const FORBIDDEN: [(&str, &str, &str); 11] = [
         "berth-kubernetes",
         "engine",
         "Kubernetes' own kinds know nothing of scheduling",
+    ),
+    (
+        "berth-aggregation",
+        "dialect-*",
+        "any server made with apiserver can be aggregated",
+    ),
+    (
+        "berth-aggregation",
+        "dialect-registry",
+        "any server made with apiserver can be aggregated",
+    ),
+    (
+        "berth-aggregation",
+        "engine",
+        "any server made with apiserver can be aggregated",
     ),
 ];
 

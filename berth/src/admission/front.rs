@@ -23,6 +23,13 @@ use serde_json::Value;
 use super::Rules;
 use super::sources::{self, Sources};
 
+/// Where mutating reviews are answered.
+pub const MUTATE_PATH: &str = "/admission/mutate";
+/// Where validating reviews are answered.
+pub const VALIDATE_PATH: &str = "/admission/validate";
+/// All paths where reviews are answered.
+pub const PATHS: [&str; 2] = [MUTATE_PATH, VALIDATE_PATH];
+
 /// Reviews under way from one address. A kube-apiserver has about as many as it has writes in flight.
 const AT_ONCE: usize = 200;
 /// How long a body may take to arrive; a kube-apiserver gives a webhook no more than that for everything.
@@ -183,8 +190,8 @@ pub fn routes(front: Front) -> Router {
         )
     };
     Router::new()
-        .route("/admission/mutate", route(Phase::Mutate))
-        .route("/admission/validate", route(Phase::Validate))
+        .route(MUTATE_PATH, route(Phase::Mutate))
+        .route(VALIDATE_PATH, route(Phase::Validate))
 }
 
 /// Whose memory a review of `peer` takes.

@@ -4,6 +4,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use aggregation::delegation::Lookup;
+use aggregation::{CacheTimes, Kubeconfigs};
 use clap::Args;
 use dialect_contract::Dialect;
 
@@ -146,6 +148,38 @@ impl HubArgs {
     #[must_use]
     pub fn own_namespace(&self) -> &str {
         &self.registration.service_namespace
+    }
+
+    /// The kubeconfig files.
+    #[must_use]
+    pub fn kubeconfigs(&self) -> Kubeconfigs {
+        Kubeconfigs {
+            objects: self.kubeconfig.clone(),
+            authentication: self.authentication_kubeconfig.clone(),
+            authorization: self.authorization_kubeconfig.clone(),
+        }
+    }
+
+    /// Whether the ConfigMap extension-apiserver-authentication is read.
+    #[must_use]
+    pub fn lookup(&self) -> Lookup {
+        if self.authentication_skip_lookup {
+            Lookup::Skipped
+        } else if self.authentication_tolerate_lookup_failure {
+            Lookup::Tolerated
+        } else {
+            Lookup::Required
+        }
+    }
+
+    /// How long the hub's answers about users are cached.
+    #[must_use]
+    pub fn cache_times(&self) -> CacheTimes {
+        CacheTimes {
+            token: self.authentication_token_webhook_cache_ttl,
+            authorized: self.authorization_webhook_cache_authorized_ttl,
+            unauthorized: self.authorization_webhook_cache_unauthorized_ttl,
+        }
     }
 
     /// Whether there is a hub at all.

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use aggregation::Clients;
+use aggregation::reviewer::{chain, create};
 use anyhow::{Result, bail};
 use apiserver::authn::delegated::{NAME, NAMESPACE};
 use k8s_openapi::api::core::v1::ConfigMap;
@@ -9,8 +11,7 @@ use kube::{Api, Client};
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
-use super::reviewer::{chain, create};
-use super::{Clients, HubArgs};
+use super::HubArgs;
 
 /// How long a hub that is out of reach is waited for.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -55,9 +56,11 @@ pub async fn run(clients: &Clients, args: &HubArgs) -> Result<()> {
     if let Some(problem) = locking(&clients.objects, args.own_namespace()).await? {
         problems.push(problem);
     }
-    let followed = super::mirror::ALWAYS.into_iter().chain(super::policies::WATCHED);
+    let followed = super::mirror::ALWAYS
+        .into_iter()
+        .chain(aggregation::policies::WATCHED);
     let followed = followed.map(|followed| (followed, ["list", "watch"].as_slice()));
-    for ((group, resource), verbs) in followed.chain([(super::policies::READ, ["get"].as_slice())]) {
+    for ((group, resource), verbs) in followed.chain([(aggregation::policies::READ, ["get"].as_slice())]) {
         if let Some(problem) = reading(&clients.objects, group, resource, verbs).await? {
             problems.push(problem);
         }

@@ -2,13 +2,12 @@
 
 use std::time::Duration;
 
+use aggregation::reviewer::chain;
 use http::{Method, Request, header};
 use kube::Client;
 use kube::client::Body;
 use meta::{GroupResource, Key, Status};
 use serde_json::Value;
-
-use super::reviewer::chain;
 
 /// How long the hub may take to answer one request.
 const ANSWER: Duration = Duration::from_secs(15);

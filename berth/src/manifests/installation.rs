@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use aggregation::registration::Service;
 use clap::ValueEnum;
 use dialect_contract::Dialect;
 
@@ -14,33 +15,13 @@ pub(super) const IMAGE: &str = concat!("berth:v", env!("CARGO_PKG_VERSION"));
 /// How many servers run where several can: one may always be away.
 pub(super) const REPLICAS: u16 = 2;
 
-/// The Service a hub sends requests to. Berth's certificate must be for `<name>.<namespace>.svc`.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Service {
-    /// Its name.
-    pub name: String,
-    /// Its namespace.
-    pub namespace: String,
-    /// Its port.
-    pub port: u16,
-}
-
-impl Service {
-    /// The host name a hub expects in the certificate.
-    #[must_use]
-    pub fn host(&self) -> String {
-        format!("{}.{}.svc", self.name, self.namespace)
-    }
-}
-
-impl Default for Service {
-    /// `berth` in `berth-system`, port 443.
-    fn default() -> Self {
-        Self {
-            name: "berth".to_owned(),
-            namespace: "berth-system".to_owned(),
-            port: 443,
-        }
+/// The Service of an installation where nothing else is said: `berth` in `berth-system`, port 443.
+#[must_use]
+pub fn default_service() -> Service {
+    Service {
+        name: "berth".to_owned(),
+        namespace: "berth-system".to_owned(),
+        port: 443,
     }
 }
 
@@ -85,7 +66,7 @@ impl Default for Installation {
     /// Every system's objects are Berth's own, in a database of the one server.
     fn default() -> Self {
         Self {
-            service: Service::default(),
+            service: default_service(),
             dialects: dialect_registry::all(),
             off: BTreeSet::new(),
             on_hub: BTreeSet::new(),

@@ -1,12 +1,13 @@
 //! What Berth itself may do on a hub: no more than the code needs (docs/security.md, "What Berth may do on a hub").
 
+use aggregation::policies;
 use apiserver::authn::delegated;
 use serde_json::{Value, json};
 
 use super::Service;
 use super::hub_sources::{bound, role};
 use crate::configuration::validity;
-use crate::hub::{mirror, policies};
+use crate::hub::mirror;
 
 /// The cluster role of the rights that are Berth's own.
 const SERVER: &str = "berth:server";

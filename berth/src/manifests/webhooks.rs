@@ -11,6 +11,7 @@ use dialect_contract::HubRule;
 use serde_json::{Value, json};
 
 use super::{Installation, Service};
+use crate::admission::{MUTATE_PATH, VALIDATE_PATH};
 use rules::Entry;
 
 /// How long a hub waits for an answer, in seconds: an answer takes milliseconds, and whoever writes waits meanwhile.
@@ -30,8 +31,8 @@ pub fn webhooks(installation: &Installation) -> [Value; 2] {
     let entries = rules::of(installation);
     [Phase::Mutate, Phase::Validate].map(|phase| {
         let (kind, path) = match phase {
-            Phase::Mutate => ("MutatingWebhookConfiguration", "/admission/mutate"),
-            Phase::Validate => ("ValidatingWebhookConfiguration", "/admission/validate"),
+            Phase::Mutate => ("MutatingWebhookConfiguration", MUTATE_PATH),
+            Phase::Validate => ("ValidatingWebhookConfiguration", VALIDATE_PATH),
         };
         let asked = entries.iter().filter(|entry| entry.rule.phase == phase);
         let webhooks: Vec<Value> = asked

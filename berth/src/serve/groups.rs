@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use aggregation::Policies;
 use anyhow::{Result, anyhow};
 use apiserver::handlers::ApiState;
 use apiserver::metrics::AdmissionMetrics;
@@ -22,7 +23,7 @@ use crate::admission::{self, AutoBind};
 use crate::configuration;
 use crate::controllers::{ControllerMetrics, OwnEvents, Sink};
 use crate::definitions;
-use crate::hub::{Hub, Needs, Policies};
+use crate::hub::{Hub, Needs};
 use crate::syncer_view::{self, Shown};
 use crate::virtual_api::{RegistryCommitter, VirtualApi};
 
@@ -79,7 +80,7 @@ pub(super) fn assemble(
     let engine = Engine::new(dialects.clone(), Arc::clone(&source), Arc::clone(clock));
     let rbac = Rbac::new(Arc::clone(&source));
     let authorizer = match hub {
-        Some(hub) => hub.authorizer(clock),
+        Some(hub) => hub.delegation.authorizer(clock),
         None => Arc::clone(&rbac) as Arc<dyn Authorizer>,
     };
     let admission_metrics = AdmissionMetrics::new();

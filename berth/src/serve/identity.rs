@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use aggregation::Given;
 use anyhow::{Context, Result, bail};
 use apiserver::authn::{Authentication, CaPool, RequestHeaderTrust, Trust};
 use certs::{Folder, ServingCertificate};
@@ -11,7 +12,6 @@ use kubernetes::rbac;
 use meta::{Clock, Timestamp};
 
 use super::Options;
-use crate::hub::Given;
 use crate::kubeconfig::Kubeconfig;
 
 /// The administrator of a standalone server.

@@ -4,16 +4,17 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use aggregation::policies::Own;
 use anyhow::{Result, bail};
 use engine::controller::Terms;
 use http::uri::Authority;
 
 use crate::actors::ActorArgs;
+use crate::admission::PATHS;
 use crate::cli::{ServeArgs, Storage};
 use crate::etcd::EtcdArgs;
 use crate::hub::HubArgs;
 use crate::hub::args::{Place, on_a_hub};
-use crate::hub::policies::Own;
 use crate::virtual_api::kinds::VERSION;
 use crate::virtual_api::projection::TARGETS;
 
@@ -149,6 +150,7 @@ impl Options {
                 .into_iter()
                 .flatten()
                 .collect(),
+            paths: &PATHS,
         }
     }
 }

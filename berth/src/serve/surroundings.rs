@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use aggregation::Registration;
 use anyhow::{Context, Result};
 use certs::{Folder, ServingCertificate};
 use engine::controller::Leadership;
@@ -16,7 +17,8 @@ use tokio_util::sync::CancellationToken;
 use super::groups::{self, Parts};
 use super::{Options, identity};
 use crate::cli::Storage;
-use crate::hub::{Hub, Presence, Registration};
+use crate::hub::{Hub, Presence};
+use crate::manifests::Installation;
 
 /// Default namespaces and roles, the garbage collector, the deleter of namespaces.
 ///
@@ -69,7 +71,7 @@ pub(super) async fn behind(
     let (presence, telling) = Hub::presence(parts.needs.clone(), &parts.engine, &mirror).await;
     let mut tasks = mirror.tasks;
     tasks.push(telling);
-    tasks.extend(hub.follow());
+    tasks.extend(hub.delegation.follow());
     (presence, tasks)
 }
 
@@ -105,10 +107,24 @@ pub(super) async fn registration(
 ) -> Result<Option<Arc<Registration>>> {
     let Some(hub) = hub else { return Ok(None) };
     let given = options.certificate.is_some();
-    let client = &hub.clients.objects;
-    let registration =
-        Registration::prepare(client, &options.hub, &options.actors, given, folder, clock).await?;
+    let registration = hub
+        .registration(&installation(options), given, folder, clock)
+        .await?;
     Ok(Some(Arc::new(registration)))
+}
+
+/// This server as an installation, as far as its registration tells.
+fn installation(options: &Options) -> Installation {
+    let args = &options.hub;
+    let dialects = args.served(dialect_registry::with(&options.actors.settings()));
+    let names = dialects.iter().map(|dialect| dialect.name());
+    Installation {
+        service: args.registration.service(),
+        on_hub: names.filter(|name| args.is_on_hub(name)).collect(),
+        dialects,
+        self_register: args.registration.self_register,
+        ..Installation::default()
+    }
 }
 
 /// The server's certificate: of the CA it shares with others, its own, or the files it was given.

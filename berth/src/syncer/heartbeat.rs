@@ -2,13 +2,13 @@
 
 use std::time::Duration;
 
+use apiserver::SystemClock;
 use dialect_kcp::names::{VERSION, WORKLOAD_CLUSTERS};
 use http::Method;
 use meta::{Clock, time};
 use serde_json::{Value, json};
 
 use crate::client::Client;
-use crate::clock::SystemClock;
 
 /// How long to wait after one that did not arrive.
 const RETRY: Duration = Duration::from_secs(1);

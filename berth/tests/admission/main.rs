@@ -9,10 +9,10 @@ mod webhooks;
 use std::sync::Arc;
 
 use admission::{Chain, Observed, Observer, UserInfo};
+use apiserver::SystemClock;
 use apiserver::registry::Registry;
 use apiserver::{Backing, Group, InternalWrite, Resource};
 use berth::admission::{Audience, AutoBind, Parts};
-use berth::clock::SystemClock;
 use berth::virtual_api::{RegistryCommitter, VirtualApi};
 use engine::Engine;
 use kubernetes::garbage::{self, Kinds};

@@ -118,7 +118,7 @@ const SAMPLE: &str = "sample.default.svc";
 /// sample-apiserver on the hub's etcd, with the hub's users.
 pub(crate) fn sample(hub: &Hub, program: &Path, port: u16) -> Result<Command> {
     let names = ["localhost", "127.0.0.1", SAMPLE].map(str::to_owned);
-    let issued = hub.ca().issue_server(&names, berth::clock::SystemClock.now())?;
+    let issued = hub.ca().issue_server(&names, apiserver::SystemClock.now())?;
     let file = |name: &str, content: &str| -> Result<String> {
         let path = hub.folder().join(name);
         std::fs::write(&path, content).with_context(|| path.display().to_string())?;

@@ -1,6 +1,7 @@
 //! Probes of what an aggregator and its users ask an extension API server for: as the front proxy asks for discovery and
 //! documents, and as users do through it. The same probes of a server that stands alone are in `probes.rs` of these tests.
 
+use apiserver::SystemClock;
 use futures::future::join_all;
 use http::Method;
 use kube::Client;
@@ -10,8 +11,6 @@ use tests::eventually;
 use tests::hub::berth::Berth;
 use tests::hub::{FRONT_PROXY, Hub};
 use tests::raw::{self, Answer, send};
-
-use ::berth::clock::SystemClock;
 
 use crate::kubectl::shoot;
 

@@ -1,5 +1,7 @@
 //! Whom Berth believes past the aggregator, and what it says when the hub is not ready for it.
 
+use apiserver::SystemClock;
+use certs::{Authority, Issued};
 use http::Method;
 use kube::Client;
 use meta::Clock as _;
@@ -8,9 +10,6 @@ use tests::hub::berth::{self, Berth};
 use tests::hub::{FRONT_PROXY, Hub};
 use tests::raw::{Answer, send};
 use tests::{DEADLINE, eventually};
-
-use ::berth::clock::SystemClock;
-use certs::{Authority, Issued};
 
 const TARGETS: &str = "/apis/scheduling.berth.dev/v1alpha1/targets";
 

@@ -1,6 +1,6 @@
 //! Who may do what through the aggregator: the hub says, by its RBAC, about its users.
 
-use ::berth::clock::SystemClock;
+use apiserver::SystemClock;
 use http::Method;
 use meta::Clock as _;
 use serde_json::Value;

@@ -2,23 +2,24 @@
 //! aggregated kinds, so Berth does. A real kube-apiserver, so these tests are `make e2e`, and ignored elsewhere.
 
 #[allow(dead_code, reason = "the unit tests of the calling side use the rest of it")]
-#[path = "../../../berth/src/hub/policies/tests/server.rs"]
+#[path = "../../../aggregation/src/policies/tests/server.rs"]
 mod server;
 
 mod outcomes;
 
 use std::sync::OnceLock;
 
+use apiserver::SystemClock;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use berth::clock::SystemClock;
 use meta::Clock as _;
 use serde_json::{Value, json};
-use server::{Reply, Server};
 use tests::eventually;
 use tests::hub::Hub;
 use tests::hub::berth::Berth;
 use tokio::runtime::Runtime;
+
+use server::{Reply, Server};
 
 /// OCM's group, which Berth owns here.
 const GROUP: &str = "cluster.open-cluster-management.io";

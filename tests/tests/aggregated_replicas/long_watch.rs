@@ -5,7 +5,7 @@ use std::io::BufReader;
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
-use ::berth::clock::SystemClock;
+use apiserver::SystemClock;
 use meta::Clock as _;
 use serde_json::Value;
 use tests::hub::Hub;

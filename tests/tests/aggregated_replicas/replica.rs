@@ -1,5 +1,6 @@
 //! Replicas: Berths with one CA behind one port.
 
+use apiserver::SystemClock;
 use http::Method;
 use kube::Client;
 use meta::Clock as _;
@@ -8,8 +9,6 @@ use tests::hub::balancer::Balancer;
 use tests::hub::berth::{self, Berth};
 use tests::hub::{FRONT_PROXY, Hub};
 use tests::raw::{Answer, send};
-
-use ::berth::clock::SystemClock;
 
 /// Two Berths behind one port.
 pub(crate) struct Replicas {

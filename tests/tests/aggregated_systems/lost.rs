@@ -3,7 +3,7 @@
 
 use std::process::Command;
 
-use ::berth::clock::SystemClock;
+use apiserver::SystemClock;
 use http::Method;
 use meta::Clock as _;
 use serde_json::json;

@@ -8,7 +8,7 @@ mod triggers;
 
 use std::time::Duration;
 
-use berth::clock::SystemClock;
+use apiserver::SystemClock;
 use meta::{Clock, time};
 use serde_json::{Value, json};
 use tests::{Server, eventually};

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use berth::clock::SystemClock;
+use apiserver::SystemClock;
 use futures::StreamExt as _;
 use futures::stream;
 use kube::api::{ApiResource, DynamicObject, ListParams, PostParams};

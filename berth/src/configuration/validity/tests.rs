@@ -1,12 +1,12 @@
 //! What the condition says, and that it follows what is stored.
 
 use admission::Chain;
+use apiserver::SystemClock;
 use apiserver::registry::Registry;
 use meta::{Clock, Draft};
 use storage::{Expect, MemoryStore, Step, Store, Verb, Writer};
 
 use super::*;
-use crate::clock::SystemClock;
 use crate::virtual_api::RegistryCommitter;
 
 const NAME: &str = "gardener";

@@ -7,6 +7,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
+use aggregation::reviewer::chain;
 use futures::StreamExt;
 use kube::core::{ApiResource, DynamicObject};
 use kube::runtime::watcher::{self, Event, watcher};
@@ -18,7 +19,6 @@ use tokio::sync::watch;
 
 use super::shadows::{Shadow, Shadows};
 use super::{Copied, FROM_FILE, Progress};
-use crate::hub::reviewer::chain;
 
 /// How many objects of a list are stored at once.
 const BATCH: usize = 256;

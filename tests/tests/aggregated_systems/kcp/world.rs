@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::time::Duration;
 
-use berth::clock::SystemClock;
+use apiserver::SystemClock;
 use meta::Clock as _;
 use serde_json::{Map, Value, json};
 use tests::eventually;

@@ -1,6 +1,6 @@
 //! Fleet: a placement is spread, scaled, pointed elsewhere and deleted.
 
-use berth::clock::SystemClock;
+use apiserver::SystemClock;
 use meta::{Clock, time};
 
 use super::*;

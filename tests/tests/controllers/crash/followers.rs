@@ -1,7 +1,7 @@
 //! kcp's further controllers: a namespace and what is in it are adopted, drained and released, a Location counts, and a
 //! silent syncer makes its cluster not ready.
 
-use berth::clock::SystemClock;
+use apiserver::SystemClock;
 use meta::{Clock, time};
 
 use super::*;

@@ -1,6 +1,6 @@
 //! kcp: namespaces get a workload cluster, and another when theirs is evicted.
 
-use berth::clock::SystemClock;
+use apiserver::SystemClock;
 use meta::{Clock, time};
 
 use super::*;

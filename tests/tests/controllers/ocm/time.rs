@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use berth::clock::SystemClock;
+use apiserver::SystemClock;
 use meta::{Clock, time};
 
 use super::*;

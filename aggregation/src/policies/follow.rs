@@ -13,7 +13,7 @@ use serde_json::Value;
 use tokio::sync::watch;
 
 use super::{GROUP, Policies, WATCHED};
-use crate::hub::reviewer::chain;
+use crate::reviewer::chain;
 
 /// The configurations of a kind of webhooks.
 pub(super) fn resource(manner: Manner) -> ApiResource {

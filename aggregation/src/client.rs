@@ -1,12 +1,21 @@
 //! Clients of the hub, from kubeconfig files or the Pod's service account.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Client, Config};
 
-use super::HubArgs;
+/// The kubeconfig files of a hub's clients. Without one, the Pod's service account is used.
+#[derive(Clone, Debug, Default)]
+pub struct Kubeconfigs {
+    /// For objects, and for what has no file of its own.
+    pub objects: Option<PathBuf>,
+    /// For TokenReviews and the ConfigMap extension-apiserver-authentication.
+    pub authentication: Option<PathBuf>,
+    /// For SubjectAccessReviews.
+    pub authorization: Option<PathBuf>,
+}
 
 /// The clients of a hub. They may have different identities.
 #[derive(Clone)]
@@ -24,15 +33,15 @@ impl Clients {
     ///
     /// # Errors
     /// When a kubeconfig cannot be used, or there is none and this is no Pod.
-    pub async fn connect(args: &HubArgs) -> Result<Self> {
-        let objects = client(args.kubeconfig.as_deref()).await?;
+    pub async fn connect(files: &Kubeconfigs) -> Result<Self> {
+        let objects = client(files.objects.as_deref()).await?;
         let other = async |file: Option<&Path>| match file {
             Some(file) => client(Some(file)).await,
             None => Ok(objects.clone()),
         };
         Ok(Self {
-            authentication: other(args.authentication_kubeconfig.as_deref()).await?,
-            authorization: other(args.authorization_kubeconfig.as_deref()).await?,
+            authentication: other(files.authentication.as_deref()).await?,
+            authorization: other(files.authorization.as_deref()).await?,
             objects,
         })
     }
@@ -50,7 +59,7 @@ async fn client(file: Option<&Path>) -> Result<Client> {
         None => Config::incluster()
             .context("no --kubeconfig is given, and this is no Pod with a service account to use instead")?,
     };
-    // Whoever asks knows best what is worth asking again.
+    // Callers retry what is worth retrying.
     config.default_retry = false;
     Client::try_from(config).context("making a client for the hub")
 }

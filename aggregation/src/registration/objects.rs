@@ -1,4 +1,4 @@
-//! The objects by which a hub knows Berth, as far as whom to trust is concerned.
+//! The objects by which a hub knows this server: APIServices and webhook configurations, and their caBundles.
 
 use anyhow::{Result, anyhow};
 use base64::Engine as _;
@@ -8,11 +8,9 @@ use kube::core::{ApiResource, DynamicObject, GroupVersionKind};
 use kube::{Api, Client};
 use serde_json::{Value, json};
 
-use crate::hub::reviewer::chain;
-use crate::manifests::Service;
+use super::{Service, Sources};
+use crate::reviewer::chain;
 
-/// By what name the hub remembers who wrote a caBundle.
-const MANAGER: &str = "berth";
 /// The annotation by which somebody else fills in caBundles.
 const INJECTED: &str = "cert-manager.io/inject-ca-from";
 
@@ -21,8 +19,12 @@ const INJECTED: &str = "cert-manager.io/inject-ca-from";
 pub(super) struct Registered {
     pub(super) kind: &'static str,
     pub(super) name: String,
-    /// What it is, where Berth may create it.
+    /// What it is, where this server may create it.
     pub(super) template: Value,
+    /// The field manager of what is written.
+    manager: String,
+    /// Where the object is to be had when it is missing.
+    source: String,
 }
 
 /// How an object was found.
@@ -30,7 +32,7 @@ pub(super) struct Registered {
 pub(super) enum Found {
     /// It is not there.
     Missing,
-    /// Its caBundles are none of Berth's business; and what keeps the hub from finding Berth by it, if anything does.
+    /// Somebody else fills in its caBundles; and what keeps the hub from finding this server by it, if anything does.
     Foreign(Option<String>),
     /// As it is now.
     Ours(Value),
@@ -38,7 +40,7 @@ pub(super) enum Found {
 
 impl Registered {
     /// The object that `template` describes; `None` when it is of no kind that has a caBundle.
-    pub(super) fn of(template: Value) -> Option<Self> {
+    pub(super) fn of(template: Value, manager: &str, sources: &Sources) -> Option<Self> {
         let kinds = [
             "APIService",
             "MutatingWebhookConfiguration",
@@ -46,7 +48,17 @@ impl Registered {
         ];
         let kind = kinds.into_iter().find(|kind| template["kind"] == *kind)?;
         let name = template["metadata"]["name"].as_str()?.to_owned();
-        Some(Self { kind, name, template })
+        let source = match kind {
+            "APIService" => &sources.api_services,
+            _ => &sources.webhooks,
+        };
+        Some(Self {
+            kind,
+            name,
+            template,
+            manager: manager.to_owned(),
+            source: source.clone(),
+        })
     }
 
     /// Reads it.
@@ -76,11 +88,7 @@ impl Registered {
 
     /// That it is not there, and who has it.
     pub(super) fn absent(&self) -> String {
-        let set = match self.kind {
-            "APIService" => "apiservice",
-            _ => "webhooks",
-        };
-        format!("{self} is not there; `berth manifests {set}` has it")
+        format!("{self} is not there; {}", self.source)
     }
 
     /// What in `object` is for `service` and trusts nobody, in words.
@@ -97,7 +105,7 @@ impl Registered {
     pub(super) async fn create(&self, client: &Client) -> Result<()> {
         let object: DynamicObject = serde_json::from_value(self.template.clone())?;
         let options = PostParams {
-            field_manager: Some(MANAGER.to_owned()),
+            field_manager: Some(self.manager.clone()),
             ..PostParams::default()
         };
         match self.api(client).create(&options, &object).await {
@@ -124,7 +132,7 @@ impl Registered {
         };
         patch["metadata"] = json!({"resourceVersion": object["metadata"]["resourceVersion"]});
         let options = PatchParams {
-            field_manager: Some(MANAGER.to_owned()),
+            field_manager: Some(self.manager.clone()),
             ..PatchParams::default()
         };
         match self
@@ -193,7 +201,8 @@ fn is_for(reference: &Value, service: &Service) -> bool {
 }
 
 /// Whom a reference of an APIService is to, in words.
-pub(super) fn whose(reference: &Value) -> String {
+#[must_use]
+pub fn whose(reference: &Value) -> String {
     match (reference["namespace"].as_str(), reference["name"].as_str()) {
         (Some(namespace), Some(name)) => format!("the Service {namespace}/{name}"),
         _ => "kube-apiserver itself (a CustomResourceDefinition)".to_owned(),

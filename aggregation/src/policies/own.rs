@@ -1,17 +1,16 @@
-//! Which webhooks are Berth's: what they would say about objects served here, our own plugins have said already.
+//! Which webhooks are this server's own: what they would say about objects served here, its plugins have said already.
 
 use admission::client::Endpoint;
 
-/// Where Berth answers reviews.
-const PATHS: [&str; 2] = ["/admission/mutate", "/admission/validate"];
-
-/// The addresses of Berth.
+/// The addresses of this server.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Own {
+pub struct Own {
     /// The names of its serving certificate, among them `<service>.<namespace>.svc`.
-    pub(crate) names: Vec<String>,
+    pub names: Vec<String>,
     /// The ports it serves on.
-    pub(crate) ports: Vec<u16>,
+    pub ports: Vec<u16>,
+    /// The paths it answers reviews at, such as `/admission/mutate`.
+    pub paths: &'static [&'static str],
 }
 
 impl Own {
@@ -23,14 +22,16 @@ impl Own {
                 name,
                 path,
                 ..
-            } => PATHS.contains(&path.as_str()) && self.is_named(&format!("{name}.{namespace}.svc")),
+            } => self.paths.contains(&path.as_str()) && self.is_named(&format!("{name}.{namespace}.svc")),
             Endpoint::Url(url) => {
                 let Ok(url) = url.parse::<http::Uri>() else {
                     return false;
                 };
                 let host = url.host().unwrap_or_default();
                 let here = is_loopback(host) || self.is_named(host);
-                PATHS.contains(&url.path()) && here && self.ports.contains(&url.port_u16().unwrap_or(443))
+                self.paths.contains(&url.path())
+                    && here
+                    && self.ports.contains(&url.port_u16().unwrap_or(443))
             }
         }
     }
@@ -53,10 +54,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_webhook_is_berths_by_its_service_or_its_address_and_path() {
+    fn a_webhook_is_our_own_by_its_service_or_its_address_and_path() {
         let own = Own {
             names: vec!["berth.berth-system.svc".to_owned()],
             ports: vec![7443],
+            paths: &["/admission/mutate", "/admission/validate"],
         };
         let service = |name: &str, path: &str| Endpoint::Service {
             namespace: "berth-system".to_owned(),

@@ -263,12 +263,9 @@ async fn an_older_version_is_shown_to_who_registered_for_it() {
     Asker::new().mutate(&policies, &mut object).await.0.unwrap();
     assert_eq!(
         object["metadata"]["labels"]["version"],
-        "cluster.open-cluster-management.io_v1alpha1"
+        "toys.example.com_v1alpha1"
     );
-    assert_eq!(
-        object["apiVersion"], "cluster.open-cluster-management.io/v1beta1",
-        "as it is held"
-    );
+    assert_eq!(object["apiVersion"], "toys.example.com/v1beta1", "as it is held");
     let request = &server.reviews()[0].1;
     assert_eq!(request["requestResource"]["version"], "v1beta1");
     assert_eq!(request["resource"]["version"], "v1alpha1");

@@ -10,7 +10,7 @@ use hyper_util::client::legacy::connect::dns::Name;
 use k8s_openapi::api::core::v1::{Service, ServiceSpec};
 use kube::{Api, Client};
 
-use crate::hub::reviewer::chain;
+use crate::reviewer::chain;
 
 /// Addresses, as the connector takes them.
 type Found = Pin<Box<dyn Future<Output = io::Result<std::vec::IntoIter<SocketAddr>>> + Send>>;

@@ -10,14 +10,30 @@ fn api_service(namespace: &str) -> Value {
     })
 }
 
+fn service() -> Service {
+    Service {
+        name: "berth".to_owned(),
+        namespace: "berth-system".to_owned(),
+        port: 443,
+    }
+}
+
+fn registered(template: Value) -> Registered {
+    let sources = Sources {
+        api_services: "`berth manifests apiservice` has it".to_owned(),
+        webhooks: "`berth manifests webhooks` has it".to_owned(),
+        ca_secret: String::new(),
+    };
+    Registered::of(template, "berth", &sources).unwrap()
+}
+
 fn judged(object: &Value) -> Found {
-    let registered = Registered::of(object.clone()).unwrap();
-    registered.judged(object.clone(), &Service::default())
+    registered(object.clone()).judged(object.clone(), &service())
 }
 
 #[test]
 fn only_what_is_for_the_service_is_filled_in() {
-    let service = Service::default();
+    let service = service();
     let ours = api_service("berth-system");
     assert_eq!(judged(&ours), Found::Ours(ours.clone()));
     let patch = filled(&ours, &service, "PEM").unwrap();
@@ -46,9 +62,9 @@ fn who_is_to_fill_in_what_is_missing_is_said() {
     injected["spec"]["caBundle"] = json!(STANDARD.encode("PEM"));
     assert_eq!(judged(&injected), Found::Foreign(None));
 
-    let registered = Registered::of(api_service("berth-system")).unwrap();
+    let missing = registered(api_service("berth-system"));
     assert_eq!(
-        registered.absent(),
+        missing.absent(),
         "APIService v1alpha1.scheduling.berth.dev is not there; `berth manifests apiservice` has it"
     );
     let webhook = |bundle: &str| {
@@ -56,16 +72,16 @@ fn who_is_to_fill_in_what_is_missing_is_said() {
         json!({"kind": "MutatingWebhookConfiguration", "metadata": {"name": "berth"},
             "webhooks": [{"name": "a", "clientConfig": config}, {"name": "b", "clientConfig": {"url": "https://x"}}]})
     };
-    let service = Service::default();
-    let registered = Registered::of(webhook("")).unwrap();
-    let said = registered.untrusting(&webhook(""), &service);
+    let service = service();
+    let untrusting = registered(webhook(""));
+    let said = untrusting.untrusting(&webhook(""), &service);
     assert!(said.is_some_and(|text| text.contains("MutatingWebhookConfiguration berth has no caBundle")));
-    assert_eq!(registered.untrusting(&webhook("UEVN"), &service), None);
+    assert_eq!(untrusting.untrusting(&webhook("UEVN"), &service), None);
 }
 
 #[test]
 fn what_is_filled_in_already_is_left_alone() {
-    let service = Service::default();
+    let service = service();
     let mut object = api_service("berth-system");
     object["spec"]["caBundle"] = json!(STANDARD.encode("PEM"));
     assert!(trusts(&object, &service, "PEM"));
@@ -74,7 +90,7 @@ fn what_is_filled_in_already_is_left_alone() {
 
 #[test]
 fn each_webhook_of_the_service_is_filled_in_and_no_other() {
-    let service = Service::default();
+    let service = service();
     let own =
         json!({"name": "a", "clientConfig": {"service": {"namespace": "berth-system", "name": "berth"}}});
     let foreign = json!({"name": "b", "clientConfig": {"url": "https://elsewhere"}});
@@ -92,17 +108,14 @@ fn each_webhook_of_the_service_is_filled_in_and_no_other() {
 }
 
 #[test]
-fn templates_are_known_by_kind() {
-    let installation = crate::manifests::Installation::default();
-    let all = crate::manifests::objects(&installation, crate::manifests::Set::All);
-    let registered = all.into_iter().filter_map(Registered::of);
-    let names: Vec<String> = registered.map(|one| one.to_string()).collect();
-    assert!(
-        names.contains(&"APIService v1alpha1.scheduling.berth.dev".to_owned()),
-        "{names:?}"
-    );
-    assert!(
-        names.contains(&"ValidatingWebhookConfiguration berth".to_owned()),
-        "{names:?}"
-    );
+fn only_what_has_a_ca_bundle_is_registered() {
+    let sources = Sources::default();
+    let of = |kind: &str| {
+        let template = json!({"kind": kind, "metadata": {"name": "one"}});
+        Registered::of(template, "tests", &sources).map(|one| one.to_string())
+    };
+    assert_eq!(of("APIService").as_deref(), Some("APIService one"));
+    let webhooks = of("ValidatingWebhookConfiguration");
+    assert_eq!(webhooks.as_deref(), Some("ValidatingWebhookConfiguration one"));
+    assert_eq!(of("Deployment"), None);
 }

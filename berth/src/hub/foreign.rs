@@ -3,15 +3,15 @@
 
 use std::collections::BTreeSet;
 
+use aggregation::registration::{Service, whose};
+use aggregation::reviewer::chain;
 use anyhow::{Result, anyhow, bail};
 use kube::api::ListParams;
 use kube::core::{ApiResource, DynamicObject, GroupVersionKind};
 use kube::{Api, Client};
 use serde_json::Value;
 
-use super::objects::whose;
-use crate::hub::reviewer::chain;
-use crate::manifests::{Installation, Service};
+use crate::manifests::Installation;
 
 /// Refuses where an APIService that is not for Berth's Service has a group that Berth stores. A kube-apiserver makes
 /// such APIServices for CustomResourceDefinitions, too.

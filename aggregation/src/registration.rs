@@ -1,12 +1,10 @@
-//! Berth's registration on the hub: the APIServices and webhook configurations by which a hub finds Berth are created by
-//! somebody else (`berth manifests`), or with `--self-register` by Berth; whom they trust (`caBundle`) Berth fills in,
-//! and keeps current when the CA changes. All it needs for that is to get and patch them by name.
+//! A server's registration on a hub: the caBundles of its APIServices and webhook configurations, filled in and kept
+//! current when the CA of the serving certificate changes. Get and patch of these objects by name is all the rights it
+//! needs; with [`Options::create`] it also creates those that are missing.
 //!
-//! Servers that stand behind one Service share one CA ([`shared_ca`]). When it gives way to the next, both are in every
-//! caBundle before anybody signs with the new one.
+//! Servers behind one Service may share one CA ([`SharedCaOptions`]). When it gives way to the next, both are in every
+//! caBundle before any server signs with the new one.
 
-mod args;
-mod foreign;
 mod objects;
 mod shared_ca;
 
@@ -14,40 +12,96 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use certs::{Folder, ServingCertificate};
-use jiff::SignedDuration;
 use kube::Client;
 use meta::Clock;
 use parking_lot::Mutex;
 use serde_json::Value;
 use tokio::task::JoinHandle;
 
-pub use args::RegistrationArgs;
-pub use shared_ca::ROTATE;
-
-use super::HubArgs;
-use crate::actors::ActorArgs;
-use crate::manifests::{self, Installation, Set};
 use objects::{Found, Registered};
 use shared_ca::SharedCa;
+
+pub use objects::whose;
+pub use shared_ca::SharedCaOptions;
+
+/// The Service by which a hub reaches a server.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Service {
+    /// Its name.
+    pub name: String,
+    /// Its namespace.
+    pub namespace: String,
+    /// Its port.
+    pub port: u16,
+}
+
+impl Service {
+    /// The host name a hub expects in the certificate.
+    #[must_use]
+    pub fn host(&self) -> String {
+        format!("{}.{}.svc", self.name, self.namespace)
+    }
+}
+
+/// Sentences that say where a missing object or right is to be had, for logs and readiness.
+#[derive(Clone, Debug, Default)]
+pub struct Sources {
+    /// For APIServices.
+    pub api_services: String,
+    /// For webhook configurations.
+    pub webhooks: String,
+    /// For the Secret of a shared CA.
+    pub ca_secret: String,
+}
+
+/// Who issues the serving certificate.
+#[derive(Clone, Debug)]
+pub enum Issuer {
+    /// The CA of the server's own data folder, which never changes.
+    Own,
+    /// The CA that all servers behind the Service share.
+    Shared(SharedCaOptions),
+    /// The CA in a file, read again when it changes.
+    File(PathBuf),
+    /// Somebody else, who fills in the caBundles too (such as cert-manager).
+    External,
+}
+
+/// What is registered, and how.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// The Service.
+    pub service: Service,
+    /// The APIServices and webhook configurations, as they are to be; objects of other kinds are ignored.
+    pub objects: Vec<Value>,
+    /// Create those that are missing.
+    pub create: bool,
+    /// Who issues the serving certificate.
+    pub issuer: Issuer,
+    /// The field manager of what is written.
+    pub manager: String,
+    /// Where missing objects are to be had.
+    pub sources: Sources,
+}
 
 /// How often everything is looked at.
 const LOOK_EVERY: Duration = Duration::from_mins(1);
 /// How often while something is missing or under way.
 const LOOK_SOON: Duration = Duration::from_secs(10);
 
-/// Berth's registration on a hub.
+/// A server's registration on a hub.
 pub struct Registration {
     client: Client,
-    installation: Installation,
+    service: Service,
     registered: Vec<Registered>,
     trusted: Trusted,
-    self_register: bool,
+    create: bool,
     /// How often to look.
     calm: Duration,
     clock: Arc<dyn Clock>,
-    /// What keeps the hub from finding and trusting Berth, as it was last seen; nothing before anybody has looked.
+    /// What keeps the hub from finding and trusting this server, as it was last seen; `None` before the first look.
     state: Mutex<Option<Result<(), String>>>,
 }
 
@@ -68,7 +122,7 @@ struct Seen {
     standing: Standing,
     /// What went wrong.
     problems: Vec<String>,
-    /// What is missing, and somebody else's to mend.
+    /// What is missing, and for somebody else to mend.
     missing: Vec<String>,
 }
 
@@ -82,56 +136,43 @@ enum Standing {
 }
 
 impl Registration {
-    /// Finds out what is to be kept current. `given` says that the serving certificate is somebody else's.
-    ///
-    /// # Errors
-    /// When somebody else serves a group that Berth is to serve.
-    pub async fn prepare(
-        client: &Client,
-        hub: &HubArgs,
-        actors: &ActorArgs,
-        given: bool,
-        folder: &Folder,
-        clock: &Arc<dyn Clock>,
-    ) -> Result<Self> {
-        let args = &hub.registration;
-        let dialects = hub.served(dialect_registry::with(&actors.settings()));
-        let names = dialects.iter().map(|dialect| dialect.name());
-        let installation = Installation {
-            service: args.service(),
-            on_hub: names.filter(|name| hub.is_on_hub(name)).collect(),
-            dialects,
-            self_register: args.self_register,
-            ..Installation::default()
+    /// A registration that nothing was done about yet: [`follow`](Self::follow) does it. `folder` has the server's own
+    /// CA.
+    #[must_use]
+    pub fn new(client: &Client, options: Options, folder: &Folder, clock: &Arc<dyn Clock>) -> Self {
+        let Options {
+            service,
+            objects,
+            create,
+            issuer,
+            manager,
+            sources,
+        } = options;
+        let mut calm = LOOK_EVERY;
+        let trusted = match issuer {
+            Issuer::Own => Trusted::Own(folder.ca().certificate_pem().to_owned()),
+            Issuer::Shared(options) => {
+                // A server that looks twice in a step has seen it when the next one begins.
+                calm = calm.min(options.step.unsigned_abs() / 4);
+                let ca = SharedCa::new(client.clone(), &service.namespace, options, &sources.ca_secret);
+                Trusted::Shared(Box::new(ca))
+            }
+            Issuer::File(file) => Trusted::File(file),
+            Issuer::External => Trusted::Elsewhere,
         };
-        if installation.owned_dialects().next().is_some() {
-            foreign::check(client, &installation, args.self_register).await?;
-        }
-        let sets = [Set::Apiservice, Set::Webhooks].into_iter();
-        let templates = sets.flat_map(|set| manifests::objects(&installation, set));
-        let step = SignedDuration::try_from(args.ca_rotation_step).context("--ca-rotation-step")?;
-        let trusted = match (&args.ca_secret, given, &args.ca_bundle_file) {
-            (Some(secret), ..) => Trusted::Shared(Box::new(SharedCa::new(
-                client.clone(),
-                &args.service_namespace,
-                secret,
-                step,
-            ))),
-            (None, true, Some(file)) => Trusted::File(file.clone()),
-            (None, true, None) => Trusted::Elsewhere,
-            (None, false, _) => Trusted::Own(folder.ca().certificate_pem().to_owned()),
-        };
-        Ok(Self {
+        let registered = objects
+            .into_iter()
+            .filter_map(|object| Registered::of(object, &manager, &sources));
+        Self {
             client: client.clone(),
-            registered: templates.filter_map(Registered::of).collect(),
-            installation,
+            registered: registered.collect(),
+            service,
             trusted,
-            self_register: args.self_register,
-            // A server that looks twice in a step has surely seen it when the next one begins.
-            calm: LOOK_EVERY.min(args.ca_rotation_step / 4),
+            create,
+            calm,
             clock: Arc::clone(clock),
             state: Mutex::new(None),
-        })
+        }
     }
 
     /// The serving certificate of the CA that all servers share; `None` where there is none.
@@ -178,13 +219,13 @@ impl Registration {
         })
     }
 
-    /// Whether the hub finds Berth and knows whom to trust, as it was last seen.
+    /// Whether the hub finds this server and trusts its certificate, as of the last look.
     ///
     /// # Errors
     /// What is missing or went wrong.
     pub fn state(&self) -> Result<(), String> {
         let seen = self.state.lock().clone();
-        seen.unwrap_or_else(|| Err("nobody has looked at it yet".to_owned()))
+        seen.unwrap_or_else(|| Err("the registration has not been checked yet".to_owned()))
     }
 
     /// Remembers what was seen, and logs it when it is new.
@@ -205,7 +246,7 @@ impl Registration {
     /// Looks at everything once: creates what is missing, moves a rotation on, and fills in whom to trust. Objects are
     /// read before the CA, and patched only as they were read, so that who knows the newer CA wins.
     async fn look(&self, certificate: &ServingCertificate) -> Result<Seen> {
-        let service = &self.installation.service;
+        let service = &self.service;
         let mut seen = Seen {
             standing: Standing::Settled,
             problems: Vec::new(),
@@ -217,7 +258,7 @@ impl Registration {
                 Ok(Found::Ours(object)) => ours.push((registered, object)),
                 Ok(Found::Missing) => {
                     seen.standing = Standing::Unsettled;
-                    if !self.self_register {
+                    if !self.create {
                         seen.missing.push(registered.absent());
                     } else if let Err(problem) = registered.create(&self.client).await {
                         seen.problems.push(format!("{problem:#}"));
@@ -245,7 +286,7 @@ impl Registration {
         Ok(seen)
     }
 
-    /// Whom to trust now; `None` where that is none of Berth's business.
+    /// Whom to trust now; `None` where somebody else fills it in.
     async fn bundle(
         &self,
         certificate: &ServingCertificate,
@@ -262,7 +303,7 @@ impl Registration {
         let now = self.clock.now();
         let read = ca.open(now).await?;
         let before = read.shared.bundle();
-        let service = &self.installation.service;
+        let service = &self.service;
         let announced = known
             && ours
                 .iter()

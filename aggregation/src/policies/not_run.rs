@@ -9,7 +9,7 @@ use meta::GroupResource;
 use serde_json::Value;
 
 use super::{GROUP, LOOKED_AT};
-use crate::hub::reviewer::chain;
+use crate::reviewer::chain;
 
 /// The versions these kinds have had, newest first.
 const VERSIONS: [&str; 3] = ["v1", "v1beta1", "v1alpha1"];
@@ -27,8 +27,8 @@ pub(super) async fn warn(client: Client, served: Vec<GroupResource>) {
                     tracing::warn!(
                         kind,
                         name = policy.metadata.name,
-                        "this policy of the hub names kinds that Berth serves, and does not hold for them: kube-apiserver \
-                         does not evaluate it for aggregated APIs and neither does Berth; use an admission webhook"
+                        "this policy of the hub names kinds that this server serves, and does not hold for them: kube-apiserver does \
+                         not evaluate it for aggregated APIs and neither does this server; use an admission webhook"
                     );
                 }
             }
@@ -36,7 +36,7 @@ pub(super) async fn warn(client: Client, served: Vec<GroupResource>) {
                 tracing::warn!(
                     resource = plural,
                     problem,
-                    "whether there are policies of the hub that do not hold for what Berth serves is not known"
+                    "cannot list the admission policies of the hub; those that name kinds served here do not hold for them"
                 );
             }
         }

@@ -14,11 +14,21 @@ use kube::runtime::{WatchStreamExt, watcher};
 use kube::{Api, Client};
 use parking_lot::Mutex;
 
-use super::Given;
-use super::reviewer::chain;
+use crate::reviewer::chain;
 
 /// How often the ConfigMap is read whatever the watch says.
 const LOOK_EVERY: Duration = Duration::from_mins(1);
+
+/// What the command line says about trust. It wins over what the hub publishes.
+#[derive(Clone, Debug, Default)]
+pub struct Given {
+    /// The CAs of client certificates.
+    pub client: Option<CaPool>,
+    /// Whom to believe users in headers.
+    pub request_header: Option<RequestHeaderTrust>,
+    /// The names front proxies may have, for a hub that publishes none.
+    pub allowed_names: Vec<String>,
+}
 
 /// What a hub publishes, under what the command line says.
 pub(super) struct Published {

@@ -3,10 +3,15 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use aggregation::registration::{Issuer, Service, SharedCaOptions};
+use anyhow::{Context, Result};
 use clap::Args;
+use jiff::SignedDuration;
 
 use crate::cli::duration;
-use crate::manifests::Service;
+
+/// The annotation that asks for a new CA before its time.
+const ROTATE: &str = "scheduling.berth.dev/rotate-ca";
 
 /// Arguments about who finds Berth on the hub, and whom it is to trust.
 #[derive(Args, Clone, Debug, Default)]
@@ -48,5 +53,22 @@ impl RegistrationArgs {
             namespace: self.service_namespace.clone(),
             port: self.service_port,
         }
+    }
+
+    /// Who issues the serving certificate; `given` says that it comes from files.
+    ///
+    /// # Errors
+    /// When a step of a rotation would be longer than time goes.
+    pub(crate) fn issuer(&self, given: bool) -> Result<Issuer> {
+        Ok(match (&self.ca_secret, given, &self.ca_bundle_file) {
+            (Some(secret), ..) => Issuer::Shared(SharedCaOptions {
+                secret: secret.clone(),
+                step: SignedDuration::try_from(self.ca_rotation_step).context("--ca-rotation-step")?,
+                rotate_annotation: ROTATE.to_owned(),
+            }),
+            (None, true, Some(file)) => Issuer::File(file.clone()),
+            (None, true, None) => Issuer::External,
+            (None, false, _) => Issuer::Own,
+        })
     }
 }

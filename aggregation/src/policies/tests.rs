@@ -1,6 +1,7 @@
 //! Policies against webhooks over TLS, and a hub that only knows Services.
 
 mod calls;
+mod kind;
 mod outcomes;
 mod server;
 
@@ -10,15 +11,15 @@ use std::sync::Arc;
 
 use admission::client::{Form, Heard, Manner, Policies as _, Rounds, Subject};
 use admission::{Operation, Request, UserInfo};
+use apiserver::SystemClock;
 use http::Response;
 use kube::client::Body;
-use kubernetes::core::namespace;
 use meta::{Clock, Draft, Key, Kind, Status};
 use serde_json::{Value, json};
 use storage::{Expect, MemoryStore, Step, Store, Verb};
 
-use super::{Own, Policies};
-use crate::clock::SystemClock;
+use super::{NAMESPACES, Own, Policies};
+use kind::Toy;
 use server::{Reply, Server};
 
 /// The names in the certificates of webhooks.
@@ -54,7 +55,7 @@ async fn store() -> Arc<dyn Store> {
         "name": "team", "uid": "u", "labels": {"tier": "gold"}}});
     let step = Step {
         verb: Verb::Create,
-        key: Key::new(namespace::RESOURCE, "", "team"),
+        key: Key::new(NAMESPACES, "", "team"),
         subresource: "",
         object: Some(Draft::new(&namespace).expect("it is well formed")),
         expect: Expect::Absent,
@@ -71,6 +72,7 @@ async fn policies(mutating: &[(&str, Value)], validating: &[(&str, Value)]) -> A
     let own = Own {
         names: vec!["berth.berth-system.svc".to_owned()],
         ports: vec![7443],
+        paths: &["/admission/mutate", "/admission/validate"],
     };
     let policies = Policies::new(hub(service), &store().await, own);
     for (manner, configurations) in [(Manner::Mutating, mutating), (Manner::Validating, validating)] {
@@ -87,12 +89,12 @@ fn configured(configurations: &[(&str, Value)]) -> BTreeMap<String, Value> {
     all.collect()
 }
 
-/// A webhook of a configuration, about every write of OCM's placements, with `fields` over that.
+/// A webhook of a configuration, about every write of toys, with `fields` over that.
 fn hook(name: &str, client_config: &Value, fields: &Value) -> Value {
     let mut hook = json!({
         "name": name, "clientConfig": client_config, "admissionReviewVersions": ["v1"], "sideEffects": "None",
-        "rules": [{"apiGroups": ["cluster.open-cluster-management.io"], "apiVersions": ["*"],
-                   "resources": ["placements"], "operations": ["*"]}],
+        "rules": [{"apiGroups": ["toys.example.com"], "apiVersions": ["*"],
+                   "resources": ["toys"], "operations": ["*"]}],
     });
     for (field, value) in fields.as_object().expect("fields") {
         hook[field] = value.clone();
@@ -100,23 +102,13 @@ fn hook(name: &str, client_config: &Value, fields: &Value) -> Value {
     hook
 }
 
-/// OCM's Placement.
-fn placement() -> Arc<dyn Kind> {
-    let ocm = dialect_registry::by_name("ocm").expect("there is OCM");
-    let kinds = ocm.kinds();
-    let mut placements = kinds
-        .into_iter()
-        .filter(|kind| kind.info().plural == "placements");
-    placements.next().expect("OCM has placements")
-}
-
-/// A placement as it is held.
+/// A toy as it is held.
 fn object() -> Value {
-    json!({"apiVersion": "cluster.open-cluster-management.io/v1beta1", "kind": "Placement",
+    json!({"apiVersion": "toys.example.com/v1beta1", "kind": "Toy",
            "metadata": {"name": "p", "namespace": "team"}, "spec": {}})
 }
 
-/// Asks about a write of a placement; what came of it and what was heard.
+/// Asks about a write of a toy; what came of it and what was heard.
 struct Asker {
     user: UserInfo,
     kind: Arc<dyn Kind>,
@@ -133,7 +125,7 @@ impl Asker {
                 groups: vec!["dev".to_owned()],
                 ..UserInfo::default()
             },
-            kind: placement(),
+            kind: Arc::new(Toy),
             operation: Operation::Create,
             dry_run: false,
             old: None,
@@ -144,7 +136,7 @@ impl Asker {
         Request {
             operation: self.operation,
             resource: self.kind.info().resource(),
-            kind: "Placement",
+            kind: "Toy",
             subresource: "",
             namespace: "team",
             name: "p",

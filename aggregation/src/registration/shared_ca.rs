@@ -14,20 +14,30 @@ use kube::api::{ObjectMeta, PostParams};
 use kube::{Api, Client};
 use meta::Timestamp;
 
-use crate::hub::reviewer::chain;
+use crate::reviewer::chain;
 
-/// The annotation that asks for a new CA before its time; taken off when it is announced.
-pub const ROTATE: &str = "scheduling.berth.dev/rotate-ca";
 /// How often a Secret that others change meanwhile is tried again.
 const ATTEMPTS: usize = 8;
+
+/// A CA that all servers behind one Service share.
+#[derive(Clone, Debug)]
+pub struct SharedCaOptions {
+    /// The name of the Secret, in the namespace of the Service.
+    pub secret: String,
+    /// How long each step of a rotation takes: trusted, signing, alone.
+    pub step: SignedDuration,
+    /// The annotation on the Secret that asks for a new CA before its time; removed when it is announced.
+    pub rotate_annotation: String,
+}
 
 /// The Secret.
 pub(super) struct SharedCa {
     secrets: Api<Secret>,
-    name: String,
     /// The Secret in words.
     place: PathBuf,
-    step: SignedDuration,
+    options: SharedCaOptions,
+    /// Where the right to use it is to be had.
+    source: String,
 }
 
 /// What was read.
@@ -37,19 +47,19 @@ pub(super) struct Read {
 }
 
 impl SharedCa {
-    pub(super) fn new(client: Client, namespace: &str, name: &str, step: SignedDuration) -> Self {
+    pub(super) fn new(client: Client, namespace: &str, options: SharedCaOptions, source: &str) -> Self {
         Self {
             secrets: Api::namespaced(client, namespace),
-            name: name.to_owned(),
-            place: PathBuf::from(format!("the Secret {namespace}/{name}")),
-            step,
+            place: PathBuf::from(format!("the Secret {namespace}/{}", options.secret)),
+            options,
+            source: source.to_owned(),
         }
     }
 
     /// Reads it; where there is none yet, makes the first one, unless another server is faster.
     pub(super) async fn open(&self, now: Timestamp) -> Result<Read> {
         for _ in 0..ATTEMPTS {
-            let found = self.secrets.get_opt(&self.name).await;
+            let found = self.secrets.get_opt(&self.options.secret).await;
             let found = found.map_err(|problem| self.failed("reading", &problem))?;
             let Some(secret) = found else {
                 let first = Shared::generate(now)?;
@@ -80,9 +90,9 @@ impl SharedCa {
         let annotations = read.secret.metadata.annotations.as_ref();
         let moment = Moment {
             now,
-            step: self.step,
+            step: self.options.step,
             announced,
-            asked: annotations.is_some_and(|all| all.contains_key(ROTATE)),
+            asked: annotations.is_some_and(|all| all.contains_key(&self.options.rotate_annotation)),
         };
         let Some((step, next)) = read.shared.next_step(&moment, &self.place)? else {
             return Ok(read);
@@ -110,7 +120,7 @@ impl SharedCa {
         let secret = self.holding(Some(old), shared);
         match self
             .secrets
-            .replace(&self.name, &PostParams::default(), &secret)
+            .replace(&self.options.secret, &PostParams::default(), &secret)
             .await
         {
             Ok(stored) => Ok(Some(stored)),
@@ -123,7 +133,7 @@ impl SharedCa {
         let content = shared.write().into_iter();
         let mut secret = old.cloned().unwrap_or_else(|| Secret {
             metadata: ObjectMeta {
-                name: Some(self.name.clone()),
+                name: Some(self.options.secret.clone()),
                 ..ObjectMeta::default()
             },
             ..Secret::default()
@@ -132,7 +142,7 @@ impl SharedCa {
         if shared.is_rotating()
             && let Some(annotations) = &mut secret.metadata.annotations
         {
-            annotations.remove(ROTATE);
+            annotations.remove(&self.options.rotate_annotation);
         }
         secret
     }
@@ -140,11 +150,9 @@ impl SharedCa {
     fn failed(&self, doing: &str, problem: &kube::Error) -> anyhow::Error {
         let place = self.place.display();
         match problem {
-            kube::Error::Api(status) if status.code == 403 => anyhow!(
-                "{doing} {place}: {}; `berth manifests rbac` has the Role that allows it, and `berth manifests \
-                 workload` the empty Secret",
-                status.message
-            ),
+            kube::Error::Api(status) if status.code == 403 => {
+                anyhow!("{doing} {place}: {}; {}", status.message, self.source)
+            }
             problem => anyhow!("{doing} {place}: {}", chain(problem)),
         }
     }

@@ -1,4 +1,4 @@
-//! The hub's admission webhooks, asked about the objects that Berth owns. kube-apiserver passes requests for them on
+//! The hub's admission webhooks, asked about the objects that this server stores. kube-apiserver passes requests for them on
 //! before its own admission (docs/api.md, "Webhooks of the hub"), so a policy that somebody set up for the whole hub
 //! would not hold for them unless it is called from here.
 //!
@@ -25,15 +25,17 @@ use admission::client::Manner;
 use anyhow::{Result, bail};
 use apiserver::metrics::WebhookMetrics;
 use kube::Client;
-use kubernetes::core::namespace;
 use meta::GroupResource;
-pub(crate) use own::Own;
+pub use own::Own;
 use parking_lot::RwLock;
 use prepared::{Maker, Prepared};
 use serde_json::{Value, json};
 use storage::Store;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
+
+/// The resource of the namespaces whose labels selectors are about.
+const NAMESPACES: GroupResource = GroupResource::new("", "namespaces");
 
 /// The API group of configurations.
 const GROUP: &str = "admissionregistration.k8s.io";
@@ -53,7 +55,7 @@ pub const LOOKED_AT: [(&str, &str); 2] = [
 /// What is read to find the way to a webhook.
 pub const READ: (&str, &str) = ("", "services");
 
-/// What Berth must be allowed on the hub for all that: rules of a cluster role.
+/// The rights on the hub that this needs: rules of a cluster role.
 #[must_use]
 pub fn rights() -> Vec<Value> {
     let rule = |(group, resource): (&str, &str), verbs: &[&str]| json!({"apiGroups": [group], "resources": [resource], "verbs": verbs});
@@ -94,9 +96,9 @@ pub struct Policies {
 
 impl Policies {
     /// None yet. `client` finds the Services of webhooks, `store` has the copies of the hub's namespaces, and `own` tells
-    /// which webhooks are Berth's.
+    /// which webhooks are this server's.
     #[must_use]
-    pub(crate) fn new(client: Client, store: &Arc<dyn Store>, own: Own) -> Arc<Self> {
+    pub fn new(client: Client, store: &Arc<dyn Store>, own: Own) -> Arc<Self> {
         Arc::new(Self {
             hooks: RwLock::default(),
             store: Arc::clone(store),
@@ -158,7 +160,7 @@ impl Policies {
 
     /// The labels of a namespace of the hub.
     fn labels(&self, name: &str) -> Option<BTreeMap<String, String>> {
-        let copies = self.store.cached(namespace::RESOURCE);
+        let copies = self.store.cached(NAMESPACES);
         let copy = copies.get("", name)?;
         Some(copy.meta().labels.clone())
     }

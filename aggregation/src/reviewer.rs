@@ -1,4 +1,4 @@
-//! Reviews carried to the hub.
+//! Reviews sent to the hub.
 
 use apiserver::delegation::{ReviewError, Reviewer};
 use async_trait::async_trait;
@@ -9,7 +9,7 @@ use meta::Status;
 use serde_json::Value;
 
 /// Creates reviews with a client.
-pub(super) struct HubReviewer(pub(super) Client);
+pub struct HubReviewer(pub Client);
 
 #[async_trait]
 impl Reviewer for HubReviewer {
@@ -22,7 +22,7 @@ impl Reviewer for HubReviewer {
 ///
 /// # Errors
 /// The hub's refusal, or that it could not be reached.
-pub(super) async fn create(client: &Client, path: &str, object: &Value) -> Result<Value, ReviewError> {
+pub async fn create(client: &Client, path: &str, object: &Value) -> Result<Value, ReviewError> {
     let passing = |message: String| ReviewError {
         message,
         passing: true,
@@ -59,7 +59,8 @@ pub(super) async fn create(client: &Client, path: &str, object: &Value) -> Resul
 }
 
 /// An error with its causes, which is where the interesting part is.
-pub(super) fn chain(error: &dyn std::error::Error) -> String {
+#[must_use]
+pub fn chain(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut source = error.source();
     while let Some(cause) = source {

@@ -114,7 +114,7 @@ impl Compiled {
 /// The variables of an expression, in the order of [`AdmissionVariable`].
 fn variables<'a>(review: &'a Json, request: &'a Json) -> [Value<'a>; 6] {
     let object = |name: &str| review.get(name).map_or(Value::Null, Value::from);
-    let unsupported = "authorizer is not supported for objects that Berth serves";
+    let unsupported = "authorizer is not supported for objects of aggregated APIs";
     [
         object("object"),
         object("oldObject"),

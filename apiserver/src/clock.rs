@@ -1,4 +1,6 @@
-//! The one system clock of the program.
+//! The system clock.
+//!
+//! Only a program makes one; everything else is given a [`Clock`], so that tests decide what time it is.
 
 use meta::{Clock, Timestamp};
 

@@ -16,7 +16,7 @@ use hyper_util::rt::{TokioExecutor, TokioTimer};
 use rustls::{ClientConfig, RootCertStore};
 
 use super::resolve::Resolver;
-use crate::hub::reviewer::chain;
+use crate::reviewer::chain;
 
 /// The most bytes an answer may have.
 const MOST_BYTES: usize = admission::webhook::MOST_BYTES;

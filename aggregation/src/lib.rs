@@ -1,0 +1,24 @@
+//! What makes an API server an aggregated one: everything between `apiserver` and a kube-apiserver in front of it (a
+//! hub).
+//!
+//! - [`Delegation`]: users are who the hub says they are (client CAs and front proxy from the ConfigMap
+//!   kube-system/extension-apiserver-authentication, TokenReviews) and may do what it says (SubjectAccessReviews).
+//! - [`Registration`]: the caBundles of APIServices and webhook configurations follow the serving certificate's CA, which
+//!   replicas may share.
+//! - [`Policies`]: the hub's admission webhooks are called for the kinds that this server stores, because kube-apiserver
+//!   passes requests for them on before its own admission.
+//!
+//! It stands on `apiserver` alone and knows no kind, so any server made with that library can use it.
+
+pub mod client;
+pub mod delegation;
+pub mod policies;
+mod published;
+pub mod registration;
+pub mod reviewer;
+
+pub use client::{Clients, Kubeconfigs};
+pub use delegation::{CacheTimes, Delegation};
+pub use policies::Policies;
+pub use published::Given;
+pub use registration::Registration;
