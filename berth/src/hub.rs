@@ -2,24 +2,17 @@
 //!
 //! A hub is any kube-apiserver with an aggregator. Requests come through it with their user in headers, or directly
 //! with a token or certificate the hub knows; rights are the hub's to grant (docs/api.md, "Identity"). Objects that the
-//! hub stores and decisions depend on are copied into Berth's store as they change ([`mirror`]), so that reading them
+//! hub stores and decisions depend on are copied into Berth's store as they change ([`berth_hub::mirror`]), so that reading them
 //! never waits for the hub.
 
 pub mod args;
 mod arrivals;
-mod commits;
 mod events;
-mod fences;
 mod foreign;
 mod gate;
-mod lease;
-pub mod mirror;
-mod presence;
 mod registration_args;
 pub mod self_check;
 mod syncers;
-mod tenure;
-mod wire;
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -29,6 +22,7 @@ use std::time::Duration;
 use aggregation::registration::{self, Sources};
 use aggregation::{Clients, Delegation, Given, Policies, Registration, policies};
 use anyhow::Result;
+use berth_hub::{Copies, HubCommitter, LeaseKeeper, Mirror, Needs, Presence, Shadows, Tenure};
 use certs::Folder;
 use engine::controller::{Elector, Lease, Terms};
 use engine::{Committer, Engine};
@@ -41,17 +35,13 @@ use tokio_util::sync::CancellationToken;
 pub use args::HubArgs;
 pub(crate) use arrivals::Arrivals;
 pub use registration_args::RegistrationArgs;
+pub(crate) use syncers::OnHub;
 
 pub(crate) use gate::Gate;
-pub(crate) use presence::{Needs, Presence};
 
 use crate::controllers::Sink;
 use crate::manifests::{self, Installation, Set};
-use commits::HubCommitter;
 use events::HubEvents;
-use lease::LeaseKeeper;
-use mirror::{Copies, Mirror, Shadows};
-use tenure::Tenure;
 
 /// The name of the Lease of the replica that does what only one may do.
 const OFFICE: &str = "berth-controllers";
@@ -156,7 +146,7 @@ impl Hub {
         mirror: &Mirror,
     ) -> (Arc<Presence>, JoinHandle<()>) {
         let following = Presence::follow(needs, engine, mirror.progress.clone());
-        presence::settled(mirror.progress.clone(), FIRST_COPIES).await;
+        berth_hub::settled(mirror.progress.clone(), FIRST_COPIES).await;
         following
     }
 

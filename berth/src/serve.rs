@@ -39,11 +39,12 @@ use crate::admission::{self, Audience, Front};
 use crate::cli::{KubeconfigArgs, ServeArgs, Storage};
 use crate::encryption;
 use crate::etcd;
-use crate::hub::{Hub, Presence};
+use crate::hub::Hub;
 use crate::kubeconfig::Kubeconfig;
 use crate::logs;
 use aggregation::Registration;
 use apiserver::SystemClock;
+use berth_hub::Presence;
 
 /// How long requests in flight may take to complete once the server is told to stop.
 const DRAIN: Duration = Duration::from_mins(1);

@@ -8,7 +8,7 @@ use std::process::Command;
 use serde_json::Value;
 
 /// The layers, lowest first. `dialect-*` stands for every dialect but not for what they stand on.
-const LAYERS: [&[&str]; 9] = [
+const LAYERS: [&[&str]; 10] = [
     &["meta", "berth-cel"],
     &[
         "berth-apply",
@@ -23,12 +23,13 @@ const LAYERS: [&[&str]; 9] = [
     &["dialect-*", "engine"],
     &["dialect-registry", "dialect-testing", "apiserver"],
     &["berth-kubernetes", "berth-aggregation"],
+    &["berth-hub"],
     &["berth"],
     &["deploy", "tests", "fuzz"],
 ];
 
 /// What is forbidden although it points downwards: who, what, and why.
-const FORBIDDEN: [(&str, &str, &str); 14] = [
+const FORBIDDEN: [(&str, &str, &str); 16] = [
     (
         "dialect-*",
         "storage",
@@ -89,6 +90,16 @@ const FORBIDDEN: [(&str, &str, &str); 14] = [
         "berth-aggregation",
         "dialect-registry",
         "any server made with apiserver can be aggregated",
+    ),
+    (
+        "berth-hub",
+        "dialect-*",
+        "what is copied from a hub and written there are the dialects' words",
+    ),
+    (
+        "berth-hub",
+        "dialect-registry",
+        "what is copied from a hub and written there are the dialects' words",
     ),
     (
         "berth-aggregation",

@@ -5,7 +5,7 @@
 //! create may be a dry run or may be refused after it, another replica is asked about the next create, and none of them
 //! is stored before all are answered. So many creates at once would all be sent to the same place, past what that takes.
 //! The controller decides after the object is stored and writes under the fences of the counted capacity
-//! (`berth/src/hub/fences.rs`).
+//! (`hub/src/fences.rs`).
 
 use std::sync::Arc;
 

@@ -1,11 +1,11 @@
 //! Events written to the hub, as the user who decided: there people look for them, and the hub forgets them in time.
 
 use async_trait::async_trait;
+use berth_hub::wire::{self, Ask, Wire};
 use http::Method;
 use kube::Client;
 use serde_json::{Map, Value};
 
-use super::wire::{self, Ask, Wire};
 use crate::controllers::{EventWrite, Fate, Sink};
 
 /// The API version events are written in.

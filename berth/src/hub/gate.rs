@@ -9,12 +9,12 @@ use apiserver::request_info::RequestInfo;
 use apiserver::respond;
 use async_trait::async_trait;
 use axum::body::Body;
+use berth_hub::Presence;
 use engine::{Behind, Engine};
 use http::Response;
 use meta::Status;
 use meta::selector::FieldSelector;
 
-use super::presence::Presence;
 use crate::virtual_api::{behind, kinds, names};
 
 /// Seconds after which a client should list again: reading a system from the hub takes a moment.

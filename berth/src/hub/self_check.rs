@@ -56,7 +56,7 @@ pub async fn run(clients: &Clients, args: &HubArgs) -> Result<()> {
     if let Some(problem) = locking(&clients.objects, args.own_namespace()).await? {
         problems.push(problem);
     }
-    let followed = super::mirror::ALWAYS
+    let followed = berth_hub::mirror::ALWAYS
         .into_iter()
         .chain(aggregation::policies::WATCHED);
     let followed = followed.map(|followed| (followed, ["list", "watch"].as_slice()));

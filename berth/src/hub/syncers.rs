@@ -6,20 +6,21 @@ use std::sync::Arc;
 
 use apiserver::lens::{Keeper, Kept};
 use async_trait::async_trait;
+use berth_hub::HubCommitter;
 use dialect_contract::{Write, WriteVerb};
 use engine::CommitError;
 use meta::{GroupResource, Object, Status};
-use serde_json::Value;
 
-use super::commits::HubCommitter;
-use super::wire;
 use crate::syncer_view::Home;
 
 /// What a refusal for want of rights is ended with.
 const REMEDY: &str = "; `berth syncer-rights --identifier` renders what is missing";
 
+/// The hub as the home of what syncers see.
+pub(crate) struct OnHub(pub(crate) Arc<HubCommitter>);
+
 #[async_trait]
-impl Keeper for HubCommitter {
+impl Keeper for OnHub {
     async fn keep(&self, write: Kept<'_>) -> Result<Arc<Object>, Status> {
         let made = Write {
             verb: WriteVerb::Update,
@@ -28,22 +29,27 @@ impl Keeper for HubCommitter {
             object: write.object,
             base: Some(write.current.revision()),
         };
-        let kept = self.write_alone(&write.user.name, &made, write.dry_run).await;
-        kept.map_err(|error| match error {
-            CommitError::Moved(status) => status,
-            CommitError::Refused(mut status) => {
-                // Kubernetes' own words for a missing right; what admission refuses is said otherwise.
-                if status.code == 403 && status.message.contains(" cannot ") {
-                    status.message.push_str(REMEDY);
-                }
-                status
+        let kept = self.0.write_alone(&write.user.name, &made, write.dry_run).await;
+        kept.map_err(told)
+    }
+}
+
+/// The Status of what a syncer could not write; of a missing right, with the remedy.
+fn told(error: CommitError) -> Status {
+    match error {
+        CommitError::Moved(status) => status,
+        CommitError::Refused(mut status) => {
+            // Kubernetes' own words for a missing right; what admission refuses is said otherwise.
+            if status.code == 403 && status.message.contains(" cannot ") {
+                status.message.push_str(REMEDY);
             }
-        })
+            status
+        }
     }
 }
 
 #[async_trait]
-impl Home for HubCommitter {
+impl Home for OnHub {
     async fn labelled(
         &self,
         api_version: &str,
@@ -51,11 +57,29 @@ impl Home for HubCommitter {
         namespace: &str,
         label: &str,
     ) -> Result<BTreeSet<String>, Status> {
-        let all = wire::collection(api_version, resource, namespace);
-        // A label key has `/`, which may stand in a query as it is.
-        let list = self.read(&format!("{all}?labelSelector={label}")).await?;
-        let items = list["items"].as_array().map(Vec::as_slice).unwrap_or_default();
-        let name = |item: &Value| item["metadata"]["name"].as_str().map(str::to_owned);
-        Ok(items.iter().filter_map(name).collect())
+        self.0.labelled(api_version, resource, namespace, label).await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_missing_right_is_told_with_the_remedy_and_a_refusal_of_admission_as_it_is() {
+        for (said, has_remedy) in [
+            (
+                "users \"berth:syncer:u-1\" is forbidden: User \"berth\" cannot impersonate resource \"users\"",
+                true,
+            ),
+            (
+                "admission webhook \"namespaces.kcp.berth.dev\" denied the request: not yours",
+                false,
+            ),
+        ] {
+            let status = told(CommitError::Refused(Status::failure(403, "Forbidden", said)));
+            let expected = format!("{said}{}", if has_remedy { REMEDY } else { "" });
+            assert_eq!((status.code, status.message), (403, expected));
+        }
     }
 }

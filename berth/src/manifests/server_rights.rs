@@ -2,12 +2,12 @@
 
 use aggregation::policies;
 use apiserver::authn::delegated;
+use berth_hub::mirror;
 use serde_json::{Value, json};
 
 use super::Service;
 use super::hub_sources::{bound, role};
 use crate::configuration::validity;
-use crate::hub::mirror;
 
 /// The cluster role of the rights that are Berth's own.
 const SERVER: &str = "berth:server";

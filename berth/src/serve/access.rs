@@ -6,13 +6,14 @@ use anyhow::Result;
 use apiserver::Authorizer;
 use apiserver::authn::Authentication;
 use apiserver::context::Api;
+use berth_hub::Presence;
 use certs::Folder;
 use meta::Clock;
 use storage::Store;
 
 use super::groups::Parts;
 use super::{Options, identity};
-use crate::hub::{Arrivals, Gate, Hub, Presence};
+use crate::hub::{Arrivals, Gate, Hub};
 
 /// What the request pipeline asks before it answers.
 pub(super) struct Access {

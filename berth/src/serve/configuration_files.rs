@@ -5,13 +5,13 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use anyhow::{Context, Result, anyhow};
+use berth_hub::mirror::FROM_FILE;
 use dialect_contract::config;
 use meta::{Draft, Key, Timestamp, time};
 use serde_json::{Value, json};
 use storage::{Expect, Step, Store, StoreError, Verb};
 
 use super::groups::Parts;
-use crate::hub::mirror::FROM_FILE;
 
 /// Stores the configuration in each file, validated, for the dialect it is of; a stored one wins over a file.
 ///

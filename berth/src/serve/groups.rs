@@ -8,6 +8,7 @@ use apiserver::handlers::ApiState;
 use apiserver::metrics::AdmissionMetrics;
 use apiserver::registry::Registry;
 use apiserver::{Authorizer, Backing, Group, Resource};
+use berth_hub::Needs;
 use dialect_contract::Dialect;
 use engine::{Committer, Engine};
 use kubernetes::protobuf::Protobuf;
@@ -23,7 +24,7 @@ use crate::admission::{self, AutoBind};
 use crate::configuration;
 use crate::controllers::{ControllerMetrics, OwnEvents, Sink};
 use crate::definitions;
-use crate::hub::{Hub, Needs};
+use crate::hub::{Hub, OnHub};
 use crate::syncer_view::{self, Shown};
 use crate::virtual_api::{RegistryCommitter, VirtualApi};
 
@@ -146,7 +147,7 @@ pub(super) fn assemble(
         if hub.has(dialect_kcp::names::DIALECT) {
             shown.clusters = Arc::clone(&shown.registry);
         }
-        shown.home = Some(Arc::clone(&on_it) as Arc<_>);
+        shown.home = Some(Arc::new(OnHub(Arc::clone(&on_it))));
         committer = on_it;
         sink = hub.events();
         virtual_api = virtual_api.binding_through(Arc::clone(&committer));

@@ -6,12 +6,11 @@ use std::sync::Arc;
 use anyhow::{Result, anyhow};
 use apiserver::registry::Registry;
 use apiserver::{Backing, Group, Resource};
+use berth_hub::Needs;
 use dialect_contract::Dialect;
 use kubernetes::core::namespace;
 use meta::{Clock, GroupResource, Kind};
 use storage::Source;
-
-use crate::hub::Needs;
 
 /// Kubernetes' own resources that are copied: namespaces, and what the followers of `dialects` watch. Wherever a
 /// system's own kinds are, Kubernetes' are the hub's (docs/api.md, "Where objects are").

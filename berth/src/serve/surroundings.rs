@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use aggregation::Registration;
 use anyhow::{Context, Result};
+use berth_hub::Presence;
 use certs::{Folder, ServingCertificate};
 use engine::controller::Leadership;
 use kubernetes::garbage::{self, Kinds};
@@ -17,7 +18,7 @@ use tokio_util::sync::CancellationToken;
 use super::groups::{self, Parts};
 use super::{Options, identity};
 use crate::cli::Storage;
-use crate::hub::{Hub, Presence};
+use crate::hub::Hub;
 use crate::manifests::Installation;
 
 /// Default namespaces and roles, the garbage collector, the deleter of namespaces.

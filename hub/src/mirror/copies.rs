@@ -10,36 +10,36 @@ use super::shadows::{Shadow, Shadows};
 
 /// Copies of the hub's objects.
 #[derive(Clone)]
-pub(crate) struct Copies {
+pub struct Copies {
     store: Arc<dyn Store>,
     shadows: Arc<Shadows>,
 }
 
 impl Copies {
     /// The copies in `store`, of what `shadows` knows.
-    pub(crate) fn new(store: Arc<dyn Store>, shadows: Arc<Shadows>) -> Self {
+    pub fn new(store: Arc<dyn Store>, shadows: Arc<Shadows>) -> Self {
         Self { store, shadows }
     }
 
     /// The copy at `key`.
-    pub(crate) fn get(&self, key: &Key) -> Option<Arc<Object>> {
+    pub fn get(&self, key: &Key) -> Option<Arc<Object>> {
         let copies = self.store.cached(key.resource);
         copies.get(&key.namespace, &key.name).map(Arc::clone)
     }
 
     /// The revision up to which copies are at hand.
-    pub(crate) fn revision(&self) -> Revision {
+    pub fn revision(&self) -> Revision {
         self.store.revision()
     }
 
     /// The hub's resourceVersion that `copy` is of; `None` where the hub is known to be further.
-    pub(crate) fn version(&self, key: &Key, copy: &Object) -> Option<String> {
+    pub fn version(&self, key: &Key, copy: &Object) -> Option<String> {
         let shadow = self.shadows.get(key)?;
         shadow.is_of(copy).then_some(shadow.version)
     }
 
     /// Waits until what the hub has at `key` passes `test` and its copy shows it, at most `limit`; whether it does.
-    pub(crate) async fn until(
+    pub async fn until(
         &self,
         key: &Key,
         limit: Duration,

@@ -15,18 +15,18 @@ use super::mirror::{Copied, Progress};
 
 /// What one system needs of the hub.
 #[derive(Clone, Debug)]
-pub(crate) struct Needs {
+pub struct Needs {
     /// The dialect.
-    pub(crate) dialect: &'static str,
+    pub dialect: &'static str,
     /// Everything of the hub that its decisions depend on.
-    pub(crate) reads: BTreeSet<GroupResource>,
+    pub reads: BTreeSet<GroupResource>,
     /// What there is nothing to decide without: what it places, and where.
-    pub(crate) essential: BTreeSet<GroupResource>,
+    pub essential: BTreeSet<GroupResource>,
 }
 
 /// What is to be said about one system.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Note {
+pub enum Note {
     /// It is not all there.
     Waiting(String),
     /// The hub does not have it.
@@ -70,14 +70,14 @@ fn judge(needs: &Needs, progress: &Progress) -> Option<Note> {
 }
 
 /// What is to be said about all systems.
-pub(crate) struct Presence {
+pub struct Presence {
     notes: RwLock<Vec<(&'static str, Note)>>,
     needs: Vec<Needs>,
 }
 
 impl Presence {
     /// Begins to tell `engine` how far `progress` is for each of `needs`.
-    pub(crate) fn follow(
+    pub fn follow(
         needs: Vec<Needs>,
         engine: &Arc<Engine>,
         mut progress: watch::Receiver<Progress>,
@@ -116,7 +116,7 @@ impl Presence {
     }
 
     /// One sentence for each system that is not all there or idle.
-    pub(crate) fn sentences(&self) -> Vec<String> {
+    pub fn sentences(&self) -> Vec<String> {
         let notes = self.notes.read();
         let sentences = notes
             .iter()
@@ -125,7 +125,7 @@ impl Presence {
     }
 
     /// What is to be said about `dialect`.
-    pub(crate) fn of(&self, dialect: &str) -> Option<String> {
+    pub fn of(&self, dialect: &str) -> Option<String> {
         let notes = self.notes.read();
         let mut about = notes.iter().filter(|(name, _)| *name == dialect);
         about.next().map(|(_, note)| note.text().to_owned())
@@ -134,7 +134,7 @@ impl Presence {
 
 /// Waits until nothing of `progress` is waited for, at most `limit`: so that the first answers are complete where the
 /// hub is at hand.
-pub(crate) async fn settled(mut progress: watch::Receiver<Progress>, limit: Duration) {
+pub async fn settled(mut progress: watch::Receiver<Progress>, limit: Duration) {
     let is_settled = |progress: &Progress| {
         let mut all = progress.values();
         all.all(|copied| !matches!(copied, Copied::Waiting(None)))

@@ -29,7 +29,7 @@ const ECHO: Duration = Duration::from_secs(5);
 const LESSON: Duration = Duration::from_secs(2);
 
 /// Commits what is the hub's there, and everything else as it is committed without a hub.
-pub(crate) struct HubCommitter {
+pub struct HubCommitter {
     wire: Wire,
     copies: Copies,
     /// What is the hub's.
@@ -43,7 +43,7 @@ pub(crate) struct HubCommitter {
 
 impl HubCommitter {
     /// A committer through `client`, whose lock records are in `namespace`.
-    pub(crate) fn new(
+    pub fn new(
         client: Client,
         namespace: &str,
         copies: Copies,
@@ -102,7 +102,10 @@ impl HubCommitter {
     }
 
     /// Makes one write by itself, as `actor`, and gives the copy as it is afterwards.
-    pub(super) async fn write_alone(
+    ///
+    /// # Errors
+    /// `Moved` when the copy it was made on is not the hub's newest; else the hub's refusal.
+    pub async fn write_alone(
         &self,
         actor: &str,
         write: &Write,
@@ -120,9 +123,25 @@ impl HubCommitter {
         self.result(write, &answer, dry_run).await
     }
 
-    /// What the hub answers at `path`, to Berth itself.
-    pub(super) async fn read(&self, path: &str) -> Result<Value, Status> {
-        self.wire.send(Ask::get(path)).await
+    /// The names of the objects of `resource`, served in `api_version`, in `namespace` that have the label `label`: on the
+    /// hub now, not as they are copied here.
+    ///
+    /// # Errors
+    /// The hub's refusal, or that it does not answer.
+    pub async fn labelled(
+        &self,
+        api_version: &str,
+        resource: GroupResource,
+        namespace: &str,
+        label: &str,
+    ) -> Result<BTreeSet<String>, Status> {
+        let all = wire::collection(api_version, resource, namespace);
+        // A label key has `/`, which may stand in a query as it is.
+        let path = format!("{all}?labelSelector={label}");
+        let list = self.wire.send(Ask::get(&path)).await?;
+        let items = list["items"].as_array().map(Vec::as_slice).unwrap_or_default();
+        let name = |item: &Value| item["metadata"]["name"].as_str().map(str::to_owned);
+        Ok(items.iter().filter_map(name).collect())
     }
 
     /// Makes one write and gives the hub's object after it. When it is lost, what has changed is waited for.

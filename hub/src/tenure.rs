@@ -23,7 +23,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 const PAUSE: Duration = Duration::from_secs(1);
 
 /// The right to be the store behind a hub.
-pub(super) struct Tenure {
+pub struct Tenure {
     lease: Lease,
     keeper: Arc<LeaseKeeper>,
     terms: Terms,
@@ -35,7 +35,7 @@ impl Tenure {
     ///
     /// # Errors
     /// When the folder cannot be written.
-    pub(super) fn new(
+    pub fn new(
         client: Client,
         namespace: &str,
         data: &Path,
@@ -57,7 +57,7 @@ impl Tenure {
     ///
     /// # Errors
     /// When another one goes on holding the Lease: who it is, and what to do.
-    pub(super) async fn begin(&self) -> Result<()> {
+    pub async fn begin(&self) -> Result<()> {
         let start = tokio::time::Instant::now();
         loop {
             let held = self.lease.hold(self.clock.now()).await;
@@ -76,7 +76,7 @@ impl Tenure {
     }
 
     /// Holds on until the task is dropped; cancels `end` when another store has taken over meanwhile.
-    pub(super) async fn keep(self, end: CancellationToken) {
+    pub async fn keep(self, end: CancellationToken) {
         loop {
             tokio::time::sleep(self.terms.retry()).await;
             match self.lease.hold(self.clock.now()).await {

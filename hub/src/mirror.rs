@@ -12,20 +12,19 @@ mod shadows;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-pub(crate) use copies::Copies;
+pub use copies::Copies;
 use dialect_contract::config;
 use follow::{Follower, Shared};
 use kube::Client;
-use kubernetes::core::namespace;
 use meta::{GroupResource, Kind};
-pub(crate) use shadows::{Shadow, Shadows};
+pub use shadows::{Shadow, Shadows};
 use storage::Store;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
 /// What is always copied: group and resource.
 pub const ALWAYS: [(&str, &str); 2] = [
-    (namespace::RESOURCE.group, namespace::RESOURCE.resource),
+    ("", "namespaces"),
     (config::RESOURCE.group, config::RESOURCE.resource),
 ];
 
@@ -58,7 +57,7 @@ pub struct Mirror {
 impl Mirror {
     /// Begins to copy the objects of `kinds` from the hub into `store`, while `office` says so: nobody else may write
     /// them there. `shadows` is told what the hub has in any case.
-    pub(crate) fn start(
+    pub fn start(
         client: &Client,
         store: &Arc<dyn Store>,
         kinds: &[Arc<dyn Kind>],

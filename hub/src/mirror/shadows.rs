@@ -12,7 +12,7 @@ use tokio::sync::watch;
 
 /// The newest state of one object that was seen on the hub.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Shadow {
+pub struct Shadow {
     /// What a copy of it is known by.
     print: u64,
     /// Its resourceVersion.
@@ -21,7 +21,7 @@ pub(crate) struct Shadow {
 
 impl Shadow {
     /// The shadow of the object whose copy is `draft`.
-    pub(in crate::hub) fn of(draft: &Draft, version: String) -> Self {
+    pub fn of(draft: &Draft, version: String) -> Self {
         Self {
             print: print(draft),
             version,
@@ -29,12 +29,12 @@ impl Shadow {
     }
 
     /// Whether `copy` is a copy of this state.
-    pub(crate) fn is_of(&self, copy: &Object) -> bool {
+    pub fn is_of(&self, copy: &Object) -> bool {
         Draft::new(&copy.parse()).is_ok_and(|draft| print(&draft) == self.print)
     }
 
     /// Whether this state is `version` or a later one: the hub's versions are numbers that increase.
-    pub(crate) fn reached(&self, version: &str) -> bool {
+    pub fn reached(&self, version: &str) -> bool {
         match (self.version.parse::<u64>(), version.parse::<u64>()) {
             (Ok(have), Ok(wanted)) => have >= wanted,
             _ => self.version == version,
@@ -49,7 +49,7 @@ fn print(draft: &Draft) -> u64 {
 }
 
 /// All of them.
-pub(crate) struct Shadows {
+pub struct Shadows {
     known: Mutex<HashMap<Key, Shadow>>,
     /// Counts changes.
     changes: watch::Sender<u64>,
@@ -66,12 +66,12 @@ impl Default for Shadows {
 
 impl Shadows {
     /// The newest state of the object at `key`; `None` when it is not on the hub.
-    pub(crate) fn get(&self, key: &Key) -> Option<Shadow> {
+    pub fn get(&self, key: &Key) -> Option<Shadow> {
         self.known.lock().get(key).cloned()
     }
 
     /// Takes note of objects that were seen (`Some`) or seen to go (`None`).
-    pub(in crate::hub) fn note(&self, seen: impl IntoIterator<Item = (Key, Option<Shadow>)>) {
+    pub fn note(&self, seen: impl IntoIterator<Item = (Key, Option<Shadow>)>) {
         let mut known = self.known.lock();
         for (key, shadow) in seen {
             match shadow {
@@ -84,7 +84,7 @@ impl Shadows {
     }
 
     /// Waits until what is known of `key` passes `test`.
-    pub(super) async fn until(&self, key: &Key, test: impl Fn(Option<&Shadow>) -> bool) {
+    pub async fn until(&self, key: &Key, test: impl Fn(Option<&Shadow>) -> bool) {
         let mut changes = self.changes.subscribe();
         // It fails only when the sender is gone, which this borrows.
         drop(changes.wait_for(|_| test(self.known.lock().get(key))).await);

@@ -16,20 +16,23 @@ const RETRY_AFTER: u32 = 1;
 
 /// A client of the hub that speaks of any resource.
 #[derive(Clone)]
-pub(super) struct Wire(pub(super) Client);
+pub struct Wire(pub Client);
 
 /// One request.
-pub(super) struct Ask<'a> {
-    pub(super) method: Method,
-    pub(super) path: &'a str,
+pub struct Ask<'a> {
+    /// The method.
+    pub method: Method,
+    /// The path, with its query.
+    pub path: &'a str,
     /// Whom to impersonate, unless empty.
-    pub(super) actor: &'a str,
-    pub(super) body: Option<&'a Value>,
+    pub actor: &'a str,
+    /// What is sent.
+    pub body: Option<&'a Value>,
 }
 
 impl<'a> Ask<'a> {
     /// A read of `path`, as Berth itself.
-    pub(super) fn get(path: &'a str) -> Self {
+    pub fn get(path: &'a str) -> Self {
         Self {
             method: Method::GET,
             path,
@@ -67,7 +70,7 @@ impl Wire {
     ///
     /// # Errors
     /// The hub's refusal; 503 when it could not be reached or did not answer in time.
-    pub(super) async fn send(&self, ask: Ask<'_>) -> Result<Value, Status> {
+    pub async fn send(&self, ask: Ask<'_>) -> Result<Value, Status> {
         let request = ask.request()?;
         match tokio::time::timeout(ANSWER, self.exchange(request)).await {
             Ok(answer) => answer,
@@ -101,7 +104,7 @@ impl Wire {
 }
 
 /// The path of the group version `api_version`.
-pub(super) fn root(api_version: &str) -> String {
+pub fn root(api_version: &str) -> String {
     if api_version.contains('/') {
         format!("/apis/{api_version}")
     } else {
@@ -110,7 +113,7 @@ pub(super) fn root(api_version: &str) -> String {
 }
 
 /// The path of the collection of `resource` in `namespace` (empty: of the cluster).
-pub(super) fn collection(api_version: &str, resource: GroupResource, namespace: &str) -> String {
+pub fn collection(api_version: &str, resource: GroupResource, namespace: &str) -> String {
     let root = root(api_version);
     if namespace.is_empty() {
         format!("{root}/{}", resource.resource)
@@ -120,7 +123,7 @@ pub(super) fn collection(api_version: &str, resource: GroupResource, namespace: 
 }
 
 /// The path of the object at `key`.
-pub(super) fn object(api_version: &str, key: &Key) -> String {
+pub fn object(api_version: &str, key: &Key) -> String {
     let collection = collection(api_version, key.resource, &key.namespace);
     format!("{collection}/{}", key.name)
 }

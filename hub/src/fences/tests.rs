@@ -11,8 +11,8 @@ use storage::memory::MemoryStore;
 use storage::{Expect, Limits, Source as _, Step, Store, Verb, Writer as _};
 use tokio::time::Instant;
 
-use super::super::mirror::Shadows;
 use super::*;
+use crate::mirror::Shadows;
 
 const THINGS: GroupResource = GroupResource::new("example.com", "things");
 const FENCE: &str = "test/new-things";

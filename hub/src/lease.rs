@@ -14,14 +14,14 @@ use super::wire::{self, Ask, Wire};
 const VERSION: &str = "coordination.k8s.io/v1";
 
 /// Keeps one Lease.
-pub(super) struct LeaseKeeper {
+pub struct LeaseKeeper {
     wire: Wire,
     key: Key,
 }
 
 impl LeaseKeeper {
     /// The keeper of the Lease `name` in `namespace`.
-    pub(super) fn new(client: Client, namespace: &str, name: &str) -> Self {
+    pub fn new(client: Client, namespace: &str, name: &str) -> Self {
         Self {
             wire: Wire(client),
             key: Key::new(LEASES, namespace, name),
@@ -29,12 +29,12 @@ impl LeaseKeeper {
     }
 
     /// The Lease's name.
-    pub(super) fn name(&self) -> &str {
+    pub fn name(&self) -> &str {
         &self.key.name
     }
 
     /// The same as [`Keeper::read`], with the hub's own answer where it refuses.
-    pub(super) async fn get(&self) -> Result<Option<Record>, Status> {
+    pub async fn get(&self) -> Result<Option<Record>, Status> {
         let path = wire::object(VERSION, &self.key);
         match self.wire.send(Ask::get(&path)).await {
             Ok(value) => Ok(Some(Record {
@@ -47,7 +47,7 @@ impl LeaseKeeper {
     }
 
     /// The same as [`Keeper::write`], with the hub's own answer where it refuses.
-    pub(super) async fn put(&self, over: Option<&Record>, value: &Value) -> Result<bool, Status> {
+    pub async fn put(&self, over: Option<&Record>, value: &Value) -> Result<bool, Status> {
         let mut object = value.clone();
         let (method, path) = match over {
             Some(record) => {

@@ -1,6 +1,5 @@
 //! Writes on a hub that is played here: what it answers, and when its changes are seen.
 
-use apiserver::lens::{Keeper as _, Kept};
 use async_trait::async_trait;
 use http::{Request, Response};
 use kube::client::Body;
@@ -9,9 +8,8 @@ use storage::memory::MemoryStore;
 use storage::{Expect, Limits, Source as _, Step, Store, Verb, Writer as _};
 use tokio::time::Instant;
 
-use super::super::mirror::{Shadow, Shadows};
 use super::*;
-use crate::syncer_view::Home as _;
+use crate::mirror::{Shadow, Shadows};
 
 mod late;
 mod mixed;
@@ -403,35 +401,30 @@ async fn a_write_is_done_when_its_copy_shows_it_and_no_later() {
     }
 }
 
-/// A syncer's write of the thing as it is copied here.
-async fn keep(world: &World) -> Result<Arc<Object>, Status> {
+/// One user's write of the thing as it is copied here.
+async fn alone(world: &World) -> Result<Arc<Object>, CommitError> {
     let current = world.store.cached(THINGS).get("ns", "a").cloned().unwrap();
-    let user = admission::UserInfo {
-        name: "berth:syncer:u-1".to_owned(),
-        ..admission::UserInfo::default()
-    };
-    let write = Kept {
-        user: &user,
-        key: &world.key,
+    let write = Write {
+        verb: WriteVerb::Update,
+        key: world.key.clone(),
         subresource: "",
         object: thing("held"),
-        current: &current,
-        dry_run: true,
+        base: Some(current.revision()),
     };
-    world.committer.keep(write).await
+    world.committer.write_alone("alice", &write, true).await
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_a_syncer_writes_is_asked_of_the_hub_as_that_syncer_on_the_version_it_saw() {
+async fn a_write_alone_is_asked_of_the_hub_as_its_user_on_the_version_that_was_seen() {
     let world = World::new(Some("5"), 200, at("6", &json!({}))).await;
-    let kept = keep(&world).await.unwrap();
-    assert_eq!(kept.meta().labels["state"], "s6");
+    let written = alone(&world).await.unwrap();
+    assert_eq!(written.meta().labels["state"], "s6");
     let asked = world.asked.lock().clone();
     let [(line, user, sent)] = &asked[..] else {
         panic!("{asked:?}")
     };
     assert_eq!(line, "PUT /apis/example.com/v1/namespaces/ns/things/a?dryRun=All");
-    assert_eq!(user, "berth:syncer:u-1");
+    assert_eq!(user, "alice");
     assert_eq!(
         (
             &sent["metadata"]["resourceVersion"],
@@ -442,31 +435,14 @@ async fn what_a_syncer_writes_is_asked_of_the_hub_as_that_syncer_on_the_version_
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_missing_right_is_told_with_the_remedy_and_a_refusal_of_admission_as_it_is() {
-    for (said, has_remedy) in [
-        (
-            "users \"berth:syncer:u-1\" is forbidden: User \"berth\" cannot impersonate resource \"users\"",
-            true,
-        ),
-        (
-            "admission webhook \"namespaces.kcp.berth.dev\" denied the request: not yours",
-            false,
-        ),
-    ] {
-        let body = serde_json::to_value(Status::failure(403, "Forbidden", said)).unwrap();
-        let world = World::new(Some("5"), 403, body).await;
-        let status = keep(&world).await.unwrap_err();
-        assert_eq!(
-            (
-                status.code,
-                status.message.contains("berth syncer-rights --identifier")
-            ),
-            (403, has_remedy),
-            "{}",
-            status.message
-        );
-        assert!(status.message.starts_with(said), "{}", status.message);
-    }
+async fn a_refusal_of_a_write_alone_is_the_hubs() {
+    let said = "users \"alice\" is forbidden: User \"berth\" cannot impersonate resource \"users\"";
+    let body = serde_json::to_value(Status::failure(403, "Forbidden", said)).unwrap();
+    let world = World::new(Some("5"), 403, body).await;
+    let Err(CommitError::Refused(status)) = alone(&world).await else {
+        panic!("it is refused");
+    };
+    assert_eq!((status.code, status.message.as_str()), (403, said));
 }
 
 #[tokio::test(start_paused = true)]

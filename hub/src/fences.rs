@@ -45,7 +45,7 @@ const TOUCHED: &str = "scheduling.berth.dev/touched";
 const PATIENCE: Duration = Duration::from_millis(1500);
 
 /// The fences of one hub.
-pub(super) struct Fences {
+pub(crate) struct Fences {
     client: Client,
     namespace: String,
     copies: Copies,
@@ -56,7 +56,7 @@ pub(super) struct Fences {
 }
 
 /// Writes that are being carried out, whose new objects may come until this is dropped.
-pub(super) struct Making<'a> {
+pub(crate) struct Making<'a> {
     fences: &'a Fences,
     keys: Vec<Key>,
 }
@@ -80,7 +80,7 @@ enum Fate {
 }
 
 impl Fences {
-    pub(super) fn new(client: Client, namespace: String, copies: Copies) -> Self {
+    pub(crate) fn new(client: Client, namespace: String, copies: Copies) -> Self {
         Self {
             client,
             namespace,
@@ -91,7 +91,7 @@ impl Fences {
     }
 
     /// Says that `writes` are about to be carried out. What they make may come until the answer is dropped.
-    pub(super) fn make(&self, writes: &[Write]) -> Making<'_> {
+    pub(crate) fn make(&self, writes: &[Write]) -> Making<'_> {
         let made = writes.iter().filter(|write| write.verb == WriteVerb::Create);
         let keys: Vec<Key> = made.map(|write| write.key.clone()).collect();
         self.making.lock().extend(keys.iter().cloned());
@@ -108,7 +108,7 @@ impl Fences {
     ///
     /// # Errors
     /// 409 when the decision must be made again, else the hub's refusal.
-    pub(super) async fn pass(
+    pub(crate) async fn pass(
         &self,
         name: &str,
         writes: &[(&Write, String)],
@@ -154,7 +154,7 @@ impl Fences {
     ///
     /// # Errors
     /// The hub's refusal to show the fence.
-    pub(super) async fn abandoned(&self, name: &str, key: &Key) -> Result<bool, Status> {
+    pub(crate) async fn abandoned(&self, name: &str, key: &Key) -> Result<bool, Status> {
         let record = self.keeper(name).get().await?;
         let abandoned = record.map(|record| noted::read(&record.value, ABANDONED));
         Ok(abandoned.unwrap_or_default().iter().any(|noted| noted.is_of(key)))

@@ -1,0 +1,21 @@
+//! Objects that a hub (any kube-apiserver) stores and that Berth decides on.
+//!
+//! [`mirror`] copies them into Berth's store, so that folding, guards and decisions see no difference; [`Presence`] tells
+//! the engine which systems are not copied yet. [`HubCommitter`] writes decisions to the hub, guarded by the
+//! resourceVersion that a copy was made of, and by fences, which keep counted capacity from being taken twice.
+//! [`LeaseKeeper`] elects the replica that runs controllers, and [`Tenure`] sees to it that a store that is not shared has
+//! one owner. No system is known here: what is copied and written are the dialects' words.
+
+mod commits;
+mod fences;
+mod lease;
+pub mod mirror;
+mod presence;
+mod tenure;
+pub mod wire;
+
+pub use commits::HubCommitter;
+pub use lease::LeaseKeeper;
+pub use mirror::{Copies, Mirror, Shadows};
+pub use presence::{Needs, Note, Presence, settled};
+pub use tenure::Tenure;
