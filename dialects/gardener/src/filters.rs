@@ -244,7 +244,8 @@ impl Filter<Request<'_>> for Networks {
     fn check(&self, request: &Request<'_>, candidate: Ix) -> Verdict {
         let row = request.row(candidate);
         let ranges = effective(row, request.wants);
-        let missing = u32::from(ranges[1].is_none()) << 1 | u32::from(ranges[2].is_none()) << 2;
+        let pods = ranges[1].is_none() && !request.wants.workerless;
+        let missing = u32::from(pods) << 1 | u32::from(ranges[2].is_none()) << 2;
         if missing != 0 {
             return Verdict::Reject(Code::RangeMissing.with(missing));
         }
@@ -255,9 +256,16 @@ impl Filter<Request<'_>> for Networks {
     }
 }
 
-/// The shoot's ranges on this seed: its own, else the seed's defaults.
+/// The shoot's ranges on this seed: its own, else the seed's defaults. Without machines there is no default for pods.
 fn effective(row: &Row, wants: &Wants) -> [Range; 3] {
-    [0, 1, 2].map(|index: usize| wants.networks[index].or(row.facts.defaults[index]))
+    [0, 1, 2].map(|index: usize| {
+        let own = wants.networks[index];
+        if index == 1 && wants.workerless {
+            own
+        } else {
+            own.or(row.facts.defaults[index])
+        }
+    })
 }
 
 /// The pairs that meet, as bits: bit `3 * shoot + seed`, each nodes, pods, services.

@@ -26,13 +26,14 @@ pub(crate) fn seed(name: &str, provider: &str, region: &str) -> Value {
     })
 }
 
-/// A shoot of profile `aws` in namespace `garden-dev`, without a seed.
+/// A shoot of profile `aws` in namespace `garden-dev` with one pool of machines, without a seed.
 pub(crate) fn shoot(name: &str, region: &str) -> Value {
     json!({
         "apiVersion": "core.gardener.cloud/v1beta1", "kind": "Shoot",
         "metadata": {"name": name, "namespace": "garden-dev", "uid": format!("uid-{name}"), "generation": 1},
         "spec": {
-            "cloudProfileName": "aws", "region": region, "provider": {"type": "aws"},
+            "cloudProfileName": "aws", "region": region,
+            "provider": {"type": "aws", "workers": [{"name": "pool"}]},
             "networking": {"nodes": "10.250.0.0/16"},
         },
     })

@@ -179,13 +179,13 @@ pub(crate) fn message(fleet: &Fleet, decision: &Decision) -> String {
             None => "the shoot is being deleted".to_owned(),
         },
         Outcome::Ignored => {
-            let scheduler = fleet
-                .shoot(&decision.demand)
-                .map(|shoot| shoot.wants.scheduler.as_str());
-            format!(
-                "the shoot belongs to the scheduler \"{}\"",
-                scheduler.unwrap_or_default()
-            )
+            let wants = fleet.shoot(&decision.demand).map(|shoot| &shoot.wants);
+            if wants.is_some_and(|wants| wants.self_hosted) {
+                "the shoot hosts itself (spec.provider.workers[].controlPlane) and needs no seed".to_owned()
+            } else {
+                let scheduler = wants.map(|wants| wants.scheduler.as_str()).unwrap_or_default();
+                format!("the shoot belongs to the scheduler \"{scheduler}\"")
+            }
         }
         Outcome::Invalid => invalid(fleet, decision),
         Outcome::Unchanged => {

@@ -35,6 +35,9 @@ pub(super) struct Selection {
     pub(super) unknown: Vec<Arc<str>>,
     /// Everything refused, scored and ranked.
     pub(super) solved: Solved,
+    /// What is picked in the order in which the status lists it, stickiness left aside: no object records that, and an
+    /// interrupted decision that is finished later must list what a whole one lists.
+    pub(super) recorded: Vec<Ix>,
     /// The scores of feasible clusters that are not chosen, by candidate.
     pub(super) others: Vec<Standing>,
     /// See [`super::Detail::skews`].
@@ -112,6 +115,11 @@ impl Case<'_> {
         self.ask.chosen.filter(|chosen| !chosen.is_empty())
     }
 
+    /// Whether a binding by the previous policy is there to stay with.
+    fn sticky(&self, candidate: Ix) -> bool {
+        Classes::find(&self.classes.obsolete, candidate).is_some()
+    }
+
     /// PickAll and PickN.
     fn scheduled(&self) -> Result<Selection, Refused> {
         let (fleet, policy) = (self.fleet, self.policy);
@@ -142,7 +150,7 @@ impl Case<'_> {
             .map(|candidate| Standing {
                 topology: 0,
                 affinity: affinity[candidate as usize],
-                sticky: Classes::find(&self.classes.obsolete, candidate).is_some(),
+                sticky: self.sticky(candidate),
                 candidate,
             })
             .collect();
@@ -252,23 +260,23 @@ impl Case<'_> {
             .map(|&candidate| Standing {
                 topology: spread.score(candidate),
                 affinity: affinity[candidate as usize],
-                sticky: false,
+                sticky: self.sticky(candidate),
                 candidate,
             })
             .collect();
+        let order =
+            |chosen: &[Standing]| -> Vec<Ix> { chosen.iter().map(|standing| standing.candidate).collect() };
         if by_score {
-            // Stickiness is not recorded: the order of what is chosen must be the same when it is read back.
-            chosen.sort_unstable_by_key(|&standing| {
-                Reverse(Standing {
-                    sticky: false,
-                    ..standing
-                })
-            });
+            chosen.sort_unstable_by_key(|standing| Reverse(standing.unstuck()));
             best_first(&mut others);
         } else {
             chosen.sort_unstable_by_key(|standing| standing.candidate);
         }
-        let picked: Vec<Ix> = chosen.iter().map(|standing| standing.candidate).collect();
+        let recorded = order(&chosen);
+        if by_score {
+            best_first(&mut chosen);
+        }
+        let picked = order(&chosen);
         let fits = |candidate: &Ix| feasible.binary_search(candidate).is_ok();
         let ranked = picked.iter().copied().filter(fits);
         let ranked = ranked
@@ -297,6 +305,7 @@ impl Case<'_> {
                 picked,
             },
             others,
+            recorded,
             chosen: taken,
             fleet: Arc::clone(self.fleet),
             kept,
@@ -400,6 +409,7 @@ impl Case<'_> {
             let_go: self.let_go(&kept),
             others: Vec::new(),
             skews: Vec::new(),
+            recorded: picked.clone(),
             solved: Solved {
                 rejections,
                 feasible,

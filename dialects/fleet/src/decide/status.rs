@@ -17,7 +17,7 @@ use crate::names::{
     DECISIONS_LISTED, FULFILLED, PLACEMENT_SCHEDULED, SCHEDULED, UNFULFILLED, UNSELECTED_LISTED,
 };
 use crate::pipeline::FILTERS;
-use crate::pipeline::scores::Standing;
+use crate::pipeline::scores::{Standing, best_first};
 use crate::policy::{Mode, Policy};
 use crate::record::{BindingRecord, PlacementRecord};
 
@@ -97,8 +97,8 @@ pub(super) fn score(standing: &Standing) -> ClusterScore {
     }
 }
 
-/// The decisions the status lists: selected clusters in rank order, then those that ranked too low, then those refused by
-/// name, with every refusal; for PickFixed what is missing in the order it is named. The API takes 1,000 in all and
+/// The decisions the status lists: selected clusters by their recorded scores, then those that ranked too low likewise,
+/// then those refused by name, with every refusal; for PickFixed what is missing in the order it is named. The API takes 1,000 in all and
 /// upstream lists 20 unselected ones.
 pub(super) fn listed(
     hub: &Hub,
@@ -114,8 +114,7 @@ pub(super) fn listed(
         .zip(decided)
         .collect();
     let selected = selection
-        .solved
-        .picked
+        .recorded
         .iter()
         .take(DECISIONS_LISTED)
         .filter_map(|candidate| match fresh.get(candidate) {
@@ -130,7 +129,9 @@ pub(super) fn listed(
         return list;
     }
     let room = room.min(UNSELECTED_LISTED);
-    let outranked = selection.others.iter().map(|standing| ClusterDecision {
+    let mut others: Vec<Standing> = selection.others.iter().map(|other| other.unstuck()).collect();
+    best_first(&mut others);
+    let outranked = others.iter().map(|standing| ClusterDecision {
         cluster_name: selection.name(standing.candidate),
         selected: false,
         cluster_score: Some(score(standing)),

@@ -79,6 +79,14 @@ pub(crate) struct Standing {
 }
 
 impl Standing {
+    /// The same by what is recorded of it.
+    pub(crate) const fn unstuck(self) -> Self {
+        Self {
+            sticky: false,
+            ..self
+        }
+    }
+
     /// The fields as one number, the first that decides on top: comparing is one instruction or two.
     fn key(self) -> u128 {
         // Turning the sign bit around orders negative numbers below positive ones.

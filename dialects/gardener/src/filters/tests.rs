@@ -366,6 +366,28 @@ fn all_nine_pairs_of_networks_must_be_disjoint() {
 }
 
 #[test]
+fn a_workerless_shoot_needs_no_range_for_pods_and_gets_none() {
+    let bare = with(aws(), "/spec/networks/shootDefaults", Value::Null);
+    let services = with(plain(), "/spec/networking/services", json!("172.18.0.0/16"));
+    assert_eq!(judge(&bare, &services), ["Networks/RangeMissing"]);
+    let workerless = with(services, "/spec/provider/workers", json!([]));
+    assert!(judge(&bare, &workerless).is_empty());
+    let clash = with(
+        aws(),
+        "/spec/networks/shootDefaults/pods",
+        json!("10.2.0.0/24"),
+    );
+    assert_eq!(judge(&clash, &plain()), ["Networks/NetworksOverlap"]);
+    assert!(judge(&clash, &workerless).is_empty(), "the default is not for it");
+    let nothing = with(plain(), "/spec/provider/workers", json!([]));
+    assert_eq!(
+        judge(&bare, &nothing),
+        ["Networks/RangeMissing"],
+        "services are there without machines"
+    );
+}
+
+#[test]
 fn pods_and_services_need_a_range_from_somewhere() {
     let bare = with(aws(), "/spec/networks/shootDefaults", Value::Null);
     assert_eq!(judge(&bare, &plain()), ["Networks/RangeMissing"]);

@@ -30,6 +30,10 @@ pub(crate) struct Record {
 pub(crate) struct Wants {
     /// The scheduler it belongs to.
     pub(crate) scheduler: String,
+    /// Whether its own machines run its control plane.
+    pub(crate) self_hosted: bool,
+    /// Whether it has no machines, so that there are no pods either.
+    pub(crate) workerless: bool,
     /// The kind and name of its cloud profile.
     pub(crate) profile: (String, String),
     /// Its provider type.
@@ -93,6 +97,8 @@ impl Wants {
         let (kind, profile) = spec.profile().unwrap_or_default();
         Ok(Self {
             scheduler: spec.scheduler().to_owned(),
+            self_hosted: spec.is_self_hosted(),
+            workerless: spec.provider.workers.is_empty(),
             profile: (kind.to_owned(), profile.to_owned()),
             provider: spec.provider.r#type.clone(),
             region: spec.region.clone(),
@@ -109,9 +115,9 @@ impl Wants {
         })
     }
 
-    /// Whether the default scheduler is asked.
+    /// Whether the default scheduler is to find a seed.
     pub(crate) fn is_ours(&self) -> bool {
-        self.scheduler == DEFAULT_SCHEDULER
+        self.scheduler == DEFAULT_SCHEDULER && !self.self_hosted
     }
 }
 

@@ -45,7 +45,7 @@ pub(super) fn read(
     }
     let template_at = fields.at("template");
     let template = fields.get("template").cloned().unwrap_or_else(|| json!({}));
-    let (head, spec) = read_template(&template, &template_at, errors)?;
+    let (head, spec) = read_template(purpose, &template, &template_at, errors)?;
     let tenancy = spec
         .get("tenancy")
         .and_then(Value::as_str)
@@ -99,7 +99,7 @@ pub(super) fn read(
             namespace: head.namespace.map(Into::into),
             labels: head.labels,
             annotations: head.annotations,
-            spec: Value::Object(with_purpose(spec, purpose)),
+            spec: Value::Object(spec),
         },
     })
 }
@@ -115,6 +115,7 @@ struct Head {
 }
 
 fn read_template(
+    purpose: &str,
     value: &Value,
     path: &str,
     errors: &mut Vec<FieldError>,
@@ -123,7 +124,7 @@ fn read_template(
     let metadata = fields.get("metadata").cloned().unwrap_or_else(|| json!({}));
     let spec = fields.get("spec").cloned().unwrap_or_else(|| json!({}));
     fields.end(errors);
-    let spec = read_spec(spec, &fields.at("spec"), errors);
+    let spec = read_spec(purpose, spec, &fields.at("spec"), errors);
     let head = read_head(&metadata, &fields.at("metadata"), errors);
     Some((head?, spec?))
 }
@@ -173,8 +174,13 @@ fn read_head(value: &Value, path: &str, errors: &mut Vec<FieldError>) -> Option<
     })
 }
 
-/// The spec of the template, judged as that of any Cluster.
-fn read_spec(value: Value, path: &str, errors: &mut Vec<FieldError>) -> Option<Map<String, Value>> {
+/// The spec of the template, judged as that of the Clusters it makes: with its purpose.
+fn read_spec(
+    purpose: &str,
+    value: Value,
+    path: &str,
+    errors: &mut Vec<FieldError>,
+) -> Option<Map<String, Value>> {
     let mut fields = Fields::of(&value, path, errors)?;
     if fields.text("profile", errors).is_none() && !value["profile"].is_number() {
         required(&value, "profile", path, "the name of a ClusterProfile", errors);
@@ -184,6 +190,11 @@ fn read_spec(value: Value, path: &str, errors: &mut Vec<FieldError>) -> Option<M
     }
     let told = errors.len();
     let ours = [format!("{path}.profile"), format!("{path}.tenancy")];
+    let given = value["purposes"].clone();
+    let value = match value {
+        Value::Object(fields) => Value::Object(with_purpose(fields, purpose)),
+        other => other,
+    };
     let wrapped = json!({ "spec": value });
     for error in ClusterKind.schema(VERSION).validate(&wrapped) {
         let error = FieldError {
@@ -195,7 +206,7 @@ fn read_spec(value: Value, path: &str, errors: &mut Vec<FieldError>) -> Option<M
             errors.push(error);
         }
     }
-    for (index, purpose) in value["purposes"].as_array().into_iter().flatten().enumerate() {
+    for (index, purpose) in given.as_array().into_iter().flatten().enumerate() {
         if purpose == "" {
             let at = format!("{path}.purposes[{index}]");
             errors.push(FieldError::invalid(at, "", "a purpose may not be empty"));

@@ -72,7 +72,18 @@ fn the_purpose_joins_the_purposes_of_the_template_at_the_end() {
         json!(["z", "a", "p"])
     );
     mapping["template"]["spec"]["purposes"] = json!(["p", "a"]);
-    assert_eq!(one(mapping).unwrap().template.spec["purposes"], json!(["p", "a"]));
+    assert_eq!(
+        one(mapping.clone()).unwrap().template.spec["purposes"],
+        json!(["p", "a"])
+    );
+    mapping["template"]["spec"]["purposes"] = json!([]);
+    assert_eq!(
+        one(mapping.clone()).unwrap().template.spec["purposes"],
+        json!(["p"]),
+        "a list that is empty before its purpose joins"
+    );
+    mapping["template"]["spec"]["purposes"] = json!([""]);
+    assert_eq!(one(mapping).unwrap_err().len(), 1);
 }
 
 #[test]

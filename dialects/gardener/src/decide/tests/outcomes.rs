@@ -207,6 +207,19 @@ fn other_schedulers_shoots_and_deleted_ones_are_left_alone() {
 }
 
 #[test]
+fn a_shoot_that_hosts_itself_needs_no_seed() {
+    let workers = json!([{"name": "pool"}, {"name": "control", "controlPlane": {}}]);
+    let own = with(shoot("foo", "eu-west-1"), "/spec/provider/workers", workers);
+    let (outcome, _, message, actions, writes) =
+        ended(&fleet(&[own.clone(), seed("a", "aws", "eu-west-1")]), &own);
+    assert_eq!((outcome, actions, writes), (Outcome::Ignored, vec![], 0));
+    assert_eq!(
+        message,
+        "the shoot hosts itself (spec.provider.workers[].controlPlane) and needs no seed"
+    );
+}
+
+#[test]
 fn a_bad_configuration_leaves_the_last_good_one_in_force() {
     let demand = shoot("foo", "eu-west-1");
     let seeds = seed("far", "aws", "us-east-1");

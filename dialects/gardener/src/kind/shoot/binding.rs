@@ -25,7 +25,8 @@ pub fn bind(shoot: &mut Value, seed: &str, ranges: DefaultRanges<'_>) {
     let bare = seed_name(root).is_none();
     if let Some(spec) = child(root, "spec") {
         spec.insert("seedName".to_owned(), seed.into());
-        fill_ranges(spec, ranges);
+        let pods = ranges.pods.filter(|_| !is_workerless(spec));
+        fill_ranges(spec, DefaultRanges { pods, ..ranges });
     }
     if bare {
         forget_pending(root);
@@ -33,8 +34,14 @@ pub fn bind(shoot: &mut Value, seed: &str, ranges: DefaultRanges<'_>) {
     label_seeds(root);
 }
 
+/// Whether the cluster has no machines, and so no pods.
+fn is_workerless(spec: &Map<String, Value>) -> bool {
+    let workers = spec.get("provider").and_then(|provider| provider.get("workers"));
+    workers.and_then(Value::as_array).is_none_or(Vec::is_empty)
+}
+
 /// Writes the ranges a seed gives where the shoot names none.
-pub fn fill_ranges(spec: &mut Map<String, Value>, ranges: DefaultRanges<'_>) {
+fn fill_ranges(spec: &mut Map<String, Value>, ranges: DefaultRanges<'_>) {
     let given = [("pods", ranges.pods), ("services", ranges.services)];
     if given.iter().all(|(_, range)| range.is_none()) {
         return;

@@ -91,6 +91,22 @@ pub struct CloudProfileReference {
 pub struct ShootProvider {
     /// The provider type, such as aws or openstack. Cannot be changed.
     pub r#type: String,
+    /// The pools of machines. A cluster without any has no nodes and no pods, and needs no range for them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub workers: Vec<Worker>,
+}
+
+/// A pool of machines.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+#[schemars(extend("x-kubernetes-preserve-unknown-fields" = true))]
+pub struct Worker {
+    /// The name.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub name: String,
+    /// Where it is set, these machines run the control plane: the cluster hosts itself and gets no seed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub control_plane: Option<BTreeMap<String, Value>>,
 }
 
 /// The networks of a cluster, as CIDRs. None can be changed once set.
@@ -268,6 +284,15 @@ impl ShootSpec {
             (None, Some(name)) => Some((CLOUD_PROFILE, name)),
             (None, None) => None,
         }
+    }
+
+    /// Whether its machines run its control plane, so that it needs no seed.
+    #[must_use]
+    pub fn is_self_hosted(&self) -> bool {
+        self.provider
+            .workers
+            .iter()
+            .any(|worker| worker.control_plane.is_some())
     }
 
     /// The scheduler the shoot belongs to.
