@@ -372,11 +372,7 @@ fn a_workerless_shoot_needs_no_range_for_pods_and_gets_none() {
     assert_eq!(judge(&bare, &services), ["Networks/RangeMissing"]);
     let workerless = with(services, "/spec/provider/workers", json!([]));
     assert!(judge(&bare, &workerless).is_empty());
-    let clash = with(
-        aws(),
-        "/spec/networks/shootDefaults/pods",
-        json!("10.2.0.0/24"),
-    );
+    let clash = with(aws(), "/spec/networks/shootDefaults/pods", json!("10.2.0.0/24"));
     assert_eq!(judge(&clash, &plain()), ["Networks/NetworksOverlap"]);
     assert!(judge(&clash, &workerless).is_empty(), "the default is not for it");
     let nothing = with(plain(), "/spec/provider/workers", json!([]));
