@@ -7,6 +7,7 @@ use std::time::Duration;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use http::uri::Authority;
 use meta::Timestamp;
+use meta::duration::parse_unsigned;
 
 use crate::actors::ActorArgs;
 use crate::controllers::LeaderElectionArgs;
@@ -157,7 +158,7 @@ pub struct ServeArgs {
     #[arg(long, value_delimiter = ',', default_value = "*", allow_hyphen_values = true)]
     pub controllers: Vec<String>,
     /// How long events are kept after they were last seen (such as 1h); 0s keeps them for ever.
-    #[arg(long, default_value = "1h", value_parser = duration)]
+    #[arg(long, default_value = "1h", value_parser = parse_unsigned)]
     pub event_ttl: Duration,
     /// The audit log's file; `-` is standard output.
     #[arg(long)]
@@ -190,7 +191,7 @@ pub struct ServeArgs {
     #[arg(long, default_value = "256Mi", value_parser = bytes)]
     pub max_bytes_inflight: usize,
     /// How long to keep serving, already unready, after a termination signal (such as 15s).
-    #[arg(long, default_value = "0s", value_parser = duration)]
+    #[arg(long, default_value = "0s", value_parser = parse_unsigned)]
     pub shutdown_delay_duration: Duration,
     /// Which of several servers runs the controllers.
     #[command(flatten)]
@@ -287,7 +288,7 @@ pub struct KubeconfigArgs {
     #[arg(short = 'o', long)]
     pub output: Option<PathBuf>,
     /// How long the certificate is valid (such as 12h). It cannot be revoked before.
-    #[arg(long, default_value = "8760h", value_parser = duration)]
+    #[arg(long, default_value = "8760h", value_parser = parse_unsigned)]
     pub ttl: Duration,
     /// Issue a name that is reserved for Berth's own actors (berth:*) or for the garbage collector and the namespace
     /// controller, who pass guards, all the same.
@@ -310,28 +311,11 @@ fn authority(text: &str) -> Result<Authority, String> {
     Ok(authority)
 }
 
-/// Parses `300ms`, `15s`, `2m`, `1h`, as Go writes durations.
 /// A number of bytes as Kubernetes writes quantities: `256Mi`, `1G`, `1048576`.
 fn bytes(text: &str) -> Result<usize, String> {
     let problem = || "a number of bytes is expected, such as 256Mi".to_owned();
     let quantity = meta::quantity::Quantity::parse(text).map_err(|_| problem())?;
     usize::try_from(quantity.units()).map_err(|_| problem())
-}
-
-pub(crate) fn duration(text: &str) -> Result<Duration, String> {
-    let split = text
-        .find(|letter: char| !letter.is_ascii_digit())
-        .unwrap_or(text.len());
-    let number: u64 = text[..split]
-        .parse()
-        .map_err(|_| "a number with ms, s, m or h is expected".to_owned())?;
-    match &text[split..] {
-        "ms" => Ok(Duration::from_millis(number)),
-        "s" => Ok(Duration::from_secs(number)),
-        "m" => Ok(Duration::from_secs(number.saturating_mul(60))),
-        "h" => Ok(Duration::from_secs(number.saturating_mul(3600))),
-        _ => Err("a number with ms, s, m or h is expected".to_owned()),
-    }
 }
 
 #[cfg(test)]
@@ -364,12 +348,5 @@ mod tests {
         assert_eq!(bytes("256Mi"), Ok(256 << 20));
         assert_eq!(bytes("0"), Ok(0));
         assert!(bytes("-1").is_err() && bytes("much").is_err());
-    }
-
-    #[test]
-    fn durations_are_read_as_go_writes_them() {
-        assert_eq!(duration("15s"), Ok(Duration::from_secs(15)));
-        assert_eq!(duration("300ms"), Ok(Duration::from_millis(300)));
-        assert!(duration("15").is_err() && duration("s").is_err() && duration("").is_err());
     }
 }

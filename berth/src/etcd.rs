@@ -4,8 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
-
-use crate::cli::duration;
+use meta::duration::parse_unsigned;
 
 /// Which etcd, for `--storage etcd` and for `berth migrate`.
 #[derive(Args, Clone, Debug)]
@@ -27,7 +26,7 @@ pub struct EtcdArgs {
     #[arg(long, value_name = "FILE")]
     pub etcd_credentials_file: Option<PathBuf>,
     /// How often etcd's history is compacted (such as 5m); 0s leaves it to somebody else.
-    #[arg(long, default_value = "5m", value_parser = duration, value_name = "DURATION")]
+    #[arg(long, default_value = "5m", value_parser = parse_unsigned, value_name = "DURATION")]
     pub etcd_compaction_interval: Duration,
 }
 

@@ -56,7 +56,7 @@ pub struct SyncerArgs {
     #[arg(long, value_delimiter = ',', value_name = "RESOURCE")]
     pub resources: Vec<String>,
     /// How often the hub is told that the syncer is alive (such as 20s).
-    #[arg(long, default_value = "20s", value_parser = crate::cli::duration)]
+    #[arg(long, default_value = "20s", value_parser = meta::duration::parse_unsigned)]
     pub heartbeat_interval: Duration,
 }
 

@@ -6,6 +6,7 @@
 
 pub mod budget;
 pub mod change;
+pub mod duration;
 pub mod field;
 pub mod kind;
 pub mod name;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use meta::Status;
+use meta::{Status, duration};
 
 use crate::request_info::RequestInfo;
 
@@ -25,72 +25,18 @@ pub(super) fn of(info: &RequestInfo, most: Duration) -> Result<Option<Duration>,
     let Some(text) = info.query.first("timeout").filter(|text| !text.is_empty()) else {
         return Ok(Some(most));
     };
-    match parse(text) {
-        Some(Duration::ZERO) => Ok(Some(most)),
-        Some(asked) => Ok(Some(asked.min(most))),
-        None => Err(Status::bad_request(format!(
-            "invalid timeout specified in the request URL: {text:?} is not a duration such as 30s, 1m30s or 500ms"
+    match duration::parse_unsigned(text) {
+        Ok(Duration::ZERO) => Ok(Some(most)),
+        Ok(asked) => Ok(Some(asked.min(most))),
+        Err(problem) => Err(Status::bad_request(format!(
+            "invalid timeout specified in the request URL: {problem}"
         ))),
     }
-}
-
-/// A duration in Go's notation: `1h2m3.5s`, `500ms`, `0`. Negative ones are none.
-fn parse(text: &str) -> Option<Duration> {
-    let mut rest = text.strip_prefix('+').unwrap_or(text);
-    if rest == "0" {
-        return Some(Duration::ZERO);
-    }
-    if rest.is_empty() {
-        return None;
-    }
-    let mut total = Duration::ZERO;
-    while !rest.is_empty() {
-        let digits = rest.find(|letter: char| !letter.is_ascii_digit() && letter != '.')?;
-        let number: f64 = rest[..digits].parse().ok()?;
-        rest = &rest[digits..];
-        let letters = rest
-            .find(|letter: char| letter.is_ascii_digit() || letter == '.')
-            .unwrap_or(rest.len());
-        let seconds = match &rest[..letters] {
-            "ns" => 1e-9,
-            "us" | "\u{b5}s" | "\u{3bc}s" => 1e-6,
-            "ms" => 1e-3,
-            "s" => 1.0,
-            "m" => 60.0,
-            "h" => 3600.0,
-            _ => return None,
-        };
-        rest = &rest[letters..];
-        total = total.checked_add(Duration::try_from_secs_f64(number * seconds).ok()?)?;
-    }
-    Some(total)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn go_durations_are_read() {
-        for (text, millis) in [
-            ("0", Some(0)),
-            ("30s", Some(30_000)),
-            ("1m30s", Some(90_000)),
-            ("1.5h", Some(5_400_000)),
-            ("500ms", Some(500)),
-            (".5s", Some(500)),
-            ("banana", None),
-            ("30", None),
-            ("-1s", None),
-            ("s", None),
-            ("1s2", None),
-            ("1x", None),
-            ("", None),
-            ("99999999999999999999h", None),
-        ] {
-            assert_eq!(parse(text), millis.map(Duration::from_millis), "{text}");
-        }
-    }
 
     #[test]
     fn the_limits_hold_whatever_is_asked() {

@@ -4,21 +4,20 @@ use std::time::Duration;
 
 use clap::Args;
 use engine::controller::Terms;
-
-use crate::cli::duration;
+use meta::duration::parse_unsigned;
 
 /// Arguments of `berth serve` where several servers share a store, or are replicas behind one hub.
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Leader election")]
 pub struct LeaderElectionArgs {
     /// How long the Lease of a server that died keeps its controllers from running elsewhere, in whole seconds.
-    #[arg(long, default_value = "5s", value_parser = duration, value_name = "DURATION")]
+    #[arg(long, default_value = "5s", value_parser = parse_unsigned, value_name = "DURATION")]
     pub leader_elect_lease_duration: Duration,
     /// How long a leader that cannot renew its Lease goes on; shorter than the lease duration.
-    #[arg(long, default_value = "4s", value_parser = duration, value_name = "DURATION")]
+    #[arg(long, default_value = "4s", value_parser = parse_unsigned, value_name = "DURATION")]
     pub leader_elect_renew_deadline: Duration,
     /// How often the Lease is renewed, or tried to be acquired; up to a fifth is added at random.
-    #[arg(long, default_value = "1s", value_parser = duration, value_name = "DURATION")]
+    #[arg(long, default_value = "1s", value_parser = parse_unsigned, value_name = "DURATION")]
     pub leader_elect_retry_period: Duration,
 }
 

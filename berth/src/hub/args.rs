@@ -8,9 +8,9 @@ use aggregation::delegation::Lookup;
 use aggregation::{CacheTimes, Kubeconfigs};
 use clap::Args;
 use dialect_contract::Dialect;
+use meta::duration::parse_unsigned;
 
 use super::RegistrationArgs;
-use crate::cli::duration;
 
 /// Arguments of `berth serve` behind a kube-apiserver.
 #[derive(Args, Clone, Debug, Default)]
@@ -40,13 +40,13 @@ pub struct HubArgs {
     #[arg(long, value_parser = source, value_name = "SYSTEM=owned|hub|off")]
     pub source: Vec<Source>,
     /// How long to remember whose token something is (such as 10s).
-    #[arg(long, default_value = "10s", value_parser = duration, value_name = "DURATION")]
+    #[arg(long, default_value = "10s", value_parser = parse_unsigned, value_name = "DURATION")]
     pub authentication_token_webhook_cache_ttl: Duration,
     /// How long to remember that something is allowed.
-    #[arg(long, default_value = "10s", value_parser = duration, value_name = "DURATION")]
+    #[arg(long, default_value = "10s", value_parser = parse_unsigned, value_name = "DURATION")]
     pub authorization_webhook_cache_authorized_ttl: Duration,
     /// How long to remember that something is not allowed.
-    #[arg(long, default_value = "10s", value_parser = duration, value_name = "DURATION")]
+    #[arg(long, default_value = "10s", value_parser = parse_unsigned, value_name = "DURATION")]
     pub authorization_webhook_cache_unauthorized_ttl: Duration,
     /// Paths that need no rights; a trailing * stands for whatever follows.
     #[arg(

@@ -7,8 +7,7 @@ use aggregation::registration::{Issuer, Service, SharedCaOptions};
 use anyhow::{Context, Result};
 use clap::Args;
 use jiff::SignedDuration;
-
-use crate::cli::duration;
+use meta::duration::parse_unsigned;
 
 /// The annotation that asks for a new CA before its time.
 const ROTATE: &str = "scheduling.berth.dev/rotate-ca";
@@ -32,7 +31,7 @@ pub struct RegistrationArgs {
     #[arg(long, value_name = "NAME", conflicts_with = "tls_cert_file")]
     pub ca_secret: Option<String>,
     /// How long each of the three steps takes by which a shared CA gives way to the next: trusted, signing, alone.
-    #[arg(long, default_value = "10m", value_parser = duration, value_name = "DURATION")]
+    #[arg(long, default_value = "10m", value_parser = parse_unsigned, value_name = "DURATION")]
     pub ca_rotation_step: Duration,
     /// The CA (PEM) of --tls-cert-file, which Berth is to fill in as caBundle; looked at again when it changes. Without
     /// it, the caBundle of such a certificate is somebody else's business, such as cert-manager's.

@@ -6,7 +6,6 @@
 use meta::FieldError;
 use serde_json::Value;
 
-use crate::duration;
 use crate::reader::Reader;
 
 /// How candidates are found.
@@ -138,14 +137,14 @@ impl Reader<'_> {
     /// The non-negative duration at `name`, in nanoseconds.
     fn duration(&mut self, name: &'static str) -> Option<i128> {
         let text = self.text(name)?;
-        match duration::parse(text) {
-            Ok(length) if length >= 0 => Some(length),
+        match meta::duration::parse(text) {
+            Ok(length) if !length.is_negative() => Some(length.as_nanos()),
             Ok(_) => {
                 self.wrong(name, "must be greater than or equal to 0");
                 None
             }
             Err(problem) => {
-                self.wrong(name, &problem);
+                self.wrong(name, &problem.to_string());
                 None
             }
         }

@@ -12,7 +12,6 @@ pub mod config;
 mod decide;
 mod dialect;
 mod distance;
-mod duration;
 mod filters;
 mod fleet;
 pub mod group;

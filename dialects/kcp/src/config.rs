@@ -258,12 +258,11 @@ impl Reader<'_> {
         let Some(text) = self.text("heartbeatThreshold", value) else {
             return;
         };
-        match text.parse::<SignedDuration>() {
+        match meta::duration::parse(text) {
             Ok(threshold) if threshold > SignedDuration::ZERO => config.heartbeat_threshold = threshold,
             Ok(_) => self.wrong("heartbeatThreshold", value, "must be greater than 0".to_owned()),
             Err(error) => {
-                let problem = format!("must be a duration such as 1m or 90s: {error}");
-                self.wrong("heartbeatThreshold", value, problem);
+                self.wrong("heartbeatThreshold", value, error.to_string());
             }
         }
     }
