@@ -8,14 +8,15 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use http::uri::Authority;
 use meta::Timestamp;
 use meta::duration::parse_unsigned;
+use syncer::SyncerArgs;
+use syncer::rights::SyncerRightsArgs;
 
 use crate::actors::ActorArgs;
 use crate::controllers::LeaderElectionArgs;
 use crate::etcd::EtcdArgs;
 use crate::hub::HubArgs;
-use crate::manifests::{ManifestsArgs, SyncerRightsArgs};
+use crate::manifests::ManifestsArgs;
 use crate::migrate::MigrateArgs;
-use crate::syncer::SyncerArgs;
 use crate::uninstall::UninstallArgs;
 
 /// Which cluster does this go to, and why? An aggregated Kubernetes API server that decides, explains, binds and

@@ -12,11 +12,11 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use apiserver::SystemClock;
+use berth_client::Client;
 use meta::Clock;
 
 use crate::actors::ActorArgs;
 use crate::cli::DemoArgs;
-use crate::client::Client;
 use crate::serve::{Options, Signals, Standalone};
 use crate::terminal::{dim, heading};
 use live::Live;

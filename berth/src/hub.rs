@@ -12,7 +12,6 @@ mod foreign;
 mod gate;
 mod registration_args;
 pub mod self_check;
-mod syncers;
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -35,7 +34,6 @@ use tokio_util::sync::CancellationToken;
 pub use args::HubArgs;
 pub(crate) use arrivals::Arrivals;
 pub use registration_args::RegistrationArgs;
-pub(crate) use syncers::OnHub;
 
 pub(crate) use gate::Gate;
 

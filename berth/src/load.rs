@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use anyhow::{Result, bail};
+use berth_client::Client;
 
-use crate::client::Client;
 use crate::manifest::{self, Document};
 
 /// Writes every object of `paths` (namespaces first), each with its status, and prints a line for each. What belongs to a

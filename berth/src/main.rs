@@ -37,14 +37,14 @@ async fn run(command: Command) -> anyhow::Result<ExitCode> {
             let path = args
                 .kubeconfig
                 .unwrap_or_else(|| args.data_dir.join("admin.kubeconfig"));
-            let mut client = berth::client::Client::from_kubeconfig(&path).await?;
+            let mut client = berth_client::Client::from_kubeconfig(&path).await?;
             berth::load::run(&mut client, &args.filename).await?;
         }
         Command::Kubeconfig(args) => berth::serve::issue_kubeconfig(&args)?,
         Command::Manifests(args) => berth::manifests::run(&args)?,
         Command::Migrate(args) => berth::migrate::run(args).await?,
         Command::Uninstall(args) => berth::uninstall::run(&args).await?,
-        Command::Syncer(args) => berth::syncer::run(args).await?,
+        Command::Syncer(args) => syncer::process::run(args).await?,
         Command::SyncerRights(args) => berth::manifests::print_syncer_rights(&args)?,
     }
     Ok(ExitCode::SUCCESS)

@@ -12,7 +12,6 @@ mod installation;
 mod own_changes;
 mod registration_rights;
 mod server_rights;
-mod syncers;
 mod text;
 mod users;
 mod webhooks;
@@ -24,6 +23,7 @@ use anyhow::{Result, bail};
 use clap::{Args, ValueEnum};
 use meta::GroupResource;
 use serde_json::Value;
+use syncer::rights::{SyncerRightsArgs, syncer_rights};
 
 pub use aggregation::registration::Service;
 pub use api_services::{api_service, owned_api_services};
@@ -34,7 +34,6 @@ pub use installation::{Certificates, Installation, default_service};
 pub use own_changes::own_changes;
 pub use registration_rights::{ca_secret_name, registration_rights, self_registration_rights};
 pub use server_rights::server_rights;
-pub use syncers::{SyncerRightsArgs, print_syncer_rights, syncer_rights};
 pub use text::yaml;
 pub use users::{cluster_roles, owned_roles};
 pub use webhooks::{configuration_name, webhooks};
@@ -177,6 +176,15 @@ pub fn run(args: &ManifestsArgs) -> Result<()> {
         objects.extend(system_definitions(installation.hub_dialects()));
     }
     print!("{}", yaml(&objects)?);
+    Ok(())
+}
+
+/// `berth syncer-rights`: prints them as YAML documents.
+///
+/// # Errors
+/// When an object has no form in YAML.
+pub fn print_syncer_rights(args: &SyncerRightsArgs) -> Result<()> {
+    print!("{}", yaml(&syncer_rights(args))?);
     Ok(())
 }
 

@@ -11,6 +11,7 @@ mod fences;
 mod lease;
 pub mod mirror;
 mod presence;
+pub mod roles;
 mod tenure;
 pub mod wire;
 

@@ -8,7 +8,7 @@ use std::process::Command;
 use serde_json::Value;
 
 /// The layers, lowest first. `dialect-*` stands for every dialect but not for what they stand on.
-const LAYERS: [&[&str]; 10] = [
+const LAYERS: [&[&str]; 11] = [
     &["meta", "berth-cel"],
     &[
         "berth-apply",
@@ -17,6 +17,7 @@ const LAYERS: [&[&str]; 10] = [
         "openapi",
         "certs",
         "admission",
+        "berth-client",
     ],
     &["dialect-contract"],
     &["dialect-columns"],
@@ -24,12 +25,13 @@ const LAYERS: [&[&str]; 10] = [
     &["dialect-registry", "dialect-testing", "apiserver"],
     &["berth-kubernetes", "berth-aggregation"],
     &["berth-hub"],
+    &["berth-syncer"],
     &["berth"],
     &["deploy", "tests", "fuzz"],
 ];
 
 /// What is forbidden although it points downwards: who, what, and why.
-const FORBIDDEN: [(&str, &str, &str); 16] = [
+const FORBIDDEN: [(&str, &str, &str); 17] = [
     (
         "dialect-*",
         "storage",
@@ -100,6 +102,11 @@ const FORBIDDEN: [(&str, &str, &str); 16] = [
         "berth-hub",
         "dialect-registry",
         "what is copied from a hub and written there are the dialects' words",
+    ),
+    (
+        "berth",
+        "dialect-*",
+        "the program knows dialects by the registry alone",
     ),
     (
         "berth-aggregation",

@@ -5,12 +5,12 @@ use std::time::Duration;
 
 use anyhow::Result;
 use apiserver::SystemClock;
+use berth_client::Client;
 use http::Method;
 use meta::{Clock, Timestamp, time};
 use serde_json::{Value, json};
 
 use super::examples;
-use crate::client::Client;
 
 /// Half of the shortest time after which a system misses a heartbeat (kcp, one minute), with room to spare.
 const PERIOD: Duration = Duration::from_secs(20);

@@ -7,12 +7,12 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, anyhow, bail};
+use berth_client::Client;
 use http::{Method, Request};
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use meta::{Timestamp, time};
 use serde_json::{Value, json};
 
-use crate::client::Client;
 use crate::terminal::{dim, good, heading, table};
 
 const DECISIONS: &str = "/apis/scheduling.berth.dev/v1alpha1/namespaces";

@@ -1,12 +1,12 @@
 //! The demo's story, system by system: load, decide, explain, bind.
 
 use anyhow::{Result, anyhow};
+use berth_client::Client;
 use http::Method;
 use meta::Timestamp;
 use serde_json::{Value, json};
 
 use super::examples;
-use crate::client::Client;
 use crate::load::namespaces_first;
 use crate::terminal::{bad, dim, good, heading, table};
 

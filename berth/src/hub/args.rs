@@ -116,7 +116,7 @@ pub(crate) fn source(text: &str) -> Result<Source, String> {
 #[must_use]
 pub fn on_a_hub(said: Vec<Source>) -> Vec<Source> {
     let kcp = Source {
-        dialect: dialect_kcp::names::DIALECT.to_owned(),
+        dialect: syncer::DIALECT.to_owned(),
         place: Place::Off,
     };
     std::iter::once(kcp).chain(said).collect()

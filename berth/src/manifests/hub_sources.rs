@@ -6,12 +6,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use berth_hub::roles::{granted, rules};
 use dialect_contract::Dialect;
-use dialect_kcp::names::DIALECT;
 use meta::GroupResource;
 use serde_json::{Value, json};
+use syncer::{DIALECT, rights};
 
-use super::{Installation, syncers};
+use super::Installation;
 
 /// The cluster roles, by what they are for, and who has them.
 #[must_use]
@@ -50,7 +51,7 @@ pub fn hub_sources(installation: &Installation) -> Vec<Value> {
         objects.extend(granted(actor, &written, &user));
     }
     let synced = sources.iter().filter(|source| source.dialect.name() == DIALECT);
-    objects.extend(synced.map(|source| syncers::on_hub(source.dialect.guards(None))));
+    objects.extend(synced.map(|source| rights::on_hub(source.dialect.guards(None))));
     objects
 }
 
@@ -120,53 +121,6 @@ impl<'a> Source<'a> {
 
 fn kinds(dialect: &Arc<dyn Dialect>) -> impl Iterator<Item = GroupResource> {
     dialect.kinds().into_iter().map(|kind| kind.info().resource())
-}
-
-/// One rule for each group.
-pub(super) fn rules(resources: Vec<GroupResource>, subresources: &[&str], verbs: &[&str]) -> Vec<Value> {
-    let groups: BTreeSet<&str> = resources.iter().map(|resource| resource.group).collect();
-    let in_group = |group: &str| -> Vec<String> {
-        let names = resources.iter().filter(|resource| resource.group == group);
-        names
-            .flat_map(|resource| {
-                let own = std::iter::once(resource.resource.to_owned());
-                // Kubernetes' own kinds have other subresources that are nobody's business here.
-                let meant = subresources
-                    .iter()
-                    .filter(|sub| !group.is_empty() || **sub == "status");
-                own.chain(meant.map(|sub| format!("{}/{sub}", resource.resource)))
-            })
-            .collect()
-    };
-    groups
-        .into_iter()
-        .map(|group| json!({"apiGroups": [group], "resources": in_group(group), "verbs": verbs}))
-        .collect()
-}
-
-/// A cluster role, and who has it.
-fn granted(name: &str, rules: &[Value], subject: &Value) -> [Value; 2] {
-    [role(name, rules), bound(name, name, subject)]
-}
-
-pub(super) fn role(name: &str, rules: &[Value]) -> Value {
-    json!({
-        "apiVersion": "rbac.authorization.k8s.io/v1",
-        "kind": "ClusterRole",
-        "metadata": {"name": name},
-        "rules": rules,
-    })
-}
-
-/// `subject` has the cluster role `role`.
-pub(super) fn bound(name: &str, role: &str, subject: &Value) -> Value {
-    json!({
-        "apiVersion": "rbac.authorization.k8s.io/v1",
-        "kind": "ClusterRoleBinding",
-        "metadata": {"name": name},
-        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": role},
-        "subjects": [subject],
-    })
 }
 
 #[cfg(test)]

@@ -3,10 +3,10 @@
 use aggregation::policies;
 use apiserver::authn::delegated;
 use berth_hub::mirror;
+use berth_hub::roles::{bound, role};
 use serde_json::{Value, json};
 
 use super::Service;
-use super::hub_sources::{bound, role};
 use crate::configuration::validity;
 
 /// The cluster role of the rights that are Berth's own.

@@ -17,6 +17,7 @@ use kubernetes::rbac::bootstrap::Reach;
 use kubernetes::{core, reviews};
 use meta::{Clock, Kind};
 use storage::{Source, Store};
+use syncer::{OnHub, Shown};
 
 use super::mirrors;
 use super::options::Options;
@@ -24,8 +25,7 @@ use crate::admission::{self, AutoBind};
 use crate::configuration;
 use crate::controllers::{ControllerMetrics, OwnEvents, Sink};
 use crate::definitions;
-use crate::hub::{Hub, OnHub};
-use crate::syncer_view::{self, Shown};
+use crate::hub::Hub;
 use crate::virtual_api::{RegistryCommitter, VirtualApi};
 
 /// The parts of a standalone server.
@@ -144,7 +144,7 @@ pub(super) fn assemble(
         let resources = mirrored.iter().map(|kind| kind.info().resource()).collect();
         let on_it = hub.committer(store, resources, committer);
         shown.registry = mirrors::copies(&mirrored, &source, clock)?;
-        if hub.has(dialect_kcp::names::DIALECT) {
+        if hub.has(syncer::DIALECT) {
             shown.clusters = Arc::clone(&shown.registry);
         }
         shown.home = Some(Arc::new(OnHub(Arc::clone(&on_it))));
@@ -162,7 +162,7 @@ pub(super) fn assemble(
             .flat_map(|dialect| owned(dialect, &virtual_api, store)),
     );
     groups.extend(virtual_api.groups());
-    syncer_view::attach(&mut groups, shown, &dialects, super::version());
+    syncer::attach(&mut groups, shown, &dialects, super::version());
     registry.install(&groups).map_err(|problem| anyhow!(problem))?;
     let api = Arc::new(ApiState::over(registry).with_decoder(Arc::new(Protobuf)));
     Ok(Parts {

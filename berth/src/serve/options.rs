@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use aggregation::policies::Own;
 use anyhow::{Result, bail};
+use dialect_contract::names::TARGETS;
 use engine::controller::Terms;
 use http::uri::Authority;
 
@@ -16,7 +17,6 @@ use crate::etcd::EtcdArgs;
 use crate::hub::HubArgs;
 use crate::hub::args::{Place, on_a_hub};
 use crate::virtual_api::kinds::VERSION;
-use crate::virtual_api::projection::TARGETS;
 
 /// Everything a standalone server can be told.
 #[derive(Clone, Debug)]

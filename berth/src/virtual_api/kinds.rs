@@ -8,14 +8,11 @@ pub mod scheduling;
 pub mod shared;
 pub mod target;
 
+pub use dialect_contract::names::{GROUP, VERSION};
 use meta::kind::{KindInfo, SelectableField, Write};
 use meta::{Cell, Column, FieldError, Kind, Object, Schema, name};
 use serde_json::Value;
 
-/// The API group of everything virtual.
-pub const GROUP: &str = "scheduling.berth.dev";
-/// The one version of the group.
-pub const VERSION: &str = "v1alpha1";
 /// The apiVersion of virtual objects.
 pub const API_VERSION: &str = "scheduling.berth.dev/v1alpha1";
 

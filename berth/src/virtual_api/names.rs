@@ -9,17 +9,10 @@ use meta::{Key, Meta};
 use scheduling::Ix;
 use uuid::Uuid;
 
-pub use dialect_contract::names::{join, place};
+pub use dialect_contract::names::{join, place, split};
 
 /// What stands between the decision and the target in the name of a candidate.
 pub const CANDIDATE_SEPARATOR: char = ':';
-
-/// The source name and the dialect in the name of a virtual object.
-#[must_use]
-pub fn split(name: &str) -> Option<(&str, &str)> {
-    name.rsplit_once('.')
-        .filter(|(source, dialect)| !source.is_empty() && !dialect.is_empty())
-}
 
 /// The name of the candidate `target` (as the inventory names it) of `decision`.
 #[must_use]

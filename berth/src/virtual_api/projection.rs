@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
+pub use dialect_contract::names::TARGETS;
 use engine::Engine;
 use meta::{GroupResource, Revision};
 use storage::Limits;
@@ -18,8 +19,6 @@ use tokio::sync::{Notify, watch};
 
 use super::kinds::GROUP;
 
-/// `targets`.
-pub const TARGETS: GroupResource = GroupResource::new(GROUP, "targets");
 /// `decisions`.
 pub const DECISIONS: GroupResource = GroupResource::new(GROUP, "decisions");
 /// `clusterdecisions`.

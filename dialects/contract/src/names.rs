@@ -1,13 +1,27 @@
 //! Names of virtual objects (docs/api.md, "Names"), as far as they are made from the source's name alone.
 
-use meta::Key;
+use meta::{GroupResource, Key};
 
 use crate::Dialect;
+
+/// The API group of everything virtual.
+pub const GROUP: &str = "scheduling.berth.dev";
+/// The one version of the group.
+pub const VERSION: &str = "v1alpha1";
+/// The resource of Targets.
+pub const TARGETS: GroupResource = GroupResource::new(GROUP, "targets");
 
 /// The name of a virtual object: `<source name>.<dialect>`.
 #[must_use]
 pub fn join(source: &str, dialect: &str) -> String {
     format!("{source}.{dialect}")
+}
+
+/// The source name and the dialect in the name of a virtual object.
+#[must_use]
+pub fn split(name: &str) -> Option<(&str, &str)> {
+    name.rsplit_once('.')
+        .filter(|(source, dialect)| !source.is_empty() && !dialect.is_empty())
 }
 
 /// Where the virtual object of `demand` lives: its namespace (empty for a ClusterDecision) and its name.

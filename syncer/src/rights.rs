@@ -2,16 +2,13 @@
 //! alive. What it syncs is a hub's where there is one; Berth then writes there for it as `berth:syncer:<identifier>`, whom
 //! it may be for the clusters it was told of, each by name: RBAC knows no patterns.
 
-use anyhow::Result;
+use berth_hub::roles::{bound, role, rules};
 use clap::Args;
+use dialect_contract::names::GROUP;
 use dialect_kcp::names::{DIALECT, WORKLOAD_CLUSTERS};
 use dialect_kcp::syncer_view::user;
 use meta::GroupResource;
 use serde_json::{Value, json};
-
-use super::hub_sources::{bound, role, rules};
-use super::yaml;
-use crate::virtual_api::kinds::GROUP;
 
 /// The cluster role of what syncers write on a hub. Each is bound to it by its own name.
 const ON_HUB: &str = "berth:syncer";
@@ -37,17 +34,9 @@ pub struct SyncerRightsArgs {
     pub service: String,
 }
 
-/// `berth syncer-rights`: prints them as YAML documents.
-///
-/// # Errors
-/// When an object has no form in YAML.
-pub fn print_syncer_rights(args: &SyncerRightsArgs) -> Result<()> {
-    print!("{}", yaml(&syncer_rights(args))?);
-    Ok(())
-}
-
 /// What any syncer may write on a hub; `resources` is what syncers see.
-pub(super) fn on_hub(resources: Vec<GroupResource>) -> Value {
+#[must_use]
+pub fn on_hub(resources: Vec<GroupResource>) -> Value {
     role(ON_HUB, &rules(resources, &["status"], &["update"]))
 }
 

@@ -11,13 +11,13 @@ use dialect_contract::{Write, WriteVerb};
 use engine::CommitError;
 use meta::{GroupResource, Object, Status};
 
-use crate::syncer_view::Home;
+use crate::view::Home;
 
 /// What a refusal for want of rights is ended with.
 const REMEDY: &str = "; `berth syncer-rights --identifier` renders what is missing";
 
 /// The hub as the home of what syncers see.
-pub(crate) struct OnHub(pub(crate) Arc<HubCommitter>);
+pub struct OnHub(pub Arc<HubCommitter>);
 
 #[async_trait]
 impl Keeper for OnHub {

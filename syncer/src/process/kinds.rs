@@ -1,10 +1,9 @@
 //! What is synced: the kinds that the view describes in its discovery documents.
 
 use anyhow::{Context, Result, bail};
+use berth_client::Client;
 use kube::core::ApiResource;
 use serde_json::Value;
-
-use crate::client::Client;
 
 /// One kind that is synced.
 #[derive(Clone, Debug, PartialEq)]

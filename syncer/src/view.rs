@@ -29,10 +29,10 @@ use parking_lot::Mutex;
 use schemars::JsonSchema;
 use storage::Source;
 
-pub(crate) use self::home::Home;
+pub use self::home::Home;
 use self::lens::SyncerLens;
-use crate::virtual_api::names;
-use crate::virtual_api::projection::TARGETS;
+use dialect_contract::names;
+use dialect_contract::names::TARGETS;
 use kubernetes::protobuf::Protobuf;
 
 /// What a request below a target's proxy can say.
@@ -45,19 +45,19 @@ pub struct TargetProxyOptions {
 static OPTIONS: LazyLock<Arc<Schema>> = LazyLock::new(|| Arc::new(Schema::of::<TargetProxyOptions>()));
 
 /// What syncers are shown.
-pub(crate) struct Shown {
+pub struct Shown {
     /// What serves the WorkloadClusters, or has copies of them.
-    pub(crate) clusters: Arc<Registry>,
+    pub clusters: Arc<Registry>,
     /// What serves the objects, or has copies of them.
-    pub(crate) registry: Arc<Registry>,
+    pub registry: Arc<Registry>,
     /// Where the objects are kept, if not there.
-    pub(crate) home: Option<Arc<dyn Home>>,
+    pub home: Option<Arc<dyn Home>>,
     /// What holds kcp's configuration, which says what is synced.
-    pub(crate) source: Arc<dyn Source>,
+    pub source: Arc<dyn Source>,
 }
 
 /// Adds `targets/proxy` to `groups`, over what is `shown`, if kcp is one of `dialects`.
-pub(crate) fn attach<'a>(
+pub fn attach<'a>(
     groups: &mut [Group],
     shown: Shown,
     dialects: impl IntoIterator<Item = &'a Arc<dyn Dialect>>,

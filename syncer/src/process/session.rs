@@ -176,8 +176,8 @@ impl Work {
     fn new(session: &Session<'_>) -> Self {
         let hands = Hands {
             identifier: session.identifier.clone(),
-            view: crate::client::Client::new(session.ends.view.clone()),
-            cluster: crate::client::Client::new(session.ends.cluster.clone()),
+            view: berth_client::Client::new(session.ends.view.clone()),
+            cluster: berth_client::Client::new(session.ends.cluster.clone()),
         };
         Self {
             world: World::new(&session.identifier, &session.args.from_cluster, &session.kinds),

@@ -4,6 +4,7 @@
 //! and decided again.
 
 use anyhow::{Result, anyhow, bail};
+use berth_client::{Answer, Client};
 use dialect_kcp::syncer_view::copy::{SYNCED, brought_up_to_date, owner};
 use dialect_kcp::syncer_view::step::Step;
 use http::Method;
@@ -12,7 +13,6 @@ use serde_json::{Value, json};
 
 use super::kinds::SyncedKind;
 use super::world::{Key, Plan};
-use crate::client::{Answer, Client};
 
 const JSON: &str = "application/json";
 const MERGE: &str = "application/merge-patch+json";

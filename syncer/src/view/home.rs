@@ -8,7 +8,7 @@ use meta::{GroupResource, Status};
 
 /// A hub that keeps what syncers see: it takes their writes, and knows best what there is.
 #[async_trait]
-pub(crate) trait Home: Keeper {
+pub trait Home: Keeper {
     /// The names of the objects of `resource`, served in `api_version`, in `namespace` that have the label `label`, as
     /// they are there now, not as they are copied here.
     ///

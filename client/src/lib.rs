@@ -1,4 +1,6 @@
-//! A client for `load` and `demo`: any resource by apiVersion and kind, answers as JSON, errors as `Status`.
+//! A client of any API server: objects of any kind by apiVersion and kind, answers as JSON, refusals as `Status`.
+//!
+//! Start reading at [`Client::send`] (one request) and [`Client::put`] (create or update an object, as `berth load` does).
 
 mod giving_way;
 

@@ -3,14 +3,14 @@
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
+use berth_client::Client;
+use dialect_contract::names::{GROUP, VERSION};
 use dialect_kcp::names::DIALECT;
 use http::Uri;
 use kube::Config;
 use kube::config::{KubeConfigOptions, Kubeconfig};
 
 use super::SyncerArgs;
-use crate::client::Client;
-use crate::virtual_api::kinds::{GROUP, VERSION};
 
 /// One side of a syncer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -3,12 +3,11 @@
 use std::time::Duration;
 
 use apiserver::SystemClock;
+use berth_client::Client;
 use dialect_kcp::names::{VERSION, WORKLOAD_CLUSTERS};
 use http::Method;
 use meta::{Clock, time};
 use serde_json::{Value, json};
-
-use crate::client::Client;
 
 /// How long to wait after one that did not arrive.
 const RETRY: Duration = Duration::from_secs(1);

@@ -1,0 +1,17 @@
+//! kcp's execution plane: copying workloads to the clusters that were chosen, which is beside deciding. It is the only
+//! crate outside `dialects/` that knows kcp; what it does follows from the pure functions of
+//! [`dialect_kcp::syncer_view`].
+//!
+//! - [`view`] serves `targets/NAME.kcp/proxy`, the API that one syncer sees; [`OnHub`] takes its writes to a hub.
+//! - [`process`] is `berth syncer`, the other end: it copies what the view shows to the workload cluster, and status back.
+//! - [`rights`] are the RBAC objects for both.
+
+mod on_hub;
+pub mod process;
+pub mod rights;
+pub mod view;
+
+pub use dialect_kcp::names::DIALECT;
+pub use on_hub::OnHub;
+pub use process::SyncerArgs;
+pub use view::{Home, Shown, attach};
