@@ -84,6 +84,44 @@ impl Set {
         self.minus(other, true)
     }
 
+    /// The members that are in `other` or below a member of it.
+    pub(crate) fn below(&self, other: &Self) -> Self {
+        if other.member {
+            return self.clone();
+        }
+        let below = self.below.iter().filter_map(|(element, mine)| {
+            let kept = mine.below(other.below.get(element)?);
+            (!kept.is_empty()).then(|| (element.clone(), kept))
+        });
+        Self {
+            member: false,
+            below: below.collect(),
+        }
+    }
+
+    /// Takes out the members of `other`, as [`Set::difference`] leaves them out.
+    pub(crate) fn remove(&mut self, other: &Self) {
+        self.member &= !other.member;
+        if other.below.is_empty() {
+            return;
+        }
+        self.below.retain(|element, mine| {
+            let Some(theirs) = other.below.get(element) else {
+                return true;
+            };
+            mine.remove(theirs);
+            !mine.is_empty()
+        });
+    }
+
+    /// One path.
+    pub(crate) fn leaf() -> Self {
+        Self {
+            member: true,
+            below: BTreeMap::new(),
+        }
+    }
+
     fn minus(&self, other: &Self, recursive: bool) -> Self {
         let below = self.below.iter().filter_map(|(element, mine)| {
             let left = match other.below.get(element) {
@@ -99,7 +137,8 @@ impl Set {
         }
     }
 
-    /// Every member as it stands in messages (`.spec.ports[port=80,protocol="TCP"].name`), in the order of the set.
+    /// Every member as it stands in messages (`.spec.ports[port=80,protocol="TCP"].name`): of each level the members first,
+    /// then what is below them.
     #[must_use]
     pub fn paths(&self) -> Vec<String> {
         let mut found = Vec::new();
@@ -108,10 +147,9 @@ impl Set {
     }
 
     fn collect(&self, path: &str, found: &mut Vec<String>) {
-        if self.member {
-            found.push(path.to_owned());
-        }
-        for (element, below) in &self.below {
+        let members = self.below.iter().filter(|(_, below)| below.member);
+        found.extend(members.map(|(element, _)| format!("{path}{element}")));
+        for (element, below) in self.below.iter().filter(|(_, below)| !below.below.is_empty()) {
             below.collect(&format!("{path}{element}"), found);
         }
     }

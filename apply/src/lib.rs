@@ -17,18 +17,28 @@ mod compare;
 mod element;
 mod fields;
 mod items;
+mod managers;
 mod merge;
 mod paths;
 mod prune;
 #[cfg(test)]
 mod tests;
 mod types;
+mod write;
 
 pub use compare::Comparison;
 pub use element::{Element, Scalar};
 pub use fields::{Invalid, Set};
+pub use managers::name::{NAME_LIMIT, is_printable, problems as name_problems};
+pub use managers::{Entry, Identity, MAX_BYTES, Managers, Operation};
 pub use paths::Mismatch;
 pub use types::Types;
+pub use write::{Applied, Conflict, Only, Refused, Reset, Versions, Writer};
 
 /// How deep objects and field sets may nest. Deeper ones are refused before anything walks them.
-pub const MAX_DEPTH: usize = 100;
+pub const MAX_DEPTH: usize = meta::nesting::DEPTH_LIMIT;
+
+/// Whether `object` is nested too deep to walk.
+fn too_deep(object: &serde_json::Value) -> bool {
+    !meta::nesting::is_shallow(object)
+}

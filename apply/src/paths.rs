@@ -6,7 +6,7 @@ use crate::MAX_DEPTH;
 use crate::element::Element;
 use crate::fields::Set;
 use crate::items::Indexed;
-use crate::types::{List, Node, Scalars, Shape, Types};
+use crate::types::{DEDUCED, List, Node, Scalars, Shape, Types};
 
 /// Where and how an object does not fit its types.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -18,6 +18,26 @@ pub struct Mismatch {
     pub problem: String,
 }
 
+impl Mismatch {
+    pub(crate) fn too_deep() -> Self {
+        Self {
+            path: String::new(),
+            problem: format!("nested deeper than {MAX_DEPTH} levels"),
+        }
+    }
+}
+
+/// Several mismatches as one text: one stands alone.
+pub(crate) fn together(problems: &[Mismatch]) -> String {
+    match problems {
+        [one] => one.to_string(),
+        many => {
+            let lines: Vec<String> = many.iter().map(|one| format!("\n  {one}")).collect();
+            format!("errors:{}", lines.concat())
+        }
+    }
+}
+
 impl Types {
     /// The paths that a configuration names: what its manager owns once it is applied.
     ///
@@ -27,7 +47,8 @@ impl Types {
         self.walk(config, false)
     }
 
-    /// The same of a stored object, where duplicates are allowed: they are one path.
+    /// The same of a stored object. Duplicates are allowed there, and are one path; so are fields that the schema has
+    /// not, or has no more: they are of deduced types.
     ///
     /// # Errors
     /// Every place that does not fit.
@@ -35,9 +56,29 @@ impl Types {
         self.walk(object, true)
     }
 
-    fn walk(&self, object: &Value, duplicates: bool) -> Result<Set, Vec<Mismatch>> {
+    /// Whether a stored object fits.
+    pub(crate) fn check_stored(&self, object: &Value) -> Result<(), Vec<Mismatch>> {
+        self.walk(object, true).map(drop)
+    }
+
+    /// What `last`, a configuration applied by other means, names and `live` still has unchanged: what its applier may
+    /// take over without force when it starts to apply here.
+    ///
+    /// # Errors
+    /// Where either does not fit.
+    pub fn unchanged(&self, last: &Value, live: &Value) -> Result<Set, Vec<Mismatch>> {
+        let mut set = self.paths(last)?;
+        self.check_stored(live)?;
+        let found = self.compare(last, live);
+        for differing in [&found.modified, &found.added, &found.removed] {
+            set.remove(differing);
+        }
+        Ok(set)
+    }
+
+    fn walk(&self, object: &Value, stored: bool) -> Result<Set, Vec<Mismatch>> {
         let mut walk = Walk {
-            duplicates,
+            stored,
             path: Vec::new(),
             problems: Vec::new(),
         };
@@ -53,7 +94,7 @@ impl Types {
 }
 
 struct Walk {
-    duplicates: bool,
+    stored: bool,
     path: Vec<Element>,
     problems: Vec<Mismatch>,
 }
@@ -89,8 +130,13 @@ impl Walk {
         for (name, field) in value.as_object().into_iter().flatten() {
             let element = Element::Field(name.clone());
             self.path.push(element.clone());
-            match shape.field(name) {
-                None => self.refuse("field not declared in schema".to_owned()),
+            match shape.field(name).or(self.stored.then_some(&*DEDUCED)) {
+                None => {
+                    self.refuse("field not declared in schema".to_owned());
+                    self.path.pop();
+                    // One of them is told.
+                    break;
+                }
                 Some(node) => {
                     let below = set.below.entry(element).or_default();
                     self.visit(node, field, below);
@@ -119,7 +165,7 @@ impl Walk {
             return;
         }
         for (element, places) in Indexed::of(list, items).each() {
-            if places.len() > 1 && !self.duplicates {
+            if places.len() > 1 && !self.stored {
                 self.refuse(format!("duplicate entries for key {element}"));
             }
             let below = set.below.entry(element.clone()).or_default();

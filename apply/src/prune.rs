@@ -17,16 +17,50 @@ impl Types {
     /// # Errors
     /// Where `merged` does not fit these types.
     pub fn prune(&self, merged: &Value, last: &Set, owned: &Set) -> Result<Value, Vec<Mismatch>> {
-        let paths = |object: &Value| {
-            self.paths_of_stored(object)
-                .map(|set| with_structs(&self.root, set))
-        };
-        let (last, all) = (with_structs(&self.root, last.clone()), paths(merged)?);
-        let pruned = paths(&self.without(merged, &last, None))?;
-        let kept = pruned.union(&with_structs(&self.root, owned.clone()));
-        let kept = paths(&self.without(merged, &all.difference(&kept), None))?;
-        let gone = all.difference(&kept).intersection(&last);
+        let pruned = self.without_last(merged, last);
+        let pruned = self.put_back(merged, &pruned, owned)?;
+        self.without_dangling(merged, &pruned, last, owned)
+    }
+
+    /// `merged` without `last`, whoever else owns it.
+    pub(crate) fn without_last(&self, merged: &Value, last: &Set) -> Value {
+        self.without(merged, &with_structs(&self.root, last.clone()), None)
+    }
+
+    /// `pruned` with what `owned` names of `merged`.
+    pub(crate) fn put_back(
+        &self,
+        merged: &Value,
+        pruned: &Value,
+        owned: &Set,
+    ) -> Result<Value, Vec<Mismatch>> {
+        let kept = self
+            .paths_with_structs(pruned)?
+            .union(&with_structs(&self.root, owned.clone()));
+        let gone = self.paths_with_structs(merged)?.difference(&kept);
+        Ok(self.without(merged, &gone, None))
+    }
+
+    /// `merged` without what `pruned` lacks, as far as `last` owned it.
+    pub(crate) fn without_dangling(
+        &self,
+        merged: &Value,
+        pruned: &Value,
+        last: &Set,
+        owned: &Set,
+    ) -> Result<Value, Vec<Mismatch>> {
+        let last = with_structs(&self.root, last.clone());
+        let kept = self.paths_with_structs(pruned)?;
+        let gone = self
+            .paths_with_structs(merged)?
+            .difference(&kept)
+            .intersection(&last);
         Ok(self.without(merged, &gone, Some(owned)))
+    }
+
+    fn paths_with_structs(&self, object: &Value) -> Result<Set, Vec<Mismatch>> {
+        let paths = self.paths_of_stored(object)?;
+        Ok(with_structs(&self.root, paths))
     }
 
     /// `object` without the members of `set` and all below them. With `owned` given, containers that empty go unless

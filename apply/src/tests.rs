@@ -2,14 +2,14 @@
 
 mod encoding;
 mod lists;
+mod managers;
 mod properties;
 mod rows;
 
-use std::collections::BTreeMap;
-
+use meta::time::Timestamp;
 use serde_json::{Value, json};
 
-use crate::{Set, Types};
+use crate::{Entry, Identity, Managers, Only, Refused, Reset, Set, Types, Writer};
 
 /// The schema of the kind that the tests apply.
 fn schema() -> meta::Schema {
@@ -42,15 +42,22 @@ fn schema() -> meta::Schema {
     schema["properties"]["spec"]["properties"]["any"][preserve] = true.into();
     schema["properties"]["spec"]["properties"]["pod"] =
         json!({"type": "object", "x-kubernetes-embedded-resource": true});
+    schema["properties"]["status"] = json!({"type": "object", "properties": {"phase": text,
+        "conditions": {"type": "array", "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["type"],
+            "items": {"type": "object", "properties": {"type": text, "status": text}}}}});
     meta::Schema::from_value(schema)
 }
 
-/// An object, and what each manager owns in it.
+/// The version of the kind that the tests apply.
+const VERSION: &str = "example.dev/v1";
+
+/// An object, and what each manager owns in it. A second passes with each write.
 struct World {
     schema: meta::Schema,
     types: Types,
     live: Value,
-    sets: BTreeMap<String, Set>,
+    managers: Managers,
+    now: i64,
 }
 
 impl World {
@@ -60,39 +67,54 @@ impl World {
             types: Types::of(&schema),
             schema,
             live: json!({}),
-            sets: BTreeMap::new(),
+            managers: Managers::default(),
+            now: 0,
         }
     }
 
-    /// Applies `config`; the conflicts, each as `manager path`.
-    fn apply_all(&mut self, manager: &str, config: &Value, force: bool) -> Result<(), Vec<String>> {
-        let fits =
-            |problems: Vec<crate::Mismatch>| problems.iter().map(ToString::to_string).collect::<Vec<_>>();
-        let mine = self.types.paths(config).map_err(fits)?;
-        let merged = self.types.merge(&self.live, config);
-        let mut sets = self.sets.clone();
-        let last = sets.insert(manager.to_owned(), mine);
-        let owned = sets.values().fold(Set::default(), |all, set| all.union(set));
-        let outcome = match last {
-            Some(last) => self.types.prune(&merged, &last, &owned).map_err(fits)?,
-            None => merged,
+    fn writer<'a>(&mut self, manager: &'a str, subresource: &'a str, reset: &'a Reset) -> Writer<'a> {
+        self.now += 1;
+        Writer {
+            manager,
+            subresource,
+            api_version: VERSION,
+            now: Timestamp::from_second(self.now).unwrap(),
+            reset,
+        }
+    }
+
+    /// Applies `config` through `subresource`; whether the object changed.
+    fn apply_to(&mut self, by: (&str, &str), config: &Value, force: bool) -> Result<bool, Refused> {
+        let reset = reset(by.1);
+        let by = self.writer(by.0, by.1, &reset);
+        let versions = Only {
+            api_version: VERSION,
+            types: &self.types,
         };
-        let comparison = self.types.compare(&self.live, &outcome);
-        let changed = comparison.modified.clone().union(&comparison.added);
-        let mut conflicts = Vec::new();
-        for (other, set) in sets.iter_mut().filter(|(other, _)| *other != manager) {
-            let lost = set.intersection(&changed).paths();
-            conflicts.extend(lost.into_iter().map(|path| format!("{other} {path}")));
-            *set = set.difference(&changed).difference(&comparison.removed);
-        }
-        if !force && !conflicts.is_empty() {
-            return Err(conflicts);
-        }
-        sets.retain(|_, set| !set.is_empty());
-        self.sets = sets;
-        self.live = outcome;
+        let managers = self.managers.clone();
+        let applied = managers.apply(&versions, &self.live, config, &by, force)?;
+        self.managers = applied.managers;
+        self.live = applied.object;
         self.schema.default(&mut self.live);
-        Ok(())
+        Ok(applied.changed)
+    }
+
+    /// Applies `config`; the conflicts, each as `manager path`, or what does not fit.
+    fn apply_all(&mut self, manager: &str, config: &Value, force: bool) -> Result<(), Vec<String>> {
+        match self.apply_to((manager, ""), config, force) {
+            Ok(_) => Ok(()),
+            Err(Refused::Conflicts(conflicts)) => Err(conflicts
+                .iter()
+                .flat_map(|conflict| {
+                    let paths = conflict.paths.paths().into_iter();
+                    paths.map(|path| format!("{} {path}", conflict.owner.manager))
+                })
+                .collect()),
+            Err(Refused::Configuration { problems, .. }) => {
+                Err(problems.iter().map(ToString::to_string).collect())
+            }
+            Err(other) => panic!("{other}"),
+        }
     }
 
     /// Applies `spec` without force.
@@ -111,20 +133,23 @@ impl World {
         self
     }
 
-    /// Writes `spec` as an update.
-    fn update(&mut self, manager: &str, spec: Value) -> &mut Self {
-        let mut new = json!({"spec": spec});
+    /// Writes the object `new` through `subresource`.
+    fn write(&mut self, by: (&str, &str), mut new: Value) -> &mut Self {
         self.schema.default(&mut new);
-        let found = self.types.compare(&self.live, &new);
-        let changed = found.modified.union(&found.added);
-        for set in self.sets.values_mut() {
-            *set = set.difference(&changed).difference(&found.removed);
-        }
-        let mine = self.sets.remove(manager).unwrap_or_default().union(&changed);
-        self.sets.insert(manager.to_owned(), mine);
-        self.sets.retain(|_, set| !set.is_empty());
+        let reset = reset(by.1);
+        let by = self.writer(by.0, by.1, &reset);
+        let versions = Only {
+            api_version: VERSION,
+            types: &self.types,
+        };
+        self.managers = self.managers.clone().update(&versions, &self.live, &new, &by);
         self.live = new;
         self
+    }
+
+    /// Writes `spec` as an update.
+    fn update(&mut self, manager: &str, spec: Value) -> &mut Self {
+        self.write((manager, ""), json!({"spec": spec}))
     }
 
     /// The value at `pointer` in spec; null where there is none.
@@ -132,9 +157,31 @@ impl World {
         self.live["spec"].pointer(pointer).cloned().unwrap_or_default()
     }
 
-    /// What `manager` owns of spec.
+    /// The entries of `manager`.
+    fn entries(&self, manager: &str) -> Vec<(&Identity, &Entry)> {
+        let named = self.managers.iter();
+        named
+            .filter(|(identity, _)| identity.manager == manager)
+            .collect()
+    }
+
+    /// What `manager` owns of spec, by whatever operation.
     fn owned(&self, manager: &str) -> Value {
-        let text = self.sets.get(manager).map(Set::encode).unwrap_or_default();
+        let sets = self.entries(manager).into_iter().map(|(_, entry)| &entry.set);
+        let text = sets.fold(Set::default(), Set::union).encode();
         serde_json::from_str::<Value>(&text).map_or(Value::Null, |set| set["f:spec"].clone())
+    }
+
+    /// What everybody owns.
+    fn all(&self) -> Set {
+        let sets = self.managers.iter().map(|(_, entry)| &entry.set);
+        sets.fold(Set::default(), Set::union)
+    }
+}
+
+fn reset(subresource: &str) -> Reset {
+    match subresource {
+        "status" => Reset::all_but_status(),
+        _ => Reset::status(),
     }
 }

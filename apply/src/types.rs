@@ -95,6 +95,11 @@ impl Types {
 }
 
 impl Shape {
+    /// Whether nothing is declared.
+    pub(crate) fn deduced(&self) -> bool {
+        self.fields.is_empty() && matches!(self.rest, Rest::Deduced)
+    }
+
     /// The type of the field `name`; `None` when the schema has no such field.
     pub(crate) fn field(&self, name: &str) -> Option<&Arc<Node>> {
         self.fields.get(name).or_else(|| match &self.rest {

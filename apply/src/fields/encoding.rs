@@ -1,15 +1,24 @@
 //! `fieldsV1`: the wire form of a set.
 
-use serde_json::{Map, Value};
+use std::fmt;
+
+use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, Visitor};
+use serde_json::Value;
 
 use super::Set;
 use crate::MAX_DEPTH;
 use crate::element::Element;
 
-/// Why some `fieldsV1` is none.
+/// Why some `fieldsV1`, or a list of managed fields, is none.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("invalid fieldsV1: {0}")]
+#[error("{0}")]
 pub struct Invalid(String);
+
+impl Invalid {
+    pub(crate) fn new(problem: impl Into<String>) -> Self {
+        Self(problem.into())
+    }
+}
 
 impl Set {
     /// Reads `fieldsV1`. `null` is the empty set.
@@ -17,10 +26,7 @@ impl Set {
     /// # Errors
     /// When it is no object, a key is no path element, or it is nested too deep.
     pub fn decode(fields: &Value) -> Result<Self, Invalid> {
-        let mut set = read(fields, 0)?;
-        set.member = false;
-        // At the root a map without entries means nothing, not the root itself.
-        Ok(set)
+        serde::Deserialize::deserialize(fields).map_err(|error: serde_json::Error| invalid(&error))
     }
 
     /// Reads `fieldsV1` from its bytes.
@@ -28,16 +34,19 @@ impl Set {
     /// # Errors
     /// As [`Set::decode`], and when the bytes are no JSON or something follows it.
     pub fn decode_bytes(fields: &[u8]) -> Result<Self, Invalid> {
-        let fields: Value = serde_json::from_slice(fields).map_err(|error| Invalid(error.to_string()))?;
-        Self::decode(&fields)
+        serde_json::from_slice(fields).map_err(|error| invalid(&error))
     }
 
     /// Writes `fieldsV1` in its canonical order, compact.
     #[must_use]
     pub fn encode(&self) -> String {
         let mut text = String::new();
-        self.write(&mut text, true);
+        self.write_to(&mut text);
         text
+    }
+
+    pub(crate) fn write_to(&self, text: &mut String) {
+        self.write(text, true);
     }
 
     fn write(&self, text: &mut String, root: bool) {
@@ -59,25 +68,99 @@ impl Set {
     }
 }
 
-fn read(fields: &Value, depth: usize) -> Result<Set, Invalid> {
-    if depth > MAX_DEPTH {
-        return Err(Invalid(format!("nested deeper than {MAX_DEPTH} levels")));
+fn invalid(error: &serde_json::Error) -> Invalid {
+    Invalid(format!("invalid fieldsV1: {error}"))
+}
+
+impl<'de> serde::Deserialize<'de> for Set {
+    fn deserialize<D: Deserializer<'de>>(fields: D) -> Result<Self, D::Error> {
+        let mut set = Below(0).deserialize(fields)?;
+        // At the root a map without entries means nothing, not the root itself.
+        set.member = false;
+        Ok(set)
     }
-    let empty = Map::new();
-    let fields = match fields {
-        Value::Null => &empty,
-        Value::Object(fields) => fields,
-        _ => return Err(Invalid("a set of fields is an object".to_owned())),
-    };
-    let mut set = Set::default();
-    for (name, below) in fields {
-        if name == "." {
-            set.member = true;
-        } else if let Some(element) = Element::decode(name).map_err(Invalid)? {
-            let below = read(below, depth + 1)?;
-            set.below.insert(element, below);
+}
+
+/// Reads a set at this depth, without values in between: sets are about as large as the objects they speak of.
+#[derive(Clone, Copy)]
+struct Below(usize);
+
+impl<'de> DeserializeSeed<'de> for Below {
+    type Value = Set;
+
+    fn deserialize<D: Deserializer<'de>>(self, fields: D) -> Result<Set, D::Error> {
+        if self.0 > MAX_DEPTH {
+            return Err(D::Error::custom(format!("nested deeper than {MAX_DEPTH} levels")));
         }
+        fields.deserialize_any(self)
     }
-    set.member |= set.below.is_empty();
-    Ok(set)
+}
+
+impl<'de> Visitor<'de> for Below {
+    type Value = Set;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("an object of path elements")
+    }
+
+    fn visit_unit<E: Error>(self) -> Result<Set, E> {
+        Ok(Set {
+            member: true,
+            ..Set::default()
+        })
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut fields: A) -> Result<Set, A::Error> {
+        let mut set = Set::default();
+        while let Some(step) = fields.next_key_seed(Reader)? {
+            match step {
+                Step::Here => {
+                    set.member = true;
+                    fields.next_value::<IgnoredAny>()?;
+                }
+                Step::Unknown => {
+                    fields.next_value::<IgnoredAny>()?;
+                }
+                Step::To(element) => {
+                    let below = fields.next_value_seed(Self(self.0 + 1))?;
+                    set.below.insert(element, below);
+                }
+            }
+        }
+        set.member |= set.below.is_empty();
+        Ok(set)
+    }
+}
+
+/// What a key says.
+enum Step {
+    Here,
+    To(Element),
+    Unknown,
+}
+
+struct Reader;
+
+impl<'de> DeserializeSeed<'de> for Reader {
+    type Value = Step;
+
+    fn deserialize<D: Deserializer<'de>>(self, key: D) -> Result<Step, D::Error> {
+        key.deserialize_str(self)
+    }
+}
+
+impl Visitor<'_> for Reader {
+    type Value = Step;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("a path element")
+    }
+
+    fn visit_str<E: Error>(self, key: &str) -> Result<Step, E> {
+        if key == "." {
+            return Ok(Step::Here);
+        }
+        let element = Element::decode(key).map_err(E::custom)?;
+        Ok(element.map_or(Step::Unknown, Step::To))
+    }
 }

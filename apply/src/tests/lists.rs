@@ -91,7 +91,7 @@ fn an_item_goes_with_its_last_owner_whatever_others_own_in_it() {
     );
     world.apply("a", json!({"env": [{"name": "B", "value": "2"}]}));
     assert_eq!(world.at("/env"), json!([{"name": "B", "value": "2"}]));
-    assert!(!world.sets.contains_key("u"));
+    assert!(world.entries("u").is_empty());
 }
 
 #[test]

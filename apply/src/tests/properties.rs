@@ -51,10 +51,10 @@ proptest! {
         let mut world = World::new();
         for (manager, spec) in steps {
             world.force(manager, spec.clone());
-            let (live, sets) = (world.live.clone(), world.sets.clone());
+            let (live, managers) = (world.live.clone(), world.managers.clone());
             world.apply(manager, spec);
             prop_assert_eq!(&world.live, &live);
-            prop_assert_eq!(&world.sets, &sets);
+            prop_assert_eq!(&world.managers, &managers);
         }
     }
 
@@ -66,7 +66,7 @@ proptest! {
         world.force("a", one).force("b", other).apply("a", json!({}));
         let now = world.types.paths_of_stored(&world.live).unwrap();
         // Empty sets and lists by key own nothing, and defaults are nobody's.
-        let owned = world.sets.values().fold(Set::default(), |all, set| all.union(set));
+        let owned = world.all();
         prop_assert!(alone.difference(&owned).is_empty());
         for path in now.difference(&owned).paths() {
             prop_assert!([".spec.replicas", ".spec.template.b"].contains(&path.as_str()), "{} is nobody's", path);

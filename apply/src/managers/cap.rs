@@ -1,0 +1,67 @@
+//! At most ten updaters are told apart.
+
+use std::collections::BTreeMap;
+
+use super::{Identity, Managers, Operation, seconds};
+
+/// How many owners by update an object keeps.
+const MOST: usize = 10;
+/// The owner of what the oldest of more updaters owned.
+const ANCIENT: &str = "ancient-changes";
+
+impl Managers {
+    /// Joins the oldest updaters of one version until ten are left, or no version has two of them.
+    pub(crate) fn cap(&mut self) {
+        let updaters = self
+            .entries
+            .iter()
+            .filter(|(identity, _)| identity.operation == Operation::Update);
+        let mut updaters: Vec<(i64, String, Identity)> = updaters
+            .map(|(identity, entry)| (seconds(entry.time), identity.sort_key(), identity.clone()))
+            .collect();
+        let mut count = updaters.len();
+        if count <= MOST {
+            return;
+        }
+        updaters.sort();
+        let mut oldest: BTreeMap<String, Identity> = BTreeMap::new();
+        for (_, _, updater) in updaters {
+            if count <= MOST {
+                return;
+            }
+            match oldest.get(&updater.api_version) {
+                None => {
+                    oldest.insert(updater.api_version.clone(), updater);
+                }
+                Some(first) => {
+                    self.join(&first.clone(), &updater);
+                    count -= 1;
+                }
+            }
+        }
+    }
+
+    /// Gives what `later` owns to the owner of ancient changes in its version, whom `first` becomes if there is none.
+    fn join(&mut self, first: &Identity, later: &Identity) {
+        let ancient = Identity {
+            manager: ANCIENT.to_owned(),
+            operation: Operation::Update,
+            api_version: later.api_version.clone(),
+            subresource: String::new(),
+        };
+        if !self.entries.contains_key(&ancient)
+            && let Some(entry) = self.entries.remove(first)
+        {
+            self.entries.insert(ancient.clone(), entry);
+        }
+        // The owner of ancient changes may itself be the later one, where a client wrote the list.
+        let joining = if *later == ancient { first } else { later };
+        let Some(joining) = self.entries.remove(joining) else {
+            return;
+        };
+        if let Some(entry) = self.entries.get_mut(&ancient) {
+            entry.set = std::mem::take(&mut entry.set).union(&joining.set);
+            entry.time = entry.time.max(joining.time);
+        }
+    }
+}

@@ -1,0 +1,299 @@
+//! Applying a configuration.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::fmt;
+
+use serde_json::{Value, json};
+
+use super::reset::STRIPPED;
+use super::versions::{Changes, Comparisons};
+use super::{Versions, Writer};
+use crate::element::same;
+use crate::fields::Set;
+use crate::managers::{Entry, Identity, Managers, Operation};
+use crate::paths::{Mismatch, together};
+use crate::too_deep;
+use crate::types::Types;
+
+/// Who owns what an object had before anybody applied to it.
+const BEFORE: &str = "before-first-apply";
+
+/// What an apply makes.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Applied {
+    /// The object, before defaults. `metadata.managedFields` is not in it.
+    pub object: Value,
+    /// Its owners.
+    pub managers: Managers,
+    /// Whether the object differs from the live one. Its owners may differ where it does not.
+    pub changed: bool,
+}
+
+/// What others own and an apply without force would change.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Conflict {
+    /// Who owns it.
+    pub owner: Identity,
+    /// The fields, at least one.
+    pub paths: Set,
+}
+
+/// Why nothing was applied. [`fmt::Display`] is the message of kube-apiserver.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Refused {
+    /// The configuration does not fit the schema. `object` says which it is: `ns/name; group/version, Kind=kind`.
+    Configuration {
+        /// Which object.
+        object: String,
+        /// Where it does not fit.
+        problems: Vec<Mismatch>,
+    },
+    /// The stored object does not fit the schema any more.
+    Stored {
+        /// Which object.
+        object: String,
+        /// Where it does not fit.
+        problems: Vec<Mismatch>,
+    },
+    /// The version of the configuration is not served.
+    Version(String),
+    /// Others own what would change; by owner, in the order of messages.
+    Conflicts(Vec<Conflict>),
+}
+
+impl fmt::Display for Refused {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Configuration { object, problems } => {
+                let problems = together(problems);
+                write!(
+                    formatter,
+                    "failed to create typed patch object ({object}): {problems}"
+                )
+            }
+            Self::Stored { object, problems } => {
+                let problems = together(problems);
+                write!(
+                    formatter,
+                    "failed to create typed live object ({object}): {problems}"
+                )
+            }
+            Self::Version(version) => write!(formatter, "version {version:?} is not served"),
+            Self::Conflicts(conflicts) => formatter.write_str(&message(conflicts)),
+        }
+    }
+}
+
+impl std::error::Error for Refused {}
+
+impl Refused {
+    /// The conflicts one by one, as causes of a `Status` tell them: the message and the field.
+    pub fn causes(&self) -> impl Iterator<Item = (String, String)> {
+        let conflicts = match self {
+            Self::Conflicts(conflicts) => conflicts.as_slice(),
+            _ => &[],
+        };
+        conflicts.iter().flat_map(|conflict| {
+            let message = format!("conflict with {}", conflict.owner);
+            let paths = conflict.paths.paths().into_iter();
+            paths.map(move |path| (message.clone(), path))
+        })
+    }
+}
+
+fn message(conflicts: &[Conflict]) -> String {
+    let lists: Vec<Vec<String>> = conflicts.iter().map(|conflict| conflict.paths.paths()).collect();
+    let count: usize = lists.iter().map(Vec::len).sum();
+    if let ([only], [paths]) = (conflicts, lists.as_slice())
+        && let [path] = paths.as_slice()
+    {
+        return format!(
+            "Apply failed with 1 conflict: conflict with {}: {path}",
+            only.owner
+        );
+    }
+    let mut lines = Vec::new();
+    for (conflict, paths) in conflicts.iter().zip(lists) {
+        lines.push(format!("conflicts with {}:", conflict.owner));
+        lines.extend(paths.into_iter().map(|path| format!("- {path}")));
+    }
+    format!("Apply failed with {count} conflicts: {}", lines.join("\n"))
+}
+
+impl Managers {
+    /// Merges `config` into `live`, takes out what this manager applied before and nobody owns now, and gives it the
+    /// fields of `config`. What others own is changed with `force` only, and then no longer theirs.
+    ///
+    /// `live` is `{apiVersion, kind}` where the object is missing; all it has belongs to `before-first-apply` where
+    /// nobody owns anything yet. The list of managed fields is in neither object: `self` is it.
+    ///
+    /// # Errors
+    /// When `config` or `live` does not fit the schema, or others own what would change.
+    pub fn apply(
+        mut self,
+        versions: &dyn Versions,
+        live: &Value,
+        config: &Value,
+        by: &Writer<'_>,
+        force: bool,
+    ) -> Result<Applied, Refused> {
+        let types = versions
+            .types(by.api_version)
+            .ok_or_else(|| Refused::Version(by.api_version.to_owned()))?;
+        let mine = fits(types, config).map_err(|problems| Refused::Configuration {
+            object: called(config),
+            problems,
+        })?;
+        let stored = |problems| Refused::Stored {
+            object: called(live),
+            problems,
+        };
+        shallow(live)
+            .and_then(|()| types.check_stored(live))
+            .map_err(stored)?;
+        if self.is_empty() {
+            let before = Writer {
+                manager: BEFORE,
+                ..*by
+            };
+            let mut nothing = json!({});
+            for name in ["apiVersion", "kind"] {
+                if let Some(value) = live.get(name) {
+                    nothing[name] = value.clone();
+                }
+            }
+            self.take(versions, &nothing, live, &before);
+        }
+        self.reconcile(versions);
+        let me = by.identity(Operation::Apply);
+        let last = self.entries.insert(me.clone(), entry(by, by.reset.without(mine)));
+        let merged = types.merge(live, config);
+        let merged = match &last {
+            Some(last) if !last.set.is_empty() => self.pruned(versions, merged, last, by).map_err(stored)?,
+            _ => merged,
+        };
+        let mut comparisons = Comparisons::new(versions, types, (live, &merged), by);
+        self.settle(&me, &mut comparisons, force)?;
+        let changed = !same(live, &merged);
+        if let Some(mine) = self.entries.get_mut(&me) {
+            mine.set.remove(&STRIPPED);
+            mine.time = if changed {
+                by.time()
+            } else {
+                last.and_then(|last| last.time)
+            };
+        }
+        self.tidy();
+        Ok(Applied {
+            object: if changed { merged } else { live.clone() },
+            managers: self,
+            changed,
+        })
+    }
+
+    /// Takes from all but `me` what changed, or says who would mind.
+    fn settle(
+        &mut self,
+        me: &Identity,
+        comparisons: &mut Comparisons<'_>,
+        force: bool,
+    ) -> Result<(), Refused> {
+        let mut conflicts = Vec::new();
+        for (owner, entry) in self.entries.iter_mut().filter(|(owner, _)| *owner != me) {
+            let Some(Changes { changed, removed }) = comparisons.of(&entry.api_version) else {
+                continue;
+            };
+            let paths = entry.set.intersection(changed);
+            if !paths.is_empty() {
+                let owner = owner.clone();
+                conflicts.push(Conflict { owner, paths });
+            }
+            entry.set.remove(changed);
+            entry.set.remove(removed);
+        }
+        if force || conflicts.is_empty() {
+            return Ok(());
+        }
+        conflicts.sort_by_cached_key(|conflict| conflict.owner.sort_key());
+        Err(Refused::Conflicts(conflicts))
+    }
+
+    /// `merged` without what only `last` owned; that happens in the version `last` is in.
+    fn pruned(
+        &self,
+        versions: &dyn Versions,
+        merged: Value,
+        last: &Entry,
+        by: &Writer<'_>,
+    ) -> Result<Value, Vec<Mismatch>> {
+        let mut owned: BTreeMap<&str, Set> = BTreeMap::new();
+        for entry in self.entries.values() {
+            let all = owned.entry(&entry.api_version).or_default();
+            *all = std::mem::take(all).union(&entry.set);
+        }
+        let version = last.api_version.as_str();
+        let Some(types) = versions.types(version) else {
+            return Ok(merged);
+        };
+        let converted = versions.convert(&merged, by.api_version, version);
+        let first = owned.remove(version).unwrap_or_default();
+        let mut pruned = types.without_last(&converted, &last.set);
+        pruned = types.put_back(&converted, &pruned, &first)?;
+        let mut all = first;
+        for (other, owned) in owned {
+            let Some(types) = versions.types(other) else {
+                continue;
+            };
+            let (from, to) = (
+                versions.convert(&converted, version, other),
+                versions.convert(&pruned, version, other),
+            );
+            let back = types.put_back(&from, &to, &owned)?;
+            pruned = versions.convert(&back, other, version).into_owned();
+            // Where versions are of one shape, what is owned in another is owned here.
+            if std::ptr::eq(types, versions.types(version).unwrap_or(types)) {
+                all = all.union(&owned);
+            }
+        }
+        let outcome = types.without_dangling(&converted, &pruned, &last.set, &all)?;
+        Ok(match versions.convert(&outcome, version, by.api_version) {
+            Cow::Owned(outcome) => outcome,
+            Cow::Borrowed(_) => outcome,
+        })
+    }
+}
+
+fn entry(by: &Writer<'_>, set: Set) -> Entry {
+    Entry {
+        api_version: by.api_version.to_owned(),
+        time: None,
+        set,
+    }
+}
+
+fn fits(types: &Types, config: &Value) -> Result<Set, Vec<Mismatch>> {
+    shallow(config)?;
+    types.paths(config)
+}
+
+fn shallow(object: &Value) -> Result<(), Vec<Mismatch>> {
+    if too_deep(object) {
+        return Err(vec![Mismatch::too_deep()]);
+    }
+    Ok(())
+}
+
+/// Which object this is, as messages say it.
+fn called(object: &Value) -> String {
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let version = text(&object["apiVersion"]);
+    let (group, version) = version.split_once('/').unwrap_or(("", &version));
+    let metadata = &object["metadata"];
+    format!(
+        "{}/{}; {group}/{version}, Kind={}",
+        text(&metadata["namespace"]),
+        text(&metadata["name"]),
+        text(&object["kind"])
+    )
+}

@@ -1,0 +1,56 @@
+//! Sets that were written when the schema was another.
+
+use super::Versions;
+use crate::element::Element;
+use crate::fields::Set;
+use crate::managers::Managers;
+use crate::types::{DEDUCED, Node, Types};
+
+impl Managers {
+    /// Drops entries of versions that are not served any more, and makes the others fit the schema: who owned fields in
+    /// what is one leaf now owns the leaf.
+    pub(super) fn reconcile(&mut self, versions: &dyn Versions) {
+        self.entries
+            .retain(|_, entry| match versions.types(&entry.api_version) {
+                Some(types) => {
+                    types.reconcile(&mut entry.set);
+                    true
+                }
+                None => false,
+            });
+    }
+}
+
+impl Types {
+    fn reconcile(&self, set: &mut Set) {
+        reconcile(&self.root, set);
+    }
+}
+
+fn reconcile(node: &Node, set: &mut Set) {
+    if set.below.is_empty() {
+        return;
+    }
+    if let Some(shape) = &node.object {
+        if shape.deduced() {
+            return;
+        }
+        if shape.atomic {
+            *set = Set::leaf();
+            return;
+        }
+        for (element, below) in &mut set.below {
+            if let Element::Field(name) = element {
+                reconcile(shape.field(name).unwrap_or(&DEDUCED), below);
+            }
+        }
+    } else if let (Some(list), None) = (&node.list, node.scalar) {
+        if !list.granular() {
+            *set = Set::leaf();
+            return;
+        }
+        for below in set.below.values_mut() {
+            reconcile(&list.items, below);
+        }
+    }
+}

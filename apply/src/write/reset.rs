@@ -1,0 +1,72 @@
+//! What a write cannot change: `status` through the object itself, all else through `/status`.
+
+use std::sync::LazyLock;
+
+use crate::element::Element;
+use crate::fields::Set;
+
+/// The fields that a write cannot change. Neither they nor anything below them is owned or fought over by it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Reset {
+    /// It can change all.
+    #[default]
+    Nothing,
+    /// These.
+    Fields(Set),
+    /// All but these.
+    AllBut(Set),
+}
+
+impl Reset {
+    /// Of writes to an object with a status subresource: its `status`.
+    #[must_use]
+    pub fn status() -> Self {
+        Self::Fields(status())
+    }
+
+    /// Of writes to `/status`: all but `status`.
+    #[must_use]
+    pub fn all_but_status() -> Self {
+        Self::AllBut(status())
+    }
+
+    pub(super) fn without(&self, set: Set) -> Set {
+        match self {
+            Self::Nothing => set,
+            Self::Fields(fields) => set.recursive_difference(fields),
+            Self::AllBut(fields) => set.below(fields),
+        }
+    }
+}
+
+fn status() -> Set {
+    let mut set = Set::default();
+    set.insert([field("status")]);
+    set
+}
+
+fn field(name: &str) -> Element {
+    Element::Field(name.to_owned())
+}
+
+/// What no manager owns: what the object is, and what only the server sets.
+pub(super) static STRIPPED: LazyLock<Set> = LazyLock::new(|| {
+    let mut set = Set::default();
+    for name in ["apiVersion", "kind", "metadata"] {
+        set.insert([field(name)]);
+    }
+    for name in [
+        "name",
+        "namespace",
+        "creationTimestamp",
+        "selfLink",
+        "uid",
+        "clusterName",
+        "generation",
+        "managedFields",
+        "resourceVersion",
+    ] {
+        set.insert([field("metadata"), field(name)]);
+    }
+    set
+});

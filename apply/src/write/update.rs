@@ -1,0 +1,64 @@
+//! Any write but an apply.
+
+use serde_json::Value;
+
+use super::reset::STRIPPED;
+use super::versions::Comparisons;
+use super::{Versions, Writer};
+use crate::managers::{Entry, Identity, Managers, Operation};
+use crate::too_deep;
+
+impl Managers {
+    /// The owners after a create, update or patch that makes `new` of `live`: the writer owns what it changed, and nobody
+    /// else does; what it took out is nobody's. An entry's time moves when its manager changed something.
+    ///
+    /// `live` is `{apiVersion, kind}` where the object is created; `new` has its defaults. In neither the list itself
+    /// counts: `self` is it, see [`Managers::of_request`].
+    ///
+    /// An object that exists without owners is not tracked until somebody applies to it. A write that cannot be tracked,
+    /// in a version that is not served, leaves the owners as they are; it never fails.
+    #[must_use]
+    pub fn update(mut self, versions: &dyn Versions, live: &Value, new: &Value, by: &Writer<'_>) -> Self {
+        let exists = live["metadata"]["uid"]
+            .as_str()
+            .is_some_and(|uid| !uid.is_empty());
+        if (self.is_empty() && exists) || too_deep(live) || too_deep(new) {
+            return self;
+        }
+        self.take(versions, live, new, by);
+        self
+    }
+
+    /// Gives to the writer what it changes.
+    pub(super) fn take(&mut self, versions: &dyn Versions, live: &Value, new: &Value, by: &Writer<'_>) {
+        let Some(types) = versions.types(by.api_version) else {
+            return;
+        };
+        self.reconcile(versions);
+        let mut comparisons = Comparisons::new(versions, types, (live, new), by);
+        for entry in self.entries.values_mut() {
+            if let Some(changes) = comparisons.of(&entry.api_version) {
+                entry.set.remove(&changes.changed);
+                entry.set.remove(&changes.removed);
+            }
+        }
+        self.tidy();
+        let mine = comparisons.own().changed.difference(&STRIPPED);
+        if !mine.is_empty() {
+            self.own(by.identity(Operation::Update), mine, by);
+        }
+        self.cap();
+    }
+
+    fn own(&mut self, owner: Identity, mut set: crate::Set, by: &Writer<'_>) {
+        if let Some(before) = self.entries.remove(&owner) {
+            set = set.union(&before.set);
+        }
+        let entry = Entry {
+            api_version: by.api_version.to_owned(),
+            time: by.time(),
+            set,
+        };
+        self.entries.insert(owner, entry);
+    }
+}

@@ -1,0 +1,112 @@
+//! The versions of a kind, as far as ownership has to know them; and what changed, told in each.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use super::Writer;
+use crate::fields::Set;
+use crate::types::Types;
+
+/// What is known of a kind's versions. [`Only`] is a kind with one.
+pub trait Versions {
+    /// The types of objects in `api_version`; `None` when it is not served, or not any more. Entries of such versions
+    /// are dropped. Versions of one shape should give the same reference: then nothing is compared twice.
+    fn types(&self, api_version: &str) -> Option<&Types>;
+
+    /// `object`, which is in version `from`, in version `to`. Borrowed where they differ in `apiVersion` only.
+    fn convert<'a>(&self, object: &'a Value, from: &str, to: &str) -> Cow<'a, Value>;
+}
+
+/// The one version of a kind.
+#[derive(Clone, Copy, Debug)]
+pub struct Only<'a> {
+    /// Its name, as in `apiVersion`.
+    pub api_version: &'a str,
+    /// Its types.
+    pub types: &'a Types,
+}
+
+impl Versions for Only<'_> {
+    fn types(&self, api_version: &str) -> Option<&Types> {
+        (api_version == self.api_version).then_some(self.types)
+    }
+
+    fn convert<'a>(&self, object: &'a Value, _: &str, _: &str) -> Cow<'a, Value> {
+        Cow::Borrowed(object)
+    }
+}
+
+/// What a write changes, as far as it may.
+#[derive(Clone, Default)]
+pub(super) struct Changes {
+    /// Modified and added.
+    pub(super) changed: Set,
+    pub(super) removed: Set,
+}
+
+/// The changes between two states of an object in the version of the writer, and on demand in others.
+pub(super) struct Comparisons<'a> {
+    versions: &'a dyn Versions,
+    old: &'a Value,
+    new: &'a Value,
+    by: &'a Writer<'a>,
+    types: &'a Types,
+    own: Changes,
+    others: BTreeMap<String, Changes>,
+}
+
+impl<'a> Comparisons<'a> {
+    pub(super) fn new(
+        versions: &'a dyn Versions,
+        types: &'a Types,
+        (old, new): (&'a Value, &'a Value),
+        by: &'a Writer<'a>,
+    ) -> Self {
+        Self {
+            versions,
+            old,
+            new,
+            by,
+            types,
+            own: changes(types, old, new, by),
+            others: BTreeMap::new(),
+        }
+    }
+
+    /// The changes in the writer's version.
+    pub(super) fn own(&self) -> &Changes {
+        &self.own
+    }
+
+    /// The changes in `api_version`; `None` when that is not served.
+    pub(super) fn of(&mut self, api_version: &str) -> Option<&Changes> {
+        if api_version == self.by.api_version {
+            return Some(&self.own);
+        }
+        let types = self.versions.types(api_version)?;
+        let convert = |object| self.versions.convert(object, self.by.api_version, api_version);
+        if std::ptr::eq(types, self.types)
+            && matches!(
+                (convert(self.old), convert(self.new)),
+                (Cow::Borrowed(_), Cow::Borrowed(_))
+            )
+        {
+            return Some(&self.own);
+        }
+        if !self.others.contains_key(api_version) {
+            let changes = changes(types, &convert(self.old), &convert(self.new), self.by);
+            self.others.insert(api_version.to_owned(), changes);
+        }
+        self.others.get(api_version)
+    }
+}
+
+fn changes(types: &Types, old: &Value, new: &Value, by: &Writer<'_>) -> Changes {
+    let found = types.compare(old, new);
+    Changes {
+        changed: by.reset.without(found.modified.union(&found.added)),
+        removed: by.reset.without(found.removed),
+    }
+}
