@@ -227,6 +227,12 @@ pub trait Kind: Send + Sync + 'static {
         Vec::new()
     }
 
+    /// Rules that the system's own API does not have: what breaks them is refused when it is written here, lest it go
+    /// wrong later. Objects as they are elsewhere (files, reviews, a hub's) are read all the same.
+    fn own_rules(&self, _write: &Write<'_>, _new: &Value) -> Vec<FieldError> {
+        Vec::new()
+    }
+
     /// Whether `name` may name an object of this kind. The default asks for an RFC 1123 subdomain.
     ///
     /// # Errors

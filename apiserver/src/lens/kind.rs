@@ -45,6 +45,10 @@ impl Kind for Narrowed {
         self.kind.validate(write, new)
     }
 
+    fn own_rules(&self, write: &Write<'_>, new: &Value) -> Vec<FieldError> {
+        self.kind.own_rules(write, new)
+    }
+
     fn validate_name(&self, name: &str) -> Result<(), String> {
         self.kind.validate_name(name)
     }

@@ -181,6 +181,7 @@ impl Writing<'_> {
         let mut errors = validation::metadata(&value, self.served, old);
         errors.extend(schema.validate(&value));
         errors.extend(kind.validate(&write, &value));
+        errors.extend(kind.own_rules(&write, &value));
         self.refuse(errors, &value)?;
         for warning in validation::finalizer_warnings(&value, self.served, old) {
             self.actor.warnings.add(warning);

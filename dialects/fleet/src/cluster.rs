@@ -8,7 +8,7 @@ use meta::schema::types::QuantityText;
 use meta::{Key, Object};
 
 use crate::eligibility::{Limits, Standing};
-use crate::kind::{self, MemberCluster, Taint};
+use crate::kind::{self, MemberCluster, PropertyValue, Taint};
 use crate::names::RESOURCE_PROPERTY_PREFIX;
 
 /// The value of a property: exact for comparing, near for scaling.
@@ -42,6 +42,8 @@ pub(crate) struct Cluster {
     pub(crate) taints: Arc<[Taint]>,
     /// The properties that are quantities, those made of the resource usage among them.
     pub(crate) properties: BTreeMap<Arc<str>, Amount>,
+    /// The values of those that are not. The version of Kubernetes is always one.
+    pub(crate) unreadable: BTreeMap<Arc<str>, Arc<str>>,
 }
 
 impl Cluster {
@@ -57,6 +59,7 @@ impl Cluster {
             object: Arc::clone(object),
             standing: Standing::of(&view, leaving),
             properties: properties(&view),
+            unreadable: unreadable(&view),
             taints: view.spec.taints.into(),
         })
     }
@@ -96,10 +99,21 @@ impl Cluster {
     }
 }
 
+/// The properties that the cluster reports as such.
+fn own_properties(view: &MemberCluster) -> impl Iterator<Item = (&String, &PropertyValue)> {
+    let all = view.status.properties.iter();
+    all.filter(|(name, _)| !name.starts_with(RESOURCE_PROPERTY_PREFIX))
+}
+
+fn unreadable(view: &MemberCluster) -> BTreeMap<Arc<str>, Arc<str>> {
+    own_properties(view)
+        .filter(|(_, property)| Quantity::parse(&property.value).is_err())
+        .map(|(name, property)| (name.as_str().into(), property.value.as_str().into()))
+        .collect()
+}
+
 fn properties(view: &MemberCluster) -> BTreeMap<Arc<str>, Amount> {
-    // A property that is no quantity (the version of Kubernetes) compares with nothing.
-    let own = view.status.properties.iter();
-    let own = own.filter(|(name, _)| !name.starts_with(RESOURCE_PROPERTY_PREFIX));
+    let own = own_properties(view);
     let mut list: BTreeMap<Arc<str>, Amount> = own
         .filter_map(|(name, property)| {
             Some((

@@ -3,6 +3,7 @@
 
 mod classify;
 pub(crate) mod plan;
+mod readable;
 mod select;
 pub(crate) mod status;
 #[cfg(test)]
@@ -29,7 +30,7 @@ use status::Satisfied;
 /// What the views and writes of a decision need beyond the decision.
 #[derive(Debug, Default)]
 pub(crate) struct Detail {
-    /// Why the policy cannot be understood.
+    /// Why the policy cannot be understood, or carried out.
     pub(crate) problem: Option<String>,
     /// The bindings of a placement that is being deleted.
     pub(crate) released: Option<Vec<Arc<BindingRecord>>>,
@@ -49,7 +50,10 @@ pub(crate) fn decide(hub: &Hub, record: &PlacementRecord, ask: &Ask<'_>) -> Resu
     }
     match record.policy.as_ref() {
         Ok(policy) => judge(hub, record, policy, ask),
-        Err(problem) => Ok(invalid(hub, record, ask, problem)),
+        Err(problem) => {
+            let problem = format!("the policy cannot be understood: {problem}");
+            Ok(invalid(hub, record, ask, "PlacementInvalid", &problem))
+        }
     }
 }
 
@@ -122,9 +126,15 @@ fn released(hub: &Hub, record: &PlacementRecord, ask: &Ask<'_>) -> Decision {
     }
 }
 
-/// A policy that got past validation and cannot be understood: everything stays.
-fn invalid(hub: &Hub, record: &PlacementRecord, ask: &Ask<'_>, problem: &str) -> Decision {
-    let decision = unjudged(hub, record, ask, Outcome::Invalid, "PlacementInvalid");
+/// A policy that got past validation and cannot be understood, or values that it cannot compare: everything stays.
+fn invalid(
+    hub: &Hub,
+    record: &PlacementRecord,
+    ask: &Ask<'_>,
+    reason: &'static str,
+    problem: &str,
+) -> Decision {
+    let decision = unjudged(hub, record, ask, Outcome::Invalid, reason);
     let detail = Detail {
         problem: Some(problem.to_owned()),
         ..Detail::default()
@@ -140,6 +150,9 @@ fn judge(hub: &Hub, record: &PlacementRecord, policy: &Policy, ask: &Ask<'_>) ->
     let fleet = hub.fleet();
     let snapshot = SnapshotPlan::make(hub, record, &ask.demand.name);
     let classes = Classes::of(hub, fleet, &ask.demand.name, snapshot.name());
+    if let Some(problem) = readable::problem(policy, fleet, &classes) {
+        return Ok(invalid(hub, record, ask, "PropertyInvalid", &problem));
+    }
     let selection = select::select(hub, fleet, policy, &classes, ask)?;
     let decided = decided(policy, &selection, ask);
     let (steps, changes) = steps(&classes, &selection, &decided, fleet);

@@ -3,7 +3,7 @@
 //! Built at the first read after clusters came or went, and then kept up to date in place: the columns are shared with
 //! older snapshots until one of them changes.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use dialect_columns::Labels;
@@ -29,7 +29,50 @@ pub(crate) struct Fleet {
     /// The distinct lists of taints; the empty one is number 0.
     pub(crate) taint_lists: Arc<TaintLists>,
     /// The properties, by name.
-    properties: imbl::HashMap<Arc<str>, imbl::OrdMap<Ix, Amount>>,
+    properties: Columns<Amount>,
+    /// The values of properties that are no quantities, by name.
+    unreadable: Columns<Arc<str>>,
+}
+
+/// Values by name and cluster.
+type Columns<V> = imbl::HashMap<Arc<str>, imbl::OrdMap<Ix, V>>;
+
+/// What each cluster has of each name.
+fn columns<'a, V: Clone + 'a>(rows: impl Iterator<Item = &'a BTreeMap<Arc<str>, V>>) -> Columns<V> {
+    let mut columns: HashMap<Arc<str>, Vec<(Ix, V)>> = HashMap::new();
+    for (candidate, row) in (0..).zip(rows) {
+        for (name, value) in row {
+            let column = columns.entry(Arc::clone(name)).or_default();
+            column.push((candidate, value.clone()));
+        }
+    }
+    columns
+        .into_iter()
+        .map(|(name, entries)| (name, entries.into_iter().collect()))
+        .collect()
+}
+
+/// Brings `columns` from what `candidate` had to what it has.
+fn change<V: Clone + PartialEq>(
+    columns: &mut Columns<V>,
+    candidate: Ix,
+    old: &BTreeMap<Arc<str>, V>,
+    new: &BTreeMap<Arc<str>, V>,
+) {
+    for name in old.keys().filter(|name| !new.contains_key(*name)) {
+        if let Some(column) = columns.get_mut(name) {
+            column.remove(&candidate);
+            if column.is_empty() {
+                columns.remove(name);
+            }
+        }
+    }
+    for (name, value) in new {
+        if old.get(name) != Some(value) {
+            let column = columns.entry(Arc::clone(name)).or_default();
+            column.insert(candidate, value.clone());
+        }
+    }
 }
 
 /// The distinct lists of taints.
@@ -56,15 +99,6 @@ impl Fleet {
     /// Builds every column.
     pub(crate) fn build<'a>(clusters: impl Iterator<Item = &'a Arc<Cluster>>) -> Self {
         let rows: Vec<Arc<Cluster>> = clusters.cloned().collect();
-        let mut properties: HashMap<Arc<str>, Vec<(Ix, Amount)>> = HashMap::new();
-        for (candidate, row) in (0..).zip(&rows) {
-            for (name, &value) in &row.properties {
-                properties
-                    .entry(Arc::clone(name))
-                    .or_default()
-                    .push((candidate, value));
-            }
-        }
         let index = (0..)
             .zip(&rows)
             .map(|(candidate, row)| (Arc::clone(&row.name), candidate));
@@ -74,10 +108,8 @@ impl Fleet {
             standings: rows.iter().map(|row| row.standing).collect(),
             taints: Arc::default(),
             taint_lists: Arc::default(),
-            properties: properties
-                .into_iter()
-                .map(|(name, entries)| (name, entries.into_iter().collect()))
-                .collect(),
+            properties: columns(rows.iter().map(|row| &row.properties)),
+            unreadable: columns(rows.iter().map(|row| &row.unreadable)),
             rows: rows.into_iter().collect(),
         };
         fleet.number_taints();
@@ -112,6 +144,17 @@ impl Fleet {
         self.properties.get(name)
     }
 
+    /// Who has the property `name` with a value that is no quantity, and with which.
+    pub(crate) fn unreadable(&self, name: &str) -> impl Iterator<Item = (Ix, &str)> {
+        let column = self.unreadable.get(name).into_iter().flatten();
+        column.map(|(&candidate, value)| (candidate, &**value))
+    }
+
+    /// Whether any cluster has the property `name` with a value that is no quantity.
+    pub(crate) fn has_unreadable(&self, name: &str) -> bool {
+        self.unreadable.contains_key(name)
+    }
+
     /// Takes in a new reading of a cluster that is there already.
     pub(crate) fn replace(&mut self, row: &Arc<Cluster>) {
         let Some(candidate) = self.candidate(&row.name) else {
@@ -131,28 +174,7 @@ impl Fleet {
                 self.number_taints();
             }
         }
-        if old.properties == row.properties {
-            return;
-        }
-        for name in old
-            .properties
-            .keys()
-            .filter(|name| !row.properties.contains_key(*name))
-        {
-            if let Some(column) = self.properties.get_mut(name) {
-                column.remove(&candidate);
-                if column.is_empty() {
-                    self.properties.remove(name);
-                }
-            }
-        }
-        for (name, &value) in &row.properties {
-            if old.properties.get(name) != Some(&value) {
-                self.properties
-                    .entry(Arc::clone(name))
-                    .or_default()
-                    .insert(candidate, value);
-            }
-        }
+        change(&mut self.properties, candidate, &old.properties, &row.properties);
+        change(&mut self.unreadable, candidate, &old.unreadable, &row.unreadable);
     }
 }

@@ -17,7 +17,7 @@ use std::sync::Arc;
 use meta::{Key, Kind, Object};
 
 pub(crate) use binding::{BindingSpec, ClusterDecision, ClusterResourceBinding, ClusterScore, State};
-pub(crate) use member_cluster::{MemberCluster, Taint};
+pub(crate) use member_cluster::{MemberCluster, PropertyValue, Taint};
 pub(crate) use placement::ClusterResourcePlacement;
 pub(crate) use policy::{
     ClusterSelectorTerm, PlacementPolicy, PlacementType, PropertyRequirement, Toleration,

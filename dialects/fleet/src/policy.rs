@@ -225,6 +225,11 @@ impl Policy {
         })
     }
 
+    /// The properties that decide anything.
+    pub(crate) fn properties(&self) -> impl Iterator<Item = &str> {
+        self.properties.iter().map(String::as_str)
+    }
+
     /// Whether a decision depends on any of these properties.
     pub(crate) fn uses_property<'a>(&self, mut changed: impl Iterator<Item = &'a str>) -> bool {
         !self.properties.is_empty() && changed.any(|name| self.properties.contains(name))

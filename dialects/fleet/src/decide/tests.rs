@@ -131,6 +131,51 @@ fn a_policy_that_got_past_validation_is_invalid_and_nothing_moves() {
 }
 
 #[test]
+fn a_property_that_is_no_quantity_fails_the_placements_that_compare_it_and_no_others() {
+    let policy = |property: &str| {
+        let expression = json!({"name": property, "operator": "Gt", "values": ["1"]});
+        let term = json!({
+            "labelSelector": {"matchLabels": {"zone": "1"}}, "propertySelector": {"matchExpressions": [expression]},
+        });
+        let required = json!({"clusterSelectorTerms": [term]});
+        json!({"placementType": "PickN", "numberOfClusters": 1, "affinity": {
+            "clusterAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": required}}})
+    };
+    let with = |name: &str, zone: &str, properties: Value| {
+        let mut cluster = cluster(name, &json!({"zone": zone}));
+        cluster["status"]["properties"] = properties;
+        cluster
+    };
+    let mut world = World::of([
+        with(
+            "a",
+            "1",
+            json!({"size": {"value": "many"}, "nodes": {"value": "4"}}),
+        ),
+        with("b", "2", json!({"nodes": {"value": "few"}})),
+        placement(&policy("size")),
+    ]);
+    let decision = world.choose(&[]).unwrap();
+    assert_eq!(
+        (decision.outcome, decision.reason),
+        (Outcome::Invalid, "PropertyInvalid")
+    );
+    assert_eq!(
+        world.hub.message(&decision),
+        "the property size of the cluster \"a\" is no quantity: \"many\""
+    );
+    world.put(&placement(&policy("nodes")));
+    assert_eq!(picked(&world, &[]), ["a"], "b does not match the labels");
+    let sorted = json!({"placementType": "PickN", "numberOfClusters": 1, "affinity": {"clusterAffinity": {
+        "preferredDuringSchedulingIgnoredDuringExecution": [
+            {"weight": 1, "preference": {"propertySorter": {"name": "nodes", "sortOrder": "Ascending"}}}]}}});
+    world.put(&placement(&sorted));
+    assert_eq!(world.choose(&[]).unwrap().reason, "PropertyInvalid");
+    world.put(&with("b", "2", json!({"nodes": {"value": "2"}})));
+    assert_eq!(picked(&world, &[]), ["b"]);
+}
+
+#[test]
 fn the_view_lists_live_bindings_only() {
     let mut world = world(&json!({"placementType": "PickN", "numberOfClusters": 2}));
     let demand = key(&placement(&json!({})));

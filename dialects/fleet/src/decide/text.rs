@@ -198,7 +198,7 @@ pub(crate) fn message(hub: &Hub, decision: &Decision) -> String {
         }
         Outcome::Invalid => {
             let problem = detail.and_then(|detail| detail.problem.as_deref());
-            return format!("the policy cannot be understood: {}", problem.unwrap_or_default());
+            return problem.unwrap_or_default().to_owned();
         }
         _ => {}
     }

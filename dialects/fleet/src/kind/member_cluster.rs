@@ -192,15 +192,16 @@ impl Kind for MemberClusterKind {
     }
 
     fn validate(&self, write: &Write<'_>, new: &Value) -> Vec<FieldError> {
-        let part = |name: &str| new.get(name).unwrap_or(&Value::Null);
         match write.operation {
-            Operation::Subresource(_) => member_cluster_rules::status_errors(part("status")),
+            Operation::Subresource(_) => Vec::new(),
             Operation::Create | Operation::Update => {
-                let mut errors = member_cluster_rules::spec_errors(part("spec"));
-                errors.extend(member_cluster_rules::status_errors(part("status")));
-                errors
+                member_cluster_rules::spec_errors(new.get("spec").unwrap_or(&Value::Null))
             }
         }
+    }
+
+    fn own_rules(&self, _write: &Write<'_>, new: &Value) -> Vec<FieldError> {
+        member_cluster_rules::status_errors(new.get("status").unwrap_or(&Value::Null))
     }
 
     fn validate_name(&self, name: &str) -> Result<(), String> {

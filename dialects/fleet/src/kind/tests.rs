@@ -24,6 +24,7 @@ fn errors(kind: &dyn Kind, old: Option<&Value>, mut new: Value) -> Vec<String> {
     };
     let mut errors = schema.validate(&new);
     errors.extend(kind.validate(&write, &new));
+    errors.extend(kind.own_rules(&write, &new));
     errors.iter().map(ToString::to_string).collect()
 }
 

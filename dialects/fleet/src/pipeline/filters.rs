@@ -9,7 +9,7 @@ use super::{AFFINITY, ELIGIBILITY, FILTERS, FIXED, SAME_PLACEMENT_ANTI_AFFINITY,
 use crate::eligibility::{Ineligible, Limits};
 use crate::fleet::Fleet;
 use crate::kind::Toleration;
-use crate::policy::{self, Term};
+use crate::policy::{self, Term, Test};
 
 fn verdict(refused: bool, code: u16, detail: u32) -> Verdict {
     if refused {
@@ -46,13 +46,18 @@ impl ClusterAffinity {
 fn matches(term: &Term, fleet: &Fleet) -> Bits {
     let mut matching = fleet.labels.select(&term.labels, fleet.count());
     for test in &term.properties {
-        let mut passing = Bits::none(fleet.count());
-        for (&candidate, &value) in fleet.property(&test.name).into_iter().flatten() {
-            passing.set(candidate, test.passes(Some(value.exact)));
-        }
-        matching.intersect(&passing);
+        matching.intersect(&passing(test, fleet));
     }
     matching
+}
+
+/// The clusters whose property passes `test`.
+pub(crate) fn passing(test: &Test, fleet: &Fleet) -> Bits {
+    let mut passing = Bits::none(fleet.count());
+    for (&candidate, &value) in fleet.property(&test.name).into_iter().flatten() {
+        passing.set(candidate, test.passes(Some(value.exact)));
+    }
+    passing
 }
 
 impl Filter<Fleet> for ClusterAffinity {

@@ -229,9 +229,23 @@ impl Kind for ManagedClusterKind {
     }
 
     /// The namespace of the cluster on the hub carries its name.
-    fn validate_name(&self, name: &str) -> Result<(), String> {
-        meta::name::dns_label(name)
-            .map_err(|problem| format!("{problem}: the namespace of the cluster carries its name"))
+    fn own_rules(&self, write: &Write<'_>, new: &Value) -> Vec<FieldError> {
+        if write.operation != Operation::Create {
+            return Vec::new();
+        }
+        let name = new.pointer("/metadata/name").and_then(Value::as_str);
+        let label = |name: &str| meta::name::dns_label(name).err();
+        // What is no subdomain either is refused as every name is.
+        let problem = name
+            .filter(|name| meta::name::dns_subdomain(name).is_ok())
+            .and_then(|name| Some((name, label(name)?)));
+        problem
+            .map(|(name, problem)| {
+                let detail = format!("{problem}: the namespace of the cluster carries its name");
+                FieldError::invalid("metadata.name", name, detail)
+            })
+            .into_iter()
+            .collect()
     }
 
     fn columns(&self) -> &[Column] {

@@ -89,7 +89,7 @@ impl Kind for PlacementKind {
         &SCHEMA
     }
 
-    fn validate(&self, write: &Write<'_>, new: &Value) -> Vec<FieldError> {
+    fn own_rules(&self, write: &Write<'_>, new: &Value) -> Vec<FieldError> {
         if matches!(write.operation, Operation::Subresource(_)) {
             return Vec::new();
         }

@@ -1,8 +1,9 @@
 //! What a Placement's spec must satisfy beyond its schema: all errors at once, each at its field.
 //!
 //! The rules refuse on write what would make the placement Misconfigured later, and what is known to break schedulers
-//! (docs/systems/ocm.md, "Differences from upstream"). Expressions are not among it: OCM's API accepts any text, so
-//! such placements exist, and the scheduler reports Misconfigured with the words of the compiler.
+//! (docs/systems/ocm.md, "Placement spec"). OCM's API has none of them, so such placements exist in files and on hubs,
+//! where they are Misconfigured. Expressions are not among it: those are accepted here, too, and the scheduler reports
+//! the words of the compiler.
 
 use std::collections::BTreeMap;
 

@@ -40,6 +40,7 @@ fn write(operation: Operation, old: Option<&Value>, value: &Value) -> Result<Val
         .collect();
     errors.extend(schema.validate(&value).iter().map(ToString::to_string));
     errors.extend(kind.validate(&write, &value).iter().map(ToString::to_string));
+    errors.extend(kind.own_rules(&write, &value).iter().map(ToString::to_string));
     if errors.is_empty() { Ok(value) } else { Err(errors) }
 }
 
@@ -254,15 +255,22 @@ fn the_api_server_of_a_cluster_has_an_https_url() {
 
 #[test]
 fn the_name_of_a_cluster_is_the_name_of_a_namespace() {
-    let kind = kind("ManagedCluster");
-    assert!(kind.validate_name("cluster-1").is_ok());
-    for bad in ["a.b", "A", &"x".repeat(64)] {
-        let problem = kind.validate_name(bad).unwrap_err();
+    let named = |name: &str| {
+        json!({
+            "apiVersion": "cluster.open-cluster-management.io/v1", "kind": "ManagedCluster",
+            "metadata": {"name": name}, "spec": {"hubAcceptsClient": true},
+        })
+    };
+    assert!(create(&named("cluster-1")).is_ok());
+    for bad in ["a.b", &"x".repeat(64)] {
+        let problems = refused(&named(bad));
         assert!(
-            problem.ends_with("the namespace of the cluster carries its name"),
-            "{problem}"
+            problems[0].starts_with("metadata.name: Invalid value")
+                && problems[0].ends_with("the namespace of the cluster carries its name"),
+            "{problems:?}"
         );
     }
+    assert!(kind("ManagedCluster").validate_name("A").is_err());
 }
 
 #[test]

@@ -295,6 +295,7 @@ impl Server {
         kind.prepare(&write, value);
         let mut errors = schema.validate(value);
         errors.extend(kind.validate(&write, value));
+        errors.extend(kind.own_rules(&write, value));
         let name = value["metadata"]["name"].as_str().unwrap_or_default();
         if let Err(problem) = kind.validate_name(name) {
             errors.push(FieldError::invalid("metadata.name", name, problem));
