@@ -75,6 +75,9 @@ pub struct Malformed {
     pub problem: String,
 }
 
+const REVISION: &str = "resourceVersion";
+const MANAGED: &str = "managedFields";
+
 fn malformed(path: &str, problem: impl Into<String>) -> Malformed {
     Malformed {
         path: path.to_owned(),
@@ -90,6 +93,8 @@ struct Spans {
     metadata: Range<usize>,
     /// The value of `metadata.annotations`, braces included; empty where there is none.
     annotations: Range<usize>,
+    /// The value of `metadata.managedFields`, brackets included; empty where there is none.
+    managed: Range<usize>,
     /// The digits of `metadata.resourceVersion`.
     revision: Range<usize>,
 }
@@ -109,6 +114,18 @@ impl Draft {
     /// # Errors
     /// When `value` is no JSON object, has no `apiVersion`, `kind` or `metadata.name`, or has metadata of wrong types.
     pub fn new(value: &Value) -> Result<Self, Malformed> {
+        Self::write(value, None)
+    }
+
+    /// The same with `managed`, compact JSON, as `metadata.managedFields`, whatever `value` has there. No bytes: none.
+    ///
+    /// # Errors
+    /// As [`Draft::new`].
+    pub fn managed(value: &Value, managed: &[u8]) -> Result<Self, Malformed> {
+        Self::write(value, Some(managed))
+    }
+
+    fn write(value: &Value, managed: Option<&[u8]>) -> Result<Self, Malformed> {
         let root = value
             .as_object()
             .ok_or_else(|| malformed("", "must be an object"))?;
@@ -124,7 +141,8 @@ impl Draft {
             return Err(malformed("metadata.name", "name is required"));
         }
         let mut writer = Writer {
-            bytes: Vec::with_capacity(1024),
+            bytes: Vec::with_capacity(1024 + managed.map_or(0, <[u8]>::len)),
+            managed,
             spans: None,
         };
         writer.object(root, api_version, metadata);
@@ -190,6 +208,7 @@ impl Draft {
             api_version: moved(&self.spans.api_version),
             metadata: moved(&self.spans.metadata),
             annotations: moved(&self.spans.annotations),
+            managed: moved(&self.spans.managed),
             revision: field.start..field.start,
         };
         object.bytes = bytes.into();
@@ -211,6 +230,7 @@ impl Draft {
             api_version: moved(&self.spans.api_version),
             metadata: moved(&self.spans.metadata),
             annotations: moved(&self.spans.annotations),
+            managed: moved(&self.spans.managed),
             revision: start..start + digits.len(),
         };
         Object {
@@ -236,17 +256,20 @@ fn text<'a>(root: &'a Map<String, Value>, name: &str) -> Result<&'a str, Malform
 #[derive(Default)]
 struct Places {
     annotations: Range<usize>,
+    managed: Range<usize>,
     /// Where the digits of `resourceVersion` go.
     revision: usize,
 }
 
 /// Writes the two top levels by hand, to learn the spans; serde_json writes the rest.
-struct Writer {
+struct Writer<'a> {
     bytes: Vec<u8>,
+    /// What to write as `metadata.managedFields`, where that is not taken from the tree.
+    managed: Option<&'a [u8]>,
     spans: Option<Spans>,
 }
 
-impl Writer {
+impl Writer<'_> {
     fn object(&mut self, root: &Map<String, Value>, api_version: &str, metadata: &Map<String, Value>) {
         let mut api_span = 0..0;
         let mut meta_span = 0..0;
@@ -271,40 +294,56 @@ impl Writer {
             api_version: api_span,
             metadata: meta_span,
             annotations: places.annotations,
+            managed: places.managed,
             revision: places.revision..places.revision,
         });
     }
 
-    /// Writes metadata with an empty `resourceVersion` at its sorted place.
+    /// Writes metadata with an empty `resourceVersion` and the managed fields at their sorted places.
     fn metadata(&mut self, metadata: &Map<String, Value>) -> Places {
-        const REVISION: &str = "resourceVersion";
-        let mut annotations = 0..0;
-        let mut place = None;
+        let mut places = Places::default();
+        let mut revision = None;
+        let mut managed = self.managed.filter(|bytes| !bytes.is_empty());
         let mut count = 0;
         self.bytes.push(b'{');
-        for (name, value) in metadata.iter().filter(|(name, _)| *name != REVISION) {
-            if place.is_none() && name.as_str() > REVISION {
-                place = Some(self.revision(count));
+        let given = self.managed.is_some();
+        let kept = |name: &str| name != REVISION && !(given && name == MANAGED);
+        for (name, value) in metadata.iter().filter(|(name, _)| kept(name)) {
+            if name.as_str() > MANAGED
+                && let Some(bytes) = managed.take()
+            {
+                places.managed = self.managed(count, bytes);
+                count += 1;
+            }
+            if revision.is_none() && name.as_str() > REVISION {
+                revision = Some(self.revision(count));
                 count += 1;
             }
             self.name(count, name);
             let start = self.bytes.len();
             self.value(value);
-            if name == "annotations" {
-                annotations = start..self.bytes.len();
+            match name.as_str() {
+                "annotations" => places.annotations = start..self.bytes.len(),
+                MANAGED => places.managed = start..self.bytes.len(),
+                _ => {}
             }
             count += 1;
         }
-        let revision = place.unwrap_or_else(|| self.revision(count));
+        // There is a name in every metadata, which stands after the managed fields.
+        places.revision = revision.unwrap_or_else(|| self.revision(count));
         self.bytes.push(b'}');
-        Places {
-            annotations,
-            revision,
-        }
+        places
+    }
+
+    fn managed(&mut self, index: usize, bytes: &[u8]) -> Range<usize> {
+        self.name(index, MANAGED);
+        let start = self.bytes.len();
+        self.bytes.extend_from_slice(bytes);
+        start..self.bytes.len()
     }
 
     fn revision(&mut self, index: usize) -> usize {
-        self.name(index, "resourceVersion");
+        self.name(index, REVISION);
         self.bytes.extend_from_slice(b"\"\"");
         self.bytes.len() - 1
     }
@@ -408,6 +447,12 @@ impl Object {
         Annotations::new(&self.bytes[self.spans.annotations.clone()])
     }
 
+    /// The JSON of `metadata.managedFields`, brackets included; no bytes where there is none.
+    #[must_use]
+    pub fn managed_fields(&self) -> &[u8] {
+        &self.bytes[self.spans.managed.clone()]
+    }
+
     /// The JSON of `metadata`, braces included: the body of a PartialObjectMetadata.
     #[must_use]
     pub fn metadata_bytes(&self) -> Bytes {
@@ -427,10 +472,10 @@ impl Object {
         (self.bytes.slice(..span.start), self.bytes.slice(span.end..))
     }
 
-    /// The parsed object, shared: parsed at the first call and kept as long as the object.
+    /// The parsed object without its managed fields, shared: parsed at the first call and kept as long as the object.
     #[must_use]
     pub fn value(&self) -> &Arc<Value> {
-        self.value.get_or_init(|| Arc::new(self.parse()))
+        self.value.get_or_init(|| Arc::new(self.parse_unmanaged()))
     }
 
     /// The table cells of this object, which is of `kind`: made at the first call and kept.
@@ -443,6 +488,21 @@ impl Object {
     #[must_use]
     pub fn parse(&self) -> Value {
         serde_json::from_slice(&self.bytes).expect("stored bytes are JSON that we wrote")
+    }
+
+    /// The same without its managed fields, which can be as large as the rest and are read by writes alone.
+    #[must_use]
+    pub fn parse_unmanaged(&self) -> Value {
+        let managed = &self.spans.managed;
+        if managed.is_empty() {
+            return self.parse();
+        }
+        // With its name, and the comma before the name of the object, which stands somewhere after it.
+        let field = managed.start - MANAGED.len() - 3..managed.end + 1;
+        let mut bytes = Vec::with_capacity(self.bytes.len() - field.len());
+        bytes.extend_from_slice(&self.bytes[..field.start]);
+        bytes.extend_from_slice(&self.bytes[field.end..]);
+        serde_json::from_slice(&bytes).expect("stored bytes are JSON that we wrote")
     }
 
     /// A typed, read-only view. Unknown fields are skipped.
@@ -466,6 +526,7 @@ impl Object {
             api_version: moved(&self.spans.api_version),
             metadata: moved(&self.spans.metadata),
             annotations: moved(&self.spans.annotations),
+            managed: moved(&self.spans.managed),
             revision: digits.start..digits.start,
         };
         Draft {

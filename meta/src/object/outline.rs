@@ -30,11 +30,12 @@ pub(super) fn read(bytes: &[u8]) -> Option<(Meta, Spans)> {
     }
     let [version, metadata] = find(bytes, 0, bytes.len(), ["apiVersion", "metadata"])?;
     let (version, metadata) = (version?, metadata?);
-    let wanted = ["annotations", "resourceVersion"];
-    let [annotations, revision] = find(bytes, metadata.start, metadata.end, wanted)?;
+    let wanted = ["annotations", "managedFields", "resourceVersion"];
+    let [annotations, managed, revision] = find(bytes, metadata.start, metadata.end, wanted)?;
     let spans = Spans {
         api_version: within_quotes(bytes, &version)?,
         annotations: annotations.unwrap_or_default(),
+        managed: managed.unwrap_or_default(),
         revision: within_quotes(bytes, &revision?)?,
         metadata,
     };

@@ -49,6 +49,34 @@ fn same_content_is_seen_without_parsing() {
 }
 
 #[test]
+fn managed_fields_are_bytes_of_their_own_and_no_part_of_the_tree() {
+    let managed = br#"[{"manager":"a"}]"#;
+    for metadata in [
+        json!({"name": "x"}),
+        json!({"annotations": {"a": "b"}, "labels": {}, "managedFields": [{"manager": "z"}], "name": "x", "uid": "u"}),
+    ] {
+        let value = json!({"apiVersion": "v1", "kind": "A", "metadata": metadata});
+        let mut plain = value.clone();
+        plain["metadata"].as_object_mut().unwrap().remove("managedFields");
+        plain["metadata"]["resourceVersion"] = json!("1000");
+        let mut whole = plain.clone();
+        whole["metadata"]["managedFields"] = serde_json::from_slice(managed).unwrap();
+
+        let object = Draft::managed(&value, managed).unwrap().at(Revision(1000));
+        assert_eq!(object.bytes(), Object::new(&whole, Revision(1000)).unwrap().bytes());
+        assert_eq!(object.managed_fields(), managed);
+        assert_eq!((&**object.value(), object.parse()), (&plain, whole));
+        for bytes in [object.bytes().clone(), object.draft().bytes().to_vec().into()] {
+            let read = Object::written(&bytes, Revision(1000)).unwrap();
+            assert_eq!(read.managed_fields(), managed);
+            assert_eq!(read.parse_unmanaged(), plain);
+        }
+        let none = Draft::managed(&value, b"").unwrap().at(Revision(1000));
+        assert_eq!((none.managed_fields(), none.parse()), (&b""[..], plain));
+    }
+}
+
+#[test]
 fn redrafting_moves_only_the_revision() {
     let object = Object::new(&sample(), Revision(42)).unwrap();
     let again = object.draft().at(Revision(1_000_000));
