@@ -20,6 +20,7 @@ pub use print::LabelPrint;
 /// `metav1.LabelSelector`. An empty selector matches everything; requirements are ANDed.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
+#[schemars(extend("x-kubernetes-map-type" = "atomic"))]
 pub struct LabelSelector {
     /// Labels that must be there with exactly these values.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]

@@ -44,7 +44,13 @@ pub struct NamespaceStatus {
     /// Active, or Terminating while what is in the namespace is deleted.
     pub phase: Option<String>,
     /// What is left to do before a terminating namespace goes.
-    #[schemars(extend("x-kubernetes-patch-strategy" = "merge", "x-kubernetes-patch-merge-key" = "type"))]
+    #[schemars(extend(
+        "x-kubernetes-patch-strategy" = "merge",
+        "x-kubernetes-patch-merge-key" = "type",
+        "x-kubernetes-list-type" = "map",
+        "x-kubernetes-list-map-keys" = ["type"],
+        "uniqueItems" = false,
+    ))]
     pub conditions: Option<Vec<NamespaceCondition>>,
 }
 

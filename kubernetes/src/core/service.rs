@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 use meta::kind::{ALL_VERBS, SelectableField, Write};
-use meta::schema::types::IntOrString;
+use meta::schema::types::{Condition, IntOrString};
 use meta::{Cell, Column, FieldError, Kind, KindInfo, Object, Schema, Scope};
 use schemars::JsonSchema;
 use serde_json::Value;
@@ -33,6 +33,7 @@ pub struct ServiceSpec {
     #[schemars(extend("x-default" = "ClusterIP", "enum" = ["ClusterIP", "NodePort", "LoadBalancer", "ExternalName"]))]
     pub r#type: Option<String>,
     /// The labels of the workloads; without any, somebody else says where the service leads.
+    #[schemars(extend("x-kubernetes-map-type" = "atomic"))]
     pub selector: Option<BTreeMap<String, String>>,
     /// The ports of the service.
     #[schemars(extend(
@@ -50,6 +51,18 @@ pub struct ServiceSpec {
     /// Whether a client always gets to the same workload: None or ClientIP.
     #[schemars(extend("x-default" = "None", "enum" = ["None", "ClientIP"]))]
     pub session_affinity: Option<String>,
+    /// The virtual addresses, of one family or of two.
+    #[schemars(rename = "clusterIPs", extend("x-kubernetes-list-type" = "atomic"))]
+    pub cluster_ips: Option<Vec<String>>,
+    /// Addresses beside the cluster's own at which nodes take traffic of the service.
+    #[schemars(rename = "externalIPs", extend("x-kubernetes-list-type" = "atomic"))]
+    pub external_ips: Option<Vec<String>>,
+    /// The families of addresses: IPv4, IPv6.
+    #[schemars(extend("x-kubernetes-list-type" = "atomic"))]
+    pub ip_families: Option<Vec<String>>,
+    /// Which addresses a load balancer lets in.
+    #[schemars(extend("x-kubernetes-list-type" = "atomic"))]
+    pub load_balancer_source_ranges: Option<Vec<String>>,
 }
 
 /// One port of a service.
@@ -77,6 +90,14 @@ pub struct ServicePort {
 pub struct ServiceStatus {
     /// Where a service of type LoadBalancer is reached.
     pub load_balancer: Option<LoadBalancer>,
+    /// What is or is not so.
+    #[schemars(extend(
+        "x-kubernetes-patch-strategy" = "merge",
+        "x-kubernetes-patch-merge-key" = "type",
+        "x-kubernetes-list-type" = "map",
+        "x-kubernetes-list-map-keys" = ["type"],
+    ))]
+    pub conditions: Option<Vec<Condition>>,
 }
 
 /// Where a load balancer is reached.

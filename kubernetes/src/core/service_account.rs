@@ -14,7 +14,13 @@ use crate::core::value;
 #[serde(rename_all = "camelCase")]
 pub struct ServiceAccountFields {
     /// Secrets in the same namespace that this account's workloads may mount.
-    #[schemars(extend("x-kubernetes-patch-strategy" = "merge", "x-kubernetes-patch-merge-key" = "name"))]
+    #[schemars(extend(
+        "x-kubernetes-patch-strategy" = "merge",
+        "x-kubernetes-patch-merge-key" = "name",
+        "x-kubernetes-list-type" = "map",
+        "x-kubernetes-list-map-keys" = ["name"],
+        "uniqueItems" = false,
+    ))]
     pub secrets: Option<Vec<Reference>>,
     /// Secrets in the same namespace for pulling the images of this account's workloads.
     #[schemars(extend("x-kubernetes-list-type" = "atomic"))]
@@ -26,6 +32,7 @@ pub struct ServiceAccountFields {
 /// A reference to an object.
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(extend("x-kubernetes-map-type" = "atomic"))]
 pub struct Reference {
     /// The object's apiVersion.
     pub api_version: Option<String>,
@@ -45,6 +52,7 @@ pub struct Reference {
 
 /// A reference to an object of a known kind in the same namespace.
 #[derive(JsonSchema)]
+#[schemars(extend("x-kubernetes-map-type" = "atomic"))]
 pub struct LocalReference {
     /// The object's name.
     pub name: Option<String>,

@@ -63,7 +63,10 @@ fn managed_fields_are_bytes_of_their_own_and_no_part_of_the_tree() {
         whole["metadata"]["managedFields"] = serde_json::from_slice(managed).unwrap();
 
         let object = Draft::managed(&value, managed).unwrap().at(Revision(1000));
-        assert_eq!(object.bytes(), Object::new(&whole, Revision(1000)).unwrap().bytes());
+        assert_eq!(
+            object.bytes(),
+            Object::new(&whole, Revision(1000)).unwrap().bytes()
+        );
         assert_eq!(object.managed_fields(), managed);
         assert_eq!((&**object.value(), object.parse()), (&plain, whole));
         for bytes in [object.bytes().clone(), object.draft().bytes().to_vec().into()] {

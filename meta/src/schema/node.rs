@@ -110,7 +110,7 @@ impl Node {
                 || schema.get("additionalProperties").and_then(Value::as_bool) == Some(true),
             items: child(schema, "items"),
             list: list_type(schema),
-            may_repeat: false,
+            may_repeat: schema.get("uniqueItems").and_then(Value::as_bool) == Some(false),
             pattern: text(schema, "pattern").map(pattern),
             length: size(schema, "minLength", "maxLength"),
             count: size(schema, "minItems", "maxItems"),

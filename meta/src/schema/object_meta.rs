@@ -40,7 +40,7 @@ fn define() -> Value {
             "generation": number("Counts the changes of the desired state. Set by the server."),
             "labels": map_of_text("Names and values that selectors match."),
             "managedFields": {
-                "type": "array", "items": managed_fields_entry(),
+                "type": "array", "items": managed_fields_entry(), "x-kubernetes-list-type": "atomic",
                 "description": "Which manager set which field. Kept for tools; rarely of interest to people.",
             },
             "name": text("The name, unique within the namespace. It cannot change."),

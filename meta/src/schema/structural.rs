@@ -6,6 +6,7 @@ use serde_json::{Map, Value, json};
 
 const PRESERVE: &str = "x-kubernetes-preserve-unknown-fields";
 const INT_OR_STRING: &str = "x-kubernetes-int-or-string";
+const LIST_TYPE: &str = "x-kubernetes-list-type";
 
 /// The structural schema of `T`, descriptions from its doc comments.
 pub(super) fn of<T: JsonSchema>() -> Value {
@@ -49,13 +50,20 @@ fn convert(schema: Value) -> Value {
     exclusive_bounds(&mut from, &mut to);
     children(&mut from, &mut to);
     default(&mut from, &mut to, option);
-    if from.get("uniqueItems") == Some(&Value::Bool(true)) {
-        to.insert("x-kubernetes-list-type".to_owned(), "set".into());
+    match from.remove("uniqueItems") {
+        Some(Value::Bool(true)) => drop(to.insert(LIST_TYPE.to_owned(), "set".into())),
+        // Said where the type of a list is about merging alone.
+        Some(Value::Bool(false)) => drop(to.insert("uniqueItems".to_owned(), false.into())),
+        _ => {}
     }
     to.extend(
         from.into_iter()
             .filter(|(name, _)| name.starts_with("x-kubernetes-")),
     );
+    if to.get("type").is_some_and(|name| name == "array") {
+        // What a list is to a merge is said of each, for clients that merge on their side.
+        to.entry(LIST_TYPE).or_insert_with(|| "atomic".into());
+    }
     if to.get(INT_OR_STRING) == Some(&Value::Bool(true)) {
         to.remove("type");
         to.remove("format");

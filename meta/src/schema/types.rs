@@ -134,6 +134,7 @@ pub fn condition<'a>(conditions: &'a [Condition], r#type: &str) -> Option<&'a Co
 /// `core/v1` ObjectReference: an object by its coordinates.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
+#[schemars(extend("x-kubernetes-map-type" = "atomic"))]
 pub struct ObjectReference {
     /// The API version of the object.
     #[serde(skip_serializing_if = "String::is_empty")]

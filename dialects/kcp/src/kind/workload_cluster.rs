@@ -47,6 +47,7 @@ pub struct WorkloadClusterStatus {
     /// All there is, by resource name.
     pub capacity: BTreeMap<String, QuantityText>,
     /// The state of the cluster, one entry per aspect; Ready sums them up.
+    #[schemars(extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["type"]))]
     pub conditions: Vec<Condition>,
     /// The resources the syncer syncs, such as deployments.apps.
     pub synced_resources: Vec<String>,

@@ -46,6 +46,7 @@ pub struct DeploymentSpec {
 /// Labels that an object must have.
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(extend("x-kubernetes-map-type" = "atomic"))]
 pub struct LabelSelector {
     /// Labels with these values.
     pub match_labels: Option<BTreeMap<String, String>>,
@@ -142,7 +143,101 @@ pub struct PodSpec {
     /// The service account the Pods run as.
     pub service_account_name: Option<String>,
     /// The labels of the nodes the Pods may run on.
+    #[schemars(extend("x-kubernetes-map-type" = "atomic"))]
     pub node_selector: Option<BTreeMap<String, String>>,
+    /// Containers that were started in a running Pod, to look at it.
+    #[schemars(extend(
+        "x-kubernetes-patch-strategy" = "merge",
+        "x-kubernetes-patch-merge-key" = "name",
+        "x-kubernetes-list-type" = "map",
+        "x-kubernetes-list-map-keys" = ["name"],
+        "uniqueItems" = false,
+    ))]
+    pub ephemeral_containers: Option<Vec<Container>>,
+    /// The Secrets for pulling images.
+    #[schemars(extend(
+        "x-kubernetes-patch-strategy" = "merge",
+        "x-kubernetes-patch-merge-key" = "name",
+        "x-kubernetes-list-type" = "map",
+        "x-kubernetes-list-map-keys" = ["name"],
+        "uniqueItems" = false,
+    ))]
+    pub image_pull_secrets: Option<Vec<LocalReference>>,
+    /// What must be taken off before a Pod is scheduled.
+    #[schemars(extend(
+        "x-kubernetes-patch-strategy" = "merge",
+        "x-kubernetes-patch-merge-key" = "name",
+        "x-kubernetes-list-type" = "map",
+        "x-kubernetes-list-map-keys" = ["name"],
+        "uniqueItems" = false,
+    ))]
+    pub scheduling_gates: Option<Vec<Named>>,
+    /// The claims to devices that containers refer to.
+    #[schemars(extend(
+        "x-kubernetes-patch-strategy" = "merge,retainKeys",
+        "x-kubernetes-patch-merge-key" = "name",
+        "x-kubernetes-list-type" = "map",
+        "x-kubernetes-list-map-keys" = ["name"],
+        "uniqueItems" = false,
+    ))]
+    pub resource_claims: Option<Vec<Named>>,
+    /// Names that the Pods' own /etc/hosts has, by address.
+    #[schemars(extend(
+        "x-kubernetes-patch-strategy" = "merge",
+        "x-kubernetes-patch-merge-key" = "ip",
+        "x-kubernetes-list-type" = "map",
+        "x-kubernetes-list-map-keys" = ["ip"],
+        "uniqueItems" = false,
+    ))]
+    pub host_aliases: Option<Vec<HostAlias>>,
+    /// How the Pods are spread over zones and nodes.
+    #[schemars(extend(
+        "x-kubernetes-patch-strategy" = "merge",
+        "x-kubernetes-patch-merge-key" = "topologyKey",
+        "x-kubernetes-list-type" = "map",
+        "x-kubernetes-list-map-keys" = ["topologyKey", "whenUnsatisfiable"],
+        "uniqueItems" = false,
+    ))]
+    pub topology_spread_constraints: Option<Vec<TopologySpread>>,
+}
+
+/// A reference to a Secret in the same namespace.
+#[derive(JsonSchema)]
+#[schemars(extend("x-kubernetes-map-type" = "atomic"))]
+pub struct LocalReference {
+    /// The name.
+    pub name: Option<String>,
+}
+
+/// Something that a Pod or a container has by name.
+#[derive(JsonSchema)]
+#[schemars(extend("x-kubernetes-preserve-unknown-fields" = true))]
+pub struct Named {
+    /// The name.
+    pub name: String,
+}
+
+/// Names of an address.
+#[derive(JsonSchema)]
+pub struct HostAlias {
+    /// The address.
+    pub ip: String,
+    /// Its names.
+    #[schemars(extend("x-kubernetes-list-type" = "atomic"))]
+    pub hostnames: Option<Vec<String>>,
+}
+
+/// How Pods are spread over the values of a node label.
+#[derive(JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(extend("x-kubernetes-preserve-unknown-fields" = true))]
+pub struct TopologySpread {
+    /// The label.
+    pub topology_key: String,
+    /// What happens where it cannot be: DoNotSchedule or ScheduleAnyway.
+    pub when_unsatisfiable: String,
+    /// Which Pods are counted.
+    pub label_selector: Option<LabelSelector>,
 }
 
 /// One container.
@@ -161,14 +256,41 @@ pub struct Container {
     #[schemars(extend("x-kubernetes-list-type" = "atomic"))]
     pub args: Option<Vec<String>>,
     /// The ports it listens on.
-    #[schemars(extend("x-kubernetes-patch-strategy" = "merge", "x-kubernetes-patch-merge-key" = "containerPort"))]
+    #[schemars(extend(
+        "x-kubernetes-patch-strategy" = "merge",
+        "x-kubernetes-patch-merge-key" = "containerPort",
+        "x-kubernetes-list-type" = "map",
+        "x-kubernetes-list-map-keys" = ["containerPort", "protocol"],
+        "uniqueItems" = false,
+    ))]
     pub ports: Option<Vec<ContainerPort>>,
     /// Its environment.
-    #[schemars(extend("x-kubernetes-patch-strategy" = "merge", "x-kubernetes-patch-merge-key" = "name"))]
+    #[schemars(extend(
+        "x-kubernetes-patch-strategy" = "merge",
+        "x-kubernetes-patch-merge-key" = "name",
+        "x-kubernetes-list-type" = "map",
+        "x-kubernetes-list-map-keys" = ["name"],
+        "uniqueItems" = false,
+    ))]
     pub env: Option<Vec<EnvVar>>,
     /// Where its files are.
-    #[schemars(extend("x-kubernetes-patch-strategy" = "merge", "x-kubernetes-patch-merge-key" = "mountPath"))]
+    #[schemars(extend(
+        "x-kubernetes-patch-strategy" = "merge",
+        "x-kubernetes-patch-merge-key" = "mountPath",
+        "x-kubernetes-list-type" = "map",
+        "x-kubernetes-list-map-keys" = ["mountPath"],
+        "uniqueItems" = false,
+    ))]
     pub volume_mounts: Option<Vec<VolumeMount>>,
+    /// Where its block devices are.
+    #[schemars(extend(
+        "x-kubernetes-patch-strategy" = "merge",
+        "x-kubernetes-patch-merge-key" = "devicePath",
+        "x-kubernetes-list-type" = "map",
+        "x-kubernetes-list-map-keys" = ["devicePath"],
+        "uniqueItems" = false,
+    ))]
+    pub volume_devices: Option<Vec<VolumeDevice>>,
     /// What it needs and what it may use at most.
     pub resources: Option<Resources>,
 }
@@ -189,12 +311,48 @@ pub struct ContainerPort {
 
 /// One variable of the environment.
 #[derive(JsonSchema)]
+#[serde(rename_all = "camelCase")]
 #[schemars(extend("x-kubernetes-preserve-unknown-fields" = true))]
 pub struct EnvVar {
     /// The name.
     pub name: String,
     /// The value.
     pub value: Option<String>,
+    /// Where the value comes from instead.
+    pub value_from: Option<EnvSource>,
+}
+
+/// Where the value of a variable comes from.
+#[derive(JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(extend("x-kubernetes-preserve-unknown-fields" = true))]
+pub struct EnvSource {
+    /// A key of a ConfigMap.
+    #[schemars(extend("x-kubernetes-map-type" = "atomic"))]
+    pub config_map_key_ref: Option<Open>,
+    /// A field of the Pod.
+    #[schemars(extend("x-kubernetes-map-type" = "atomic"))]
+    pub field_ref: Option<Open>,
+    /// A resource of the container.
+    #[schemars(extend("x-kubernetes-map-type" = "atomic"))]
+    pub resource_field_ref: Option<Open>,
+    /// A key of a Secret.
+    #[schemars(extend("x-kubernetes-map-type" = "atomic"))]
+    pub secret_key_ref: Option<Open>,
+}
+
+/// An object that is kept as it is.
+#[derive(JsonSchema)]
+#[schemars(extend("x-kubernetes-preserve-unknown-fields" = true))]
+pub struct Open {}
+
+/// Where a block device is seen in a container.
+#[derive(JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(extend("x-kubernetes-preserve-unknown-fields" = true))]
+pub struct VolumeDevice {
+    /// The path in the container.
+    pub device_path: String,
 }
 
 /// Where a volume is seen in a container.
@@ -216,6 +374,13 @@ pub struct Resources {
     pub requests: Option<BTreeMap<String, QuantityText>>,
     /// What it may use at most, by resource name.
     pub limits: Option<BTreeMap<String, QuantityText>>,
+    /// The claims of the Pod that it uses.
+    #[schemars(extend(
+        "x-kubernetes-list-type" = "map",
+        "x-kubernetes-list-map-keys" = ["name"],
+        "uniqueItems" = false,
+    ))]
+    pub claims: Option<Vec<Named>>,
 }
 
 /// Where files of containers come from.

@@ -26,6 +26,7 @@ pub struct BindingFields {
 /// Whom a role is given to.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(extend("x-kubernetes-map-type" = "atomic"))]
 pub struct Subject {
     /// User, Group or ServiceAccount.
     pub kind: String,
@@ -44,6 +45,7 @@ pub struct Subject {
 /// The role a binding gives.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(extend("x-kubernetes-map-type" = "atomic"))]
 pub struct RoleRef {
     /// The API group, rbac.authorization.k8s.io; filled in when it is left out.
     #[serde(default)]

@@ -1,0 +1,161 @@
+//! What clients read in OpenAPI of how objects merge: client-go, Argo CD and Flux merge by it on their side.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+use tests::Server;
+use tests::raw::{self, get};
+
+const LIST_TYPE: &str = "x-kubernetes-list-type";
+const MAP_TYPE: &str = "x-kubernetes-map-type";
+
+/// Walks `schema`, adding what merges other than by the default, and what does not say how it merges.
+fn walk(schema: &Value, path: &str, merges: &mut BTreeMap<String, String>, silent: &mut Vec<String>) {
+    match schema["type"].as_str() {
+        Some("array") => list(schema, path, merges, silent),
+        Some("object") => map(schema, path, merges, silent),
+        _ => {}
+    }
+    for (name, field) in schema["properties"].as_object().into_iter().flatten() {
+        walk(field, &format!("{path}.{name}"), merges, silent);
+    }
+    walk_child(
+        &schema["additionalProperties"],
+        &format!("{path}.*"),
+        merges,
+        silent,
+    );
+    walk_child(&schema["items"], &format!("{path}[]"), merges, silent);
+}
+
+fn walk_child(schema: &Value, path: &str, merges: &mut BTreeMap<String, String>, silent: &mut Vec<String>) {
+    if schema.is_object() {
+        walk(schema, path, merges, silent);
+    }
+}
+
+fn list(schema: &Value, path: &str, merges: &mut BTreeMap<String, String>, silent: &mut Vec<String>) {
+    let items = &schema["items"];
+    let scalar = |schema: &Value| !matches!(schema["type"].as_str(), Some("object" | "array"));
+    match schema[LIST_TYPE].as_str() {
+        Some("atomic") => {}
+        Some("set") if scalar(items) => drop(merges.insert(path.to_owned(), "set".to_owned())),
+        Some("map") => {
+            let keys = schema["x-kubernetes-list-map-keys"]
+                .as_array()
+                .cloned()
+                .unwrap_or_default();
+            let known = keys.iter().all(|key| {
+                let field = &items["properties"][key.as_str().unwrap_or_default()];
+                field.is_object() && scalar(field)
+            });
+            if keys.is_empty() || !known {
+                silent.push(format!("{path}: keys {keys:?}"));
+            }
+            let keys: Vec<&str> = keys.iter().filter_map(Value::as_str).collect();
+            merges.insert(path.to_owned(), format!("map by {}", keys.join(", ")));
+        }
+        other => silent.push(format!("{path}: {other:?}")),
+    }
+}
+
+fn map(schema: &Value, path: &str, merges: &mut BTreeMap<String, String>, silent: &mut Vec<String>) {
+    match schema[MAP_TYPE].as_str() {
+        Some("atomic") => drop(merges.insert(path.to_owned(), "atomic".to_owned())),
+        Some("granular") | None => {}
+        Some(other) => silent.push(format!("{path}: {other}")),
+    }
+    let says = [
+        "properties",
+        "additionalProperties",
+        "x-kubernetes-preserve-unknown-fields",
+        "$ref",
+    ];
+    if !says.iter().any(|name| schema.get(name).is_some()) && schema[MAP_TYPE].is_null() {
+        silent.push(format!("{path}: an object of which nothing is said"));
+    }
+    // Selectors, references to keys: changing a part of them makes no sense.
+    if schema["properties"]["matchLabels"].is_object()
+        && schema["properties"]
+            .as_object()
+            .is_some_and(|fields| fields.len() == 2)
+        && schema[MAP_TYPE] != "atomic"
+    {
+        silent.push(format!("{path}: a label selector that is no atomic map"));
+    }
+}
+
+/// Whether objects of a definition are stored: lists are answers, and a patch is in the form of its media type.
+fn is_written(definition: &str) -> bool {
+    !definition.ends_with("List") && !definition.ends_with(".Patch")
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_list_and_object_of_every_kind_says_how_it_merges() {
+    let server = Server::start();
+    let client = raw::client(&server.kubeconfig()).await;
+    let index = get(&client, "/openapi/v3").await.json();
+    let (mut merges, mut silent, mut kinds) = (BTreeMap::new(), Vec::new(), 0);
+    for document in index["paths"].as_object().unwrap().values() {
+        let document = get(&client, document["serverRelativeURL"].as_str().unwrap())
+            .await
+            .json();
+        for (name, schema) in document["components"]["schemas"]
+            .as_object()
+            .into_iter()
+            .flatten()
+        {
+            if is_written(name) {
+                kinds += usize::from(schema["x-kubernetes-group-version-kind"].is_array());
+                walk(schema, name, &mut merges, &mut silent);
+            }
+        }
+    }
+    assert!(silent.is_empty(), "{}", silent.join("\n"));
+    assert!(kinds > 40, "only {kinds} kinds");
+    for (path, how) in [
+        (
+            "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta.finalizers",
+            "set",
+        ),
+        (
+            "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta.ownerReferences",
+            "map by uid",
+        ),
+        ("io.k8s.api.core.v1.Namespace.status.conditions", "map by type"),
+        ("io.k8s.api.core.v1.Service.spec.ports", "map by port, protocol"),
+        ("io.k8s.api.core.v1.Service.spec.selector", "atomic"),
+        ("io.k8s.api.core.v1.ServiceAccount.secrets", "map by name"),
+        ("io.k8s.api.core.v1.Event.involvedObject", "atomic"),
+        ("io.k8s.api.events.v1.Event.regarding", "atomic"),
+        ("io.k8s.api.rbac.v1.RoleBinding.roleRef", "atomic"),
+        ("io.k8s.api.apps.v1.Deployment.spec.selector", "atomic"),
+        (
+            "io.k8s.api.apps.v1.Deployment.spec.template.spec.containers[].env",
+            "map by name",
+        ),
+        (
+            "io.k8s.api.apps.v1.Deployment.spec.template.spec.containers[].ports",
+            "map by containerPort, protocol",
+        ),
+        (
+            "io.k8s.api.apps.v1.Deployment.spec.template.spec.volumes",
+            "map by name",
+        ),
+    ] {
+        assert_eq!(merges.get(path).map(String::as_str), Some(how), "{path}");
+    }
+    // v2 says the same, as far as it goes: it is silent below objects that keep unknown fields.
+    let swagger = get(&client, "/openapi/v2").await.json();
+    let (mut older, mut quiet) = (BTreeMap::new(), Vec::new());
+    for (name, schema) in swagger["definitions"].as_object().unwrap() {
+        if is_written(name) {
+            walk(schema, name, &mut older, &mut quiet);
+        }
+    }
+    assert!(quiet.is_empty(), "{}", quiet.join("\n"));
+    assert!(older.len() > 10, "{older:?}");
+    for (path, how) in older {
+        assert_eq!(merges.get(&path), Some(&how), "{path}");
+    }
+}
