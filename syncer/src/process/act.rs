@@ -5,14 +5,16 @@
 
 use anyhow::{Result, anyhow, bail};
 use berth_client::{Answer, Client};
-use dialect_kcp::syncer_view::copy::{SYNCED, brought_up_to_date, owner};
+use dialect_kcp::names::DOWNSTREAM_CLUSTER;
+use dialect_kcp::syncer_view::copy::{Record, brought_up_to_date, owner};
+use dialect_kcp::syncer_view::located;
 use dialect_kcp::syncer_view::step::Step;
 use http::Method;
 use meta::Status;
 use serde_json::{Value, json};
 
 use super::kinds::SyncedKind;
-use super::world::{Key, Plan};
+use super::world::{Key, NAMESPACES, Plan};
 
 const JSON: &str = "application/json";
 const MERGE: &str = "application/merge-patch+json";
@@ -21,6 +23,8 @@ const MERGE: &str = "application/merge-patch+json";
 pub(super) struct Hands {
     /// The identifier of the cluster.
     pub(super) identifier: String,
+    /// Where objects come from.
+    pub(super) logical_cluster: String,
     /// What the hub shows the syncer.
     pub(super) view: Client,
     /// The workload cluster.
@@ -41,7 +45,7 @@ impl Hands {
             Step::Blocked(why) => bail!(why),
             Step::Hold(object) => self.set_finalizers(&above, &object).await,
             Step::Release(object) => {
-                if self.is_gone(&below).await? {
+                if self.is_gone(key, &below).await? {
                     self.set_finalizers(&above, &object).await
                 } else {
                     bail!("the copy is still there, although it was not seen")
@@ -57,7 +61,9 @@ impl Hands {
                     .send(Method::POST, &kind.collection(&down.0), Some((JSON, &object)))
                     .await?;
                 match made {
-                    Err(status) if status.reason == "AlreadyExists" => self.take_over(&below, &object).await,
+                    Err(status) if status.reason == "AlreadyExists" => {
+                        self.take_over(key, &below, &object).await
+                    }
                     made => done(made),
                 }
             }
@@ -82,17 +88,42 @@ impl Hands {
         done(self.view.send(Method::PATCH, path, Some((MERGE, &patch))).await?)
     }
 
-    /// Whether nothing of ours is at `path` downstream: what was seen may be older than what was made.
-    async fn is_gone(&self, path: &str) -> Result<bool> {
-        match self.cluster.send(Method::GET, path, None).await? {
-            Ok(object) => Ok(owner(&object) != Some(&self.identifier)),
-            Err(status) if status.code == 404 => Ok(true),
-            Err(status) => Err(refused(&status)),
+    /// Whether nothing of ours is at `path` downstream: what was seen may be older than what was made. What lost its mark
+    /// gets it back, so that it is seen and goes its way.
+    async fn is_gone(&self, key: &Key, path: &str) -> Result<bool> {
+        let found = match self.cluster.send(Method::GET, path, None).await? {
+            Ok(found) => found,
+            Err(status) if status.code == 404 => return Ok(true),
+            Err(status) => return Err(refused(&status)),
+        };
+        match owner(&found) {
+            Some(owner) => Ok(owner != self.identifier),
+            None if self.was_ours(key, &found) => {
+                self.mark(path, &found).await?;
+                Ok(false)
+            }
+            None => Ok(true),
         }
     }
 
+    /// Whether what stands below without a mark is the copy of `key`: a namespace has its locator, all else its record.
+    fn was_ours(&self, key: &Key, found: &Value) -> bool {
+        if key.kind == NAMESPACES {
+            located(&self.logical_cluster, found).as_ref() == Some(&key.name)
+        } else {
+            Record::of(found).name == key.name
+        }
+    }
+
+    /// Puts the mark back on what is at `path`.
+    async fn mark(&self, path: &str, found: &Value) -> Result<()> {
+        let mut next = found.clone();
+        next["metadata"]["labels"][DOWNSTREAM_CLUSTER] = self.identifier.as_str().into();
+        done(self.cluster.send(Method::PUT, path, Some((JSON, &next))).await?)
+    }
+
     /// Makes what is at `path` already, and nobody else's, the copy that was to be made there.
-    async fn take_over(&self, path: &str, copy: &Value) -> Result<()> {
+    async fn take_over(&self, key: &Key, path: &str, copy: &Value) -> Result<()> {
         let found = match self.cluster.send(Method::GET, path, None).await? {
             Ok(found) => found,
             Err(status) => return Err(refused(&status)),
@@ -100,8 +131,8 @@ impl Hands {
         match owner(&found) {
             Some(owner) if owner == self.identifier => Ok(()),
             Some(other) => bail!("{path} was put there for another workload cluster ({other})"),
-            // A namespace with a copy's record would be none: what is in it is nobody's business here.
-            None if copy["metadata"]["annotations"].get(SYNCED).is_none() => {
+            // What is in a namespace that was never ours is nobody's business here.
+            None if key.kind == NAMESPACES && !self.was_ours(key, &found) => {
                 bail!("{path} is on the cluster already and was not made for this workload cluster")
             }
             None => match brought_up_to_date(copy, &found) {

@@ -17,7 +17,7 @@ use super::SyncerArgs;
 use super::act::Hands;
 use super::ends::{Ends, Side};
 use super::follow::{Follower, Sighting};
-use super::heartbeat;
+use super::heartbeat::{self, Heart};
 use super::kinds::{SyncedKind, discover};
 use super::queue::Queue;
 use super::world::{Key, World};
@@ -123,15 +123,16 @@ impl<'a> Session<'a> {
     async fn alive(&self, _following: &mut JoinSet<()>) -> &'static str {
         let resources: Vec<String> = self.kinds.iter().skip(1).map(SyncedKind::name).collect();
         let interval = self.args.heartbeat_interval;
-        let beating = heartbeat::beat(
-            &self.ends.hub,
-            &self.ends.target,
-            &self.identifier,
-            &resources,
-            interval,
-        );
+        let cluster = berth_client::Client::new(self.ends.cluster.clone());
+        let heart = Heart {
+            hub: &self.ends.hub,
+            cluster: &cluster,
+            target: &self.ends.target,
+            expected: &self.identifier,
+            resources: &resources,
+        };
         tokio::select! {
-            () = beating => "the WorkloadCluster is another one",
+            () = heart.beat(interval) => "the WorkloadCluster is another one",
             () = self.outdated() => "other resources are to be synced",
         }
     }
@@ -176,6 +177,7 @@ impl Work {
     fn new(session: &Session<'_>) -> Self {
         let hands = Hands {
             identifier: session.identifier.clone(),
+            logical_cluster: session.args.from_cluster.clone(),
             view: berth_client::Client::new(session.ends.view.clone()),
             cluster: berth_client::Client::new(session.ends.cluster.clone()),
         };

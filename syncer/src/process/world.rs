@@ -205,7 +205,8 @@ impl World {
     fn down_key(&self, kind: usize, object: &Value) -> Option<Key> {
         let (namespace, name) = place(object);
         if kind == NAMESPACES {
-            return located(&self.logical_cluster, object).map(|name| Key {
+            let name = located(&self.logical_cluster, object).or_else(|| self.named(&name))?;
+            return Some(Key {
                 kind,
                 namespace: String::new(),
                 name,
@@ -218,6 +219,12 @@ impl World {
             namespace: located(&self.logical_cluster, home)?,
             name: if upstream.is_empty() { name } else { upstream },
         })
+    }
+
+    /// The namespace upstream whose downstream one is `name`, where that has lost its locator.
+    fn named(&self, name: &str) -> Option<String> {
+        let (upstream, _) = self.names.iter().find(|(_, known)| *known == name)?;
+        Some(upstream.clone())
     }
 
     /// What is to be done about `key`; `None` while not enough is known.

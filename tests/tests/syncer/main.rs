@@ -3,6 +3,7 @@
 
 mod crashes;
 mod eviction;
+mod mend;
 mod story;
 mod view;
 mod workloads;

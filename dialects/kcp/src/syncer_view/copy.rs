@@ -152,12 +152,35 @@ fn is_ours(key: &str) -> bool {
     key == PLACEMENT || key == SYNCED || prefixes.iter().any(|prefix| key.starts_with(prefix))
 }
 
+/// The fields whose keys are all the writer's: nothing else fills them in, so what is not wanted there goes.
+const CONTENT: [&str; 2] = ["data", "binaryData"];
+
+/// Whether `object` is one whose [`CONTENT`] is compared exactly. The token controller of a cluster fills in Secrets of
+/// its own type.
+fn has_content(object: &Value) -> bool {
+    match object["kind"].as_str() {
+        Some("ConfigMap") => true,
+        Some("Secret") => object["type"] != "kubernetes.io/service-account-token",
+        _ => false,
+    }
+}
+
+/// Whether `down` has exactly the content of `copy`, where that is compared exactly.
+fn same_content(down: &Value, copy: &Value) -> bool {
+    let given =
+        |object: &'_ Value, field: &str| object.get(field).filter(|value| !is_nothing(value)).cloned();
+    !has_content(copy)
+        || CONTENT
+            .iter()
+            .all(|field| given(down, field) == given(copy, field))
+}
+
 /// `down` as it has to be for `copy`: what was copied before and no longer is goes, what others put there stays. `None`
 /// when it is so already.
 #[must_use]
 pub fn brought_up_to_date(copy: &Value, down: &Value) -> Option<Value> {
     let (old, new) = (Record::of(down), Record::of(copy));
-    if old == new && contains(down, copy) {
+    if old == new && contains(down, copy) && same_content(down, copy) {
         return None;
     }
     let mut next = down.clone();
@@ -167,6 +190,9 @@ pub fn brought_up_to_date(copy: &Value, down: &Value) -> Option<Value> {
     }
     for field in &new.fields {
         fields.insert(field.clone(), copy[field].clone());
+    }
+    if has_content(copy) {
+        fields.retain(|field, _| !CONTENT.contains(&field.as_str()) || new.fields.contains(field));
     }
     for (map, before) in [(LABELS, &old.labels), (ANNOTATIONS, &old.annotations)] {
         let wanted = part(copy, map);

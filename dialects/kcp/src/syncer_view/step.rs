@@ -169,7 +169,11 @@ pub fn namespace_next(
             crate::edit::name(down)
         )),
         (Some(_), Some(down)) if is_leaving(down) => Step::Wait(Waiting::Removal),
-        (Some(_), Some(_)) => Step::Rest,
+        (Some(up), Some(down)) => {
+            // The locator says whose it is, should its label be lost.
+            let wanted = namespace_copy(identifier, logical_cluster, crate::edit::name(up));
+            brought_up_to_date(&wanted, down).map_or(Step::Rest, Step::Update)
+        }
     }
 }
 

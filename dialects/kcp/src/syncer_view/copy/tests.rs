@@ -80,7 +80,7 @@ fn what_was_copied_and_no_longer_is_goes_and_what_others_wrote_stays() {
 fn what_somebody_changed_downstream_is_changed_back_and_defaults_are_no_change() {
     let wanted = copy("x", &up(), "kcp1");
     let mut down = wanted.clone();
-    down["data"]["b"] = "default".into();
+    down["immutable"] = true.into();
     assert_eq!(brought_up_to_date(&wanted, &down), None);
     down["data"]["a"] = "2".into();
     let next = brought_up_to_date(&wanted, &down).unwrap();
@@ -90,6 +90,48 @@ fn what_somebody_changed_downstream_is_changed_back_and_defaults_are_no_change()
     assert!(
         brought_up_to_date(&wanted, &down).is_some(),
         "a record that is none is written anew"
+    );
+}
+
+#[test]
+fn data_has_the_keys_of_the_object_upstream_and_no_others() {
+    let mut up = up();
+    up["data"]["empty"] = "".into();
+    let wanted = copy("x", &up, "kcp1");
+    let changed = |edit: fn(&mut Value)| {
+        let mut down = wanted.clone();
+        edit(&mut down);
+        let next = brought_up_to_date(&wanted, &down).expect("a difference");
+        assert_eq!(brought_up_to_date(&wanted, &next), None, "once is enough");
+        assert_eq!(
+            (&next["data"], next.get("binaryData")),
+            (&wanted["data"], wanted.get("binaryData"))
+        );
+    };
+    changed(|down| drop(down["data"].as_object_mut().unwrap().remove("empty")));
+    changed(|down| down["data"]["added"] = "1".into());
+    changed(|down| down["binaryData"]["added"] = "AA==".into());
+    let bare = copy(
+        "x",
+        &json!({"kind": "ConfigMap", "metadata": {"name": "a"}}),
+        "kcp1",
+    );
+    let mut filled = bare.clone();
+    filled["data"] = json!({"added": "1"});
+    assert_eq!(
+        brought_up_to_date(&bare, &filled).unwrap().get("data"),
+        None,
+        "where there is none upstream"
+    );
+    let token =
+        json!({"kind": "Secret", "type": "kubernetes.io/service-account-token", "metadata": {"name": "a"}});
+    let token = copy("x", &token, "kcp1");
+    let mut filled = token.clone();
+    filled["data"] = json!({"token": "AA=="});
+    assert_eq!(
+        brought_up_to_date(&token, &filled),
+        None,
+        "the cluster fills in tokens"
     );
 }
 

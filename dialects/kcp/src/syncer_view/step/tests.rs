@@ -215,6 +215,13 @@ fn a_namespace_is_made_first_and_goes_last() {
     let made = namespace_copy("x", "root", "app");
     assert_eq!(next(Some(&there), None, 0), Step::Create(made.clone()));
     assert_eq!(next(Some(&there), Some(&made), 3), Step::Rest);
+    let lost = with(made.clone(), "/metadata/annotations", json!({"theirs": "1"}));
+    let found = with(made.clone(), "/metadata/annotations/theirs", json!("1"));
+    assert_eq!(
+        next(Some(&there), Some(&lost), 3),
+        Step::Update(found),
+        "the locator is put back"
+    );
     assert_eq!(
         next(Some(&there), Some(&leaving(made.clone())), 3),
         Step::Wait(Waiting::Removal)
