@@ -9,6 +9,7 @@ use apiserver::Authorizer;
 use apiserver::authn::token_review::TokenReviews;
 use apiserver::authn::{Authentication, Trust};
 use apiserver::authz::subject_access_review::SubjectAccessReviews;
+use kube::Client;
 use meta::Clock;
 use tokio::task::JoinHandle;
 
@@ -89,6 +90,12 @@ impl Delegation {
             trust,
             published,
         })
+    }
+
+    /// The client for objects.
+    #[must_use]
+    pub fn client(&self) -> &Client {
+        &self.clients.objects
     }
 
     /// The authenticator: client certificates, front proxies, bearer tokens by TokenReview.

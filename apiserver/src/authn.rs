@@ -64,6 +64,16 @@ pub struct Authenticated {
 }
 
 impl Authentication {
+    /// Users are who their client certificates, of a CA in `ca`, say. No tokens, no front proxies, nobody anonymous.
+    #[must_use]
+    pub fn by_certificates(ca: CaPool) -> Self {
+        Self {
+            trust: Arc::new(Trust::new(ca, None)),
+            tokens: None,
+            anonymous: false,
+        }
+    }
+
     /// Whether the certificate of a peer is of a CA that is trusted, for users or for front proxies.
     pub(crate) fn knows(&self, connection: &Connection, now: Timestamp) -> bool {
         let verdict = connection.verdict(&self.trust.current(), now);

@@ -4,6 +4,7 @@
 //! and every answer, refusals included, leaves through [`Chain::finish`].
 
 mod body;
+mod builder;
 mod paths;
 mod timeout;
 mod trail;
@@ -39,6 +40,8 @@ use crate::request_info::RequestInfo;
 use crate::respond::{self, Failure, Joined, Progress};
 use crate::serve::unread::Patience;
 use crate::version::VersionInfo;
+
+pub use builder::ChainBuilder;
 
 use body::{Held, Kept};
 use trail::{AUDIT_ID, Ending, Trail};

@@ -26,7 +26,7 @@ use crate::compress::Compressed;
 use crate::context::{Api, Authorized, RequestCx, Route};
 use crate::decode::BodyDecoder;
 use crate::listing::Listings;
-use crate::registry::{Actor, Registry, Served, Target};
+use crate::registry::{Actor, InstallError, Registry, Served, Target};
 use crate::request_info::RequestInfo;
 use crate::resource::{Backing, Group};
 use crate::respond;
@@ -48,8 +48,8 @@ impl ApiState {
     /// The API of `groups`; writes pass `chain`, and in-process ones happen at `clock`'s time.
     ///
     /// # Errors
-    /// A sentence when a resource stands twice.
-    pub fn new(groups: &[Group], chain: Chain, clock: Arc<dyn Clock>) -> Result<Self, String> {
+    /// When a resource stands twice, or in a group that is not its own.
+    pub fn new(groups: &[Group], chain: Chain, clock: Arc<dyn Clock>) -> Result<Self, InstallError> {
         let registry = Registry::new(chain, clock);
         registry.install(groups)?;
         Ok(Self::over(registry))

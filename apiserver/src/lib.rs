@@ -2,7 +2,8 @@
 //! pipeline, every verb, watch and content negotiation.
 //!
 //! It knows no kind and no scheduling system: a program hands it [`Resource`]s (a [`meta::Kind`] and where its objects
-//! come from) and gets a server. Anyone could build another API server on it. Start reading at [`resource`].
+//! come from) and gets a server. `examples/flunders.rs` is a whole one; with the crate `berth-aggregation` it stands behind a
+//! kube-apiserver (`examples/aggregated_flunders.rs` there). Start reading at [`resource`].
 
 #![allow(
     clippy::result_large_err,
@@ -54,7 +55,7 @@ mod testing;
 
 pub use auth::{Access, Attributes, Authorizer, Selected};
 pub use call::{Call, ListQuery, Reply, Rows, Warnings};
-pub use chain::{ChainConfig, Limits};
+pub use chain::{ChainBuilder, ChainConfig, Limits};
 pub use clock::SystemClock;
 pub use context::{Api, Authorized, RequestCx};
 pub use decode::BodyDecoder;

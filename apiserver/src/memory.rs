@@ -46,6 +46,9 @@ impl Share {
     }
 }
 
+/// How many bytes requests may hold at once where nothing else is said: 256 MiB.
+pub const DEFAULT_BYTES: usize = 256 << 20;
+
 /// A bound on the bytes that requests hold at once.
 #[derive(Debug)]
 pub struct ByteLimiter {

@@ -28,7 +28,7 @@ use crate::resource::Group;
 pub use commit::InternalWrite;
 pub(crate) use consulting::Consulting;
 pub(crate) use delete::Deleted;
-pub use index::{Index, Served};
+pub use index::{Index, InstallError, Served};
 pub(crate) use prepare::{Actor, Writing};
 pub(crate) use system::{check_namespace, drop_nulls, metadata, text};
 pub(crate) use write::{Target, check_base};
@@ -84,22 +84,20 @@ impl Registry {
     /// Sets what is served, once.
     ///
     /// # Errors
-    /// A sentence when a resource stands twice, or when groups were installed before.
-    pub fn install(&self, groups: &[Group]) -> Result<(), String> {
+    /// When a resource stands twice, or when groups were installed before.
+    pub fn install(&self, groups: &[Group]) -> Result<(), InstallError> {
         let index = Index::new(groups)?;
-        self.index
-            .set(index)
-            .map_err(|_| "groups are installed already".to_owned())
+        self.index.set(index).map_err(|_| InstallError::Already("groups"))
     }
 
     /// Sets what is done after each create that a client asks for, once.
     ///
     /// # Errors
-    /// A sentence when it is set already.
-    pub fn after_create(&self, hook: Arc<dyn AfterCreate>) -> Result<(), String> {
+    /// When it is set already.
+    pub fn after_create(&self, hook: Arc<dyn AfterCreate>) -> Result<(), InstallError> {
         self.after_create
             .set(hook)
-            .map_err(|_| "what follows a create is set already".to_owned())
+            .map_err(|_| InstallError::Already("hooks after creates"))
     }
 
     /// The object to answer a create with, which made `object`.

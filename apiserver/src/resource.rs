@@ -23,6 +23,23 @@ pub struct Resource {
 }
 
 impl Resource {
+    /// Objects of `kind`, kept in `store`.
+    #[must_use]
+    pub fn stored(kind: impl Kind, store: &Arc<dyn Store>) -> Self {
+        Self {
+            kind: Arc::new(kind),
+            backing: Backing::Stored(Arc::clone(store)),
+            subresources: Vec::new(),
+        }
+    }
+
+    /// The same with another subresource.
+    #[must_use]
+    pub fn with(mut self, subresource: Subresource) -> Self {
+        self.subresources.push(subresource);
+        self
+    }
+
     /// Whether `status` is a subresource that this library serves by itself.
     #[must_use]
     pub fn has_status(&self) -> bool {
@@ -90,6 +107,27 @@ pub struct Subresource {
     pub handler: Arc<dyn SubresourceHandler>,
 }
 
+impl Subresource {
+    /// A subresource whose bodies are of `kind`, in the group and version of the resource, with the resource's schema.
+    #[must_use]
+    pub fn new(
+        name: &'static str,
+        kind: &'static str,
+        verbs: &'static [&'static str],
+        handler: impl SubresourceHandler,
+    ) -> Self {
+        Self {
+            name,
+            group: "",
+            version: "",
+            kind,
+            verbs,
+            schema: None,
+            handler: Arc::new(handler),
+        }
+    }
+}
+
 /// Answers a subresource. `patch` is done by the server: get, patch, update.
 #[async_trait]
 pub trait SubresourceHandler: Send + Sync + 'static {
@@ -134,4 +172,12 @@ pub struct Group {
     pub name: &'static str,
     /// Its resources.
     pub resources: Vec<Resource>,
+}
+
+impl Group {
+    /// The group `name` with `resources`.
+    #[must_use]
+    pub fn new(name: &'static str, resources: Vec<Resource>) -> Self {
+        Self { name, resources }
+    }
 }

@@ -79,6 +79,23 @@ pub struct ServerConfig {
     pub drain: Duration,
 }
 
+impl ServerConfig {
+    /// A server at `address` with nothing but `chain`, which stops at once and drains for a minute.
+    #[must_use]
+    pub fn new(address: SocketAddr, certificate: Arc<dyn ResolvesServerCert>, chain: ChainConfig) -> Self {
+        Self {
+            address,
+            certificate,
+            chain,
+            open_routes: Router::new(),
+            open_address: None,
+            connections: ConnectionLimits::default(),
+            shutdown_delay: Duration::ZERO,
+            drain: Duration::from_mins(1),
+        }
+    }
+}
+
 /// Why a server could not start.
 #[derive(Debug, thiserror::Error)]
 pub enum BindError {

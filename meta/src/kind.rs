@@ -63,6 +63,35 @@ pub const ALL_VERBS: &[&str] = &[
 ];
 
 impl KindInfo {
+    /// A namespaced kind with all verbs, no `status` and no further names, served in `versions` and stored in the first of
+    /// them. Change the fields that differ: `KindInfo { status: true, ..KindInfo::new(…) }`.
+    ///
+    /// # Panics
+    /// When there is no version; in a `const` that is an error of the compiler.
+    #[must_use]
+    pub const fn new(
+        group: &'static str,
+        versions: &'static [&'static str],
+        kind: &'static str,
+        plural: &'static str,
+    ) -> Self {
+        Self {
+            group,
+            versions,
+            storage_version: versions[0],
+            kind,
+            plural,
+            singular: "",
+            short_names: &[],
+            categories: &[],
+            scope: Scope::Namespaced,
+            verbs: ALL_VERBS,
+            status: false,
+            unconditional_update: false,
+            strategic: false,
+        }
+    }
+
     /// The resource, across versions.
     #[must_use]
     pub const fn resource(&self) -> GroupResource {
@@ -242,10 +271,14 @@ pub trait Kind: Send + Sync + 'static {
     }
 
     /// The printer columns, NAME first.
-    fn columns(&self) -> &[Column];
+    fn columns(&self) -> &[Column] {
+        &[Column::NAME, Column::AGE]
+    }
 
     /// One table row, as long as [`Kind::columns`].
-    fn row(&self, object: &Object) -> Vec<Cell>;
+    fn row(&self, object: &Object) -> Vec<Cell> {
+        name_and_age(object)
+    }
 
     /// The selectable fields beside `metadata.name` and `metadata.namespace`.
     fn selectable(&self) -> &'static [SelectableField] {

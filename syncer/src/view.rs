@@ -17,7 +17,7 @@ use std::sync::{Arc, LazyLock};
 
 use apiserver::documents::Documents;
 use apiserver::lens as library;
-use apiserver::registry::Registry;
+use apiserver::registry::{InstallError, Registry};
 use apiserver::version::VersionInfo;
 use apiserver::{Call, Group, Lensed, Subresource, SubresourceHandler};
 use async_trait::async_trait;
@@ -133,12 +133,14 @@ impl SubresourceHandler for SyncerView {
             }
             Err(status) => return Err(status),
         };
-        self.view(name, &cluster).map(Some).map_err(Status::internal)
+        self.view(name, &cluster)
+            .map(Some)
+            .map_err(|problem| Status::internal(problem.to_string()))
     }
 }
 
 impl SyncerView {
-    fn view(&self, name: &str, cluster: &Object) -> Result<Arc<Lensed>, String> {
+    fn view(&self, name: &str, cluster: &Object) -> Result<Arc<Lensed>, InstallError> {
         let (synced, documents) = self.described()?;
         let mut views = self.views.lock();
         if let Some(view) = views.get(name).filter(|view| view.is_for(cluster, &synced)) {
@@ -165,7 +167,7 @@ impl SyncerView {
     }
 
     /// What is synced now, as far as it is served here, and its documents: made when it changes.
-    fn described(&self) -> Result<Described, String> {
+    fn described(&self) -> Result<Described, InstallError> {
         let synced = self.synced();
         let mut kept = self.documents.lock();
         match &*kept {

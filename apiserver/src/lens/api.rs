@@ -13,7 +13,7 @@ use crate::context::{Api, Authorized, RequestCx};
 use crate::decode::BodyDecoder;
 use crate::documents::{Document, Documents, Form};
 use crate::handlers::ApiState;
-use crate::registry::Registry;
+use crate::registry::{InstallError, Registry};
 use crate::resource::{Backing, Group, Resource};
 use crate::version::VersionInfo;
 
@@ -32,14 +32,14 @@ impl Lensed {
     /// resources (see [`documents`]).
     ///
     /// # Errors
-    /// A sentence when a resource is not served, or stands twice.
+    /// When a resource is not served, or stands twice.
     pub fn new(
         registry: &Arc<Registry>,
         lens: Arc<dyn Lens>,
         resources: &[GroupResource],
         documents: Arc<Documents>,
         decoder: Option<Arc<dyn BodyDecoder>>,
-    ) -> Result<Self, String> {
+    ) -> Result<Self, InstallError> {
         let groups = groups(registry, resources, |resource| {
             let served = registry.index().preferred(resource)?;
             Some(Backing::Seen(Arc::new(Seen::new(registry, &lens, served))))
@@ -87,18 +87,19 @@ impl Lensed {
 /// same for every lens on these resources.
 ///
 /// # Errors
-/// A sentence when a resource is not served, or stands twice.
+/// When a resource is not served, or stands twice.
 pub fn documents(
     registry: &Arc<Registry>,
     resources: &[GroupResource],
     title: &str,
     version: &VersionInfo,
-) -> Result<Documents, String> {
+) -> Result<Documents, InstallError> {
     let groups = groups(registry, resources, |resource| {
         let served = registry.index().preferred(resource)?;
         Some(served.resource.backing.clone())
     })?;
-    let body = serde_json::to_vec_pretty(version).map_err(|problem| problem.to_string())?;
+    let body =
+        serde_json::to_vec_pretty(version).map_err(|problem| InstallError::Document(problem.to_string()))?;
     let mut documents = Documents::of_groups(title, &version.git_version, &groups);
     documents.add(plain("/version", "application/json", body.into()));
     for probe in ["/healthz", "/livez", "/readyz"] {
@@ -124,10 +125,10 @@ fn groups(
     registry: &Registry,
     resources: &[GroupResource],
     backing: impl Fn(GroupResource) -> Option<Backing>,
-) -> Result<Vec<Group>, String> {
+) -> Result<Vec<Group>, InstallError> {
     let mut groups: Vec<Group> = Vec::new();
     for &name in resources {
-        let missing = || format!("{name} is not served here");
+        let missing = || InstallError::NotServed(name);
         let served = registry.index().preferred(name).ok_or_else(missing)?;
         let resource = Resource {
             kind: Arc::new(Narrowed::new(&served.resource.kind)),

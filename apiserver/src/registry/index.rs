@@ -123,6 +123,36 @@ fn storage_api_version(kind: &dyn Kind) -> Arc<str> {
 
 type ByName<T> = HashMap<&'static str, T>;
 
+/// Why something cannot be served.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum InstallError {
+    /// A resource stands in a group that is not its own.
+    #[error("{resource} is in the group {group:?}, which is not its own")]
+    WrongGroup {
+        /// The resource.
+        resource: GroupResource,
+        /// The group.
+        group: &'static str,
+    },
+    /// A resource stands twice in one version.
+    #[error("{resource} is served twice in version {version}")]
+    Twice {
+        /// The resource.
+        resource: GroupResource,
+        /// The version.
+        version: &'static str,
+    },
+    /// A resource is asked for that is not served.
+    #[error("{0} is not served here")]
+    NotServed(GroupResource),
+    /// A registry was given its groups, or its hook, before.
+    #[error("{0} are installed already")]
+    Already(&'static str),
+    /// A document cannot be rendered.
+    #[error("rendering a document: {0}")]
+    Document(String),
+}
+
 /// Every served resource.
 #[derive(Default)]
 pub struct Index {
@@ -134,8 +164,8 @@ impl Index {
     /// The index of `groups`.
     ///
     /// # Errors
-    /// A sentence when a resource stands twice, or in a group that is not its own.
-    pub fn new(groups: &[Group]) -> Result<Self, String> {
+    /// When a resource stands twice, or in a group that is not its own.
+    pub fn new(groups: &[Group]) -> Result<Self, InstallError> {
         let mut index = Self::default();
         for group in groups {
             for resource in &group.resources {
@@ -145,24 +175,23 @@ impl Index {
         Ok(index)
     }
 
-    fn add(&mut self, group: &Group, resource: &Resource) -> Result<(), String> {
+    fn add(&mut self, group: &Group, resource: &Resource) -> Result<(), InstallError> {
         let info = resource.kind.info();
         if info.group != group.name {
-            return Err(format!(
-                "{} is handed over in group {:?}",
-                info.resource(),
-                group.name
-            ));
+            return Err(InstallError::WrongGroup {
+                resource: info.resource(),
+                group: group.name,
+            });
         }
         for version in info.versions {
             let served = Arc::new(Served::new(resource, version));
             let versions = self.groups.entry(info.group).or_default();
             let names = versions.entry(version).or_default();
             if names.insert(info.plural, Arc::clone(&served)).is_some() {
-                return Err(format!(
-                    "{} is handed over twice in version {version}",
-                    info.resource()
-                ));
+                return Err(InstallError::Twice {
+                    resource: info.resource(),
+                    version,
+                });
             }
             self.resources.entry(served.name).or_default().push(served);
         }

@@ -127,7 +127,7 @@ impl Options {
             actors: ActorArgs::default(),
             max_requests_inflight: 400,
             max_mutating_requests_inflight: 200,
-            max_bytes_inflight: 256 << 20,
+            max_bytes_inflight: apiserver::memory::DEFAULT_BYTES,
             shutdown_delay: Duration::ZERO,
             hub: HubArgs::default(),
         }

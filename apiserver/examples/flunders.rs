@@ -1,0 +1,104 @@
+//! A whole API server: one kind of its own with a rule and a computed subresource. `cargo run -p apiserver --example
+//! flunders` prints how to talk to it.
+
+use std::net::SocketAddr;
+use std::path::Path;
+use std::sync::{Arc, LazyLock};
+
+use anyhow::Result;
+use apiserver::authn::{Authentication, CaPool};
+use apiserver::authz::AlwaysAllow;
+use apiserver::{Call, ChainConfig, Group, Reply, Resource, Server, ServerConfig};
+use apiserver::{Subresource, SubresourceHandler, SystemClock};
+use certs::{Folder, ServingCertificate};
+use meta::kind::Write;
+use meta::{Clock, FieldError, Kind, KindInfo, Schema, Status};
+use serde_json::{Value, json};
+use storage::{MemoryStore, Store};
+
+/// A Flunder, as OpenAPI and `kubectl explain` describe it.
+#[derive(schemars::JsonSchema, serde::Deserialize, serde::Serialize)]
+struct Flunder {
+    /// How long it is, in centimetres.
+    #[schemars(range(min = 1))]
+    size: i64,
+    /// The flunder it swims after.
+    follows: Option<String>,
+}
+
+static SCHEMA: LazyLock<Schema> = LazyLock::new(Schema::of::<Flunder>);
+static INFO: KindInfo = KindInfo::new("wardle.example.com", &["v1"], "Flunder", "flunders");
+
+/// The kind: its names, its schema, and a rule that no schema can say.
+struct Flunders;
+
+impl Kind for Flunders {
+    fn info(&self) -> &KindInfo {
+        &INFO
+    }
+
+    fn schema(&self, _version: &str) -> &Schema {
+        &SCHEMA
+    }
+
+    fn validate(&self, _write: &Write<'_>, new: &Value) -> Vec<FieldError> {
+        if new["follows"].is_string() && new["follows"] == new["metadata"]["name"] {
+            let itself = new["follows"].clone();
+            return vec![FieldError::invalid("follows", itself, "must be another flunder")];
+        }
+        Vec::new()
+    }
+}
+
+/// `flunders/NAME/weight`, computed at each read.
+struct Weight(Arc<dyn Store>);
+
+#[async_trait::async_trait]
+impl SubresourceHandler for Weight {
+    async fn get(&self, call: &Call) -> Result<Reply, Status> {
+        let flunders = self.0.cached(INFO.resource());
+        let found = flunders.get(&call.namespace, &call.name);
+        let flunder = found.ok_or_else(|| Status::not_found(INFO.resource(), &call.name))?;
+        let size = flunder.value()["size"].as_i64().unwrap_or_default();
+        let weight = json!({"apiVersion": "wardle.example.com/v1", "kind": "Weight", "grams": size * 20});
+        Ok(Reply::Value(weight))
+    }
+}
+
+/// What is served, and from where.
+#[must_use]
+pub(crate) fn groups() -> Vec<Group> {
+    let store: Arc<dyn Store> = Arc::new(MemoryStore::default());
+    let weight = Subresource::new("weight", "Weight", &["get"], Weight(Arc::clone(&store)));
+    let flunders = Resource::stored(Flunders, &store).with(weight);
+    vec![Group::new(INFO.group, vec![flunders])]
+}
+
+/// Opens the port. Users have client certificates of the CA in `folder`.
+///
+/// # Errors
+/// When the folder cannot be used or the port is taken.
+pub(crate) async fn server(folder: Arc<Folder>, address: SocketAddr) -> Result<Server> {
+    let ca = CaPool::from_pem(folder.ca().certificate_pem().as_bytes())?;
+    let certificate = ServingCertificate::issued(folder, &[], Arc::new(SystemClock))?;
+    let chain = ChainConfig::of(groups())
+        .authentication(Authentication::by_certificates(ca))
+        .authorizer(Arc::new(AlwaysAllow))
+        .build()?;
+    Ok(Server::bind(ServerConfig::new(address, certificate, chain)).await?)
+}
+
+#[tokio::main]
+#[allow(dead_code, reason = "tests start the server themselves")]
+async fn main() -> Result<()> {
+    let folder = Arc::new(Folder::open(Path::new("flunders"), SystemClock.now())?);
+    let alice = folder.issue_client("alice", &[], SystemClock.now())?;
+    std::fs::write("flunders/alice.pem", alice.certificate + &alice.key)?;
+    let server = server(folder, "127.0.0.1:6443".parse()?).await?;
+    println!(
+        "kubectl --server https://{} --certificate-authority flunders/ca.crt --client-certificate \
+         flunders/alice.pem --client-key flunders/alice.pem get flunders",
+        server.address()
+    );
+    Ok(server.start().wait().await?)
+}

@@ -1,0 +1,109 @@
+//! A pipeline with the defaults of kube-apiserver for all that is not said.
+
+use std::sync::Arc;
+
+use meta::Clock;
+
+use super::{ChainConfig, Limits};
+use crate::auth::Authorizer;
+use crate::authn::{Authentication, CaPool};
+use crate::authz::{self, Union};
+use crate::clock::SystemClock;
+use crate::documents::Documents;
+use crate::handlers::ApiState;
+use crate::health::Health;
+use crate::memory::{ByteLimiter, DEFAULT_BYTES};
+use crate::metrics::Metrics;
+use crate::registry::InstallError;
+use crate::resource::Group;
+use crate::version::VersionInfo;
+
+/// Makes a [`ChainConfig`]. Until it is told otherwise, nobody is authenticated and nobody but `system:masters` may do
+/// anything.
+pub struct ChainBuilder {
+    groups: Vec<Group>,
+    title: String,
+    version: VersionInfo,
+    plugins: admission::Chain,
+    authentication: Authentication,
+    authorizer: Arc<dyn Authorizer>,
+    clock: Arc<dyn Clock>,
+}
+
+impl ChainConfig {
+    /// A pipeline before the API of `groups`.
+    #[must_use]
+    pub fn of(groups: Vec<Group>) -> ChainBuilder {
+        ChainBuilder {
+            groups,
+            title: "API server".to_owned(),
+            version: VersionInfo::new("0.0.0", None, None),
+            plugins: admission::Chain::default(),
+            authentication: Authentication::by_certificates(CaPool::default()),
+            authorizer: Arc::new(Union::new(Vec::new())),
+            clock: Arc::new(SystemClock),
+        }
+    }
+}
+
+impl ChainBuilder {
+    /// What OpenAPI calls the server, and what `/version` answers.
+    #[must_use]
+    pub fn title(mut self, title: &str, version: VersionInfo) -> Self {
+        title.clone_into(&mut self.title);
+        self.version = version;
+        self
+    }
+
+    /// The admission plugins that writes pass.
+    #[must_use]
+    pub fn plugins(mut self, plugins: admission::Chain) -> Self {
+        self.plugins = plugins;
+        self
+    }
+
+    /// Who users are.
+    #[must_use]
+    pub fn authentication(mut self, authentication: Authentication) -> Self {
+        self.authentication = authentication;
+        self
+    }
+
+    /// What they may do.
+    #[must_use]
+    pub fn authorizer(mut self, authorizer: Arc<dyn Authorizer>) -> Self {
+        self.authorizer = authorizer;
+        self
+    }
+
+    /// Another clock than the system's.
+    #[must_use]
+    pub fn clock(mut self, clock: Arc<dyn Clock>) -> Self {
+        self.clock = clock;
+        self
+    }
+
+    /// The configuration; its fields can still be changed.
+    ///
+    /// # Errors
+    /// When a resource stands twice, or in a group that is not its own.
+    pub fn build(self) -> Result<ChainConfig, InstallError> {
+        let metrics = Arc::new(Metrics::new());
+        metrics.count_stored(&self.groups);
+        let api = ApiState::new(&self.groups, self.plugins, Arc::clone(&self.clock))?;
+        Ok(ChainConfig {
+            api: Arc::new(api),
+            authentication: self.authentication,
+            authorizer: self.authorizer,
+            always_allowed: authz::ALWAYS_ALLOWED.map(str::to_owned).to_vec(),
+            limits: Limits::default(),
+            memory: ByteLimiter::new(DEFAULT_BYTES),
+            audit: None,
+            health: Arc::new(Health::new()),
+            metrics,
+            documents: Documents::of_groups(&self.title, &self.version.git_version, &self.groups),
+            version: self.version,
+            clock: self.clock,
+        })
+    }
+}
