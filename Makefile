@@ -15,11 +15,12 @@ test: ## every test: unit, scenario, storage, requests, and black-box with kubec
 
 # One shape for whatever is built with etcd: another choice of packages would resolve features anew and build it all again.
 ETCD := --workspace --features storage/etcd,berth/etcd
-ETCD_TESTS := cargo test $(ETCD) --test 'aggregated*' --test 'etcd*' --test command_line
+ETCD_TESTS := cargo test $(ETCD) --test 'aggregated*' --test 'etcd*' --test command_line --test apply_reference
 
-e2e: ## the tests behind a real kube-apiserver, built from Go modules (the first time takes minutes; needs go and protoc)
+e2e: ## the tests behind a real kube-apiserver and against its field manager, built from Go modules (the first time takes minutes; needs go and protoc)
 	$(ETCD_TESTS) --no-run
 	BERTH_PROGRAM=$(TARGET)/debug/berth cargo test $(ETCD) --test 'aggregated*' -- --ignored
+	cargo test $(ETCD) --test apply_reference -- --ignored
 
 etcd: ## the store on etcd, against a real etcd built from its Go module (needs go and protoc)
 	$(ETCD_TESTS) --no-run

@@ -97,31 +97,34 @@ fn child<'a>(node: &'a Node, element: &Element) -> Option<&'a Node> {
     }
 }
 
-fn without(node: &Node, value: &mut Value, set: &Set, owned: Option<&Set>) {
+/// Takes `set` out of `value`. Whether that leaves nothing of a container.
+fn without(node: &Node, value: &mut Value, set: &Set, owned: Option<&Set>) -> bool {
     if set.below.is_empty() {
-        return;
+        return false;
     }
     match (value, &node.object, &node.list) {
         (Value::Object(fields), Some(shape), _) if !shape.atomic => cut_fields(shape, fields, set, owned),
         (Value::Array(items), _, Some(list)) if list.granular() => cut_items(list, items, set, owned),
-        _ => {}
+        _ => false,
     }
 }
 
-fn cut_fields(shape: &Shape, fields: &mut Map<String, Value>, set: &Set, owned: Option<&Set>) {
+fn cut_fields(shape: &Shape, fields: &mut Map<String, Value>, set: &Set, owned: Option<&Set>) -> bool {
     let nobody = Set::default();
+    let mut left = false;
     fields.retain(|name, value| {
         let element = Element::Field(name.clone());
         let Some(below) = set.below.get(&element) else {
+            left = true;
             return true;
         };
         if below.member {
             return false;
         }
+        // A container that empties counts as there, as null: what it is in does not empty by that.
+        left = true;
         let owners = owned.map(|owned| owned.below.get(&element).unwrap_or(&nobody));
-        let was = empty(value);
-        without(shape.field(name).unwrap_or(&DEDUCED), value, below, owners);
-        if was || !empty(value) {
+        if !without(shape.field(name).unwrap_or(&DEDUCED), value, below, owners) {
             return true;
         }
         match owners {
@@ -132,9 +135,10 @@ fn cut_fields(shape: &Shape, fields: &mut Map<String, Value>, set: &Set, owned: 
             Some(owners) => owners.member,
         }
     });
+    !left
 }
 
-fn cut_items(list: &List, items: &mut Vec<Value>, set: &Set, owned: Option<&Set>) {
+fn cut_items(list: &List, items: &mut Vec<Value>, set: &Set, owned: Option<&Set>) -> bool {
     let nobody = Set::default();
     let kept = Indexed::of(list, items)
         .order
@@ -152,12 +156,5 @@ fn cut_items(list: &List, items: &mut Vec<Value>, set: &Set, owned: Option<&Set>
             Some(item)
         });
     *items = kept.collect();
-}
-
-fn empty(value: &Value) -> bool {
-    match value {
-        Value::Object(fields) => fields.is_empty(),
-        Value::Array(items) => items.is_empty(),
-        _ => false,
-    }
+    items.is_empty()
 }

@@ -251,10 +251,8 @@ impl Managers {
             );
             let back = types.put_back(&from, &to, &owned)?;
             pruned = versions.convert(&back, other, version).into_owned();
-            // Where versions are of one shape, what is owned in another is owned here.
-            if std::ptr::eq(types, versions.types(version).unwrap_or(types)) {
-                all = all.union(&owned);
-            }
+            // By path, as sets cannot be converted: it only tells which emptied containers stay, empty.
+            all = all.union(&owned);
         }
         let outcome = types.without_dangling(&converted, &pruned, &last.set, &all)?;
         Ok(match versions.convert(&outcome, version, by.api_version) {
