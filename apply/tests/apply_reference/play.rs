@@ -95,7 +95,7 @@ impl Versions for Served<'_> {
 
 impl World {
     pub(crate) fn new(schema: &Value) -> Self {
-        let shared = schema.to_string().len() % 2 == 0;
+        let shared = schema.to_string().len().is_multiple_of(2);
         let schema = meta::Schema::from_value(schema.clone());
         Self {
             types: (0..2 - usize::from(shared)).map(|_| Types::of(&schema)).collect(),
