@@ -97,7 +97,8 @@ impl RequestInfo {
     }
 
     fn read_path(&mut self, path: &str, method: &Method) -> Result<(), Status> {
-        let trimmed = path.trim_matches('/');
+        // One slash begins a path; `//apis` is none that anybody serves.
+        let trimmed = path.strip_prefix('/').unwrap_or(path).trim_end_matches('/');
         let mut parts: Vec<&str> = trimmed.split('/').collect();
         let grouped = match parts[0] {
             "api" => false,
@@ -148,7 +149,9 @@ impl RequestInfo {
         let mut parts = parts;
         if parts[0] == "namespaces" && parts.len() > 1 {
             parts[1].clone_into(&mut self.namespace);
-            if parts.len() > 2 && !NAMESPACE_SUBRESOURCES.contains(&parts[2]) {
+            // There are no namespaces in a namespace: that is a subresource which nobody has.
+            let own = |part: &str| NAMESPACE_SUBRESOURCES.contains(&part) || part == "namespaces";
+            if parts.len() > 2 && !own(parts[2]) {
                 parts = &parts[2..];
             }
         }

@@ -11,6 +11,7 @@ pub mod rbac;
 pub mod secret;
 pub mod service;
 pub mod service_account;
+mod typed;
 pub(crate) mod value;
 
 use std::sync::Arc;

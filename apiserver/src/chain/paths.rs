@@ -35,6 +35,7 @@ impl Chain {
             "/metrics" if reading => self.metrics_page(),
             "/version" | "/metrics" => Err(Status::method_not_allowed()),
             "" if reading => self.index(),
+            _ if info.path.starts_with("/openapi") && info.path.ends_with('/') => Err(Status::no_such_path()),
             path => self.documents.answer(path, reading, &parts.headers, &info.query),
         }
     }

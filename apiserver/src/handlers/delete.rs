@@ -58,7 +58,7 @@ pub(super) async fn handle_collection(cx: &Cx<'_>) -> Result<Response<Body>, Sta
 /// The options, from the body where there is one.
 fn options(cx: &Cx<'_>) -> Result<DeleteOptions, Status> {
     let request = cx.request;
-    if request.body.iter().all(u8::is_ascii_whitespace) {
+    if request.body.is_empty() {
         return DeleteOptions::of_query(&request.info.query);
     }
     let mut value = decode::body(cx.state.decoder.as_deref(), &request.headers, &request.body)?.value;

@@ -24,6 +24,13 @@ fn summary(method: &str, target: &str) -> String {
 }
 
 #[test]
+fn two_slashes_begin_no_resource() {
+    for path in ["//api/v1/pods", "//apis/apps/v1/deployments"] {
+        assert!(!parse("GET", path).is_resource, "{path}");
+    }
+}
+
+#[test]
 fn resource_paths_are_taken_apart() {
     for (method, target, expected) in [
         ("GET", "/api/v1/namespaces", "list - v1 - namespaces - -"),
@@ -43,6 +50,11 @@ fn resource_paths_are_taken_apart() {
             "update - v1 other namespaces finalize other",
         ),
         ("GET", "/api/v1/namespaces/other/pods", "list - v1 other pods - -"),
+        (
+            "GET",
+            "/api/v1/namespaces/other/namespaces",
+            "get - v1 other namespaces namespaces other",
+        ),
         (
             "GET",
             "/api/v1/namespaces/other/pods/foo",

@@ -7,11 +7,12 @@ pub mod scale;
 
 use std::sync::LazyLock;
 
+use k8s_openapi::api::apps::v1;
 use meta::kind::{ALL_VERBS, Write};
 use meta::{Cell, Column, FieldError, GroupResource, Kind, KindInfo, Object, Schema, Scope};
 use serde_json::Value;
 
-use crate::core::value;
+use crate::core::{typed, value};
 pub use fields::DeploymentFields;
 
 /// The resource.
@@ -42,8 +43,8 @@ static SCHEMA: LazyLock<Schema> = LazyLock::new(Schema::of::<DeploymentFields>);
 const COLUMNS: &[Column] = &[
     Column::NAME,
     Column::text("Ready", "How many Pods are ready, of those wanted"),
-    Column::text("Up-to-date", "How many Pods are made of the current template").integer(),
-    Column::text("Available", "How many Pods have been ready for long enough").integer(),
+    Column::text("Up-to-date", "How many Pods are made of the current template"),
+    Column::text("Available", "How many Pods have been ready for long enough"),
     Column::AGE,
     Column::text("Containers", "The names of the containers").wide(),
     Column::text("Images", "The images of the containers").wide(),
@@ -64,7 +65,9 @@ impl Kind for Deployment {
     }
 
     fn validate(&self, write: &Write<'_>, new: &Value) -> Vec<FieldError> {
-        rules::validate(write.old, new)
+        let mut errors = rules::validate(write.old, new);
+        errors.extend(typed::errors::<v1::Deployment>(&SCHEMA, new));
+        errors
     }
 
     fn columns(&self) -> &[Column] {

@@ -76,7 +76,8 @@ impl Kind for Secret {
     fn prepare(&self, write: &Write<'_>, new: &mut Value) {
         encode_texts(new);
         data::unbroken(new, "data");
-        if value::text(new, &["type"]).is_empty() {
+        // One that is no text stays, for the schema to refuse.
+        if new.get("type").is_none_or(|given| given.is_null() || given == "") {
             let kept = write.old.map_or("", |old| value::text(old, &["type"]));
             new["type"] = if kept.is_empty() { "Opaque" } else { kept }.into();
         }
@@ -224,6 +225,13 @@ mod tests {
         let mut new = json!({});
         Secret.prepare(&write(Some(&old)), &mut new);
         assert_eq!(new["type"], "x/y");
+        let mut new = json!({"type": 5});
+        Secret.prepare(&write(None), &mut new);
+        assert_eq!(
+            SCHEMA.validate(&new).len(),
+            1,
+            "a type that is no text is refused"
+        );
     }
 
     #[test]

@@ -6,13 +6,14 @@ mod rules;
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
+use k8s_openapi::api::core::v1;
 use meta::kind::{ALL_VERBS, SelectableField, Write};
 use meta::schema::types::{Condition, IntOrString};
 use meta::{Cell, Column, FieldError, Kind, KindInfo, Object, Schema, Scope};
 use schemars::JsonSchema;
 use serde_json::Value;
 
-use crate::core::value;
+use crate::core::{typed, value};
 
 /// The fields of a Service.
 #[derive(JsonSchema)]
@@ -177,7 +178,9 @@ impl Kind for Service {
     }
 
     fn validate(&self, _: &Write<'_>, new: &Value) -> Vec<FieldError> {
-        rules::validate(new)
+        let mut errors = rules::validate(new);
+        errors.extend(typed::errors::<v1::Service>(&SCHEMA, new));
+        errors
     }
 
     fn validate_name(&self, name: &str) -> Result<(), String> {

@@ -7,8 +7,6 @@ use meta::kind::ALL_VERBS;
 use meta::{Cell, Column, Kind, KindInfo, Object, Schema, Scope};
 use schemars::JsonSchema;
 
-use crate::core::value;
-
 /// The fields of a ServiceAccount.
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -80,11 +78,7 @@ static INFO: KindInfo = KindInfo {
 
 static SCHEMA: LazyLock<Schema> = LazyLock::new(Schema::of::<ServiceAccountFields>);
 
-const COLUMNS: &[Column] = &[
-    Column::NAME,
-    Column::text("Secrets", "How many secrets the account lists"),
-    Column::AGE,
-];
+const COLUMNS: &[Column] = &[Column::NAME, Column::AGE];
 
 impl Kind for ServiceAccount {
     fn info(&self) -> &KindInfo {
@@ -102,7 +96,6 @@ impl Kind for ServiceAccount {
     fn row(&self, object: &Object) -> Vec<Cell> {
         vec![
             object.meta().name.as_str().into(),
-            Cell::Value(value::list(object.value(), &["secrets"]).len().into()),
             Cell::Age(object.meta().creation_timestamp),
         ]
     }

@@ -29,14 +29,13 @@ pub(super) fn merge(
             .cloned()
             .collect());
     }
-    let order = order.map(|order| Order::of(&have, order, strategy.merge_key));
+    // Without an order of its own a patch gives that of its elements: what is new stands before what is there.
+    let order = Order::of(&have, order.unwrap_or(elements), strategy.merge_key);
     let mut merged = match strategy.merge_key {
         Some(key) => by_key(items, key, have, elements, path, budget)?,
         None => united(have, elements, path)?,
     };
-    if let Some(order) = order {
-        order.sort(&mut merged);
-    }
+    order.sort(&mut merged);
     Ok(merged)
 }
 

@@ -70,13 +70,13 @@ fn patches_merge_as_the_schema_says() {
         (
             json!({"ports": [{"port": 1, "hosts": ["x"]}]}),
             json!({"ports": [{"port": 1, "hosts": ["y"]}]}),
-            json!({"ports": [{"port": 1, "hosts": ["x", "y"]}]}),
+            json!({"ports": [{"port": 1, "hosts": ["y", "x"]}]}),
         ),
         // metadata has its strategies too.
         (
             json!({"metadata": {"finalizers": ["a"], "ownerReferences": [{"uid": "1", "name": "n"}]}}),
             json!({"metadata": {"finalizers": ["b"], "ownerReferences": [{"$patch": "delete", "uid": "1"}]}}),
-            json!({"metadata": {"finalizers": ["a", "b"], "ownerReferences": []}}),
+            json!({"metadata": {"finalizers": ["b", "a"], "ownerReferences": []}}),
         ),
         // $patch.
         (
@@ -120,7 +120,7 @@ fn patches_merge_as_the_schema_says() {
         (
             json!({"set": ["a", "b", "c"]}),
             json!({"$deleteFromPrimitiveList/set": ["b", "x"], "set": ["d"]}),
-            json!({"set": ["a", "c", "d"]}),
+            json!({"set": ["d", "a", "c"]}),
         ),
         // $setElementOrder.
         (
@@ -250,12 +250,28 @@ fn elements_that_share_a_key_or_lose_it_merge_as_found_one_by_one() {
     ]});
     assert_eq!(
         patched(target.clone(), &patch).unwrap()["ports"],
-        json!([{"port": 1, "name": "d"}, {"port": 1, "name": "b"}, {"name": "keyless"}, {"port": 2, "name": "f"}])
+        json!([{"port": 1, "name": "d"}, {"port": 1, "name": "b"}, {"port": 2, "name": "f"}, {"name": "keyless"}])
     );
     let delete = json!({"ports": [{"$patch": "delete", "port": 1}, {"port": 1}]});
     assert_eq!(
         patched(target, &delete).unwrap()["ports"],
-        json!([{"name": "keyless"}, {"port": 1}])
+        json!([{"port": 1}, {"name": "keyless"}])
+    );
+}
+
+#[test]
+fn new_elements_stand_first_and_known_ones_where_they_stood() {
+    let target = json!({"ports": [{"port": 1}, {"port": 2}, {"port": 3}]});
+    let new = json!({"ports": [{"port": 9}]});
+    let ports = |patch| patched(target.clone(), patch).unwrap()["ports"].clone();
+    assert_eq!(
+        ports(&new),
+        json!([{"port": 9}, {"port": 1}, {"port": 2}, {"port": 3}])
+    );
+    let both = json!({"ports": [{"port": 2, "name": "b"}, {"port": 9}]});
+    assert_eq!(
+        ports(&both),
+        json!([{"port": 1}, {"port": 2, "name": "b"}, {"port": 9}, {"port": 3}])
     );
 }
 

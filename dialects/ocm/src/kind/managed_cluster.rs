@@ -93,7 +93,7 @@ pub(crate) struct ManagedClusterStatus {
     /// The versions the cluster runs.
     pub(crate) version: Version,
     /// What the cluster says of itself, such as its id, region and platform.
-    #[schemars(extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["name"]))]
+    #[schemars(extend("x-kubernetes-list-type" = "atomic"))]
     pub(crate) cluster_claims: Vec<ClusterClaim>,
     /// The namespaces the hub manages on the cluster, with their state.
     pub(crate) managed_namespaces: Vec<ManagedNamespaceStatus>,

@@ -22,7 +22,10 @@ pub(crate) fn core(write: &Write<'_>, new: &Value) -> Vec<FieldError> {
 /// The rules of `events.k8s.io/v1`.
 pub(crate) fn new_api(write: &Write<'_>, new: &Value) -> Vec<FieldError> {
     let mut errors: Vec<FieldError> = namespace(new).into_iter().collect();
+    // What an event regards may be in any namespace here.
+    errors.retain(|_| text(new, &["involvedObject", "namespace"]).is_empty());
     errors.extend(micro_times(new));
+    errors.extend(series(new));
     let Some(old) = write.old else {
         if text(new, &["eventTime"]).is_empty() {
             errors.push(FieldError::required("eventTime", ""));
@@ -60,6 +63,21 @@ pub(crate) fn new_api(write: &Write<'_>, new: &Value) -> Vec<FieldError> {
         if before != after && !(unset(before) && unset(after)) {
             errors.push(FieldError::invalid(field, after.clone(), "field is immutable"));
         }
+    }
+    errors
+}
+
+/// A series is of two events at least, the last of which has a time.
+fn series(new: &Value) -> Vec<FieldError> {
+    let Some(series) = new.get("series").filter(|series| series.is_object()) else {
+        return Vec::new();
+    };
+    let mut errors = Vec::new();
+    if series.get("count").and_then(Value::as_i64).unwrap_or_default() < 2 {
+        errors.push(FieldError::invalid("series.count", "", "should be at least 2"));
+    }
+    if text(series, &["lastObservedTime"]).is_empty() {
+        errors.push(FieldError::required("series.lastObservedTime", ""));
     }
     errors
 }

@@ -119,6 +119,29 @@ fn the_newer_api_asks_for_more() {
 }
 
 #[test]
+fn a_series_in_the_newer_api_is_of_two_and_has_a_time() {
+    let mut event = stored().parse();
+    event["series"] = json!({"count": 1});
+    assert_eq!(
+        errors(&Event, None, &event),
+        [
+            "series.count: Invalid value: \"\": should be at least 2",
+            "series.lastObservedTime: Required value"
+        ]
+    );
+    assert!(errors(&CoreEvent, None, &event).is_empty());
+}
+
+#[test]
+fn what_an_event_of_the_newer_api_regards_may_be_elsewhere() {
+    let mut event = stored().parse();
+    event["involvedObject"]["namespace"] = "other".into();
+    assert_eq!(errors(&Event, None, &event), [""; 0]);
+    event["involvedObject"]["namespace"] = "".into();
+    assert_eq!(errors(&Event, None, &event).len(), 1);
+}
+
+#[test]
 fn wrong_types_are_told_by_the_names_the_client_used() {
     let mut bad = stored().parse();
     bad["involvedObject"]["name"] = 5.into();

@@ -97,7 +97,10 @@ static CLUSTER_ROLE_SCHEMA: LazyLock<Schema> = LazyLock::new(Schema::of::<Cluste
 
 const COLUMNS: &[Column] = &[
     Column::NAME,
-    Column::text("Created At", "When the role was created"),
+    Column {
+        r#type: "date",
+        ..Column::text("Created At", "When the role was created")
+    },
 ];
 
 fn cells(object: &Object) -> Vec<Cell> {
