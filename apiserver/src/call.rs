@@ -65,6 +65,8 @@ impl Warnings {
 pub struct Call {
     /// Who asks.
     pub user: UserInfo,
+    /// The name under which the fields it writes are owned.
+    pub manager: String,
     /// The API version in the path.
     pub version: String,
     /// The namespace in the path, or the empty string.

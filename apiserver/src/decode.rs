@@ -104,6 +104,31 @@ pub(crate) fn json(bytes: &[u8]) -> Result<Decoded, Status> {
     })
 }
 
+/// Reads the configuration of an apply: YAML, and so JSON too. Nothing is an object without fields.
+pub(crate) fn applied(bytes: &[u8]) -> Result<Decoded, Status> {
+    let refuse = |problem: &str| Status::bad_request(format!("error decoding YAML: {problem}"));
+    let first = bytes.iter().find(|byte| !byte.is_ascii_whitespace());
+    // JSON is YAML, and read as such many times slower.
+    let decoded = match first {
+        None => Decoded {
+            value: Value::Object(serde_json::Map::new()),
+            duplicates: Vec::new(),
+        },
+        Some(b'{') => json(bytes)
+            .or_else(|_| yaml(bytes))
+            .map_err(|status| refuse(&status.message))?,
+        Some(_) => yaml(bytes).map_err(|status| refuse(&status.message))?,
+    };
+    match decoded.value {
+        Value::Object(_) => Ok(decoded),
+        Value::Null => Ok(Decoded {
+            value: Value::Object(serde_json::Map::new()),
+            ..decoded
+        }),
+        _ => Err(refuse("the configuration must be an object")),
+    }
+}
+
 /// Reads one YAML document; errors say the line and column.
 pub(crate) fn yaml(bytes: &[u8]) -> Result<Decoded, Status> {
     let refuse =
@@ -111,7 +136,8 @@ pub(crate) fn yaml(bytes: &[u8]) -> Result<Decoded, Status> {
     let text = std::str::from_utf8(bytes).map_err(|problem| refuse(problem.to_string()))?;
     let options = serde_saphyr::options! {
         duplicate_keys: serde_saphyr::options::DuplicateKeyPolicy::PassThrough,
-        strict_booleans: true,
+        // `yes` and `off` are booleans to Kubernetes, which reads YAML 1.1.
+        strict_booleans: false,
         with_snippet: false,
     };
     let document: tree::Document =
@@ -179,7 +205,7 @@ mod tests {
         let decoded =
             yaml(b"a: yes\nb: true\nc: 1.5\nd: 2021-10-28T08:31:39Z\ne: \"1\"\nf: ~\n1: x\ng: 0x10\n")
                 .unwrap();
-        assert_eq!(decoded.value["a"], "yes");
+        assert_eq!(decoded.value["a"], true);
         assert_eq!(decoded.value["b"], true);
         assert_eq!(decoded.value["c"], 1.5);
         assert_eq!(decoded.value["d"], "2021-10-28T08:31:39Z");

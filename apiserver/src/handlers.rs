@@ -1,6 +1,7 @@
 //! The API behind the request pipeline: finds the resource a request names, and hands it to its verb.
 
 mod answer;
+mod apply;
 mod body;
 mod computed;
 mod create;
@@ -26,6 +27,7 @@ use crate::compress::Compressed;
 use crate::context::{Api, Authorized, RequestCx, Route};
 use crate::decode::BodyDecoder;
 use crate::listing::Listings;
+use crate::managers;
 use crate::registry::{Actor, InstallError, Registry, Served, Target};
 use crate::request_info::RequestInfo;
 use crate::resource::{Backing, Group};
@@ -164,6 +166,8 @@ struct Cx<'a> {
     namespace: &'a str,
     /// The name in the path, or the empty string.
     name: &'a str,
+    /// The name under which the fields written are owned; empty where nothing is written.
+    manager: String,
 }
 
 impl<'a> Cx<'a> {
@@ -195,12 +199,17 @@ impl<'a> Cx<'a> {
                 )));
             }
         }
+        let manager = match info.verb {
+            "create" | "update" | "patch" => managers::of_request(&request.headers, &info.query),
+            _ => String::new(),
+        };
         Ok(Self {
             state,
             served,
             request,
             namespace,
             name,
+            manager,
         })
     }
 
@@ -227,6 +236,7 @@ impl<'a> Cx<'a> {
     fn actor(&self, dry_run: bool) -> Actor<'_> {
         Actor {
             user: &self.request.user,
+            manager: &self.manager,
             now: self.request.now,
             dry_run,
             warnings: &self.request.warnings,
@@ -237,6 +247,7 @@ impl<'a> Cx<'a> {
     fn call(&self, dry_run: bool) -> Call {
         Call {
             user: self.request.user.clone(),
+            manager: self.manager.clone(),
             version: self.served.version.to_owned(),
             namespace: self.namespace.to_owned(),
             name: self.name.to_owned(),

@@ -30,7 +30,8 @@ pub trait Lens: Send + Sync + 'static {
     fn sees(&self, object: &Object) -> bool;
 
     /// How `object` looks, whether it is seen or not (a write may end that): at the same revision, with the same name
-    /// and uid. The same object where it looks as it is stored.
+    /// and uid. The same object where it looks as it is stored; one of which fields are hidden should be shown without
+    /// managed fields, which name them.
     fn show(&self, object: &Arc<Object>) -> Arc<Object>;
 
     /// Who writes.

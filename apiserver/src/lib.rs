@@ -30,6 +30,7 @@ pub mod lens;
 mod limit;
 mod list_body;
 pub mod listing;
+mod managers;
 pub mod memory;
 pub mod metrics;
 mod names;

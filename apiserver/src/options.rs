@@ -4,8 +4,8 @@ use meta::selector::{FieldSelector, Selector};
 use meta::{FieldError, GroupResource, Object, Status};
 use serde_json::Value;
 
-use crate::errors;
 use crate::request_info::Query;
+use crate::{errors, managers};
 
 /// The group of the options kinds in messages.
 const META: &str = "meta.k8s.io";
@@ -170,11 +170,22 @@ pub(crate) enum FieldValidation {
 pub(crate) struct WriteOptions {
     pub(crate) dry_run: bool,
     pub(crate) field_validation: FieldValidation,
+    /// Whether an apply takes fields that others own.
+    pub(crate) force: bool,
 }
 
 impl WriteOptions {
     /// The options of a write of `kind` (`CreateOptions`, `UpdateOptions`, `PatchOptions`).
     pub(crate) fn parse(query: &Query, kind: &str) -> Result<Self, Status> {
+        Self::read(query, kind, false)
+    }
+
+    /// The options of a server-side apply.
+    pub(crate) fn of_apply(query: &Query) -> Result<Self, Status> {
+        Self::read(query, "PatchOptions", true)
+    }
+
+    fn read(query: &Query, kind: &str, apply: bool) -> Result<Self, Status> {
         let mut errors = Vec::new();
         let values: Vec<&str> = query.all("dryRun").collect();
         let dry_run = dry_run(&values, &mut errors);
@@ -188,19 +199,25 @@ impl WriteOptions {
                 FieldValidation::Strict
             }
         };
-        field_manager(query.first("fieldManager").unwrap_or_default(), &mut errors);
-        if kind == "PatchOptions" && query.first("force").is_some() {
-            // An option of patches, of which server-side apply alone may force; it is refused before its options are
-            // looked at.
+        let force = query.first("force");
+        if kind == "PatchOptions" && !apply && force.is_some() {
             errors.push(FieldError::forbidden(
                 "force",
                 "may not be specified for non-apply patch",
             ));
         }
+        match query.first("fieldManager").unwrap_or_default() {
+            "" if apply => errors.push(FieldError::required(
+                managers::FIELD,
+                "is required for apply patch",
+            )),
+            name => errors.extend(berth_apply::name_problems(managers::FIELD, name)),
+        }
         refuse(kind, &errors)?;
         Ok(Self {
             dry_run,
             field_validation,
+            force: force.is_some_and(|text| !matches!(&*text.to_ascii_lowercase(), "false" | "0")),
         })
     }
 }
@@ -211,20 +228,6 @@ fn dry_run(values: &[&str], errors: &mut Vec<FieldError>) -> bool {
         errors.push(FieldError::not_supported("dryRun", Value::from(values), &["All"]));
     }
     values.contains(&"All")
-}
-
-fn field_manager(name: &str, errors: &mut Vec<FieldError>) {
-    const LIMIT: usize = 128;
-    if name.len() > LIMIT {
-        errors.push(FieldError::too_long("fieldManager", LIMIT));
-    }
-    if let Some(bad) = name.chars().find(|letter| letter.is_control()) {
-        errors.push(FieldError::invalid(
-            "fieldManager",
-            name,
-            format!("invalid character {bad:?}"),
-        ));
-    }
 }
 
 /// What happens to the dependents of a deleted object.

@@ -31,7 +31,11 @@ pub fn patched(
     schema: Option<&Schema>,
     value: Value,
 ) -> Result<Value, Status> {
-    let (patch, _) = PatchBody::parse(media_type, bytes, schema.is_some())?;
+    let formats = Formats {
+        strategic: schema.is_some(),
+        apply: false,
+    };
+    let (patch, _) = PatchBody::parse(media_type, bytes, formats)?;
     patch.apply(schema, value)
 }
 
@@ -39,7 +43,15 @@ pub fn patched(
 const JSON: &str = "application/json-patch+json";
 const MERGE: &str = "application/merge-patch+json";
 const STRATEGIC: &str = "application/strategic-merge-patch+json";
-const APPLY: [&str; 2] = ["application/apply-patch+yaml", "application/apply-patch+cbor"];
+pub(crate) const APPLY: &str = "application/apply-patch+yaml";
+
+/// Which formats a resource takes beside JSON patches and merge patches.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Formats {
+    pub(crate) strategic: bool,
+    /// Whether it can be applied to, which is no patch and read elsewhere.
+    pub(crate) apply: bool,
+}
 
 impl PatchBody {
     /// Reads a patch of `media_type`, with the paths of fields that stand twice in it.
@@ -49,16 +61,41 @@ impl PatchBody {
     pub(crate) fn parse(
         media_type: &str,
         bytes: &[u8],
-        strategic: bool,
+        formats: Formats,
     ) -> Result<(Self, Vec<String>), Status> {
         match media_type {
             JSON => Ok((Self::Json(operations(bytes)?), Vec::new())),
             MERGE => object(bytes).map(|(value, duplicates)| (Self::Merge(value), duplicates)),
-            STRATEGIC if strategic => {
+            STRATEGIC if formats.strategic => {
                 object(bytes).map(|(value, duplicates)| (Self::Strategic(value), duplicates))
             }
-            apply if APPLY.contains(&apply) => Err(no_apply(strategic)),
-            _ => Err(Status::unsupported_media_type(accepted(strategic))),
+            _ => Err(Status::unsupported_media_type(&formats.accepted())),
+        }
+    }
+
+    /// Whether it may read or change `metadata.managedFields`.
+    pub(crate) fn is_about_managers(&self) -> bool {
+        match self {
+            Self::Json(Patch(operations)) => {
+                let whole = ["", "/metadata"];
+                let about = |path: &str| whole.contains(&path) || path.starts_with("/metadata/managedFields");
+                operations.iter().any(|operation| match operation {
+                    PatchOperation::Copy(copy) => about(copy.from.as_str()) || about(copy.path.as_str()),
+                    PatchOperation::Move(moved) => about(moved.from.as_str()) || about(moved.path.as_str()),
+                    other => about(other.path().as_str()),
+                })
+            }
+            Self::Merge(patch) => match patch.get("metadata") {
+                Some(Value::Object(metadata)) => metadata.contains_key("managedFields"),
+                metadata => metadata.is_some(),
+            },
+            // Lists of directives stand beside the lists themselves.
+            Self::Strategic(patch) => match patch.get("metadata") {
+                Some(Value::Object(metadata)) => metadata
+                    .keys()
+                    .any(|name| name.starts_with('$') || name.ends_with("managedFields")),
+                metadata => metadata.is_some() || patch.get("$patch").is_some(),
+            },
         }
     }
 
@@ -77,7 +114,7 @@ impl PatchBody {
                     let mut budget = strategic::budget();
                     strategic::apply(schema, &mut value, patch, &mut budget).map_err(of_strategic)?;
                 }
-                None => return Err(Status::unsupported_media_type(accepted(false))),
+                None => return Err(Status::unsupported_media_type(&[JSON, MERGE])),
             },
         }
         if !is_shallow(&value) {
@@ -93,22 +130,15 @@ impl PatchBody {
     }
 }
 
-fn accepted(strategic: bool) -> &'static [&'static str] {
-    if strategic {
-        &[JSON, MERGE, STRATEGIC]
-    } else {
-        &[JSON, MERGE]
+impl Formats {
+    fn accepted(self) -> Vec<&'static str> {
+        let further = [(self.strategic, STRATEGIC), (self.apply, APPLY)];
+        let further = further.into_iter().filter(|(takes, _)| *takes);
+        [JSON, MERGE]
+            .into_iter()
+            .chain(further.map(|(_, format)| format))
+            .collect()
     }
-}
-
-fn no_apply(strategic: bool) -> Status {
-    let mut status = Status::unsupported_media_type(accepted(strategic));
-    status.message = format!(
-        "server-side apply is not supported by this server; use client-side apply (kubectl apply without \
-         --server-side, helm with --server-side=false). {}",
-        status.message
-    );
-    status
 }
 
 /// 422 without an object to blame, as kube-apiserver answers a patch that does not apply.
@@ -172,8 +202,13 @@ mod tests {
 
     use super::*;
 
+    const PLAIN: Formats = Formats {
+        strategic: false,
+        apply: false,
+    };
+
     fn patch(text: &str, value: Value) -> Result<Value, Status> {
-        PatchBody::parse(JSON, text.as_bytes(), false)?
+        PatchBody::parse(JSON, text.as_bytes(), PLAIN)?
             .0
             .apply(None, value)
     }
@@ -218,7 +253,7 @@ mod tests {
         ] {
             assert_eq!(patch(text, json!({})).unwrap_err().code, 400, "{text}");
         }
-        assert_eq!(PatchBody::parse(MERGE, b"[]", false).unwrap_err().code, 400);
+        assert_eq!(PatchBody::parse(MERGE, b"[]", PLAIN).unwrap_err().code, 400);
     }
 
     #[test]
@@ -244,19 +279,19 @@ mod tests {
 
     #[test]
     fn formats_that_are_not_taken_are_named() {
-        let status = PatchBody::parse(STRATEGIC, b"{}", false).unwrap_err();
+        let status = PatchBody::parse(STRATEGIC, b"{}", PLAIN).unwrap_err();
         assert_eq!(status.code, 415);
         assert!(
             status.message.contains(MERGE) && !status.message.contains(STRATEGIC),
             "{}",
             status.message
         );
-        let status = PatchBody::parse(APPLY[0], b"{}", true).unwrap_err();
+        let all = Formats {
+            strategic: true,
+            apply: true,
+        };
+        let status = PatchBody::parse("application/apply-patch+cbor", b"{}", all).unwrap_err();
         assert_eq!(status.code, 415);
-        assert!(
-            status.message.contains("server-side apply is not supported"),
-            "{}",
-            status.message
-        );
+        assert!(status.message.contains(APPLY), "{}", status.message);
     }
 }

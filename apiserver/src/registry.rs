@@ -8,6 +8,7 @@ mod commit;
 mod consulting;
 mod delete;
 mod index;
+mod ownership;
 mod prepare;
 mod system;
 mod tries;
@@ -21,14 +22,15 @@ use meta::{Clock, GroupResource, Key, Object, Status, Timestamp};
 use serde_json::Value;
 use storage::{At, Collection, Guard};
 
-use crate::call::Warnings;
+use crate::call::{Call, Warnings};
 use crate::errors;
 use crate::resource::Group;
 
-pub use commit::InternalWrite;
+pub use commit::{Author, InternalWrite};
 pub(crate) use consulting::Consulting;
 pub(crate) use delete::Deleted;
 pub use index::{Index, InstallError, Served};
+pub(crate) use ownership::{Ownership, Wish};
 pub(crate) use prepare::{Actor, Writing};
 pub(crate) use system::{check_namespace, drop_nulls, metadata, text};
 pub(crate) use write::{Target, check_base};
@@ -164,19 +166,18 @@ impl Registry {
             .map_err(|error| errors::of_store(error, served))
     }
 
-    /// Replaces one object through a custom subresource (`binding`), or through `status`: `object` is the whole object
+    /// Replaces one object through a custom subresource (`binding`), or through `status`, as whoever `call`s: `object` is the whole object
     /// wanted, and must still be at the revision its `metadata.resourceVersion` names, if it names one.
     ///
     /// # Errors
     /// As [`Registry::commit`].
     pub async fn update_subresource(
         &self,
-        user: &UserInfo,
+        call: &Call,
         key: &Key,
         subresource: &'static str,
         object: Value,
         guards: Vec<Guard>,
-        dry_run: bool,
     ) -> Result<Arc<Object>, Status> {
         let base = match text(&object, "resourceVersion") {
             "" => None,
@@ -193,7 +194,11 @@ impl Registry {
             object,
             base,
         };
-        let mut objects = self.commit(user, vec![write], guards, dry_run).await?;
+        let author = Author {
+            user: &call.user,
+            manager: &call.manager,
+        };
+        let mut objects = self.commit(author, vec![write], guards, call.dry_run).await?;
         objects
             .pop()
             .ok_or_else(|| Status::internal("the storage answered for no step"))

@@ -2,6 +2,7 @@
 
 use bytes::Bytes;
 use meta::Object;
+use serde_json::Value;
 
 use crate::negotiation::{MetaVersion, Shape};
 use crate::registry::Served;
@@ -93,14 +94,37 @@ fn partial(version: MetaVersion, object: &Object) -> Rendered {
 }
 
 /// The object as `served` shows it, parsed, for patches and handlers.
-pub(crate) fn value(served: &Served, object: &Object) -> serde_json::Value {
-    if object.api_version() != &*served.api_version {
-        if let Some(value) = served.kind().to_served(served.version, object) {
-            return value;
-        }
-        let mut value = object.parse();
-        value["apiVersion"] = (*served.api_version).into();
-        return value;
+pub(crate) fn value(served: &Served, object: &Object) -> Value {
+    shown(served, object, Object::parse)
+}
+
+/// The same without its managed fields.
+pub(crate) fn unmanaged(served: &Served, object: &Object) -> Value {
+    converted(served, object).unwrap_or_else(|| shown(served, object, Object::parse_unmanaged))
+}
+
+fn shown(served: &Served, object: &Object, parse: fn(&Object) -> Value) -> Value {
+    if object.api_version() == &*served.api_version {
+        return parse(object);
     }
-    object.parse()
+    served
+        .kind()
+        .to_served(served.version, object)
+        .unwrap_or_else(|| {
+            let mut value = parse(object);
+            value["apiVersion"] = (*served.api_version).into();
+            value
+        })
+}
+
+/// The object without its managed fields where `served` shows it with other fields than are stored.
+pub(crate) fn converted(served: &Served, object: &Object) -> Option<Value> {
+    if object.api_version() == &*served.api_version {
+        return None;
+    }
+    let mut value = served.kind().to_served(served.version, object)?;
+    if let Some(fields) = value["metadata"].as_object_mut() {
+        fields.remove("managedFields");
+    }
+    Some(value)
 }

@@ -20,6 +20,8 @@ pub const ATTEMPTS: usize = 8;
 pub struct Commit {
     /// The user they are written as.
     pub actor: &'static str,
+    /// The name under which the fields they set are owned.
+    pub manager: String,
     /// The writes, in order.
     pub writes: Vec<Write>,
     /// What must be true besides the writes' own bases. They guard the list as a whole.
@@ -195,7 +197,7 @@ impl Engine {
         if bind.unplaced == Unplaced::Refuse && places_nothing(&bound.decision) {
             return Err(BindError::Unplaced(Box::new(bound)));
         }
-        let commit = commit(&bound, slot.dialect.actor(), bind.dry_run);
+        let commit = commit(&bound, slot, bind.dry_run);
         if commit.writes.is_empty() {
             return Ok(Ok(bound));
         }
@@ -241,7 +243,8 @@ fn places_nothing(decision: &Decision) -> bool {
 }
 
 /// The writes of a decision with their guards: the demand as it was decided, and a fence per counted capacity.
-fn commit(bound: &Bound, actor: &'static str, dry_run: bool) -> Commit {
+fn commit(bound: &Bound, slot: &Slot, dry_run: bool) -> Commit {
+    let actor = slot.dialect.actor();
     let Bound {
         snapshot, decision, ..
     } = bound;
@@ -261,8 +264,15 @@ fn commit(bound: &Bound, actor: &'static str, dry_run: bool) -> Commit {
     }));
     Commit {
         actor,
+        manager: manager(slot.dialect.name(), actor),
         writes,
         guards,
         dry_run,
     }
+}
+
+/// The name under which what `actor` sets for `dialect` is owned: `berth-gardener-scheduler`.
+pub(crate) fn manager(dialect: &str, actor: &str) -> String {
+    let part = actor.rsplit(':').next().unwrap_or(actor);
+    format!("berth-{dialect}-{part}")
 }

@@ -190,6 +190,22 @@ impl Draft {
             && self.bytes[split..] == object.bytes[digits.end..]
     }
 
+    /// Whether they are the same but for the revision and for what both have as managed fields.
+    #[must_use]
+    pub fn same_but_managed(&self, object: &Object) -> bool {
+        // Managed fields stand before the revision.
+        fn parts<'a>(bytes: &'a [u8], spans: &Spans) -> [&'a [u8]; 3] {
+            let (managed, revision) = (&spans.managed, &spans.revision);
+            [
+                &bytes[..managed.start],
+                &bytes[managed.end..revision.start],
+                &bytes[revision.end..],
+            ]
+        }
+        self.spans.managed.is_empty() == object.spans.managed.is_empty()
+            && parts(&self.bytes, &self.spans) == parts(&object.bytes, &object.spans)
+    }
+
     /// The object as a dry run answers it: at no revision, and without `metadata.resourceVersion`, which a client could
     /// take for that of a stored object.
     #[must_use]

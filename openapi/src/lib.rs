@@ -12,7 +12,7 @@
 //! | `/openapi/v3/<path>` | [`Documents::openapi_v3`] of `<path>` (`apis/<group>/<version>`); compare `?hash=` with [`Document::hash`]: equal is immutable, other is a 301 to [`Documents::openapi_v3_url`] |
 //!
 //! ```text
-//! let documents = openapi::Documents::new("Berth", "v0.1.0", &[ResourceDoc { kind, status: true, subresources: vec![] }]);
+//! let documents = openapi::Documents::new("Berth", "v0.1.0", &[ResourceDoc { kind, status: true, apply: true, subresources: vec![] }]);
 //! let Some(discovery) = documents.discovery("/apis") else { return not_found() };
 //! let document = discovery.aggregated.as_ref().filter(|_| clause_matches).unwrap_or(&discovery.plain);
 //! // document.body: Bytes, document.content_type: &'static str, document.etag: quoted; all of them vary by Accept.

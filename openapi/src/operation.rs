@@ -123,13 +123,18 @@ pub(crate) const NAME: Parameter = parameter("name", "string", "The name of the 
 /// The path parameter `namespace`.
 pub(crate) const NAMESPACE: Parameter = parameter("namespace", "string", "The namespace of the object.");
 
-/// Media types of patches every kind takes, and the one only Kubernetes' own kinds take.
-const PATCHES: &[&str] = &["application/json-patch+json", "application/merge-patch+json"];
-const PATCHES_STRATEGIC: &[&str] = &[
+/// Media types of patches: the one of what is stored, two that every kind takes, and the one only Kubernetes' own kinds
+/// take.
+const PATCHES: [&str; 4] = [
+    "application/apply-patch+yaml",
     "application/json-patch+json",
     "application/merge-patch+json",
     "application/strategic-merge-patch+json",
 ];
+
+fn patches(apply: bool, strategic: bool) -> Body {
+    Body::Patch(&PATCHES[usize::from(!apply)..3 + usize::from(strategic)])
+}
 
 /// What the request carries.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -293,7 +298,14 @@ fn operation(entry: &Entry<'_>, name: &str, path: String) -> Option<Operation> {
         description,
         gvk: entry.gvk.clone(),
         query: verb.query,
-        body: body(entry, name, own),
+        body: body(
+            name,
+            own,
+            patches(
+                entry.apply && entry.verbs.contains(&"patch"),
+                entry.info.strategic,
+            ),
+        ),
         response,
     })
 }
@@ -316,16 +328,19 @@ fn sub_operation(entry: &Entry<'_>, sub: &Sub<'_>, name: &str, path: String) -> 
         description,
         gvk: sub.gvk.clone(),
         query: verb.query,
-        body: body(entry, name, definition.clone()),
+        body: body(
+            name,
+            definition.clone(),
+            patches(entry.apply && sub.name == "status", entry.info.strategic),
+        ),
         response: definition,
     })
 }
 
-fn body(entry: &Entry<'_>, verb: &str, definition: String) -> Body {
+fn body(verb: &str, definition: String, patches: Body) -> Body {
     match verb {
         "create" | "update" => Body::Object(definition),
-        "patch" if entry.info.strategic => Body::Patch(PATCHES_STRATEGIC),
-        "patch" => Body::Patch(PATCHES),
+        "patch" => patches,
         "delete" | "deletecollection" => Body::DeleteOptions,
         _ => Body::None,
     }

@@ -12,6 +12,8 @@ pub struct ResourceDoc {
     pub kind: Arc<dyn Kind>,
     /// Whether `status` is served as a subresource (get, patch, update).
     pub status: bool,
+    /// Whether patches of the resource and its status may be server-side applies.
+    pub apply: bool,
     /// Subresources beside `status`.
     pub subresources: Vec<SubresourceDoc>,
 }
@@ -55,6 +57,7 @@ pub(crate) struct Entry<'a> {
     pub(crate) schema: &'a Schema,
     pub(crate) gvk: Gvk,
     pub(crate) verbs: Vec<&'static str>,
+    pub(crate) apply: bool,
     pub(crate) subresources: Vec<Sub<'a>>,
 }
 
@@ -189,6 +192,7 @@ fn entry<'a>(resource: &'a ResourceDoc, version: &'static str) -> Entry<'a> {
         schema,
         gvk: own(info.kind),
         verbs: sorted(info.verbs),
+        apply: resource.apply,
         subresources,
     }
 }

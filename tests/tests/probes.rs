@@ -359,7 +359,7 @@ async fn patches_that_cannot_be_applied_are_422_or_415() {
         &client,
         Method::PATCH,
         &format!("{path}?fieldManager=me"),
-        &[("content-type", "application/apply-patch+yaml")],
+        &[("content-type", "application/apply-patch+cbor")],
         b"{}",
     )
     .await;

@@ -3,7 +3,7 @@
 use openapi::{Discovery, OPENAPI_V2_PROTOBUF, OpenApiV2, ResourceDoc, SubresourceDoc};
 
 use super::{Document, Documents, Form};
-use crate::resource::{Group, Resource};
+use crate::resource::{Backing, Group, Resource};
 
 impl Documents {
     /// Renders discovery and OpenAPI of `groups`. `title` and `version` (`v1.2.3`) are the server's own.
@@ -54,6 +54,7 @@ fn resource_document(resource: &Resource) -> ResourceDoc {
     ResourceDoc {
         kind: resource.kind.clone(),
         status: resource.has_status(),
+        apply: matches!(resource.backing, Backing::Stored(_)),
         subresources: subresources.collect(),
     }
 }

@@ -106,6 +106,7 @@ pub(super) async fn create(cx: &Cx<'_>) -> Result<Response<Body>, Status> {
     let name = crate::registry::text(&value, "name").to_owned();
     let writing = Writing {
         served: cx.served,
+        index: cx.state.registry.index(),
         chain: cx.state.registry.chain(),
         actor: cx.actor(options.dry_run),
         operation: Operation::Create,

@@ -5,21 +5,35 @@ use http::{Response, StatusCode};
 use meta::{FieldError, Object, Schema, Status};
 use serde_json::Value;
 
-use super::Cx;
 use super::update::write;
+use super::{Cx, apply};
 use crate::decode::{self, Expected};
 use crate::negotiation::Answer;
 use crate::options::WriteOptions;
-use crate::patch_body::PatchBody;
+use crate::patch_body::{APPLY, Formats, PatchBody};
+use crate::registry::Wish;
 use crate::{registry, render};
 
 pub(super) async fn handle(cx: &Cx<'_>, subresource: &'static str) -> Result<Response<Body>, Status> {
+    let formats = Formats {
+        strategic: cx.served.info().strategic,
+        apply: cx.served.store().is_some(),
+    };
+    if formats.apply && decode::media_type(&cx.request.headers) == APPLY {
+        return apply::handle(cx, subresource).await;
+    }
     let accepted = cx.negotiate(Answer::Object)?;
-    let patch = Patching::read(cx, cx.served.info().strategic)?;
+    let patch = Patching::read(cx, formats)?;
     let schema = cx.served.kind().schema(cx.served.version);
     let edit = |current: &Object| {
-        let before = render::value(cx.served, current);
-        patch.apply(cx, cx.expected(), Some(schema), before)
+        // The managed fields are left out where the patch leaves them alone: they cost as much as the rest.
+        let before = match patch.body.is_about_managers() {
+            true => render::value(cx.served, current),
+            false => render::unmanaged(cx.served, current),
+        };
+        patch
+            .apply(cx, cx.expected(), Some(schema), before)
+            .map(Wish::from)
     };
     // A patch that takes the resource version away says that it does not care.
     let object = write(cx, patch.options.dry_run, subresource, true, edit).await?;
@@ -34,10 +48,10 @@ pub(super) struct Patching {
 }
 
 impl Patching {
-    pub(super) fn read(cx: &Cx<'_>, strategic: bool) -> Result<Self, Status> {
+    pub(super) fn read(cx: &Cx<'_>, formats: Formats) -> Result<Self, Status> {
         let request = cx.request;
         let media_type = decode::media_type(&request.headers);
-        let (body, duplicates) = PatchBody::parse(&media_type, &request.body, strategic)?;
+        let (body, duplicates) = PatchBody::parse(&media_type, &request.body, formats)?;
         let options = WriteOptions::parse(&request.info.query, "PatchOptions")?;
         Ok(Self {
             options,

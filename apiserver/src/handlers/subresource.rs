@@ -13,6 +13,7 @@ use crate::call::{Call, Reply};
 use crate::decode::Expected;
 use crate::negotiation::Answer;
 use crate::options::WriteOptions;
+use crate::patch_body::Formats;
 use crate::registry::{CONFLICT_ATTEMPTS, Consulting};
 use crate::registry::{metadata, text};
 use crate::resource::Subresource;
@@ -198,7 +199,13 @@ impl<'a> Custom<'a> {
     async fn patch(&self) -> Result<Reply, Status> {
         let cx = self.cx;
         let own = self.subresource.kind == cx.served.info().kind;
-        let patch = Patching::read(cx, own && cx.served.info().strategic)?;
+        let patch = Patching::read(
+            cx,
+            Formats {
+                strategic: own && cx.served.info().strategic,
+                apply: false,
+            },
+        )?;
         let call = cx.call(patch.options.dry_run);
         let mut attempt = 1;
         loop {

@@ -6,11 +6,11 @@ use axum::body::Body;
 use http::{Response, StatusCode};
 use meta::kind::Operation;
 use meta::{Object, Status};
-use serde_json::Value;
 
 use super::Cx;
 use crate::negotiation::Answer;
 use crate::options::WriteOptions;
+use crate::registry::Wish;
 use crate::resource::Backing;
 
 pub(super) async fn handle(cx: &Cx<'_>, subresource: &'static str) -> Result<Response<Body>, Status> {
@@ -20,7 +20,7 @@ pub(super) async fn handle(cx: &Cx<'_>, subresource: &'static str) -> Result<Res
     let value = cx.read_body(cx.expected(), Some(schema), options)?;
     cx.check_name(&value)?;
     let unconditional = cx.served.info().unconditional_update;
-    let edit = |_: &Object| Ok(value.clone());
+    let edit = |_: &Object| Ok(Wish::from(value.clone()));
     let object = write(cx, options.dry_run, subresource, unconditional, edit).await?;
     cx.object(accepted, StatusCode::OK, &object)
 }
@@ -31,12 +31,13 @@ pub(super) async fn write(
     dry_run: bool,
     subresource: &'static str,
     unconditional: bool,
-    edit: impl FnMut(&Object) -> Result<Value, Status>,
+    mut edit: impl FnMut(&Object) -> Result<Wish, Status>,
 ) -> Result<Arc<Object>, Status> {
     let actor = cx.actor(dry_run);
     if let Backing::Seen(seen) = &cx.served.resource.backing {
         let key = cx.target().key();
         let version = cx.served.version;
+        let edit = |current: &Object| edit(current).map(|wish| wish.value);
         return seen
             .update(version, &key, actor, subresource, unconditional, edit)
             .await;
@@ -48,7 +49,7 @@ pub(super) async fn write(
 }
 
 /// The operation that rules and admission see.
-fn operation(subresource: &'static str) -> Operation {
+pub(super) fn operation(subresource: &'static str) -> Operation {
     if subresource.is_empty() {
         Operation::Update
     } else {

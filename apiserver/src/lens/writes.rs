@@ -10,7 +10,7 @@ use meta::{Key, Object, Status};
 use serde_json::Value;
 
 use super::{Keeper, Kept, Seen};
-use crate::registry::{Actor, Served, Target, check_base, metadata, text};
+use crate::registry::{Actor, Served, Target, Wish, check_base, metadata, text};
 use crate::render;
 
 /// How often a write that depends on nobody's resource version is made again when the object moved under it, elsewhere:
@@ -61,7 +61,7 @@ impl Seen {
             "" => Operation::Update,
             name => Operation::Subresource(name),
         };
-        let next = |current: &Object| self.next(&mut edit, current);
+        let next = |current: &Object| self.next(&mut edit, current).map(Wish::from);
         let written = self
             .registry
             .update(target, actor, operation, unconditional, next)

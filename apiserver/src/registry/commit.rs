@@ -13,9 +13,18 @@ use crate::call::Warnings;
 use crate::context::Annotations;
 use crate::errors;
 use crate::registry::delete::pending_state;
-use crate::registry::prepare::{self, Actor, Settled, Writing};
+use crate::registry::prepare::{self, Actor, Writing};
 use crate::registry::write::{Next, Target};
 use crate::registry::{CONFLICT_ATTEMPTS, Registry, Served, system};
+
+/// Who makes writes in the process.
+#[derive(Clone, Copy, Debug)]
+pub struct Author<'a> {
+    /// As whom they are admitted.
+    pub user: &'a UserInfo,
+    /// The name under which the fields they set are owned.
+    pub manager: &'a str,
+}
 
 /// One write of a list.
 #[derive(Clone, Debug)]
@@ -68,21 +77,21 @@ struct Plan {
 }
 
 impl Registry {
-    /// Takes `writes` through admission and validation as `user`'s own, in order, each seeing the ones before it, and
+    /// Takes `writes` through admission and validation as the `author`'s own, in order, each seeing the ones before it, and
     /// applies them as one list under `guards`. Answers the objects as written, one per write, as stored.
     ///
     /// # Errors
     /// The first refusal, as that user's own request would get it; 409 when an object or a guard moved.
     pub async fn commit(
         &self,
-        user: &UserInfo,
+        author: Author<'_>,
         writes: Vec<InternalWrite>,
         guards: Vec<Guard>,
         dry_run: bool,
     ) -> Result<Vec<Arc<Object>>, Status> {
         let mut attempt = 1;
         loop {
-            let mut plan = self.plan(user, &writes, dry_run).await?;
+            let mut plan = self.plan(author, &writes, dry_run).await?;
             let Some(store) = plan.store.take() else {
                 return Ok(Vec::new());
             };
@@ -105,10 +114,17 @@ impl Registry {
         }
     }
 
-    async fn plan(&self, user: &UserInfo, writes: &[InternalWrite], dry_run: bool) -> Result<Plan, Status> {
+    async fn plan(
+        &self,
+        author: Author<'_>,
+        writes: &[InternalWrite],
+        dry_run: bool,
+    ) -> Result<Plan, Status> {
+        let Author { user, manager } = author;
         let (warnings, annotations) = (Warnings::default(), Annotations::default());
         let actor = Actor {
             user,
+            manager,
             now: self.clock().now(),
             dry_run,
             warnings: &warnings,
@@ -183,6 +199,7 @@ impl Registry {
         let operation = Operation::Create;
         let writing = Writing {
             served,
+            index: self.index(),
             chain: self.chain(),
             actor,
             operation,
@@ -190,12 +207,13 @@ impl Registry {
             name,
         };
         writing.ready().await?;
-        let Settled { value, guards } = writing.create(value).await?;
+        let mut settled = writing.create(value.into()).await?;
+        let guards = std::mem::take(&mut settled.guards);
         let step = Step {
             verb: Verb::Create,
             key: target.key(),
             subresource: write.subresource,
-            object: Some(prepare::draft(served, &value)?),
+            object: Some(prepare::draft(served, &settled)?),
             expect: Expect::Absent,
             guards,
         };
@@ -217,7 +235,9 @@ impl Registry {
         };
         let mut value = write.object.clone();
         system::drop_nulls(&mut value);
-        let (next, guards) = self.next_state(target, actor, operation, value, &current).await?;
+        let (next, guards) = self
+            .next_state(target, actor, operation, value.into(), &current)
+            .await?;
         let (verb, object) = match next {
             Next::Stays(draft) => (Verb::Update, Some(draft)),
             Next::Goes(_) => (Verb::Delete, None),
@@ -248,7 +268,7 @@ impl Registry {
         let guards = prepare::admit_delete(self.chain(), target.served, &actor, &current).await?;
         let pending = pending_state(target.served, &actor, None, &current);
         let draft = pending
-            .map(|value| prepare::draft(target.served, &value))
+            .map(|value| prepare::redraft(target.served, &value))
             .transpose()?;
         let verb = if draft.is_some() {
             Verb::Update

@@ -112,7 +112,7 @@ async fn settle(
 ) -> Result<Deleted, Refused> {
     let store = target.store()?;
     let draft = pending
-        .map(|value| prepare::draft(target.served, &value))
+        .map(|value| prepare::redraft(target.served, &value))
         .transpose()?;
     if actor.dry_run {
         return Ok(match draft {

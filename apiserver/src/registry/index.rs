@@ -1,12 +1,13 @@
 //! What is served: every (group, version, resource), looked up once built without allocating.
 
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use bytes::Bytes;
 use meta::{GroupResource, Kind, KindInfo};
 use storage::{Source, Store};
 
+use crate::registry::ownership::Merging;
 use crate::resource::{Backing, Group, Resource, Subresource};
 use crate::table;
 
@@ -26,6 +27,7 @@ pub struct Served {
     pub stored: GroupResource,
     /// The JSON of the table's `columnDefinitions`.
     pub(crate) columns: Bytes,
+    merging: OnceLock<Merging>,
 }
 
 impl Served {
@@ -40,6 +42,7 @@ impl Served {
             name: info.resource(),
             stored: kind.stored_in(),
             columns: table::column_definitions(kind.columns()),
+            merging: OnceLock::new(),
         }
     }
 
@@ -89,6 +92,11 @@ impl Served {
             Backing::Seen(seen) => seen.own_sequence(),
             Backing::Stored(_) | Backing::Computed(_) => false,
         }
+    }
+
+    /// How its objects merge: made of the schema when it is first asked for.
+    pub(crate) fn merging(&self) -> &Merging {
+        self.merging.get_or_init(|| Merging::of(self))
     }
 
     /// The subresource of that name, `status` of a stored kind left out.
@@ -211,6 +219,13 @@ impl Index {
             .get(&resource)?
             .iter()
             .find(|served| *served.api_version == *api_version)
+    }
+
+    /// The resource whose objects carry `api_version` and are in the records of `stored`.
+    pub(crate) fn storing(&self, stored: GroupResource, api_version: &str) -> Option<&Served> {
+        let all = self.resources.values().flatten();
+        let mut found = all.filter(|served| served.stored == stored && *served.api_version == *api_version);
+        found.next().map(|served| &**served)
     }
 
     /// The resource in its preferred version.

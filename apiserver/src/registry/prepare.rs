@@ -3,7 +3,9 @@
 
 use admission::client::{Form, Subject};
 use admission::{Chain, Operation as Admitted, Request, UserInfo};
+use berth_apply::Managers;
 use meta::kind::{Operation, Write};
+use meta::object::Malformed;
 use meta::{Draft, FieldError, Object, Revision, Status, Timestamp};
 use serde_json::Value;
 use storage::{Guard, StoreError};
@@ -11,14 +13,17 @@ use storage::{Guard, StoreError};
 use crate::call::Warnings;
 use crate::context::Annotations;
 use crate::registry::consulting::{Consulting, Seal};
-use crate::registry::{Served, system};
-use crate::validation;
+use crate::registry::ownership::{self, Ownership, Wish};
+use crate::registry::{Index, Served, system};
+use crate::{render, validation};
 
 /// Who writes, when, and whether anything is stored.
 #[derive(Clone, Copy)]
 pub(crate) struct Actor<'a> {
     /// Who.
     pub(crate) user: &'a UserInfo,
+    /// The name under which the fields written are owned.
+    pub(crate) manager: &'a str,
     /// The instant of the request.
     pub(crate) now: Timestamp,
     /// Whether nothing will be stored.
@@ -58,7 +63,9 @@ const ANNOTATIONS: &str = "admission.berth.dev/";
 
 /// An object that passed admission and validation.
 pub(crate) struct Settled {
+    /// The object, without its managed fields.
     pub(crate) value: Value,
+    pub(crate) managers: Managers,
     /// What must still be true when it is stored.
     pub(crate) guards: Vec<Guard>,
 }
@@ -66,6 +73,7 @@ pub(crate) struct Settled {
 /// A write on its way from the body to the store.
 pub(crate) struct Writing<'a> {
     pub(crate) served: &'a Served,
+    pub(crate) index: &'a Index,
     pub(crate) chain: &'a Chain,
     pub(crate) actor: Actor<'a>,
     pub(crate) operation: Operation,
@@ -80,25 +88,58 @@ impl Writing<'_> {
         self.chain.ready(&self.request(None)).await
     }
 
-    /// A new object: `value` as decoded, in the served version, its name given or generated already.
-    pub(crate) async fn create(&self, mut value: Value) -> Result<Settled, Status> {
+    /// A new object: `wish` as decoded, in the served version, its name given or generated already.
+    pub(crate) async fn create(&self, wish: Wish) -> Result<Settled, Status> {
+        let Wish { mut value, applied } = wish;
+        self.deduplicate_owners(&mut value);
+        self.default(&mut value);
+        let sent = self.managed_fields(&mut value)?;
+        let managers = applied.unwrap_or_else(|| self.ownership().created(&value, sent.as_ref()));
         self.to_stored(&mut value);
         system::on_create(&mut value, self.served, self.namespace, self.actor.now);
-        self.deduplicate_owners(&mut value);
-        self.settle(value, None).await
+        self.settle(value, managers, None).await
     }
 
-    /// The next state of `old`: `value` as decoded, in the served version.
-    pub(crate) async fn update(&self, mut value: Value, old: &Object) -> Result<Settled, Status> {
-        self.to_stored(&mut value);
+    /// The next state of `old`: `wish` as decoded, in the served version.
+    pub(crate) async fn update(&self, wish: Wish, stored: &Object) -> Result<Settled, Status> {
+        let Wish { mut value, applied } = wish;
         // Not kept with the object, which is about to be history: the tree is several times as large.
-        let old = old.parse();
+        let old = stored.parse_unmanaged();
+        self.deduplicate_owners(&mut value);
+        self.default(&mut value);
+        let sent = self.managed_fields(&mut value)?;
+        let managers = applied.unwrap_or_else(|| {
+            let live = render::converted(self.served, stored);
+            let live = live.as_ref().unwrap_or(&old);
+            self.ownership().updated(stored, live, &value, sent.as_ref())
+        });
+        self.to_stored(&mut value);
         if !matches!(self.operation, Operation::Subresource(_)) {
             self.refuse(system::touched(&value, &old), &value)?;
         }
-        self.deduplicate_owners(&mut value);
         let value = self.confine(value, &old);
-        self.settle(value, Some(&old)).await
+        self.settle(value, managers, Some((stored, &old))).await
+    }
+
+    fn ownership(&self) -> Ownership<'_> {
+        let Actor { manager, now, .. } = self.actor;
+        Ownership::new(self.index, self.served, self.operation, manager, now)
+    }
+
+    /// The defaults of the served version count as written by whoever sent the body.
+    fn default(&self, value: &mut Value) {
+        self.served.kind().schema(self.served.version).default(value);
+    }
+
+    /// Takes the managed fields out of a body.
+    fn managed_fields(&self, value: &mut Value) -> Result<Option<Value>, Status> {
+        let sent = ownership::take(value);
+        if let (Some(list), Operation::Create | Operation::Update) = (&sent, self.operation) {
+            // A list that cannot be read is as good as none.
+            let errors = Managers::decode_value(list).map(|managers| managers.validate());
+            self.refuse(errors.unwrap_or_default(), value)?;
+        }
+        Ok(sent)
     }
 
     fn deduplicate_owners(&self, value: &mut Value) {
@@ -151,13 +192,27 @@ impl Writing<'_> {
         value["kind"] = served.info().kind.into();
     }
 
-    async fn settle(&self, mut value: Value, old: Option<&Value>) -> Result<Settled, Status> {
+    async fn settle(
+        &self,
+        mut value: Value,
+        mut managers: Managers,
+        before: Option<(&Object, &Value)>,
+    ) -> Result<Settled, Status> {
+        let old = before.map(|(_, old)| old);
         let request = self.request(old);
         self.with_warnings(|warnings| self.chain.mutate(&request, &mut value, warnings))?;
-        let subject = subject(self.served, &request, self.served.info().storage_version);
-        if self.chain.consults(&subject) {
+        let held = self.served.info().storage_version;
+        let consults = self.chain.consults(&subject(self.served, &request, held));
+        // Others see the managed fields as clients do.
+        let shown = before.filter(|_| consults).map(|(stored, _)| stored.parse());
+        let told = self.request(shown.as_ref().or(old));
+        let subject = subject(self.served, &told, held);
+        if consults {
             let seal = Seal::of(&value);
+            ownership::put(&mut value, &managers);
             self.consulting().change(&subject, &mut value).await?;
+            let changed = ownership::take(&mut value);
+            managers = ownership::after_admission(managers, changed.as_ref(), self.actor.warnings);
             seal.restore(&mut value, self.served);
         }
         if let Some(old) = old {
@@ -190,9 +245,17 @@ impl Writing<'_> {
         let guards = guards(self.chain, &request, Some(&value));
         self.chain.entitled(&request, Some(&value)).await?;
         // Last, since it takes longest and what happens meanwhile is noticed by the guards.
-        self.consulting().judge(&subject, Some(&value)).await?;
+        if consults {
+            ownership::put(&mut value, &managers);
+            self.consulting().judge(&subject, Some(&value)).await?;
+            ownership::take(&mut value);
+        }
         annotate(self.chain, &self.actor, &request, Some(&value));
-        Ok(Settled { value, guards })
+        Ok(Settled {
+            value,
+            managers,
+            guards,
+        })
     }
 
     fn refuse(&self, errors: Vec<FieldError>, value: &Value) -> Result<(), Status> {
@@ -298,11 +361,29 @@ pub(crate) fn is_moved(error: &StoreError) -> bool {
     matches!(error, StoreError::Conflict { .. } | StoreError::Fenced { .. })
 }
 
-/// The settled `value`, serialized.
-pub(crate) fn draft(served: &Served, value: &Value) -> Result<Draft, Status> {
-    Draft::new(value).map_err(|malformed| {
-        let info = served.info();
-        let error = FieldError::invalid(malformed.path, Value::Null, malformed.problem);
-        Status::invalid(info.group, info.kind, system::text(value, "name"), &[error])
-    })
+/// What was settled, serialized.
+pub(crate) fn draft(served: &Served, settled: &Settled) -> Result<Draft, Status> {
+    let managed = settled.managers.encode();
+    Draft::managed(&settled.value, managed.as_bytes())
+        .map_err(|malformed| refused(served, &settled.value, malformed))
+}
+
+/// The same over `stored`: as that is where they differ in no more than the times of its managers.
+pub(crate) fn draft_over(served: &Served, settled: &Settled, stored: &Object) -> Result<Draft, Status> {
+    let draft = draft(served, settled)?;
+    if draft.same_but_managed(stored) && ownership::of_stored(stored).same_but_times(&settled.managers) {
+        return Ok(stored.draft());
+    }
+    Ok(draft)
+}
+
+/// A stored object that the server itself changed, serialized with the managed fields in it.
+pub(crate) fn redraft(served: &Served, value: &Value) -> Result<Draft, Status> {
+    Draft::new(value).map_err(|malformed| refused(served, value, malformed))
+}
+
+fn refused(served: &Served, value: &Value, malformed: Malformed) -> Status {
+    let info = served.info();
+    let error = FieldError::invalid(malformed.path, Value::Null, malformed.problem);
+    Status::invalid(info.group, info.kind, system::text(value, "name"), &[error])
 }

@@ -19,8 +19,8 @@ const IMMUTABLE: [&str; 7] = [
     "namespace",
 ];
 
-/// What clients may send and nobody keeps: links are history, and field managers need server-side apply.
-const DROPPED: [&str; 3] = ["selfLink", "managedFields", "resourceVersion"];
+/// What clients may send and nobody keeps: links are history.
+const DROPPED: [&str; 2] = ["selfLink", "resourceVersion"];
 
 /// The object's metadata, made where it is missing. Anything but an object has been refused by decoding.
 pub(crate) fn metadata(value: &mut Value) -> &mut Map<String, Value> {

@@ -7,9 +7,9 @@ use meta::{Draft, FieldError, Key, Object, Revision, Status};
 use serde_json::Value;
 use storage::{Applied, At, Expect, Guard, Step, Store, StoreError, Verb};
 
-use crate::registry::prepare::{self, Actor, Settled, Writing};
+use crate::registry::prepare::{self, Actor, Writing};
 use crate::registry::tries::Tries;
-use crate::registry::{CONFLICT_ATTEMPTS, Registry, Served, system};
+use crate::registry::{CONFLICT_ATTEMPTS, Registry, Served, Wish, system};
 use crate::{errors, names};
 
 /// How often a generated name is drawn before giving up (docs/api.md, "Writes and patches").
@@ -57,13 +57,14 @@ impl Registry {
         served: &Served,
         actor: Actor<'_>,
         namespace: &str,
-        mut body: impl FnMut() -> Result<Value, Status>,
+        mut body: impl FnMut() -> Result<Wish, Status>,
     ) -> Result<Arc<Object>, Status> {
-        let mut value = body()?;
-        let mut draw = NameDraw::of(&value)?;
+        let mut wish = body()?;
+        let mut draw = NameDraw::of(&wish.value)?;
         let requested = draw.requested.clone();
         let writing = Writing {
             served,
+            index: self.index(),
             chain: self.chain(),
             actor,
             operation: Operation::Create,
@@ -72,14 +73,11 @@ impl Registry {
         };
         let mut attempt = 1;
         loop {
-            draw.name(&mut value);
+            draw.name(&mut wish.value);
             writing.ready().await?;
-            let Settled {
-                value: settled,
-                guards,
-            } = writing.create(value).await?;
+            let settled = writing.create(wish).await?;
             let draft = prepare::draft(served, &settled)?;
-            match self.insert(served, actor, draft, guards).await {
+            match self.insert(served, actor, draft, settled.guards).await {
                 Err(StoreError::AlreadyExists { .. }) if draw.may_go_on() => draw.attempt += 1,
                 Err(StoreError::AlreadyExists { key }) if draw.generated() => {
                     return Err(draw.gave_up(served, &key));
@@ -87,7 +85,7 @@ impl Registry {
                 Err(error) if prepare::is_moved(&error) && attempt < CONFLICT_ATTEMPTS => attempt += 1,
                 result => return result.map_err(|error| errors::of_store(error, served)),
             }
-            value = body()?;
+            wish = body()?;
         }
     }
 
@@ -128,15 +126,15 @@ impl Registry {
         actor: Actor<'_>,
         operation: Operation,
         unconditional: bool,
-        mut edit: impl FnMut(&Object) -> Result<Value, Status>,
+        mut edit: impl FnMut(&Object) -> Result<Wish, Status>,
     ) -> Result<Arc<Object>, Status> {
         let mut tries = Tries::of(target, actor.dry_run)?;
         loop {
             let tried = async {
                 let current = tries.current(target).await?;
-                let value = edit(&current)?;
-                check_base(target.served, &value, &current, unconditional)?;
-                let (next, guards) = self.next_state(target, actor, operation, value, &current).await?;
+                let wish = edit(&current)?;
+                check_base(target.served, &wish.value, &current, unconditional)?;
+                let (next, guards) = self.next_state(target, actor, operation, wish, &current).await?;
                 if actor.dry_run {
                     let (Next::Stays(draft) | Next::Goes(draft)) = next;
                     return Ok(Arc::new(draft.at(current.revision())));
@@ -153,13 +151,13 @@ impl Registry {
         }
     }
 
-    /// What `value` makes of `current`, after admission and validation, and what must still be true when it is stored.
+    /// What `wish` makes of `current`, after admission and validation, and what must still be true when it is stored.
     pub(crate) async fn next_state(
         &self,
         target: Target<'_>,
         actor: Actor<'_>,
         operation: Operation,
-        value: Value,
+        wish: Wish,
         current: &Object,
     ) -> Result<(Next, Vec<Guard>), Status> {
         let Target {
@@ -169,6 +167,7 @@ impl Registry {
         } = target;
         let writing = Writing {
             served,
+            index: self.index(),
             chain: self.chain(),
             actor,
             operation,
@@ -176,15 +175,13 @@ impl Registry {
             name,
         };
         writing.ready().await?;
-        let Settled {
-            value: mut settled,
-            guards,
-        } = writing.update(value, current).await?;
+        let mut settled = writing.update(wish, current).await?;
+        let guards = std::mem::take(&mut settled.guards);
         let deleting = current.meta().deletion_timestamp.is_some();
         let free = deleting
             && prepare::draft(served, &settled)?.meta().finalizers.is_empty()
-            && !served.kind().holds_deletion(&mut settled, actor.now);
-        let draft = prepare::draft(served, &settled)?;
+            && !served.kind().holds_deletion(&mut settled.value, actor.now);
+        let draft = prepare::draft_over(served, &settled, current)?;
         let next = if free {
             Next::Goes(draft)
         } else {

@@ -86,6 +86,7 @@ impl Keeper {
             };
             let commit = Commit {
                 actor: ACTOR,
+                manager: "berth-configuration".to_owned(),
                 writes: vec![write],
                 guards: Vec::new(),
                 dry_run: false,

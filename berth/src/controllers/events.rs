@@ -6,7 +6,7 @@
 use std::sync::{Arc, Weak};
 
 use admission::UserInfo;
-use apiserver::registry::{InternalWrite, Registry};
+use apiserver::registry::{Author, InternalWrite, Registry};
 use async_trait::async_trait;
 use dialect_contract::{Note, NoteType};
 use engine::{BindError, BindObserver, Bound, Engine};
@@ -168,6 +168,11 @@ impl Sink for OwnEvents {
             groups: vec!["system:authenticated".to_owned()],
             ..UserInfo::default()
         };
+        let manager = write.actor.replace(':', "-");
+        let author = Author {
+            user: &user,
+            manager: &manager,
+        };
         let internal = InternalWrite {
             verb: if write.is_stored {
                 Verb::Update
@@ -179,7 +184,7 @@ impl Sink for OwnEvents {
             object: write.object,
             base: None,
         };
-        match self.0.commit(&user, vec![internal], Vec::new(), false).await {
+        match self.0.commit(author, vec![internal], Vec::new(), false).await {
             Ok(_) => Fate::Stored,
             Err(Status { code: 404, .. }) if write.is_stored => Fate::Gone,
             // The namespace is going, or the store is: the log is the place left.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use admission::UserInfo;
-use apiserver::registry::{InternalWrite, Registry};
+use apiserver::registry::{Author, InternalWrite, Registry};
 use async_trait::async_trait;
 use dialect_contract::{Write, WriteVerb};
 use engine::{Commit, CommitError, Committer};
@@ -23,10 +23,14 @@ impl Committer for RegistryCommitter {
             groups: vec!["system:authenticated".to_owned()],
             ..UserInfo::default()
         };
+        let author = Author {
+            user: &user,
+            manager: &commit.manager,
+        };
         let writes = commit.writes.into_iter().map(internal).collect();
         let written = match faults::in_force() {
-            Some(faults) if !commit.dry_run => faults.commit(&self.0, &user, writes, commit.guards).await,
-            _ => self.0.commit(&user, writes, commit.guards, commit.dry_run).await,
+            Some(faults) if !commit.dry_run => faults.commit(&self.0, author, writes, commit.guards).await,
+            _ => self.0.commit(author, writes, commit.guards, commit.dry_run).await,
         };
         written.map_err(|status| match (status.code, status.reason.as_str()) {
             // Something was made, changed or deleted by others meanwhile.

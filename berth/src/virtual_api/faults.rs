@@ -9,8 +9,7 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, LazyLock};
 
-use admission::UserInfo;
-use apiserver::registry::{InternalWrite, Registry};
+use apiserver::registry::{Author, InternalWrite, Registry};
 use meta::{Key, Object, Status};
 use storage::Guard;
 
@@ -72,13 +71,13 @@ impl Faults {
     pub(super) async fn commit(
         &self,
         registry: &Registry,
-        user: &UserInfo,
+        author: Author<'_>,
         writes: Vec<InternalWrite>,
         guards: Vec<Guard>,
     ) -> Result<Vec<Arc<Object>>, Status> {
         if !self.stepwise {
             self.point();
-            return registry.commit(user, writes, guards, false).await;
+            return registry.commit(author, writes, guards, false).await;
         }
         let guards = InternalWrite::share_guards(&writes, guards);
         let mut written: HashMap<Key, Arc<Object>> = HashMap::new();
@@ -90,7 +89,7 @@ impl Faults {
                 write.base = Some(before.revision());
             }
             let key = write.key.clone();
-            for object in registry.commit(user, vec![write], guards, false).await? {
+            for object in registry.commit(author, vec![write], guards, false).await? {
                 written.insert(key.clone(), Arc::clone(&object));
                 results.push(object);
             }

@@ -47,7 +47,7 @@ pub(super) async fn hide(
             }
         };
         if !may_read {
-            let before = stored.map_or(Value::Null, |object| object.parse());
+            let before = stored.map_or(Value::Null, |object| object.parse_unmanaged());
             *write = hidden(write, &before);
         }
     }

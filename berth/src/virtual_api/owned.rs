@@ -133,7 +133,7 @@ impl WholeObject {
         let snapshot = snapshot.ok_or_else(|| Status::not_found(key.resource, &key.name))?;
         let guards = self.judge(&snapshot, key, &mut body)?;
         self.registry
-            .update_subresource(&call.user, key, "binding", body, guards, call.dry_run)
+            .update_subresource(call, key, "binding", body, guards)
             .await
     }
 }

@@ -138,7 +138,15 @@ impl World {
         };
         let written = self
             .registry
-            .commit(&admin, vec![write], Vec::new(), false)
+            .commit(
+                apiserver::registry::Author {
+                    user: &admin,
+                    manager: "test",
+                },
+                vec![write],
+                Vec::new(),
+                false,
+            )
             .await?;
         Ok(Arc::clone(&written[0]))
     }

@@ -207,7 +207,15 @@ impl World {
             base: None,
         };
         self.registry
-            .commit(&user, vec![write], Vec::new(), false)
+            .commit(
+                apiserver::registry::Author {
+                    user: &user,
+                    manager: "test",
+                },
+                vec![write],
+                Vec::new(),
+                false,
+            )
             .await
             .unwrap();
     }

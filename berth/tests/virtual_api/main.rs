@@ -208,6 +208,7 @@ impl World {
 
     fn call(&self, namespace: &str, name: &str) -> Call {
         Call {
+            manager: "test".to_owned(),
             user: UserInfo {
                 name: "alice".to_owned(),
                 ..UserInfo::default()

@@ -24,7 +24,7 @@ use super::Settings;
 use super::observer::{Fate, Stepped};
 use super::queue::{Next, Queue};
 use super::runner::{AGAIN, NAP, Signals};
-use crate::bind::{Commit, CommitError};
+use crate::bind::{Commit, CommitError, manager};
 use crate::dirty::Subscription;
 use crate::engine::{Behind, Engine};
 use crate::snapshot::Snapshot;
@@ -371,6 +371,7 @@ impl Work {
         }
         let commit = Commit {
             actor: self.follower.actor(),
+            manager: manager(self.dialect.name(), self.follower.actor()),
             writes: step.writes,
             guards: Vec::new(),
             dry_run: false,

@@ -150,6 +150,7 @@ impl HubCommitter {
         let asked = run.iter().filter(|write| !progress.is_moot(write));
         let own = Commit {
             actor: commit.actor,
+            manager: commit.manager.clone(),
             writes: asked.cloned().collect(),
             guards: std::mem::take(&mut progress.guards),
             dry_run: commit.dry_run,

@@ -148,6 +148,7 @@ impl World {
         let copy = self.store.cached(THINGS).get("ns", "a").cloned();
         Commit {
             actor: "berth:scheduler",
+            manager: "berth-test-scheduler".to_owned(),
             writes: vec![Write {
                 verb,
                 key: self.key.clone(),

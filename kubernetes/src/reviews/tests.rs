@@ -41,6 +41,7 @@ async fn ask(resource: &str, user: &str, namespace: &str, body: Value) -> Result
         "{body}"
     );
     let call = Call {
+        manager: "test".to_owned(),
         user: UserInfo {
             name: user.to_owned(),
             groups: vec!["devs".to_owned()],
@@ -149,6 +150,7 @@ async fn ones_own_rules_are_listed() {
         .unwrap();
     let rules = own::Rules::new(Rbac::new(store));
     let call = Call {
+        manager: "test".to_owned(),
         user: UserInfo {
             groups: vec!["system:authenticated".to_owned()],
             ..UserInfo::default()

@@ -147,6 +147,7 @@ pub(super) fn resources() -> Vec<ResourceDoc> {
             schema: schema.clone(),
         }),
         status,
+        apply: true,
         subresources,
     };
     vec![

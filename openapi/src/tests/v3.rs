@@ -152,11 +152,16 @@ fn patch_offers_field_validation_and_only_the_real_media_types() {
     };
     assert_eq!(
         types(&own),
-        ["application/json-patch+json", "application/merge-patch+json"]
+        [
+            "application/apply-patch+yaml",
+            "application/json-patch+json",
+            "application/merge-patch+json"
+        ]
     );
     assert_eq!(
         types(&patch("api/v1", "configmaps")),
         [
+            "application/apply-patch+yaml",
             "application/json-patch+json",
             "application/merge-patch+json",
             "application/strategic-merge-patch+json"

@@ -185,3 +185,81 @@ async fn what_does_not_concern_them_passes_unseen_and_the_audit_log_hears_the_re
     client.api.answer(request).await.unwrap();
     assert_eq!(annotations.all()["theirs/key"], "value");
 }
+
+/// Looks at the managed fields, and breaks them where the color is brown.
+#[derive(Default)]
+struct Curious(Mutex<Vec<Value>>);
+
+impl Policies for Curious {
+    fn concern(&self, _: &Subject<'_>) -> bool {
+        true
+    }
+    fn mutate<'a>(
+        &'a self,
+        subject: &'a Subject<'a>,
+        object: &'a mut Value,
+        _: &'a mut Rounds,
+        _: &'a mut Heard,
+    ) -> Consulted<'a> {
+        Box::pin(async move {
+            let old = subject.request.old.map_or(Value::Null, managed);
+            self.0.lock().unwrap().extend([old, managed(object)]);
+            object["spec"]["size"] = 7.into();
+            if object["spec"]["color"] == "brown" {
+                object["metadata"]["managedFields"][0]["operation"] = "Foo".into();
+            }
+            Ok(())
+        })
+    }
+    fn validate<'a>(
+        &'a self,
+        _: &'a Subject<'a>,
+        object: Option<&'a Value>,
+        _: &'a mut Heard,
+    ) -> Consulted<'a> {
+        Box::pin(async move {
+            self.0
+                .lock()
+                .unwrap()
+                .push(managed(object.unwrap_or(&Value::Null)));
+            Ok(())
+        })
+    }
+}
+
+fn managed(object: &Value) -> Value {
+    object["metadata"]["managedFields"][0]["fieldsV1"]["f:spec"].clone()
+}
+
+#[tokio::test]
+async fn others_see_managed_fields_and_what_they_change_is_nobodys() {
+    let (toys, others) = (toys::Toys::new(Limits::default()), Arc::new(Curious::default()));
+    let chain = toys.chain().with_policies(Arc::clone(&others) as Arc<_>);
+    let client = Client::over(toys, chain);
+    let path = format!("{}?fieldManager=a", at("a"));
+    let apply = async |color: &str| {
+        let body = json!({"apiVersion": "toys.example.com/v1", "kind": "Widget", "metadata": {"name": "a"},
+            "spec": {"color": color}});
+        client.patch(&path, "apply-patch+yaml", &body.to_string()).await
+    };
+    let made = apply("red").await.expect(201);
+    assert_eq!(made["spec"]["size"], 7);
+    let own = json!({"f:color": {}});
+    assert_eq!(managed(&made), own);
+    assert_eq!(
+        std::mem::take(&mut *others.0.lock().unwrap()),
+        [Value::Null, own.clone(), own.clone()]
+    );
+    assert_eq!(apply("red").await.expect(200), made, "nothing is written");
+    assert_eq!(
+        std::mem::take(&mut *others.0.lock().unwrap()),
+        vec![own.clone(); 3]
+    );
+    let broken = apply("brown").await;
+    assert_eq!(managed(&broken.expect(200)), own);
+    assert!(
+        broken.warnings[0].starts_with(".metadata.managedFields was in an invalid state after admission"),
+        "{:?}",
+        broken.warnings
+    );
+}

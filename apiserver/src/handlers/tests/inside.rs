@@ -4,7 +4,7 @@ use meta::Key;
 use storage::{Guard, Source, Verb};
 
 use super::*;
-use crate::registry::InternalWrite;
+use crate::registry::{Author, InternalWrite};
 
 const RESOURCE: GroupResource = GroupResource::new(toys::GROUP, "widgets");
 
@@ -25,6 +25,13 @@ fn robot() -> UserInfo {
     }
 }
 
+fn author(user: &UserInfo) -> Author<'_> {
+    Author {
+        user,
+        manager: "robots",
+    }
+}
+
 async fn commit(
     client: &Client,
     writes: Vec<InternalWrite>,
@@ -33,7 +40,7 @@ async fn commit(
     client
         .api
         .registry()
-        .commit(&robot(), writes, guards, false)
+        .commit(author(&robot()), writes, guards, false)
         .await
 }
 
@@ -62,7 +69,19 @@ async fn later_writes_of_a_list_see_the_earlier_ones() {
         ),
         (&json!("Ready"), &json!("robot"))
     );
-    assert_eq!(*objects[1].value().as_ref(), stored);
+    assert_eq!(objects[1].parse(), stored);
+    let managers = stored["metadata"]["managedFields"].as_array().unwrap();
+    let through: Vec<_> = managers
+        .iter()
+        .map(|entry| (&entry["manager"], &entry["subresource"]))
+        .collect();
+    assert_eq!(
+        through,
+        [
+            (&json!("robots"), &Value::Null),
+            (&json!("robots"), &json!("status"))
+        ]
+    );
     client.get(&at("b")).await.refusal(404, "NotFound");
 }
 
@@ -156,7 +175,7 @@ async fn a_dry_run_inside_stores_nothing() {
     let objects = client
         .api
         .registry()
-        .commit(&robot(), writes, Vec::new(), true)
+        .commit(author(&robot()), writes, Vec::new(), true)
         .await
         .unwrap();
     assert_eq!(objects[1].value()["status"]["phase"], "Ready");

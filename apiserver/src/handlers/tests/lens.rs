@@ -68,7 +68,7 @@ impl Lens for Team {
         if !object.annotations().contains_key("secret") {
             return Arc::clone(object);
         }
-        let mut value = object.parse();
+        let mut value = object.parse_unmanaged();
         value["metadata"]["annotations"]
             .as_object_mut()
             .unwrap()

@@ -74,7 +74,7 @@ async fn a_patch_that_does_not_apply_or_fit_is_refused_and_changes_nothing() {
         ("merge-patch+json", "[]", 400),
         ("merge-patch+json", "", 400),
         ("strategic-merge-patch+json", "{}", 415),
-        ("apply-patch+yaml", "{}", 415),
+        ("apply-patch+cbor", "{}", 415),
         ("json", "{}", 415),
     ];
     for (kind, body, code) in cases {

@@ -306,7 +306,7 @@ impl SubresourceHandler for Paint {
         let guards = Vec::new();
         let object = self
             .0
-            .update_subresource(&call.user, &key(call), "paint", body, guards, call.dry_run)
+            .update_subresource(call, &key(call), "paint", body, guards)
             .await;
         object.map(Reply::Object)
     }

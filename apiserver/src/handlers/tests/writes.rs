@@ -21,9 +21,10 @@ async fn create_sets_what_is_the_servers_and_wipes_what_is_not_the_clients() {
     assert_eq!(metadata["uid"].as_str().unwrap().len(), 36);
     assert_eq!(metadata["resourceVersion"], "101");
     assert_eq!(metadata["annotations"]["creator"], "alice");
-    for gone in ["selfLink", "deletionTimestamp", "managedFields", "labels"] {
+    for gone in ["selfLink", "deletionTimestamp", "labels"] {
         assert!(!metadata.contains_key(gone), "{gone}");
     }
+    assert_eq!(metadata["managedFields"][0]["manager"], "unknown");
     assert_eq!(made["status"]["phase"], "Pending");
     assert_eq!(made["spec"]["shape"], "round");
     assert_eq!(
@@ -168,7 +169,8 @@ async fn field_validation_is_strict_or_warns_or_ignores() {
 #[tokio::test]
 async fn bodies_come_as_json_yaml_or_in_a_format_of_the_programs() {
     let client = Client::new();
-    let yaml = "apiVersion: toys.example.com/v1\nkind: Widget\nmetadata: {name: y}\nspec: {size: 2}\n";
+    let yaml =
+        "apiVersion: toys.example.com/v1\nkind: Widget\nmetadata: {name: written-as-yaml}\nspec: {size: 2}\n";
     let send = async |kind: &str, body: &[u8]| {
         client
             .send("POST", WIDGETS, &[("content-type", kind)], body)

@@ -87,7 +87,7 @@ impl SubresourceHandler for Scale {
         }
         let written = self
             .0
-            .update_subresource(&call.user, &key, "scale", deployment, Vec::new(), call.dry_run)
+            .update_subresource(call, &key, "scale", deployment, Vec::new())
             .await?;
         Ok(Reply::Value(shown(&written)))
     }

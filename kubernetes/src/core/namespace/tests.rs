@@ -136,6 +136,7 @@ impl apiserver::Authorizer for Nobody {
 
 fn call(name: &str) -> Call {
     Call {
+        manager: "test".to_owned(),
         user: admission::UserInfo::default(),
         version: "v1".to_owned(),
         namespace: String::new(),

@@ -1,0 +1,177 @@
+//! `patch` with `application/apply-patch+yaml`: the fields a manager wants, merged into what others want.
+
+mod config;
+mod last_applied;
+
+use axum::body::Body;
+use berth_apply::{Applied, Refused};
+use http::{Response, StatusCode};
+use meta::kind::Operation;
+use meta::{FieldError, Object, Status};
+
+use super::Cx;
+use super::update::{operation, write};
+use crate::auth::Attributes;
+use crate::negotiation::Answer;
+use crate::options::WriteOptions;
+use crate::registry::{CONFLICT_ATTEMPTS, Ownership, Wish, drop_nulls, metadata, text};
+use crate::{decode, registry, render};
+use config::Config;
+
+pub(super) async fn handle(cx: &Cx<'_>, subresource: &'static str) -> Result<Response<Body>, Status> {
+    let accepted = cx.negotiate(Answer::Object)?;
+    let options = WriteOptions::of_apply(&cx.request.info.query)?;
+    let config = Config::read(cx)?;
+    let apply = Apply {
+        cx,
+        options,
+        config: &config,
+        subresource,
+    };
+    let mut attempt = 1;
+    loop {
+        let edit = |current: &Object| apply.to(current);
+        let missing = match write(cx, options.dry_run, subresource, true, edit).await {
+            Ok(object) => return cx.object(accepted, StatusCode::OK, &object),
+            Err(status) if subresource.is_empty() && apply.is_missing(&status) => status,
+            Err(status) => return Err(status),
+        };
+        match apply.create().await {
+            Ok(object) => return cx.object(accepted, StatusCode::CREATED, &object),
+            // Somebody else made it meanwhile.
+            Err(status) if status.reason == "AlreadyExists" && attempt < CONFLICT_ATTEMPTS => attempt += 1,
+            Err(status) if status.reason == "AlreadyExists" => return Err(missing),
+            Err(status) => return Err(status),
+        }
+    }
+}
+
+struct Apply<'a> {
+    cx: &'a Cx<'a>,
+    options: WriteOptions,
+    config: &'a Config,
+    subresource: &'static str,
+}
+
+impl Apply<'_> {
+    /// Whether `status` says that the object is not there.
+    fn is_missing(&self, status: &Status) -> bool {
+        let (name, resource) = (self.cx.name, self.cx.served.name.resource);
+        let details = status.details.as_ref();
+        status.code == 404 && details.is_some_and(|details| details.name == name && details.kind == resource)
+    }
+
+    fn ownership(&self, operation: Operation) -> Ownership<'_> {
+        let cx = self.cx;
+        let index = cx.state.registry.index();
+        Ownership::new(index, cx.served, operation, &cx.manager, cx.request.now)
+    }
+
+    /// The configuration applied to the object as it is.
+    fn to(&self, current: &Object) -> Result<Wish, Status> {
+        let (cx, config) = (self.cx, self.config);
+        let live = render::unmanaged(cx.served, current);
+        let ownership = self.ownership(operation(self.subresource));
+        let applied = match ownership.applied(Some((current, &live)), config.value(), self.options.force) {
+            Err(Refused::Conflicts(conflicts)) => {
+                // What kubectl applied from the client before is its own.
+                let foreign = last_applied::foreign(cx, &live, conflicts);
+                if !foreign.is_empty() {
+                    return Err(refused(&Refused::Conflicts(foreign)));
+                }
+                ownership.applied(Some((current, &live)), config.value(), true)
+            }
+            other => other,
+        };
+        let mut applied = applied.map_err(|problem| refused(&problem))?;
+        let uid = text(config.value(), "uid");
+        if !uid.is_empty() && uid != current.meta().uid {
+            return Err(self.invalid(FieldError::invalid("metadata.uid", uid, "field is immutable")));
+        }
+        last_applied::keep(cx, &live, config.value(), &mut applied.object);
+        self.finish(applied)
+    }
+
+    /// The object made of the configuration alone.
+    async fn create(&self) -> Result<std::sync::Arc<Object>, Status> {
+        let (cx, config) = (self.cx, self.config);
+        self.may_create().await?;
+        let uid = text(config.value(), "uid");
+        if !uid.is_empty() {
+            let problem = format!(
+                "uid mismatch: the provided object specified uid {uid}, and no existing object was found"
+            );
+            return Err(Status::conflict(cx.served.name, cx.name, &problem));
+        }
+        if text(config.value(), "name").is_empty() {
+            return Err(Status::bad_request(format!(
+                "the name of the object ({} based on URL) was undeterminable: name must be provided",
+                cx.name
+            )));
+        }
+        let ownership = self.ownership(Operation::Create);
+        let body = || {
+            let applied = ownership.applied(None, config.value(), self.options.force);
+            let mut wish = self.finish(applied.map_err(|problem| refused(&problem))?)?;
+            metadata(&mut wish.value).remove("resourceVersion");
+            Ok(wish)
+        };
+        let actor = cx.actor(self.options.dry_run);
+        let registry = &cx.state.registry;
+        let object = registry.create(cx.served, actor, cx.namespace, body).await?;
+        Ok(registry.created(cx.served, actor, object).await)
+    }
+
+    /// The right to patch was checked; making an object takes the right to create it, too.
+    async fn may_create(&self) -> Result<(), Status> {
+        let cx = self.cx;
+        let create = Attributes {
+            verb: "create".to_owned(),
+            is_resource: true,
+            group: cx.served.name.group.to_owned(),
+            version: cx.served.version.to_owned(),
+            resource: cx.served.name.resource.to_owned(),
+            namespace: cx.namespace.to_owned(),
+            name: cx.name.to_owned(),
+            path: cx.request.info.path.clone(),
+            ..Attributes::default()
+        };
+        cx.call(false).require(create).await
+    }
+
+    /// What was applied, as the body of an update or a create would be.
+    fn finish(&self, applied: Applied) -> Result<Wish, Status> {
+        let cx = self.cx;
+        let Applied {
+            object: mut value,
+            managers,
+            ..
+        } = applied;
+        drop_nulls(&mut value);
+        decode::metadata_types(&value, cx.expected())?;
+        registry::check_namespace(&value, cx.served, cx.namespace)?;
+        cx.check_name(&value)?;
+        self.config
+            .check_duplicates(self.options.field_validation, &cx.request.warnings)?;
+        Ok(Wish {
+            value,
+            applied: Some(managers),
+        })
+    }
+
+    fn invalid(&self, error: FieldError) -> Status {
+        let info = self.cx.served.info();
+        Status::invalid(info.group, info.kind, self.cx.name, &[error])
+    }
+}
+
+/// The answer for what cannot be applied: a conflict with a cause for each field, which kubectl reads.
+fn refused(refused: &Refused) -> Status {
+    if !matches!(refused, Refused::Conflicts(_)) {
+        return Status::bad_request(refused.to_string());
+    }
+    let status = Status::failure(409, "Conflict", refused.to_string());
+    refused.causes().fold(status, |status, (message, field)| {
+        status.with_cause("FieldManagerConflict", message, &field)
+    })
+}

@@ -1,0 +1,67 @@
+//! The applied configuration: read strictly, since what it names is owned.
+
+use meta::Status;
+use serde_json::Value;
+
+use super::Cx;
+use crate::call::Warnings;
+use crate::decode::{self, Decoded};
+use crate::options::FieldValidation;
+
+/// What one manager wants an object to be.
+pub(super) struct Config {
+    decoded: Decoded,
+}
+
+impl Config {
+    /// The body of an apply. It must say what it is: nothing is filled in.
+    ///
+    /// # Errors
+    /// 400 for what is no object of the kind in the path, or has managed fields.
+    pub(super) fn read(cx: &Cx<'_>) -> Result<Self, Status> {
+        let decoded = decode::applied(&cx.request.body)?;
+        let (value, expected) = (&decoded.value, cx.expected());
+        let said = |field: &str| value[field].as_str().unwrap_or_default();
+        let (api_version, kind) = (said("apiVersion"), said("kind"));
+        if api_version != expected.api_version || kind != expected.kind {
+            // A version alone is one of the core group; nothing at all is written with the slash.
+            let version = if api_version.is_empty() { "/" } else { api_version };
+            return Err(Status::bad_request(format!(
+                "invalid object type: {version}, Kind={kind}"
+            )));
+        }
+        if !value["metadata"]["managedFields"].is_null() {
+            return Err(Status::bad_request("metadata.managedFields must be nil"));
+        }
+        Ok(Self { decoded })
+    }
+
+    pub(super) fn value(&self) -> &Value {
+        &self.decoded.value
+    }
+
+    /// Does with fields that stand twice what the client asked for.
+    pub(super) fn check_duplicates(
+        &self,
+        validation: FieldValidation,
+        warnings: &Warnings,
+    ) -> Result<(), Status> {
+        let texts = self.decoded.duplicates.iter();
+        let texts = texts.map(|path| format!("key \"{path}\" already set in map"));
+        match validation {
+            FieldValidation::Ignore => Ok(()),
+            FieldValidation::Warn => {
+                texts.for_each(|text| warnings.add(text));
+                Ok(())
+            }
+            FieldValidation::Strict if self.decoded.duplicates.is_empty() => Ok(()),
+            FieldValidation::Strict => {
+                let texts: Vec<String> = texts.collect();
+                Err(Status::bad_request(format!(
+                    "error strict decoding YAML: {}",
+                    texts.join(", ")
+                )))
+            }
+        }
+    }
+}

@@ -1,0 +1,66 @@
+//! `kubectl apply` from the client keeps what it applied in an annotation. When kubectl goes over to the server, fields
+//! that still are as it left them are its own, whatever manager the server knows for them; and the annotation is kept
+//! current, for the way back.
+
+use berth_apply::Conflict;
+use serde_json::Value;
+
+use super::Cx;
+
+/// The annotation.
+const ANNOTATION: &str = "kubectl.kubernetes.io/last-applied-configuration";
+
+/// Who goes over without saying so.
+const KUBECTL: &str = "kubectl";
+
+/// The size of all annotations that a server takes.
+const ANNOTATIONS_LIMIT: usize = 256 * 1024;
+
+/// The conflicts that remain when kubectl takes what it applied from the client.
+pub(super) fn foreign(cx: &Cx<'_>, live: &Value, conflicts: Vec<Conflict>) -> Vec<Conflict> {
+    let Some(before) = last_applied(cx, live) else {
+        return conflicts;
+    };
+    let Ok(own) = cx.served.merging().types.unchanged(&before, live) else {
+        return conflicts;
+    };
+    let remaining = conflicts.into_iter().map(|conflict| Conflict {
+        paths: conflict.paths.difference(&own),
+        ..conflict
+    });
+    remaining.filter(|conflict| !conflict.paths.is_empty()).collect()
+}
+
+/// The configuration that kubectl applied from the client, in the version of the request.
+fn last_applied(cx: &Cx<'_>, live: &Value) -> Option<Value> {
+    let before: Value = serde_json::from_str(kept(cx, live)?).ok()?;
+    (before["apiVersion"] == *cx.served.api_version && before.is_object()).then_some(before)
+}
+
+/// The annotation, where this write is kubectl's.
+fn kept<'a>(cx: &Cx<'_>, live: &'a Value) -> Option<&'a str> {
+    let text = live["metadata"]["annotations"][ANNOTATION].as_str()?;
+    (cx.manager == KUBECTL && !text.is_empty()).then_some(text)
+}
+
+/// Keeps the annotation current. Nobody comes to own it by that.
+pub(super) fn keep(cx: &Cx<'_>, live: &Value, config: &Value, applied: &mut Value) {
+    if kept(cx, live).is_none() {
+        return;
+    }
+    let Some(annotations) = applied["metadata"]["annotations"].as_object_mut() else {
+        return;
+    };
+    if !annotations.get(ANNOTATION).is_some_and(Value::is_string) {
+        return;
+    }
+    let mut config = config.clone();
+    if let Some(own) = config["metadata"]["annotations"].as_object_mut() {
+        own.remove(ANNOTATION);
+    }
+    annotations.insert(ANNOTATION.to_owned(), format!("{config}\n").into());
+    let size = |(name, value): (&String, &Value)| name.len() + value.as_str().map_or(0, str::len);
+    if annotations.iter().map(size).sum::<usize>() > ANNOTATIONS_LIMIT {
+        annotations.remove(ANNOTATION);
+    }
+}

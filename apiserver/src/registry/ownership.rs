@@ -1,0 +1,221 @@
+//! Which manager owns which field: what a write makes of the managed fields of an object.
+//!
+//! The rules are in the crate `berth-apply`. Here is what it needs to know of a kind (its versions, and which fields a
+//! write through which resource cannot set), and which managed fields a write starts from.
+
+use std::borrow::Cow;
+
+use berth_apply::{Applied, Managers, Refused, Reset, Types, Versions, Writer};
+use meta::kind::Operation;
+use meta::{Object, Revision, Timestamp};
+use serde_json::{Value, json};
+
+use super::{Index, Served, system};
+use crate::call::Warnings;
+
+/// An object as a write wants it, in the served version.
+pub(crate) struct Wish {
+    pub(crate) value: Value,
+    /// The managed fields where they are known already, because `value` was applied. Otherwise it is an update.
+    pub(crate) applied: Option<Managers>,
+}
+
+impl From<Value> for Wish {
+    fn from(value: Value) -> Self {
+        Self { value, applied: None }
+    }
+}
+
+/// How objects of one served version merge.
+pub(crate) struct Merging {
+    pub(crate) types: Types,
+    /// What a write of the resource itself cannot set.
+    itself: Reset,
+    /// What a write of the status cannot set.
+    status: Reset,
+}
+
+impl Merging {
+    pub(super) fn of(served: &Served) -> Self {
+        Self {
+            types: Types::of(served.kind().schema(served.version)),
+            itself: match served.info().status {
+                true => Reset::status(),
+                false => Reset::Nothing,
+            },
+            status: Reset::all_but_status(),
+        }
+    }
+}
+
+/// The versions of the objects that a resource stores.
+struct Stored<'a> {
+    index: &'a Index,
+    served: &'a Served,
+}
+
+impl Stored<'_> {
+    fn version(&self, api_version: &str) -> Option<&Served> {
+        if *self.served.api_version == *api_version {
+            return Some(self.served);
+        }
+        self.index.storing(self.served.stored, api_version)
+    }
+}
+
+impl Versions for Stored<'_> {
+    fn types(&self, api_version: &str) -> Option<&Types> {
+        let served = self.version(api_version)?;
+        let alike = if is_alike(served, self.served) {
+            self.served
+        } else {
+            served
+        };
+        Some(&alike.merging().types)
+    }
+
+    fn convert<'a>(&self, object: &'a Value, from: &str, to: &str) -> Cow<'a, Value> {
+        let (Some(old), Some(new)) = (self.version(from), self.version(to)) else {
+            return Cow::Borrowed(object);
+        };
+        if is_alike(old, new) {
+            return Cow::Borrowed(object);
+        }
+        let mut value = object.clone();
+        old.kind().to_stored(old.version, &mut value);
+        // What has no name yet has nothing in it, either.
+        match Object::new(&value, Revision(0)) {
+            Ok(stored) => Cow::Owned(new.kind().to_served(new.version, &stored).unwrap_or(value)),
+            Err(_) => Cow::Borrowed(object),
+        }
+    }
+}
+
+/// Whether two versions differ in `apiVersion` only.
+fn is_alike(one: &Served, other: &Served) -> bool {
+    let schema = |served: &Served| std::ptr::from_ref(served.kind().schema(served.version));
+    one.name == other.name && schema(one) == schema(other)
+}
+
+/// A write that changes who owns what.
+pub(crate) struct Ownership<'a> {
+    versions: Stored<'a>,
+    operation: Operation,
+    manager: &'a str,
+    now: Timestamp,
+}
+
+impl<'a> Ownership<'a> {
+    /// Of a write through `operation`, by `manager`.
+    pub(crate) fn new(
+        index: &'a Index,
+        served: &'a Served,
+        operation: Operation,
+        manager: &'a str,
+        now: Timestamp,
+    ) -> Self {
+        Self {
+            versions: Stored { index, served },
+            operation,
+            manager,
+            now,
+        }
+    }
+
+    fn writer(&self) -> Writer<'_> {
+        let served = self.versions.served;
+        let merging = served.merging();
+        let (subresource, reset) = match self.operation {
+            Operation::Create | Operation::Update => ("", &merging.itself),
+            Operation::Subresource("status") => ("status", &merging.status),
+            Operation::Subresource(name) => (name, &Reset::Nothing),
+        };
+        Writer {
+            manager: self.manager,
+            subresource,
+            api_version: &served.api_version,
+            now: self.now,
+            reset,
+        }
+    }
+
+    /// The managed fields of `value`, which is new and came with those `sent`.
+    pub(crate) fn created(&self, value: &Value, sent: Option<&Value>) -> Managers {
+        let before = Managers::of_request(sent, Managers::default());
+        before.update(&self.versions, &nothing(value), value, &self.writer())
+    }
+
+    /// The managed fields of `value`, which replaces `stored`, `live` in the served version, and came with those `sent`.
+    pub(crate) fn updated(
+        &self,
+        stored: &Object,
+        live: &Value,
+        value: &Value,
+        sent: Option<&Value>,
+    ) -> Managers {
+        let kept = of_stored(stored);
+        let before = match self.operation {
+            Operation::Subresource(_) => kept,
+            Operation::Create | Operation::Update => Managers::of_request(sent, kept),
+        };
+        before.update(&self.versions, live, value, &self.writer())
+    }
+
+    /// `config` applied to `stored`, `live` in the served version; to nothing where there is none.
+    pub(crate) fn applied(
+        &self,
+        stored: Option<(&Object, &Value)>,
+        config: &Value,
+        force: bool,
+    ) -> Result<Applied, Refused> {
+        let absent;
+        let (live, before) = match stored {
+            Some((stored, live)) => (live, of_stored(stored)),
+            None => {
+                absent = nothing(config);
+                (&absent, Managers::default())
+            }
+        };
+        before.apply(&self.versions, live, config, &self.writer(), force)
+    }
+}
+
+/// What an object is before it is made.
+fn nothing(value: &Value) -> Value {
+    json!({"apiVersion": value["apiVersion"], "kind": value["kind"]})
+}
+
+/// The managed fields of a stored object; none where they cannot be read.
+pub(crate) fn of_stored(stored: &Object) -> Managers {
+    match stored.managed_fields() {
+        b"" => Managers::default(),
+        bytes => Managers::decode(bytes).unwrap_or_default(),
+    }
+}
+
+/// Takes the managed fields out of `value`.
+pub(crate) fn take(value: &mut Value) -> Option<Value> {
+    system::metadata(value).remove("managedFields")
+}
+
+/// Shows the managed fields in `value`.
+pub(crate) fn put(value: &mut Value, managers: &Managers) {
+    if let Some(list) = managers.to_value() {
+        system::metadata(value).insert("managedFields".to_owned(), list);
+    }
+}
+
+/// The managed fields after admission saw `before` and left `list`.
+pub(crate) fn after_admission(before: Managers, list: Option<&Value>, warnings: &Warnings) -> Managers {
+    let left = list.map_or_else(|| Ok(Managers::default()), Managers::decode_value);
+    match left {
+        Ok(left) if left.validate().is_empty() => left,
+        _ => {
+            warnings.add(
+                ".metadata.managedFields was in an invalid state after admission; this could be caused by an outdated \
+                 mutating admission controller; please fix your requests",
+            );
+            before
+        }
+    }
+}
