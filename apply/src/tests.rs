@@ -1,6 +1,7 @@
 //! Two or more managers at one object, step by step, as kube-apiserver does it; and what holds for any of them.
 
 mod encoding;
+mod entries;
 mod lists;
 mod managers;
 mod properties;

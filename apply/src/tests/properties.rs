@@ -42,12 +42,14 @@ fn without_empty_lists(mut spec: Value) -> Value {
     spec
 }
 
+/// Steps of three managers.
+fn steps(spec: impl Strategy<Value = Value>) -> impl Strategy<Value = Vec<(&'static str, Value)>> {
+    vec((select(vec!["a", "b", "c"]), spec), 1..8)
+}
+
 proptest! {
-    // Empty sets and lists by key are owned by nobody: one that was pruned with its struct comes back with the next apply.
     #[test]
-    fn applying_again_changes_nothing(
-        steps in vec((select(vec!["a", "b", "c"]), spec().prop_map(without_empty_lists)), 1..8)
-    ) {
+    fn applying_again_changes_nothing(steps in steps(spec().prop_map(without_empty_lists))) {
         let mut world = World::new();
         for (manager, spec) in steps {
             world.force(manager, spec.clone());
@@ -58,14 +60,34 @@ proptest! {
         }
     }
 
+    // An empty set or list by key is merged in but owned by nobody, and so is what it is in, in kube-apiserver as here (its field manager ends the same
+    // in `apply_reference`, which has such configurations and applies them twice). `env: [D]` followed by `env: []` prunes
+    // `env` with all of `spec`, since nobody owns anything there; the same once more puts `env: []` back, and when then
+    // nobody owns anything at all, the next apply finds an owner for what is there, before-first-apply.
     #[test]
-    fn what_nobody_owns_any_more_is_gone_and_what_another_owns_stays(one in spec(), other in spec()) {
+    fn applying_empty_lists_again_settles(steps in steps(spec())) {
+        let mut world = World::new();
+        for (manager, spec) in steps {
+            for _ in 0..3 {
+                world.force(manager, spec.clone());
+            }
+            let (live, managers) = (world.live.clone(), world.managers.clone());
+            world.force(manager, spec);
+            prop_assert_eq!(&world.live, &live);
+            prop_assert!(world.managers.same_but_times(&managers));
+        }
+    }
+
+    #[test]
+    fn what_nobody_owns_any_more_is_gone_and_what_another_owns_stays(
+        one in spec().prop_map(without_empty_lists), other in spec().prop_map(without_empty_lists)
+    ) {
         let mut world = World::new();
         world.apply("b", other.clone());
         let alone = world.types.paths(&json!({"spec": other.clone()})).unwrap();
         world.force("a", one).force("b", other).apply("a", json!({}));
         let now = world.types.paths_of_stored(&world.live).unwrap();
-        // Empty sets and lists by key own nothing, and defaults are nobody's.
+        // Defaults are nobody's.
         let owned = world.all();
         prop_assert!(alone.difference(&owned).is_empty());
         for path in now.difference(&owned).paths() {

@@ -17,6 +17,7 @@ pub(crate) struct Sequence {
 }
 
 /// One write.
+#[derive(Clone)]
 pub(crate) struct Step {
     pub(crate) operation: &'static str,
     pub(crate) manager: String,
@@ -61,12 +62,12 @@ impl Sequence {
             false => 2 + random.below(8),
         };
         for index in 0..count {
-            let step = step(
-                random,
-                &sequence.schema,
-                &world,
-                i64::try_from(index).expect("steps are few") + 1,
-            );
+            let time = i64::try_from(index).expect("steps are few") + 1;
+            let step = match sequence.steps.last() {
+                // The same once more, which mostly changes nothing.
+                Some(last) if last.operation == "apply" && random.chance(15) => Step { time, ..last.clone() },
+                _ => step(random, &sequence.schema, &world, time),
+            };
             world.step(&step);
             sequence.steps.push(step);
         }
