@@ -106,9 +106,12 @@ impl VirtualApi {
             }) as Arc<_>)
         };
         let bindings = || Backing::Computed(Arc::new(Bindings(self.binder.clone())) as Arc<_>);
-        let reviews = Reviews {
-            engine: Arc::clone(engine),
-            catalog: Arc::clone(&self.catalog),
+        let reviews = |kind| {
+            Backing::Computed(Arc::new(Reviews {
+                engine: Arc::clone(engine),
+                catalog: Arc::clone(&self.catalog),
+                kind,
+            }) as Arc<_>)
         };
         let resources = vec![
             resource(kinds::binding::namespaced(), bindings()),
@@ -117,7 +120,8 @@ impl VirtualApi {
             resource(kinds::candidate::cluster(), candidates(false)),
             self.decisions(kinds::decision::cluster()),
             self.decisions(kinds::decision::namespaced()),
-            resource(kinds::review::kind(), Backing::Computed(Arc::new(reviews))),
+            resource(kinds::review::local(), reviews("LocalSchedulingReview")),
+            resource(kinds::review::kind(), reviews("SchedulingReview")),
             resource(kinds::target::kind(), self.projected()),
         ];
         vec![Group {

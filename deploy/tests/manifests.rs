@@ -279,7 +279,7 @@ fn the_service_is_a_parameter_and_the_priority_is_below_the_systems() {
 
 #[test]
 fn roles_name_only_resources_the_virtual_group_has() {
-    let all: [Virtual; 8] = [
+    let all: [Virtual; 9] = [
         kinds::binding::namespaced(),
         kinds::binding::cluster(),
         kinds::candidate::namespaced(),
@@ -287,6 +287,7 @@ fn roles_name_only_resources_the_virtual_group_has() {
         kinds::decision::namespaced(),
         kinds::decision::cluster(),
         kinds::review::kind(),
+        kinds::review::local(),
         kinds::target::kind(),
     ];
     let served: BTreeSet<&str> = all.iter().map(|kind| kind.info().plural).collect();

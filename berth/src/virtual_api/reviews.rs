@@ -1,4 +1,4 @@
-//! `schedulingreviews`: what-if questions over HTTP. The answer itself is made in [`review`](super::review).
+//! `schedulingreviews` and `localschedulingreviews`: what-if questions over HTTP. The answer itself is made in [`review`](super::review).
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -7,7 +7,7 @@ use apiserver::{Attributes, Call, Computed, Reply};
 use async_trait::async_trait;
 use dialect_contract::{DemandKind, Dialect};
 use engine::{Catalog, Engine, World};
-use meta::{FieldError, Key, Object, Status, Timestamp, time};
+use meta::{FieldError, GroupResource, Key, Object, Status, Timestamp, time};
 use serde_json::Value;
 use storage::At;
 
@@ -22,6 +22,8 @@ pub(super) struct Reviews {
     pub(super) engine: Arc<Engine>,
     /// The kinds a review may bring.
     pub(super) catalog: Arc<Catalog>,
+    /// The kind they are of.
+    pub(super) kind: &'static str,
 }
 
 /// The demand a review is about.
@@ -35,12 +37,14 @@ struct Demand {
 impl Computed for Reviews {
     async fn create(&self, call: &Call, mut body: Value) -> Result<Reply, Status> {
         let name = body["metadata"]["name"].as_str().unwrap_or_default().to_owned();
-        let invalid = |errors: Vec<FieldError>| Status::invalid(GROUP, "SchedulingReview", &name, &errors);
+        let invalid = |errors: Vec<FieldError>| Status::invalid(GROUP, self.kind, &name, &errors);
+        self.stay(&call.namespace, &mut body["spec"]);
         let now = body["spec"]["at"]
             .as_str()
             .and_then(time::parse)
             .unwrap_or(call.now);
         let demand = self.demand(&body["spec"], now).map_err(invalid)?;
+        within(&call.namespace, &demand).map_err(|error| invalid(vec![error]))?;
         let mode = body["spec"]["inventory"].as_str().unwrap_or("Live");
         authorize(call, &demand, mode).await?;
         let world = self.world(&demand.dialect, mode).await?;
@@ -69,6 +73,43 @@ impl Computed for Reviews {
 }
 
 impl Reviews {
+    /// In a review that has a namespace, what names none is there.
+    fn stay(&self, namespace: &str, spec: &mut Value) {
+        if namespace.is_empty() {
+            return;
+        }
+        let is_namespaced = |object: &Value| {
+            let text = |field: &str| object[field].as_str().unwrap_or_default();
+            let found = self.catalog.find(text("apiVersion"), text("kind"));
+            found.is_some_and(|(kind, _)| kind.info().namespaced())
+        };
+        let fill = |fields: &mut Value| {
+            if fields
+                .get("namespace")
+                .is_none_or(|given| given.is_null() || given == "")
+            {
+                fields["namespace"] = namespace.into();
+            }
+        };
+        let objects = spec.get_mut("objects").and_then(Value::as_array_mut);
+        for object in objects.into_iter().flatten() {
+            if is_namespaced(object) && object["metadata"].is_object() {
+                fill(&mut object["metadata"]);
+            }
+        }
+        if let Some(object) = spec.get_mut("object")
+            && is_namespaced(object)
+            && object["metadata"].is_object()
+        {
+            fill(&mut object["metadata"]);
+        }
+        if let Some(reference) = spec.get_mut("reference")
+            && is_namespaced(reference)
+        {
+            fill(reference);
+        }
+    }
+
     fn demand(&self, spec: &Value, now: Timestamp) -> Result<Demand, Vec<FieldError>> {
         match spec.get("object").filter(|object| !object.is_null()) {
             Some(object) => {
@@ -164,12 +205,30 @@ impl Reviews {
     }
 }
 
-/// A review by reference needs `get` on the source; one on the live world needs `list targets`.
+/// That a review in `namespace` is about what is there, or about the namespace itself. One without a namespace may be
+/// about anything.
+fn within(namespace: &str, demand: &Demand) -> Result<(), FieldError> {
+    let key = &demand.key;
+    let itself = key.resource == GroupResource::new("", "namespaces") && *key.name == *namespace;
+    if namespace.is_empty() || itself || *key.namespace == *namespace {
+        return Ok(());
+    }
+    let path = match demand.object {
+        Some(_) => "spec.object.metadata.namespace",
+        None => "spec.reference.namespace",
+    };
+    let detail =
+        format!("must be {namespace}, where the review is; a SchedulingReview may be about anything");
+    Err(FieldError::invalid(path, key.namespace.to_string(), detail))
+}
+
+/// A review by reference needs `get` on the source; one on the live world needs `list targets`, unless it is about one
+/// namespace: those who may explain there read of the targets in the reports of what is there.
 async fn authorize(call: &Call, demand: &Demand, mode: &str) -> Result<(), Status> {
     if demand.object.is_none() {
         readable(call, demand).await?;
     }
-    if mode == "Provided" {
+    if mode == "Provided" || !call.namespace.is_empty() {
         return Ok(());
     }
     call.require(Attributes {

@@ -287,9 +287,17 @@ impl World {
     }
 
     async fn review(&self, spec: Value) -> Result<Value, Status> {
-        let body =
-            serde_json::json!({"apiVersion": kinds::API_VERSION, "kind": "SchedulingReview", "spec": spec});
-        let kind = &self.resource(GROUP, "schedulingreviews").kind;
+        self.review_in("", spec).await
+    }
+
+    /// A review in `namespace`, or one of the whole cluster.
+    async fn review_in(&self, namespace: &str, spec: Value) -> Result<Value, Status> {
+        let (plural, name) = match namespace {
+            "" => ("schedulingreviews", "SchedulingReview"),
+            _ => ("localschedulingreviews", "LocalSchedulingReview"),
+        };
+        let body = serde_json::json!({"apiVersion": kinds::API_VERSION, "kind": name, "spec": spec});
+        let kind = &self.resource(GROUP, plural).kind;
         let schema = kind.schema("v1alpha1");
         let mut body = body;
         schema.default(&mut body);
@@ -303,10 +311,10 @@ impl World {
             errors = kind.validate(&write, &body);
         }
         if !errors.is_empty() {
-            return Err(Status::invalid(GROUP, "SchedulingReview", "", &errors));
+            return Err(Status::invalid(GROUP, name, "", &errors));
         }
-        self.computed("schedulingreviews")
-            .create(&self.call("", ""), body)
+        self.computed(plural)
+            .create(&self.call(namespace, ""), body)
             .await
             .map(value)
     }

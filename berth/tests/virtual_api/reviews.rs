@@ -45,6 +45,48 @@ async fn a_review_by_reference_says_what_scheduling_says() {
 }
 
 #[tokio::test]
+async fn a_review_in_a_namespace_is_about_what_is_there_and_needs_no_right_to_targets() {
+    let mut world = ocm::world();
+    world.denied = vec!["list targets"];
+    let report = world.scheduling("story-1", "placement.ocm").await;
+    let mut here = reference();
+    here.as_object_mut().unwrap().remove("namespace");
+    for spec in [
+        json!({"reference": here}),
+        json!({"reference": reference(), "inventory": "Overlay"}),
+    ] {
+        let review = world.review_in("story-1", spec).await.unwrap();
+        assert_eq!(review["status"], report["status"]);
+    }
+    let object = json!({
+        "apiVersion": "cluster.open-cluster-management.io/v1beta1", "kind": "Placement",
+        "metadata": {"name": "other"}, "spec": {},
+    });
+    let review = world
+        .review_in("story-1", json!({"object": object}))
+        .await
+        .unwrap();
+    assert_eq!(text(&review, "/spec/object/metadata/namespace"), "story-1");
+    assert_eq!(text(&review, "/status/outcome"), "Scheduled");
+    let status = world
+        .review_in("story-2", json!({"reference": reference()}))
+        .await
+        .unwrap_err();
+    let cause = &status.details.unwrap().causes[0];
+    assert_eq!(cause.field, "spec.reference.namespace");
+    assert!(
+        cause.message.contains("must be story-2, where the review is"),
+        "{}",
+        cause.message
+    );
+    world.denied = vec!["get placements"];
+    let refused = world
+        .review_in("story-1", json!({"reference": reference()}))
+        .await;
+    assert_eq!(refused.unwrap_err().code, 403);
+}
+
+#[tokio::test]
 async fn a_reference_to_nothing_is_invalid() {
     let world = ocm::world();
     let mut gone = reference();

@@ -246,7 +246,11 @@ fn berth_roles(reach: &Reach) -> Vec<Bootstrap> {
             &["get"],
         ),
         rule(BERTH, &["candidates", "clustercandidates"], &["get", "list"]),
-        rule(BERTH, &["schedulingreviews"], &["create"]),
+        rule(
+            BERTH,
+            &["schedulingreviews", "localschedulingreviews"],
+            &["create"],
+        ),
     ];
     explainer.extend(of_placeable("scheduling", &["get"]));
     let mut binder = vec![

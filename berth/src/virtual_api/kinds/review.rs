@@ -73,6 +73,23 @@ pub fn kind() -> Virtual {
     }
 }
 
+/// The kind of `localschedulingreviews`: the same about what is in one namespace, for those who may explain there.
+#[must_use]
+pub fn local() -> Virtual {
+    let info = KindInfo {
+        kind: "LocalSchedulingReview",
+        plural: "localschedulingreviews",
+        singular: "localschedulingreview",
+        scope: Scope::Namespaced,
+        verbs: &["create"],
+        ..INFO
+    };
+    Virtual {
+        rules,
+        ..Virtual::new(info, Schema::of::<SchedulingReview>())
+    }
+}
+
 /// What the schema cannot say: which fields go together.
 fn rules(value: &Value) -> Vec<FieldError> {
     let spec = &value["spec"];
