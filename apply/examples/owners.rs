@@ -1,11 +1,13 @@
-//! Two managers apply a manifest each; prints the object and who owns what.
+//! Two managers apply a manifest each, the second without and then with force; prints the object and who owns what.
 //!
 //! `cargo run -p berth-apply --example owners`
 
-use berth_apply::{Mismatch, Set, Types};
+use berth_apply::{Managers, Only, Refused, Reset, Types, Writer};
 use serde_json::{Value, json};
 
-fn main() -> Result<(), Vec<Mismatch>> {
+const VERSION: &str = "example.dev/v1";
+
+fn main() -> Result<(), Refused> {
     let types = Types::of(&meta::Schema::from_value(
         json!({"type": "object", "properties": {"spec": {
         "type": "object", "properties": {
@@ -14,37 +16,42 @@ fn main() -> Result<(), Vec<Mismatch>> {
                 "items": {"type": "object", "properties": {"port": {"type": "integer"}, "name": {"type": "string"}}}},
         }}}}),
     ));
-    let manifests = [
-        (
-            "deployer",
-            json!({"spec": {"image": "web:1", "ports": [{"port": 80, "name": "http"}]}}),
-        ),
-        (
-            "mesh",
-            json!({"metadata": {"labels": {"mesh": "on"}}, "spec": {"ports": [{"port": 15001}]}}),
-        ),
-    ];
-    let (mut live, mut owners) = (json!({}), Vec::<(&str, Set)>::new());
-    for (manager, config) in &manifests {
-        let merged = types.merge(&live, config);
-        let difference = types.compare(&live, &merged);
-        let changed = difference.modified.union(&difference.added);
-        for (other, set) in &owners {
-            for path in set.intersection(&changed).paths() {
-                println!("{manager} conflicts with {other}: {path}");
-            }
+    let versions = Only {
+        api_version: VERSION,
+        types: &types,
+    };
+    let deployer = json!({"spec": {"image": "web:1", "ports": [{"port": 80, "name": "http"}]}});
+    let mesh = json!({"metadata": {"labels": {"mesh": "on"}}, "spec": {"image": "web:2", "ports": [{"port": 15001}]}});
+    let (mut live, mut managers) = (
+        json!({"apiVersion": VERSION, "kind": "Widget"}),
+        Managers::default(),
+    );
+    for (manager, config, force) in [
+        ("deployer", &deployer, false),
+        ("mesh", &mesh, false),
+        ("mesh", &mesh, true),
+    ] {
+        let by = Writer {
+            manager,
+            subresource: "",
+            api_version: VERSION,
+            now: meta::Timestamp::UNIX_EPOCH,
+            reset: &Reset::Nothing,
+        };
+        match managers.clone().apply(&versions, &live, config, &by, force) {
+            Ok(applied) => (live, managers) = (applied.object, applied.managers),
+            Err(conflicts @ Refused::Conflicts(_)) => println!("{manager}: {conflicts}"),
+            Err(other) => return Err(other),
         }
-        owners.push((manager, types.paths(config)?));
-        live = merged;
     }
-    print(&live, &owners);
+    print(&live, &managers);
     Ok(())
 }
 
-fn print(live: &Value, owners: &[(&str, Set)]) {
+fn print(live: &Value, managers: &Managers) {
     println!("{live:#}");
-    for (manager, set) in owners {
-        println!("{manager} owns {}", set.paths().join(" "));
-        println!("  {}", set.encode());
+    for (owner, entry) in managers.iter() {
+        println!("{owner} owns {}", entry.set.paths().join(" "));
     }
+    println!("managedFields: {}", managers.encode());
 }

@@ -34,6 +34,14 @@ impl Types {
     pub fn compare(&self, old: &Value, new: &Value) -> Comparison {
         let mut comparison = Comparison::default();
         compare(&self.root, old, new, &mut Vec::new(), &mut comparison);
+        // The object itself is no path.
+        for set in [
+            &mut comparison.removed,
+            &mut comparison.modified,
+            &mut comparison.added,
+        ] {
+            set.member = false;
+        }
         comparison
     }
 }

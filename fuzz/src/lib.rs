@@ -1,5 +1,5 @@
 //! Fuzzing without extra tools: what strangers send (AdmissionReviews, placement annotations, selectors, configuration
-//! files, patches) is made of seeds by mutation and fed to its readers, which must not panic and must keep what they
+//! files, patches, managed fields) is made of seeds by mutation and fed to its readers, which must not panic and must keep what they
 //! promise.
 //!
 //! A crate of its own on stable Rust, not targets of a coverage-guided fuzzer: those need a nightly compiler and a tool

@@ -2,6 +2,7 @@
 
 mod budget;
 mod configuration;
+mod managers;
 mod patch;
 mod placement;
 mod review;
@@ -21,11 +22,12 @@ pub struct Target {
 }
 
 /// Every target.
-pub const TARGETS: [Target; 8] = [
+pub const TARGETS: [Target; 9] = [
     review::TARGET,
     placement::TARGET,
     selector::TARGET,
     configuration::TARGET,
+    managers::TARGET,
     patch::TARGET,
     budget::JSON_PATCH,
     budget::STRATEGIC,

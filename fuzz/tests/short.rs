@@ -41,3 +41,8 @@ fn every_configuration_is_read_or_refused() {
 fn every_patch_is_applied_or_refused() {
     run("patch");
 }
+
+#[test]
+fn managed_fields_are_read_or_refused_and_applying_again_settles() {
+    run("managed fields");
+}

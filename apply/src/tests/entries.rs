@@ -512,3 +512,22 @@ fn an_entry_by_itself_does_not_make_two_lists_differ() {
     assert!(one.same_but_times(&other) && one != other);
     assert!(!one.same_but_times(&Managers::default()));
 }
+
+#[test]
+fn huge_sets_are_read_written_and_compared_in_well_under_quadratic_time() {
+    let many = |value: &str| {
+        let labels = (0..20_000).map(|index| (format!("l{index}"), json!(value)));
+        json!({"metadata": {"labels": labels.collect::<serde_json::Map<_, _>>()}})
+    };
+    let mut world = World::new();
+    world.write(("u", ""), many("x"));
+    for manager in ["a", "b", "c"] {
+        world.apply_all(manager, &many("x"), false).unwrap();
+    }
+    world.apply_all("a", &many("y"), true).unwrap();
+    assert_eq!(world.managers.iter().count(), 2);
+    assert_eq!(
+        decode(&world.managers.to_value().unwrap()).unwrap(),
+        world.managers
+    );
+}
