@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help demo test fuzz e2e etcd faults lint ci static bench-scheduling bench-server bench-scheduling-peers
+.PHONY: help demo test fuzz e2e differential etcd faults lint ci static bench-scheduling bench-server bench-scheduling-peers
 
 # Where cargo builds, and the peers of the benchmarks beside it.
 TARGET := $(abspath $(or $(CARGO_TARGET_DIR),target))
@@ -21,6 +21,13 @@ e2e: ## the tests behind a real kube-apiserver and against its field manager, bu
 	$(ETCD_TESTS) --no-run
 	BERTH_PROGRAM=$(TARGET)/debug/berth cargo test $(ETCD) --test 'aggregated*' -- --ignored
 	cargo test $(ETCD) --test apply_reference -- --ignored
+
+# The seed and the number of sequences of each test.
+differential: export DIFFERENTIAL_SEED := $(or $(DIFFERENTIAL_SEED),1)
+differential: export DIFFERENTIAL_SEQUENCES := $(or $(DIFFERENTIAL_SEQUENCES),5000)
+differential: ## thousands of generated requests, answered as by kube-apiserver (DIFFERENTIAL_SEQUENCES, DIFFERENTIAL_SEED)
+	$(ETCD_TESTS) --no-run
+	BERTH_PROGRAM=$(TARGET)/debug/berth cargo test $(ETCD) --test aggregated_differential -- --ignored --nocapture
 
 etcd: ## the store on etcd, against a real etcd built from its Go module (needs go and protoc)
 	$(ETCD_TESTS) --no-run

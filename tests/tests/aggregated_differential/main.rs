@@ -1,0 +1,190 @@
+//! The same generated requests to kube-apiserver, which has our kinds as CustomResourceDefinitions, and to a Berth that
+//! owns them: the answers are equal but for what [`meant`] lists.
+//!
+//! `DIFFERENTIAL_SEQUENCES` and `DIFFERENTIAL_SEED` say how many and which ones. What needs a kube-apiserver is
+//! `make e2e` and `make differential`, and ignored elsewhere.
+
+mod blindness;
+mod compare;
+mod generate;
+mod kinds;
+mod meant;
+mod normal;
+mod request;
+mod side;
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, OnceLock};
+
+use compare::{Difference, Outcome, Pair};
+use futures::StreamExt as _;
+use side::Side;
+use tests::Server;
+use tests::hub::{Hub, berth};
+
+/// Without variables: a run of less than a minute.
+const SEQUENCES: u64 = 300;
+/// How many sequences run beside each other.
+const BESIDE: usize = 8;
+/// The most differences that are made small and shown.
+const SHOWN: usize = 25;
+/// Nothing may change objects but the requests.
+const NO_CONTROLLERS: &str = "--controllers=-ocm,-fleet,-gardener,-openmcp,-kcp-placement,-kcp-namespace,-kcp-resource,\
+                              -kcp-location,-kcp-heartbeat";
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[ignore = "builds and runs a real kube-apiserver: `make e2e`"]
+async fn generated_requests_are_answered_as_by_kube_apiserver() {
+    let world = World::shared().await;
+    let pair = Pair::new(world.reference().await, world.other().await, "d");
+    equal(pair, generate::sequence).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[ignore = "builds and runs a real kube-apiserver: `make e2e`"]
+async fn several_managers_own_what_they_own_on_kube_apiserver() {
+    let world = World::shared().await;
+    let pair = Pair::new(world.reference().await, world.other().await, "m").with_owners();
+    equal(pair, generate::managers).await;
+}
+
+/// Runs the sequences, none of which may differ but by what is meant.
+async fn equal(pair: Pair, sequence: Sequence) {
+    let pair = Arc::new(pair);
+    let seed = variable("DIFFERENTIAL_SEED", 1);
+    let report = run(
+        &pair,
+        sequence,
+        seed,
+        variable("DIFFERENTIAL_SEQUENCES", SEQUENCES),
+    )
+    .await;
+    println!("{}", report.summary(seed));
+    assert!(report.found.is_empty(), "{}", report.shown(&pair).await);
+}
+
+/// The sequence of a seed and a number.
+type Sequence = fn(u64, u64) -> Vec<request::Request>;
+
+/// Both servers.
+struct World {
+    hub: Hub,
+    server: Server,
+}
+
+impl World {
+    /// The ones that the tests of this program share.
+    async fn shared() -> &'static Self {
+        static SHARED: OnceLock<World> = OnceLock::new();
+        let started = tokio::task::spawn_blocking(|| SHARED.get_or_init(Self::start));
+        started.await.expect("both servers start")
+    }
+
+    fn start() -> Self {
+        let hub = Hub::start();
+        berth::apply(&hub, "crds-systems.yaml");
+        let served = [
+            "wait",
+            "--for=condition=Established",
+            "crd",
+            "--all",
+            "--timeout=60s",
+        ];
+        hub.kubectl_args(&served).ok();
+        Self {
+            hub,
+            server: quiet_server(),
+        }
+    }
+
+    async fn reference(&self) -> Side {
+        let side = Side::new(&self.hub.admin()).await;
+        for kind in kinds::KINDS {
+            side.until_listed(kind).await;
+        }
+        side
+    }
+
+    async fn other(&self) -> Side {
+        Side::new(&self.server.kubeconfig()).await
+    }
+}
+
+/// A standalone server on which nothing but requests changes objects.
+fn quiet_server() -> Server {
+    let server = Server::start_with(&[NO_CONTROLLERS]);
+    server.bind_by_hand(&["fleet", "gardener", "kcp", "ocm", "openmcp"]);
+    server
+}
+
+/// What became of many sequences.
+#[derive(Default)]
+struct Report {
+    sequences: usize,
+    requests: usize,
+    meant: BTreeMap<&'static str, usize>,
+    found: Vec<(u64, Difference)>,
+}
+
+impl Report {
+    fn add(&mut self, number: u64, outcome: Outcome) {
+        self.sequences += 1;
+        self.requests += outcome.requests;
+        for (why, times) in outcome.meant {
+            *self.meant.entry(why).or_default() += times;
+        }
+        self.found
+            .extend(outcome.difference.map(|difference| (number, difference)));
+    }
+
+    fn summary(&self, seed: u64) -> String {
+        let meant: Vec<String> = self
+            .meant
+            .iter()
+            .map(|(why, times)| format!("  {times} times meant: {why}\n"))
+            .collect();
+        format!(
+            "DIFFERENTIAL_SEED={seed}: {} sequences with {} requests to each, {} equal\n{}",
+            self.sequences,
+            self.requests,
+            self.sequences - self.found.len(),
+            meant.concat()
+        )
+    }
+
+    /// The first differences of each sort, made small.
+    async fn shown(&self, pair: &Pair) -> String {
+        let mut text = format!("{} of {} sequences differ\n", self.found.len(), self.sequences);
+        let mut sorts = BTreeMap::new();
+        for (number, difference) in &self.found {
+            sorts.entry(difference.sort()).or_insert((number, difference));
+        }
+        text.push_str(&format!("{} sorts: {:#?}\n", sorts.len(), sorts.keys()));
+        for (number, difference) in sorts.values().take(SHOWN) {
+            let small = pair.reduce((*difference).clone()).await;
+            text.push_str(&format!("\n# sequence {number}\n{}", small.shown()));
+        }
+        text
+    }
+}
+
+/// Runs that many sequences.
+async fn run(pair: &Arc<Pair>, sequence: Sequence, seed: u64, count: u64) -> Report {
+    let outcomes = futures::stream::iter(0..count).map(|number| {
+        let pair = Arc::clone(pair);
+        async move { (number, pair.run(&sequence(seed, number)).await) }
+    });
+    let mut report = Report::default();
+    let mut outcomes = outcomes.buffer_unordered(BESIDE);
+    while let Some((number, outcome)) = outcomes.next().await {
+        report.add(number, outcome);
+    }
+    report
+}
+
+fn variable(name: &str, otherwise: u64) -> u64 {
+    std::env::var(name).map_or(otherwise, |text| {
+        text.parse()
+            .unwrap_or_else(|_| panic!("{name} must be a whole number"))
+    })
+}

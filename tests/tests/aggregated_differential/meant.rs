@@ -1,0 +1,322 @@
+//! The differences that are meant. Each says why; what it takes away from a comparison is as little as can be.
+
+use http::Method;
+use serde_json::{Value, json};
+
+use crate::request::Request;
+
+/// A difference that is meant.
+pub(crate) struct Meant {
+    pub(crate) why: &'static str,
+    /// Takes it away from both answers, where it is there; what differs after that is not meant.
+    settle: fn(&Request, &mut Value, &mut Value),
+}
+
+/// Takes what is meant away from both, and says which ones were there.
+pub(crate) fn settle(request: &Request, reference: &mut Value, other: &mut Value) -> Vec<&'static str> {
+    let mut found = Vec::new();
+    for meant in MEANT {
+        if reference == other {
+            break;
+        }
+        let before = (reference.clone(), other.clone());
+        (meant.settle)(request, reference, other);
+        if before != (reference.clone(), other.clone()) {
+            found.push(meant.why);
+        }
+    }
+    found
+}
+
+const MEANT: &[Meant] = &[
+    Meant {
+        why: "errors are a Status in JSON also where kube-apiserver answers in plain text",
+        settle: |_, reference, other| {
+            if refused(reference) && reference["body"] == "not JSON" && other["code"] == reference["code"] {
+                *other = reference.clone();
+            }
+        },
+    },
+    Meant {
+        why: "kube-apiserver answers 500 to what is the client's mistake",
+        settle: |_, reference, other| {
+            if reference["code"] == 500 && refused(other) {
+                *other = reference.clone();
+            }
+        },
+    },
+    Meant {
+        why: "a Deployment's pods, a Service's addresses and their status are for the cluster that runs them to fill in",
+        settle: |request, reference, other| {
+            if request.path.contains("/deployments") || request.path.contains("/services") {
+                each(reference, &mut unfilled);
+                each(other, &mut unfilled);
+            }
+        },
+    },
+    Meant {
+        why: "kube-apiserver answers the deletion of a Service with the Service, and of everything else with a Status",
+        settle: |request, reference, other| {
+            let deleted = request.method == Method::DELETE && request.path.contains("/services/");
+            if deleted && reference["code"] == 200 && other["body"][0]["kind"] == "Status" {
+                *other = reference.clone();
+            }
+        },
+    },
+    Meant {
+        why: "the columns of a system's kind are its own; the definitions for a hub have none",
+        settle: |request, reference, other| {
+            if request.accept.contains("as=Table") && !request.path.starts_with("/apis/apps") {
+                each(reference, &mut uncolumned);
+                each(other, &mut uncolumned);
+            }
+        },
+    },
+    Meant {
+        why: "items of lists carry apiVersion and kind for Kubernetes' own kinds, too",
+        settle: |_, reference, other| {
+            untyped_items(reference);
+            untyped_items(other);
+        },
+    },
+    Meant {
+        why: "unknown fields are kept, not pruned, so that what newer releases write survives",
+        settle: |_, _, other| each(other, &mut |map| drop(map.remove("nope"))),
+    },
+    Meant {
+        why: "empty values where Go's types write null, {} or an empty text",
+        settle: |_, reference, other| {
+            for side in [reference, other] {
+                each(side, &mut |map| {
+                    map.retain(|_, value| {
+                        !(value.is_null()
+                            || *value == json!({})
+                            || *value == json!("")
+                            || *value == json!([]))
+                    });
+                });
+            }
+        },
+    },
+    Meant {
+        why: "Kubernetes' own kinds answer to a value of a wrong type as CRDs do, with 422 and the field",
+        settle: |_, reference, other| {
+            if reference["code"] == 400 && other["code"] == 422 {
+                *other = reference.clone();
+            }
+        },
+    },
+    Meant {
+        why: "more exact causes: the item's index, and every mistake at once",
+        settle: |_, reference, other| {
+            if reference["code"] == 422 && other["code"] == 422 {
+                let body = reference["body"].clone();
+                other["body"] = body;
+            }
+        },
+    },
+    Meant {
+        why: "definitions demand apiVersion and kind in the body; Berth takes those that are missing from the path",
+        settle: |request, reference, other| {
+            if reference["code"] == 400 && untyped(&request.body) {
+                *other = reference.clone();
+            }
+        },
+    },
+    Meant {
+        why: "the systems' own rules and defaults hold beside the schema, as with their webhooks",
+        settle: |request, reference, other| {
+            let rule = |path: &str, cause: &str| {
+                request.path.contains(path) && other["body"][0]["causes"] == json!([cause])
+            };
+            let refused = rule("/clusterrequests/", "FieldValueInvalid spec")
+                || rule("/managedclusters", "FieldValueInvalid spec.taints[0].timeAdded")
+                || rule(
+                    "/clusterresourceplacements/",
+                    "FieldValueForbidden spec.policy.tolerations",
+                );
+            if refused && reference["code"].as_u64().is_some_and(|code| code < 300) {
+                *other = reference.clone();
+            }
+            if request.path.contains("/managedclusters") {
+                each(other, &mut |map| {
+                    let default = map.get("cluster.open-cluster-management.io/clusterset");
+                    if default.is_some_and(|set| set == "default") {
+                        map.remove("cluster.open-cluster-management.io/clusterset");
+                    }
+                });
+            }
+        },
+    },
+    Meant {
+        why: "null in a list is refused; kube-apiserver makes an empty text of it in its own kinds",
+        settle: |request, reference, other| {
+            let refused = other["code"] == 422
+                && other["body"][0]["causes"][0]
+                    .as_str()
+                    .is_some_and(|cause| cause.ends_with(']'));
+            if request.body.contains("[null]") && refused {
+                *other = reference.clone();
+            }
+        },
+    },
+    Meant {
+        why: "no PUT creates; kube-apiserver lets it for a few of its own kinds",
+        settle: |request, reference, other| {
+            if request.method == Method::PUT && reference["code"] == 201 && other["code"] == 404 {
+                *other = reference.clone();
+            }
+        },
+    },
+    Meant {
+        why: "of several mistakes another one is told: what the answer may look like, the body and the object's absence come first",
+        settle: |request, reference, other| {
+            let told = (
+                reference["code"].as_u64().unwrap_or_default(),
+                other["code"].as_u64().unwrap_or_default(),
+            );
+            let body = request.body.as_str();
+            let other_mistake = match (&request.method, told) {
+                (&Method::GET, (400 | 404, 406)) => request.accept != crate::request::JSON,
+                (&Method::PUT, (400 | 409 | 422, 404) | (400, 409)) => true,
+                (&Method::PATCH, (404 | 422, 400)) => !body.contains('{') || body == "{" || body == "{}",
+                (&Method::POST, (422, 400)) => body == "null",
+                (_, (415, 422)) => request.path.contains('?'),
+                _ => false,
+            };
+            if other_mistake {
+                *other = reference.clone();
+            }
+        },
+    },
+    Meant {
+        why: "operations of a JSON patch that are none, and a kind that does not belong, are 400 for every kind",
+        settle: |request, reference, other| {
+            let unreadable =
+                request.body.contains(r#""op":"nope""#) || request.body.contains(r#""kind":"Nope""#);
+            if unreadable && refused(reference) && other["code"] == 400 {
+                *other = reference.clone();
+            }
+        },
+    },
+    Meant {
+        why: "the last page by a selector says that it is; kube-apiserver may promise another, which is empty",
+        settle: |request, reference, other| {
+            let promised = reference["body"][0]["metadata"]["continue"] == "<continue>";
+            if promised
+                && request.path.contains("limit=1")
+                && other["body"][0]["metadata"].get("continue").is_none()
+            {
+                each(reference, &mut |map| drop(map.remove("continue")));
+            }
+        },
+    },
+    Meant {
+        why: "what else than spec a Service or Deployment has is kept without a warning",
+        settle: |request, reference, other| {
+            let kept = request.path.contains("/deployments") || request.path.contains("/services");
+            if kept && request.body.contains("\"nope\"") && other["warnings"] == json!([]) {
+                reference["warnings"] = json!([]);
+            }
+        },
+    },
+    Meant {
+        why: "warnings come with what is done; kube-apiserver sends them with refusals, too",
+        settle: |_, reference, other| {
+            if refused(reference) && refused(other) {
+                reference["warnings"] = json!([]);
+                other["warnings"] = json!([]);
+            }
+        },
+    },
+    Meant {
+        why: "the deletion of a collection answers with the objects as it marked them, not as they were before",
+        settle: |request, reference, other| {
+            if request.method == Method::DELETE && request.path.contains("?labelSelector") {
+                for side in [reference, other] {
+                    each(side, &mut |map| {
+                        map.remove("deletionTimestamp");
+                        map.remove("deletionGracePeriodSeconds");
+                    });
+                }
+            }
+        },
+    },
+];
+
+/// Whether a body does not say of which kind it is.
+fn untyped(body: &str) -> bool {
+    serde_json::from_str::<Value>(body).is_ok_and(|body| {
+        let missing = |key: &str| body[key].as_str().is_none_or(str::is_empty);
+        missing("kind") || missing("apiVersion")
+    })
+}
+
+fn refused(answer: &Value) -> bool {
+    answer["code"].as_u64().is_some_and(|code| code >= 400)
+}
+
+/// Visits every map of an answer's body, the inner ones first.
+fn each(answer: &mut Value, visit: &mut dyn FnMut(&mut serde_json::Map<String, Value>)) {
+    fn walk(value: &mut Value, visit: &mut dyn FnMut(&mut serde_json::Map<String, Value>)) {
+        match value {
+            Value::Array(items) => items.iter_mut().for_each(|item| walk(item, visit)),
+            Value::Object(map) => {
+                map.values_mut().for_each(|value| walk(value, visit));
+                visit(map);
+            }
+            _ => {}
+        }
+    }
+    walk(&mut answer["body"], visit);
+}
+
+/// What kube-apiserver fills in for those who run Services and pods.
+fn unfilled(map: &mut serde_json::Map<String, Value>) {
+    for key in [
+        "clusterIP",
+        "clusterIPs",
+        "ipFamilies",
+        "ipFamilyPolicy",
+        "internalTrafficPolicy",
+        "terminationMessagePath",
+        "terminationMessagePolicy",
+        "imagePullPolicy",
+        "restartPolicy",
+        "terminationGracePeriodSeconds",
+        "dnsPolicy",
+        "securityContext",
+        "schedulerName",
+        "resources",
+        "status",
+        "generation",
+    ] {
+        map.remove(key);
+    }
+}
+
+fn uncolumned(map: &mut serde_json::Map<String, Value>) {
+    map.remove("columnDefinitions");
+    map.remove("cells");
+}
+
+/// Takes the managed fields away: only the sequences of several managers are about them.
+pub(crate) fn disown(answer: &mut Value) {
+    each(answer, &mut |map| drop(map.remove("managedFields")));
+}
+
+fn untyped_items(answer: &mut Value) {
+    each(answer, &mut |map| {
+        for item in map
+            .get_mut("items")
+            .and_then(Value::as_array_mut)
+            .into_iter()
+            .flatten()
+        {
+            if let Some(item) = item.as_object_mut() {
+                item.remove("apiVersion");
+                item.remove("kind");
+            }
+        }
+    });
+}
