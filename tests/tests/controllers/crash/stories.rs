@@ -49,6 +49,7 @@ fn strip(value: &mut Value) {
                 "observedGeneration",
                 "observedCRPGeneration",
                 "lastTransitionTime",
+                "managedFields",
                 "kubectl.kubernetes.io/last-applied-configuration",
                 "kubernetes-fleet.io/CRP-generation",
             ] {
