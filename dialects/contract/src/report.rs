@@ -128,7 +128,7 @@ pub struct Candidate {
 }
 
 /// `status.candidates[].rejections[]`.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct RejectionEntry {
     /// The plugin.
     pub plugin: String,

@@ -1,0 +1,292 @@
+//! The difference of two reports: which clusters have another verdict or score, and which reasons came and went.
+//!
+//! Pure, over two [`Report`]s of one demand: before and after a change, yesterday and today, one fleet and another.
+//! Ranks are left out, since one better cluster moves every rank below it; so are sentences that only count others
+//! (why a feasible cluster was not picked), of which the token is compared.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use crate::report::{Candidate, Pick, RejectionEntry, Report, Score};
+
+/// A value that is not what it was.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Changed<T> {
+    /// What it was.
+    pub from: T,
+    /// What it is.
+    pub to: T,
+}
+
+impl<T: PartialEq> Changed<T> {
+    /// `None` where both are the same.
+    #[must_use]
+    pub fn of(from: T, to: T) -> Option<Self> {
+        (from != to).then_some(Self { from, to })
+    }
+}
+
+/// What a report says of one cluster.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub enum Verdict {
+    /// It is not considered: there is no such cluster, or nothing was decided.
+    Absent,
+    /// A filter refuses it.
+    Refused,
+    /// It fits, and others were preferred or enough.
+    Feasible,
+    /// It is in the resulting set.
+    Picked,
+}
+
+impl Verdict {
+    /// The verdict on `candidate`.
+    #[must_use]
+    pub fn of(candidate: &Candidate) -> Self {
+        match (candidate.picked, candidate.feasible) {
+            (true, _) => Self::Picked,
+            (false, true) => Self::Feasible,
+            (false, false) => Self::Refused,
+        }
+    }
+
+    /// The token.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Absent => "Absent",
+            Self::Refused => "Refused",
+            Self::Feasible => "Feasible",
+            Self::Picked => "Picked",
+        }
+    }
+}
+
+/// One scorer's weighted part that changed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ScoreDifference {
+    /// The scorer.
+    pub plugin: String,
+    /// Value times weight, before; absent where this scorer had no part.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub from: Option<i64>,
+    /// Value times weight, after.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub to: Option<i64>,
+}
+
+/// What is different about one cluster.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct CandidateDifference {
+    /// The system's own name of the cluster.
+    pub cluster_name: String,
+    /// The name of the Target object, where there is one.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub target: String,
+    /// The verdict.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub verdict: Option<Changed<Verdict>>,
+    /// The weighted total.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub score: Option<Changed<Option<i64>>>,
+    /// The scorers whose part changed.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub scores: Vec<ScoreDifference>,
+    /// The reasons that came.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub appeared: Vec<RejectionEntry>,
+    /// The reasons that went.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub gone: Vec<RejectionEntry>,
+}
+
+/// How many clusters have another verdict, and how.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Counts {
+    /// Newly picked.
+    pub picked: usize,
+    /// No longer picked.
+    pub dropped: usize,
+    /// Newly feasible, picked or not.
+    pub fits: usize,
+    /// Feasible or picked before, and now refused or gone.
+    pub refused: usize,
+    /// Of one verdict, with other scores.
+    pub rescored: usize,
+}
+
+/// What is different between two reports on one demand.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Difference {
+    /// How it ended.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub outcome: Option<Changed<String>>,
+    /// The token of the decision.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<Changed<String>>,
+    /// The summary.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub message: Option<Changed<String>>,
+    /// Counts of the clusters below.
+    pub counts: Counts,
+    /// The clusters of which something is different, by name.
+    pub candidates: Vec<CandidateDifference>,
+}
+
+impl Difference {
+    /// Whether the reports say the same of the demand and of every cluster.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.outcome.is_none()
+            && self.reason.is_none()
+            && self.message.is_none()
+            && self.candidates.is_empty()
+    }
+}
+
+/// What is different in `after`.
+#[must_use]
+pub fn difference(before: &Report, after: &Report) -> Difference {
+    let candidates = of_candidates(&considered(before), &considered(after));
+    Difference {
+        outcome: Changed::of(before.outcome.to_owned(), after.outcome.to_owned()),
+        reason: Changed::of(before.reason.clone(), after.reason.clone()),
+        message: Changed::of(before.message.clone(), after.message.clone()),
+        counts: Counts::of(&candidates),
+        candidates,
+    }
+}
+
+/// The candidates of a report, with the clusters it will make, which are picked and no candidates.
+fn considered(report: &Report) -> Vec<Candidate> {
+    let mut list = report.candidates.clone();
+    let known: std::collections::BTreeSet<&str> = report
+        .candidates
+        .iter()
+        .map(|candidate| candidate.cluster_name.as_str())
+        .collect();
+    let made = report
+        .picked
+        .iter()
+        .filter(|pick| !known.contains(pick.cluster_name.as_str()));
+    list.extend(made.map(made_candidate));
+    list
+}
+
+fn made_candidate(pick: &Pick) -> Candidate {
+    Candidate {
+        cluster_name: pick.cluster_name.clone(),
+        target: pick.target.clone(),
+        feasible: true,
+        picked: true,
+        rank: pick.rank,
+        score: pick.score,
+        scores: pick.scores.clone(),
+        rejections: Vec::new(),
+    }
+}
+
+/// What is different between two lists of candidates of one demand, by name; a cluster that only one of them has is
+/// [`Verdict::Absent`] in the other.
+#[must_use]
+pub fn of_candidates(before: &[Candidate], after: &[Candidate]) -> Vec<CandidateDifference> {
+    let mut pairs: BTreeMap<&str, (Option<&Candidate>, Option<&Candidate>)> = BTreeMap::new();
+    for candidate in before {
+        pairs.entry(&candidate.cluster_name).or_default().0 = Some(candidate);
+    }
+    for candidate in after {
+        pairs.entry(&candidate.cluster_name).or_default().1 = Some(candidate);
+    }
+    pairs
+        .into_iter()
+        .filter_map(|(name, (from, to))| of_one(name, from, to))
+        .collect()
+}
+
+fn of_one(name: &str, from: Option<&Candidate>, to: Option<&Candidate>) -> Option<CandidateDifference> {
+    let verdict = |side: Option<&Candidate>| side.map_or(Verdict::Absent, Verdict::of);
+    let target = |side: Option<&Candidate>| side.map(|candidate| candidate.target.clone());
+    let (old, new) = (reasons(from), reasons(to));
+    let only = |these: &[&RejectionEntry], others: &[&RejectionEntry]| -> Vec<RejectionEntry> {
+        let differs = |entry: &&&RejectionEntry| !others.iter().any(|other| same_reason(entry, other));
+        these.iter().filter(differs).map(|&entry| entry.clone()).collect()
+    };
+    let found = CandidateDifference {
+        cluster_name: name.to_owned(),
+        target: target(to)
+            .filter(|name| !name.is_empty())
+            .or(target(from))
+            .unwrap_or_default(),
+        verdict: Changed::of(verdict(from), verdict(to)),
+        score: Changed::of(
+            from.and_then(|candidate| candidate.score),
+            to.and_then(|candidate| candidate.score),
+        ),
+        scores: of_scores(
+            from.map_or(&[], |candidate| &candidate.scores),
+            to.map_or(&[], |candidate| &candidate.scores),
+        ),
+        appeared: only(&new, &old),
+        gone: only(&old, &new),
+    };
+    let same = found.verdict.is_none()
+        && found.score.is_none()
+        && found.scores.is_empty()
+        && found.appeared.is_empty()
+        && found.gone.is_empty();
+    (!same).then_some(found)
+}
+
+fn reasons(side: Option<&Candidate>) -> Vec<&RejectionEntry> {
+    side.map_or(Vec::new(), |candidate| candidate.rejections.iter().collect())
+}
+
+/// Why a feasible cluster was not picked (there is no plugin then) counts others in its sentence.
+fn same_reason(one: &RejectionEntry, other: &RejectionEntry) -> bool {
+    one.plugin == other.plugin
+        && one.reason == other.reason
+        && (one.plugin.is_empty() || one.message == other.message)
+}
+
+fn of_scores(before: &[Score], after: &[Score]) -> Vec<ScoreDifference> {
+    let mut pairs: BTreeMap<&str, (Option<i64>, Option<i64>)> = BTreeMap::new();
+    for score in before {
+        pairs.entry(&score.plugin).or_default().0 = Some(score.weighted);
+    }
+    for score in after {
+        pairs.entry(&score.plugin).or_default().1 = Some(score.weighted);
+    }
+    let differs = |(_, (from, to)): &(&str, (Option<i64>, Option<i64>))| from != to;
+    pairs
+        .into_iter()
+        .filter(differs)
+        .map(|(plugin, (from, to))| ScoreDifference {
+            plugin: plugin.to_owned(),
+            from,
+            to,
+        })
+        .collect()
+}
+
+impl Counts {
+    fn of(candidates: &[CandidateDifference]) -> Self {
+        let mut counts = Self::default();
+        for candidate in candidates {
+            let Some(Changed { from, to }) = candidate.verdict else {
+                counts.rescored += usize::from(candidate.score.is_some() || !candidate.scores.is_empty());
+                continue;
+            };
+            counts.picked += usize::from(to == Verdict::Picked);
+            counts.dropped += usize::from(from == Verdict::Picked);
+            counts.fits += usize::from(from < Verdict::Feasible && to >= Verdict::Feasible);
+            counts.refused += usize::from(from >= Verdict::Feasible && to < Verdict::Feasible);
+        }
+        counts
+    }
+}
+
+#[cfg(test)]
+mod tests;
