@@ -53,8 +53,11 @@ pub enum Command {
     Demo(DemoArgs),
     /// Decide every placeable object in files against the clusters in them, with no server
     ///
+    /// With --change, --drain, --delete or --against: what that would do to the decisions, before it is made.
+    ///
     /// Exit codes: 0 when everything was decided; 1 with --exit-code, when something found no place or not all it
-    /// asked for; 2 when the input or the configuration is malformed (every problem is on standard error).
+    /// asked for (of a plan: when anything would change); 2 when the input or the configuration is malformed (every
+    /// problem is on standard error).
     Simulate(SimulateArgs),
     /// Write objects with their status, as `kubectl apply` cannot
     Load(LoadArgs),
@@ -225,6 +228,8 @@ pub enum SimulateOutput {
     Json,
     /// A SchedulingList in YAML.
     Yaml,
+    /// Markdown, for a pull request; of plans only.
+    Markdown,
 }
 
 /// Arguments of `berth simulate`.
@@ -248,12 +253,41 @@ pub struct SimulateArgs {
     /// Decide each object on the world as given, not on what the decisions before it make of it.
     #[arg(long)]
     pub independent: bool,
+    /// What changes, if the answer is to be a plan.
+    #[command(flatten)]
+    pub change: ChangeArgs,
+    /// Tell what is different in these files or folders instead; repeatable.
+    #[arg(long, value_name = "PATH", conflicts_with_all = ["change", "drain", "delete", "for", "independent"])]
+    pub against: Vec<PathBuf>,
     /// How to print.
     #[arg(short = 'o', long, value_enum, default_value_t = SimulateOutput::Table)]
     pub output: SimulateOutput,
-    /// Exit with 1 when something found no place, or not all it asked for.
+    /// Exit with 1 when something found no place, or not all it asked for; of a plan: when anything would change.
     #[arg(long)]
     pub exit_code: bool,
+}
+
+/// What changes in a plan.
+#[derive(Args, Clone, Debug, Default)]
+pub struct ChangeArgs {
+    /// Tell what these files and folders would do: objects to create or replace, and SchedulingReviews with
+    /// `spec.changes`; `-` is standard input; repeatable.
+    #[arg(long, value_name = "PATH", conflicts_with_all = ["for", "independent"])]
+    pub change: Vec<PathBuf>,
+    /// Tell what emptying this cluster would do: the name of its Target, with or without the system; repeatable.
+    #[arg(long, value_name = "TARGET", conflicts_with_all = ["for", "independent"])]
+    pub drain: Vec<String>,
+    /// Tell what deleting this object would do; repeatable.
+    #[arg(long, value_name = "KIND/[NAMESPACE/]NAME", conflicts_with_all = ["for", "independent"])]
+    pub delete: Vec<String>,
+}
+
+impl ChangeArgs {
+    /// Whether there is any change.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.change.is_empty() && self.drain.is_empty() && self.delete.is_empty()
+    }
 }
 
 /// Arguments of `berth load`.

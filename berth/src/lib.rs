@@ -20,6 +20,7 @@ pub mod logs;
 pub mod manifest;
 pub mod manifests;
 pub mod migrate;
+pub mod plan;
 pub mod serve;
 pub mod simulate;
 pub mod terminal;

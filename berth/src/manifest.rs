@@ -208,6 +208,9 @@ fn judge(object: &Value) -> Result<(), &'static str> {
         Err("apiVersion: Required value")
     } else if !text(&object["kind"]) {
         Err("kind: Required value")
+    } else if object["kind"] == "SchedulingReview" {
+        // A question: it is never stored, and mostly has no name.
+        Ok(())
     } else if !text(&object["metadata"]["name"]) && !text(&object["metadata"]["generateName"]) {
         Err("metadata.name: Required value: name or generateName is required")
     } else {

@@ -2,6 +2,7 @@
 //! "Simulating"). The "plan" step for a placement change.
 
 mod output;
+mod plan;
 mod table;
 mod wanted;
 
@@ -49,6 +50,10 @@ pub fn run(args: &SimulateArgs) -> ExitCode {
         seed: args.seed,
         independent: args.independent,
     };
+    if args.output == SimulateOutput::Markdown && args.change.is_empty() && args.against.is_empty() {
+        anstream::eprintln!("error: -o markdown is for plans: with --change, --drain, --delete or --against");
+        return ExitCode::from(MALFORMED);
+    }
     let loaded = load(args, &terms).and_then(|simulation| {
         let only = args.r#for.as_deref();
         let wanted = only.map(|only| wanted::find(&simulation, only)).transpose();
@@ -65,6 +70,9 @@ pub fn run(args: &SimulateArgs) -> ExitCode {
     };
     for (kind, count) in simulation.unread() {
         anstream::eprintln!("note: no system schedules by {kind}: {count} left out of account");
+    }
+    if !args.change.is_empty() || !args.against.is_empty() {
+        return plan::run(args, simulation, &terms);
     }
     let mut unplaced = false;
     let decided = print(&mut simulation, args, &terms, wanted.as_ref(), &mut unplaced);
@@ -105,7 +113,7 @@ fn print(
             })?;
             tables.end(&mut out)?;
         }
-        SimulateOutput::Json | SimulateOutput::Yaml => {
+        SimulateOutput::Json | SimulateOutput::Yaml | SimulateOutput::Markdown => {
             let mut list = List::new(args.output);
             simulation.run(terms, choose, |decided| -> Result<(), Stop> {
                 note(decided.decision.outcome);
@@ -124,9 +132,7 @@ fn load(args: &SimulateArgs, terms: &Terms) -> Result<Simulation, Vec<String>> {
     let (documents, unread) = manifest::read_all(&args.filename);
     problems.extend(unread.iter().map(ToString::to_string));
     let inputs = documents.into_iter().map(input).collect();
-    let kinds = dialects.iter().flat_map(|dialect| dialect.kinds());
-    let configuration = Arc::new(configuration::SchedulerConfiguration::new(dialects.clone()));
-    let catalog = Catalog::new(core::kinds().into_iter().chain(kinds).chain([configuration as _]));
+    let catalog = catalog(&dialects);
     match Simulation::load(&dialects, &catalog, configurations, inputs, terms.now) {
         Ok(simulation) if problems.is_empty() => Ok(simulation),
         Ok(_) => Err(problems),
@@ -135,6 +141,13 @@ fn load(args: &SimulateArgs, terms: &Terms) -> Result<Simulation, Vec<String>> {
             Err(problems)
         }
     }
+}
+
+/// The kinds that files may have objects of.
+pub(crate) fn catalog(dialects: &[Arc<dyn Dialect>]) -> Catalog {
+    let kinds = dialects.iter().flat_map(|dialect| dialect.kinds());
+    let configuration = Arc::new(configuration::SchedulerConfiguration::new(dialects.to_vec()));
+    Catalog::new(core::kinds().into_iter().chain(kinds).chain([configuration as _]))
 }
 
 fn input(document: Document) -> Input {

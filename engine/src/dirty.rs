@@ -91,7 +91,7 @@ impl Dirty {
     }
 }
 
-fn add(marked: &mut Marked<Key>, affected: Affected) {
+pub(crate) fn add(marked: &mut Marked<Key>, affected: Affected) {
     match affected {
         Affected::None => {}
         Affected::Some(keys) => marked.mark(Some(keys)),

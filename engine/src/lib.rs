@@ -2,13 +2,15 @@
 //!
 //! It follows a [`storage::Source`], folds every change into one inventory per dialect, and decides on snapshots of
 //! them. It knows no dialect by name, no HTTP and no kind; time comes from a [`meta::Clock`]. Start reading at
-//! [`engine`]; [`controller`] keeps decisions current; [`what_if`] decides on worlds made up by hand (reviews), [`simulate`] on whole folders of them.
+//! [`engine`]; [`controller`] keeps decisions current; [`what_if`] decides on worlds made up by hand (reviews), [`simulate`] on whole
+//! folders of them, [`mod@plan`] on what a change makes of them.
 
 pub mod bind;
 pub mod controller;
 pub mod dirty;
 pub mod engine;
 mod feeder;
+pub mod plan;
 pub mod simulate;
 pub mod snapshot;
 pub mod what_if;
@@ -17,6 +19,7 @@ pub use bind::{Bind, BindError, BindObserver, Bound, Commit, CommitError, Commit
 pub use controller::Controllers;
 pub use dirty::{Batch, Dirty, Marked, Subscription};
 pub use engine::{Behind, Engine};
+pub use plan::Plan;
 pub use simulate::Simulation;
 pub use snapshot::Snapshot;
 pub use what_if::{Catalog, World};

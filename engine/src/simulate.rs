@@ -9,6 +9,7 @@ use dialect_contract::{Decision, Dialect, Refused, config, names};
 use meta::{FieldError, Key, Object, Timestamp};
 use serde_json::Value;
 
+use crate::plan::{self, Plan, Step};
 use crate::snapshot::Snapshot;
 use crate::what_if::{Catalog, World};
 
@@ -147,12 +148,72 @@ impl Simulation {
             for demand in demands.iter().filter(|demand| wanted(&*dialect, demand)) {
                 let writes = step(world.snapshot(), demand, terms, &mut each)?;
                 if !terms.independent {
-                    let applied = world.apply(&writes);
+                    let applied = world.make(&writes, terms.now);
                     applied.map_err(|malformed| Fault::new(demand, malformed.to_string()))?;
                 }
             }
         }
         Ok(())
+    }
+}
+
+/// Why there is no plan.
+#[derive(Debug)]
+pub enum NoPlan {
+    /// Everything wrong with the changes.
+    Problems(Vec<Problem>),
+    /// A dialect is at fault.
+    Fault(Fault),
+}
+
+impl Simulation {
+    /// What `steps` make of the world once all it asks for is decided: see [`Plan`].
+    ///
+    /// # Errors
+    /// Everything wrong with the changes, or the [`Fault`] of a dialect.
+    pub fn plan(&mut self, catalog: &Catalog, steps: &[Step], terms: &Terms) -> Result<Plan, NoPlan> {
+        self.settle(terms).map_err(NoPlan::Fault)?;
+        let before: Vec<Snapshot> = self.worlds.iter_mut().map(World::begin).collect();
+        plan::apply(&mut self.worlds, catalog, steps, terms.now).map_err(NoPlan::Problems)?;
+        let mut whole = Plan::default();
+        let changed = before.iter().zip(&mut self.worlds);
+        for (before, world) in changed.filter(|(_, world)| world.changes() > 0) {
+            let part = Plan::of(before, world, &terms.for_plans(), |_| false);
+            whole.add(part.map_err(NoPlan::Fault)?);
+        }
+        Ok(whole)
+    }
+
+    /// What is different in `other` once all that both ask for is decided.
+    ///
+    /// # Errors
+    /// The [`Fault`] of a dialect.
+    pub fn compare(&mut self, other: &mut Self, terms: &Terms) -> Result<Plan, Fault> {
+        self.settle(terms)?;
+        other.settle(terms)?;
+        let mut whole = Plan::default();
+        for (before, after) in self.worlds.iter().zip(&other.worlds) {
+            whole.add(Plan::between(
+                before.snapshot(),
+                after.snapshot(),
+                &terms.for_plans(),
+            )?);
+        }
+        Ok(whole)
+    }
+
+    /// Decides everything and makes the writes.
+    fn settle(&mut self, terms: &Terms) -> Result<(), Fault> {
+        self.run(terms, |_, _| true, |_| Ok(()))
+    }
+}
+
+impl Terms {
+    fn for_plans(&self) -> plan::Terms {
+        plan::Terms {
+            now: self.now,
+            seed: self.seed,
+        }
     }
 }
 
@@ -167,7 +228,7 @@ pub struct Fault {
 }
 
 impl Fault {
-    fn new(demand: &Key, problem: String) -> Self {
+    pub(crate) fn new(demand: &Key, problem: String) -> Self {
         Self {
             demand: demand.clone(),
             problem,

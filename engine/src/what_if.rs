@@ -7,10 +7,11 @@ use std::sync::Arc;
 use dialect_contract::{Dialect, Write, WriteVerb, config};
 use meta::kind::{self, Operation};
 use meta::object::Malformed;
-use meta::{Change, FieldError, GroupResource, Key, Kind, Object, Revision, Timestamp, name};
+use meta::{Change, FieldError, GroupResource, Key, Kind, Object, Revision, Timestamp, name, time};
 use serde_json::{Value, json};
 use storage::Collection;
 
+use crate::dirty::{self, Marked};
 use crate::feeder::writable;
 use crate::snapshot::Snapshot;
 
@@ -43,6 +44,22 @@ impl Catalog {
             .map(|(_, found)| found)?;
         let version = found.info().versions.iter().find(|served| **served == version)?;
         Some((found, version))
+    }
+
+    /// The kinds that people name so: kind, plural, singular or short name in any case, with or without `.group`.
+    #[must_use]
+    pub fn named(&self, text: &str) -> Vec<&Arc<dyn Kind>> {
+        let (word, group) = text
+            .split_once('.')
+            .map_or((text, None), |(word, group)| (word, Some(group)));
+        let is = |kind: &&Arc<dyn Kind>| {
+            let info = kind.info();
+            let mut names = [info.kind, info.plural, info.singular]
+                .into_iter()
+                .chain(info.short_names.iter().copied());
+            names.any(|name| name.eq_ignore_ascii_case(word)) && group.is_none_or(|group| group == info.group)
+        };
+        self.kinds.values().filter(is).collect()
     }
 
     /// Whether any kind of `group` is in it.
@@ -115,7 +132,12 @@ impl Catalog {
         ))
     }
 
-    fn kind_of(&self, value: &Value, path: &str) -> Result<(&Arc<dyn Kind>, &'static str), Vec<FieldError>> {
+    /// The kind that `apiVersion` and `kind` of `value` name, with its version.
+    pub(crate) fn kind_of(
+        &self,
+        value: &Value,
+        path: &str,
+    ) -> Result<(&Arc<dyn Kind>, &'static str), Vec<FieldError>> {
         let text = |field: &str| match value.get(field) {
             Some(Value::String(text)) if !text.is_empty() => Ok(text.as_str()),
             _ => Err(FieldError::required(
@@ -189,6 +211,10 @@ pub struct World {
     /// What the snapshot was made of, to tell what an object replaces.
     base: BTreeMap<GroupResource, Collection>,
     objects: BTreeMap<Key, Option<Arc<Object>>>,
+    /// The demands that changes made due, until somebody takes them.
+    due: Marked<Key>,
+    /// How many changes there were since [`World::begin`].
+    changes: u64,
 }
 
 impl World {
@@ -213,7 +239,27 @@ impl World {
             snapshot,
             base,
             objects: BTreeMap::new(),
+            due: Marked::default(),
+            changes: 0,
         }
+    }
+
+    /// Forgets what was due and changed: gives the world as it is, to compare with what comes.
+    pub fn begin(&mut self) -> Snapshot {
+        self.due = Marked::default();
+        self.changes = 0;
+        self.snapshot.clone()
+    }
+
+    /// How many changes there were since [`World::begin`].
+    #[must_use]
+    pub fn changes(&self) -> u64 {
+        self.changes
+    }
+
+    /// The demands that the changes since the last call made due.
+    pub(crate) fn take_due(&mut self) -> Marked<Key> {
+        std::mem::take(&mut self.due)
     }
 
     /// The world as it is now, to decide on.
@@ -261,7 +307,9 @@ impl World {
             old,
             new: new.clone(),
         };
-        writable(&mut self.snapshot.inventory).fold(&change);
+        let due = writable(&mut self.snapshot.inventory).fold(&change);
+        dirty::add(&mut self.due, due.decide);
+        self.changes += 1;
         self.objects.insert(key.clone(), new);
     }
 
@@ -292,20 +340,45 @@ impl World {
         self.change(key, None);
     }
 
-    /// Makes the writes of a decision happen in this world.
+    /// Makes the writes of a decision happen in this world, as a server would: what has finalizers is marked when it is
+    /// deleted, and goes when it loses the last one.
     ///
     /// # Errors
     /// When a written object is none; a fault of the dialect.
-    pub fn apply(&mut self, writes: &[Write]) -> Result<(), Malformed> {
+    pub fn make(&mut self, writes: &[Write], now: Timestamp) -> Result<(), Malformed> {
         for write in writes {
-            let new = match write.verb {
-                WriteVerb::Delete => None,
-                WriteVerb::Create | WriteVerb::Update => {
-                    Some(Arc::new(Object::new(&write.object, self.snapshot.revision)?))
-                }
-            };
-            self.change(&write.key, new);
+            match write.verb {
+                WriteVerb::Delete => self.delete(&write.key, now)?,
+                WriteVerb::Create | WriteVerb::Update => self.store(&write.key, &write.object)?,
+            }
         }
+        Ok(())
+    }
+
+    /// Deletes the object at `key`; one with finalizers stays, marked.
+    ///
+    /// # Errors
+    /// When the marked object is none.
+    pub fn delete(&mut self, key: &Key, now: Timestamp) -> Result<(), Malformed> {
+        let Some(stored) = self.get(key) else {
+            return Ok(());
+        };
+        if stored.meta().finalizers.is_empty() {
+            self.change(key, None);
+        } else if stored.meta().deletion_timestamp.is_none() {
+            let mut marked = stored.parse();
+            marked["metadata"]["deletionTimestamp"] = time::rfc3339(now).into();
+            self.store(key, &marked)?;
+        }
+        Ok(())
+    }
+
+    /// Stores `value` at `key`, unless it is marked as deleted and holds no finalizer any more: then it goes.
+    fn store(&mut self, key: &Key, value: &Value) -> Result<(), Malformed> {
+        let object = Object::new(value, self.snapshot.revision)?;
+        let meta = object.meta();
+        let ended = meta.deletion_timestamp.is_some() && meta.finalizers.is_empty();
+        self.change(key, (!ended).then(|| Arc::new(object)));
         Ok(())
     }
 }

@@ -47,7 +47,9 @@ pub(super) fn forecast(
     };
     let warning = warning(world.snapshot(), &decision);
     let writes = world.snapshot().inventory.writes(&decision);
-    world.apply(&writes).map_err(|malformed| malformed.to_string())?;
+    world
+        .make(&writes, now)
+        .map_err(|malformed| malformed.to_string())?;
     Ok(Some(Forecast {
         outcome: decision.outcome,
         warning,

@@ -9,6 +9,7 @@ use scheduling::{Ix, Reason};
 
 use crate::control::{self, Note, Pace};
 use crate::decision::{Decision, Refused, Write};
+use crate::edit::Edit;
 use crate::follower::Follower;
 use crate::hub_rule::HubRule;
 use crate::view::{DemandView, TargetView, Unusable};
@@ -319,6 +320,13 @@ pub trait Inventory: Any + Send + Sync {
         _new: &serde_json::Value,
     ) -> Vec<FieldError> {
         Vec::new()
+    }
+
+    /// What an administrator changes to empty the cluster with this name: nothing new comes to it, and what is there looks
+    /// for another place. Where the system itself never moves what is placed, the edits show where it would go if
+    /// its place were taken away. `None` where there is no such cluster, or the system has no way to empty one.
+    fn drain(&self, _cluster_name: &str, _now: Timestamp) -> Option<Vec<Edit>> {
+        None
     }
 
     /// Exactly what binding would write, in order: every prefix is a valid state, and deciding again finishes it.

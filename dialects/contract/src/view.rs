@@ -99,6 +99,8 @@ pub struct Placed {
     pub score: Option<i64>,
     /// The state, as the system names it; empty where it names none.
     pub state: String,
+    /// Whether it is on its way out: the cluster is no longer a place of the demand, though it is still occupied.
+    pub leaving: bool,
 }
 
 /// Where a demand stands, read from the objects alone.

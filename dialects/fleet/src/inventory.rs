@@ -10,13 +10,17 @@ mod view;
 use std::sync::{Arc, OnceLock};
 
 use dialect_columns::UnusableObjects;
-use dialect_contract::{Ask, Decision, DemandView, Due, Inventory, Refused, TargetView, Unusable, Write};
+use dialect_contract::{
+    Ask, Decision, DemandView, Due, Edit, Inventory, Refused, TargetView, Unusable, Write,
+};
 use meta::{Change, Key, Object, Timestamp};
 use scheduling::{Ix, Reason};
+use serde_json::json;
 
 use crate::cluster::Cluster;
 use crate::eligibility::Limits;
 use crate::fleet::Fleet;
+use crate::names::{BINDINGS, CLUSTERS};
 use crate::record::{BindingRecord, PlacementRecord, SnapshotRecord};
 use crate::{decide, pipeline, writes};
 
@@ -156,6 +160,26 @@ impl Inventory for Hub {
 
     fn conditions(&self, decision: &Decision) -> Vec<serde_json::Value> {
         writes::conditions(decision)
+    }
+
+    /// A taint keeps new placements away, and every binding to the cluster is evicted, which is to delete it.
+    fn drain(&self, cluster_name: &str, now: Timestamp) -> Option<Vec<Edit>> {
+        let cluster = self.clusters.get(cluster_name)?.object.parse();
+        let mut taints = cluster["spec"]["taints"].as_array().cloned().unwrap_or_default();
+        taints.push(json!({
+            "key": "berth.dev/drain", "effect": "NoSchedule", "timeAdded": meta::time::rfc3339(now),
+        }));
+        let cordon = Edit::Merge {
+            key: Key::new(CLUSTERS, "", cluster_name),
+            patch: json!({"spec": {"taints": taints}}),
+        };
+        let first = (Arc::from(cluster_name), Arc::from(""), Arc::from(""));
+        let bindings = self
+            .on_cluster
+            .range(first..)
+            .take_while(|(on, _, _)| **on == *cluster_name)
+            .map(|(_, _, binding)| Edit::Delete(Key::new(BINDINGS, "", binding)));
+        Some(std::iter::once(cordon).chain(bindings).collect())
     }
 
     fn writes(&self, decision: &Decision) -> Vec<Write> {

@@ -9,16 +9,17 @@ use std::sync::{Arc, OnceLock};
 
 use dialect_columns::UnusableObjects;
 use dialect_contract::{
-    Ask, Decision, DemandView, Due, Inventory, Refused, Reserved, TargetView, Unusable, Write,
+    Ask, Decision, DemandView, Due, Edit, Inventory, Refused, Reserved, TargetView, Unusable, Write,
 };
 use meta::{Change, Key, Object, Timestamp};
 use scheduling::{Ix, Reason};
+use serde_json::json;
 
 use crate::cel;
 use crate::cluster::Cluster;
 use crate::fleet::Fleet;
 use crate::fleet::moved::Records;
-use crate::names::PLACEMENTS;
+use crate::names::{CLUSTERS, PLACEMENTS};
 use crate::record::{ClusterSet, DecisionRecord, PlacementRecord, Scores};
 use crate::tally::Tally;
 use crate::{decide, pipeline, writes};
@@ -251,6 +252,19 @@ impl Inventory for Hub {
             whose: format!("Placement \"{name}\""),
             is_known: record.is_some(),
         })
+    }
+
+    /// A taint that no placement tolerates by key drops the cluster from every decision.
+    fn drain(&self, cluster_name: &str, now: Timestamp) -> Option<Vec<Edit>> {
+        let cluster = self.clusters.get(cluster_name)?.object.parse();
+        let mut taints = cluster["spec"]["taints"].as_array().cloned().unwrap_or_default();
+        taints.push(json!({
+            "key": "berth.dev/drain", "effect": "NoSelect", "timeAdded": meta::time::rfc3339(now),
+        }));
+        Some(vec![Edit::Merge {
+            key: Key::new(CLUSTERS, "", cluster_name),
+            patch: json!({"spec": {"taints": taints}}),
+        }])
     }
 
     fn writes(&self, decision: &Decision) -> Vec<Write> {

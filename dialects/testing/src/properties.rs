@@ -9,6 +9,7 @@
 
 mod case;
 mod laws;
+mod plans;
 mod server;
 mod show;
 #[cfg(test)]
@@ -73,13 +74,15 @@ pub enum Property {
     SnapshotsStand,
     /// A world reached by updates and deletes decides as one built afresh.
     FoldingIsIncremental,
+    /// A plan of a change says exactly what making the change, and deciding what it makes due, does.
+    PlanEqualsDoingIt,
     /// All laws of one decision hold at every step while the fleet, the demands and the time change.
     LawsHoldAllAlong,
 }
 
 impl Property {
     /// All of them.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 14] = [
         Self::DecidingTwiceChangesNothing,
         Self::InputOrderDoesNotMatter,
         Self::SameSeedSameAnswer,
@@ -92,6 +95,7 @@ impl Property {
         Self::EveryViewThatChangesIsNamed,
         Self::SnapshotsStand,
         Self::FoldingIsIncremental,
+        Self::PlanEqualsDoingIt,
         Self::LawsHoldAllAlong,
     ];
 
@@ -110,6 +114,7 @@ impl Property {
             Self::EveryViewThatChangesIsNamed => worlds::named(generator, trial),
             Self::SnapshotsStand => worlds::stand(generator, trial),
             Self::FoldingIsIncremental => worlds::incremental(generator, trial),
+            Self::PlanEqualsDoingIt => plans::equal(generator, trial),
             Self::LawsHoldAllAlong => worlds::all_along(generator, trial),
         }
     }
@@ -196,6 +201,7 @@ macro_rules! properties {
             every_view_that_changes_is_named EveryViewThatChangesIsNamed,
             snapshots_stand SnapshotsStand,
             folding_is_incremental FoldingIsIncremental,
+            plan_equals_doing_it PlanEqualsDoingIt,
             laws_hold_all_along LawsHoldAllAlong,
         );
     };

@@ -12,6 +12,8 @@
 //! - metadata: {namespace: default, name: p1.ocm}
 //!   status: {outcome: Scheduled, picked: [{clusterName: c1}]}
 //! errors: []                 # or: what each problem of the input says, in their order
+//! plan: {counts: {lost: 1}}  # with a change.yaml: what its changes (as in `spec.changes` of a SchedulingReview) do,
+//!                            # instead of items
 //! ```
 //!
 //! With `SCENARIO=<folder>` in the environment only that one runs, and its reports are printed.
@@ -20,7 +22,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use dialect_contract::{Dialect, config, names};
-use engine::simulate::{Fault, Input, Terms};
+use engine::plan::Step;
+use engine::simulate::{Fault, Input, NoPlan, Terms};
 use engine::{Catalog, Simulation};
 use meta::Timestamp;
 use serde_json::{Value, json};
@@ -78,9 +81,10 @@ fn folders(root: &Path) -> Vec<PathBuf> {
     list
 }
 
-fn shown(outcome: &Result<Vec<Value>, Vec<String>>) -> String {
+fn shown(outcome: &Result<Answer, Vec<String>>) -> String {
     match outcome {
-        Ok(items) => serde_saphyr::to_string(items).unwrap_or_else(|error| error.to_string()),
+        Ok(Answer::Plan(plan)) => serde_saphyr::to_string(plan).unwrap_or_else(|error| error.to_string()),
+        Ok(Answer::Items(items)) => serde_saphyr::to_string(items).unwrap_or_else(|error| error.to_string()),
         Err(problems) => problems.join("\n"),
     }
 }
@@ -89,7 +93,17 @@ fn shown(outcome: &Result<Vec<Value>, Vec<String>>) -> String {
 struct Scenario {
     inputs: Vec<Input>,
     config: Option<Value>,
+    /// Where the scenario is a plan.
+    changes: Option<Vec<Value>>,
     expected: Value,
+}
+
+/// What came of a scenario.
+enum Answer {
+    /// The Schedulings.
+    Items(Vec<Value>),
+    /// The plan.
+    Plan(Value),
 }
 
 impl Scenario {
@@ -106,12 +120,13 @@ impl Scenario {
         Self {
             inputs,
             config: one("config.yaml"),
+            changes: one("change.yaml").map(|list| list.as_array().cloned().unwrap_or_default()),
             expected: expected.unwrap_or_else(|| panic!("{}: expected.yaml is missing", folder.display())),
         }
     }
 
-    /// The Schedulings, or what is wrong with the input.
-    fn run(&self, dialect: &Arc<dyn Dialect>) -> Result<Vec<Value>, Vec<String>> {
+    /// The Schedulings or the plan, or what is wrong with the input.
+    fn run(&self, dialect: &Arc<dyn Dialect>) -> Result<Answer, Vec<String>> {
         let terms = self.terms();
         let catalog = Catalog::new(dialect.kinds().into_iter().chain(foreign::kinds()));
         let dialects = [Arc::clone(dialect)];
@@ -133,6 +148,9 @@ impl Scenario {
         );
         let mut simulation =
             loaded.map_err(|problems| problems.iter().map(ToString::to_string).collect::<Vec<_>>())?;
+        if let Some(changes) = &self.changes {
+            return plan(&mut simulation, &catalog, changes, &terms);
+        }
         let mut items = Vec::new();
         let told = simulation.run::<Fault>(
             &terms,
@@ -148,7 +166,7 @@ impl Scenario {
             },
         );
         told.map_err(|fault| vec![fault.to_string()])?;
-        Ok(items)
+        Ok(Answer::Items(items))
     }
 
     fn terms(&self) -> Terms {
@@ -164,10 +182,17 @@ impl Scenario {
     }
 
     /// What is not as expected.
-    fn judge(&self, outcome: &Result<Vec<Value>, Vec<String>>) -> Vec<String> {
+    fn judge(&self, outcome: &Result<Answer, Vec<String>>) -> Vec<String> {
         let errors = self.expected["errors"].as_array().filter(|list| !list.is_empty());
         match (outcome, errors) {
-            (Ok(items), None) => {
+            (Ok(Answer::Plan(plan)), None) => {
+                let expected = &self.expected["plan"];
+                if !expected.is_object() {
+                    return vec!["expected.yaml: plan: an object is required".to_owned()];
+                }
+                differences(&json!({ "plan": expected }), &json!({ "plan": plan }))
+            }
+            (Ok(Answer::Items(items)), None) => {
                 let expected = &self.expected["items"];
                 if !expected.is_array() {
                     return vec!["expected.yaml: items: a list is required".to_owned()];
@@ -179,6 +204,26 @@ impl Scenario {
             (Err(problems), Some(expected)) => refused(expected, problems),
         }
     }
+}
+
+/// The plan of `changes`.
+fn plan(
+    simulation: &mut Simulation,
+    catalog: &Catalog,
+    changes: &[Value],
+    terms: &Terms,
+) -> Result<Answer, Vec<String>> {
+    let steps = Step::read_all(changes, "change.yaml", "changes");
+    let steps = steps.map_err(|errors| errors.iter().map(ToString::to_string).collect::<Vec<_>>())?;
+    let plan = simulation
+        .plan(catalog, &steps, terms)
+        .map_err(|no_plan| match no_plan {
+            NoPlan::Problems(problems) => problems.iter().map(ToString::to_string).collect(),
+            NoPlan::Fault(fault) => vec![fault.to_string()],
+        })?;
+    serde_json::to_value(&plan)
+        .map(Answer::Plan)
+        .map_err(|error| vec![error.to_string()])
 }
 
 /// Problems that do not say what was expected of them.

@@ -76,6 +76,7 @@ pub(super) fn demand(hub: &Hub, key: &Key, record: &PlacementRecord) -> DemandVi
             reason: binding.decision.reason.clone(),
             score: None,
             state: binding.state.as_str().to_owned(),
+            leaving: false,
         })
         .collect();
     placed.sort_by(|a, b| a.cluster_name.cmp(&b.cluster_name));

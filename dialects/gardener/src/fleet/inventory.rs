@@ -3,18 +3,19 @@
 use std::sync::Arc;
 
 use admission::Denied;
+use dialect_contract::Edit;
 use dialect_contract::control::{Note, Pace};
 use dialect_contract::decision::{Decision, Refused, Write};
 use dialect_contract::dialect::{Ask, Due, Inventory};
 use dialect_contract::view::{DemandView, Phase, Placed, Quantities, Taint, TargetView, Unusable};
 use meta::{Change, FieldError, GroupResource, Key, Object, Timestamp};
 use scheduling::{Ix, Reason};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::Fleet;
 use super::seed::{Row, unready};
 use crate::decide::Detail;
-use crate::group::SHOOTS;
+use crate::group::{SEEDS, SHOOTS};
 use crate::kind::common::condition;
 use crate::{agreement, binding, filters, notes, words};
 
@@ -126,6 +127,21 @@ impl Inventory for Fleet {
 
     fn users(&self, key: &Key, most: usize) -> (Vec<Key>, usize) {
         self.users_of(key, most)
+    }
+
+    /// Gardener never moves a control plane by itself: the Seed is hidden, and each Shoot on it is taken off, so that the
+    /// plan shows where its migration would go.
+    fn drain(&self, cluster_name: &str, _now: Timestamp) -> Option<Vec<Edit>> {
+        self.seed(cluster_name)?;
+        let hide = Edit::Merge {
+            key: Key::new(SEEDS, "", cluster_name),
+            patch: json!({"spec": {"settings": {"scheduling": {"visible": false}}}}),
+        };
+        let off = self.sitting_on(cluster_name).map(|shoot| Edit::Merge {
+            key: shoot.clone(),
+            patch: json!({"spec": {"seedName": null}, "status": {"seedName": null}}),
+        });
+        Some(std::iter::once(hide).chain(off).collect())
     }
 
     fn judge(&self, resource: GroupResource, old: Option<&Value>, new: &Value) -> Vec<FieldError> {

@@ -2,15 +2,17 @@
 
 use std::sync::Arc;
 
+use dialect_contract::Edit;
 use dialect_contract::decision::{Decision, Refused, Write};
 use dialect_contract::dialect::{Ask, Due, Inventory};
 use dialect_contract::view::{DemandView, Phase, Placed, Quantities, TargetView, Unusable};
 use meta::{Change, Key, Object, Timestamp};
 use scheduling::{Ix, Reason};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::{Fleet, Record, Row};
 use crate::decide::Detail;
+use crate::names::WORKLOAD_CLUSTERS;
 use crate::{filters, words, writes};
 
 /// Where a cluster's region is told by convention.
@@ -102,6 +104,14 @@ impl Inventory for Fleet {
         writes::conditions(self, decision)
     }
 
+    fn drain(&self, cluster_name: &str, now: Timestamp) -> Option<Vec<Edit>> {
+        let row = self.row(self.candidate(cluster_name)?);
+        Some(vec![Edit::Merge {
+            key: Key::new(WORKLOAD_CLUSTERS, "", &row.name),
+            patch: json!({"spec": {"unschedulable": true, "evictAfter": meta::time::rfc3339(now)}}),
+        }])
+    }
+
     fn writes(&self, decision: &Decision) -> Vec<Write> {
         writes::writes(self, decision)
     }
@@ -120,6 +130,7 @@ fn view(record: &Record) -> DemandView {
     let placed = entries.iter().map(|(place, state)| Placed {
         cluster_name: Arc::clone(&place.identifier),
         state: state.as_str().to_owned(),
+        leaving: !state.is_active(),
         ..Placed::default()
     });
     DemandView {

@@ -91,7 +91,7 @@ pub(super) fn demand(hub: &Hub, key: &Key, record: &PlacementRecord) -> DemandVi
             cluster_name: Arc::clone(&cluster.name),
             reason: cluster.reason.to_string(),
             score: cluster.score,
-            state: String::new(),
+            ..Placed::default()
         })
         .collect();
     placed.sort_by(|a, b| a.cluster_name.cmp(&b.cluster_name));

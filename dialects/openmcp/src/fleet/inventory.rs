@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use dialect_contract::{
-    Ask, Decision, DemandView, Due, Inventory, Pace, Refused, TargetView, Unusable, Write,
+    Ask, Decision, DemandView, Due, Edit, Inventory, Pace, Refused, TargetView, Unusable, Write,
 };
 use meta::{Change, Key, Object, Timestamp};
 use scheduling::{Ix, Reason};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::{Fleet, Place};
 use crate::{filters, words, writes};
@@ -89,6 +89,36 @@ impl Inventory for Fleet {
             .and_then(|request| writes::cause(request, decision))
             .into_iter()
             .collect()
+    }
+
+    /// A request keeps its Cluster for good: the plan takes the Cluster away and forgets the grants, and so shows where
+    /// the requests would go.
+    fn drain(&self, cluster_name: &str, _now: Timestamp) -> Option<Vec<Edit>> {
+        let place = Place::parse(cluster_name)?;
+        self.find(&place)?;
+        let forget = self
+            .requests
+            .iter()
+            .filter(|(_, request)| {
+                let granted = request.said.cluster.as_ref();
+                granted.is_some_and(|granted| granted.place == place)
+                    || self.holds(&request.wants.holder, &place)
+            })
+            .map(|(key, _)| Edit::Merge {
+                key: key.clone(),
+                patch: json!({"status": {"cluster": null, "phase": "Pending"}}),
+            });
+        let free = Edit::Merge {
+            key: place.key(),
+            patch: json!({"metadata": {"finalizers": null}}),
+        };
+        // A request whose status names a Cluster that goes is due.
+        Some(
+            [free, Edit::Delete(place.key())]
+                .into_iter()
+                .chain(forget)
+                .collect(),
+        )
     }
 
     fn writes(&self, decision: &Decision) -> Vec<Write> {

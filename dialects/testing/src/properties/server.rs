@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use dialect_contract::{Affected, Decision, Dialect, Due, Inventory, Write, WriteVerb, config};
-use engine::{Catalog, Snapshot};
+use engine::{Catalog, Snapshot, World};
 use meta::kind::{self, Operation};
 use meta::{Change, FieldError, GroupResource, Key, Kind, Object, Revision, Timestamp, field, time};
 use serde_json::{Map, Value, json};
@@ -128,6 +128,29 @@ impl Server {
             Some(unusable) => Err(format!("{} is not usable: {}", unusable.key, unusable.problem)),
             None => Ok(()),
         }
+    }
+
+    /// A world for plans, of the same objects.
+    pub(crate) fn world(&self) -> Result<World, String> {
+        let mut world = World::empty(Arc::clone(&self.snapshot.dialect));
+        for (key, object) in &self.objects {
+            if world.reads(key.resource) {
+                world.put(key, Arc::clone(object))?;
+            }
+        }
+        Ok(world)
+    }
+
+    /// Whether there is the object that `value` names.
+    pub(crate) fn has(&self, value: &Value) -> Result<bool, String> {
+        Ok(self.objects.contains_key(&self.key_of(value)?))
+    }
+
+    /// Whether the object that `value` names is protected and in use.
+    pub(crate) fn is_used(&self, value: &Value) -> Result<bool, String> {
+        let key = self.key_of(value)?;
+        let mut guarded = self.snapshot.dialect.protects().iter();
+        Ok(guarded.any(|guarded| guarded.resource == key.resource) && self.inventory().users(&key, 1).1 > 0)
     }
 
     /// What the dialect knows.
@@ -303,8 +326,8 @@ impl Server {
         refuse("it", &errors)
     }
 
-    /// Makes one thing happen.
-    pub(crate) fn happen(&mut self, later: &Later) -> Result<(), String> {
+    /// Makes one thing happen; gives what folding it made due.
+    pub(crate) fn happen(&mut self, later: &Later) -> Result<Due, String> {
         match later {
             Later::Wait(seconds) => {
                 let passed = std::time::Duration::from_secs(seconds.unsigned_abs());
@@ -313,7 +336,7 @@ impl Server {
             Later::Delete(value) => {
                 let key = self.key_of(value)?;
                 if let Some(stored) = self.objects.get(&key).cloned() {
-                    self.remove(&key, &stored)?;
+                    return self.remove(&key, &stored);
                 }
             }
             Later::Merge(patch) => {
@@ -325,10 +348,10 @@ impl Server {
                 if stored.is_some_and(|stored| substance(&stored) != substance(&value)) {
                     raise_generation(&mut value);
                 }
-                self.fold(&key, Some(&value))?;
+                return self.fold(&key, Some(&value));
             }
         }
-        Ok(())
+        Ok(Due::nothing())
     }
 
     fn key_of(&self, value: &Value) -> Result<Key, String> {

@@ -1,0 +1,162 @@
+//! `--change`, `--drain` and `--delete` as the entries of `spec.changes`.
+
+use engine::Catalog;
+use engine::plan::Step;
+use serde_json::{Value, json};
+
+use crate::cli::ChangeArgs;
+use crate::manifest::{self, Document};
+
+/// One entry of `spec.changes`, and where it stands.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Entry {
+    /// A file and a document, or a flag.
+    pub at: String,
+    /// Its path in the document, empty where the document or the flag is the change.
+    pub path: String,
+    /// The entry.
+    pub value: Value,
+}
+
+/// What was read, and what is wrong with the rest.
+#[derive(Debug, Default)]
+pub struct Changes {
+    /// The entries, in order: files, then what is drained, then what is deleted.
+    pub entries: Vec<Entry>,
+    /// Objects of kinds that no system looks at, in words.
+    pub notes: Vec<String>,
+    /// What is wrong.
+    pub problems: Vec<String>,
+}
+
+/// Reads the changes of `args`.
+#[must_use]
+pub fn read(args: &ChangeArgs, catalog: &Catalog) -> Changes {
+    let mut changes = Changes::default();
+    let (documents, problems) = manifest::read_all(&args.change);
+    changes.problems.extend(problems.iter().map(ToString::to_string));
+    for document in documents {
+        changes.take(document, catalog);
+    }
+    for target in &args.drain {
+        changes.add("", "--drain".to_owned(), json!({"drain": target}));
+    }
+    for text in &args.delete {
+        match reference(text, catalog) {
+            Ok(reference) => changes.add("", "--delete".to_owned(), json!({"delete": reference})),
+            Err(problem) => changes.problems.push(format!("--delete {text}: {problem}")),
+        }
+    }
+    if changes.entries.is_empty() && changes.problems.is_empty() {
+        let problem = "there is nothing in these changes that a scheduler looks at";
+        changes.problems.push(problem.to_owned());
+    }
+    changes
+}
+
+impl Changes {
+    fn add(&mut self, at: &str, path: String, value: Value) {
+        self.entries.push(Entry {
+            at: at.to_owned(),
+            path,
+            value,
+        });
+    }
+
+    fn take(&mut self, document: Document, catalog: &Catalog) {
+        let at = format!("{}: document {}", document.file, document.number);
+        let (group, _) = document
+            .api_version()
+            .rsplit_once('/')
+            .unwrap_or(("", document.api_version()));
+        if document.kind() == "SchedulingReview" {
+            let Some(list) = document.object["spec"]["changes"].as_array() else {
+                let problem = "spec.changes: Required value: only reviews with changes are plans";
+                return self.problems.push(format!("{at}: {problem}"));
+            };
+            for (index, entry) in list.iter().enumerate() {
+                self.add(&at, format!("spec.changes[{index}]"), entry.clone());
+            }
+        } else if catalog.find(document.api_version(), document.kind()).is_none()
+            && !catalog.knows_group(group)
+        {
+            let kind = document.kind();
+            self.notes.push(format!(
+                "no system schedules by {kind}: {at} is left out of account"
+            ));
+        } else {
+            self.add(&at, String::new(), json!({"object": document.object}));
+        }
+    }
+
+    /// The entries as steps.
+    ///
+    /// # Errors
+    /// Everything wrong with the form of any.
+    pub fn steps(&self) -> Result<Vec<Step>, Vec<String>> {
+        let (mut steps, mut problems) = (Vec::new(), Vec::new());
+        for entry in &self.entries {
+            match Step::read(&entry.value, &entry.at, &entry.path) {
+                Ok(mut step) => {
+                    // A document or a flag is the change itself.
+                    if !entry.path.starts_with("spec.") {
+                        step.path.clone_from(&entry.path);
+                    }
+                    steps.push(step);
+                }
+                Err(errors) => {
+                    problems.extend(errors.iter().map(|error| format!("{}: {error}", entry.at)));
+                }
+            }
+        }
+        if problems.is_empty() {
+            Ok(steps)
+        } else {
+            Err(problems)
+        }
+    }
+}
+
+/// What `KIND/NAME` or `KIND/NAMESPACE/NAME` names.
+fn reference(text: &str, catalog: &Catalog) -> Result<Value, String> {
+    let parts: Vec<&str> = text.split('/').collect();
+    let (kind, namespace, name) = match parts.as_slice() {
+        [kind, name] if !name.is_empty() => (*kind, "", *name),
+        [kind, namespace, name] if !namespace.is_empty() && !name.is_empty() => (*kind, *namespace, *name),
+        _ => return Err("KIND/NAME or KIND/NAMESPACE/NAME is expected".to_owned()),
+    };
+    let found = catalog.named(kind);
+    let [found] = found.as_slice() else {
+        let names: Vec<String> = found
+            .iter()
+            .map(|found| format!("{}.{}", found.info().plural, found.info().group))
+            .collect();
+        return Err(match names.is_empty() {
+            true => format!("there is no kind \"{kind}\""),
+            false => format!(
+                "there are several, {}: name the group, as KIND.GROUP",
+                names.join(" and ")
+            ),
+        });
+    };
+    let info = found.info();
+    if namespace.is_empty() && info.namespaced() {
+        return Err(format!(
+            "a {} has a namespace: KIND/NAMESPACE/NAME is expected",
+            info.kind
+        ));
+    }
+    if !namespace.is_empty() && !info.namespaced() {
+        return Err(format!("a {} has no namespace", info.kind));
+    }
+    let mut reference = json!({
+        "apiVersion": info.api_version(info.storage_version), "kind": info.kind, "name": name,
+    });
+    if !namespace.is_empty() {
+        reference["namespace"] = namespace.into();
+    }
+    Ok(reference)
+}
+
+#[cfg(test)]
+mod tests;

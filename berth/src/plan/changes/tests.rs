@@ -1,0 +1,67 @@
+use super::*;
+
+fn catalog() -> Catalog {
+    crate::simulate::catalog(&dialect_registry::all())
+}
+
+#[test]
+fn objects_are_named_by_kind_as_kubectl_users_write_it() {
+    let catalog = catalog();
+    for (text, kind, namespace) in [
+        ("seed/a", "Seed", None),
+        ("Seeds/a", "Seed", None),
+        ("seeds.core.gardener.cloud/a", "Seed", None),
+        ("shoot/ns/a", "Shoot", Some("ns")),
+    ] {
+        let reference = reference(text, &catalog).unwrap();
+        assert_eq!(reference["kind"], kind, "{text}");
+        assert_eq!(reference["name"], "a", "{text}");
+        assert_eq!(reference["namespace"].as_str(), namespace, "{text}");
+    }
+    for (text, problem) in [
+        ("seed", "KIND/NAME or KIND/NAMESPACE/NAME is expected"),
+        ("seed/ns/a", "a Seed has no namespace"),
+        (
+            "shoot/a",
+            "a Shoot has a namespace: KIND/NAMESPACE/NAME is expected",
+        ),
+        ("whale/a", "there is no kind \"whale\""),
+    ] {
+        assert_eq!(reference(text, &catalog).unwrap_err(), problem, "{text}");
+    }
+}
+
+#[test]
+fn a_review_stands_for_its_changes_and_an_object_for_itself() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("change.yaml");
+    let text = "kind: SchedulingReview\napiVersion: scheduling.berth.dev/v1alpha1\nspec:\n  changes:\n  - drain: a.ocm\n  - {}\n\
+         ---\napiVersion: cluster.open-cluster-management.io/v1\nkind: ManagedCluster\nmetadata: {name: b}\n\
+         ---\napiVersion: example.com/v1\nkind: Whale\nmetadata: {name: w}\n";
+    std::fs::write(&file, text).unwrap();
+    let args = ChangeArgs {
+        change: vec![file],
+        drain: vec!["c".to_owned()],
+        delete: vec!["managedcluster/d".to_owned()],
+    };
+    let changes = read(&args, &catalog());
+    assert_eq!(changes.problems, Vec::<String>::new());
+    assert_eq!(changes.notes.len(), 1, "{:?}", changes.notes);
+    let fields: Vec<&String> = changes
+        .entries
+        .iter()
+        .filter_map(|entry| entry.value.as_object()?.keys().next())
+        .collect();
+    assert_eq!(fields, ["drain", "object", "drain", "delete"]);
+    let problems = changes.steps().unwrap_err();
+    assert_eq!(problems.len(), 1);
+    assert!(
+        problems[0].contains("change.yaml: document 1: spec.changes[1]: Required value"),
+        "{problems:?}"
+    );
+}
+
+#[test]
+fn changes_that_no_scheduler_looks_at_are_no_plan() {
+    assert_eq!(read(&ChangeArgs::default(), &catalog()).problems.len(), 1);
+}

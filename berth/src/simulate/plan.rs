@@ -1,0 +1,68 @@
+//! `--change`, `--drain`, `--delete` and `--against`: what would be different.
+
+use std::io::{self, BufWriter, Write};
+use std::process::ExitCode;
+
+use engine::simulate::{NoPlan, Terms};
+use engine::{Plan, Simulation};
+use serde_json::Value;
+
+use super::{DONE, MALFORMED, UNPLACED, catalog, load};
+use crate::cli::SimulateArgs;
+use crate::plan::{changes, print};
+
+/// Plans and prints.
+pub(super) fn run(args: &SimulateArgs, simulation: Simulation, terms: &Terms) -> ExitCode {
+    match plan(args, simulation, terms) {
+        Ok(plan) => told(args, &plan),
+        Err(problems) => {
+            for problem in problems {
+                anstream::eprintln!("error: {problem}");
+            }
+            ExitCode::from(MALFORMED)
+        }
+    }
+}
+
+fn plan(args: &SimulateArgs, mut simulation: Simulation, terms: &Terms) -> Result<Plan, Vec<String>> {
+    if !args.against.is_empty() {
+        let other = SimulateArgs {
+            filename: args.against.clone(),
+            ..args.clone()
+        };
+        let mut other = load(&other, terms)?;
+        return simulation
+            .compare(&mut other, terms)
+            .map_err(|fault| vec![fault.to_string()]);
+    }
+    let catalog = catalog(&dialect_registry::all());
+    let changes = changes::read(&args.change, &catalog);
+    for note in &changes.notes {
+        anstream::eprintln!("note: {note}");
+    }
+    if !changes.problems.is_empty() {
+        return Err(changes.problems);
+    }
+    let steps = changes.steps()?;
+    simulation
+        .plan(&catalog, &steps, terms)
+        .map_err(|no_plan| match no_plan {
+            NoPlan::Problems(problems) => problems.iter().map(ToString::to_string).collect(),
+            NoPlan::Fault(fault) => vec![fault.to_string()],
+        })
+}
+
+fn told(args: &SimulateArgs, plan: &Plan) -> ExitCode {
+    let value = serde_json::to_value(plan).unwrap_or(Value::Null);
+    let mut out = BufWriter::with_capacity(1 << 16, anstream::AutoStream::auto(io::stdout().lock()));
+    let printed = print::print(&mut out, &value, args.output).and_then(|()| out.flush());
+    match printed {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => ExitCode::from(DONE),
+        Err(error) => {
+            anstream::eprintln!("error: {error}");
+            ExitCode::FAILURE
+        }
+        Ok(()) if args.exit_code && plan.counts.changed() > 0 => ExitCode::from(UNPLACED),
+        Ok(()) => ExitCode::from(DONE),
+    }
+}

@@ -1,0 +1,28 @@
+//! A change of stored objects as data: what a dialect proposes ([`crate::Inventory::drain`]) and a plan tries.
+
+use meta::Key;
+use serde_json::Value;
+
+/// One change of one object.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Edit {
+    /// A JSON merge patch (RFC 7386) over the object.
+    Merge {
+        /// Which object.
+        key: Key,
+        /// The patch.
+        patch: Value,
+    },
+    /// The object is deleted; with finalizers it stays, marked.
+    Delete(Key),
+}
+
+impl Edit {
+    /// The object that changes.
+    #[must_use]
+    pub fn key(&self) -> &Key {
+        match self {
+            Self::Merge { key, .. } | Self::Delete(key) => key,
+        }
+    }
+}
