@@ -1,8 +1,8 @@
 //! Which objects a list or a watch is about: a namespace, labels and fields.
 
+use meta::kind::SelectableField;
 use meta::selector::{FieldSelector, LabelPrint, Selector};
 use meta::{Object, Status};
-use serde_json::Value;
 
 use crate::registry::Served;
 
@@ -10,7 +10,7 @@ use crate::registry::Served;
 enum Field {
     Name,
     Namespace,
-    Other(fn(&Value) -> String),
+    Other(SelectableField),
 }
 
 /// The objects asked for.
@@ -88,7 +88,7 @@ impl Selection {
 
     /// Whether `object`, which is in the namespace, satisfies both selectors.
     pub(crate) fn matches(&self, object: &Object) -> bool {
-        self.matches_with(object, |read| Some(read(object.value())))
+        self.matches_with(object, |field| Some(field.read(object.value())))
     }
 
     /// As [`Selection::matches`], by labels, name and namespace alone: who made the object has looked at the rest.
@@ -96,7 +96,7 @@ impl Selection {
         self.matches_with(object, |_| None)
     }
 
-    fn matches_with(&self, object: &Object, other: impl Fn(fn(&Value) -> String) -> Option<String>) -> bool {
+    fn matches_with(&self, object: &Object, other: impl Fn(&SelectableField) -> Option<String>) -> bool {
         if !object.print().covers(self.needed) {
             return false;
         }
@@ -106,7 +106,7 @@ impl Selection {
                 let same = match field {
                     Field::Name => meta.name == *wanted,
                     Field::Namespace => meta.namespace == *wanted,
-                    Field::Other(read) => match other(*read) {
+                    Field::Other(field) => match other(field) {
                         Some(have) => have == *wanted,
                         None => return true,
                     },
@@ -124,7 +124,7 @@ fn field(served: &Served, path: &str) -> Result<Field, Status> {
     }
     let others = served.kind().selectable();
     if let Some(found) = others.iter().find(|field| field.path == path) {
-        return Ok(Field::Other(found.read));
+        return Ok(Field::Other(*found));
     }
     let known = ["metadata.name", "metadata.namespace"]
         .into_iter()

@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use crate::field::FieldError;
+use crate::json_path;
 use crate::name::{self, GroupResource};
 use crate::object::Object;
 use crate::schema::Schema;
@@ -150,6 +151,9 @@ pub struct Column {
     pub description: &'static str,
     /// 0 is always shown, 1 only with `-o wide`.
     pub priority: i32,
+    /// Where its cell is in the object, as a CustomResourceDefinition says it ([`crate::json_path`]); empty where it is
+    /// computed.
+    pub path: &'static str,
 }
 
 impl Column {
@@ -162,6 +166,52 @@ impl Column {
             format: "",
             description,
             priority: 0,
+            path: "",
+        }
+    }
+
+    /// The same column, whose cell is at `path`.
+    #[must_use]
+    pub const fn at(mut self, path: &'static str) -> Self {
+        self.path = path;
+        self
+    }
+
+    /// The same column, of booleans.
+    #[must_use]
+    pub const fn boolean(mut self) -> Self {
+        self.r#type = "boolean";
+        self
+    }
+
+    /// The same column, of instants, shown as the time since then.
+    #[must_use]
+    pub const fn date(mut self) -> Self {
+        self.r#type = "date";
+        self
+    }
+
+    /// The cell of `object` at the column's path: empty where there is nothing, as kube-apiserver shows custom resources.
+    #[must_use]
+    pub fn cell(&self, object: &Object) -> Cell {
+        if *self == Self::NAME {
+            return object.meta().name.as_str().into();
+        }
+        if *self == Self::AGE {
+            return Cell::Age(object.meta().creation_timestamp);
+        }
+        let found = json_path::first(self.path, object.value());
+        match (self.r#type, found) {
+            ("string", None | Some(Value::Null)) => "".into(),
+            ("string", Some(Value::String(text))) => text.as_str().into(),
+            ("string", Some(other)) => other.to_string().into(),
+            ("date", found) => {
+                let text = found.and_then(Value::as_str).unwrap_or_default();
+                Cell::Age(text.parse().ok())
+            }
+            ("integer", Some(number)) if number.is_i64() || number.is_u64() => Cell::Value(number.clone()),
+            ("boolean", Some(flag)) if flag.is_boolean() => Cell::Value(flag.clone()),
+            _ => Cell::Value(Value::Null),
         }
     }
 
@@ -172,6 +222,7 @@ impl Column {
         format: "name",
         description: "The name of the object, unique within its namespace or, without one, its resource",
         priority: 0,
+        path: ".metadata.name",
     };
 
     /// The AGE column.
@@ -181,6 +232,7 @@ impl Column {
         format: "",
         description: "The time since the object was created",
         priority: 0,
+        path: ".metadata.creationTimestamp",
     };
 
     /// The same column, of integers.
@@ -230,8 +282,42 @@ impl From<i64> for Cell {
 pub struct SelectableField {
     /// The path as the user writes it: `spec.seedName`.
     pub path: &'static str,
-    /// Reads the field; a missing one is the empty string.
-    pub read: fn(&Value) -> String,
+    /// How its text is made, where it is not simply what stands at the path.
+    pub computed: Option<fn(&Value) -> String>,
+}
+
+impl SelectableField {
+    /// The field at `path`.
+    #[must_use]
+    pub const fn at(path: &'static str) -> Self {
+        Self { path, computed: None }
+    }
+
+    /// The field `path`, as `read` makes its text.
+    #[must_use]
+    pub const fn computed(path: &'static str, read: fn(&Value) -> String) -> Self {
+        Self {
+            path,
+            computed: Some(read),
+        }
+    }
+
+    /// The field of `object`, a missing one as the empty string.
+    #[must_use]
+    pub fn read(&self, object: &Value) -> String {
+        if let Some(read) = self.computed {
+            return read(object);
+        }
+        let mut at = object;
+        for name in self.path.split('.') {
+            at = &at[name];
+        }
+        match at {
+            Value::Null => String::new(),
+            Value::String(text) => text.clone(),
+            other => other.to_string(),
+        }
+    }
 }
 
 /// A kind: names, schema, defaults, rules and columns. Implementations are stateless and hold no clock.
@@ -275,9 +361,9 @@ pub trait Kind: Send + Sync + 'static {
         &[Column::NAME, Column::AGE]
     }
 
-    /// One table row, as long as [`Kind::columns`].
+    /// One table row, as long as [`Kind::columns`]. The default reads each column's path.
     fn row(&self, object: &Object) -> Vec<Cell> {
-        name_and_age(object)
+        self.columns().iter().map(|column| column.cell(object)).collect()
     }
 
     /// The selectable fields beside `metadata.name` and `metadata.namespace`.

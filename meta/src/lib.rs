@@ -8,6 +8,7 @@ pub mod budget;
 pub mod change;
 pub mod duration;
 pub mod field;
+pub mod json_path;
 pub mod kind;
 pub mod name;
 pub mod nesting;

@@ -31,6 +31,7 @@ impl<'a> From<&'a Column> for ColumnDefinition<'a> {
             format,
             description,
             priority,
+            ..
         } = *column;
         Self {
             name,

@@ -1,6 +1,6 @@
 //! CustomResourceDefinitions: how a hub serves a kind by itself.
 
-use meta::{Kind, KindInfo};
+use meta::{Column, Kind, KindInfo};
 use serde_json::{Map, Value, json};
 
 /// The CustomResourceDefinition (`apiextensions.k8s.io/v1`) of `kind`, all versions served.
@@ -54,10 +54,61 @@ fn one_version(kind: &dyn Kind, version: &str) -> Value {
         "storage": version == info.storage_version,
         "schema": {"openAPIV3Schema": schema},
     });
+    let columns = printer_columns(kind);
+    if !columns.is_empty() {
+        value["additionalPrinterColumns"] = columns.into();
+    }
+    let fields = selectable_fields(kind, &value["schema"]["openAPIV3Schema"]);
+    if !fields.is_empty() {
+        value["selectableFields"] = fields.into();
+    }
     if info.status {
         value["subresources"] = Map::from_iter([("status".to_owned(), json!({}))]).into();
     }
     value
+}
+
+/// The printer columns, as far as they are not computed. A hub shows NAME by itself, and AGE where there are no others.
+fn printer_columns(kind: &dyn Kind) -> Vec<Value> {
+    let columns = kind.columns();
+    let own = columns
+        .iter()
+        .any(|column| *column != Column::NAME && *column != Column::AGE && !column.path.is_empty());
+    let shown = columns
+        .iter()
+        .filter(|column| own && **column != Column::NAME && !column.path.is_empty());
+    shown
+        .map(|column| {
+            let r#type = if *column == Column::AGE { "date" } else { column.r#type };
+            let mut value = json!({
+                "name": column.name, "type": r#type, "description": column.description, "jsonPath": column.path,
+            });
+            if column.priority != 0 {
+                value["priority"] = column.priority.into();
+            }
+            value
+        })
+        .collect()
+}
+
+/// How many selectable fields a version of a custom resource may have.
+const SELECTABLE: usize = 8;
+
+/// The selectable fields that a hub can read by itself: simple ones, whose type the schema tells.
+fn selectable_fields(kind: &dyn Kind, schema: &Value) -> Vec<Value> {
+    let is_simple = |path: &str| {
+        let mut at = schema;
+        for name in path.split('.') {
+            at = &at["properties"][name];
+        }
+        matches!(at["type"].as_str(), Some("string" | "integer" | "boolean"))
+    };
+    let fields = kind.selectable().iter();
+    fields
+        .filter(|field| field.computed.is_none() && is_simple(field.path))
+        .take(SELECTABLE)
+        .map(|field| json!({"jsonPath": format!(".{}", field.path)}))
+        .collect()
 }
 
 /// CRDs want the keys of a keyed list to be required or to have a default. Where they are neither, the list is one value

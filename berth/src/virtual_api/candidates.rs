@@ -278,6 +278,6 @@ fn check_span(worlds: &[(Snapshot, Vec<Key>)]) -> Result<(), Status> {
 fn is_selected(fields: &Value, query: &ListQuery) -> bool {
     query.fields.terms.iter().all(|(path, equal, value)| {
         let field = candidate::SELECTABLE.iter().find(|field| field.path == path);
-        field.is_none_or(|field| ((field.read)(fields) == *value) == *equal)
+        field.is_none_or(|field| (field.read(fields) == *value) == *equal)
     })
 }

@@ -50,8 +50,6 @@ pub(crate) const WORK_FINALIZER: &str = "kubernetes-fleet.io/work-cleanup";
 
 /// The prefix of properties that are read from `status.resourceUsage`.
 pub(crate) const RESOURCE_PROPERTY_PREFIX: &str = "resources.kubernetes-fleet.io/";
-/// The property that counts nodes.
-pub(crate) const NODE_COUNT_PROPERTY: &str = "kubernetes-fleet.io/node-count";
 
 /// The condition of a policy snapshot.
 pub(crate) const SCHEDULED: &str = "Scheduled";

@@ -39,8 +39,6 @@ pub(crate) const DISABLE_ANNOTATION: &str =
 
 /// The condition of a ManagedCluster that says whether it is reachable and healthy.
 pub(crate) const AVAILABLE: &str = "ManagedClusterConditionAvailable";
-/// The condition of a ManagedCluster that says whether its agent has joined.
-pub(crate) const JOINED: &str = "ManagedClusterJoined";
 /// The condition of a Placement that says whether every wanted cluster was found.
 pub(crate) const SATISFIED: &str = "PlacementSatisfied";
 /// The condition of a Placement that says whether its spec could be understood.

@@ -9,7 +9,6 @@ pub mod cluster_request;
 use std::sync::Arc;
 
 use meta::Kind;
-use serde_json::Value;
 
 /// Every kind, in the order of discovery.
 #[must_use]
@@ -19,15 +18,6 @@ pub fn all() -> Vec<Arc<dyn Kind>> {
         Arc::new(cluster_request::ClusterRequestKind),
         Arc::new(cluster::ClusterKind),
     ]
-}
-
-/// The text at `pointer`, empty where there is none: a printer column or a selectable field.
-fn text(value: &Value, pointer: &str) -> String {
-    value
-        .pointer(pointer)
-        .and_then(Value::as_str)
-        .unwrap_or_default()
-        .to_owned()
 }
 
 #[cfg(test)]

@@ -148,7 +148,7 @@ static SCHEMA: LazyLock<Schema> = LazyLock::new(Schema::of::<EventFields>);
 
 macro_rules! fields {
     ($($path:literal => $($names:literal).+),+ $(,)?) => {
-        &[$(SelectableField { path: $path, read: |event| value::text(event, &[$($names),+]).to_owned() }),+]
+        &[$(SelectableField::computed($path, |event| value::text(event, &[$($names),+]).to_owned())),+]
     };
 }
 
@@ -180,10 +180,7 @@ const SELECTABLE: &[SelectableField] = fields![
 ];
 
 /// `source` falls back on the reporting controller.
-const SOURCE: SelectableField = SelectableField {
-    path: "source",
-    read: |event| row::component(event).to_owned(),
-};
+const SOURCE: SelectableField = SelectableField::computed("source", |event| row::component(event).to_owned());
 
 static CORE_FIELDS: LazyLock<Vec<SelectableField>> = LazyLock::new(|| [CORE_SELECTABLE, &[SOURCE]].concat());
 

@@ -100,14 +100,10 @@ const COLUMNS: &[Column] = &[
 ];
 
 const SELECTABLE: &[SelectableField] = &[
-    SelectableField {
-        path: "status.phase",
-        read: |object| value::text(object, &["status", "phase"]).to_owned(),
-    },
-    SelectableField {
-        path: "name",
-        read: |object| value::text(object, &["metadata", "name"]).to_owned(),
-    },
+    SelectableField::at("status.phase"),
+    SelectableField::computed("name", |object| {
+        value::text(object, &["metadata", "name"]).to_owned()
+    }),
 ];
 
 impl Kind for Namespace {

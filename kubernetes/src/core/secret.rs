@@ -56,10 +56,7 @@ const COLUMNS: &[Column] = &[
     Column::AGE,
 ];
 
-const SELECTABLE: &[SelectableField] = &[SelectableField {
-    path: "type",
-    read: |object| value::text(object, &["type"]).to_owned(),
-}];
+const SELECTABLE: &[SelectableField] = &[SelectableField::at("type")];
 
 const SERVICE_ACCOUNT: &str = "kubernetes.io/service-account.name";
 

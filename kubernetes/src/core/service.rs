@@ -153,14 +153,8 @@ const COLUMNS: &[Column] = &[
 ];
 
 const SELECTABLE: &[SelectableField] = &[
-    SelectableField {
-        path: "spec.type",
-        read: |object| value::text(object, &["spec", "type"]).to_owned(),
-    },
-    SelectableField {
-        path: "spec.clusterIP",
-        read: |object| value::text(object, &["spec", "clusterIP"]).to_owned(),
-    },
+    SelectableField::at("spec.type"),
+    SelectableField::at("spec.clusterIP"),
 ];
 
 impl Kind for Service {

@@ -104,10 +104,7 @@ fn color(value: &Value) -> String {
     value["spec"]["color"].as_str().unwrap_or_default().to_owned()
 }
 
-const COLOR: &[SelectableField] = &[SelectableField {
-    path: "spec.color",
-    read: color,
-}];
+const COLOR: &[SelectableField] = &[SelectableField::computed("spec.color", color)];
 
 impl Kind for Toy {
     fn info(&self) -> &KindInfo {

@@ -54,22 +54,10 @@ pub fn cluster() -> Virtual {
 
 /// The fields candidates can be selected by.
 pub const SELECTABLE: &[SelectableField] = &[
-    SelectableField {
-        path: "decision",
-        read: |value| text_at(value, "/spec/decision"),
-    },
-    SelectableField {
-        path: "target",
-        read: |value| text_at(value, "/spec/target"),
-    },
-    SelectableField {
-        path: "feasible",
-        read: |value| text_at(value, "/status/feasible"),
-    },
-    SelectableField {
-        path: "picked",
-        read: |value| text_at(value, "/status/picked"),
-    },
+    SelectableField::computed("decision", |value| text_at(value, "/spec/decision")),
+    SelectableField::computed("target", |value| text_at(value, "/spec/target")),
+    SelectableField::computed("feasible", |value| text_at(value, "/status/feasible")),
+    SelectableField::computed("picked", |value| text_at(value, "/status/picked")),
 ];
 
 fn kind(info: KindInfo) -> Virtual {

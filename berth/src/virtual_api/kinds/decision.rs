@@ -116,16 +116,12 @@ fn kind(info: KindInfo) -> Virtual {
             Column::AGE,
         ],
         row,
-        selectable: &[
-            SelectableField {
-                path: "spec.dialect",
-                read: |value| text_at(value, "/spec/dialect"),
-            },
-            SelectableField {
-                path: "status.phase",
-                read: |value| text_at(value, "/status/phase"),
-            },
-        ],
+        selectable: const {
+            &[
+                SelectableField::at("spec.dialect"),
+                SelectableField::at("status.phase"),
+            ]
+        },
         ..Virtual::new(
             KindInfo {
                 verbs: &["get", "list", "watch"],

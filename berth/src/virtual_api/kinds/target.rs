@@ -106,16 +106,12 @@ pub fn kind() -> Virtual {
             Column::AGE,
         ],
         row,
-        selectable: &[
-            SelectableField {
-                path: "spec.dialect",
-                read: |value| text_at(value, "/spec/dialect"),
-            },
-            SelectableField {
-                path: "spec.clusterName",
-                read: |value| text_at(value, "/spec/clusterName"),
-            },
-        ],
+        selectable: const {
+            &[
+                SelectableField::at("spec.dialect"),
+                SelectableField::at("spec.clusterName"),
+            ]
+        },
         ..Virtual::new(info, Schema::of::<Target>())
     }
 }

@@ -3,8 +3,8 @@
 use std::sync::LazyLock;
 
 use meta::kind::{ALL_VERBS, Operation, Write};
-use meta::schema::types::{Condition, condition};
-use meta::{Cell, Column, FieldError, Kind, KindInfo, Object, Schema, Scope};
+use meta::schema::types::Condition;
+use meta::{Column, FieldError, Kind, KindInfo, Schema, Scope};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -124,15 +124,18 @@ const COLUMNS: &[Column] = &[
     Column::text(
         "WorkSynchronized",
         "Whether the work reached the member namespace",
-    ),
+    )
+    .at(".status.conditions[?(@.type==\"WorkSynchronized\")].status"),
     Column::text(
         "ResourcesApplied",
         "Whether the resources are applied on the cluster",
-    ),
+    )
+    .at(".status.conditions[?(@.type==\"Applied\")].status"),
     Column::text(
         "ResourceAvailable",
         "Whether the resources are available on the cluster",
     )
+    .at(".status.conditions[?(@.type==\"Available\")].status")
     .wide(),
     Column::AGE,
 ];
@@ -170,20 +173,5 @@ impl Kind for BindingKind {
 
     fn columns(&self) -> &[Column] {
         COLUMNS
-    }
-
-    fn row(&self, object: &Object) -> Vec<Cell> {
-        let view: ClusterResourceBinding = object.view().unwrap_or_default();
-        let status = |name: &str| -> Cell {
-            let found = condition(&view.status.conditions, name);
-            found.map_or("", |found| found.status.as_str()).into()
-        };
-        vec![
-            object.meta().name.as_str().into(),
-            status("WorkSynchronized"),
-            status("Applied"),
-            status("Available"),
-            Cell::Age(object.meta().creation_timestamp),
-        ]
     }
 }

@@ -5,14 +5,14 @@ use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 use meta::kind::{ALL_VERBS, Operation, Write};
-use meta::schema::types::{Condition, QuantityText, Time, condition};
-use meta::{Cell, Column, FieldError, Kind, KindInfo, Object, Schema, Scope};
+use meta::schema::types::{Condition, QuantityText, Time};
+use meta::{Column, FieldError, Kind, KindInfo, Schema, Scope};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
 use super::member_cluster_rules;
-use crate::names::{CLUSTER_GROUP, LONGEST_NAME, MEMBER_AGENT, NODE_COUNT_PROPERTY, STORED, VERSIONS};
+use crate::names::{CLUSTER_GROUP, LONGEST_NAME, MEMBER_AGENT, STORED, VERSIONS};
 
 /// A cluster of the fleet.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
@@ -165,20 +165,22 @@ static INFO: KindInfo = KindInfo {
 
 const COLUMNS: &[Column] = &[
     Column::NAME,
-    Column::text("Joined", "Whether the cluster has joined the fleet"),
+    Column::text("Joined", "Whether the cluster has joined the fleet")
+        .at(".status.conditions[?(@.type==\"Joined\")].status"),
     Column::AGE,
-    Column {
-        name: "Member-Agent-Last-Seen",
-        r#type: "date",
-        format: "",
-        description: "When the member agent last reported",
-        priority: 0,
-    },
-    Column::text("Node-Count", "How many nodes the cluster has"),
-    Column::text("Available-CPU", "The CPU that is left"),
-    Column::text("Available-Memory", "The memory that is left"),
-    Column::text("Allocatable-CPU", "The CPU that workload may use").wide(),
-    Column::text("Allocatable-Memory", "The memory that workload may use").wide(),
+    Column::text("Member-Agent-Last-Seen", "When the member agent last reported")
+        .date()
+        .at(".status.agentStatus[?(@.type==\"MemberAgent\")].lastReceivedHeartbeat"),
+    Column::text("Node-Count", "How many nodes the cluster has")
+        .at(".status.properties.kubernetes-fleet\\.io/node-count.value"),
+    Column::text("Available-CPU", "The CPU that is left").at(".status.resourceUsage.available.cpu"),
+    Column::text("Available-Memory", "The memory that is left").at(".status.resourceUsage.available.memory"),
+    Column::text("Allocatable-CPU", "The CPU that workload may use")
+        .at(".status.resourceUsage.allocatable.cpu")
+        .wide(),
+    Column::text("Allocatable-Memory", "The memory that workload may use")
+        .at(".status.resourceUsage.allocatable.memory")
+        .wide(),
 ];
 
 impl Kind for MemberClusterKind {
@@ -210,39 +212,6 @@ impl Kind for MemberClusterKind {
 
     fn columns(&self) -> &[Column] {
         COLUMNS
-    }
-
-    fn row(&self, object: &Object) -> Vec<Cell> {
-        let view: MemberCluster = object.view().unwrap_or_default();
-        let status = &view.status;
-        let joined = condition(&status.conditions, "Joined").map(|joined| joined.status.as_str());
-        let seen = status
-            .member_agent()
-            .and_then(|agent| agent.last_received_heartbeat);
-        let nodes = status
-            .properties
-            .get(NODE_COUNT_PROPERTY)
-            .map(|count| count.value.as_str());
-        let usage = &status.resource_usage;
-        vec![
-            object.meta().name.as_str().into(),
-            joined.unwrap_or_default().into(),
-            Cell::Age(object.meta().creation_timestamp),
-            Cell::Age(seen.map(|Time(instant)| instant)),
-            nodes.unwrap_or_default().into(),
-            amount(&usage.available, "cpu"),
-            amount(&usage.available, "memory"),
-            amount(&usage.allocatable, "cpu"),
-            amount(&usage.allocatable, "memory"),
-        ]
-    }
-}
-
-fn amount(resources: &BTreeMap<String, QuantityText>, name: &str) -> Cell {
-    match resources.get(name) {
-        Some(QuantityText::Text(text)) => text.as_str().into(),
-        Some(QuantityText::Number(number)) => number.to_string().into(),
-        None => "".into(),
     }
 }
 

@@ -4,9 +4,9 @@
 use std::sync::LazyLock;
 
 use meta::kind::{ALL_VERBS, Operation, Write};
-use meta::schema::types::{Condition, condition};
+use meta::schema::types::Condition;
 use meta::selector::LabelSelector;
-use meta::{Cell, Column, FieldError, Kind, KindInfo, Object, Schema, Scope};
+use meta::{Column, FieldError, Kind, KindInfo, Schema, Scope};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
@@ -14,7 +14,7 @@ use serde_json::Value;
 use super::member_cluster::short_subdomain;
 use super::placement_rules;
 use super::policy::PlacementPolicy;
-use crate::names::{PLACEMENT_GROUP, PLACEMENT_SCHEDULED, STORED, VERSIONS};
+use crate::names::{PLACEMENT_GROUP, STORED, VERSIONS};
 
 /// Asks for clusters to place cluster-scoped resources and namespaces on.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
@@ -103,32 +103,37 @@ static INFO: KindInfo = KindInfo {
     strategic: false,
 };
 
-/// The conditions shown, each with its column, and whether only with `-o wide`.
-const SHOWN: [&str; 3] = [
-    PLACEMENT_SCHEDULED,
-    "ClusterResourcePlacementWorkSynchronized",
-    "ClusterResourcePlacementAvailable",
-];
-
 const COLUMNS: &[Column] = &[
     Column::NAME,
-    Column::text("Gen", "The generation of the placement").integer(),
-    Column::text("Type", "How clusters are chosen").wide(),
-    Column::text("Scheduled", "Whether every wanted cluster was found"),
-    Column::text("Scheduled-Gen", "The generation that was scheduled").integer(),
+    Column::text("Gen", "The generation of the placement")
+        .at(".metadata.generation")
+        .integer(),
+    Column::text("Type", "How clusters are chosen")
+        .at(".spec.policy.placementType")
+        .wide(),
+    Column::text("Scheduled", "Whether every wanted cluster was found")
+        .at(".status.conditions[?(@.type==\"ClusterResourcePlacementScheduled\")].status"),
+    Column::text("Scheduled-Gen", "The generation that was scheduled")
+        .at(".status.conditions[?(@.type==\"ClusterResourcePlacementScheduled\")].observedGeneration")
+        .integer(),
     Column::text(
         "Work-Synchronized",
         "Whether the work reached the member namespaces",
     )
+    .at(".status.conditions[?(@.type==\"ClusterResourcePlacementWorkSynchronized\")].status")
     .wide(),
     Column::text(
         "Work-Synchronized-Gen",
         "The generation whose work was synchronized",
     )
+    .at(".status.conditions[?(@.type==\"ClusterResourcePlacementWorkSynchronized\")].observedGeneration")
     .integer()
     .wide(),
-    Column::text("Available", "Whether the resources are available"),
-    Column::text("Available-Gen", "The generation that is available").integer(),
+    Column::text("Available", "Whether the resources are available")
+        .at(".status.conditions[?(@.type==\"ClusterResourcePlacementAvailable\")].status"),
+    Column::text("Available-Gen", "The generation that is available")
+        .at(".status.conditions[?(@.type==\"ClusterResourcePlacementAvailable\")].observedGeneration")
+        .integer(),
     Column::AGE,
 ];
 
@@ -155,30 +160,5 @@ impl Kind for PlacementKind {
 
     fn columns(&self) -> &[Column] {
         COLUMNS
-    }
-
-    fn row(&self, object: &Object) -> Vec<Cell> {
-        let view: ClusterResourcePlacement = object.view().unwrap_or_default();
-        let policy = view
-            .spec
-            .policy
-            .as_ref()
-            .map(|policy| policy.placement_type.as_str());
-        let mut row: Vec<Cell> = vec![
-            object.meta().name.as_str().into(),
-            object.meta().generation.into(),
-            policy.unwrap_or_default().into(),
-        ];
-        for name in SHOWN {
-            let found = condition(&view.status.conditions, name);
-            row.push(found.map_or("", |found| found.status.as_str()).into());
-            row.push(
-                found
-                    .and_then(|found| found.observed_generation)
-                    .map_or(Cell::Value(Value::Null), Cell::from),
-            );
-        }
-        row.push(Cell::Age(object.meta().creation_timestamp));
-        row
     }
 }

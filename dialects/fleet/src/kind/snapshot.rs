@@ -3,9 +3,9 @@
 
 use std::sync::LazyLock;
 
-use meta::kind::{ALL_VERBS, Write, name_and_age};
+use meta::kind::{ALL_VERBS, Write};
 use meta::schema::types::Condition;
-use meta::{Cell, Column, FieldError, Kind, KindInfo, Object, Schema, Scope};
+use meta::{Column, FieldError, Kind, KindInfo, Schema, Scope};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
@@ -76,7 +76,9 @@ static INFO: KindInfo = KindInfo {
 
 const COLUMNS: &[Column] = &[
     Column::NAME,
-    Column::text("Gen", "The generation of the snapshot").integer(),
+    Column::text("Gen", "The generation of the snapshot")
+        .integer()
+        .at(".metadata.generation"),
     Column::AGE,
 ];
 
@@ -100,11 +102,5 @@ impl Kind for SnapshotKind {
 
     fn columns(&self) -> &[Column] {
         COLUMNS
-    }
-
-    fn row(&self, object: &Object) -> Vec<Cell> {
-        let mut row = name_and_age(object);
-        row.insert(1, object.meta().generation.into());
-        row
     }
 }

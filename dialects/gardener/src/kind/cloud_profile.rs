@@ -3,7 +3,7 @@
 use std::sync::OnceLock;
 
 use meta::kind::{ALL_VERBS, Write};
-use meta::{Cell, Column, FieldError, Kind, KindInfo, Object, Schema, Scope};
+use meta::{Column, FieldError, Kind, KindInfo, Schema, Scope};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -51,7 +51,7 @@ const INFO: KindInfo = KindInfo {
 
 const COLUMNS: &[Column] = &[
     Column::NAME,
-    Column::text("Provider", "The provider type the profile is for"),
+    Column::text("Provider", "The provider type the profile is for").at(".spec.type"),
     Column::AGE,
 ];
 
@@ -93,17 +93,5 @@ impl Kind for CloudProfileKind {
 
     fn columns(&self) -> &[Column] {
         COLUMNS
-    }
-
-    fn row(&self, object: &Object) -> Vec<Cell> {
-        let provider = object
-            .view::<CloudProfile>()
-            .map(|profile| profile.spec.r#type)
-            .unwrap_or_default();
-        vec![
-            object.meta().name.as_str().into(),
-            provider.into(),
-            Cell::Age(object.meta().creation_timestamp),
-        ]
     }
 }

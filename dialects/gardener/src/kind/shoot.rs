@@ -45,26 +45,11 @@ fn text(object: &Value, path: &str) -> String {
 }
 
 const SELECTABLE: &[SelectableField] = &[
-    SelectableField {
-        path: "spec.seedName",
-        read: |object| text(object, "/spec/seedName"),
-    },
-    SelectableField {
-        path: "status.seedName",
-        read: |object| text(object, "/status/seedName"),
-    },
-    SelectableField {
-        path: "spec.cloudProfileName",
-        read: |object| text(object, "/spec/cloudProfileName"),
-    },
-    SelectableField {
-        path: "spec.cloudProfile.name",
-        read: |object| text(object, "/spec/cloudProfile/name"),
-    },
-    SelectableField {
-        path: "spec.cloudProfile.kind",
-        read: |object| text(object, "/spec/cloudProfile/kind"),
-    },
+    SelectableField::at("spec.seedName"),
+    SelectableField::at("status.seedName"),
+    SelectableField::at("spec.cloudProfileName"),
+    SelectableField::at("spec.cloudProfile.name"),
+    SelectableField::at("spec.cloudProfile.kind"),
 ];
 
 /// The kind Shoot.

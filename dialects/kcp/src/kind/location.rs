@@ -109,10 +109,14 @@ const INFO: KindInfo = KindInfo {
 
 const COLUMNS: &[Column] = &[
     Column::NAME,
-    Column::text("Resource", "The resource of the instances"),
-    Column::text("Available", "How many instances are ready and not cordoned").integer(),
-    Column::text("Instances", "How many instances there are").integer(),
-    Column::text("Labels", "The labels of the location, which users select it by"),
+    Column::text("Resource", "The resource of the instances").at(".spec.resource.resource"),
+    Column::text("Available", "How many instances are ready and not cordoned")
+        .at(".status.availableInstances")
+        .integer(),
+    Column::text("Instances", "How many instances there are")
+        .at(".status.instances")
+        .integer(),
+    Column::text("Labels", "The labels of the location, which users select it by").at(".metadata.labels"),
 ];
 
 impl Kind for LocationKind {

@@ -5,13 +5,12 @@ use std::sync::LazyLock;
 
 use meta::kind::ALL_VERBS;
 use meta::schema::types::QuantityText;
-use meta::{Cell, Column, Kind, KindInfo, Object, Schema, Scope, Timestamp};
+use meta::{Column, Kind, KindInfo, Schema, Scope, Timestamp};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::condition::{Condition, find};
+use crate::condition::Condition;
 use crate::names::{VERSION, WORKLOADS_GROUP};
-use crate::readiness::READY;
 
 /// The desired state and the reported state of one workload cluster.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
@@ -89,9 +88,9 @@ const INFO: KindInfo = KindInfo {
 /// kcp gives priorities up to 3, so all but the name show with `-o wide` only.
 const COLUMNS: &[Column] = &[
     Column::NAME,
-    column("Location", "The name of the cluster", 1),
-    column("Ready", "Whether the cluster is ready", 2),
-    column("Synced API resources", "The resources the syncer syncs", 3),
+    column("Location", "The name of the cluster", 1).at(".metadata.name"),
+    column("Ready", "Whether the cluster is ready", 2).at(".status.conditions[?(@.type==\"Ready\")].status"),
+    column("Synced API resources", "The resources the syncer syncs", 3).at(".status.syncedResources"),
 ];
 
 const fn column(name: &'static str, description: &'static str, priority: i32) -> Column {
@@ -113,19 +112,5 @@ impl Kind for WorkloadClusterKind {
 
     fn columns(&self) -> &[Column] {
         COLUMNS
-    }
-
-    fn row(&self, object: &Object) -> Vec<Cell> {
-        let status = object.view::<WorkloadCluster>().unwrap_or_default().status;
-        let ready = find(&status.conditions, READY).map(|ready| ready.status.as_str());
-        let name = object.meta().name.as_str();
-        vec![
-            name.into(),
-            name.into(),
-            ready.unwrap_or_default().into(),
-            serde_json::Value::from(status.synced_resources)
-                .to_string()
-                .into(),
-        ]
     }
 }

@@ -2,8 +2,8 @@
 
 use std::sync::LazyLock;
 
-use meta::kind::{ALL_VERBS, name_and_age};
-use meta::{Cell, Column, Kind, KindInfo, Object, Schema, Scope, Timestamp};
+use meta::kind::ALL_VERBS;
+use meta::{Kind, KindInfo, Schema, Scope, Timestamp};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -73,14 +73,5 @@ impl Kind for AddOnPlacementScoreKind {
     fn schema(&self, _version: &str) -> &Schema {
         static SCHEMA: LazyLock<Schema> = LazyLock::new(Schema::of::<AddOnPlacementScore>);
         &SCHEMA
-    }
-
-    fn columns(&self) -> &[Column] {
-        const COLUMNS: &[Column] = &[Column::NAME, Column::AGE];
-        COLUMNS
-    }
-
-    fn row(&self, object: &Object) -> Vec<Cell> {
-        name_and_age(object)
     }
 }

@@ -34,11 +34,4 @@ impl Condition {
     pub(crate) fn find<'a>(conditions: &'a [Self], r#type: &str) -> Option<&'a Self> {
         conditions.iter().find(|condition| condition.r#type == r#type)
     }
-
-    /// The status of the condition with this type, empty when there is none: what a printer column shows.
-    pub(crate) fn status_of(conditions: &[Self], r#type: &str) -> String {
-        Self::find(conditions, r#type)
-            .map(|condition| condition.status.clone())
-            .unwrap_or_default()
-    }
 }

@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 use meta::kind::{ALL_VERBS, Operation, Write};
-use meta::{Cell, Column, FieldError, Kind, KindInfo, Object, Schema, Scope, Timestamp};
+use meta::{Column, FieldError, Kind, KindInfo, Schema, Scope, Timestamp};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
 use super::Condition;
-use crate::names::{AVAILABLE, DEFAULT_SET, GROUP, JOINED, SET_LABEL};
+use crate::names::{DEFAULT_SET, GROUP, SET_LABEL};
 
 /// The desired state and the reported state of one managed cluster. Its namespace on the hub carries its name.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
@@ -184,19 +184,18 @@ static INFO: KindInfo = KindInfo {
 
 const COLUMNS: &[Column] = &[
     Column::NAME,
-    Column {
-        name: "Hub Accepted",
-        r#type: "boolean",
-        format: "",
-        description: "Whether the hub accepts the agent of the cluster",
-        priority: 0,
-    },
+    Column::text("Hub Accepted", "Whether the hub accepts the agent of the cluster")
+        .boolean()
+        .at(".spec.hubAcceptsClient"),
     Column::text(
         "Managed Cluster URLs",
-        "The URLs of the API server of the cluster",
-    ),
-    Column::text("Joined", "Whether the agent of the cluster has joined"),
-    Column::text("Available", "Whether the cluster is available"),
+        "The first URL of the API server of the cluster",
+    )
+    .at(".spec.managedClusterClientConfigs[*].url"),
+    Column::text("Joined", "Whether the agent of the cluster has joined")
+        .at(".status.conditions[?(@.type==\"ManagedClusterJoined\")].status"),
+    Column::text("Available", "Whether the cluster is available")
+        .at(".status.conditions[?(@.type==\"ManagedClusterConditionAvailable\")].status"),
     Column::AGE,
 ];
 
@@ -250,24 +249,6 @@ impl Kind for ManagedClusterKind {
 
     fn columns(&self) -> &[Column] {
         COLUMNS
-    }
-
-    fn row(&self, object: &Object) -> Vec<Cell> {
-        let view: ManagedCluster = object.view().unwrap_or_default();
-        let urls: Vec<&str> = view
-            .spec
-            .managed_cluster_client_configs
-            .iter()
-            .map(|config| config.url.as_str())
-            .collect();
-        vec![
-            object.meta().name.as_str().into(),
-            Cell::Value(view.spec.hub_accepts_client.into()),
-            urls.join(",").into(),
-            Condition::status_of(&view.status.conditions, JOINED).into(),
-            Condition::status_of(&view.status.conditions, AVAILABLE).into(),
-            Cell::Age(object.meta().creation_timestamp),
-        ]
     }
 }
 

@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use meta::kind::{ALL_VERBS, Operation, Write};
 use meta::selector::{LabelSelector, Selector};
-use meta::{Cell, Column, FieldError, Kind, KindInfo, Object, Schema, Scope};
+use meta::{Column, FieldError, Kind, KindInfo, Schema, Scope};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
@@ -98,7 +98,8 @@ static INFO: KindInfo = KindInfo {
 
 const COLUMNS: &[Column] = &[
     Column::NAME,
-    Column::text("Empty", "Whether the set has no members"),
+    Column::text("Empty", "Whether the set has no members")
+        .at(".status.conditions[?(@.type==\"ClusterSetEmpty\")].status"),
     Column::AGE,
 ];
 
@@ -128,14 +129,5 @@ impl Kind for ManagedClusterSetKind {
 
     fn columns(&self) -> &[Column] {
         COLUMNS
-    }
-
-    fn row(&self, object: &Object) -> Vec<Cell> {
-        let view: ManagedClusterSet = object.view().unwrap_or_default();
-        vec![
-            object.meta().name.as_str().into(),
-            Condition::status_of(&view.status.conditions, "ClusterSetEmpty").into(),
-            Cell::Age(object.meta().creation_timestamp),
-        ]
     }
 }

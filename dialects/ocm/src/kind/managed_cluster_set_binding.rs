@@ -3,8 +3,8 @@
 
 use std::sync::LazyLock;
 
-use meta::kind::{ALL_VERBS, Operation, Write, name_and_age};
-use meta::{Cell, Column, FieldError, Kind, KindInfo, Object, Schema, Scope};
+use meta::kind::{ALL_VERBS, Operation, Write};
+use meta::{FieldError, Kind, KindInfo, Schema, Scope};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
@@ -83,14 +83,5 @@ impl Kind for ManagedClusterSetBindingKind {
         }
         let detail = format!("must equal metadata.name \"{name}\": a binding carries the name of its set");
         vec![FieldError::invalid("spec.clusterSet", set, detail)]
-    }
-
-    fn columns(&self) -> &[Column] {
-        const COLUMNS: &[Column] = &[Column::NAME, Column::AGE];
-        COLUMNS
-    }
-
-    fn row(&self, object: &Object) -> Vec<Cell> {
-        name_and_age(object)
     }
 }

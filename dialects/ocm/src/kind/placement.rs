@@ -4,13 +4,13 @@
 use std::sync::LazyLock;
 
 use meta::kind::{ALL_VERBS, Operation, Write};
-use meta::{Cell, Column, FieldError, Kind, KindInfo, Object, Schema, Scope, Timestamp};
+use meta::{Column, FieldError, Kind, KindInfo, Schema, Scope, Timestamp};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
 use super::{Condition, PlacementSpec, placement_rules};
-use crate::names::{GROUP, SATISFIED};
+use crate::names::GROUP;
 
 /// Asks for clusters of the sets bound to the namespace. The answer is in PlacementDecision objects.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
@@ -74,9 +74,13 @@ static INFO: KindInfo = KindInfo {
 
 const COLUMNS: &[Column] = &[
     Column::NAME,
-    Column::text("Succeeded", "Whether every wanted cluster was found"),
-    Column::text("Reason", "Why the placement is satisfied or not"),
-    Column::text("SelectedClusters", "How many clusters are selected").integer(),
+    Column::text("Succeeded", "Whether every wanted cluster was found")
+        .at(".status.conditions[?(@.type==\"PlacementSatisfied\")].status"),
+    Column::text("Reason", "Why the placement is satisfied or not")
+        .at(".status.conditions[?(@.type==\"PlacementSatisfied\")].reason"),
+    Column::text("SelectedClusters", "How many clusters are selected")
+        .integer()
+        .at(".status.numberOfSelectedClusters"),
 ];
 
 impl Kind for PlacementKind {
@@ -113,17 +117,5 @@ impl Kind for PlacementKind {
 
     fn columns(&self) -> &[Column] {
         COLUMNS
-    }
-
-    fn row(&self, object: &Object) -> Vec<Cell> {
-        let view: Placement = object.view().unwrap_or_default();
-        let satisfied = Condition::find(&view.status.conditions, SATISFIED);
-        let text = |read: fn(&Condition) -> &String| satisfied.map(|condition| read(condition).clone());
-        vec![
-            object.meta().name.as_str().into(),
-            text(|condition| &condition.status).unwrap_or_default().into(),
-            text(|condition| &condition.reason).unwrap_or_default().into(),
-            i64::from(view.status.number_of_selected_clusters).into(),
-        ]
     }
 }

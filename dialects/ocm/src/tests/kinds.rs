@@ -413,7 +413,7 @@ fn rows_show_what_the_system_shows() {
         json!(["a", true, "https://a:6443", "True", "Unknown", null])
     );
     let mut placement = wants("p", &json!({}));
-    assert_eq!(row(&placement), json!(["p", "", "", 0]));
+    assert_eq!(row(&placement), json!(["p", "", "", null]), "as a hub shows it");
     placement["status"] = json!({
         "numberOfSelectedClusters": 3,
         "conditions": [{"type": "PlacementSatisfied", "status": "True", "reason": "AllDecisionsScheduled"}],

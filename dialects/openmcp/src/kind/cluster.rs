@@ -5,13 +5,12 @@ use std::sync::LazyLock;
 
 use meta::kind::{ALL_VERBS, SelectableField, Write};
 use meta::schema::types::Condition;
-use meta::{Cell, Column, FieldError, Kind, KindInfo, Object, Schema, Scope};
+use meta::{Column, FieldError, Kind, KindInfo, Schema, Scope};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::text;
-use crate::names::{GROUP, INFO_ANNOTATION, PROVIDER_LABEL, VERSION, VERSION_LABEL};
+use crate::names::{GROUP, VERSION};
 
 /// A Kubernetes cluster, made and run by a cluster provider. Each request that uses it has a finalizer on it.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
@@ -114,17 +113,20 @@ static INFO: KindInfo = KindInfo {
 
 const COLUMNS: &[Column] = &[
     Column::NAME,
-    Column::text("Purposes", "What the cluster may be used for"),
-    Column::text("Phase", "The state of the cluster"),
-    Column::text("Version", "The version of Kubernetes it runs"),
-    Column::text("Provider", "Who makes and runs it"),
+    Column::text("Purposes", "What the cluster may be used for").at(".spec.purposes"),
+    Column::text("Phase", "The state of the cluster").at(".status.phase"),
+    Column::text("Version", "The version of Kubernetes it runs")
+        .at(".metadata.labels.clusters\\.openmcp\\.cloud/k8sversion"),
+    Column::text("Provider", "Who makes and runs it")
+        .at(".metadata.labels.clusters\\.openmcp\\.cloud/provider"),
     Column {
         priority: 10,
-        ..Column::text("Profile", "The ClusterProfile it is made from")
+        ..Column::text("Profile", "The ClusterProfile it is made from").at(".spec.profile")
     },
     Column {
         priority: 10,
         ..Column::text("Info", "What its provider says of it")
+            .at(".metadata.annotations.clusters\\.openmcp\\.cloud/providerinfo")
     },
     Column::AGE,
 ];
@@ -153,31 +155,7 @@ impl Kind for ClusterKind {
         COLUMNS
     }
 
-    fn row(&self, object: &Object) -> Vec<Cell> {
-        let (value, meta) = (object.value(), object.meta());
-        let label = |key: &str| meta.labels.get(key).cloned().unwrap_or_default();
-        let purposes = value.pointer("/spec/purposes").map(Value::to_string);
-        vec![
-            meta.name.as_str().into(),
-            purposes.unwrap_or_default().into(),
-            text(value, "/status/phase").into(),
-            label(VERSION_LABEL).into(),
-            label(PROVIDER_LABEL).into(),
-            text(value, "/spec/profile").into(),
-            object
-                .annotations()
-                .get(INFO_ANNOTATION)
-                .unwrap_or_default()
-                .into_owned()
-                .into(),
-            Cell::Age(meta.creation_timestamp),
-        ]
-    }
-
     fn selectable(&self) -> &'static [SelectableField] {
-        &[SelectableField {
-            path: "spec.profile",
-            read: |value| text(value, "/spec/profile"),
-        }]
+        const { &[SelectableField::at("spec.profile")] }
     }
 }

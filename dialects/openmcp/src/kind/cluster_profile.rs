@@ -3,11 +3,10 @@
 use std::sync::LazyLock;
 
 use meta::kind::{ALL_VERBS, SelectableField};
-use meta::{Cell, Column, Kind, KindInfo, Object, Schema, Scope};
+use meta::{Column, Kind, KindInfo, Schema, Scope};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::text;
 use crate::names::{GROUP, VERSION};
 
 /// Says who makes the clusters that name it, how, and in which versions. Cluster providers publish them.
@@ -76,12 +75,9 @@ static INFO: KindInfo = KindInfo {
 
 const COLUMNS: &[Column] = &[
     Column::NAME,
-    Column::text("Provider", "Who makes the clusters"),
-    Column::text("Config", "The provider's own configuration"),
+    Column::text("Provider", "Who makes the clusters").at(".spec.providerRef.name"),
+    Column::text("Config", "The provider's own configuration").at(".spec.providerConfigRef.name"),
 ];
-
-const PROVIDER: &str = "/spec/providerRef/name";
-const CONFIG: &str = "/spec/providerConfigRef/name";
 
 impl Kind for ClusterProfileKind {
     fn info(&self) -> &KindInfo {
@@ -102,25 +98,12 @@ impl Kind for ClusterProfileKind {
         COLUMNS
     }
 
-    fn row(&self, object: &Object) -> Vec<Cell> {
-        let value = object.value();
-        vec![
-            object.meta().name.as_str().into(),
-            text(value, PROVIDER).into(),
-            text(value, CONFIG).into(),
-        ]
-    }
-
     fn selectable(&self) -> &'static [SelectableField] {
-        &[
-            SelectableField {
-                path: "spec.providerRef.name",
-                read: |value| text(value, PROVIDER),
-            },
-            SelectableField {
-                path: "spec.providerConfigRef.name",
-                read: |value| text(value, CONFIG),
-            },
-        ]
+        const {
+            &[
+                SelectableField::at("spec.providerRef.name"),
+                SelectableField::at("spec.providerConfigRef.name"),
+            ]
+        }
     }
 }

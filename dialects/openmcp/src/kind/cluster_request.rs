@@ -4,12 +4,11 @@ use std::sync::LazyLock;
 
 use meta::kind::{ALL_VERBS, SelectableField, Write};
 use meta::schema::types::Condition;
-use meta::{Cell, Column, FieldError, Kind, KindInfo, Object, Schema, Scope};
+use meta::{Column, FieldError, Kind, KindInfo, Schema, Scope};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::text;
 use crate::names::{GROUP, VERSION};
 
 /// Asks for a Cluster of a purpose. The scheduler grants an existing one or makes one.
@@ -85,10 +84,10 @@ static INFO: KindInfo = KindInfo {
 
 const COLUMNS: &[Column] = &[
     Column::NAME,
-    Column::text("Purpose", "What the cluster is for"),
-    Column::text("Phase", "Whether a cluster is granted"),
-    Column::text("Cluster", "The name of the cluster granted"),
-    Column::text("Cluster-NS", "The namespace of the cluster granted"),
+    Column::text("Purpose", "What the cluster is for").at(".spec.purpose"),
+    Column::text("Phase", "Whether a cluster is granted").at(".status.phase"),
+    Column::text("Cluster", "The name of the cluster granted").at(".status.cluster.name"),
+    Column::text("Cluster-NS", "The namespace of the cluster granted").at(".status.cluster.namespace"),
 ];
 
 impl Kind for ClusterRequestKind {
@@ -119,28 +118,13 @@ impl Kind for ClusterRequestKind {
         COLUMNS
     }
 
-    fn row(&self, object: &Object) -> Vec<Cell> {
-        let value = object.value();
-        vec![
-            object.meta().name.as_str().into(),
-            text(value, "/spec/purpose").into(),
-            text(value, "/status/phase").into(),
-            text(value, "/status/cluster/name").into(),
-            text(value, "/status/cluster/namespace").into(),
-        ]
-    }
-
     fn selectable(&self) -> &'static [SelectableField] {
-        &[
-            SelectableField {
-                path: "spec.purpose",
-                read: |value| text(value, "/spec/purpose"),
-            },
-            SelectableField {
-                path: "status.phase",
-                read: |value| text(value, "/status/phase"),
-            },
-        ]
+        const {
+            &[
+                SelectableField::at("spec.purpose"),
+                SelectableField::at("status.phase"),
+            ]
+        }
     }
 }
 

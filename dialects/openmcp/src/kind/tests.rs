@@ -220,7 +220,7 @@ fn columns_are_those_of_the_systems_own_definitions() {
 fn selectable_fields_read_what_they_name() {
     let read = |kind: &dyn Kind, value: &Value| -> Vec<(&str, String)> {
         let fields = kind.selectable().iter();
-        fields.map(|field| (field.path, (field.read)(value))).collect()
+        fields.map(|field| (field.path, field.read(value))).collect()
     };
     assert_eq!(
         read(&ClusterKind, &cluster()),

@@ -59,7 +59,7 @@ fn every_field_can_be_selected_in_both() {
     let object = stored();
     let read = |kind: &dyn Kind, path: &str| {
         let field = kind.selectable().iter().find(|field| field.path == path).unwrap();
-        (field.read)(object.value())
+        field.read(object.value())
     };
     assert_eq!(read(&CoreEvent, "involvedObject.kind"), "Shoot");
     assert_eq!(read(&Event, "regarding.name"), "foo");

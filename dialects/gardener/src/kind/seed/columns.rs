@@ -11,13 +11,15 @@ pub(super) const COLUMNS: &[Column] = &[
     Column::text(
         "Status",
         "Whether the seed's agent and system components are well",
-    ),
-    Column::text("Last Operation", "What the seed's agent is doing or did last"),
-    Column::text("Provider", "The provider type"),
-    Column::text("Region", "The region"),
+    )
+    .at(".status.conditions[?(@.type==\"GardenletReady\")].status"),
+    Column::text("Last Operation", "What the seed's agent is doing or did last")
+        .at(".status.lastOperation.state"),
+    Column::text("Provider", "The provider type").at(".spec.provider.type"),
+    Column::text("Region", "The region").at(".spec.provider.region"),
     Column::AGE,
-    Column::text("Version", "The version of the seed's agent"),
-    Column::text("K8S Version", "The Kubernetes version of the seed"),
+    Column::text("Version", "The version of the seed's agent").at(".status.gardener.version"),
+    Column::text("K8S Version", "The Kubernetes version of the seed").at(".status.kubernetesVersion"),
 ];
 
 /// One row. A seed that cannot be read shows its name and age.

@@ -8,25 +8,40 @@ use crate::kind::common::{LastOperation, condition, or_else};
 /// The columns.
 pub(super) const COLUMNS: &[Column] = &[
     Column::NAME,
-    Column::text("CloudProfile", "The cloud profile"),
-    Column::text("Provider", "The provider type"),
-    Column::text("Region", "The region of the cluster"),
-    Column::text("Seed", "The seed that runs the control plane").wide(),
-    Column::text("K8S Version", "The Kubernetes version"),
-    Column::text("Hibernation", "Whether the cluster sleeps"),
-    Column::text("Last Operation", "What is being done or was done last"),
-    Column::text("Status", "The overall status"),
-    Column::text("Purpose", "What the cluster is for").wide(),
+    Column::text("CloudProfile", "The cloud profile").at(".spec.cloudProfile.name"),
+    Column::text("Provider", "The provider type").at(".spec.provider.type"),
+    Column::text("Region", "The region of the cluster").at(".spec.region"),
+    Column::text("Seed", "The seed that runs the control plane")
+        .at(".spec.seedName")
+        .wide(),
+    Column::text("K8S Version", "The Kubernetes version").at(".spec.kubernetes.version"),
+    Column::text("Hibernation", "Whether the cluster sleeps").at(".status.isHibernated"),
+    Column::text("Last Operation", "What is being done or was done last").at(".status.lastOperation.state"),
+    Column::text("Status", "The overall status").at(".metadata.labels.shoot\\.gardener\\.cloud/status"),
+    Column::text("Purpose", "What the cluster is for")
+        .at(".spec.purpose")
+        .wide(),
     Column::text(
         "Gardener Version",
         "The version of the Gardener that takes care of the cluster",
     )
+    .at(".status.gardener.version")
     .wide(),
-    Column::text("APIServer", "Whether the API server answers").wide(),
-    Column::text("Control", "Whether the control plane is healthy").wide(),
-    Column::text("Observability", "Whether monitoring and logging are healthy").wide(),
-    Column::text("Nodes", "Whether every node is ready").wide(),
-    Column::text("System", "Whether the system components are healthy").wide(),
+    Column::text("APIServer", "Whether the API server answers")
+        .at(".status.conditions[?(@.type==\"APIServerAvailable\")].status")
+        .wide(),
+    Column::text("Control", "Whether the control plane is healthy")
+        .at(".status.conditions[?(@.type==\"ControlPlaneHealthy\")].status")
+        .wide(),
+    Column::text("Observability", "Whether monitoring and logging are healthy")
+        .at(".status.conditions[?(@.type==\"ObservabilityComponentsHealthy\")].status")
+        .wide(),
+    Column::text("Nodes", "Whether every node is ready")
+        .at(".status.conditions[?(@.type==\"EveryNodeReady\")].status")
+        .wide(),
+    Column::text("System", "Whether the system components are healthy")
+        .at(".status.conditions[?(@.type==\"SystemComponentsHealthy\")].status")
+        .wide(),
     Column::AGE,
 ];
 

@@ -487,7 +487,7 @@ fn selectable_fields_read_the_object() {
     let object = with(bound(), "/status/seedName", json!("b"));
     let read = |path: &str| {
         let field = kind.selectable().iter().find(|field| field.path == path).unwrap();
-        (field.read)(&object)
+        field.read(&object)
     };
     assert_eq!(
         (read("spec.seedName"), read("status.seedName")),

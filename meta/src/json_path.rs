@@ -1,0 +1,92 @@
+//! The JSON paths of printer columns and selectable fields, as CustomResourceDefinitions have them: `.spec.seedName`,
+//! `.status.conditions[?(@.type=="Ready")].status`, `.spec.urls[*].url`, `.metadata.labels.example\.com/tier`.
+
+use serde_json::Value;
+
+/// What stands at `path` in `value`: the first where a path leads to several. `None` where there is nothing, or the path
+/// is none of this form.
+#[must_use]
+pub fn first<'a>(path: &str, value: &'a Value) -> Option<&'a Value> {
+    let mut rest = path;
+    let mut at = value;
+    while !rest.is_empty() {
+        if let Some(field) = rest.strip_prefix('.') {
+            let (name, after) = field_name(field);
+            at = at.get(name.as_ref())?;
+            rest = after;
+        } else {
+            let (inside, after) = rest.strip_prefix('[')?.split_once(']')?;
+            return chosen(inside, at)?.iter().find_map(|item| match inside {
+                "*" => first(after, item),
+                _ => holds(inside, item).then(|| first(after, item)).flatten(),
+            });
+        }
+    }
+    Some(at)
+}
+
+/// The list that `[inside]` chooses from.
+fn chosen<'a>(inside: &str, at: &'a Value) -> Option<&'a Vec<Value>> {
+    (inside == "*" || inside.starts_with("?(@.")).then(|| at.as_array())?
+}
+
+/// Whether `item` is as `?(@.field=="text")` wants it.
+fn holds(filter: &str, item: &Value) -> bool {
+    let parts = filter
+        .strip_prefix("?(@.")
+        .and_then(|rest| rest.strip_suffix(')'))
+        .and_then(|rest| rest.split_once("=="));
+    parts.is_some_and(|(field, text)| item[field.trim()] == text.trim().trim_matches(['"', '\'']))
+}
+
+/// The name of a field, in which `\.` is a dot, and what follows it.
+fn field_name(text: &str) -> (std::borrow::Cow<'_, str>, &str) {
+    let mut escaped = false;
+    let end = text.char_indices().find(|(_, letter)| {
+        let ends = !escaped && matches!(letter, '.' | '[');
+        escaped = !escaped && *letter == '\\';
+        ends
+    });
+    let (name, after) = text.split_at(end.map_or(text.len(), |(at, _)| at));
+    match name.contains('\\') {
+        true => (name.replace('\\', "").into(), after),
+        false => (name.into(), after),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn paths_of_printer_columns_are_read() {
+        let value = json!({
+            "metadata": {"labels": {"example.com/tier": "gold"}},
+            "spec": {"seedName": "s", "urls": [{"other": 1}, {"url": "a"}, {"url": "b"}], "n": 3},
+            "status": {"conditions": [{"type": "A", "status": "False"}, {"type": "Ready", "status": "True"}]},
+        });
+        for (path, expected) in [
+            (".spec.seedName", json!("s")),
+            (".spec.n", json!(3)),
+            (".spec.urls[*].url", json!("a")),
+            (r#".status.conditions[?(@.type=="Ready")].status"#, json!("True")),
+            (".status.conditions[?(@.type == 'A')].status", json!("False")),
+            (r".metadata.labels.example\.com/tier", json!("gold")),
+        ] {
+            assert_eq!(first(path, &value), Some(&expected), "{path}");
+        }
+        for path in [
+            ".spec.missing",
+            ".spec.seedName.deeper",
+            r#".status.conditions[?(@.type=="Gone")].status"#,
+            ".spec.urls[0].url",
+            "spec.seedName",
+            ".spec.urls[*",
+            "[]",
+        ] {
+            assert_eq!(first(path, &value), None, "{path}");
+        }
+    }
+}
