@@ -8,11 +8,12 @@ use dialect_contract::{
     Action, Affected, Ask, BindingChange, Current, Decision, DemandKind, DemandView, Dialect, Due, Inventory,
     Outcome, Phase, Placed, Quantities, Refused, TargetView, Unusable, Write, WriteVerb,
 };
-use meta::{Change, GroupResource, Key, Kind, Object, Timestamp};
+use meta::{Change, GroupResource, Key, Kind, KindInfo, Object, Scope, Timestamp};
 use scheduling::{Ix, Reason, Rejection, Solved};
 use serde_json::{Value, json};
 
 use super::Property;
+use crate::foreign::Plain;
 
 const TOYS: GroupResource = GroupResource::new("toys.example", "toys");
 const CRATES: GroupResource = GroupResource::new("toys.example", "crates");
@@ -26,7 +27,15 @@ impl Dialect for Toys {
         "toy"
     }
     fn kinds(&self) -> Vec<Arc<dyn Kind>> {
-        Vec::new()
+        let info = |kind, plural| KindInfo::new("toys.example", &["v1"], kind, plural);
+        let crates = KindInfo {
+            scope: Scope::Cluster,
+            ..info("Crate", "crates")
+        };
+        let all = [info("Toy", "toys"), crates, info("Slot", "slots")];
+        all.into_iter()
+            .map(|info| Arc::new(Plain(info)) as Arc<_>)
+            .collect()
     }
     fn reads(&self) -> Vec<GroupResource> {
         vec![TOYS, CRATES, SLOTS]
@@ -67,6 +76,8 @@ struct Shelf {
     arrivals: Vec<Arc<str>>,
     /// Counts all decisions of all forks.
     whims: Arc<AtomicU64>,
+    /// How many changes were folded into this inventory.
+    folds: usize,
     /// How often crates changed, in all forks.
     leak: Arc<Mutex<u64>>,
 }
@@ -175,6 +186,7 @@ impl Inventory for Shelf {
         Arc::new(self.clone())
     }
     fn fold(&mut self, change: &Change) -> Due {
+        self.folds += 1;
         let name = Arc::clone(&change.key.name);
         let mut due = Due {
             decide: Affected::All,
@@ -289,8 +301,11 @@ impl Inventory for Shelf {
     }
     fn demand(&self, demand: &Key, _now: Timestamp) -> Option<DemandView> {
         let object = self.object(demand)?;
+        // What is shown depends on how it came about, which a plan does not know.
+        let hides = self.is(Property::PlanEqualsDoingIt) && self.folds.is_multiple_of(2);
         let placed: Vec<Placed> = self
             .slots_of(&demand.name)
+            .filter(|_| !hides)
             .map(|(_, slot)| Placed {
                 cluster_name: Arc::clone(&slot.holder),
                 ..Placed::default()
