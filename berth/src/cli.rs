@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use console::ConsoleArgs;
 use http::uri::Authority;
 use meta::Timestamp;
 use meta::duration::parse_unsigned;
@@ -59,6 +60,11 @@ pub enum Command {
     /// asked for (of a plan: when anything would change); 2 when the input or the configuration is malformed (every
     /// problem is on standard error).
     Simulate(SimulateArgs),
+    /// Open a page in the browser that shows decisions with every reason, as your kubeconfig may read them
+    ///
+    /// It is served on loopback by this process, and nothing is installed in the cluster. The address that is printed holds
+    /// a token: keep it to yourself.
+    Console(ConsoleArgs),
     /// Write objects with their status, as `kubectl apply` cannot
     Load(LoadArgs),
     /// Issue a kubeconfig for a user of a standalone server

@@ -21,6 +21,7 @@ pub mod manifest;
 pub mod manifests;
 pub mod migrate;
 pub mod plan;
+pub mod readable;
 pub mod serve;
 pub mod simulate;
 pub mod terminal;

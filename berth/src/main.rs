@@ -33,6 +33,7 @@ async fn run(command: Command) -> anyhow::Result<ExitCode> {
         Command::Serve(args) => berth::serve::run(*args).await?,
         Command::Demo(args) => berth::demo::run(args).await?,
         Command::Simulate(args) => return Ok(berth::simulate::run(&args)),
+        Command::Console(args) => console::run(args, berth::readable::groups()).await?,
         Command::Load(args) => {
             let path = args
                 .kubeconfig

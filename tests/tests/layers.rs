@@ -18,6 +18,7 @@ const LAYERS: [&[&str]; 11] = [
         "certs",
         "admission",
         "berth-client",
+        "berth-console",
     ],
     &["dialect-contract"],
     &["dialect-columns"],

@@ -1,0 +1,42 @@
+//! What `berth console` may read: Berth's own groups and those of the systems.
+
+use std::collections::BTreeSet;
+
+/// Every API group of Berth and of each system, but for Kubernetes' own.
+#[must_use]
+pub fn groups() -> BTreeSet<String> {
+    let systems = dialect_registry::all();
+    systems
+        .iter()
+        .flat_map(|dialect| dialect.kinds())
+        .map(|kind| kind.info().resource().group)
+        // Kubernetes' own have no domain, or are below k8s.io: Secrets and roles are among them.
+        .filter(|group| group.contains('.') && !group.ends_with(".k8s.io"))
+        .map(str::to_owned)
+        .chain(["scheduling.berth.dev".to_owned(), "config.berth.dev".to_owned()])
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn the_console_reads_every_system_and_nothing_of_kubernetes() {
+        let groups = super::groups();
+        for group in [
+            "scheduling.berth.dev",
+            "config.berth.dev",
+            "clusters.openmcp.cloud",
+            "core.gardener.cloud",
+            "cluster.open-cluster-management.io",
+            "workload.kcp.dev",
+            "placement.kubernetes-fleet.io",
+        ] {
+            assert!(groups.contains(group), "{group} is not in {groups:?}");
+        }
+        assert!(!groups.contains("") && !groups.contains("apps"), "{groups:?}");
+        assert!(
+            !groups.iter().any(|group| group.ends_with("k8s.io")),
+            "{groups:?}"
+        );
+    }
+}

@@ -1,0 +1,69 @@
+//! API requests, sent on as the person whom the kubeconfig names.
+
+use axum::body::{Body, to_bytes};
+use http::header::{ACCEPT, CONTENT_TYPE, RETRY_AFTER, WARNING};
+use http::{HeaderMap, Method, Request, Response, StatusCode};
+
+use crate::refusal::Refusal;
+
+/// The largest body that is sent on.
+pub(crate) const LARGEST_BODY: usize = 1 << 20;
+
+/// Sends one request on and gives the answer as it streams in.
+///
+/// Of the browser's headers only those that negotiate are kept: who asks is the kubeconfig's affair alone. Of the
+/// server's only those that the page reads.
+pub(crate) async fn send(
+    client: &kube::Client,
+    method: Method,
+    path: &str,
+    headers: &HeaderMap,
+    body: Body,
+) -> Result<Response<Body>, Refusal> {
+    let body = to_bytes(body, LARGEST_BODY).await.map_err(|_| {
+        Refusal::new(
+            StatusCode::PAYLOAD_TOO_LARGE,
+            format!("the body could not be read whole: at most {LARGEST_BODY} bytes are sent on"),
+        )
+    })?;
+    let mut request = Request::builder().method(method).uri(path);
+    for name in [ACCEPT, CONTENT_TYPE] {
+        if let Some(value) = headers.get(&name) {
+            request = request.header(name, value);
+        }
+    }
+    let request = request
+        .body(kube::client::Body::from(body.to_vec()))
+        .map_err(|problem| Refusal::new(StatusCode::BAD_REQUEST, format!("{path}: {problem}")))?;
+    let answer = client.send(request).await.map_err(|problem| {
+        Refusal::new(
+            StatusCode::BAD_GATEWAY,
+            format!(
+                "the server that the kubeconfig names did not answer: {}",
+                causes(&problem)
+            ),
+        )
+    })?;
+    let (parts, body) = answer.into_parts();
+    let mut response = Response::new(Body::new(body));
+    *response.status_mut() = parts.status;
+    for name in [CONTENT_TYPE, RETRY_AFTER, WARNING] {
+        for value in parts.headers.get_all(&name) {
+            response.headers_mut().append(name.clone(), value.clone());
+        }
+    }
+    Ok(response)
+}
+
+fn causes(problem: &dyn std::error::Error) -> String {
+    let mut text = problem.to_string();
+    let mut source = problem.source();
+    while let Some(cause) = source {
+        let told = cause.to_string();
+        if !text.contains(&told) {
+            text = format!("{text}: {told}");
+        }
+        source = cause.source();
+    }
+    text
+}

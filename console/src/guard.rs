@@ -1,0 +1,193 @@
+//! Who is answered: the checks that every request passes before anything else looks at it.
+//!
+//! A server on loopback is reached by every page that the browser shows and by every user of the machine. So the name
+//! it was called by, where the request comes from and a token each have to be right; none stands in for another.
+
+use http::header::{CONTENT_TYPE, HOST, ORIGIN};
+use http::request::Parts;
+use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
+use ring::rand::{SecureRandom, SystemRandom};
+
+use crate::refusal::Refusal;
+
+/// The header that carries the token: one of our own, so that a page of another origin needs a preflight to send it.
+pub(crate) const TOKEN_HEADER: &str = "x-berth-console-token";
+/// What the paths of API requests begin with.
+pub(crate) const API: &str = "/cluster";
+
+/// What is expected of a request.
+#[derive(Debug)]
+pub(crate) struct Guard {
+    hosts: Vec<String>,
+    token: String,
+}
+
+/// What a request that passed asks for.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Wanted {
+    /// A file of the page.
+    Asset,
+    /// What the page must know of this process.
+    About,
+    /// A request to the API, by its path there.
+    Api(String),
+}
+
+impl Guard {
+    /// A guard for a server at `port`, with a token of its own.
+    pub(crate) fn new(port: u16, more_hosts: &[String]) -> anyhow::Result<Self> {
+        let mut bytes = [0_u8; 32];
+        SystemRandom::new()
+            .fill(&mut bytes)
+            .map_err(|_| anyhow::anyhow!("the system gives no random numbers for a token"))?;
+        let token = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+        let mut hosts: Vec<String> = ["localhost", "127.0.0.1", "[::1]"]
+            .iter()
+            .map(|host| format!("{host}:{port}"))
+            .collect();
+        hosts.extend(more_hosts.iter().map(|host| host.to_ascii_lowercase()));
+        Ok(Self { hosts, token })
+    }
+
+    /// The token of this run.
+    pub(crate) fn token(&self) -> &str {
+        &self.token
+    }
+
+    /// Says what `parts` asks for, or why it is refused.
+    pub(crate) fn admit(&self, parts: &Parts) -> Result<Wanted, Refusal> {
+        self.host(parts)?;
+        self.origin(&parts.headers)?;
+        if parts.method == Method::OPTIONS {
+            return Err(Refusal::forbidden(
+                "no page of another origin may send requests here: preflights are refused",
+            ));
+        }
+        let path = parts.uri.path();
+        let api = path.strip_prefix(API).filter(|rest| rest.starts_with('/'));
+        let page = api.is_none() && path != "/-/about";
+        same_site(&parts.headers, page)?;
+        if page {
+            return if matches!(parts.method, Method::GET | Method::HEAD) {
+                Ok(Wanted::Asset)
+            } else {
+                Err(Refusal::new(
+                    StatusCode::METHOD_NOT_ALLOWED,
+                    format!("the page is read with GET, not {}", parts.method),
+                ))
+            };
+        }
+        self.token_of(&parts.headers)?;
+        let Some(api) = api else {
+            return Ok(Wanted::About);
+        };
+        if parts.method == Method::POST {
+            json(&parts.headers)?;
+        }
+        Ok(Wanted::Api(api.to_owned()))
+    }
+
+    fn host(&self, parts: &Parts) -> Result<(), Refusal> {
+        let mut hosts = parts.headers.get_all(HOST).iter();
+        let (Some(host), None) = (hosts.next(), hosts.next()) else {
+            return Err(Refusal::forbidden("a request has exactly one Host header"));
+        };
+        // An absolute URI in the request line names a host, too.
+        let named = parts.uri.authority().map(http::uri::Authority::as_str);
+        for host in host.to_str().ok().into_iter().chain(named) {
+            if !self.hosts.iter().any(|ours| host.eq_ignore_ascii_case(ours)) {
+                return Err(Refusal::forbidden(format!(
+                    "Host {host:?} is not this server ({}): if you reach it by that name on purpose, start it with --allow-host {host}",
+                    self.hosts.join(", ")
+                )));
+            }
+        }
+        if host.to_str().is_err() {
+            return Err(Refusal::forbidden("the Host header is not text"));
+        }
+        Ok(())
+    }
+
+    fn origin(&self, headers: &HeaderMap) -> Result<(), Refusal> {
+        for origin in headers.get_all(ORIGIN) {
+            let ours = origin.to_str().is_ok_and(|origin| {
+                origin
+                    .strip_prefix("http://")
+                    .or_else(|| origin.strip_prefix("https://"))
+                    .is_some_and(|host| self.hosts.iter().any(|ours| host.eq_ignore_ascii_case(ours)))
+            });
+            if !ours {
+                return Err(Refusal::forbidden(format!(
+                    "requests from origin {origin:?} are not answered"
+                )));
+            }
+        }
+        Ok(())
+    }
+
+    fn token_of(&self, headers: &HeaderMap) -> Result<(), Refusal> {
+        let mut tokens = headers.get_all(TOKEN_HEADER).iter();
+        let shown = match (tokens.next(), tokens.next()) {
+            (Some(token), None) => token.as_bytes(),
+            _ => &[],
+        };
+        if same(shown, self.token.as_bytes()) {
+            return Ok(());
+        }
+        Err(Refusal::new(
+            StatusCode::UNAUTHORIZED,
+            "the token of this run is missing or wrong: open the address that berth console printed",
+        ))
+    }
+}
+
+/// Compares in a time that tells nothing of where the two differ.
+fn same(shown: &[u8], token: &[u8]) -> bool {
+    shown.len() == token.len() && shown.iter().zip(token).fold(0, |differ, (a, b)| differ | (a ^ b)) == 0
+}
+
+/// What browsers say of where a request comes from. `none` is what a person typed or opened from elsewhere.
+fn same_site(headers: &HeaderMap, page: bool) -> Result<(), Refusal> {
+    for site in headers.get_all("sec-fetch-site") {
+        if site != "same-origin" && !(page && site == "none") {
+            return Err(Refusal::forbidden(format!(
+                "Sec-Fetch-Site is {site:?}: only the console's own page may send this"
+            )));
+        }
+    }
+    Ok(())
+}
+
+fn json(headers: &HeaderMap) -> Result<(), Refusal> {
+    let mut kinds = headers.get_all(CONTENT_TYPE).iter();
+    if let (Some(kind), None) = (kinds.next(), kinds.next())
+        && kind == "application/json"
+    {
+        return Ok(());
+    }
+    Err(Refusal::new(
+        StatusCode::UNSUPPORTED_MEDIA_TYPE,
+        "what is posted must be application/json",
+    ))
+}
+
+/// Puts on every answer what keeps the page to itself.
+pub(crate) fn protect(headers: &mut HeaderMap) {
+    const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+    for (name, value) in [
+        ("content-security-policy", POLICY),
+        ("x-frame-options", "DENY"),
+        ("x-content-type-options", "nosniff"),
+        ("referrer-policy", "no-referrer"),
+        ("cross-origin-resource-policy", "same-origin"),
+        ("cross-origin-opener-policy", "same-origin"),
+    ] {
+        headers.insert(HeaderName::from_static(name), HeaderValue::from_static(value));
+    }
+    headers
+        .entry("cache-control")
+        .or_insert(HeaderValue::from_static("no-store"));
+}
+
+#[cfg(test)]
+mod tests;

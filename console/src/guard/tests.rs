@@ -1,0 +1,190 @@
+//! Every rule about who is answered.
+
+use http::Request;
+
+use super::*;
+
+const TARGETS: &str = "/cluster/apis/scheduling.berth.dev/v1alpha1/targets";
+
+fn guard() -> Guard {
+    Guard::new(4711, &["console.example:80".to_owned()]).unwrap()
+}
+
+fn admit(guard: &Guard, method: &str, path: &str, headers: &[(&str, &str)]) -> Result<Wanted, u16> {
+    let mut request = Request::builder().method(method).uri(path);
+    for (name, value) in headers {
+        request = request.header(*name, *value);
+    }
+    let (parts, ()) = request.body(()).unwrap().into_parts();
+    guard.admit(&parts).map_err(|refusal| refusal.code.as_u16())
+}
+
+const HERE: (&str, &str) = ("host", "127.0.0.1:4711");
+
+#[test]
+fn only_our_own_hosts_with_our_port_are_answered() {
+    let guard = guard();
+    for host in [
+        "localhost:4711",
+        "127.0.0.1:4711",
+        "[::1]:4711",
+        "LOCALHOST:4711",
+        "console.example:80",
+    ] {
+        assert_eq!(
+            admit(&guard, "GET", "/", &[("host", host)]),
+            Ok(Wanted::Asset),
+            "{host}"
+        );
+    }
+    for host in [
+        "evil.example:4711",
+        "localhost",
+        "127.0.0.1:4712",
+        "127.0.0.1:4711.evil.example",
+        "localhost.evil.example:4711",
+        "localhost:4711@evil.example",
+        "",
+        "0.0.0.0:4711",
+    ] {
+        assert_eq!(admit(&guard, "GET", "/", &[("host", host)]), Err(403), "{host}");
+    }
+    assert_eq!(admit(&guard, "GET", "/", &[]), Err(403), "none");
+    assert_eq!(admit(&guard, "GET", "/", &[HERE, HERE]), Err(403), "two");
+    assert_eq!(
+        admit(&guard, "GET", "http://evil.example/", &[HERE]),
+        Err(403),
+        "absolute"
+    );
+}
+
+#[test]
+fn a_refused_host_is_named_with_the_flag_that_allows_it() {
+    let request = Request::builder()
+        .uri("/")
+        .header("host", "box.corp:4711")
+        .body(())
+        .unwrap();
+    let refusal = guard().admit(&request.into_parts().0).unwrap_err();
+    assert!(
+        refusal.message.contains("--allow-host box.corp:4711"),
+        "{}",
+        refusal.message
+    );
+}
+
+#[test]
+fn api_requests_need_the_token_of_this_run() {
+    let guard = guard();
+    let token = (TOKEN_HEADER, guard.token());
+    assert!(matches!(
+        admit(&guard, "GET", TARGETS, &[HERE, token]),
+        Ok(Wanted::Api(_))
+    ));
+    assert_eq!(
+        admit(&guard, "GET", "/-/about", &[HERE, token]),
+        Ok(Wanted::About)
+    );
+    for path in [TARGETS, "/-/about"] {
+        assert_eq!(admit(&guard, "GET", path, &[HERE]), Err(401), "none");
+        assert_eq!(
+            admit(&guard, "GET", path, &[HERE, (TOKEN_HEADER, "x")]),
+            Err(401),
+            "wrong"
+        );
+        assert_eq!(admit(&guard, "GET", path, &[HERE, token, token]), Err(401), "two");
+        let almost = format!("{}x", &guard.token()[..63]);
+        assert_eq!(
+            admit(&guard, "GET", path, &[HERE, (TOKEN_HEADER, &almost)]),
+            Err(401),
+            "almost"
+        );
+    }
+    let elsewhere = format!("{TARGETS}?token={}", guard.token());
+    assert_eq!(
+        admit(&guard, "GET", &elsewhere, &[HERE]),
+        Err(401),
+        "never in a request line"
+    );
+}
+
+#[test]
+fn every_run_has_a_token_of_256_bits() {
+    let (one, other) = (guard(), guard());
+    assert_eq!(one.token().len(), 64);
+    assert_ne!(one.token(), other.token());
+}
+
+#[test]
+fn other_origins_are_refused_even_with_the_token() {
+    let guard = guard();
+    let token = (TOKEN_HEADER, guard.token());
+    for origin in ["http://127.0.0.1:4711", "http://localhost:4711"] {
+        assert!(
+            admit(&guard, "GET", TARGETS, &[HERE, token, ("origin", origin)]).is_ok(),
+            "{origin}"
+        );
+    }
+    for origin in [
+        "http://evil.example",
+        "http://127.0.0.1:4712",
+        "null",
+        "http://evil.example:4711",
+        "file://",
+    ] {
+        assert_eq!(
+            admit(&guard, "GET", TARGETS, &[HERE, token, ("origin", origin)]),
+            Err(403),
+            "{origin}"
+        );
+    }
+    // After rebinding both name the attacker's host: that they are equal means nothing.
+    let rebound = [
+        ("host", "evil.example:4711"),
+        ("origin", "http://evil.example:4711"),
+        token,
+    ];
+    assert_eq!(admit(&guard, "GET", TARGETS, &rebound), Err(403));
+}
+
+#[test]
+fn sec_fetch_site_must_be_our_own_page() {
+    let guard = guard();
+    let token = (TOKEN_HEADER, guard.token());
+    for (site, page, api) in [
+        ("same-origin", true, true),
+        ("none", true, false),
+        ("same-site", false, false),
+        ("cross-site", false, false),
+    ] {
+        let from = ("sec-fetch-site", site);
+        assert_eq!(admit(&guard, "GET", "/", &[HERE, from]).is_ok(), page, "{site}");
+        assert_eq!(
+            admit(&guard, "GET", TARGETS, &[HERE, token, from]).is_ok(),
+            api,
+            "{site}"
+        );
+    }
+}
+
+#[test]
+fn preflights_are_refused() {
+    let guard = guard();
+    let token = (TOKEN_HEADER, guard.token());
+    for path in ["/", TARGETS] {
+        assert_eq!(admit(&guard, "OPTIONS", path, &[HERE, token]), Err(403), "{path}");
+    }
+}
+
+#[test]
+fn what_is_posted_is_json_and_says_so() {
+    let guard = guard();
+    let token = (TOKEN_HEADER, guard.token());
+    let post = |kinds: &[(&'static str, &'static str)]| {
+        admit(&guard, "POST", TARGETS, &[&[HERE, token], kinds].concat()).err()
+    };
+    assert_eq!(post(&[("content-type", "application/json")]), None);
+    assert_eq!(post(&[("content-type", "text/plain")]), Some(415));
+    assert_eq!(post(&[]), Some(415));
+    assert_eq!(admit(&guard, "POST", "/", &[HERE, token]), Err(405));
+}

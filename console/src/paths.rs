@@ -1,0 +1,159 @@
+//! Which requests to the API are sent on: by list, never by what is left out.
+
+use std::collections::BTreeSet;
+
+use http::{Method, StatusCode};
+
+use crate::refusal::Refusal;
+
+/// Berth's own group.
+const BERTH: &str = "scheduling.berth.dev";
+/// Its version, below which questions and bindings are created.
+const VERSION: &str = "v1alpha1";
+/// The longest path with its query that is sent on.
+const LONGEST: usize = 8 * 1024;
+/// The largest page of a list that may be asked for.
+const LARGEST_PAGE: u32 = 500;
+
+/// What may be asked for.
+#[derive(Clone, Debug)]
+pub(crate) struct Allowed {
+    /// The API groups that may be read.
+    pub(crate) groups: BTreeSet<String>,
+    /// Whether bindings may be created.
+    pub(crate) writes: bool,
+}
+
+impl Allowed {
+    /// Whether `method` on `path` (without the console's own prefix) may be sent on.
+    pub(crate) fn check(&self, method: &Method, path: &str, query: Option<&str>) -> Result<(), Refusal> {
+        if path.len() + query.map_or(0, str::len) > LONGEST {
+            return Err(Refusal::new(
+                StatusCode::URI_TOO_LONG,
+                format!("paths with their query are at most {LONGEST} bytes long"),
+            ));
+        }
+        let segments = segments(path)?;
+        match *method {
+            Method::GET | Method::HEAD => {
+                if !self.readable(&segments) {
+                    return Err(Refusal::forbidden(format!(
+                        "the console does not read {path}: it reads discovery, OpenAPI, events, and objects of {}",
+                        self.groups
+                            .iter()
+                            .map(String::as_str)
+                            .collect::<Vec<_>>()
+                            .join(", ")
+                    )));
+                }
+                page(query)
+            }
+            Method::POST => self.creatable(path, &segments),
+            _ => Err(Refusal::new(
+                StatusCode::METHOD_NOT_ALLOWED,
+                format!(
+                    "{method} is never sent on: only GET, HEAD, and POST of a SchedulingReview or a Binding"
+                ),
+            )),
+        }
+    }
+
+    fn readable(&self, segments: &[&str]) -> bool {
+        match segments {
+            ["version" | "apis"] | ["openapi", "v3"] => true,
+            ["apis", group] | ["apis", group, _] | ["openapi", "v3", "apis", group, _] => {
+                self.groups.contains(*group) || *group == "events.k8s.io"
+            }
+            ["api", "v1", "events"] | ["api", "v1", "namespaces", _, "events"] => true,
+            ["apis", "events.k8s.io", "v1", "events"]
+            | ["apis", "events.k8s.io", "v1", "namespaces", _, "events"] => true,
+            ["apis", group, _, rest @ ..] => self.groups.contains(*group) && resource(rest),
+            _ => false,
+        }
+    }
+
+    fn creatable(&self, path: &str, segments: &[&str]) -> Result<(), Refusal> {
+        let below = match segments {
+            ["apis", group, version, rest @ ..] if *group == BERTH && *version == VERSION => rest,
+            _ => &[],
+        };
+        match below {
+            ["schedulingreviews"] => Ok(()),
+            ["clusterbindings"]
+            | ["namespaces", _, "bindings"]
+            | ["clusterdecisions", _, "binding"]
+            | ["namespaces", _, "decisions", _, "binding"] => {
+                if self.writes {
+                    Ok(())
+                } else {
+                    Err(Refusal::forbidden(
+                        "this console only reads: start it with --allow-writes to bind from the page",
+                    ))
+                }
+            }
+            _ => Err(Refusal::forbidden(format!(
+                "the console creates SchedulingReviews and, with --allow-writes, Bindings, and nothing at {path}"
+            ))),
+        }
+    }
+}
+
+/// The segments of a path in its one normal form: nothing encoded, empty or dotted.
+fn segments(path: &str) -> Result<Vec<&str>, Refusal> {
+    let odd = || {
+        Refusal::forbidden(
+            "paths must be in their normal form: no percent signs, backslashes, dot segments or doubled slashes",
+        )
+    };
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~:@+/".contains(&byte);
+    let below = path.strip_prefix('/').ok_or_else(odd)?;
+    if !path.bytes().all(plain) {
+        return Err(odd());
+    }
+    let segments: Vec<&str> = below.split('/').collect();
+    if segments.iter().any(|segment| matches!(*segment, "" | "." | "..")) {
+        return Err(odd());
+    }
+    Ok(segments)
+}
+
+/// Whether what follows the version is a list, an object, or one of the subresources that explain it.
+fn resource(rest: &[&str]) -> bool {
+    let rest = match rest {
+        ["namespaces", _, below @ ..] if !below.is_empty() => below,
+        _ => rest,
+    };
+    match rest {
+        [resource] | [resource, _] => *resource != "secrets",
+        [resource, _, subresource] => {
+            *resource != "secrets"
+                && matches!(
+                    *subresource,
+                    "scheduling" | "binding" | "status" | "history" | "advice"
+                )
+        }
+        _ => false,
+    }
+}
+
+/// Lists are read in pages; a watch has none.
+fn page(query: Option<&str>) -> Result<(), Refusal> {
+    for pair in query.unwrap_or_default().split('&') {
+        let Some(limit) = pair.strip_prefix("limit=") else {
+            continue;
+        };
+        if !limit
+            .parse::<u32>()
+            .is_ok_and(|limit| (1..=LARGEST_PAGE).contains(&limit))
+        {
+            return Err(Refusal::new(
+                StatusCode::BAD_REQUEST,
+                format!("limit={limit}: a page has 1 to {LARGEST_PAGE} objects"),
+            ));
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests;

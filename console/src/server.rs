@@ -1,0 +1,221 @@
+//! The process: listeners on loopback, one handler for everything.
+
+use std::collections::BTreeSet;
+use std::io::IsTerminal;
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+
+use anyhow::{Context, Result};
+use axum::Router;
+use axum::body::Body;
+use axum::extract::{Request, State};
+use http::{Response, StatusCode};
+use kube::config::{KubeConfigOptions, Kubeconfig};
+use serde_json::{Value, json};
+use tokio::net::TcpListener;
+use tokio::sync::Semaphore;
+
+use crate::args::ConsoleArgs;
+use crate::guard::{Guard, Wanted, protect};
+use crate::paths::Allowed;
+use crate::refusal::Refusal;
+use crate::{assets, forward};
+
+/// How many requests may wait for their answers' beginning at once.
+const INFLIGHT: usize = 64;
+
+/// A console that listens.
+pub struct Console {
+    listeners: Vec<TcpListener>,
+    shared: Arc<Shared>,
+    port: u16,
+}
+
+struct Shared {
+    guard: Guard,
+    allowed: Allowed,
+    client: kube::Client,
+    about: Value,
+    inflight: Semaphore,
+}
+
+impl Console {
+    /// Reads the kubeconfig and listens on loopback. `groups` are the API groups of the systems.
+    ///
+    /// # Errors
+    /// When the kubeconfig cannot be used, or the port is taken.
+    pub async fn start(args: &ConsoleArgs, groups: BTreeSet<String>) -> Result<Self> {
+        let file = match &args.kubeconfig {
+            Some(path) => {
+                Kubeconfig::read_from(path).with_context(|| format!("reading {}", path.display()))?
+            }
+            None => Kubeconfig::read().context("reading the kubeconfig (--kubeconfig names one)")?,
+        };
+        let context = args.context.clone().or_else(|| file.current_context.clone());
+        let options = KubeConfigOptions {
+            context: args.context.clone(),
+            ..KubeConfigOptions::default()
+        };
+        let config = kube::Config::from_custom_kubeconfig(file, &options)
+            .await
+            .context("using the kubeconfig")?;
+        let about = json!({
+            "context": context,
+            "server": config.cluster_url.to_string(),
+            "namespace": config.default_namespace,
+            "writes": args.allow_writes,
+        });
+        let client = kube::Client::try_from(config).context("building the client")?;
+        Self::listen(args, groups, client, about).await
+    }
+
+    async fn listen(
+        args: &ConsoleArgs,
+        groups: BTreeSet<String>,
+        client: kube::Client,
+        about: Value,
+    ) -> Result<Self> {
+        let four = TcpListener::bind((Ipv4Addr::LOCALHOST, args.port))
+            .await
+            .with_context(|| format!("listening at port {} of 127.0.0.1", args.port))?;
+        let port = four.local_addr()?.port();
+        let mut listeners = vec![four];
+        // Where there is no IPv6, or the port is another's there, 127.0.0.1 has to do.
+        match TcpListener::bind((Ipv6Addr::LOCALHOST, port)).await {
+            Ok(six) => listeners.push(six),
+            Err(problem) => tracing::debug!(%problem, port, "not listening on [::1]"),
+        }
+        let shared = Shared {
+            guard: Guard::new(port, &args.allow_host)?,
+            allowed: Allowed {
+                groups,
+                writes: args.allow_writes,
+            },
+            client,
+            about,
+            inflight: Semaphore::new(INFLIGHT),
+        };
+        Ok(Self {
+            listeners,
+            shared: Arc::new(shared),
+            port,
+        })
+    }
+
+    /// Where it listens.
+    ///
+    /// # Errors
+    /// When the system does not say.
+    pub fn addresses(&self) -> Result<Vec<SocketAddr>> {
+        Ok(self
+            .listeners
+            .iter()
+            .map(TcpListener::local_addr)
+            .collect::<std::io::Result<_>>()?)
+    }
+
+    /// The address to open: the token is in the fragment, which browsers never send.
+    #[must_use]
+    pub fn url(&self) -> String {
+        format!(
+            "http://127.0.0.1:{}/#token={}",
+            self.port,
+            self.shared.guard.token()
+        )
+    }
+
+    /// Serves until the future is dropped.
+    ///
+    /// # Errors
+    /// When a listener fails.
+    pub async fn serve(self) -> Result<()> {
+        let router = router(self.shared);
+        let mut serving = tokio::task::JoinSet::new();
+        for listener in self.listeners {
+            let router = router.clone();
+            serving.spawn(async move { axum::serve(listener, router).await });
+        }
+        while let Some(ended) = serving.join_next().await {
+            ended??;
+        }
+        Ok(())
+    }
+}
+
+fn router(shared: Arc<Shared>) -> Router {
+    Router::new().fallback(handle).with_state(shared)
+}
+
+async fn handle(State(shared): State<Arc<Shared>>, request: Request) -> Response<Body> {
+    let mut response = shared
+        .answer(request)
+        .await
+        .unwrap_or_else(Refusal::into_response);
+    protect(response.headers_mut());
+    response
+}
+
+impl Shared {
+    async fn answer(&self, request: Request) -> Result<Response<Body>, Refusal> {
+        let (parts, body) = request.into_parts();
+        let path = match self.guard.admit(&parts)? {
+            Wanted::Asset => return assets::answer(parts.uri.path(), &parts.headers),
+            Wanted::About => return Ok(Response::new(Body::from(self.about.to_string()))),
+            Wanted::Api(path) => path,
+        };
+        let query = parts.uri.query();
+        self.allowed.check(&parts.method, &path, query)?;
+        let path = query.map_or_else(|| path.clone(), |query| format!("{path}?{query}"));
+        // Held until the answer begins; a watch that streams holds nothing.
+        let _permit = self.inflight.try_acquire().map_err(|_| {
+            Refusal::new(
+                StatusCode::TOO_MANY_REQUESTS,
+                format!("{INFLIGHT} requests are waiting for the server already"),
+            )
+        })?;
+        forward::send(&self.client, parts.method, &path, &parts.headers, body).await
+    }
+}
+
+/// `berth console`: serves until Ctrl-C.
+///
+/// # Errors
+/// When the console cannot start.
+pub async fn run(args: ConsoleArgs, groups: BTreeSet<String>) -> Result<()> {
+    let console = Console::start(&args, groups).await?;
+    let url = console.url();
+    anstream::println!("{url}\n\nYour kubeconfig's rights are behind this address. Ctrl-C ends it.");
+    if !args.no_open && std::io::stdout().is_terminal() {
+        open(&url);
+    }
+    tokio::select! {
+        ended = console.serve() => ended,
+        signal = tokio::signal::ctrl_c() => {
+            signal.context("listening for Ctrl-C")?;
+            anstream::println!("the console ended");
+            Ok(())
+        }
+    }
+}
+
+/// Opens a browser; where there is none, the address has been printed.
+fn open(url: &str) {
+    let program = if cfg!(target_os = "macos") {
+        "open"
+    } else {
+        "xdg-open"
+    };
+    let opened = Command::new(program)
+        .arg(url)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn();
+    if let Err(problem) = opened {
+        tracing::debug!(%problem, program, "no browser was opened");
+    }
+}
+
+#[cfg(test)]
+mod tests;

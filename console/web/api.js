@@ -1,0 +1,137 @@
+// Requests to the API, by way of the process that serves this page. Nothing here knows what is shown.
+
+const KEY = "berth-console-token";
+const GROUP = "/apis/scheduling.berth.dev/v1alpha1";
+
+/** Takes the token out of the address, so that it is in no bookmark and on no screenshot. */
+export function takeToken() {
+  const found = /^#token=([0-9a-f]+)$/.exec(location.hash);
+  if (found) {
+    sessionStorage.setItem(KEY, found[1]);
+    history.replaceState(null, "", location.pathname + "#/decisions");
+  }
+}
+
+/** What the server refused, or that none answered. */
+export class Refused extends Error {
+  /** @param {number} code @param {string} message */
+  constructor(code, message) {
+    super(message);
+    this.code = code;
+  }
+}
+
+/**
+ * @param {string} path
+ * @param {RequestInit} [options]
+ * @returns {Promise<Response>}
+ */
+async function request(path, options = {}) {
+  let response;
+  try {
+    response = await fetch(path, {
+      ...options,
+      headers: { "x-berth-console-token": sessionStorage.getItem(KEY) ?? "", accept: "application/json", ...options.headers },
+      credentials: "omit",
+      cache: "no-store",
+    });
+  } catch (problem) {
+    if (problem.name === "AbortError") throw problem;
+    throw new Refused(0, "The console does not answer: has berth console ended?");
+  }
+  if (response.ok) return response;
+  let message = response.statusText;
+  try {
+    message = (await response.json()).message ?? message;
+  } catch {
+    // An answer that is no Status has its code only.
+  }
+  throw new Refused(response.status, `${message} (${response.status})`);
+}
+
+/** What the console knows of itself. */
+export const about = async () => (await request("/-/about")).json();
+
+/** @param {string} path below Berth's group */
+export const get = async (path, signal) => (await request(`/cluster${GROUP}/${path}`, { signal })).json();
+
+/** @param {string} path @param {object} body */
+export const post = async (path, body) =>
+  (await request(`/cluster${GROUP}/${path}`, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify(body),
+  })).json();
+
+/**
+ * Reads a whole list in pages, gives it as it grows, then follows it until `signal` is aborted. A list that expired
+ * or a server that went away is read again, with growing delays.
+ * @param {string} path
+ * @param {AbortSignal} signal
+ * @param {(items: Map<string, object>, problem: Refused | null, whole: boolean) => void} show
+ */
+export async function follow(path, signal, show) {
+  let items = new Map();
+  let delay = 500;
+  while (!signal.aborted) {
+    try {
+      const fresh = new Map();
+      let next = "";
+      let version = "";
+      do {
+        const page = await get(`${path}?limit=500${next && `&continue=${encodeURIComponent(next)}`}`, signal);
+        for (const item of page.items ?? []) fresh.set(key(item), item);
+        next = page.metadata.continue ?? "";
+        version = page.metadata.resourceVersion;
+        if (next && fresh.size > items.size) show(fresh, null, false);
+      } while (next);
+      items = fresh;
+      show(items, null, true);
+      delay = 500;
+      await watch(path, version, items, signal, () => show(items, null, true));
+    } catch (problem) {
+      if (signal.aborted) return;
+      show(items, problem, true);
+      if (problem.code === 403 || problem.code === 401 || problem.code === 404) return;
+      await new Promise((wake) => setTimeout(wake, delay));
+      delay = Math.min(delay * 2, 10_000);
+    }
+  }
+}
+
+/** Reads one watch to its end and shows changes at most ten times a second. */
+async function watch(path, version, items, signal, show) {
+  const query = `watch=true&allowWatchBookmarks=true&timeoutSeconds=240&resourceVersion=${encodeURIComponent(version)}`;
+  const response = await request(`/cluster${GROUP}/${path}?${query}`, { signal });
+  const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
+  let rest = "";
+  let due = 0;
+  const soon = () => {
+    due ||= setTimeout(() => {
+      due = 0;
+      if (!signal.aborted) show();
+    }, 100);
+  };
+  for (;;) {
+    const { value, done } = await reader.read();
+    if (done) return;
+    const lines = (rest + value).split("\n");
+    rest = lines.pop() ?? "";
+    for (const line of lines.filter(Boolean)) {
+      const { type, object } = JSON.parse(line);
+      // The list is read again, from its newest state.
+      if (type === "ERROR") return;
+      if (type === "BOOKMARK") continue;
+      if (type === "DELETED") items.delete(key(object));
+      else items.set(key(object), object);
+      soon();
+    }
+  }
+}
+
+/** @param {any} item */
+const key = (item) => `${item.kind}/${item.metadata.namespace ?? ""}/${item.metadata.name}`;
+
+/** The path of a decision below Berth's group. */
+export const decisionPath = (namespace, name) =>
+  namespace ? `namespaces/${namespace}/decisions/${name}` : `clusterdecisions/${name}`;
