@@ -28,7 +28,7 @@ mod tests {
             "clusters.openmcp.cloud",
             "core.gardener.cloud",
             "cluster.open-cluster-management.io",
-            "workload.kcp.dev",
+            "workloads.kcp.dev",
             "placement.kubernetes-fleet.io",
         ] {
             assert!(groups.contains(group), "{group} is not in {groups:?}");

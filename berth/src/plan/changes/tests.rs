@@ -1,3 +1,5 @@
+//! What changes are read from files and flags.
+
 use super::*;
 
 fn catalog() -> Catalog {

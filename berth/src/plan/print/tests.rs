@@ -1,3 +1,5 @@
+//! What a plan looks like in each form.
+
 use super::*;
 
 fn plan() -> Value {

@@ -1,3 +1,5 @@
+//! Tables of two reports and their difference.
+
 use serde_json::json;
 
 use super::*;
