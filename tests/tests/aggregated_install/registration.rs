@@ -72,7 +72,7 @@ fn readiness_says_what_the_registration_lacks_and_does_not_wait_for_it() {
     };
     let lacking = eventually("the registration to have been looked at", || {
         let lacking = asked("/readyz/registration");
-        (!lacking.success && !lacking.err.contains("nobody has looked")).then_some(lacking.err)
+        (!lacking.success && !lacking.err.contains("has not been checked yet")).then_some(lacking.err)
     });
     for wanted in [
         "APIService v1alpha1.scheduling.berth.dev is not there; `berth manifests apiservice` has it",
