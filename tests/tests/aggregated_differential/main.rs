@@ -2,7 +2,7 @@
 //! owns them: the answers are equal but for what [`meant`] lists.
 //!
 //! `DIFFERENTIAL_SEQUENCES` and `DIFFERENTIAL_SEED` say how many and which ones. What needs a kube-apiserver is
-//! `make e2e` and `make differential`, and ignored elsewhere.
+//! `make differential`, and ignored elsewhere.
 
 mod blindness;
 mod compare;
@@ -33,7 +33,7 @@ const NO_CONTROLLERS: &str = "--controllers=-ocm,-fleet,-gardener,-openmcp,-kcp-
                               -kcp-location,-kcp-heartbeat";
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-#[ignore = "builds and runs a real kube-apiserver: `make e2e`"]
+#[ignore = "builds and runs a real kube-apiserver: `make differential`"]
 async fn generated_requests_are_answered_as_by_kube_apiserver() {
     let world = World::shared().await;
     let pair = Pair::new(world.reference().await, world.other().await, "d");
@@ -41,7 +41,7 @@ async fn generated_requests_are_answered_as_by_kube_apiserver() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-#[ignore = "builds and runs a real kube-apiserver: `make e2e`"]
+#[ignore = "builds and runs a real kube-apiserver: `make differential`"]
 async fn several_managers_own_what_they_own_on_kube_apiserver() {
     let world = World::shared().await;
     let pair = Pair::new(world.reference().await, world.other().await, "m").with_owners();
