@@ -1,6 +1,11 @@
 //! The layers of ARCHITECTURE.md ("The map"), held by a test: every dependency between crates of the workspace points
 //! downwards, and every source file keeps the rules of the house.
 
+#[path = "layers/circles.rs"]
+mod circles;
+#[path = "layers/floor_plan.rs"]
+mod floor_plan;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::Command;

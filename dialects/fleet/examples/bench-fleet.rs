@@ -1,4 +1,4 @@
-//! How long one decision takes, by number of clusters: `cargo run --release -p dialect-fleet --example bench-fleet`.
+//! How long one decision takes, by number of clusters: `cargo run --release -p dialect-columns --example bench-columns`.
 //!
 //! "PickN": 10 of the clusters a label term keeps (half of them), ranked by a label and by a property, none bound yet.
 //! "spread": 100 picks under one DoNotSchedule constraint over 7 regions; "racks": the same over as many domains as there
@@ -34,10 +34,10 @@ fn main() {
         "other bindings", "PickN"
     );
     for others in [0, 10_000, 100_000] {
-        let mut hub = filled(10_000);
+        let mut fleet = filled(10_000);
         for number in 0..others {
             put(
-                editable(&mut hub),
+                editable(&mut fleet),
                 &binding(
                     &format!("other-{}", number / 10),
                     number,
@@ -46,25 +46,25 @@ fn main() {
                 ),
             );
         }
-        println!("{others:>14}  {}", median(&*hub, "pick-n", 10));
+        println!("{others:>14}  {}", median(&*fleet, "pick-n", 10));
     }
 }
 
 fn row(clusters: usize) {
     let begun = Instant::now();
-    let mut hub = filled(clusters);
-    decide(&*hub, "pick-n");
+    let mut fleet = filled(clusters);
+    decide(&*fleet, "pick-n");
     let load = begun.elapsed();
-    let pick_n = median(&*hub, "pick-n", 10);
+    let pick_n = median(&*fleet, "pick-n", 10);
     let times: Vec<Duration> = (0..RUNS)
         .map(|run| {
-            let before = Arc::clone(&hub);
+            let before = Arc::clone(&fleet);
             let begun = Instant::now();
             let mut next = before.fork();
             put(editable(&mut next), &cluster(run % clusters, run + 1));
             decide(&*next, "pick-n");
             let elapsed = begun.elapsed();
-            hub = next;
+            fleet = next;
             elapsed
         })
         .collect();
@@ -72,13 +72,13 @@ fn row(clusters: usize) {
         "{clusters:>9}  {:>9.0}  {pick_n:>11}  {:>17}  {:>11}  {:>13}  {:>13}",
         load.as_secs_f64() * 1_000.0,
         spread_of(times),
-        median(&*hub, "spread", 100),
-        median(&*hub, "racks", 100),
-        median(&*hub, "pick-all", clusters - clusters / 10)
+        median(&*fleet, "spread", 100),
+        median(&*fleet, "racks", 100),
+        median(&*fleet, "pick-all", clusters - clusters / 10)
     );
 }
 
-fn decide(hub: &dyn Inventory, name: &str) -> Decision {
+fn decide(fleet: &dyn Inventory, name: &str) -> Decision {
     let demand = Key::new(
         GroupResource::new(PLACEMENTS, "clusterresourceplacements"),
         "",
@@ -91,16 +91,17 @@ fn decide(hub: &dyn Inventory, name: &str) -> Decision {
         seed: 0,
         chosen: None,
     };
-    hub.decide(&ask)
+    fleet
+        .decide(&ask)
         .expect("the placement is there")
         .expect("nothing was chosen")
 }
 
-fn median(hub: &dyn Inventory, name: &str, picks: usize) -> String {
+fn median(fleet: &dyn Inventory, name: &str, picks: usize) -> String {
     let times: Vec<Duration> = (0..RUNS)
         .map(|_| {
             let begun = Instant::now();
-            let decision = decide(hub, name);
+            let decision = decide(fleet, name);
             let elapsed = begun.elapsed();
             assert_eq!(decision.solved.picked.len(), picks);
             elapsed
@@ -116,14 +117,14 @@ fn spread_of(mut times: Vec<Duration>) -> String {
     format!("{:.2}/{:.2}", millis(times[RUNS / 2]), millis(times[0]))
 }
 
-fn put(hub: &mut dyn Inventory, value: &Value) {
+fn put(fleet: &mut dyn Inventory, value: &Value) {
     let (group, plural) = match value["kind"].as_str().unwrap_or_default() {
         "MemberCluster" => (CLUSTERS, "memberclusters"),
         "ClusterResourcePlacement" => (PLACEMENTS, "clusterresourceplacements"),
         _ => (PLACEMENTS, "clusterresourcebindings"),
     };
     let name = value["metadata"]["name"].as_str().unwrap_or_default();
-    drop(hub.fold(&added(GroupResource::new(group, plural), "", name, value)));
+    drop(fleet.fold(&added(GroupResource::new(group, plural), "", name, value)));
 }
 
 fn cluster(index: usize, round: usize) -> Value {
@@ -159,8 +160,8 @@ fn binding(placement: &str, number: usize, cluster: usize, snapshot: &str) -> Va
 }
 
 fn filled(clusters: usize) -> Arc<dyn Inventory> {
-    let mut hub = dialect_fleet::dialect().inventory();
-    let hub_mut = editable(&mut hub);
+    let mut fleet = dialect_fleet::dialect().inventory();
+    let hub_mut = editable(&mut fleet);
     for index in 0..clusters {
         put(hub_mut, &cluster(index, 0));
     }
@@ -197,9 +198,9 @@ fn filled(clusters: usize) -> Arc<dyn Inventory> {
     placement("pick-all", json!({"placementType": "PickAll"}));
     for index in (0..clusters).filter(|index| !index.is_multiple_of(10)) {
         put(
-            editable(&mut hub),
+            editable(&mut fleet),
             &binding("pick-all", index, index, "pick-all-0"),
         );
     }
-    hub
+    fleet
 }

@@ -2,13 +2,13 @@
 //! snapshots" to "What is written").
 
 mod classify;
+pub(crate) mod detail;
 pub(crate) mod plan;
 mod readable;
 mod select;
 pub(crate) mod status;
 #[cfg(test)]
 mod tests;
-pub(crate) mod text;
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -16,50 +16,36 @@ use std::sync::Arc;
 use dialect_contract::{Action, Ask, BindingChange, Current, Decision, Outcome, Refused};
 use scheduling::{Ix, Solved};
 
-use crate::inventory::Hub;
+use self::detail::Detail;
+use crate::filters::{CLUSTER_AFFINITY, SAME_PLACEMENT_ANTI_AFFINITY, TOPOLOGY_SPREAD_CONSTRAINTS};
+use crate::fleet::Fleet;
+use crate::fleet::record::PlacementRecord;
 use crate::kind::{ClusterDecision, State};
-use crate::pipeline::{CLUSTER_AFFINITY, SAME_PLACEMENT_ANTI_AFFINITY, TOPOLOGY_SPREAD_CONSTRAINTS};
 use crate::policy::{Mode, Policy};
-use crate::record::{BindingRecord, PlacementRecord};
-
 use classify::Classes;
 use plan::{Plan, SnapshotPlan, Step};
 use select::Selection;
 use status::Satisfied;
 
-/// What the views and writes of a decision need beyond the decision.
-#[derive(Debug, Default)]
-pub(crate) struct Detail {
-    /// Why the policy cannot be understood, or carried out.
-    pub(crate) problem: Option<String>,
-    /// The bindings of a placement that is being deleted.
-    pub(crate) released: Option<Vec<Arc<BindingRecord>>>,
-    /// Whether the policy is fulfilled; `None` where nothing was judged.
-    pub(crate) satisfied: Option<Satisfied>,
-    /// What the objects will say; `None` where they stay.
-    pub(crate) plan: Option<Plan>,
-    /// For every candidate that a constraint refuses, in their order: how many clusters its domain and the emptiest
-    /// domain have.
-    pub(crate) skews: Vec<(Ix, u32, u32)>,
-}
-
 /// Decides the placement in `record`.
-pub(crate) fn decide(hub: &Hub, record: &PlacementRecord, ask: &Ask<'_>) -> Result<Decision, Refused> {
+pub(crate) fn decide(fleet: &Fleet, record: &PlacementRecord, ask: &Ask<'_>) -> Result<Decision, Refused> {
     if record.deleting() {
-        return Ok(released(hub, record, ask));
+        return Ok(released(fleet, record, ask));
     }
     match record.policy.as_ref() {
-        Ok(policy) => judge(hub, record, policy, ask),
+        Ok(policy) => judge(fleet, record, policy, ask),
         Err(problem) => {
             let problem = format!("the policy cannot be understood: {problem}");
-            Ok(invalid(hub, record, ask, "PlacementInvalid", &problem))
+            Ok(invalid(fleet, record, ask, "PlacementInvalid", &problem))
         }
     }
 }
 
 /// Where the placement is bound, by cluster name: each cluster once.
-fn current(hub: &Hub, ask: &Ask<'_>) -> Vec<Current> {
-    let live = hub.bindings_of(&ask.demand.name).filter(|binding| binding.live());
+fn current(fleet: &Fleet, ask: &Ask<'_>) -> Vec<Current> {
+    let live = fleet
+        .bindings_of(&ask.demand.name)
+        .filter(|binding| binding.live());
     let mut list: Vec<Current> = live
         .map(|binding| Current {
             cluster_name: Arc::clone(&binding.cluster),
@@ -73,7 +59,7 @@ fn current(hub: &Hub, ask: &Ask<'_>) -> Vec<Current> {
 
 /// A decision that has not run the pipeline.
 fn unjudged(
-    hub: &Hub,
+    fleet: &Fleet,
     record: &PlacementRecord,
     ask: &Ask<'_>,
     outcome: Outcome,
@@ -87,7 +73,7 @@ fn unjudged(
         solved: Solved::default(),
         scorers: Vec::new(),
         unknown: Vec::new(),
-        current: current(hub, ask),
+        current: current(fleet, ask),
         changes: Vec::new(),
         fences: Vec::new(),
         // Nothing placed moves because time passes, and nothing becomes eligible by it (docs/systems/fleet.md,
@@ -113,10 +99,10 @@ fn changes(
 }
 
 /// A placement that is being deleted lets go of everything.
-fn released(hub: &Hub, record: &PlacementRecord, ask: &Ask<'_>) -> Decision {
-    let decision = unjudged(hub, record, ask, Outcome::Released, "Terminating");
+fn released(fleet: &Fleet, record: &PlacementRecord, ask: &Ask<'_>) -> Decision {
+    let decision = unjudged(fleet, record, ask, Outcome::Released, "Terminating");
     let detail = Detail {
-        released: Some(hub.bindings_of(&ask.demand.name).cloned().collect()),
+        released: Some(fleet.bindings_of(&ask.demand.name).cloned().collect()),
         ..Detail::default()
     };
     Decision {
@@ -128,13 +114,13 @@ fn released(hub: &Hub, record: &PlacementRecord, ask: &Ask<'_>) -> Decision {
 
 /// A policy that got past validation and cannot be understood, or values that it cannot compare: everything stays.
 fn invalid(
-    hub: &Hub,
+    fleet: &Fleet,
     record: &PlacementRecord,
     ask: &Ask<'_>,
     reason: &'static str,
     problem: &str,
 ) -> Decision {
-    let decision = unjudged(hub, record, ask, Outcome::Invalid, reason);
+    let decision = unjudged(fleet, record, ask, Outcome::Invalid, reason);
     let detail = Detail {
         problem: Some(problem.to_owned()),
         ..Detail::default()
@@ -146,18 +132,23 @@ fn invalid(
     }
 }
 
-fn judge(hub: &Hub, record: &PlacementRecord, policy: &Policy, ask: &Ask<'_>) -> Result<Decision, Refused> {
-    let fleet = hub.fleet();
-    let snapshot = SnapshotPlan::make(hub, record, &ask.demand.name);
-    let classes = Classes::of(hub, fleet, &ask.demand.name, snapshot.name());
-    if let Some(problem) = readable::problem(policy, fleet, &classes) {
-        return Ok(invalid(hub, record, ask, "PropertyInvalid", &problem));
+fn judge(
+    fleet: &Fleet,
+    record: &PlacementRecord,
+    policy: &Policy,
+    ask: &Ask<'_>,
+) -> Result<Decision, Refused> {
+    let columns = fleet.columns();
+    let snapshot = SnapshotPlan::make(fleet, record, &ask.demand.name);
+    let classes = Classes::of(fleet, columns, &ask.demand.name, snapshot.name());
+    if let Some(problem) = readable::problem(policy, columns, &classes) {
+        return Ok(invalid(fleet, record, ask, "PropertyInvalid", &problem));
     }
-    let selection = select::select(hub, fleet, policy, &classes, ask)?;
+    let selection = select::select(fleet, columns, policy, &classes, ask)?;
     let decided = decided(policy, &selection, ask);
-    let (steps, changes) = steps(&classes, &selection, &decided, fleet);
-    let satisfied = Satisfied::of(policy, &selection, fleet);
-    let listed = status::listed(hub, policy, &selection, &classes, &decided);
+    let (steps, changes) = steps(&classes, &selection, &decided, columns);
+    let satisfied = Satisfied::of(policy, &selection, columns);
+    let listed = status::listed(fleet, policy, &selection, &classes, &decided);
     let plan = Plan {
         status: status::changes(&snapshot, &listed, &satisfied, record).then_some(listed),
         placement_status: status::placement_changes(record, &satisfied),
@@ -194,7 +185,7 @@ fn judge(hub: &Hub, record: &PlacementRecord, policy: &Policy, ask: &Ask<'_>) ->
             skews,
             ..Detail::default()
         }),
-        ..unjudged(hub, record, ask, outcome, reason)
+        ..unjudged(fleet, record, ask, outcome, reason)
     })
 }
 
@@ -223,7 +214,7 @@ fn steps(
     classes: &Classes<'_>,
     selection: &Selection,
     decided: &[ClusterDecision],
-    fleet: &crate::fleet::Fleet,
+    columns: &crate::columns::Columns,
 ) -> (Vec<Step>, Vec<BindingChange>) {
     let mut steps: Vec<Step> = classes
         .deleting
@@ -269,7 +260,7 @@ fn steps(
             );
             steps.push(Step::Restore(Arc::clone(binding), state, decision));
         } else {
-            let row = fleet.row(pick.candidate);
+            let row = columns.row(pick.candidate);
             change(Action::Bind, &row.name, "", State::Scheduled.as_str());
             steps.push(Step::Create(Arc::clone(&row.name), decision));
         }

@@ -8,7 +8,7 @@ use meta::{FieldError, GroupResource, Kind};
 use serde_json::Value;
 
 use crate::admission::{DecisionGuard, PlacementHold, Settings, hub_rules};
-use crate::inventory::Hub;
+use crate::fleet::Fleet;
 use crate::names::{ACTOR, BINDINGS, CLUSTERS, DIALECT, PLACEMENTS, SNAPSHOTS, STORED};
 use crate::{config, kind};
 
@@ -62,7 +62,7 @@ impl Dialect for KubeFleet {
     }
 
     fn inventory(&self) -> Arc<dyn Inventory> {
-        Arc::new(Hub::default())
+        Arc::new(Fleet::default())
     }
 
     fn admission(&self) -> Vec<Arc<dyn Plugin>> {

@@ -1,180 +1,75 @@
-//! All clusters as columns, in name order: what filters and scorers read.
-//!
-//! Built at the first read after clusters came or went, and then kept up to date in place: the columns are shared with
-//! older snapshots until one of them changes.
+//! Everything the dialect knows of a hub. Records are kept in persistent maps and shared between snapshots; columns
+//! ([`crate::columns`]) are derived from the clusters.
 
-use std::collections::{BTreeMap, HashMap};
-use std::sync::Arc;
+pub(crate) mod cluster;
+mod due;
+pub(crate) mod fold;
+pub(crate) mod record;
+#[cfg(test)]
+mod tests;
 
-use dialect_columns::Labels;
-use scheduling::Ix;
+use std::sync::{Arc, OnceLock};
 
-use crate::cluster::{Amount, Cluster};
-use crate::eligibility::Standing;
-use crate::kind::Taint;
+use dialect_columns::UnusableObjects;
+use meta::Key;
 
-/// All clusters as columns.
-#[derive(Clone, Debug)]
+use crate::columns::Columns;
+use crate::eligibility::Limits;
+use crate::fleet::cluster::Cluster;
+use crate::fleet::record::{BindingRecord, PlacementRecord, SnapshotRecord};
+
+/// The objects of one placement, by name.
+pub(crate) type Own<T> = imbl::OrdMap<Arc<str>, Arc<T>>;
+
+/// Everything the dialect knows of a hub.
+#[derive(Clone, Default)]
 pub(crate) struct Fleet {
-    /// The clusters, in name order.
-    rows: imbl::Vector<Arc<Cluster>>,
-    /// The candidate of each name.
-    index: Arc<HashMap<Arc<str>, Ix>>,
-    /// The labels.
-    pub(crate) labels: Labels,
-    /// What eligibility depends on: this changes with every heartbeat.
-    pub(crate) standings: imbl::Vector<Standing>,
-    /// The taints of each cluster, as a number of the table below.
-    pub(crate) taints: Arc<Vec<u32>>,
-    /// The distinct lists of taints; the empty one is number 0.
-    pub(crate) taint_lists: Arc<TaintLists>,
-    /// The properties, by name.
-    properties: Columns<Amount>,
-    /// The values of properties that are no quantities, by name.
-    unreadable: Columns<Arc<str>>,
-}
-
-/// Values by name and cluster.
-type Columns<V> = imbl::HashMap<Arc<str>, imbl::OrdMap<Ix, V>>;
-
-/// What each cluster has of each name.
-fn columns<'a, V: Clone + 'a>(rows: impl Iterator<Item = &'a BTreeMap<Arc<str>, V>>) -> Columns<V> {
-    let mut columns: HashMap<Arc<str>, Vec<(Ix, V)>> = HashMap::new();
-    for (candidate, row) in (0..).zip(rows) {
-        for (name, value) in row {
-            let column = columns.entry(Arc::clone(name)).or_default();
-            column.push((candidate, value.clone()));
-        }
-    }
-    columns
-        .into_iter()
-        .map(|(name, entries)| (name, entries.into_iter().collect()))
-        .collect()
-}
-
-/// Brings `columns` from what `candidate` had to what it has.
-fn change<V: Clone + PartialEq>(
-    columns: &mut Columns<V>,
-    candidate: Ix,
-    old: &BTreeMap<Arc<str>, V>,
-    new: &BTreeMap<Arc<str>, V>,
-) {
-    for name in old.keys().filter(|name| !new.contains_key(*name)) {
-        if let Some(column) = columns.get_mut(name) {
-            column.remove(&candidate);
-            if column.is_empty() {
-                columns.remove(name);
-            }
-        }
-    }
-    for (name, value) in new {
-        if old.get(name) != Some(value) {
-            let column = columns.entry(Arc::clone(name)).or_default();
-            column.insert(candidate, value.clone());
-        }
-    }
-}
-
-/// The distinct lists of taints.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct TaintLists {
-    /// The lists, by number.
-    pub(crate) lists: Vec<Arc<[Taint]>>,
-    numbers: HashMap<Arc<[Taint]>, u32>,
-}
-
-impl TaintLists {
-    fn number(&mut self, list: &Arc<[Taint]>) -> u32 {
-        if let Some(&known) = self.numbers.get(list) {
-            return known;
-        }
-        let number = u32::try_from(self.lists.len()).expect("a fleet has fewer than 2^32 lists of taints");
-        self.lists.push(Arc::clone(list));
-        self.numbers.insert(Arc::clone(list), number);
-        number
-    }
+    pub(crate) clusters: imbl::OrdMap<Arc<str>, Arc<Cluster>>,
+    pub(crate) placements: imbl::OrdMap<Key, Arc<PlacementRecord>>,
+    /// The snapshots of each placement, there or not.
+    snapshots: imbl::HashMap<Arc<str>, Own<SnapshotRecord>>,
+    /// The bindings of each placement, there or not.
+    bindings: imbl::HashMap<Arc<str>, Own<BindingRecord>>,
+    /// The placement of each snapshot and binding: names are unique across placements.
+    parents: imbl::HashMap<Key, Arc<str>>,
+    /// Cluster, placement and name of every live binding.
+    pub(crate) on_cluster: imbl::OrdSet<(Arc<str>, Arc<str>, Arc<str>)>,
+    /// How many live bindings each placement has.
+    held: imbl::HashMap<Arc<str>, usize>,
+    /// How many live bindings each cluster has.
+    pub(crate) tally: imbl::HashMap<Arc<str>, u32>,
+    /// How long silence and ill health are put up with.
+    pub(crate) limits: Limits,
+    pub(crate) unusable: UnusableObjects,
+    /// The columns; empty when clusters came or went since the last read.
+    columns: OnceLock<Arc<Columns>>,
 }
 
 impl Fleet {
-    /// Builds every column.
-    pub(crate) fn build<'a>(clusters: impl Iterator<Item = &'a Arc<Cluster>>) -> Self {
-        let rows: Vec<Arc<Cluster>> = clusters.cloned().collect();
-        let index = (0..)
-            .zip(&rows)
-            .map(|(candidate, row)| (Arc::clone(&row.name), candidate));
-        let mut fleet = Self {
-            index: Arc::new(index.collect()),
-            labels: Labels::build(rows.iter().map(|row| row.labels())),
-            standings: rows.iter().map(|row| row.standing).collect(),
-            taints: Arc::default(),
-            taint_lists: Arc::default(),
-            properties: columns(rows.iter().map(|row| &row.properties)),
-            unreadable: columns(rows.iter().map(|row| &row.unreadable)),
-            rows: rows.into_iter().collect(),
-        };
-        fleet.number_taints();
-        fleet
+    /// The columns.
+    pub(crate) fn columns(&self) -> &Arc<Columns> {
+        self.columns
+            .get_or_init(|| Arc::new(Columns::build(self.clusters.values())))
     }
 
-    /// Numbers the lists of taints anew, leaving out those nobody has.
-    fn number_taints(&mut self) {
-        let mut table = TaintLists::default();
-        table.number(&Arc::from([]));
-        self.taints = Arc::new(self.rows.iter().map(|row| table.number(&row.taints)).collect());
-        self.taint_lists = Arc::new(table);
+    /// The snapshots of the placement `name`, by name.
+    pub(crate) fn snapshots_of(&self, name: &str) -> impl Iterator<Item = &Arc<SnapshotRecord>> {
+        self.snapshots.get(name).into_iter().flat_map(|own| own.values())
     }
 
-    /// How many clusters there are.
-    pub(crate) fn count(&self) -> Ix {
-        Ix::try_from(self.rows.len()).expect("a fleet has fewer than 2^32 clusters")
+    /// The bindings of the placement `name`, by name.
+    pub(crate) fn bindings_of(&self, name: &str) -> impl Iterator<Item = &Arc<BindingRecord>> {
+        self.bindings.get(name).into_iter().flat_map(|own| own.values())
     }
 
-    /// The candidate with this name.
-    pub(crate) fn candidate(&self, name: &str) -> Option<Ix> {
-        self.index.get(name).copied()
+    /// Whether there is an object at `key`, readable or not.
+    pub(crate) fn taken(&self, key: &Key) -> bool {
+        self.parents.contains_key(key) || self.unusable.contains(key)
     }
 
-    /// The cluster at `candidate`.
-    pub(crate) fn row(&self, candidate: Ix) -> &Arc<Cluster> {
-        &self.rows[candidate as usize]
-    }
-
-    /// Who has the property `name`, and how much.
-    pub(crate) fn property(&self, name: &str) -> Option<&imbl::OrdMap<Ix, Amount>> {
-        self.properties.get(name)
-    }
-
-    /// Who has the property `name` with a value that is no quantity, and with which.
-    pub(crate) fn unreadable(&self, name: &str) -> impl Iterator<Item = (Ix, &str)> {
-        let column = self.unreadable.get(name).into_iter().flatten();
-        column.map(|(&candidate, value)| (candidate, &**value))
-    }
-
-    /// Whether any cluster has the property `name` with a value that is no quantity.
-    pub(crate) fn has_unreadable(&self, name: &str) -> bool {
-        self.unreadable.contains_key(name)
-    }
-
-    /// Takes in a new reading of a cluster that is there already.
-    pub(crate) fn replace(&mut self, row: &Arc<Cluster>) {
-        let Some(candidate) = self.candidate(&row.name) else {
-            return;
-        };
-        let place = candidate as usize;
-        let old = self.rows.set(place, Arc::clone(row));
-        self.labels.change(candidate, old.labels(), row.labels());
-        if old.standing != row.standing {
-            self.standings.set(place, row.standing);
-        }
-        if old.taints != row.taints {
-            let number = Arc::make_mut(&mut self.taint_lists).number(&row.taints);
-            Arc::make_mut(&mut self.taints)[place] = number;
-            // Taints may change forever.
-            if self.taint_lists.lists.len() > 2 * self.rows.len() + 64 {
-                self.number_taints();
-            }
-        }
-        change(&mut self.properties, candidate, &old.properties, &row.properties);
-        change(&mut self.unreadable, candidate, &old.unreadable, &row.unreadable);
+    /// The newest snapshot of the placement `name` that stays.
+    pub(crate) fn newest_snapshot(&self, name: &str) -> Option<&Arc<SnapshotRecord>> {
+        let staying = self.snapshots_of(name).filter(|snapshot| !snapshot.deleting());
+        staying.max_by_key(|snapshot| snapshot.index)
     }
 }

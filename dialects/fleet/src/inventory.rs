@@ -1,86 +1,20 @@
-//! Everything the dialect knows of a hub. Records are kept in persistent maps and shared between snapshots; columns
-//! ([`crate::fleet`]) are derived from the clusters.
+//! The fleet as every dialect shows itself.
 
-mod due;
-mod fold;
-#[cfg(test)]
-mod tests;
 mod view;
 
-use std::sync::{Arc, OnceLock};
-
-use dialect_columns::UnusableObjects;
+use crate::names::{BINDINGS, CLUSTERS};
+use crate::{decide, filters, words, writes};
 use dialect_contract::{
     Ask, Decision, DemandView, Due, Edit, Inventory, Refused, TargetView, Unusable, Write,
 };
 use meta::{Change, Key, Object, Timestamp};
 use scheduling::{Ix, Reason};
 use serde_json::json;
+use std::sync::Arc;
 
-use crate::cluster::Cluster;
-use crate::eligibility::Limits;
-use crate::fleet::Fleet;
-use crate::names::{BINDINGS, CLUSTERS};
-use crate::record::{BindingRecord, PlacementRecord, SnapshotRecord};
-use crate::{decide, pipeline, writes};
+use crate::fleet::{Fleet, fold};
 
-/// The objects of one placement, by name.
-pub(crate) type Own<T> = imbl::OrdMap<Arc<str>, Arc<T>>;
-
-/// Everything the dialect knows of a hub.
-#[derive(Clone, Default)]
-pub(crate) struct Hub {
-    clusters: imbl::OrdMap<Arc<str>, Arc<Cluster>>,
-    pub(crate) placements: imbl::OrdMap<Key, Arc<PlacementRecord>>,
-    /// The snapshots of each placement, there or not.
-    snapshots: imbl::HashMap<Arc<str>, Own<SnapshotRecord>>,
-    /// The bindings of each placement, there or not.
-    bindings: imbl::HashMap<Arc<str>, Own<BindingRecord>>,
-    /// The placement of each snapshot and binding: names are unique across placements.
-    parents: imbl::HashMap<Key, Arc<str>>,
-    /// Cluster, placement and name of every live binding.
-    on_cluster: imbl::OrdSet<(Arc<str>, Arc<str>, Arc<str>)>,
-    /// How many live bindings each placement has.
-    held: imbl::HashMap<Arc<str>, usize>,
-    /// How many live bindings each cluster has.
-    tally: imbl::HashMap<Arc<str>, u32>,
-    /// How long silence and ill health are put up with.
-    pub(crate) limits: Limits,
-    unusable: UnusableObjects,
-    /// The columns; empty when clusters came or went since the last read.
-    fleet: OnceLock<Arc<Fleet>>,
-}
-
-impl Hub {
-    /// The columns.
-    pub(crate) fn fleet(&self) -> &Arc<Fleet> {
-        self.fleet
-            .get_or_init(|| Arc::new(Fleet::build(self.clusters.values())))
-    }
-
-    /// The snapshots of the placement `name`, by name.
-    pub(crate) fn snapshots_of(&self, name: &str) -> impl Iterator<Item = &Arc<SnapshotRecord>> {
-        self.snapshots.get(name).into_iter().flat_map(|own| own.values())
-    }
-
-    /// The bindings of the placement `name`, by name.
-    pub(crate) fn bindings_of(&self, name: &str) -> impl Iterator<Item = &Arc<BindingRecord>> {
-        self.bindings.get(name).into_iter().flat_map(|own| own.values())
-    }
-
-    /// Whether there is an object at `key`, readable or not.
-    pub(crate) fn taken(&self, key: &Key) -> bool {
-        self.parents.contains_key(key) || self.unusable.contains(key)
-    }
-
-    /// The newest snapshot of the placement `name` that stays.
-    pub(crate) fn newest_snapshot(&self, name: &str) -> Option<&Arc<SnapshotRecord>> {
-        let staying = self.snapshots_of(name).filter(|snapshot| !snapshot.deleting());
-        staying.max_by_key(|snapshot| snapshot.index)
-    }
-}
-
-impl Inventory for Hub {
+impl Inventory for Fleet {
     fn fork(&self) -> Arc<dyn Inventory> {
         Arc::new(self.clone())
     }
@@ -98,15 +32,15 @@ impl Inventory for Hub {
     }
 
     fn cluster_name(&self, candidate: Ix) -> Arc<str> {
-        Arc::clone(&self.fleet().row(candidate).name)
+        Arc::clone(&self.columns().row(candidate).name)
     }
 
     fn candidate(&self, cluster_name: &str) -> Option<Ix> {
-        self.fleet().candidate(cluster_name)
+        self.columns().candidate(cluster_name)
     }
 
     fn target(&self, candidate: Ix, now: Timestamp) -> TargetView {
-        view::target(self, self.fleet().row(candidate), now)
+        view::target(self, self.columns().row(candidate), now)
     }
 
     fn target_of(&self, cluster_name: &str, now: Timestamp) -> Option<(String, TargetView)> {
@@ -137,7 +71,7 @@ impl Inventory for Hub {
     }
 
     fn filters(&self) -> &'static [&'static str] {
-        &pipeline::FILTERS
+        &filters::FILTERS
     }
 
     fn reason(
@@ -147,15 +81,15 @@ impl Inventory for Hub {
         plugin: u16,
         reason: Reason,
     ) -> (&'static str, String) {
-        decide::text::reason(self, decision, candidate, plugin, reason)
+        words::reason(self, decision, candidate, plugin, reason)
     }
 
     fn not_picked(&self, decision: &Decision, candidate: Ix) -> (&'static str, String) {
-        decide::text::not_picked(decision, candidate)
+        words::not_picked(decision, candidate)
     }
 
     fn message(&self, decision: &Decision) -> String {
-        decide::text::message(self, decision)
+        words::message(self, decision)
     }
 
     fn conditions(&self, decision: &Decision) -> Vec<serde_json::Value> {

@@ -1,24 +1,25 @@
 //! KubeFleet: ClusterResourcePlacements choose MemberClusters, by affinity, taints, topology and property.
 //!
 //! Implements KubeFleet's scheduler as docs/systems/fleet.md describes it. Start reading at `kind` (what is served),
-//! then `inventory` (what is known), then `decide` (what comes of it).
+//! then `fleet` (what is known), then `decide` (what comes of it).
 
 pub mod admission;
-mod cluster;
+mod columns;
 mod config;
 mod decide;
 mod dialect;
 mod eligibility;
+mod filters;
 mod fleet;
 mod hash;
 mod inventory;
 mod kind;
 mod names;
-mod pipeline;
 mod policy;
-mod record;
+mod scores;
 #[cfg(test)]
 mod testing;
+mod words;
 mod writes;
 
 use std::sync::Arc;

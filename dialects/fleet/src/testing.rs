@@ -6,7 +6,7 @@ use dialect_contract::{Ask, Decision, Due, Inventory, Refused, WriteVerb};
 use meta::{Change, GroupResource, Key, Object, Revision};
 use serde_json::{Value, json};
 
-use crate::inventory::Hub;
+use crate::fleet::Fleet;
 use crate::names::{BINDINGS, CLUSTERS, PLACEMENTS, SNAPSHOTS};
 
 /// When decisions are made.
@@ -15,7 +15,7 @@ pub(crate) const NOW: &str = "2021-10-28T09:00:00Z";
 /// A hub with everything that was folded into it.
 #[derive(Default)]
 pub(crate) struct World {
-    pub(crate) hub: Hub,
+    pub(crate) fleet: Fleet,
 }
 
 /// The key of an object by its kind and name.
@@ -66,13 +66,13 @@ impl World {
     /// Folds an object in.
     pub(crate) fn put(&mut self, value: &Value) -> Due {
         let object = Arc::new(Object::new(value, Revision(1)).unwrap());
-        self.hub.fold(&Change::added(key(value), object))
+        self.fleet.fold(&Change::added(key(value), object))
     }
 
     /// Folds the end of an object in.
     pub(crate) fn remove(&mut self, value: &Value) -> Due {
         let old = Arc::new(Object::new(value, Revision(2)).unwrap());
-        self.hub.fold(&Change {
+        self.fleet.fold(&Change {
             revision: Revision(2),
             key: key(value),
             old: Some(old),
@@ -89,13 +89,13 @@ impl World {
             seed: 0,
             chosen: (!chosen.is_empty()).then_some(chosen.as_slice()),
         };
-        self.hub.decide(&ask).unwrap()
+        self.fleet.decide(&ask).unwrap()
     }
 
     /// Decides the placement `p` and makes the writes; gives what they made due.
     pub(crate) fn settle(&mut self) -> Vec<Due> {
         let decision = self.choose(&[]).unwrap();
-        let writes = self.hub.writes(&decision);
+        let writes = self.fleet.writes(&decision);
         let made = writes.into_iter().map(|write| match write.verb {
             WriteVerb::Delete => self.remove(&write.object),
             WriteVerb::Create | WriteVerb::Update => self.put(&write.object),
@@ -105,7 +105,7 @@ impl World {
 
     /// The bindings of `p` as stored.
     pub(crate) fn bindings(&self) -> Vec<Value> {
-        self.hub
+        self.fleet
             .bindings_of("p")
             .map(|binding| binding.object.parse())
             .collect()

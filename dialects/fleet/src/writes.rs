@@ -15,17 +15,17 @@ use meta::schema::types::{Condition, Time, condition};
 use meta::{GroupResource, Key, Object, Timestamp};
 use serde_json::{Map, Value, json};
 
-use crate::decide::Detail;
+use crate::decide::detail::Detail;
 use crate::decide::plan::{CurrentSnapshot, Plan, SnapshotPlan, Step};
 use crate::decide::status::Satisfied;
+use crate::fleet::Fleet;
+use crate::fleet::record::{BindingRecord, PlacementRecord, SnapshotRecord};
 use crate::hash;
-use crate::inventory::Hub;
 use crate::kind::{ClusterDecision, State};
 use crate::names::{
     BINDING_FINALIZER, BINDINGS, INDEX_LABEL, LATEST_LABEL, PARENT_LABEL, PLACEMENT_API_VERSION,
     PLACEMENT_FINALIZER, PLACEMENT_SCHEDULED, PREVIOUS_STATE_ANNOTATION, SCHEDULED, SNAPSHOTS,
 };
-use crate::record::{BindingRecord, PlacementRecord, SnapshotRecord};
 use edit::{child, drop_finalizer, set, without_revision};
 
 /// The condition of a decision as the status of the snapshot will list it.
@@ -103,15 +103,15 @@ fn put_condition(object: &mut Value, fields: Map<String, Value>) {
 }
 
 /// Everything `decision` writes, in order.
-pub(crate) fn writes(hub: &Hub, decision: &Decision) -> Vec<Write> {
+pub(crate) fn writes(fleet: &Fleet, decision: &Decision) -> Vec<Write> {
     let parts = decision
         .detail::<Detail>()
-        .zip(hub.placements.get(&decision.demand));
+        .zip(fleet.placements.get(&decision.demand));
     let Some((detail, record)) = parts else {
         return Vec::new();
     };
     let mut writer = Writer {
-        hub,
+        fleet,
         record,
         placement: &decision.demand,
         now: decision.now,
@@ -127,7 +127,7 @@ pub(crate) fn writes(hub: &Hub, decision: &Decision) -> Vec<Write> {
 }
 
 struct Writer<'a> {
-    hub: &'a Hub,
+    fleet: &'a Fleet,
     record: &'a PlacementRecord,
     placement: &'a Key,
     now: Timestamp,
@@ -335,7 +335,7 @@ impl Writer<'_> {
     fn new_binding(&mut self, cluster: &str, decided: &ClusterDecision, snapshot: &str) -> Value {
         let placement = &*self.placement.name;
         let name = hash::binding_name(placement, &self.record.object.meta().uid, cluster, |name| {
-            self.names.contains(name) || self.hub.taken(&Key::new(BINDINGS, "", name))
+            self.names.contains(name) || self.fleet.taken(&Key::new(BINDINGS, "", name))
         });
         self.names.insert(name.clone());
         let mut object = json!({

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use dialect_contract::{Ask, Inventory, config};
-use dialect_gardener::group::{CLOUD_PROFILES, SEEDS, SHOOTS};
+use dialect_gardener::names::{CLOUD_PROFILES, SEEDS, SHOOTS};
 use dialect_testing::bench::{fold, median};
 use meta::{Key, Timestamp};
 use serde_json::{Value, json};

@@ -4,12 +4,14 @@
 //! webhook it is the only rule, and there Shoots may be a CRD without that subresource, so the scheduler's own user
 //! writes them plainly (docs/systems/gardener.md, "Binding").
 
+pub(crate) mod hub_rules;
+
 use admission::{Denied, Operation, Plugin, Request};
 use meta::Status;
 use serde_json::Value;
 
-use crate::group::{ACTOR, SHOOTS};
 use crate::kind::shoot::binding::ONLY_BY_BINDING;
+use crate::names::{ACTOR, SHOOTS};
 
 /// The field.
 const FIELD: &str = "spec.seedName";

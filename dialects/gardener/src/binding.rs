@@ -1,9 +1,8 @@
-//! Binding a shoot to a seed: what the scheduler writes, and what is checked when somebody binds by hand.
+//! Binding a shoot to a seed by hand: what is checked.
 
 use std::sync::Arc;
 
 use admission::Denied;
-use dialect_contract::{Action, Decision, Write, WriteVerb};
 use meta::FieldError;
 use scheduling::{Filter, Verdict};
 use serde::Deserialize;
@@ -14,45 +13,11 @@ use crate::filters::{Capacity, CloudProfileSelector, Code, Networks, Provider, T
 use crate::fleet::seed::Row;
 use crate::fleet::shoot::Wants;
 use crate::fleet::{Fleet, Seats};
-use crate::kind::shoot::BINDING;
-use crate::kind::shoot::binding::{DefaultRanges, bind};
+use crate::kind::shoot::binding::bind;
 use crate::kind::shoot::spec::Shoot;
 use crate::request::Request;
 use crate::words;
-
-/// One update of the shoot through `shoots/binding`, or nothing when nothing is to be bound.
-pub(crate) fn writes(fleet: &Fleet, decision: &Decision) -> Vec<Write> {
-    let bound = decision
-        .changes
-        .iter()
-        .find(|change| change.action == Action::Bind);
-    let (Some(bound), Some(shoot)) = (bound, fleet.shoot(&decision.demand)) else {
-        return Vec::new();
-    };
-    let Some((_, row)) = fleet.seed(&bound.cluster_name) else {
-        return Vec::new();
-    };
-    let mut object = shoot.object.parse();
-    if let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) {
-        metadata.remove("resourceVersion");
-    }
-    bind(&mut object, &row.name, ranges(row));
-    vec![Write {
-        verb: WriteVerb::Update,
-        key: decision.demand.clone(),
-        subresource: BINDING,
-        object,
-        base: Some(shoot.object.revision()),
-    }]
-}
-
-fn ranges(row: &Row) -> DefaultRanges<'_> {
-    let defaults = row.record.seed.spec.networks.shoot_defaults.as_ref();
-    DefaultRanges {
-        pods: defaults.and_then(|defaults| defaults.pods.as_deref()),
-        services: defaults.and_then(|defaults| defaults.services.as_deref()),
-    }
-}
+use crate::writes::ranges;
 
 /// Judges the shoot `new` that is to be stored over `old` through `shoots/binding`, by Gardener's own rules, and writes
 /// into it the network ranges its seed gives. Gives the fences the write must pass.

@@ -1,30 +1,22 @@
 //! Deciding about one shoot.
 
+pub(crate) mod detail;
+
 use std::sync::Arc;
 
 use dialect_contract::{Action, Ask, BindingChange, Current, Decision, Outcome, Refused};
 use meta::FieldError;
 use scheduling::{Ix, Solved};
 
+use self::detail::Detail;
 use crate::fleet::Fleet;
 use crate::fleet::profile::Profile;
 use crate::fleet::shoot::{Record, Wants};
-use crate::group::SEEDS;
 use crate::kind::shoot::spec::CLOUD_PROFILE;
+use crate::names::SEEDS;
 use crate::request::{Request, Rule};
 use crate::solve::{Solution, solve};
 use crate::words;
-
-/// What the words of a decision need beside its indices.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Detail {
-    /// The rule that narrowed the candidates down; `None` when the pipeline never ran.
-    pub(crate) rule: Option<Rule>,
-    /// The smallest distance, where distances count.
-    pub(crate) minimum: Option<u32>,
-    /// Whether the caller chose the seed.
-    pub(crate) chosen: bool,
-}
 
 impl Fleet {
     /// Decides about the shoot of `ask`.

@@ -9,10 +9,11 @@ use meta::{FieldError, GroupResource, Key, Kind};
 use serde_json::Value;
 
 use crate::admission::SeedNameGuard;
+use crate::admission::hub_rules;
 use crate::config::Config;
 use crate::fleet::Fleet;
-use crate::group::{ACTOR, CLOUD_PROFILES, DIALECT, SEEDS, SHOOTS, VERSION};
-use crate::{hub_rules, kind, uses};
+use crate::names::{ACTOR, CLOUD_PROFILES, DIALECT, SEEDS, SHOOTS, VERSION};
+use crate::{kind, uses};
 
 /// Gardener: shoots want a seed.
 #[derive(Clone, Copy, Debug, Default)]

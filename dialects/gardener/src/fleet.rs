@@ -1,7 +1,6 @@
 //! The inventory: seeds as columns in name order, shoots, profiles and configuration, all copied on write.
 
 mod fold;
-mod inventory;
 pub(crate) mod profile;
 pub(crate) mod seed;
 pub(crate) mod shoot;
@@ -35,11 +34,11 @@ pub struct Fleet {
     /// The profiles, by name.
     pub(crate) profiles: OrdMap<Arc<str>, Arc<Profile>>,
     /// The shoots, those that cannot be read included, since they take up room too.
-    shoots: OrdMap<Key, Resident>,
+    pub(crate) shoots: OrdMap<Key, Resident>,
     /// The shoots that wait for a seed.
     waiting: OrdSet<Key>,
     /// What could not be read, and why.
-    unusable: UnusableObjects,
+    pub(crate) unusable: UnusableObjects,
     /// Label keys and values, provider types, regions as small numbers.
     pub(crate) names: Names,
 }
@@ -54,9 +53,9 @@ pub(crate) struct Names {
 
 /// A shoot with the seats it takes.
 #[derive(Clone)]
-struct Resident {
+pub(crate) struct Resident {
     seats: Seats,
-    record: Option<Arc<Record>>,
+    pub(crate) record: Option<Arc<Record>>,
 }
 
 /// The seeds a shoot counts on: that of its spec, and that of its status where it differs (docs/systems/gardener.md,

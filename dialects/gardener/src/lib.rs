@@ -14,9 +14,9 @@ mod dialect;
 mod distance;
 mod filters;
 mod fleet;
-pub mod group;
-mod hub_rules;
+mod inventory;
 pub mod kind;
+pub mod names;
 mod notes;
 mod reader;
 mod request;
@@ -25,6 +25,7 @@ mod solve;
 mod testing;
 mod uses;
 mod words;
+mod writes;
 
 use std::sync::Arc;
 

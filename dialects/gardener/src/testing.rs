@@ -7,7 +7,7 @@ use meta::{Change, GroupResource, Key, Object, Revision, Timestamp};
 use serde_json::{Value, json};
 
 use crate::fleet::Fleet;
-use crate::group::{CLOUD_PROFILES, DIALECT, SEEDS, SHOOTS};
+use crate::names::{CLOUD_PROFILES, DIALECT, SEEDS, SHOOTS};
 
 /// A ready seed with networks of its own, far from everything else.
 pub(crate) fn seed(name: &str, provider: &str, region: &str) -> Value {

@@ -5,8 +5,8 @@ use meta::{GroupResource, Key};
 use serde_json::Value;
 
 use crate::fleet::{Fleet, Seats};
-use crate::group::{CLOUD_PROFILES, SEEDS};
 use crate::kind::shoot::spec::CLOUD_PROFILE;
+use crate::names::{CLOUD_PROFILES, SEEDS};
 
 /// What a raw Shoot uses: the seeds of its spec and its status, and its cloud profile.
 pub(crate) fn of_shoot(shoot: &Value) -> Vec<Key> {
@@ -62,7 +62,7 @@ mod tests {
     use super::*;
     use crate::Gardener;
     use crate::decide::fence;
-    use crate::group::SHOOTS;
+    use crate::names::SHOOTS;
     use crate::testing::{fleet, shoot, with};
 
     fn shown(shoot: &Value) -> Vec<String> {

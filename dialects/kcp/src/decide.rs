@@ -1,5 +1,7 @@
 //! Deciding about one namespace, as the placement controller.
 
+pub(crate) mod detail;
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -8,7 +10,8 @@ use jiff::SignedDuration;
 use meta::{FieldError, Timestamp};
 use scheduling::{Ix, Solved};
 
-use crate::condition::{self, Scheduled};
+use self::detail::Detail;
+use crate::condition::{self};
 use crate::fleet::{Fleet, Record};
 use crate::placement::{Form, Placement, Reading, State};
 use crate::select::{self, Choice, Judged, Kept};
@@ -16,25 +19,6 @@ use crate::words;
 
 /// How soon a namespace that got no cluster is looked at again (docs/systems/kcp.md, "Selection").
 const RETRY: SignedDuration = SignedDuration::from_mins(2);
-
-/// What the words and writes of a decision need beside its indices.
-#[derive(Debug, Default)]
-pub(crate) struct Detail {
-    /// The annotation to write; `None` leaves it.
-    pub(crate) annotation: Option<String>,
-    /// What the condition will say; `None` leaves it.
-    pub(crate) condition: Option<Scheduled>,
-    /// The locations a cluster was looked for in; empty when in any, or none was looked for.
-    pub(crate) locations: Vec<Arc<str>>,
-    /// The locations that got none.
-    pub(crate) unmet: Vec<Arc<str>>,
-    /// The locations of the chosen clusters.
-    pub(crate) chosen_in: Vec<Choice>,
-    /// Whether nothing new was wanted.
-    pub(crate) settled: bool,
-    /// Whether the caller named the clusters.
-    pub(crate) asked: bool,
-}
 
 impl Fleet {
     /// Decides about the namespace of `ask`.

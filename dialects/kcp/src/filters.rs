@@ -1,10 +1,9 @@
 //! The filters, in the order of docs/systems/kcp.md, "Filters". Each judges every workload cluster, so that every
 //! refusal is known. kcp chooses at random among what they leave; there is no scoring.
 
-use meta::Timestamp;
 use scheduling::{Filter, Ix, Reason, Verdict};
 
-use crate::fleet::Row;
+use crate::request::Request;
 
 /// Why a filter refuses a workload cluster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,24 +54,6 @@ pub(crate) const NAMES: &[&str] = &["Location", "Ready", "Unschedulable", "Evict
 /// The filters, in order.
 pub(crate) fn all<'a, 'r>() -> [&'a dyn Filter<Request<'r>>; 5] {
     [&Location, &Ready, &Unschedulable, &Eviction, &Placed]
-}
-
-/// The workload clusters as one namespace sees them.
-pub(crate) struct Request<'a> {
-    /// The candidates, by index.
-    pub(crate) rows: Vec<&'a Row>,
-    /// What speaks against each set of locations, by number.
-    pub(crate) sets: Vec<Option<Code>>,
-    /// The clusters the namespace is leaving, ascending.
-    pub(crate) leaving: Vec<Ix>,
-    /// The instant.
-    pub(crate) now: Timestamp,
-}
-
-impl Request<'_> {
-    fn row(&self, candidate: Ix) -> &Row {
-        self.rows[candidate as usize]
-    }
 }
 
 fn pass(passes: bool, code: Code) -> Verdict {

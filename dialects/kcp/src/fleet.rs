@@ -2,7 +2,6 @@
 
 mod cluster;
 mod fold;
-mod inventory;
 mod location;
 mod namespace;
 mod take_namespace;
@@ -41,7 +40,7 @@ pub struct Fleet {
     /// The sets of locations that rows belong to.
     pub(crate) sets: Sets,
     /// Every namespace but Kubernetes' own.
-    namespaces: OrdMap<Key, Arc<Record>>,
+    pub(crate) namespaces: OrdMap<Key, Arc<Record>>,
     /// The namespaces that lack a place, as far as they themselves tell.
     waiting: OrdSet<Key>,
     /// Identifier and namespace of every placement entry.
@@ -49,7 +48,7 @@ pub struct Fleet {
     /// How many namespaces are on each workload cluster (or come or go), those that are not there (yet) included.
     counts: HashMap<Arc<str>, i64>,
     /// What could not be read, and why.
-    unusable: UnusableObjects,
+    pub(crate) unusable: UnusableObjects,
 }
 
 impl Fleet {
@@ -111,7 +110,7 @@ impl Fleet {
 
     /// Whether there is anything to decide about `record`: it is placed, or was, and must be drained and
     /// its condition mended.
-    fn is_demand(&self, record: &Record) -> bool {
+    pub(crate) fn is_demand(&self, record: &Record) -> bool {
         self.is_subject(record) || record.is_placed() || record.is_mistaken()
     }
 
@@ -128,7 +127,7 @@ impl Fleet {
     }
 
     /// How many namespaces are on the workload cluster with this identifier.
-    fn count_of(&self, identifier: &str) -> i64 {
+    pub(crate) fn count_of(&self, identifier: &str) -> i64 {
         self.counts.get(identifier).copied().unwrap_or(0)
     }
 }

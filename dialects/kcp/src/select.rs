@@ -11,12 +11,13 @@ use std::sync::Arc;
 use meta::Timestamp;
 use scheduling::{Ix, Random, Rejection, filter};
 
-use crate::filters::{self, Code, Request};
+use crate::filters::{self, Code};
 use crate::fleet::{Fleet, Record};
 use crate::location_string::LocationString;
 use crate::machine::placement_controller;
 use crate::names::DEFAULT_LOCATION;
 use crate::placement::{Placement, State};
+use crate::request::Request;
 
 /// Where a new cluster is looked for.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -33,16 +33,16 @@ fn main() {
     println!("\none decision, 10000 clusters, median");
     println!("{:>9}  {:>11}", "others", "warm");
     for others in [0, 1_000, 10_000, 50_000] {
-        let mut hub = dialect_ocm::dialect().inventory();
-        fill(editable(&mut hub), 10_000, others);
-        decide(&*hub, "p", 10);
-        let warm = median(RUNS, || decide(&*hub, "p", 10));
+        let mut fleet = dialect_ocm::dialect().inventory();
+        fill(editable(&mut fleet), 10_000, others);
+        decide(&*fleet, "p", 10);
+        let warm = median(RUNS, || decide(&*fleet, "p", 10));
         println!("{others:>9}  {:>8.3} ms", millis(warm));
     }
 }
 
 /// Decides the placement named `name`, which wants `wanted` clusters.
-fn decide(hub: &dyn Inventory, name: &str, wanted: usize) -> Duration {
+fn decide(fleet: &dyn Inventory, name: &str, wanted: usize) -> Duration {
     let demand = Key::new(GroupResource::new(GROUP, "placements"), "ns", name);
     let now: Timestamp = "2021-10-28T09:00:00Z".parse().expect("an instant");
     let begun = Instant::now();
@@ -52,7 +52,7 @@ fn decide(hub: &dyn Inventory, name: &str, wanted: usize) -> Duration {
         seed: 0,
         chosen: None,
     };
-    let decision = hub
+    let decision = fleet
         .decide(&ask)
         .expect("the placement is there")
         .expect("nothing was chosen");
@@ -63,25 +63,25 @@ fn decide(hub: &dyn Inventory, name: &str, wanted: usize) -> Duration {
 
 fn row(clusters: usize) {
     let begun = Instant::now();
-    let mut hub = dialect_ocm::dialect().inventory();
-    fill(editable(&mut hub), clusters, OTHERS);
+    let mut fleet = dialect_ocm::dialect().inventory();
+    fill(editable(&mut fleet), clusters, OTHERS);
     let load = begun.elapsed();
-    let decide = |hub: &dyn Inventory| decide(hub, "p", 10);
-    let cold = decide(&*hub);
+    let decide = |fleet: &dyn Inventory| decide(fleet, "p", 10);
+    let cold = decide(&*fleet);
     let runs = RUNS;
-    let warm = median(runs, || decide(&*hub));
-    let kept = median(20, || self::decide(&*hub, "all", clusters));
+    let warm = median(runs, || decide(&*fleet));
+    let kept = median(20, || self::decide(&*fleet, "all", clusters));
     let mut changing = |make: &dyn Fn(usize) -> (Value, bool)| -> Vec<Duration> {
         (0..runs)
             .map(|run| {
-                let before = Arc::clone(&hub);
+                let before = Arc::clone(&fleet);
                 let (value, there) = make(run);
                 let begun = Instant::now();
                 let mut next = before.fork();
                 fold(editable(&mut next), &value, there);
                 decide(&*next);
                 let elapsed = begun.elapsed();
-                hub = next;
+                fleet = next;
                 elapsed
             })
             .collect()
@@ -112,12 +112,12 @@ fn median(runs: usize, mut run: impl FnMut() -> Duration) -> Duration {
     middle((0..runs).map(|_| run()).collect())
 }
 
-fn put(hub: &mut dyn Inventory, value: &Value) {
-    fold(hub, value, true);
+fn put(fleet: &mut dyn Inventory, value: &Value) {
+    fold(fleet, value, true);
 }
 
 /// Takes in that `value` is there, or gone.
-fn fold(hub: &mut dyn Inventory, value: &Value, there: bool) {
+fn fold(fleet: &mut dyn Inventory, value: &Value, there: bool) {
     let text = |path: &str| value.pointer(path).and_then(Value::as_str).unwrap_or_default();
     let plural: &'static str = match text("/kind") {
         "ManagedCluster" => "managedclusters",
@@ -137,7 +137,7 @@ fn fold(hub: &mut dyn Inventory, value: &Value, there: bool) {
     if !there {
         change.old = change.new.take();
     }
-    drop(hub.fold(&change));
+    drop(fleet.fold(&change));
 }
 
 fn cluster(index: usize, round: usize) -> Value {
@@ -165,30 +165,30 @@ fn score(index: usize, round: usize) -> Value {
     })
 }
 
-fn fill(hub: &mut dyn Inventory, clusters: usize, others: usize) {
+fn fill(fleet: &mut dyn Inventory, clusters: usize, others: usize) {
     put(
-        hub,
+        fleet,
         &json!({
             "apiVersion": format!("{GROUP}/v1beta2"), "kind": "ManagedClusterSet", "metadata": {"name": "fleet"},
         }),
     );
     put(
-        hub,
+        fleet,
         &json!({
             "apiVersion": format!("{GROUP}/v1beta2"), "kind": "ManagedClusterSetBinding",
             "metadata": {"name": "fleet", "namespace": "ns"}, "spec": {"clusterSet": "fleet"},
         }),
     );
     for index in 0..clusters {
-        put(hub, &cluster(index, 0));
-        put(hub, &score(index, 0));
+        put(fleet, &cluster(index, 0));
+        put(fleet, &score(index, 0));
     }
     for other in 0..others {
         let listed: Vec<Value> = (0..10)
             .map(|place| json!({"clusterName": format!("cluster-{:05}", (other * 10 + place * 3) % clusters), "reason": ""}))
             .collect();
         put(
-            hub,
+            fleet,
             &json!({
                 "apiVersion": format!("{GROUP}/v1beta1"), "kind": "PlacementDecision",
                 "metadata": {"name": format!("other-{other}"), "namespace": "others"}, "status": {"decisions": listed},
@@ -196,7 +196,7 @@ fn fill(hub: &mut dyn Inventory, clusters: usize, others: usize) {
         );
     }
     put(
-        hub,
+        fleet,
         &json!({
             "apiVersion": format!("{GROUP}/v1beta1"), "kind": "Placement", "metadata": {"name": "p", "namespace": "ns"},
             "spec": {
@@ -215,7 +215,7 @@ fn fill(hub: &mut dyn Inventory, clusters: usize, others: usize) {
             .map(|name| json!({"clusterName": name, "reason": ""}))
             .collect();
         put(
-            hub,
+            fleet,
             &json!({
                 "apiVersion": format!("{GROUP}/v1beta1"), "kind": "PlacementDecision",
                 "metadata": {"name": format!("all-decision-{number}"), "namespace": "ns", "labels": {
@@ -227,7 +227,7 @@ fn fill(hub: &mut dyn Inventory, clusters: usize, others: usize) {
         );
     }
     put(
-        hub,
+        fleet,
         &json!({
             "apiVersion": format!("{GROUP}/v1beta1"), "kind": "Placement", "metadata": {"name": "all", "namespace": "ns"},
         }),

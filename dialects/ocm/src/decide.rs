@@ -1,9 +1,9 @@
 //! One decision: who may be chosen, in which order, who is, and what that changes (docs/systems/ocm.md, "Candidates" to
 //! "Conditions").
 
+pub(crate) mod detail;
 pub(crate) mod plan;
 pub(crate) mod status;
-pub(crate) mod text;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -14,12 +14,14 @@ use jiff::SignedDuration;
 use meta::{FieldError, Timestamp};
 use scheduling::{Filter, Ix, Scorer, Solved};
 
+use self::detail::Detail;
+use crate::columns::Columns;
+use crate::filters::{ClusterSet, Lifecycle, Predicates, TaintToleration};
 use crate::fleet::Fleet;
-use crate::inventory::Hub;
-use crate::pipeline::filters::{ClusterSet, Lifecycle, Predicates, TaintToleration};
-use crate::pipeline::scorers::{AddOn, Allocatable, Balance, Steady};
+use crate::fleet::record::{DecisionRecord, PlacementRecord};
 use crate::policy::{Policy, Prioritizer, Problem, Scoring};
-use crate::record::{DecisionRecord, PlacementRecord};
+use crate::scores::{AddOn, Allocatable, Balance, Steady};
+use crate::words;
 
 use plan::Plan;
 use status::Satisfied;
@@ -27,25 +29,10 @@ use status::Satisfied;
 /// Placements are looked at again at least this often (docs/systems/ocm.md, "When it runs").
 const PERIOD: SignedDuration = SignedDuration::from_mins(5);
 
-/// What the views and writes of a decision need beyond the decision.
-#[derive(Debug, Default)]
-pub(crate) struct Detail {
-    /// Why the placement is misconfigured.
-    pub(crate) problem: Option<Problem>,
-    /// The condition PlacementSatisfied; `None` where the placement was not judged.
-    pub(crate) satisfied: Option<Satisfied>,
-    /// What the objects will say; `None` where they stay.
-    pub(crate) plan: Option<Plan>,
-    /// Whether the status of the placement changes.
-    pub(crate) status_changes: bool,
-    /// How many clusters the sets offer.
-    pub(crate) in_scope: usize,
-}
-
 /// What is known before the pipeline runs.
 struct Case<'a> {
-    hub: &'a Hub,
     fleet: &'a Fleet,
+    columns: &'a Columns,
     record: &'a PlacementRecord,
     policy: &'a Policy,
     ask: &'a Ask<'a>,
@@ -55,8 +42,8 @@ struct Case<'a> {
 }
 
 /// Decides the placement in `record`.
-pub(crate) fn decide(hub: &Hub, record: &PlacementRecord, ask: &Ask<'_>) -> Result<Decision, Refused> {
-    let own = hub.own_decisions(ask.demand);
+pub(crate) fn decide(fleet: &Fleet, record: &PlacementRecord, ask: &Ask<'_>) -> Result<Decision, Refused> {
+    let own = fleet.own_decisions(ask.demand);
     let mut seen = BTreeSet::new();
     let listed = own.iter().flat_map(|decision| &decision.clusters);
     let current: Vec<Arc<str>> = listed
@@ -85,14 +72,14 @@ pub(crate) fn decide(hub: &Hub, record: &PlacementRecord, ask: &Ask<'_>) -> Resu
             changes,
         ));
     }
-    let fleet = hub.fleet();
-    let mut held = Bits::none(fleet.count());
-    for candidate in current.iter().filter_map(|name| fleet.candidate(name)) {
+    let columns = fleet.columns();
+    let mut held = Bits::none(columns.count());
+    for candidate in current.iter().filter_map(|name| columns.candidate(name)) {
         held.set(candidate, true);
     }
     Case {
-        hub,
         fleet,
+        columns,
         record,
         policy: &record.policy,
         ask,
@@ -151,16 +138,16 @@ fn unjudged(
 
 impl Case<'_> {
     fn judge(self) -> Result<Decision, Refused> {
-        let bound = self.hub.bound_sets(&self.ask.demand.namespace);
+        let bound = self.fleet.bound_sets(&self.ask.demand.namespace);
         let sets: Vec<&Arc<str>> = bound
             .iter()
             .filter(|set| self.policy.sets.is_empty() || self.policy.sets.contains(set))
             .collect();
-        let mut scope = Bits::none(self.fleet.count());
-        for members in sets.iter().filter_map(|set| self.fleet.sets.get(*set)) {
+        let mut scope = Bits::none(self.columns.count());
+        for members in sets.iter().filter_map(|set| self.columns.sets.get(*set)) {
             scope.unite(members);
         }
-        let offered = scope.exceeds(&self.fleet.terminating);
+        let offered = scope.exceeds(&self.columns.terminating);
         let (predicates, tolerations, prioritizers) = match (
             &self.policy.predicates,
             &self.policy.tolerations,
@@ -184,14 +171,14 @@ impl Case<'_> {
                 ),
             },
         };
-        let matching = match Predicates::judge(predicates, self.fleet, &scope) {
+        let matching = match Predicates::judge(predicates, self.columns, &scope) {
             Ok(matching) => matching,
             Err(problem) => return Ok(self.misconfigured(problem, &bound, &sets, offered)),
         };
         let taints = TaintToleration::new(tolerations, &scope, &self.held, self.ask.now);
         let in_set = ClusterSet(&scope);
-        let filters: [&dyn Filter<Fleet>; 4] = [&in_set, &Lifecycle, &matching, &taints];
-        let (feasible, rejections) = scheduling::filter(self.fleet, self.fleet.count(), &filters);
+        let filters: [&dyn Filter<Columns>; 4] = [&in_set, &Lifecycle, &matching, &taints];
+        let (feasible, rejections) = scheduling::filter(self.columns, self.columns.count(), &filters);
         let (scores, totals, expires) = self.score(prioritizers, &feasible);
         // Candidates are numbered in name order.
         let ranked = scheduling::rank_by_total(&feasible, &totals, |candidate| candidate);
@@ -229,19 +216,19 @@ impl Case<'_> {
         }
         let own: Vec<(Ix, u32)> = mine
             .iter()
-            .filter_map(|(name, &count)| Some((self.fleet.candidate(name)?, count)))
+            .filter_map(|(name, &count)| Some((self.columns.candidate(name)?, count)))
             .collect();
         let mut expires: Option<Timestamp> = None;
-        let boxed: Vec<Box<dyn Scorer<Fleet> + '_>> = prioritizers
+        let boxed: Vec<Box<dyn Scorer<Columns> + '_>> = prioritizers
             .iter()
             .map(
-                |Prioritizer { weight, scoring, .. }| -> Box<dyn Scorer<Fleet> + '_> {
+                |Prioritizer { weight, scoring, .. }| -> Box<dyn Scorer<Columns> + '_> {
                     let weight = *weight;
                     match scoring {
                         Scoring::Balance => Box::new(Balance {
                             weight,
                             own: &own,
-                            highest: self.hub.tally.highest_without(&mine),
+                            highest: self.fleet.tally.highest_without(&mine),
                         }),
                         Scoring::Steady => Box::new(Steady {
                             weight,
@@ -249,14 +236,14 @@ impl Case<'_> {
                         }),
                         Scoring::Cpu => Box::new(Allocatable {
                             weight,
-                            amounts: &self.fleet.cpu,
+                            amounts: &self.columns.cpu,
                         }),
                         Scoring::Memory => Box::new(Allocatable {
                             weight,
-                            amounts: &self.fleet.memory,
+                            amounts: &self.columns.memory,
                         }),
                         Scoring::AddOn { resource, score } => {
-                            let column = self.fleet.scores(resource, score).map(|column| &**column);
+                            let column = self.columns.scores(resource, score).map(|column| &**column);
                             let scorer = AddOn {
                                 weight,
                                 column,
@@ -269,8 +256,8 @@ impl Case<'_> {
                 },
             )
             .collect();
-        let scorers: Vec<&dyn Scorer<Fleet>> = boxed.iter().map(|scorer| &**scorer).collect();
-        let (columns, totals) = scheduling::score(self.fleet, feasible, &scorers);
+        let scorers: Vec<&dyn Scorer<Columns>> = boxed.iter().map(|scorer| &**scorer).collect();
+        let (columns, totals) = scheduling::score(self.columns, feasible, &scorers);
         (columns, totals, expires)
     }
 
@@ -284,13 +271,13 @@ impl Case<'_> {
         let mut picked = BTreeSet::new();
         for (index, name) in chosen.iter().enumerate() {
             let path = format!("spec.targets[{index}]");
-            match self.fleet.candidate(name) {
+            match self.columns.candidate(name) {
                 None => {
                     let detail = format!("there is no ManagedCluster \"{name}\"");
                     errors.push(FieldError::invalid(path, name.as_str(), detail));
                 }
                 Some(candidate) if solved.row_of(candidate).is_none() => {
-                    let reasons = text::refusals(self.fleet, self.policy, solved, candidate);
+                    let reasons = words::refusals(self.columns, self.policy, solved, candidate);
                     errors.push(FieldError::invalid(path, name.as_str(), reasons));
                 }
                 Some(candidate) => {
@@ -361,8 +348,8 @@ impl Case<'_> {
         in_scope: usize,
     ) -> Decision {
         let plan = Plan::make(
-            self.hub,
             self.fleet,
+            self.columns,
             self.record,
             self.ask.demand,
             &self.own,
@@ -404,7 +391,7 @@ impl Case<'_> {
 
     /// Picked clusters in rank order, then those let go.
     fn changes(&self, picked: &[Ix]) -> Vec<BindingChange> {
-        let mut stays = Bits::none(self.fleet.count());
+        let mut stays = Bits::none(self.columns.count());
         let change = |action, cluster_name| BindingChange {
             action,
             cluster_name,
@@ -419,12 +406,12 @@ impl Case<'_> {
             } else {
                 Action::Bind
             };
-            changes.push(change(action, Arc::clone(&self.fleet.row(candidate).name)));
+            changes.push(change(action, Arc::clone(&self.columns.row(candidate).name)));
         }
         let gone = self
             .current
             .iter()
-            .filter(|name| !self.fleet.candidate(name).is_some_and(|known| stays.has(known)));
+            .filter(|name| !self.columns.candidate(name).is_some_and(|known| stays.has(known)));
         changes.extend(gone.map(|name| change(Action::Unbind, Arc::clone(name))));
         changes
     }

@@ -8,7 +8,7 @@ use meta::{FieldError, GroupResource, Kind};
 use serde_json::Value;
 
 use crate::admission::{Membership, hub_rules};
-use crate::inventory::Hub;
+use crate::fleet::Fleet;
 use crate::kind;
 use crate::names::{BINDINGS, CLUSTERS, DECISIONS, PLACEMENTS, SCORES, SETS};
 
@@ -52,7 +52,7 @@ impl Dialect for Ocm {
     }
 
     fn inventory(&self) -> Arc<dyn Inventory> {
-        Arc::new(Hub::default())
+        Arc::new(Fleet::default())
     }
 
     fn admission(&self) -> Vec<Arc<dyn Plugin>> {

@@ -1,256 +1,147 @@
-//! All clusters as columns, in name order: what filters and scorers read.
-//!
-//! Built at the first read and then kept up to date: in place where a cluster changes (the columns are shared with older
-//! snapshots until one of them does), by copying stretches ([`moved`]) at the first read after clusters came or went.
+//! Everything the dialect knows of a hub. Records are kept in persistent maps and shared between snapshots; columns
+//! ([`crate::columns`]) are derived from them.
 
-pub(crate) mod moved;
+pub(crate) mod cluster;
+mod due;
+pub(crate) mod fold;
+pub(crate) mod record;
+pub(crate) mod tally;
 
-use std::collections::HashMap;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
-use dialect_columns::{Bits, Labels, Numbered};
-use meta::Timestamp;
-use scheduling::Ix;
+use dialect_columns::UnusableObjects;
+use meta::Key;
 
-use crate::cluster::Cluster;
-use crate::names::SET_LABEL;
-use crate::record::{ClusterSet, Membership, Scores};
-use crate::tally::Tally;
+use crate::cel;
+use crate::columns::Columns;
+use crate::columns::moved::Records;
+use crate::fleet::cluster::Cluster;
+use crate::fleet::record::{ClusterSet, DecisionRecord, PlacementRecord, Scores};
+use crate::fleet::tally::Tally;
+use crate::names::PLACEMENTS;
 
-/// All clusters as columns.
-#[derive(Clone, Debug)]
+/// Everything the dialect knows of a hub.
+#[derive(Clone, Default)]
 pub(crate) struct Fleet {
-    /// The clusters, in name order.
-    pub(crate) rows: imbl::Vector<Arc<Cluster>>,
-    /// The slot of each name; it stays as long as the cluster.
-    index: imbl::HashMap<Arc<str>, Ix>,
-    /// The candidate in each slot.
-    places: Arc<Vec<Ix>>,
-    /// Slots nobody has.
-    free: imbl::Vector<Ix>,
-    /// The labels.
-    pub(crate) labels: Labels,
-    /// The claims.
-    pub(crate) claims: Labels,
-    /// Clusters being deleted.
-    pub(crate) terminating: Bits,
-    /// Clusters with a taint.
-    pub(crate) tainted: Bits,
-    /// Allocatable CPU in cores; not a number where it is not reported in full.
-    pub(crate) cpu: Arc<Vec<f64>>,
-    /// Allocatable memory in bytes; not a number where it is not reported in full.
-    pub(crate) memory: Arc<Vec<f64>>,
-    /// How many decisions name each cluster.
-    pub(crate) counts: Arc<Vec<u32>>,
-    /// The members of each set.
-    pub(crate) sets: imbl::HashMap<Arc<str>, Arc<Bits>>,
-    /// The AddOn scores, by resource and score name.
-    scores: imbl::HashMap<(Arc<str>, Arc<str>), Arc<ScoreColumn>>,
-}
-
-/// The values of one AddOn score, by candidate.
-pub(crate) type ScoreColumn = Vec<ScoreEntry>;
-
-/// The value of one AddOn score of one cluster.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct ScoreEntry {
-    /// The cluster.
-    pub(crate) candidate: Ix,
-    /// The value as stored.
-    pub(crate) value: i32,
-    /// The last instant it counts; the end of time where it never expires.
-    pub(crate) until: Timestamp,
-}
-
-impl Numbered for ScoreEntry {
-    fn number(self) -> Ix {
-        self.candidate
-    }
-
-    fn numbered(self, candidate: Ix) -> Self {
-        Self { candidate, ..self }
-    }
+    /// Compiled expressions, shared by all snapshots.
+    cache: Arc<cel::Cache>,
+    pub(crate) clusters: imbl::OrdMap<Arc<str>, Arc<Cluster>>,
+    pub(crate) sets: imbl::OrdMap<Arc<str>, Arc<ClusterSet>>,
+    /// Namespace and name of every binding.
+    bindings: imbl::OrdSet<(Arc<str>, Arc<str>)>,
+    /// Set and namespace of every binding.
+    bound: imbl::OrdSet<(Arc<str>, Arc<str>)>,
+    pub(crate) placements: imbl::OrdMap<Key, Arc<PlacementRecord>>,
+    pub(crate) decisions: imbl::OrdMap<Key, Arc<DecisionRecord>>,
+    /// Namespace, placement and name of every PlacementDecision with a placement label.
+    owned: imbl::OrdSet<(Arc<str>, Arc<str>, Arc<str>)>,
+    scores: imbl::OrdMap<Key, Arc<Scores>>,
+    pub(crate) tally: Tally,
+    pub(crate) unusable: UnusableObjects,
+    /// The columns; empty when clusters came or went since the last read.
+    columns: OnceLock<Arc<Columns>>,
+    /// The columns before that, up to date but for the clusters in `moved`.
+    before: Option<Arc<Columns>>,
+    /// The clusters that came or went since `before`.
+    moved: imbl::OrdSet<Arc<str>>,
 }
 
 impl Fleet {
-    /// Builds every column.
-    pub(crate) fn build<'a>(
-        clusters: impl Iterator<Item = &'a Arc<Cluster>>,
-        sets: impl Iterator<Item = (&'a Arc<str>, &'a Arc<ClusterSet>)>,
-        scores: impl Iterator<Item = &'a Arc<Scores>>,
-        tally: &Tally,
-    ) -> Self {
-        let rows: Vec<Arc<Cluster>> = clusters.cloned().collect();
-        let count = Ix::try_from(rows.len()).expect("a fleet has fewer than 2^32 clusters");
-        let (mut terminating, mut tainted) = (Bits::none(count), Bits::none(count));
-        for (candidate, row) in (0..).zip(&rows) {
-            terminating.set(candidate, row.terminating());
-            tainted.set(candidate, !row.taints().is_empty());
-        }
-        let mut fleet = Self {
-            index: (0..)
-                .zip(&rows)
-                .map(|(candidate, row)| (Arc::clone(&row.name), candidate))
-                .collect(),
-            places: Arc::new((0..count).collect()),
-            free: imbl::Vector::new(),
-            labels: Labels::build(rows.iter().map(|row| row.labels())),
-            claims: Labels::build(rows.iter().map(|row| &row.claims)),
-            terminating,
-            tainted,
-            cpu: Arc::new(rows.iter().map(|row| row.cpu.unwrap_or(f64::NAN)).collect()),
-            memory: Arc::new(rows.iter().map(|row| row.memory.unwrap_or(f64::NAN)).collect()),
-            counts: Arc::new(rows.iter().map(|row| tally.of(&row.name)).collect()),
-            sets: imbl::HashMap::new(),
-            scores: imbl::HashMap::new(),
-            rows: rows.into_iter().collect(),
-        };
-        for (name, set) in sets {
-            fleet.put_set(name, set);
-        }
-        let mut columns: HashMap<(Arc<str>, Arc<str>), ScoreColumn> = HashMap::new();
-        for scores in scores {
-            let Some(candidate) = fleet.candidate(&scores.cluster) else {
-                continue;
-            };
-            for (name, &value) in &scores.values {
-                let coordinate = (Arc::clone(&scores.resource), Arc::clone(name));
-                columns
-                    .entry(coordinate)
-                    .or_default()
-                    .push(scores.entry(candidate, value));
-            }
-        }
-        for (coordinate, mut column) in columns {
-            column.sort_unstable_by_key(|entry| entry.candidate);
-            fleet.scores.insert(coordinate, Arc::new(column));
-        }
-        fleet
-    }
-
-    /// How many clusters there are.
-    pub(crate) fn count(&self) -> Ix {
-        // The length was checked when the fleet was built.
-        Ix::try_from(self.rows.len()).unwrap_or(Ix::MAX)
-    }
-
-    /// The candidate with this name.
-    pub(crate) fn candidate(&self, name: &str) -> Option<Ix> {
-        self.index.get(name).map(|&slot| self.places[slot as usize])
-    }
-
-    /// The cluster at `candidate`.
-    pub(crate) fn row(&self, candidate: Ix) -> &Arc<Cluster> {
-        &self.rows[candidate as usize]
-    }
-
-    /// Takes in a new reading of a cluster that is there already. `sets` are all sets.
-    pub(crate) fn replace<'a>(
-        &mut self,
-        row: &Arc<Cluster>,
-        sets: impl Iterator<Item = (&'a Arc<str>, &'a Arc<ClusterSet>)>,
-    ) {
-        let Some(candidate) = self.candidate(&row.name) else {
-            return;
-        };
-        let place = candidate as usize;
-        let old = Arc::clone(&self.rows[place]);
-        self.labels.change(candidate, old.labels(), row.labels());
-        self.claims.change(candidate, &old.claims, &row.claims);
-        self.terminating.set(candidate, row.terminating());
-        self.tainted.set(candidate, !row.taints().is_empty());
-        if old.cpu != row.cpu {
-            Arc::make_mut(&mut self.cpu)[place] = row.cpu.unwrap_or(f64::NAN);
-        }
-        if old.memory != row.memory {
-            Arc::make_mut(&mut self.memory)[place] = row.memory.unwrap_or(f64::NAN);
-        }
-        if old.labels() != row.labels() {
-            for (name, set) in sets {
-                let member = set.has(name, row.labels());
-                if let Some(bits) = self
-                    .sets
-                    .get_mut(name)
-                    .filter(|bits| bits.has(candidate) != member)
-                {
-                    Arc::make_mut(bits).set(candidate, member);
-                }
-            }
-        }
-        self.rows.set(place, Arc::clone(row));
-    }
-
-    /// Takes in a new or changed set.
-    pub(crate) fn put_set(&mut self, name: &Arc<str>, set: &ClusterSet) {
-        let count = self.count();
-        let members = match &set.membership {
-            Membership::Label => {
-                let own = meta::selector::Requirement {
-                    key: SET_LABEL.to_owned(),
-                    operator: meta::selector::Operator::In,
-                    values: vec![name.to_string()],
+    /// The columns.
+    pub(crate) fn columns(&self) -> &Arc<Columns> {
+        self.columns.get_or_init(|| {
+            if let Some(before) = &self.before {
+                let records = Records {
+                    clusters: &self.clusters,
+                    sets: &self.sets,
+                    scores: &self.scores,
+                    tally: &self.tally,
                 };
-                self.labels.select(
-                    &meta::selector::Selector {
-                        requirements: vec![own],
-                    },
-                    count,
-                )
+                return Arc::new(before.moved(self.moved.iter(), &records));
             }
-            Membership::Selector(selector) => self.labels.select(selector, count),
-            Membership::Nobody => Bits::none(count),
+            let scores = self.scores.values();
+            Arc::new(Columns::build(
+                self.clusters.values(),
+                self.sets.iter(),
+                scores,
+                &self.tally,
+            ))
+        })
+    }
+
+    /// The columns for changing, where they are built: what is not built will be, from the records.
+    fn columns_mut(&mut self) -> Option<&mut Columns> {
+        if self.columns.get().is_some() {
+            self.before = None;
+            self.moved.clear();
+            return self.columns.get_mut().map(Arc::make_mut);
+        }
+        self.before.as_mut().map(Arc::make_mut)
+    }
+
+    /// Takes in that the cluster `name` came or went: candidates are numbered anew at the next read.
+    fn renumber(&mut self, name: &Arc<str>) {
+        if let Some(columns) = self.columns.take() {
+            self.before = Some(columns);
+            self.moved.clear();
+        }
+        let Some(before) = &self.before else { return };
+        self.moved.insert(Arc::clone(name));
+        // When half of the fleet is new, building is less work than moving.
+        if self.moved.len() > before.rows.len() / 2 + 64 {
+            self.before = None;
+            self.moved.clear();
+        }
+    }
+
+    /// The sets bound to `namespace` that exist, in name order.
+    pub(crate) fn bound_sets(&self, namespace: &Arc<str>) -> Vec<Arc<str>> {
+        self.bindings
+            .range((Arc::clone(namespace), Arc::from(""))..)
+            .take_while(|(of, _)| of == namespace)
+            .filter(|(_, set)| self.sets.contains_key(set))
+            .map(|(_, set)| Arc::clone(set))
+            .collect()
+    }
+
+    /// The PlacementDecisions of a placement, in the order of their numbers.
+    pub(crate) fn own_decisions(&self, placement: &Key) -> Vec<&Arc<DecisionRecord>> {
+        let (namespace, name) = (&placement.namespace, &placement.name);
+        let mut names: Vec<&Arc<str>> = self
+            .owned
+            .range((Arc::clone(namespace), Arc::clone(name), Arc::from(""))..)
+            .take_while(|(of, owner, _)| of == namespace && owner == name)
+            .map(|(_, _, decision)| decision)
+            .collect();
+        // `-decision-10` comes after `-decision-9`.
+        names.sort_by_key(|name| (name.len(), Arc::clone(name)));
+        names
+            .into_iter()
+            .filter_map(|name| self.decisions.get(&decision_key(namespace, name)))
+            .collect()
+    }
+
+    /// The placements of `namespace`.
+    fn placements_in<'a>(
+        &'a self,
+        namespace: &'a Arc<str>,
+    ) -> impl Iterator<Item = (&'a Key, &'a Arc<PlacementRecord>)> {
+        let first = Key {
+            resource: PLACEMENTS,
+            namespace: Arc::clone(namespace),
+            name: Arc::from(""),
         };
-        self.sets.insert(Arc::clone(name), Arc::new(members));
+        self.placements
+            .range(first..)
+            .take_while(move |(key, _)| key.namespace == *namespace)
     }
+}
 
-    /// Takes in that a set is gone.
-    pub(crate) fn remove_set(&mut self, name: &str) {
-        self.sets.remove(name);
-    }
-
-    /// Takes in the new count of decisions on `cluster`.
-    pub(crate) fn count_decisions(&mut self, cluster: &str, count: u32) {
-        if let Some(candidate) = self.candidate(cluster) {
-            Arc::make_mut(&mut self.counts)[candidate as usize] = count;
-        }
-    }
-
-    /// Takes in that the scores of one object changed; either side may be absent.
-    pub(crate) fn change_scores(&mut self, old: Option<&Scores>, new: Option<&Scores>) {
-        if let Some((old, candidate)) = old.and_then(|old| Some((old, self.candidate(&old.cluster)?))) {
-            let kept = |name: &Arc<str>| new.is_some_and(|new| new.values.contains_key(name));
-            for name in old.values.keys().filter(|name| !kept(name)) {
-                let coordinate = (Arc::clone(&old.resource), Arc::clone(name));
-                self.edit_column(coordinate, candidate, None);
-            }
-        }
-        if let Some((new, candidate)) = new.and_then(|new| Some((new, self.candidate(&new.cluster)?))) {
-            for (name, &value) in &new.values {
-                let coordinate = (Arc::clone(&new.resource), Arc::clone(name));
-                self.edit_column(coordinate, candidate, Some(new.entry(candidate, value)));
-            }
-        }
-    }
-
-    fn edit_column(&mut self, coordinate: (Arc<str>, Arc<str>), candidate: Ix, entry: Option<ScoreEntry>) {
-        let column = self.scores.entry(coordinate.clone()).or_default();
-        let place = column.binary_search_by_key(&candidate, |entry| entry.candidate);
-        match (place, entry) {
-            (Ok(place), Some(entry)) if column[place] == entry => {}
-            (Ok(place), Some(entry)) => Arc::make_mut(column)[place] = entry,
-            (Err(place), Some(entry)) => Arc::make_mut(column).insert(place, entry),
-            (Ok(place), None) => {
-                Arc::make_mut(column).remove(place);
-            }
-            (Err(_), None) => {}
-        }
-        if column.is_empty() {
-            self.scores.remove(&coordinate);
-        }
-    }
-
-    /// The values of an AddOn score, where any cluster has it.
-    pub(crate) fn scores(&self, resource: &Arc<str>, score: &Arc<str>) -> Option<&Arc<ScoreColumn>> {
-        self.scores.get(&(Arc::clone(resource), Arc::clone(score)))
+/// The key of a PlacementDecision.
+pub(crate) fn decision_key(namespace: &Arc<str>, name: &Arc<str>) -> Key {
+    Key {
+        resource: crate::names::DECISIONS,
+        namespace: Arc::clone(namespace),
+        name: Arc::clone(name),
     }
 }

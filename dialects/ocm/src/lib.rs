@@ -1,24 +1,24 @@
 //! Open Cluster Management: Placements choose ManagedClusters, ranked by built-in and pushed scores.
 //!
 //! Implements the proposal "placement extensible scheduling" as docs/systems/ocm.md describes it. Start reading at
-//! `kind` (what is served), then `inventory` (what is known), then `decide` (what comes of it).
+//! `kind` (what is served), then `fleet` (what is known), then `decide` (what comes of it).
 
 mod admission;
 mod cel;
-mod cluster;
+mod columns;
 mod decide;
 mod dialect;
+mod filters;
 mod fleet;
 mod inventory;
 mod kind;
 mod names;
 mod notes;
-mod pipeline;
 mod policy;
-mod record;
-mod tally;
+mod scores;
 #[cfg(test)]
 mod tests;
+mod words;
 mod writes;
 
 use std::sync::Arc;

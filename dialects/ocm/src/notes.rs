@@ -8,8 +8,8 @@ use dialect_contract::control::failed_scheduling;
 use dialect_contract::{Decision, Note, NoteType, Outcome, Related};
 use meta::Key;
 
-use crate::decide::Detail;
-use crate::inventory::Hub;
+use crate::decide::detail::Detail;
+use crate::fleet::Fleet;
 use crate::names::PLACEMENT_API_VERSION;
 use crate::policy::Scoring;
 
@@ -19,22 +19,22 @@ const SCORES_LIMIT: usize = 990;
 const EXPIRED_LISTED: usize = 10;
 
 /// The events. A run that changes nothing has none.
-pub(crate) fn notes(hub: &Hub, decision: &Decision, wrote: bool) -> Vec<Note> {
+pub(crate) fn notes(fleet: &Fleet, decision: &Decision, wrote: bool) -> Vec<Note> {
     if !wrote {
         return Vec::new();
     }
     let detail = decision.detail::<Detail>();
-    let expired = expired(hub, decision);
+    let expired = expired(fleet, decision);
     let mut notes = files(decision, detail, &expired);
     if !notes.is_empty() && !decision.solved.feasible.is_empty() {
-        notes.push(scores(hub, decision));
+        notes.push(scores(fleet, decision));
     }
     let failed = matches!(
         decision.outcome,
         Outcome::Unschedulable | Outcome::Partial | Outcome::Invalid
     );
     if failed {
-        notes.push(failed_scheduling(hub, decision));
+        notes.push(failed_scheduling(fleet, decision));
     }
     notes
 }
@@ -80,22 +80,25 @@ fn files(decision: &Decision, detail: Option<&Detail>, expired: &[String]) -> Ve
 }
 
 /// What the decision could not count because it had expired, prioritizer by prioritizer.
-fn expired(hub: &Hub, decision: &Decision) -> Vec<String> {
-    let fleet = hub.fleet();
-    let policy = hub.placements.get(&decision.demand).map(|record| &record.policy);
+fn expired(fleet: &Fleet, decision: &Decision) -> Vec<String> {
+    let columns = fleet.columns();
+    let policy = fleet
+        .placements
+        .get(&decision.demand)
+        .map(|record| &record.policy);
     let prioritizers = policy.and_then(|policy| policy.prioritizers.as_deref().ok());
     let mut list = Vec::new();
     for prioritizer in prioritizers.unwrap_or_default() {
         let Scoring::AddOn { resource, score } = &prioritizer.scoring else {
             continue;
         };
-        let column = fleet.scores(resource, score);
+        let column = columns.scores(resource, score);
         let entries = column.iter().flat_map(|column| column.iter());
         let old = entries.filter(|entry| {
             entry.until < decision.now && decision.solved.feasible.binary_search(&entry.candidate).is_ok()
         });
         let mut names: Vec<String> = old
-            .map(|entry| format!("{}/{resource}", fleet.row(entry.candidate).name))
+            .map(|entry| format!("{}/{resource}", columns.row(entry.candidate).name))
             .collect();
         let more = names.len().saturating_sub(EXPIRED_LISTED);
         names.truncate(EXPIRED_LISTED);
@@ -135,13 +138,13 @@ fn note(reason: &'static str, action: &'static str, text: String, related: Key) 
 }
 
 /// `<cluster>:<total> ` of every feasible cluster in name order, as far as there is room.
-fn scores(hub: &Hub, decision: &Decision) -> Note {
-    let fleet = hub.fleet();
+fn scores(fleet: &Fleet, decision: &Decision) -> Note {
+    let columns = fleet.columns();
     let mut text = String::new();
     for &candidate in &decision.solved.feasible {
         let before = text.len();
         let total = decision.solved.total_of(candidate).unwrap_or_default();
-        text.push_str(&format!("{}:{total} ", fleet.row(candidate).name));
+        text.push_str(&format!("{}:{total} ", columns.row(candidate).name));
         if text.len() > SCORES_LIMIT {
             text.truncate(before);
             text.push_str("......");

@@ -114,7 +114,7 @@ impl Policy {
 /// The shape rules of tolerations (docs/systems/ocm.md, "Filters").
 fn tolerations(list: &[Toleration]) -> Result<Vec<Toleration>, Problem> {
     let problem = |index: usize, text: &str| Problem {
-        plugin: crate::pipeline::TAINT_TOLERATION,
+        plugin: crate::filters::TAINT_TOLERATION,
         text: format!("spec.tolerations[{index}]: {text}"),
     };
     for (index, toleration) in list.iter().enumerate() {

@@ -12,17 +12,17 @@ use dialect_contract::{Decision, Write, WriteVerb};
 use meta::{Key, Timestamp};
 use serde_json::{Map, Value, json};
 
-use crate::decide::Detail;
+use crate::decide::detail::Detail;
 use crate::decide::plan::{File, Plan};
 use crate::decide::status::Aspect;
-use crate::inventory::Hub;
+use crate::fleet::Fleet;
+use crate::fleet::record::PlacementRecord;
 use crate::kind::{Condition, DecisionGroupStatus};
 use crate::names::{DECISIONS, DECISIONS_PER_OBJECT, PLACEMENT_API_VERSION};
-use crate::record::PlacementRecord;
 
 /// The conditions of a decision as the Placement's status will list them.
-pub(crate) fn conditions(hub: &Hub, decision: &Decision) -> Vec<Value> {
-    let stored = hub.placements.get(&decision.demand);
+pub(crate) fn conditions(fleet: &Fleet, decision: &Decision) -> Vec<Value> {
+    let stored = fleet.placements.get(&decision.demand);
     let known = stored
         .map(|record| record.view.status.conditions.as_slice())
         .unwrap_or_default();
@@ -54,9 +54,11 @@ fn condition(aspect: &Aspect<'_>, known: &[Condition], now: Timestamp) -> Map<St
 }
 
 /// Everything `decision` writes, in order.
-pub(crate) fn writes(hub: &Hub, decision: &Decision) -> Vec<Write> {
-    let (Some(detail), Some(record)) = (decision.detail::<Detail>(), hub.placements.get(&decision.demand))
-    else {
+pub(crate) fn writes(fleet: &Fleet, decision: &Decision) -> Vec<Write> {
+    let (Some(detail), Some(record)) = (
+        decision.detail::<Detail>(),
+        fleet.placements.get(&decision.demand),
+    ) else {
         return Vec::new();
     };
     let mut list = Vec::new();

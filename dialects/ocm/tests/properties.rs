@@ -94,7 +94,7 @@ fn scores() -> impl Strategy<Value = Value> {
 }
 
 /// Clusters with their scores, and decisions of others that name them.
-fn fleet() -> impl Strategy<Value = Vec<Value>> {
+fn columns() -> impl Strategy<Value = Vec<Value>> {
     let member = (cluster(), prop::option::of(scores()), 0..4u8);
     prop::collection::btree_map(cluster_name(), member, 0..9).prop_map(|members| {
         let mut list = Vec::new();
@@ -214,7 +214,7 @@ fn set(name: &str, selector: Value) -> Value {
     value
 }
 
-/// The set `fleet` is always bound; one by selector sometimes.
+/// The set `columns` is always bound; one by selector sometimes.
 fn sets() -> impl Strategy<Value = Vec<Value>> {
     let selector = select(vec![
         json!({"selectorType": "LabelSelector", "labelSelector": {"matchLabels": {"env": "2"}}}),
@@ -265,8 +265,8 @@ impl Generator for Hubs {
 
     fn case(&self) -> BoxedStrategy<Case> {
         let later = prop::collection::vec(later(), 0..5);
-        (sets(), fleet(), placements(), later, "[a-z]{1,3}")
-            .prop_map(|(sets, fleet, placements, later, name)| {
+        (sets(), columns(), placements(), later, "[a-z]{1,3}")
+            .prop_map(|(sets, columns, placements, later, name)| {
                 // Nobody tolerates it or has it in a set, and it would be the best and biggest of all.
                 let mut refused = object("v1", "ManagedCluster", "", &name);
                 refused["spec"] = json!({"taints": [{"key": "refused", "effect": "NoSelect"}]});
@@ -276,7 +276,7 @@ impl Generator for Hubs {
                 Case {
                     infeasible: Some(refused),
                     later,
-                    ..Case::new(now(), sets.into_iter().chain(fleet).chain(placements).collect())
+                    ..Case::new(now(), sets.into_iter().chain(columns).chain(placements).collect())
                 }
             })
             .boxed()

@@ -5,6 +5,8 @@
 //! A Cluster may be *made* with finalizers of requests: whoever restores one from a copy brings them along, and no
 //! decision rests on an object that was not there.
 
+pub(crate) mod hub_rules;
+
 use std::collections::BTreeSet;
 
 use admission::{Denied, Operation, Plugin, Request};

@@ -1,6 +1,7 @@
 //! Deciding about one request (docs/systems/openmcp.md, "Picking").
 
 mod choice;
+pub(crate) mod detail;
 pub(crate) mod release;
 
 use std::sync::Arc;
@@ -8,53 +9,17 @@ use std::sync::Arc;
 use dialect_contract::{Action, Ask, BindingChange, Current, Decision, Outcome, Refused};
 use scheduling::{Ix, Random, Solved};
 
-use crate::config::{Config, Mapping, Strategy, Tenancy};
+use self::detail::{Detail, Plan, Step};
+use crate::config::{Config, Mapping, Tenancy};
 use crate::filters::TENANCY;
 use crate::fleet::{Fleet, Granted, Operation, Place, Record};
 use crate::names::{GRANTED, PENDING};
-use crate::question::Question;
+use crate::request::Request;
 use release::Release;
 
 /// The fence that decisions to make a Cluster for several requests pass: of two requests that find no room at the same
 /// time, the second looks again and shares the Cluster of the first.
 const NEW_CLUSTERS: &str = "openmcp/new-clusters";
-
-/// What the words and writes of a decision need beside its indices.
-#[derive(Debug)]
-pub(crate) struct Detail {
-    /// What is done.
-    pub(crate) plan: Plan,
-    /// The strategy that ordered the candidates.
-    pub(crate) strategy: Strategy,
-    /// Whether the caller chose the Cluster.
-    pub(crate) chosen: bool,
-}
-
-/// What is done about a request.
-#[derive(Debug)]
-pub(crate) enum Plan {
-    /// Nothing.
-    Nothing,
-    /// It is granted the Cluster at `place`.
-    Grant { place: Place, step: Step },
-    /// It is Pending, and this is why.
-    Fail { reason: &'static str, message: String },
-    /// It is being deleted.
-    Release(Release),
-}
-
-/// What is done to the Cluster granted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Step {
-    /// Nothing: it carries the request's finalizer.
-    None,
-    /// It gets the request's finalizer.
-    Join,
-    /// It is made.
-    Create,
-    /// It is made again: the status names one that is gone.
-    Recreate,
-}
 
 /// The parts of a decision that are the same however it ends.
 struct Case<'a> {
@@ -243,7 +208,7 @@ impl<'a> Case<'a> {
     }
 
     fn run(&self, meaning: Option<(&Config, &Mapping)>) -> Run {
-        Question::new(self.fleet, self.request, meaning).solve(self.seed())
+        Request::new(self.fleet, self.request, meaning).solve(self.seed())
     }
 
     fn unknown_purpose(&self, config: &Config) -> Decision {

@@ -8,10 +8,11 @@ use meta::{FieldError, GroupResource, Kind};
 use serde_json::{Value, json};
 
 use crate::admission::GrantGuard;
+use crate::admission::hub_rules;
 use crate::config::Config;
 use crate::fleet::Fleet;
+use crate::kind;
 use crate::names::{ACTOR, CLUSTERS, DIALECT, REQUESTS, VERSION};
-use crate::{hub_rules, kind};
 
 /// openMCP: requests want a Cluster.
 #[derive(Clone, Copy, Debug, Default)]

@@ -3,7 +3,7 @@
 
 use scheduling::{Filter, Ix, Reason, Verdict};
 
-use crate::question::{Question, Sharing};
+use crate::request::{Request, Sharing};
 
 /// Why a filter refuses a Cluster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,24 +66,24 @@ pub(crate) const NAMES: &[&str] = &["Purpose", "Selector", "Namespace", "Tenancy
 pub(crate) const TENANCY: u16 = 3;
 
 /// The filters, by place.
-pub(crate) fn all<'a>() -> [&'a dyn Filter<Question<'a>>; 5] {
+pub(crate) fn all<'a>() -> [&'a dyn Filter<Request<'a>>; 5] {
     [&Purpose, &Selector, &Namespace, &Tenancy, &Lifecycle]
 }
 
 /// The Cluster is for the request's purpose.
 struct Purpose;
 
-impl Filter<Question<'_>> for Purpose {
+impl Filter<Request<'_>> for Purpose {
     fn name(&self) -> &'static str {
         NAMES[0]
     }
 
-    fn check(&self, question: &Question<'_>, candidate: Ix) -> Verdict {
-        if !question.understood {
+    fn check(&self, request: &Request<'_>, candidate: Ix) -> Verdict {
+        if !request.understood {
             return Code::NotUnderstood.refuse();
         }
-        let list = question.row(candidate).facts.purposes;
-        if question.purposes[list as usize] {
+        let list = request.row(candidate).facts.purposes;
+        if request.purposes[list as usize] {
             Verdict::Pass
         } else {
             Code::PurposeMismatch.refuse()
@@ -94,13 +94,13 @@ impl Filter<Question<'_>> for Purpose {
 /// The labels match the selectors of the configuration and of the purpose.
 struct Selector;
 
-impl Filter<Question<'_>> for Selector {
+impl Filter<Request<'_>> for Selector {
     fn name(&self) -> &'static str {
         NAMES[1]
     }
 
-    fn check(&self, question: &Question<'_>, candidate: Ix) -> Verdict {
-        if question.selector.matches(&question.row(candidate).facts.labels) {
+    fn check(&self, request: &Request<'_>, candidate: Ix) -> Verdict {
+        if request.selector.matches(&request.row(candidate).facts.labels) {
             Verdict::Pass
         } else {
             Code::SelectorMismatch.refuse()
@@ -111,14 +111,14 @@ impl Filter<Question<'_>> for Selector {
 /// The Cluster is in the one namespace looked at, if it is one.
 struct Namespace;
 
-impl Filter<Question<'_>> for Namespace {
+impl Filter<Request<'_>> for Namespace {
     fn name(&self) -> &'static str {
         NAMES[2]
     }
 
-    fn check(&self, question: &Question<'_>, candidate: Ix) -> Verdict {
-        match question.namespace {
-            Some(only) if only != Some(question.row(candidate).facts.namespace) => Code::OutOfScope.refuse(),
+    fn check(&self, request: &Request<'_>, candidate: Ix) -> Verdict {
+        match request.namespace {
+            Some(only) if only != Some(request.row(candidate).facts.namespace) => Code::OutOfScope.refuse(),
             _ => Verdict::Pass,
         }
     }
@@ -127,18 +127,18 @@ impl Filter<Question<'_>> for Namespace {
 /// There is room for one more request. A Cluster the request uses already has room for it.
 struct Tenancy;
 
-impl Filter<Question<'_>> for Tenancy {
+impl Filter<Request<'_>> for Tenancy {
     fn name(&self) -> &'static str {
         NAMES[3]
     }
 
-    fn check(&self, question: &Question<'_>, candidate: Ix) -> Verdict {
-        let alone = question.is_own(candidate) && question.others(candidate) == 0;
-        match question.sharing {
+    fn check(&self, request: &Request<'_>, candidate: Ix) -> Verdict {
+        let alone = request.is_own(candidate) && request.others(candidate) == 0;
+        match request.sharing {
             Sharing::Never if alone => Verdict::Pass,
             Sharing::Never => Code::WantsOwn.refuse(),
-            Sharing::UpTo(_) if question.row(candidate).facts.exclusive && !alone => Code::Exclusive.refuse(),
-            Sharing::UpTo(limit) if question.others(candidate) >= limit => Code::Full.with(limit),
+            Sharing::UpTo(_) if request.row(candidate).facts.exclusive && !alone => Code::Exclusive.refuse(),
+            Sharing::UpTo(limit) if request.others(candidate) >= limit => Code::Full.with(limit),
             Sharing::UpTo(_) => Verdict::Pass,
         }
     }
@@ -147,13 +147,13 @@ impl Filter<Question<'_>> for Tenancy {
 /// The Cluster is not being deleted.
 struct Lifecycle;
 
-impl Filter<Question<'_>> for Lifecycle {
+impl Filter<Request<'_>> for Lifecycle {
     fn name(&self) -> &'static str {
         NAMES[4]
     }
 
-    fn check(&self, question: &Question<'_>, candidate: Ix) -> Verdict {
-        if question.row(candidate).facts.deleting {
+    fn check(&self, request: &Request<'_>, candidate: Ix) -> Verdict {
+        if request.row(candidate).facts.deleting {
             Code::Terminating.refuse()
         } else {
             Verdict::Pass

@@ -3,10 +3,8 @@
 
 mod fold;
 mod intern;
-mod inventory;
 mod request;
 mod row;
-mod view;
 
 use std::fmt;
 use std::sync::Arc;
@@ -82,7 +80,7 @@ pub(crate) struct Fleet {
     /// Which Clusters carry the finalizer of each holder.
     holders: HashMap<Arc<str>, OrdSet<Place>>,
     /// The requests.
-    requests: OrdMap<Key, Arc<Record>>,
+    pub(crate) requests: OrdMap<Key, Arc<Record>>,
     /// The request each holder stands for.
     by_holder: HashMap<Arc<str>, Key>,
     /// The requests by the Cluster their status names.
@@ -92,7 +90,7 @@ pub(crate) struct Fleet {
     /// The same, by the place a Cluster of their own would have.
     planned: OrdSet<(Place, Key)>,
     /// What could not be read, and why.
-    unusable: UnusableObjects,
+    pub(crate) unusable: UnusableObjects,
     /// Namespaces, labels and purposes as small numbers.
     pub(crate) names: intern::Names,
 }

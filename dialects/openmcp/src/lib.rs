@@ -12,11 +12,11 @@ mod decide;
 mod dialect;
 mod filters;
 mod fleet;
-mod hub_rules;
+mod inventory;
 pub mod kind;
 pub mod names;
 mod naming;
-mod question;
+mod request;
 mod words;
 mod writes;
 

@@ -4,8 +4,8 @@ use dialect_contract::{Decision, Outcome};
 use scheduling::{Ix, Reason};
 
 use crate::config::Strategy;
+use crate::decide::detail::{Detail, Plan, Step};
 use crate::decide::release::Release;
-use crate::decide::{Detail, Plan, Step};
 use crate::filters::Code;
 use crate::fleet::{Fleet, Operation, Record};
 

@@ -12,8 +12,8 @@ use meta::{Object, time};
 use serde_json::{Map, Value, json};
 
 use crate::config::Mapping;
+use crate::decide::detail::{Detail, Plan, Step};
 use crate::decide::release::Release;
-use crate::decide::{Detail, Plan, Step};
 use crate::fleet::{Fleet, Operation, Place, Record};
 use crate::kind::cluster_request::ClusterRequest;
 use crate::names::{

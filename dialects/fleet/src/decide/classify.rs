@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use scheduling::Ix;
 
+use crate::columns::Columns;
 use crate::fleet::Fleet;
-use crate::inventory::Hub;
+use crate::fleet::record::BindingRecord;
 use crate::kind::State;
-use crate::record::BindingRecord;
 
 /// Bindings by candidate, each candidate once.
 pub(super) type ByCandidate<'a> = Vec<(Ix, &'a Arc<BindingRecord>)>;
@@ -31,7 +31,7 @@ pub(super) struct Classes<'a> {
 
 impl<'a> Classes<'a> {
     /// Classifies the bindings of the placement `name`; `snapshot` is the one that counts.
-    pub(super) fn of(hub: &'a Hub, fleet: &Fleet, name: &str, snapshot: &str) -> Self {
+    pub(super) fn of(fleet: &'a Fleet, columns: &Columns, name: &str, snapshot: &str) -> Self {
         let mut classes = Self {
             deleting: Vec::new(),
             unscheduled: Vec::new(),
@@ -40,9 +40,9 @@ impl<'a> Classes<'a> {
             present: Vec::new(),
             surplus: Vec::new(),
         };
-        for binding in hub.bindings_of(name) {
-            let candidate = fleet.candidate(&binding.cluster);
-            let staying = candidate.filter(|&candidate| !fleet.standings[candidate as usize].leaving);
+        for binding in fleet.bindings_of(name) {
+            let candidate = columns.candidate(&binding.cluster);
+            let staying = candidate.filter(|&candidate| !columns.standings[candidate as usize].leaving);
             match (candidate, staying) {
                 _ if binding.deleting() => classes.deleting.push(binding),
                 (candidate, _) if binding.state == State::Unscheduled => {

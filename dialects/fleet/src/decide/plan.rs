@@ -3,10 +3,10 @@
 
 use std::sync::Arc;
 
-use crate::inventory::Hub;
+use crate::fleet::Fleet;
+use crate::fleet::record::{BindingRecord, PlacementRecord, SnapshotRecord};
 use crate::kind::{ClusterDecision, State};
 use crate::names::{BINDING_FINALIZER, SNAPSHOTS};
-use crate::record::{BindingRecord, PlacementRecord, SnapshotRecord};
 
 /// What the objects of a placement will say.
 #[derive(Debug)]
@@ -79,9 +79,9 @@ pub(crate) enum CurrentSnapshot {
 impl SnapshotPlan {
     /// What must happen to the snapshots of the placement `name`. A snapshot counts when it is the newest and its
     /// policy is the placement's, the number of clusters left aside (docs/systems/fleet.md, "Policy snapshots").
-    pub(super) fn make(hub: &Hub, record: &PlacementRecord, name: &str) -> Self {
-        let staying = || hub.snapshots_of(name).filter(|snapshot| !snapshot.deleting());
-        let newest = hub.newest_snapshot(name);
+    pub(super) fn make(fleet: &Fleet, record: &PlacementRecord, name: &str) -> Self {
+        let staying = || fleet.snapshots_of(name).filter(|snapshot| !snapshot.deleting());
+        let newest = fleet.newest_snapshot(name);
         if let Some(newest) = newest.filter(|newest| newest.has_policy_of(record)) {
             let others = staying().filter(|snapshot| snapshot.latest && snapshot.name != newest.name);
             return Self {
@@ -95,7 +95,7 @@ impl SnapshotPlan {
         let surplus = (oldest.len() + 1).saturating_sub(record.history);
         let drop: Vec<Arc<SnapshotRecord>> =
             oldest.iter().take(surplus).map(|&old| Arc::clone(old)).collect();
-        let (name, index) = next(hub, name);
+        let (name, index) = next(fleet, name);
         Self {
             // One that goes says so first: there must never be two that count.
             demote: staying().filter(|snapshot| snapshot.latest).cloned().collect(),
@@ -123,20 +123,20 @@ impl SnapshotPlan {
 
 /// Name and number of the next snapshot: above every number in use, those that only bindings still name included, lest
 /// an old binding passes for one of the new policy.
-fn next(hub: &Hub, placement: &str) -> (Arc<str>, u64) {
+fn next(fleet: &Fleet, placement: &str) -> (Arc<str>, u64) {
     let number =
         |snapshot: &str| -> Option<u64> { snapshot.strip_prefix(placement)?.strip_prefix('-')?.parse().ok() };
-    let named = hub
+    let named = fleet
         .bindings_of(placement)
         .filter_map(|binding| number(&binding.snapshot));
-    let known = hub.snapshots_of(placement).map(|snapshot| snapshot.index);
+    let known = fleet.snapshots_of(placement).map(|snapshot| snapshot.index);
     let mut index = known
         .chain(named)
         .max()
         .map_or(0, |highest| highest.saturating_add(1));
     loop {
         let name = format!("{placement}-{index}");
-        if !hub.taken(&meta::Key::new(SNAPSHOTS, "", &name)) {
+        if !fleet.taken(&meta::Key::new(SNAPSHOTS, "", &name)) {
             return (name.into(), index);
         }
         index += 1;

@@ -4,39 +4,39 @@
 use scheduling::Ix;
 
 use super::classify::Classes;
-use crate::fleet::Fleet;
-use crate::pipeline::filters::passing;
+use crate::columns::Columns;
+use crate::filters::passing;
 use crate::policy::{Mode, Policy};
 
 /// The first value in the way of `policy`, in words. Where nothing more is wanted, none is looked at.
-pub(super) fn problem(policy: &Policy, fleet: &Fleet, classes: &Classes<'_>) -> Option<String> {
+pub(super) fn problem(policy: &Policy, columns: &Columns, classes: &Classes<'_>) -> Option<String> {
     let wants_more = match policy.mode {
         Mode::All => true,
         Mode::Number(wanted) => classes.present.len() < wanted,
         Mode::Fixed(_) => false,
     };
-    if !wants_more || !policy.properties().any(|name| fleet.has_unreadable(name)) {
+    if !wants_more || !policy.properties().any(|name| columns.has_unreadable(name)) {
         return None;
     }
     let problem = |name: &str, (candidate, value): (Ix, &str)| {
-        let cluster = &fleet.row(candidate).name;
+        let cluster = &columns.row(candidate).name;
         format!("the property {name} of the cluster \"{cluster}\" is no quantity: \"{value}\"")
     };
     for term in &policy.required {
-        let mut matching = fleet.labels.select(&term.labels, fleet.count());
+        let mut matching = columns.labels.select(&term.labels, columns.count());
         for test in &term.properties {
-            let mut values = fleet.unreadable(&test.name);
+            let mut values = columns.unreadable(&test.name);
             if let Some(found) = values.find(|(candidate, _)| matching.has(*candidate)) {
                 return Some(problem(&test.name, found));
             }
-            matching.intersect(&passing(test, fleet));
+            matching.intersect(&passing(test, columns));
         }
     }
     // A sorter's range is that of all clusters.
     let sorters = policy.preferred.iter().filter_map(|term| term.sorter.as_ref());
     sorters
         .filter_map(|sorter| {
-            let found = fleet.unreadable(&sorter.name).next()?;
+            let found = columns.unreadable(&sorter.name).next()?;
             Some(problem(&sorter.name, found))
         })
         .next()

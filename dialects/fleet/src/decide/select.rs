@@ -9,19 +9,20 @@ use meta::FieldError;
 use scheduling::{Filter, Ix, Rejection, Scorer, Solved};
 
 use super::classify::Classes;
-use super::{status, text};
-use crate::fleet::Fleet;
-use crate::inventory::Hub;
-use crate::kind::State;
-use crate::pipeline::filters::{
+use super::status;
+use crate::columns::Columns;
+use crate::filters::spread::Spread;
+use crate::filters::{
     ClusterAffinity, ClusterEligibility, PickFixed, SamePlacementAntiAffinity, TaintToleration,
     TopologySpread,
 };
-use crate::pipeline::scores::{self, Known, Standing, best_first};
-use crate::pipeline::spread::Spread;
-use crate::pipeline::{FIXED, SPREAD};
+use crate::filters::{FIXED, SPREAD};
+use crate::fleet::Fleet;
+use crate::fleet::record::BindingRecord;
+use crate::kind::State;
 use crate::policy::{Mode, Policy};
-use crate::record::BindingRecord;
+use crate::scores::{self, Known, Standing, best_first};
+use crate::words;
 
 /// Which bindings stay, which clusters are picked and which bindings are let go.
 pub(super) struct Selection {
@@ -40,10 +41,10 @@ pub(super) struct Selection {
     pub(super) recorded: Vec<Ix>,
     /// The scores of feasible clusters that are not chosen, by candidate.
     pub(super) others: Vec<Standing>,
-    /// See [`super::Detail::skews`].
+    /// See [`super::detail::Detail::skews`].
     pub(super) skews: Vec<(Ix, u32, u32)>,
     /// The columns it was made on.
-    pub(super) fleet: Arc<Fleet>,
+    pub(super) columns: Arc<Columns>,
     chosen: Bits,
 }
 
@@ -55,14 +56,14 @@ impl Selection {
 
     /// The name of a candidate.
     pub(super) fn name(&self, candidate: Ix) -> String {
-        self.fleet.row(candidate).name.to_string()
+        self.columns.row(candidate).name.to_string()
     }
 }
 
 /// What is known before anything is picked.
 struct Case<'a> {
-    hub: &'a Hub,
-    fleet: &'a Arc<Fleet>,
+    fleet: &'a Fleet,
+    columns: &'a Arc<Columns>,
     policy: &'a Policy,
     classes: &'a Classes<'a>,
     ask: &'a Ask<'a>,
@@ -73,24 +74,24 @@ struct Case<'a> {
 
 /// Selects by the policy's mode, or as the caller chose.
 pub(super) fn select(
-    hub: &Hub,
-    fleet: &Arc<Fleet>,
+    fleet: &Fleet,
+    columns: &Arc<Columns>,
     policy: &Policy,
     classes: &Classes<'_>,
     ask: &Ask<'_>,
 ) -> Result<Selection, Refused> {
-    let mut held = Bits::none(fleet.count());
+    let mut held = Bits::none(columns.count());
     for &(candidate, _) in &classes.present {
         held.set(candidate, true);
     }
     let case = Case {
-        hub,
         fleet,
+        columns,
         policy,
         classes,
         ask,
         held,
-        eligibility: ClusterEligibility::judge(fleet, ask.now, hub.limits),
+        eligibility: ClusterEligibility::judge(columns, ask.now, fleet.limits),
     };
     match &policy.mode {
         Mode::Fixed(names) => case.fixed(names),
@@ -122,28 +123,28 @@ impl Case<'_> {
 
     /// PickAll and PickN.
     fn scheduled(&self) -> Result<Selection, Refused> {
-        let (fleet, policy) = (self.fleet, self.policy);
-        let affinity_filter = ClusterAffinity::judge(&policy.required, fleet);
-        let taints = TaintToleration::judge(&policy.tolerations, fleet);
-        let mut pickable = Bits::all(fleet.count());
+        let (columns, policy) = (self.columns, self.policy);
+        let affinity_filter = ClusterAffinity::judge(&policy.required, columns);
+        let taints = TaintToleration::judge(&policy.tolerations, columns);
+        let mut pickable = Bits::all(columns.count());
         affinity_filter.restrict(&mut pickable);
         self.eligibility.restrict(&mut pickable);
         taints.restrict(&mut pickable);
         let anti_affinity = SamePlacementAntiAffinity(&self.held);
         anti_affinity.restrict(&mut pickable);
         let affinity = match policy.mode {
-            Mode::Number(_) => scores::affinity(&policy.preferred, fleet),
-            Mode::All | Mode::Fixed(_) => vec![0; fleet.count() as usize],
+            Mode::Number(_) => scores::affinity(&policy.preferred, columns),
+            Mode::All | Mode::Fixed(_) => vec![0; columns.count() as usize],
         };
         let asked = self.asked(|candidate| {
             let passes = self.held.has(candidate) || pickable.has(candidate);
             (!passes).then(|| {
-                let filters: [&dyn Filter<Fleet>; 3] = [&affinity_filter, &self.eligibility, &taints];
+                let filters: [&dyn Filter<Columns>; 3] = [&affinity_filter, &self.eligibility, &taints];
                 self.refusals(&filters, 0, candidate)
             })
         })?;
         let kept = self.kept(asked.as_ref());
-        let mut spread = Spread::new(&policy.spread, fleet, kept.iter().copied());
+        let mut spread = Spread::new(&policy.spread, columns, kept.iter().copied());
         let mut candidates: Vec<Standing> = pickable
             .iter()
             .filter(|&candidate| asked.as_ref().is_none_or(|asked| asked.has(candidate)))
@@ -167,21 +168,21 @@ impl Case<'_> {
             Mode::All | Mode::Fixed(_) => candidates,
         };
         self.all_placed(asked.as_ref(), &kept, &picks, &spread)?;
-        let mut chosen = Bits::none(fleet.count());
+        let mut chosen = Bits::none(columns.count());
         kept.iter().for_each(|&candidate| chosen.set(candidate, true));
         picks.iter().for_each(|pick| chosen.set(pick.candidate, true));
         let topology = TopologySpread {
             spread: &spread,
             chosen: &chosen,
         };
-        let filters: [&dyn Filter<Fleet>; 5] = [
+        let filters: [&dyn Filter<Columns>; 5] = [
             &affinity_filter,
             &self.eligibility,
             &taints,
             &anti_affinity,
             &topology,
         ];
-        let (feasible, rejections) = scheduling::filter(&**fleet, fleet.count(), &filters);
+        let (feasible, rejections) = scheduling::filter(&**columns, columns.count(), &filters);
         Ok(self.rank(kept, picks, &affinity, &spread, feasible, rejections))
     }
 
@@ -242,7 +243,7 @@ impl Case<'_> {
         feasible: Vec<Ix>,
         rejections: Vec<Rejection>,
     ) -> Selection {
-        let count = self.fleet.count();
+        let count = self.columns.count();
         let by_score = matches!(self.policy.mode, Mode::Number(_));
         let mut chosen: Vec<Standing> = kept
             .iter()
@@ -307,7 +308,7 @@ impl Case<'_> {
             others,
             recorded,
             chosen: taken,
-            fleet: Arc::clone(self.fleet),
+            columns: Arc::clone(self.columns),
             kept,
             picks,
         }
@@ -330,7 +331,7 @@ impl Case<'_> {
         others: &[Standing],
         feasible: &[Ix],
     ) -> Vec<scheduling::ScoreColumn> {
-        let mut columns = [(); 3].map(|()| vec![None; self.fleet.count() as usize]);
+        let mut columns = [(); 3].map(|()| vec![None; self.columns.count() as usize]);
         // A kept binding without a score was not scored when it was made.
         let unscored = |standing: &&Standing| {
             let binding = Classes::find(&self.classes.present, standing.candidate);
@@ -343,18 +344,18 @@ impl Case<'_> {
             columns[2][place] = Some(standing.topology);
         }
         let scorers = columns.each_ref().map(|column| Known(column));
-        let scorers: [&dyn Scorer<Fleet>; 3] = [&scorers[0], &scorers[1], &scorers[2]];
-        scheduling::score(&**self.fleet, feasible, &scorers).0
+        let scorers: [&dyn Scorer<Columns>; 3] = [&scorers[0], &scorers[1], &scorers[2]];
+        scheduling::score(&**self.columns, feasible, &scorers).0
     }
 
     /// PickFixed: the clusters named, if they are eligible. A named cluster that has a binding keeps it.
     fn fixed(&self, names: &[Arc<str>]) -> Result<Selection, Refused> {
-        let fleet = self.fleet;
-        let mut named = Bits::none(fleet.count());
+        let columns = self.columns;
+        let mut named = Bits::none(columns.count());
         let mut order = Vec::new();
         let mut unknown = Vec::new();
         for name in names {
-            match fleet.candidate(name) {
+            match columns.candidate(name) {
                 Some(candidate) => {
                     named.set(candidate, true);
                     order.push(candidate);
@@ -388,11 +389,11 @@ impl Case<'_> {
         };
         let picks: Vec<Standing> = fresh.map(unscored).collect();
         let (feasible, mut rejections) =
-            scheduling::filter(&**fleet, fleet.count(), &[&fixed as &dyn Filter<Fleet>]);
+            scheduling::filter(&**columns, columns.count(), &[&fixed as &dyn Filter<Columns>]);
         rejections
             .iter_mut()
             .for_each(|rejection| rejection.plugin = FIXED);
-        let mut chosen = Bits::none(fleet.count());
+        let mut chosen = Bits::none(columns.count());
         kept.iter().for_each(|&candidate| chosen.set(candidate, true));
         picks.iter().for_each(|pick| chosen.set(pick.candidate, true));
         let unnamed = kept.iter().copied().filter(|&candidate| !named.has(candidate));
@@ -418,7 +419,7 @@ impl Case<'_> {
                 ..Solved::default()
             },
             chosen,
-            fleet: Arc::clone(fleet),
+            columns: Arc::clone(columns),
             kept,
             picks,
             unknown,
@@ -430,11 +431,11 @@ impl Case<'_> {
         let Some(chosen) = self.chosen() else {
             return Ok(None);
         };
-        let mut asked = Bits::none(self.fleet.count());
+        let mut asked = Bits::none(self.columns.count());
         let mut errors = Vec::new();
         for (index, name) in chosen.iter().enumerate() {
             let path = format!("spec.targets[{index}]");
-            match self.fleet.candidate(name) {
+            match self.columns.candidate(name) {
                 None => {
                     let detail = format!("there is no MemberCluster \"{name}\"");
                     errors.push(FieldError::invalid(path, name.as_str(), detail));
@@ -476,14 +477,14 @@ impl Case<'_> {
         let mut errors = Vec::new();
         for (index, name) in chosen.iter().enumerate() {
             let left = self
-                .fleet
+                .columns
                 .candidate(name)
                 .filter(|&candidate| asked.has(candidate) && !placed(candidate));
             if let Some(candidate) = left {
                 let detail = match spread.violated(candidate) {
                     Some(constraint) => {
                         let counts = spread.counts(constraint, candidate);
-                        let sentence = text::skew(self.policy, constraint, counts);
+                        let sentence = words::skew(self.policy, constraint, counts);
                         format!("TopologySpreadConstraints/SkewExceeded: {sentence}")
                     }
                     None => "is more than the placement asks for".to_owned(),
@@ -503,20 +504,19 @@ impl Case<'_> {
     }
 
     /// Every refusal of `candidate` by `filters`, the first of which has the number `first`.
-    fn refusals(&self, filters: &[&dyn Filter<Fleet>], first: u16, candidate: Ix) -> String {
-        let judged =
-            (first..)
-                .zip(filters)
-                .filter_map(|(plugin, filter)| match filter.check(self.fleet, candidate) {
-                    scheduling::Verdict::Pass => None,
-                    scheduling::Verdict::Reject(reason) => Some(Rejection {
-                        candidate,
-                        plugin,
-                        reason,
-                    }),
-                });
+    fn refusals(&self, filters: &[&dyn Filter<Columns>], first: u16, candidate: Ix) -> String {
+        let judged = (first..).zip(filters).filter_map(|(plugin, filter)| {
+            match filter.check(self.columns, candidate) {
+                scheduling::Verdict::Pass => None,
+                scheduling::Verdict::Reject(reason) => Some(Rejection {
+                    candidate,
+                    plugin,
+                    reason,
+                }),
+            }
+        });
         let rejections: Vec<Rejection> = judged.collect();
-        let words = text::Words::new(self.hub, self.fleet, Some(self.policy), &[]);
+        let words = words::Words::new(self.fleet, self.columns, Some(self.policy), &[]);
         status::joined(&words, &rejections)
     }
 }

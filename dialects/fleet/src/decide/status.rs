@@ -9,17 +9,17 @@ use scheduling::{Ix, Rejection};
 use super::classify::Classes;
 use super::plan::{CurrentSnapshot, SnapshotPlan};
 use super::select::Selection;
-use super::text::Words;
+use crate::columns::Columns;
+use crate::filters::FILTERS;
 use crate::fleet::Fleet;
-use crate::inventory::Hub;
+use crate::fleet::record::{BindingRecord, PlacementRecord};
 use crate::kind::{ClusterDecision, ClusterScore};
 use crate::names::{
     DECISIONS_LISTED, FULFILLED, PLACEMENT_SCHEDULED, SCHEDULED, UNFULFILLED, UNSELECTED_LISTED,
 };
-use crate::pipeline::FILTERS;
-use crate::pipeline::scores::{Standing, best_first};
 use crate::policy::{Mode, Policy};
-use crate::record::{BindingRecord, PlacementRecord};
+use crate::scores::{Standing, best_first};
+use crate::words::Words;
 
 /// What every message about conditions begins with.
 const FOUND: &str = "found ";
@@ -35,7 +35,7 @@ pub(crate) struct Satisfied {
 
 impl Satisfied {
     /// Judges what was selected.
-    pub(super) fn of(policy: &Policy, selection: &Selection, fleet: &Fleet) -> Self {
+    pub(super) fn of(policy: &Policy, selection: &Selection, columns: &Columns) -> Self {
         let count = selection.kept.len() + selection.picks.len();
         let (fulfilled, message) = match &policy.mode {
             Mode::All if selection.others.is_empty() => {
@@ -50,7 +50,11 @@ impl Satisfied {
                 let chosen: Vec<Ix> = selection.solved.picked.clone();
                 let missing: Vec<&str> = names
                     .iter()
-                    .filter(|name| !fleet.candidate(name).is_some_and(|named| chosen.contains(&named)))
+                    .filter(|name| {
+                        !columns
+                            .candidate(name)
+                            .is_some_and(|named| chosen.contains(&named))
+                    })
                     .map(|name| &**name)
                     .collect();
                 let mut message = format!(
@@ -61,7 +65,7 @@ impl Satisfied {
                 if !missing.is_empty() {
                     message.push_str(&format!(
                         "; missing {}",
-                        super::text::names(missing.iter().copied())
+                        crate::words::names(missing.iter().copied())
                     ));
                 }
                 (missing.is_empty(), message)
@@ -101,7 +105,7 @@ pub(super) fn score(standing: &Standing) -> ClusterScore {
 /// then those refused by name, with every refusal; for PickFixed what is missing in the order it is named. The API takes 1,000 in all and
 /// upstream lists 20 unselected ones.
 pub(super) fn listed(
-    hub: &Hub,
+    fleet: &Fleet,
     policy: &Policy,
     selection: &Selection,
     classes: &Classes<'_>,
@@ -122,7 +126,7 @@ pub(super) fn listed(
             None => Classes::find(&classes.present, *candidate).map(kept),
         });
     let mut list: Vec<ClusterDecision> = selected.collect();
-    let words = Words::new(hub, &selection.fleet, Some(policy), &selection.skews);
+    let words = Words::new(fleet, &selection.columns, Some(policy), &selection.skews);
     let room = DECISIONS_LISTED.saturating_sub(list.len());
     if let Mode::Fixed(names) = &policy.mode {
         list.extend(missing(names, selection, &words).into_iter().take(room));
@@ -186,7 +190,7 @@ fn refused(cluster_name: String, reason: String) -> ClusterDecision {
 fn missing(names: &[Arc<str>], selection: &Selection, words: &Words<'_>) -> Vec<ClusterDecision> {
     let known = names
         .iter()
-        .filter_map(|name| Some((name, selection.fleet.candidate(name)?)));
+        .filter_map(|name| Some((name, selection.columns.candidate(name)?)));
     let ineligible = known
         .filter(|(_, candidate)| !selection.is_chosen(*candidate))
         .map(|(name, candidate)| {

@@ -21,7 +21,7 @@ fn picked(world: &World, chosen: &[&str]) -> Vec<String> {
     let decision = world.choose(chosen).unwrap();
     let picked = decision.solved.picked.iter();
     picked
-        .map(|&candidate| world.hub.cluster_name(candidate).to_string())
+        .map(|&candidate| world.fleet.cluster_name(candidate).to_string())
         .collect()
 }
 
@@ -122,9 +122,9 @@ fn a_policy_that_got_past_validation_is_invalid_and_nothing_moves() {
         (decision.outcome, decision.reason),
         (Outcome::Invalid, "PlacementInvalid")
     );
-    assert!(world.hub.writes(&decision).is_empty());
+    assert!(world.fleet.writes(&decision).is_empty());
     assert_eq!(
-        world.hub.message(&decision),
+        world.fleet.message(&decision),
         "the policy cannot be understood: spec.policy.numberOfClusters: Required value: must be specified when \
          placementType is PickN"
     );
@@ -161,7 +161,7 @@ fn a_property_that_is_no_quantity_fails_the_placements_that_compare_it_and_no_ot
         (Outcome::Invalid, "PropertyInvalid")
     );
     assert_eq!(
-        world.hub.message(&decision),
+        world.fleet.message(&decision),
         "the property size of the cluster \"a\" is no quantity: \"many\""
     );
     world.put(&placement(&policy("nodes")));
@@ -179,7 +179,7 @@ fn a_property_that_is_no_quantity_fails_the_placements_that_compare_it_and_no_ot
 fn the_view_lists_live_bindings_only() {
     let mut world = world(&json!({"placementType": "PickN", "numberOfClusters": 2}));
     let demand = key(&placement(&json!({})));
-    let view = |world: &World| world.hub.demand(&demand, NOW.parse().unwrap()).unwrap();
+    let view = |world: &World| world.fleet.demand(&demand, NOW.parse().unwrap()).unwrap();
     assert_eq!(view(&world).phase, Phase::Pending);
     world.settle();
     assert_eq!(

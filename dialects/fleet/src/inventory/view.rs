@@ -5,10 +5,10 @@ use std::sync::Arc;
 use dialect_contract::{DemandView, Phase, Placed, Quantities, Taint, TargetView};
 use meta::{Key, Timestamp};
 
-use super::Hub;
-use crate::cluster::Cluster;
+use crate::fleet::Fleet;
+use crate::fleet::cluster::Cluster;
+use crate::fleet::record::PlacementRecord;
 use crate::policy::Mode;
-use crate::record::PlacementRecord;
 
 /// Where a cluster's region is told by convention.
 const REGION: &[&str] = &[
@@ -20,17 +20,17 @@ const REGION: &[&str] = &[
 const PROVIDER: &[&str] = &["provider", "cloud"];
 
 /// The view of `cluster`.
-pub(super) fn target(hub: &Hub, cluster: &Cluster, now: Timestamp) -> TargetView {
+pub(super) fn target(fleet: &Fleet, cluster: &Cluster, now: Timestamp) -> TargetView {
     let standing = &cluster.standing;
-    let (ready, ready_reason, ready_message, due_at) = match standing.judge(now, hub.limits) {
+    let (ready, ready_reason, ready_message, due_at) = match standing.judge(now, fleet.limits) {
         None => {
             let message = "the member agent has joined, reports and is healthy".to_owned();
-            ("True", "Eligible", message, standing.ends(hub.limits))
+            ("True", "Eligible", message, standing.ends(fleet.limits))
         }
         Some(reason) => (
             "False",
             reason.as_str(),
-            reason.sentence(standing, hub.limits),
+            reason.sentence(standing, fleet.limits),
             None,
         ),
     };
@@ -49,7 +49,7 @@ pub(super) fn target(hub: &Hub, cluster: &Cluster, now: Timestamp) -> TargetView
         taints: taints.collect(),
         capacity: vec![Quantities {
             name: "bindings",
-            used: hub.tally.get(&cluster.name).copied().unwrap_or(0).into(),
+            used: fleet.tally.get(&cluster.name).copied().unwrap_or(0).into(),
             limit: None,
         }],
         region: conventional(cluster, REGION),
@@ -68,8 +68,8 @@ fn conventional(cluster: &Cluster, keys: &[&str]) -> String {
 
 /// Where the placement `key` stands. A binding that is Unscheduled or being deleted is on its way out and not listed:
 /// whoever deploys by this list must not deploy there.
-pub(super) fn demand(hub: &Hub, key: &Key, record: &PlacementRecord) -> DemandView {
-    let live = hub.bindings_of(&key.name).filter(|binding| binding.live());
+pub(super) fn demand(fleet: &Fleet, key: &Key, record: &PlacementRecord) -> DemandView {
+    let live = fleet.bindings_of(&key.name).filter(|binding| binding.live());
     let mut placed: Vec<Placed> = live
         .map(|binding| Placed {
             cluster_name: Arc::clone(&binding.cluster),

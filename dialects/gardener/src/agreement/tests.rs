@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use crate::Gardener;
 use crate::fleet::Fleet;
-use crate::group::{SEEDS, SHOOTS};
+use crate::names::{SEEDS, SHOOTS};
 use crate::testing::{fleet, profile, seed, shoot, with};
 
 /// The seed `s`: provider type `aws`, region `eu-1`, one label of its own.

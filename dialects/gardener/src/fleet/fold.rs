@@ -12,12 +12,12 @@ use super::seed::Row;
 use super::shoot::Record;
 use super::{Fleet, Resident, Seats};
 use crate::config::Config;
-use crate::group::{CLOUD_PROFILES, DIALECT, SEEDS, SHOOTS};
 use crate::kind::shoot::spec::CLOUD_PROFILE;
+use crate::names::{CLOUD_PROFILES, DIALECT, SEEDS, SHOOTS};
 
 impl Fleet {
     /// Takes in one change of any resource that is read.
-    pub(super) fn take_in(&mut self, change: &Change) -> Due {
+    pub(crate) fn take_in(&mut self, change: &Change) -> Due {
         let resource = change.key.resource;
         let new = change.new.as_ref();
         if resource == SHOOTS {

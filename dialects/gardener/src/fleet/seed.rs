@@ -8,9 +8,9 @@ use meta::quantity::Quantity;
 
 use super::Names;
 use crate::cidr::Range;
-use crate::group::{PROVIDER_LABEL, REGION_LABEL, is_special_taint};
 use crate::kind::common::condition;
 use crate::kind::seed::spec::{Seed, SeedTaint};
+use crate::names::{PROVIDER_LABEL, REGION_LABEL, is_special_taint};
 
 /// What every decision looks at, in one stretch of memory.
 #[derive(Clone)]

@@ -9,8 +9,8 @@ use meta::selector::Selector;
 
 use super::Seats;
 use crate::cidr::Range;
-use crate::group::DEFAULT_SCHEDULER;
 use crate::kind::shoot::spec::{Dns, Shoot, ShootSpec, TESTING};
+use crate::names::DEFAULT_SCHEDULER;
 
 /// A shoot and what it was read from.
 pub(crate) struct Record {

@@ -8,9 +8,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::group::{GROUP, VERSION};
 use crate::kind::common::{SeedSelector, required};
 use crate::kind::view;
+use crate::names::{GROUP, VERSION};
 
 /// The fields of a CloudProfile beside its metadata.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]

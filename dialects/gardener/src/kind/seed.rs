@@ -10,8 +10,8 @@ use meta::kind::{ALL_VERBS, Operation, Write};
 use meta::{Cell, Column, FieldError, Kind, KindInfo, Object, Schema, Scope};
 use serde_json::Value;
 
-use crate::group::{GROUP, INVISIBLE_TAINT, PROVIDER_LABEL, REGION_LABEL, VERSION};
 use crate::kind::{child, fill, view};
+use crate::names::{GROUP, INVISIBLE_TAINT, PROVIDER_LABEL, REGION_LABEL, VERSION};
 use spec::Seed;
 
 const INFO: KindInfo = KindInfo {

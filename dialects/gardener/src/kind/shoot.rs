@@ -13,8 +13,8 @@ use meta::kind::{ALL_VERBS, Operation, SelectableField, Write};
 use meta::{Cell, Column, FieldError, Kind, KindInfo, Object, Schema, Scope};
 use serde_json::Value;
 
-use crate::group::{GROUP, VERSION};
 use crate::kind::view;
+use crate::names::{GROUP, VERSION};
 use spec::Shoot;
 
 const INFO: KindInfo = KindInfo {

@@ -15,7 +15,7 @@ use crate::names::{DIALECT, LOCATIONS, NAMESPACES, WORKLOAD_CLUSTERS};
 
 impl Fleet {
     /// Takes in one change of any resource that is read.
-    pub(super) fn take_in(&mut self, change: &Change) -> Due {
+    pub(crate) fn take_in(&mut self, change: &Change) -> Due {
         let (key, new) = (&change.key, change.new.as_ref());
         if key.resource == NAMESPACES {
             return self.take_namespace(key, new);

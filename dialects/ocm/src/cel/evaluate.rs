@@ -9,8 +9,8 @@ use dialect_columns::Bits;
 use scheduling::Ix;
 
 use super::Expression;
-use crate::cluster::Cluster;
-use crate::fleet::Fleet;
+use crate::columns::Columns;
+use crate::fleet::cluster::Cluster;
 
 /// What the expressions of one decision may cost together, in any fleet.
 const BASE: u64 = 1_000_000;
@@ -90,7 +90,7 @@ pub(crate) struct Evaluator {
 }
 
 impl Evaluator {
-    /// Keeps in `matching` only the clusters of `fleet` of which `expression` is true. Errors and other values than
+    /// Keeps in `matching` only the clusters of `columns` of which `expression` is true. Errors and other values than
     /// true are no match. Two decisions that need the same results wait for each other instead of both working.
     ///
     /// # Errors
@@ -98,16 +98,16 @@ impl Evaluator {
     pub(crate) fn retain(
         &mut self,
         expression: &Expression,
-        fleet: &Fleet,
+        columns: &Columns,
         scope: &Bits,
         matching: &mut Bits,
     ) -> Result<(), Exceeded> {
-        let clusters = fleet.rows.len();
+        let clusters = columns.rows.len();
         let limit = BASE + PER_CLUSTER * clusters as u64;
         let mut results = expression.results.lock().unwrap_or_else(PoisonError::into_inner);
         let candidates: Vec<Ix> = matching.iter().collect();
         for candidate in candidates {
-            let cluster = fleet.row(candidate);
+            let cluster = columns.row(candidate);
             let judged = results.get(cluster.stamp, clusters, || judge(expression, cluster));
             self.spent = self.spent.saturating_add(judged.cost);
             if judged.ended && scope.has(candidate) {
@@ -124,11 +124,11 @@ impl Evaluator {
     }
 
     /// Whether `expression` is true of the cluster at `candidate`.
-    pub(crate) fn holds(&mut self, expression: &Expression, fleet: &Fleet, candidate: Ix) -> bool {
-        let mut one = Bits::none(fleet.count());
+    pub(crate) fn holds(&mut self, expression: &Expression, columns: &Columns, candidate: Ix) -> bool {
+        let mut one = Bits::none(columns.count());
         one.set(candidate, true);
-        let scope = Bits::none(fleet.count());
-        self.retain(expression, fleet, &scope, &mut one).is_ok() && one.has(candidate)
+        let scope = Bits::none(columns.count());
+        self.retain(expression, columns, &scope, &mut one).is_ok() && one.has(candidate)
     }
 }
 

@@ -6,12 +6,12 @@ use std::sync::Arc;
 use meta::Key;
 use scheduling::Ix;
 
-use crate::fleet::Fleet;
-use crate::inventory::{Hub, decision_key};
+use crate::columns::Columns;
+use crate::fleet::record::{DecisionRecord, PlacementRecord};
+use crate::fleet::{Fleet, decision_key};
 use crate::kind::DecisionGroupStatus;
 use crate::names::{DECISIONS_PER_OBJECT, GROUP_INDEX_LABEL, GROUP_NAME_LABEL, PLACEMENT_LABEL};
 use crate::policy::{GroupSize, Groups};
-use crate::record::{DecisionRecord, PlacementRecord};
 
 /// What the objects of a placement will say.
 #[derive(Debug)]
@@ -51,8 +51,8 @@ type Group = (Arc<str>, Vec<Ix>);
 impl Plan {
     /// Plans the objects for the clusters in `picked`.
     pub(crate) fn make(
-        hub: &Hub,
         fleet: &Fleet,
+        columns: &Columns,
         record: &PlacementRecord,
         placement: &Key,
         own: &[&Arc<DecisionRecord>],
@@ -62,7 +62,7 @@ impl Plan {
             size: GroupSize::Percent(100),
             named: Vec::new(),
         };
-        let groups = divide(fleet, record.policy.groups.as_ref().unwrap_or(&whole), picked);
+        let groups = divide(columns, record.policy.groups.as_ref().unwrap_or(&whole), picked);
         let mut plan = Self {
             files: Vec::new(),
             surplus: Vec::new(),
@@ -70,7 +70,7 @@ impl Plan {
             selected: picked.len(),
         };
         for (index, (name, members)) in groups.into_iter().enumerate() {
-            plan.add_group(hub, fleet, record, placement, index, &name, &members);
+            plan.add_group(fleet, columns, record, placement, index, &name, &members);
         }
         let names: BTreeSet<&str> = plan.files.iter().map(|file| &*file.key.name).collect();
         let unneeded = own
@@ -86,8 +86,8 @@ impl Plan {
     )]
     fn add_group(
         &mut self,
-        hub: &Hub,
         fleet: &Fleet,
+        columns: &Columns,
         record: &PlacementRecord,
         placement: &Key,
         index: usize,
@@ -103,9 +103,9 @@ impl Plan {
             let key = decision_key(&placement.namespace, &file_name);
             let clusters: Vec<Arc<str>> = piece
                 .iter()
-                .map(|&candidate| Arc::clone(&fleet.row(candidate).name))
+                .map(|&candidate| Arc::clone(&columns.row(candidate).name))
                 .collect();
-            let stored = hub.decisions.get(&key).cloned();
+            let stored = fleet.decisions.get(&key).cloned();
             let mut file = File {
                 group: index,
                 group_name: Arc::clone(name),
@@ -173,7 +173,7 @@ impl File {
 /// Divides `picked` into groups: the named ones take what they match and what none before took, the rest forms groups
 /// without a name; each is cut, in name order, into pieces of the size asked for. In rank order a selection that Steady
 /// only now prefers would be divided anew, and deciding twice would change something.
-fn divide(fleet: &Fleet, groups: &Groups, picked: &[Ix]) -> Vec<Group> {
+fn divide(columns: &Columns, groups: &Groups, picked: &[Ix]) -> Vec<Group> {
     let size = groups.size.of(picked.len());
     // Candidates are numbered in name order.
     let mut rest = picked.to_vec();
@@ -188,7 +188,7 @@ fn divide(fleet: &Fleet, groups: &Groups, picked: &[Ix]) -> Vec<Group> {
     };
     for group in &groups.named {
         let (taken, left): (Vec<Ix>, Vec<Ix>) = rest.into_iter().partition(|&candidate| {
-            let row = fleet.row(candidate);
+            let row = columns.row(candidate);
             group.labels.matches(row.labels()) && group.claims.matches(&row.claims)
         });
         cut(&group.name, &taken);

@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use scheduling::Solved;
 
-use super::Detail;
+use super::detail::Detail;
+use crate::filters::FILTERS;
 use crate::kind::{Condition, PlacementStatus};
 use crate::names::{MISCONFIGURED, SATISFIED};
-use crate::pipeline::FILTERS;
 
 /// The condition PlacementSatisfied.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -6,11 +6,11 @@ use std::sync::Arc;
 use dialect_contract::{DemandView, Phase, Placed, Quantities, Taint, TargetView};
 use meta::Key;
 
-use super::Hub;
-use crate::cluster::Cluster;
+use crate::fleet::Fleet;
+use crate::fleet::cluster::Cluster;
+use crate::fleet::record::PlacementRecord;
 use crate::kind::Condition;
 use crate::names::AVAILABLE;
-use crate::record::PlacementRecord;
 
 /// Where a cluster's region is told by convention: claims first, then labels.
 const REGION: &[&str] = &[
@@ -22,7 +22,7 @@ const REGION: &[&str] = &[
 const PROVIDER: &[&str] = &["platform.open-cluster-management.io", "cloud"];
 
 /// The view of `cluster`.
-pub(super) fn target(hub: &Hub, cluster: &Cluster) -> TargetView {
+pub(super) fn target(fleet: &Fleet, cluster: &Cluster) -> TargetView {
     let (ready, ready_reason, ready_message) = readiness(cluster);
     let taints = cluster.taints().iter().map(|taint| Taint {
         key: taint.key.clone(),
@@ -43,7 +43,7 @@ pub(super) fn target(hub: &Hub, cluster: &Cluster) -> TargetView {
         taints: taints.collect(),
         capacity: vec![Quantities {
             name: "decisions",
-            used: hub.tally.of(&cluster.name).into(),
+            used: fleet.tally.of(&cluster.name).into(),
             limit: None,
         }],
         region: conventional(cluster, REGION),
@@ -79,9 +79,9 @@ fn conventional(cluster: &Cluster, keys: &[&str]) -> String {
 }
 
 /// Where the placement `key` stands.
-pub(super) fn demand(hub: &Hub, key: &Key, record: &PlacementRecord) -> DemandView {
+pub(super) fn demand(fleet: &Fleet, key: &Key, record: &PlacementRecord) -> DemandView {
     let mut seen = BTreeSet::new();
-    let listed = hub
+    let listed = fleet
         .own_decisions(key)
         .into_iter()
         .flat_map(|decision| &decision.clusters);

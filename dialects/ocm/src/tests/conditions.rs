@@ -4,12 +4,12 @@ use dialect_contract::{Inventory, Outcome, Phase};
 use meta::Key;
 use serde_json::{Value, json};
 
-use super::world::{World, binding, cluster, fleet, now, placement, wants};
+use super::world::{World, binding, cluster, columns, now, placement, wants};
 use crate::names::{BINDINGS, CLUSTERS};
 
 pub(super) fn condition(world: &World, key: &Key, r#type: &str) -> (String, String, String) {
     let decision = world.decide(key);
-    let list = world.hub.conditions(&decision);
+    let list = world.fleet.conditions(&decision);
     let found = list.iter().find(|condition| condition["type"] == r#type).unwrap();
     let text = |name: &str| found[name].as_str().unwrap().to_owned();
     (text("status"), text("reason"), text("message"))
@@ -113,7 +113,7 @@ fn a_misconfigured_placement_keeps_its_decisions() {
             ":spec.decisionStrategy",
         ),
     ] {
-        let mut world = fleet(&["a", "b"]);
+        let mut world = columns(&["a", "b"]);
         world.put(&wants("p", &json!({"numberOfClusters": 1})));
         world.settle(&key);
         world.edit(&key, |value| value["spec"] = spec.clone());
@@ -129,7 +129,7 @@ fn a_misconfigured_placement_keeps_its_decisions() {
         assert!(text.starts_with(message), "{text}");
         assert_eq!(reason(&world, &key), "NoManagedClusterMatched");
         assert_eq!(world.get(&key)["status"]["numberOfSelectedClusters"], 1);
-        assert!(world.hub.writes(&world.decide(&key)).is_empty());
+        assert!(world.fleet.writes(&world.decide(&key)).is_empty());
         // Mended, it goes on where it was.
         world.edit(&key, |value| value["spec"] = json!({"numberOfClusters": 1}));
         world.settle(&key);
@@ -142,7 +142,7 @@ fn a_misconfigured_placement_keeps_its_decisions() {
 
 #[test]
 fn filters_are_not_asked_about_their_configuration_without_a_cluster() {
-    let mut world = fleet(&[]);
+    let mut world = columns(&[]);
     world.put(&wants("p", &json!({"tolerations": [{"value": "x"}]})));
     let key = placement("ns", "p");
     assert_eq!(condition(&world, &key, "PlacementMisconfigured").0, "False");
@@ -151,7 +151,7 @@ fn filters_are_not_asked_about_their_configuration_without_a_cluster() {
 
 #[test]
 fn deleted_and_disabled_placements_are_left_alone() {
-    let mut world = fleet(&["a"]);
+    let mut world = columns(&["a"]);
     let key = placement("ns", "p");
     world.put(&wants("p", &json!({})));
     world.settle(&key);
@@ -162,15 +162,15 @@ fn deleted_and_disabled_placements_are_left_alone() {
     world.put(&cluster("b"));
     let decision = world.decide(&key);
     assert_eq!(decision.outcome, Outcome::Ignored);
-    assert!(world.hub.writes(&decision).is_empty());
-    assert_eq!(world.hub.demand(&key, now()).unwrap().phase, Phase::Ignored);
+    assert!(world.fleet.writes(&decision).is_empty());
+    assert_eq!(world.fleet.demand(&key, now()).unwrap().phase, Phase::Ignored);
     world.edit(&key, |value| {
         value["metadata"]["deletionTimestamp"] = json!("2021-10-28T08:59:00Z");
         value["metadata"]["finalizers"] = json!(["x/y"]);
     });
     let decision = world.decide(&key);
     assert_eq!(decision.outcome, Outcome::Released);
-    assert!(world.hub.writes(&decision).is_empty());
+    assert!(world.fleet.writes(&decision).is_empty());
     let report = serde_json::to_value(world.report(&decision)).unwrap();
     assert_eq!(
         report["changes"],
@@ -180,12 +180,12 @@ fn deleted_and_disabled_placements_are_left_alone() {
         report["message"],
         "the placement is being deleted and lets go of a"
     );
-    assert_eq!(world.hub.demand(&key, now()).unwrap().phase, Phase::Releasing);
+    assert_eq!(world.fleet.demand(&key, now()).unwrap().phase, Phase::Releasing);
 }
 
 #[test]
 fn chosen_targets_are_bound_or_refused_with_every_reason() {
-    let mut world = fleet(&["a", "b", "c"]);
+    let mut world = columns(&["a", "b", "c"]);
     let key = placement("ns", "p");
     world.put(&wants(
         "p",
@@ -234,12 +234,12 @@ fn chosen_targets_are_bound_or_refused_with_every_reason() {
 
 #[test]
 fn demands_and_targets_are_shown_as_they_are() {
-    let mut world = fleet(&["a", "b"]);
+    let mut world = columns(&["a", "b"]);
     let key = placement("ns", "p");
     world.put(&wants("p", &json!({"numberOfClusters": 3})));
-    assert_eq!(world.hub.demand(&key, now()).unwrap().phase, Phase::Pending);
+    assert_eq!(world.fleet.demand(&key, now()).unwrap().phase, Phase::Pending);
     world.settle(&key);
-    let demand = world.hub.demand(&key, now()).unwrap();
+    let demand = world.fleet.demand(&key, now()).unwrap();
     assert_eq!((demand.phase, demand.wanted), (Phase::Partial, Some(3)));
     assert_eq!(
         demand
@@ -250,7 +250,7 @@ fn demands_and_targets_are_shown_as_they_are() {
         ["a", "b"]
     );
     world.edit(&key, |value| value["spec"]["numberOfClusters"] = Value::Null);
-    assert_eq!(world.hub.demand(&key, now()).unwrap().phase, Phase::Bound);
+    assert_eq!(world.fleet.demand(&key, now()).unwrap().phase, Phase::Bound);
     world.edit(&Key::new(CLUSTERS, "", "b"), |value| {
         value["metadata"]["labels"]["region"] = json!("eu");
         value["spec"]["taints"] = json!([{"key": "k", "effect": "NoSelect"}]);
@@ -259,7 +259,7 @@ fn demands_and_targets_are_shown_as_they_are() {
             "clusterClaims": [{"name": "platform.open-cluster-management.io", "value": "AWS"}],
         });
     });
-    let target = world.hub.target(world.hub.candidate("b").unwrap(), now());
+    let target = world.fleet.target(world.fleet.candidate("b").unwrap(), now());
     assert_eq!(
         (target.ready, target.ready_reason, target.ready_message.as_str()),
         ("True", "Available", "fine")
@@ -272,7 +272,7 @@ fn demands_and_targets_are_shown_as_they_are() {
         (target.capacity[0].name, target.capacity[0].used),
         ("decisions", 1)
     );
-    let other = world.hub.target(world.hub.candidate("a").unwrap(), now());
+    let other = world.fleet.target(world.fleet.candidate("a").unwrap(), now());
     assert_eq!((other.ready, other.ready_reason), ("Unknown", "ConditionMissing"));
     world.delete(&Key::new(BINDINGS, "ns", "fleet"));
     let decision = world.settle(&key);

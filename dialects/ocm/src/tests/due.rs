@@ -4,12 +4,12 @@ use dialect_contract::{Affected, Inventory};
 use meta::Key;
 use serde_json::json;
 
-use super::world::{binding, cluster, fleet, placement, scores, wants};
+use super::world::{binding, cluster, columns, placement, scores, wants};
 use crate::names::{BINDINGS, CLUSTERS, SETS};
 
 #[test]
 fn only_what_a_decision_can_tell_makes_placements_due() {
-    let mut world = fleet(&["a"]);
+    let mut world = columns(&["a"]);
     let key = placement("ns", "p");
     let due = world.put(&wants("p", &json!({})));
     let this = Affected::Some(vec![key.clone()]);
@@ -60,7 +60,7 @@ fn only_what_a_decision_can_tell_makes_placements_due() {
 
 #[test]
 fn what_cannot_be_read_is_listed_and_left_out() {
-    let mut world = fleet(&["a", "b"]);
+    let mut world = columns(&["a", "b"]);
     let key = placement("ns", "p");
     world.put(&wants("p", &json!({})));
     world.edit(&Key::new(CLUSTERS, "", "b"), |value| {
@@ -71,7 +71,7 @@ fn what_cannot_be_read_is_listed_and_left_out() {
         value["status"] = json!({"allocatable": {"cpu": "many"}, "capacity": {"cpu": "4"}});
     });
     let list: Vec<String> = world
-        .hub
+        .fleet
         .unusable()
         .into_iter()
         .map(|entry| entry.problem)
@@ -79,19 +79,19 @@ fn what_cannot_be_read_is_listed_and_left_out() {
     assert_eq!(list.len(), 2);
     assert!(list[0].contains("status.allocatable[cpu]"), "{}", list[0]);
     assert!(list[1].contains("invalid type: string \"none\""), "{}", list[1]);
-    assert_eq!(world.hub.count(), 0);
+    assert_eq!(world.fleet.count(), 0);
     world.put(&cluster("a"));
     world.put(&cluster("b"));
-    assert!(world.hub.unusable().is_empty());
+    assert!(world.fleet.unusable().is_empty());
     assert_eq!(world.picked(&world.decide(&key)), ["a", "b"]);
 }
 
 #[test]
 fn a_fork_changes_on_its_own() {
-    let mut world = fleet(&["a"]);
+    let mut world = columns(&["a"]);
     let key = placement("ns", "p");
     world.put(&wants("p", &json!({})));
-    assert_eq!(world.hub.fleet().count(), 1);
+    assert_eq!(world.fleet.columns().count(), 1);
     let before = world.clone();
     world.edit(&Key::new(CLUSTERS, "", "a"), |value| {
         value["spec"]["taints"] = json!([{"key": "k", "effect": "NoSelect"}])

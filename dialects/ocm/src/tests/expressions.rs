@@ -7,7 +7,7 @@ use meta::Key;
 use serde_json::{Value, json};
 
 use super::conditions::condition;
-use super::world::{World, fleet, placement, wants};
+use super::world::{World, columns, placement, wants};
 use crate::names::CLUSTERS;
 
 fn selecting(name: &str, source: &str) -> Value {
@@ -36,7 +36,7 @@ fn misconfigured(world: &mut World, source: &str) -> String {
 
 #[test]
 fn an_expression_that_does_not_compile_is_misconfigured_with_the_words_of_the_compiler() {
-    let mut world = fleet(&["a", "b"]);
+    let mut world = columns(&["a", "b"]);
     for (source, words) in [
         (
             "1 + 'a' == 2 || true",
@@ -59,7 +59,7 @@ fn an_expression_that_does_not_compile_is_misconfigured_with_the_words_of_the_co
 fn an_expression_made_to_take_memory_or_time_is_misconfigured_with_its_cost() {
     let a = "a".repeat(100);
     let list = format!("[{}]", vec!["1"; 100].join(","));
-    let mut world = fleet(&["a", "b"]);
+    let mut world = columns(&["a", "b"]);
     for source in [
         format!("'{a}'{}.size() > 0", format!(".replace('a','{a}')").repeat(5)),
         format!("{list}.all(a, {list}.all(b, {list}.all(c, {list}.all(d, true))))"),
@@ -89,7 +89,7 @@ fn what_the_expressions_of_a_decision_cost_over_all_clusters_is_bounded() {
     let list = format!("[{}]", vec!["1"; 90].join(","));
     let names: Vec<String> = (0..9).map(|number| format!("c{number}")).collect();
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
-    let mut world = fleet(&names);
+    let mut world = columns(&names);
     // Some 400,000 on each of nine clusters.
     let source = format!("{list}.all(a, {list}.all(b, ['x', 'y', 'z', 'v', 'w'].all(c, true)))");
     world.put(&selecting("p", &source));
@@ -104,7 +104,7 @@ fn what_the_expressions_of_a_decision_cost_over_all_clusters_is_bounded() {
 
 #[test]
 fn a_placement_whose_expression_costs_too_much_can_be_mended_and_deleted() {
-    let mut world = fleet(&["a", "b"]);
+    let mut world = columns(&["a", "b"]);
     let a = "a".repeat(100);
     misconfigured(
         &mut world,
@@ -118,7 +118,7 @@ fn a_placement_whose_expression_costs_too_much_can_be_mended_and_deleted() {
 
 #[test]
 fn an_error_in_one_element_does_not_decide_over_the_others() {
-    let mut world = fleet(&["a", "b"]);
+    let mut world = columns(&["a", "b"]);
     let taints = |order: [Value; 2]| move |value: &mut Value| value["spec"]["taints"] = json!(order);
     let without = json!({"key": "dedicated", "effect": "PreferNoSelect"});
     let with = json!({"key": "gpu", "effect": "PreferNoSelect", "value": "a"});

@@ -6,11 +6,11 @@ use dialect_contract::{Affected, Inventory};
 use meta::Key;
 use serde_json::{Value, json};
 
-use super::world::{World, cluster, fleet, foreign, placement, wants};
+use super::world::{World, cluster, columns, foreign, placement, wants};
 use crate::names::{CLUSTERS, DECISIONS};
 
 fn many(count: usize) -> World {
-    let mut world = fleet(&[]);
+    let mut world = columns(&[]);
     for number in 0..count {
         world.put(&cluster(&format!("c{number:04}")));
     }
@@ -70,7 +70,7 @@ fn nothing_selected_is_one_empty_object() {
     world.settle(&key);
     assert_eq!(sizes(&world, &key), [0]);
     assert_eq!(group_sizes(&world, &key), json!([["", 0]]));
-    assert!(world.hub.writes(&world.decide(&key)).is_empty());
+    assert!(world.fleet.writes(&world.decide(&key)).is_empty());
 }
 
 #[test]
@@ -112,7 +112,7 @@ fn never_missing(world: &mut World, key: &Key) {
     let before: BTreeSet<String> = world.bound(key).into_iter().collect();
     let decision = world.decide(key);
     let after: BTreeSet<String> = world.picked(&decision).into_iter().collect();
-    for write in world.hub.writes(&decision) {
+    for write in world.fleet.writes(&decision) {
         let due = world.apply(&write);
         assert_eq!(due.decide, Affected::None, "{}", write.key);
         let listed: BTreeSet<String> = world.bound(key).into_iter().collect();
@@ -124,7 +124,7 @@ fn never_missing(world: &mut World, key: &Key) {
         assert!(sizes(world, key).iter().all(|&size| size <= 100));
     }
     assert_eq!(world.bound(key), after.into_iter().collect::<Vec<_>>());
-    assert!(world.hub.writes(&world.decide(key)).is_empty());
+    assert!(world.fleet.writes(&world.decide(key)).is_empty());
 }
 
 #[test]
@@ -216,7 +216,7 @@ fn steady_does_not_divide_a_selection_anew() {
     world.settle(&key);
     world.put(&cluster("a"));
     world.settle(&key);
-    assert!(world.hub.writes(&world.decide(&key)).is_empty());
+    assert!(world.fleet.writes(&world.decide(&key)).is_empty());
 }
 
 #[test]
@@ -229,7 +229,7 @@ fn decisions_of_other_placements_are_never_touched() {
     assert!(decision.current.is_empty());
     assert!(
         world
-            .hub
+            .fleet
             .decisions
             .contains_key(&Key::new(DECISIONS, "other", "p"))
     );

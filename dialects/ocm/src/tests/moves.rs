@@ -7,7 +7,7 @@ use meta::Key;
 use scheduling::Random;
 use serde_json::{Value, json};
 
-use super::world::{World, cluster, fleet, foreign, placement, scores, wants};
+use super::world::{World, cluster, columns, foreign, placement, scores, wants};
 use crate::names::CLUSTERS;
 
 fn name(number: u64) -> String {
@@ -40,17 +40,17 @@ fn same_as_afresh(world: &World, key: &Key, members: &BTreeSet<u64>) {
     }
     let (one, two) = (world.decide(key), afresh.decide(key));
     assert_eq!(one.solved, two.solved);
-    assert_eq!(world.hub.count(), afresh.hub.count());
-    for candidate in 0..world.hub.count() {
-        let name = world.hub.cluster_name(candidate);
-        assert_eq!(name, afresh.hub.cluster_name(candidate));
-        assert_eq!(world.hub.candidate(&name), Some(candidate));
+    assert_eq!(world.fleet.count(), afresh.fleet.count());
+    for candidate in 0..world.fleet.count() {
+        let name = world.fleet.cluster_name(candidate);
+        assert_eq!(name, afresh.fleet.cluster_name(candidate));
+        assert_eq!(world.fleet.candidate(&name), Some(candidate));
     }
 }
 
 /// Scores and decisions are there before the clusters they are about, and stay after them.
 fn empty() -> World {
-    let mut world = fleet(&[]);
+    let mut world = columns(&[]);
     for number in (0..400).filter(|number| number % 5 < 2) {
         let value = i64::try_from(number % 201).unwrap() - 100;
         world.put(&scores(

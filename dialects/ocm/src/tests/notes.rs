@@ -4,7 +4,7 @@ use dialect_contract::{Inventory, Note};
 use meta::Key;
 use serde_json::json;
 
-use super::world::{fleet, now, placement, scores, wants};
+use super::world::{columns, now, placement, scores, wants};
 use crate::names::{CLUSTERS, DECISIONS};
 
 fn told(notes: &[Note]) -> Vec<String> {
@@ -14,12 +14,12 @@ fn told(notes: &[Note]) -> Vec<String> {
 
 #[test]
 fn each_changed_decision_is_an_event_and_the_scores_behind_it() {
-    let mut world = fleet(&["a", "b"]);
+    let mut world = columns(&["a", "b"]);
     let key = placement("ns", "p");
     world.put(&wants("p", &json!({"numberOfClusters": 1})));
     let decision = world.decide(&key);
-    assert!(world.hub.notes(&decision, false).is_empty());
-    let notes = world.hub.notes(&decision, true);
+    assert!(world.fleet.notes(&decision, false).is_empty());
+    let notes = world.fleet.notes(&decision, true);
     assert_eq!(
         told(&notes),
         [
@@ -37,7 +37,7 @@ fn each_changed_decision_is_an_event_and_the_scores_behind_it() {
     world.edit(&Key::new(CLUSTERS, "", "a"), |value| {
         value["spec"]["taints"] = json!([{"key": "k", "effect": "NoSelect"}])
     });
-    let notes = world.hub.notes(&world.decide(&key), true);
+    let notes = world.fleet.notes(&world.decide(&key), true);
     assert_eq!(
         told(&notes)[0],
         "Normal DecisionUpdate: PlacementDecision p-decision-1 of placement p was updated: 1 cluster: b"
@@ -46,19 +46,19 @@ fn each_changed_decision_is_an_event_and_the_scores_behind_it() {
 
 #[test]
 fn what_finds_no_place_is_a_warning_and_scores_are_cut() {
-    let mut world = fleet(&[]);
+    let mut world = columns(&[]);
     let key = placement("ns", "p");
     world.put(&wants("p", &json!({"numberOfClusters": 1})));
-    let notes = world.hub.notes(&world.decide(&key), true);
+    let notes = world.fleet.notes(&world.decide(&key), true);
     let last = told(&notes).pop().unwrap();
     assert!(
         last.starts_with("Warning FailedScheduling: AllManagedClusterSetsEmpty: "),
         "{last}"
     );
     let names: Vec<String> = (0..200).map(|index| format!("cluster-{index:03}")).collect();
-    let mut world = fleet(&names.iter().map(String::as_str).collect::<Vec<_>>());
+    let mut world = columns(&names.iter().map(String::as_str).collect::<Vec<_>>());
     world.put(&wants("p", &json!({})));
-    let notes = world.hub.notes(&world.decide(&key), true);
+    let notes = world.fleet.notes(&world.decide(&key), true);
     let scores = notes.iter().find(|note| note.reason == "ScoreUpdate").unwrap();
     assert!(
         scores.text.len() <= 1000 && scores.text.ends_with(" ......"),
@@ -69,7 +69,7 @@ fn what_finds_no_place_is_a_warning_and_scores_are_cut() {
 
 #[test]
 fn a_decision_that_moves_while_scores_have_expired_is_a_warning() {
-    let mut world = fleet(&["a", "b", "c"]);
+    let mut world = columns(&["a", "b", "c"]);
     for (cluster, value, until) in [
         ("b", 50, "2021-10-28T09:00:00Z"),
         ("c", -10, "2021-10-28T08:00:00Z"),
@@ -90,9 +90,9 @@ fn a_decision_that_moves_while_scores_have_expired_is_a_warning() {
     world.put(&wants("p", &by_score));
     let made = world.settle(&key);
     // As in the original, only a change is a warning.
-    assert!(told(&world.hub.notes(&made, true))[0].starts_with("Normal DecisionCreate: "));
+    assert!(told(&world.fleet.notes(&made, true))[0].starts_with("Normal DecisionCreate: "));
     let later = now().checked_add(jiff::SignedDuration::from_secs(1)).unwrap();
-    let notes = world.hub.notes(&world.decide_at(&key, later), true);
+    let notes = world.fleet.notes(&world.decide_at(&key, later), true);
     assert_eq!(
         told(&notes)[0],
         "Warning DecisionUpdate: PlacementDecision p-decision-1 of placement p was updated: 1 cluster: a: \

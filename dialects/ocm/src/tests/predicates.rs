@@ -4,11 +4,11 @@ use dialect_contract::Inventory;
 use meta::Key;
 use serde_json::{Value, json};
 
-use super::world::{World, fleet, now, placement, wants};
+use super::world::{World, columns, now, placement, wants};
 use crate::names::CLUSTERS;
 
 fn world() -> World {
-    let mut world = fleet(&["a", "b", "c"]);
+    let mut world = columns(&["a", "b", "c"]);
     world.edit(&Key::new(CLUSTERS, "", "a"), |value| {
         value["metadata"]["labels"]["env"] = json!("prod");
         value["status"] = json!({
@@ -118,7 +118,7 @@ fn an_expression_follows_changes_of_the_cluster() {
 
 #[test]
 fn a_toleration_runs_out_at_its_end() {
-    let mut world = fleet(&["a"]);
+    let mut world = columns(&["a"]);
     world.edit(&Key::new(CLUSTERS, "", "a"), |value| {
         value["spec"]["taints"] =
             json!([{"key": "k", "effect": "NoSelect", "timeAdded": "2021-10-28T08:59:00Z"}]);
@@ -135,7 +135,7 @@ fn a_toleration_runs_out_at_its_end() {
 
 #[test]
 fn no_select_if_new_keeps_what_is_selected() {
-    let mut world = fleet(&["a", "b"]);
+    let mut world = columns(&["a", "b"]);
     world.put(&wants("p", &json!({"numberOfClusters": 1})));
     let key = placement("ns", "p");
     world.settle(&key);
@@ -147,5 +147,5 @@ fn no_select_if_new_keeps_what_is_selected() {
     let decision = world.settle(&key);
     assert_eq!(world.picked(&decision), ["a"]);
     assert_eq!(decision.solved.feasible.len(), 1);
-    assert_eq!(world.hub.count(), 2);
+    assert_eq!(world.fleet.count(), 2);
 }

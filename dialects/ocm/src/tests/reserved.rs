@@ -28,7 +28,7 @@ fn placement(annotations: &Value) -> Value {
 fn a_decision_is_reserved_by_its_label_whether_or_not_its_placement_is_there() {
     let mut world = World::default();
     let reserved = |world: &World, is_known| {
-        let found = world.hub.reserved(DECISIONS, &decision_of("p"));
+        let found = world.fleet.reserved(DECISIONS, &decision_of("p"));
         let whose = "Placement \"p\"".to_owned();
         assert_eq!(found, Some(Reserved { whose, is_known }));
     };
@@ -36,8 +36,8 @@ fn a_decision_is_reserved_by_its_label_whether_or_not_its_placement_is_there() {
     world.put(&placement(&json!({})));
     reserved(&world, true);
     let unlabelled = json!({"metadata": {"namespace": "team", "name": "d"}});
-    assert_eq!(world.hub.reserved(DECISIONS, &unlabelled), None);
-    assert_eq!(world.hub.reserved(PLACEMENTS, &decision_of("p")), None);
+    assert_eq!(world.fleet.reserved(DECISIONS, &unlabelled), None);
+    assert_eq!(world.fleet.reserved(PLACEMENTS, &decision_of("p")), None);
 }
 
 #[test]
@@ -45,5 +45,5 @@ fn decisions_of_a_placement_that_the_scheduler_leaves_alone_are_anyones() {
     let mut world = World::default();
     let disabled = json!({"cluster.open-cluster-management.io/experimental-scheduling-disable": "true"});
     world.put(&placement(&disabled));
-    assert_eq!(world.hub.reserved(DECISIONS, &decision_of("p")), None);
+    assert_eq!(world.fleet.reserved(DECISIONS, &decision_of("p")), None);
 }

@@ -4,7 +4,7 @@ use dialect_contract::{Affected, Inventory};
 use meta::{Key, Timestamp};
 use serde_json::{Value, json};
 
-use super::world::{World, cluster, fleet, foreign, now, placement, scores, wants};
+use super::world::{World, cluster, columns, foreign, now, placement, scores, wants};
 use crate::names::{CLUSTERS, SCORES};
 
 fn by_score(count: i32) -> Value {
@@ -26,7 +26,7 @@ fn values(world: &World, key: &Key, at: Timestamp) -> Vec<(String, Option<i64>)>
         .solved
         .feasible
         .iter()
-        .map(|&candidate| world.hub.cluster_name(candidate).to_string());
+        .map(|&candidate| world.fleet.cluster_name(candidate).to_string());
     names
         .zip(decision.solved.scores[0].values.iter().copied())
         .collect()
@@ -40,7 +40,7 @@ fn of(list: &[(&str, Option<i64>)]) -> Vec<(String, Option<i64>)> {
 
 #[test]
 fn a_changed_score_makes_its_placements_due_and_moves_the_decision() {
-    let mut world = fleet(&["a", "b"]);
+    let mut world = columns(&["a", "b"]);
     world.put(&scores("a", &json!([{"name": "cpu", "value": 10}]), &Value::Null));
     world.put(&scores("b", &json!([{"name": "cpu", "value": 20}]), &Value::Null));
     let key = placement("ns", "p");
@@ -58,7 +58,7 @@ fn a_changed_score_makes_its_placements_due_and_moves_the_decision() {
 
 #[test]
 fn an_expired_score_counts_as_zero_right_after_its_end() {
-    let mut world = fleet(&["a", "b"]);
+    let mut world = columns(&["a", "b"]);
     world.put(&scores(
         "a",
         &json!([{"name": "cpu", "value": 50}]),
@@ -87,7 +87,7 @@ fn an_expired_score_counts_as_zero_right_after_its_end() {
 
 #[test]
 fn empty_missing_and_valueless_scores_are_zero() {
-    let mut world = fleet(&["a", "b", "c", "d"]);
+    let mut world = columns(&["a", "b", "c", "d"]);
     world.put(&scores("a", &json!([]), &Value::Null));
     world.put(&scores("b", &json!([{"name": "cpu"}]), &Value::Null));
     world.put(&scores("c", &json!([{"name": "mem", "value": 70}]), &Value::Null));
@@ -107,7 +107,7 @@ fn empty_missing_and_valueless_scores_are_zero() {
 
 #[test]
 fn balance_counts_foreign_decisions_and_not_its_own() {
-    let mut world = fleet(&["a", "b", "c"]);
+    let mut world = columns(&["a", "b", "c"]);
     world.put(&foreign("x", &["a", "b", "elsewhere"]));
     world.put(&foreign("y", &["a", "elsewhere"]));
     world.put(&foreign("z", &["elsewhere"]));
@@ -128,7 +128,7 @@ fn balance_counts_foreign_decisions_and_not_its_own() {
 
 #[test]
 fn allocatable_needs_both_fields_and_spreads_between_the_extremes() {
-    let mut world = fleet(&["a", "b", "c", "d", "e"]);
+    let mut world = columns(&["a", "b", "c", "d", "e"]);
     let mut report = |name: &str, status: Value| {
         world.edit(&Key::new(CLUSTERS, "", name), |value| value["status"] = status);
     };
@@ -154,7 +154,7 @@ fn allocatable_needs_both_fields_and_spreads_between_the_extremes() {
 
 #[test]
 fn steady_prefers_what_is_selected() {
-    let mut world = fleet(&["a", "b"]);
+    let mut world = columns(&["a", "b"]);
     world.put(&wants("p", &json!({"numberOfClusters": 1})));
     let key = placement("ns", "p");
     world.settle(&key);
@@ -166,7 +166,7 @@ fn steady_prefers_what_is_selected() {
 
 #[test]
 fn a_negative_weight_takes_the_last_ones() {
-    let mut world = fleet(&["a", "b", "c"]);
+    let mut world = columns(&["a", "b", "c"]);
     for (name, value) in [("a", 100), ("b", 0), ("c", -100)] {
         world.put(&scores(
             name,

@@ -82,7 +82,7 @@ fn a_whole_story_writes_what_open_cluster_management_writes() {
     let key = placement("story-1", "placement");
     let decision = world.decide(&key);
     let verbs: Vec<(&str, &str, String)> = world
-        .hub
+        .fleet
         .writes(&decision)
         .iter()
         .map(|write| (write.verb.as_str(), write.subresource, write.key.name.to_string()))
@@ -142,5 +142,5 @@ fn a_whole_story_writes_what_open_cluster_management_writes() {
     assert_eq!(status["conditions"][1]["reason"], "AllDecisionsScheduled");
     let again = world.decide(&key);
     assert_eq!(again.outcome, Outcome::Unchanged);
-    assert!(world.hub.writes(&again).is_empty());
+    assert!(world.fleet.writes(&again).is_empty());
 }

@@ -7,7 +7,7 @@ use dialect_contract::{Ask, Decision, Due, Inventory, Refused, Report, Write, Wr
 use meta::{Change, GroupResource, Key, Object, Revision, Timestamp};
 use serde_json::{Value, json};
 
-use crate::inventory::Hub;
+use crate::fleet::Fleet;
 use crate::names::{BINDINGS, CLUSTERS, DECISIONS, PLACEMENTS, SCORES, SETS};
 
 /// The instant tests decide at, unless they say otherwise: between the examples' scores and their end.
@@ -17,7 +17,7 @@ pub(super) fn now() -> Timestamp {
 
 #[derive(Clone, Default)]
 pub(super) struct World {
-    pub(super) hub: Hub,
+    pub(super) fleet: Fleet,
     objects: BTreeMap<Key, Arc<Object>>,
     revision: u64,
 }
@@ -71,7 +71,7 @@ impl World {
         self.revision += 1;
         let object = Arc::new(Object::new(&value, Revision(self.revision)).unwrap());
         let old = self.objects.insert(key.clone(), Arc::clone(&object));
-        self.hub.fold(&Change {
+        self.fleet.fold(&Change {
             revision: Revision(self.revision),
             key,
             old,
@@ -84,7 +84,7 @@ impl World {
         self.revision += 1;
         let old = self.objects.remove(key);
         assert!(old.is_some(), "{key} is not there");
-        self.hub.fold(&Change {
+        self.fleet.fold(&Change {
             revision: Revision(self.revision),
             key: key.clone(),
             old,
@@ -117,7 +117,7 @@ impl World {
         now: Timestamp,
         chosen: Option<&[String]>,
     ) -> Result<Decision, Refused> {
-        self.hub
+        self.fleet
             .decide(&Ask {
                 demand: placement,
                 now,
@@ -133,12 +133,12 @@ impl World {
             .solved
             .picked
             .iter()
-            .map(|&candidate| self.hub.cluster_name(candidate).to_string())
+            .map(|&candidate| self.fleet.cluster_name(candidate).to_string())
             .collect()
     }
 
     pub(super) fn report(&self, decision: &Decision) -> Report {
-        dialect_contract::report::report("ocm", &self.hub, self.revision, decision)
+        dialect_contract::report::report("ocm", &self.fleet, self.revision, decision)
     }
 
     /// Applies one write as an API server would: creates and main updates leave the status alone.
@@ -174,7 +174,7 @@ impl World {
     /// Decides and applies every write; gives the decision.
     pub(super) fn settle(&mut self, placement: &Key) -> Decision {
         let decision = self.decide(placement);
-        for write in self.hub.writes(&decision) {
+        for write in self.fleet.writes(&decision) {
             self.apply(&write);
         }
         decision
@@ -182,7 +182,7 @@ impl World {
 
     /// The clusters the PlacementDecisions of `placement` list, by object name.
     pub(super) fn listed(&self, placement: &Key) -> Vec<(String, Vec<String>)> {
-        let own = self.hub.own_decisions(placement);
+        let own = self.fleet.own_decisions(placement);
         own.iter()
             .map(|decision| {
                 let names = decision.clusters.iter().map(|cluster| cluster.name.to_string());
@@ -203,7 +203,7 @@ impl World {
     }
 }
 
-/// A cluster in the set `fleet`.
+/// A cluster in the set `columns`.
 pub(super) fn cluster(name: &str) -> Value {
     json!({
         "apiVersion": "cluster.open-cluster-management.io/v1", "kind": "ManagedCluster",
@@ -212,8 +212,8 @@ pub(super) fn cluster(name: &str) -> Value {
     })
 }
 
-/// The set `fleet`, bound to the namespace `ns`.
-pub(super) fn fleet(clusters: &[&str]) -> World {
+/// The set `columns`, bound to the namespace `ns`.
+pub(super) fn columns(clusters: &[&str]) -> World {
     let mut world = World::default();
     world.put(&json!({
         "apiVersion": "cluster.open-cluster-management.io/v1beta2", "kind": "ManagedClusterSet",

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize};
 
-use crate::group::{DISABLE_DNS_TAINT, INVISIBLE_TAINT};
 use crate::kind::common::{Condition, Gardener, LastOperation};
+use crate::names::{DISABLE_DNS_TAINT, INVISIBLE_TAINT};
 
 /// The fields of a Seed beside its metadata.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]

@@ -2,8 +2,8 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::group::{DEFAULT_SCHEDULER, GARDEN_NAMESPACE, PROTECTED_TAINT, SEED_NAME_LABEL};
 use crate::kind::{child, fill};
+use crate::names::{DEFAULT_SCHEDULER, GARDEN_NAMESPACE, PROTECTED_TAINT, SEED_NAME_LABEL};
 
 /// Purpose, scheduler, the kind of the profile, and what Gardener's own shoots tolerate.
 pub(super) fn fill_in(root: &mut Map<String, Value>) {

@@ -10,8 +10,8 @@ use super::spec::{
     Networking, Shoot, Toleration, ZONE,
 };
 use crate::cidr::Range;
-use crate::group::GARDEN_NAMESPACE;
 use crate::kind::common::{cidr, ip_families, label_key, label_text, required};
+use crate::names::GARDEN_NAMESPACE;
 
 /// Every rule that needs no older state. `namespace` is the shoot's.
 pub(super) fn check(shoot: &Shoot, namespace: &str) -> Vec<FieldError> {

@@ -6,8 +6,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::group::DEFAULT_SCHEDULER;
 use crate::kind::common::{Condition, Gardener, LastOperation, SeedSelector};
+use crate::names::DEFAULT_SCHEDULER;
 
 /// The fields of a Shoot beside its metadata.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]

@@ -1,0 +1,180 @@
+//! All clusters as columns, in name order: what filters and scorers read.
+//!
+//! Built at the first read after clusters came or went, and then kept up to date in place: the columns are shared with
+//! older snapshots until one of them changes.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+use dialect_columns::Labels;
+use scheduling::Ix;
+
+use crate::eligibility::Standing;
+use crate::fleet::cluster::{Amount, Cluster};
+use crate::kind::Taint;
+
+/// All clusters as columns.
+#[derive(Clone, Debug)]
+pub(crate) struct Columns {
+    /// The clusters, in name order.
+    rows: imbl::Vector<Arc<Cluster>>,
+    /// The candidate of each name.
+    index: Arc<HashMap<Arc<str>, Ix>>,
+    /// The labels.
+    pub(crate) labels: Labels,
+    /// What eligibility depends on: this changes with every heartbeat.
+    pub(crate) standings: imbl::Vector<Standing>,
+    /// The taints of each cluster, as a number of the table below.
+    pub(crate) taints: Arc<Vec<u32>>,
+    /// The distinct lists of taints; the empty one is number 0.
+    pub(crate) taint_lists: Arc<TaintLists>,
+    /// The properties, by name.
+    properties: ByName<Amount>,
+    /// The values of properties that are no quantities, by name.
+    unreadable: ByName<Arc<str>>,
+}
+
+/// Values by name and cluster.
+type ByName<V> = imbl::HashMap<Arc<str>, imbl::OrdMap<Ix, V>>;
+
+/// What each cluster has of each name.
+fn by_name<'a, V: Clone + 'a>(rows: impl Iterator<Item = &'a BTreeMap<Arc<str>, V>>) -> ByName<V> {
+    let mut columns: HashMap<Arc<str>, Vec<(Ix, V)>> = HashMap::new();
+    for (candidate, row) in (0..).zip(rows) {
+        for (name, value) in row {
+            let column = columns.entry(Arc::clone(name)).or_default();
+            column.push((candidate, value.clone()));
+        }
+    }
+    columns
+        .into_iter()
+        .map(|(name, entries)| (name, entries.into_iter().collect()))
+        .collect()
+}
+
+/// Brings `columns` from what `candidate` had to what it has.
+fn change<V: Clone + PartialEq>(
+    columns: &mut ByName<V>,
+    candidate: Ix,
+    old: &BTreeMap<Arc<str>, V>,
+    new: &BTreeMap<Arc<str>, V>,
+) {
+    for name in old.keys().filter(|name| !new.contains_key(*name)) {
+        if let Some(column) = columns.get_mut(name) {
+            column.remove(&candidate);
+            if column.is_empty() {
+                columns.remove(name);
+            }
+        }
+    }
+    for (name, value) in new {
+        if old.get(name) != Some(value) {
+            let column = columns.entry(Arc::clone(name)).or_default();
+            column.insert(candidate, value.clone());
+        }
+    }
+}
+
+/// The distinct lists of taints.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct TaintLists {
+    /// The lists, by number.
+    pub(crate) lists: Vec<Arc<[Taint]>>,
+    numbers: HashMap<Arc<[Taint]>, u32>,
+}
+
+impl TaintLists {
+    fn number(&mut self, list: &Arc<[Taint]>) -> u32 {
+        if let Some(&known) = self.numbers.get(list) {
+            return known;
+        }
+        let number = u32::try_from(self.lists.len()).expect("a fleet has fewer than 2^32 lists of taints");
+        self.lists.push(Arc::clone(list));
+        self.numbers.insert(Arc::clone(list), number);
+        number
+    }
+}
+
+impl Columns {
+    /// Builds every column.
+    pub(crate) fn build<'a>(clusters: impl Iterator<Item = &'a Arc<Cluster>>) -> Self {
+        let rows: Vec<Arc<Cluster>> = clusters.cloned().collect();
+        let index = (0..)
+            .zip(&rows)
+            .map(|(candidate, row)| (Arc::clone(&row.name), candidate));
+        let mut columns = Self {
+            index: Arc::new(index.collect()),
+            labels: Labels::build(rows.iter().map(|row| row.labels())),
+            standings: rows.iter().map(|row| row.standing).collect(),
+            taints: Arc::default(),
+            taint_lists: Arc::default(),
+            properties: by_name(rows.iter().map(|row| &row.properties)),
+            unreadable: by_name(rows.iter().map(|row| &row.unreadable)),
+            rows: rows.into_iter().collect(),
+        };
+        columns.number_taints();
+        columns
+    }
+
+    /// Numbers the lists of taints anew, leaving out those nobody has.
+    fn number_taints(&mut self) {
+        let mut table = TaintLists::default();
+        table.number(&Arc::from([]));
+        self.taints = Arc::new(self.rows.iter().map(|row| table.number(&row.taints)).collect());
+        self.taint_lists = Arc::new(table);
+    }
+
+    /// How many clusters there are.
+    pub(crate) fn count(&self) -> Ix {
+        Ix::try_from(self.rows.len()).expect("a fleet has fewer than 2^32 clusters")
+    }
+
+    /// The candidate with this name.
+    pub(crate) fn candidate(&self, name: &str) -> Option<Ix> {
+        self.index.get(name).copied()
+    }
+
+    /// The cluster at `candidate`.
+    pub(crate) fn row(&self, candidate: Ix) -> &Arc<Cluster> {
+        &self.rows[candidate as usize]
+    }
+
+    /// Who has the property `name`, and how much.
+    pub(crate) fn property(&self, name: &str) -> Option<&imbl::OrdMap<Ix, Amount>> {
+        self.properties.get(name)
+    }
+
+    /// Who has the property `name` with a value that is no quantity, and with which.
+    pub(crate) fn unreadable(&self, name: &str) -> impl Iterator<Item = (Ix, &str)> {
+        let column = self.unreadable.get(name).into_iter().flatten();
+        column.map(|(&candidate, value)| (candidate, &**value))
+    }
+
+    /// Whether any cluster has the property `name` with a value that is no quantity.
+    pub(crate) fn has_unreadable(&self, name: &str) -> bool {
+        self.unreadable.contains_key(name)
+    }
+
+    /// Takes in a new reading of a cluster that is there already.
+    pub(crate) fn replace(&mut self, row: &Arc<Cluster>) {
+        let Some(candidate) = self.candidate(&row.name) else {
+            return;
+        };
+        let place = candidate as usize;
+        let old = self.rows.set(place, Arc::clone(row));
+        self.labels.change(candidate, old.labels(), row.labels());
+        if old.standing != row.standing {
+            self.standings.set(place, row.standing);
+        }
+        if old.taints != row.taints {
+            let number = Arc::make_mut(&mut self.taint_lists).number(&row.taints);
+            Arc::make_mut(&mut self.taints)[place] = number;
+            // Taints may change forever.
+            if self.taint_lists.lists.len() > 2 * self.rows.len() + 64 {
+                self.number_taints();
+            }
+        }
+        change(&mut self.properties, candidate, &old.properties, &row.properties);
+        change(&mut self.unreadable, candidate, &old.unreadable, &row.unreadable);
+    }
+}

@@ -1,0 +1,23 @@
+//! What a decision of this system says beyond what every dialect reports.
+
+use super::plan::Plan;
+use super::status::Satisfied;
+use crate::fleet::record::BindingRecord;
+use scheduling::Ix;
+use std::sync::Arc;
+
+/// What the views and writes of a decision need beyond the decision.
+#[derive(Debug, Default)]
+pub(crate) struct Detail {
+    /// Why the policy cannot be understood, or carried out.
+    pub(crate) problem: Option<String>,
+    /// The bindings of a placement that is being deleted.
+    pub(crate) released: Option<Vec<Arc<BindingRecord>>>,
+    /// Whether the policy is fulfilled; `None` where nothing was judged.
+    pub(crate) satisfied: Option<Satisfied>,
+    /// What the objects will say; `None` where they stay.
+    pub(crate) plan: Option<Plan>,
+    /// For every candidate that a constraint refuses, in their order: how many clusters its domain and the emptiest
+    /// domain have.
+    pub(crate) skews: Vec<(Ix, u32, u32)>,
+}

@@ -1,0 +1,212 @@
+//! Topology spread constraints, evaluated incrementally (docs/systems/fleet.md, "Topology spread").
+//!
+//! A placement with constraints picks one cluster at a time, since each pick changes the counts. What a pick does to a
+//! cluster depends on its domains alone, so clusters with the same domains form a cell: a pick looks at one candidate per
+//! cell, its best, and only the counts of the picked cluster's domains change. The result is that of judging every
+//! cluster anew for every pick; a test compares the two.
+
+use std::collections::HashMap;
+
+use dialect_columns::{Domains, NO_DOMAIN};
+use scheduling::Ix;
+
+use crate::columns::Columns;
+use crate::policy::Constraint;
+use crate::scores::Standing;
+
+/// What a soft violation costs.
+const SOFT_VIOLATION: i32 = -1_000;
+
+/// The constraints of one placement with the clusters counted that it has.
+#[derive(Clone)]
+pub(crate) struct Spread<'a> {
+    constraints: Vec<Counted<'a>>,
+}
+
+/// One constraint with its counts.
+#[derive(Clone)]
+struct Counted<'a> {
+    constraint: &'a Constraint,
+    domains: Domains,
+    /// How many clusters of each domain the placement has.
+    counts: Vec<u32>,
+    extremes: Extremes,
+}
+
+/// The smallest, second smallest and largest count.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Extremes {
+    smallest: u32,
+    second: u32,
+    largest: u32,
+}
+
+impl Extremes {
+    fn of(counts: &[u32]) -> Self {
+        let (mut smallest, mut second, mut largest) = (u32::MAX, u32::MAX, 0);
+        for &count in counts {
+            largest = largest.max(count);
+            if count < smallest {
+                (smallest, second) = (count, smallest);
+            } else if count < second {
+                second = count;
+            }
+        }
+        Self {
+            smallest,
+            // A single domain is its own second.
+            second: if second == u32::MAX { smallest } else { second },
+            largest,
+        }
+    }
+
+    /// How the skew changes when a domain with `count` gains one.
+    fn change(self, count: u32) -> i32 {
+        if self.largest == self.smallest {
+            1
+        } else if count == self.smallest && self.smallest != self.second {
+            -1
+        } else {
+            i32::from(count == self.largest)
+        }
+    }
+}
+
+impl Counted<'_> {
+    /// The change of skew if one more is placed in `domain`, and whether that is too much; `None` outside of all
+    /// domains.
+    fn judge(&self, domain: u32) -> Option<(i32, bool)> {
+        if domain == NO_DOMAIN {
+            return None;
+        }
+        let change = self.extremes.change(self.counts[domain as usize]);
+        let skew = i64::from(self.extremes.largest) - i64::from(self.extremes.smallest);
+        Some((change, skew + i64::from(change) > self.constraint.max_skew))
+    }
+}
+
+impl<'a> Spread<'a> {
+    /// The constraints over `columns`, with `held` counted.
+    pub(crate) fn new(
+        constraints: &'a [Constraint],
+        columns: &Columns,
+        held: impl Iterator<Item = Ix> + Clone,
+    ) -> Self {
+        let counted = constraints.iter().map(|constraint| {
+            let domains = columns.labels.domains(&constraint.key, columns.count());
+            let mut counts = vec![0; domains.count];
+            let domains_held = held.clone().map(|candidate| domains.of[candidate as usize]);
+            for domain in domains_held.filter(|&domain| domain != NO_DOMAIN) {
+                counts[domain as usize] += 1;
+            }
+            Counted {
+                constraint,
+                extremes: Extremes::of(&counts),
+                domains,
+                counts,
+            }
+        });
+        Self {
+            constraints: counted.collect(),
+        }
+    }
+
+    /// Counts one more cluster.
+    fn add(&mut self, candidate: Ix) {
+        for counted in &mut self.constraints {
+            let domain = counted.domains.of[candidate as usize];
+            if domain != NO_DOMAIN {
+                counted.counts[domain as usize] += 1;
+                counted.extremes = Extremes::of(&counted.counts);
+            }
+        }
+    }
+
+    /// The first hard constraint that `candidate` would violate.
+    pub(crate) fn violated(&self, candidate: Ix) -> Option<u32> {
+        let hard = (0..)
+            .zip(&self.constraints)
+            .filter(|(_, counted)| counted.constraint.hard);
+        let judged =
+            hard.map(|(index, counted)| (index, counted.judge(counted.domains.of[candidate as usize])));
+        let mut violated = judged.filter(|(_, judged)| judged.is_some_and(|(_, violated)| violated));
+        violated.next().map(|(index, _)| index)
+    }
+
+    /// The score of `candidate`, hard violations left aside: minus the change of skew, summed over the constraints.
+    pub(crate) fn score(&self, candidate: Ix) -> i32 {
+        self.judge(candidate).0
+    }
+
+    /// The score of `candidate`, and whether it would violate a hard constraint.
+    fn judge(&self, candidate: Ix) -> (i32, bool) {
+        let (mut score, mut refused) = (0, false);
+        for counted in &self.constraints {
+            let Some((change, violated)) = counted.judge(counted.domains.of[candidate as usize]) else {
+                continue;
+            };
+            refused |= violated && counted.constraint.hard;
+            score += if violated && !counted.constraint.hard {
+                SOFT_VIOLATION
+            } else {
+                -change
+            };
+        }
+        (score, refused)
+    }
+
+    /// How many of the placement's clusters are in the domain of `candidate`, and how many in the emptiest domain.
+    pub(crate) fn counts(&self, constraint: u32, candidate: Ix) -> Option<(u32, u32)> {
+        let counted = self.constraints.get(constraint as usize)?;
+        let count = counted
+            .counts
+            .get(counted.domains.of[candidate as usize] as usize)?;
+        Some((*count, counted.extremes.smallest))
+    }
+
+    /// The cell of every candidate in `candidates`, and how many cells there are.
+    fn cells(&self, candidates: &[Standing]) -> (Vec<usize>, usize) {
+        let mut cells = vec![0; candidates.len()];
+        let mut count = 1;
+        for counted in &self.constraints {
+            let mut numbers: HashMap<(usize, u32), usize> = HashMap::with_capacity(counted.counts.len() + 1);
+            for (cell, standing) in cells.iter_mut().zip(candidates) {
+                let domain = counted.domains.of[standing.candidate as usize];
+                let next = numbers.len();
+                *cell = *numbers.entry((*cell, domain)).or_insert(next);
+            }
+            count = numbers.len();
+        }
+        (cells, count)
+    }
+
+    /// Picks up to `wanted` of `candidates` (best first, their topology scores not yet known), one at a time, and counts
+    /// them. Gives them in the order they were picked, with the score each had then.
+    pub(crate) fn pick(&mut self, candidates: &[Standing], wanted: usize) -> Vec<Standing> {
+        let (cells, count) = self.cells(candidates);
+        let mut members: Vec<Vec<Standing>> = vec![Vec::new(); count];
+        // The best of each cell goes last, to be taken first.
+        for (cell, standing) in cells.iter().zip(candidates).rev() {
+            members[*cell].push(*standing);
+        }
+        let mut picked = Vec::with_capacity(wanted.min(candidates.len()));
+        while picked.len() < wanted {
+            let heads = members
+                .iter()
+                .enumerate()
+                .filter_map(|(cell, members)| Some((cell, members.last()?)));
+            let scored = heads.filter_map(|(cell, head)| match self.judge(head.candidate) {
+                (_, true) => None,
+                (topology, false) => Some((Standing { topology, ..*head }, cell)),
+            });
+            let Some((best, cell)) = scored.max() else { break };
+            members[cell].pop();
+            self.add(best.candidate);
+            picked.push(best);
+        }
+        picked
+    }
+}
+
+#[cfg(test)]
+mod tests;

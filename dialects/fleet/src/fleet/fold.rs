@@ -1,0 +1,212 @@
+//! Taking in one change: parse the object once, edit the records, keep the columns up to date, say who is due.
+
+use std::sync::Arc;
+
+use dialect_contract::{Affected, Due, config};
+use meta::{Change, Key, Object};
+
+use super::{Fleet, Own, due};
+use crate::eligibility::Limits;
+use crate::fleet::cluster::Cluster;
+use crate::fleet::record::{BindingRecord, PlacementRecord, SnapshotRecord};
+use crate::names::{BINDINGS, CLUSTERS, DIALECT, PLACEMENTS, SNAPSHOTS};
+
+/// Takes in `change`.
+pub(crate) fn fold(fleet: &mut Fleet, change: &Change) -> Due {
+    let (key, new) = (&change.key, change.new.as_ref());
+    match key.resource {
+        CLUSTERS => cluster(fleet, key, new),
+        PLACEMENTS => placement(fleet, key, new),
+        SNAPSHOTS => snapshot(fleet, key, new),
+        BINDINGS => binding(fleet, key, new),
+        _ if *key == config::key(DIALECT) => configuration(fleet, key, new),
+        _ => Due::nothing(),
+    }
+}
+
+/// Reads `object` with `read`; an object that cannot be read is listed and left out.
+fn read<R>(
+    fleet: &mut Fleet,
+    key: &Key,
+    object: Option<&Arc<Object>>,
+    read: impl FnOnce(&Arc<Object>) -> Result<R, String>,
+) -> Option<R> {
+    fleet.unusable.forget(key);
+    fleet.unusable.note(key, read(object?))
+}
+
+fn cluster(fleet: &mut Fleet, key: &Key, object: Option<&Arc<Object>>) -> Due {
+    let new = read(fleet, key, object, |object| Cluster::read(key, object)).map(Arc::new);
+    let old = match &new {
+        Some(row) => fleet.clusters.insert(Arc::clone(&key.name), Arc::clone(row)),
+        None => fleet.clusters.remove(&key.name),
+    };
+    match (&old, &new) {
+        (Some(_), Some(row)) => {
+            if let Some(columns) = fleet.columns.get_mut().map(Arc::make_mut) {
+                columns.replace(row);
+            }
+        }
+        (None, None) => return Due::nothing(),
+        // A cluster came or went: candidates are numbered anew at the next read.
+        _ => drop(fleet.columns.take()),
+    }
+    due::cluster(fleet, &key.name, old.as_deref(), new.as_deref())
+}
+
+fn placement(fleet: &mut Fleet, key: &Key, object: Option<&Arc<Object>>) -> Due {
+    let known = fleet.placements.get(key).cloned();
+    let new = read(fleet, key, object, |object| {
+        PlacementRecord::read(key, object, known.as_deref())
+    });
+    let new = new.map(Arc::new);
+    let old = match &new {
+        Some(record) => fleet.placements.insert(key.clone(), Arc::clone(record)),
+        None => fleet.placements.remove(key),
+    };
+    let again = match (&old, &new) {
+        (Some(old), Some(new)) => !old.decides_like(new),
+        (_, new) => new.is_some(),
+    };
+    Due {
+        decide: due::of(if again { vec![key.clone()] } else { Vec::new() }),
+        demands: Affected::Some(vec![key.clone()]),
+        targets: Some(Vec::new()),
+    }
+}
+
+/// Moves an object of a placement in one of the maps; gives the old reading with its placement.
+fn place<T>(
+    own: &mut imbl::HashMap<Arc<str>, Own<T>>,
+    parents: &mut imbl::HashMap<Key, Arc<str>>,
+    key: &Key,
+    new: Option<(&Arc<str>, &Arc<T>)>,
+) -> Option<(Arc<str>, Arc<T>)> {
+    let old = parents.remove(key).and_then(|parent| {
+        let list = own.get_mut(&parent)?;
+        let record = list.remove(&key.name)?;
+        if list.is_empty() {
+            own.remove(&parent);
+        }
+        Some((parent, record))
+    });
+    if let Some((parent, record)) = new {
+        own.entry(Arc::clone(parent))
+            .or_default()
+            .insert(Arc::clone(&key.name), Arc::clone(record));
+        parents.insert(key.clone(), Arc::clone(parent));
+    }
+    old
+}
+
+fn snapshot(fleet: &mut Fleet, key: &Key, object: Option<&Arc<Object>>) -> Due {
+    let new = read(fleet, key, object, |object| SnapshotRecord::read(key, object));
+    let new = new.map(|(parent, record)| (parent, Arc::new(record)));
+    let entry = new.as_ref().map(|(parent, record)| (parent, record));
+    let old = place(&mut fleet.snapshots, &mut fleet.parents, key, entry);
+    let mut parents: Vec<&Arc<str>> = [&old, &new]
+        .into_iter()
+        .flatten()
+        .map(|(parent, _)| parent)
+        .collect();
+    parents.dedup();
+    let lost = old.as_ref().is_some_and(|(_, old)| old.latest) && new.is_none();
+    let again = parents
+        .into_iter()
+        .filter_map(|parent| due::snapshot(fleet, parent, lost));
+    Due {
+        decide: due::of(again.collect()),
+        ..Due::nothing()
+    }
+}
+
+fn binding(fleet: &mut Fleet, key: &Key, object: Option<&Arc<Object>>) -> Due {
+    let new = read(fleet, key, object, |object| BindingRecord::read(key, object));
+    let new = new.map(|(parent, record)| (parent, Arc::new(record)));
+    let entry = new.as_ref().map(|(parent, record)| (parent, record));
+    let old = place(&mut fleet.bindings, &mut fleet.parents, key, entry);
+    let mut targets = Vec::new();
+    for (side, up) in [(&old, false), (&new, true)] {
+        let Some((parent, record)) = side.as_ref().filter(|(_, record)| record.live()) else {
+            continue;
+        };
+        let entry = (
+            Arc::clone(&record.cluster),
+            Arc::clone(parent),
+            Arc::clone(&key.name),
+        );
+        if up {
+            fleet.on_cluster.insert(entry);
+        } else {
+            fleet.on_cluster.remove(&entry);
+        }
+        count(fleet, parent, &record.cluster, up);
+        targets.push(Arc::clone(&record.cluster));
+    }
+    targets.dedup();
+    let mut demands: Vec<Key> = [&old, &new]
+        .into_iter()
+        .flatten()
+        .map(|(parent, _)| due::key(parent))
+        .filter(|key| fleet.placements.contains_key(key))
+        .collect();
+    demands.dedup();
+    let removed = old.as_ref().filter(|(_, old)| {
+        // Whoever sets Unscheduled means it; a live binding that goes, or begins to, leaves a gap.
+        old.live() && new.as_ref().is_none_or(|(_, new)| new.deleting())
+    });
+    Due {
+        decide: due::of(
+            removed
+                .and_then(|(parent, _)| due::gap(fleet, parent))
+                .into_iter()
+                .collect(),
+        ),
+        demands: due::of(demands),
+        targets: Some(targets),
+    }
+}
+
+/// Counts one live binding of `placement` on `cluster` in or out.
+fn count(fleet: &mut Fleet, placement: &Arc<str>, cluster: &Arc<str>, up: bool) {
+    let held = fleet.held.get(placement).copied().unwrap_or(0);
+    let on = fleet.tally.get(cluster).copied().unwrap_or(0);
+    let (held, on) = if up {
+        (held + 1, on + 1)
+    } else {
+        (held.saturating_sub(1), on.saturating_sub(1))
+    };
+    if held == 0 {
+        fleet.held.remove(placement);
+    } else {
+        fleet.held.insert(Arc::clone(placement), held);
+    }
+    if on == 0 {
+        fleet.tally.remove(cluster);
+    } else {
+        fleet.tally.insert(Arc::clone(cluster), on);
+    }
+}
+
+/// A bad configuration leaves the last good one in force.
+fn configuration(fleet: &mut Fleet, key: &Key, object: Option<&Arc<Object>>) -> Due {
+    let path = format!("spec.{DIALECT}");
+    let limits = read(fleet, key, object, |object| {
+        let spec = object.value().get("spec").and_then(|spec| spec.get(DIALECT));
+        crate::config::read(spec, &path).map_err(|errors| meta::field::aggregate(&errors))
+    });
+    let limits = match (limits, object) {
+        (Some(limits), _) => limits,
+        (None, None) => Limits::default(),
+        (None, Some(_)) => fleet.limits,
+    };
+    if fleet.limits == limits {
+        return Due::nothing();
+    }
+    fleet.limits = limits;
+    Due {
+        decide: Affected::All,
+        demands: Affected::None,
+        targets: None,
+    }
+}

@@ -1,0 +1,194 @@
+//! Which changes make a placement due (docs/systems/fleet.md, "When it runs").
+
+use dialect_contract::{Affected, Inventory};
+use serde_json::{Value, json};
+
+use crate::testing::{World, cluster, key, placement};
+
+fn pick(number: i32) -> Value {
+    placement(&json!({"placementType": "PickN", "numberOfClusters": number}))
+}
+
+/// A settled world of `a` and `b` with this placement.
+fn settled(placement: &Value) -> World {
+    let mut world = World::of([
+        cluster("a", &json!({})),
+        cluster("b", &json!({})),
+        placement.clone(),
+    ]);
+    let due = world.settle();
+    assert!(due.iter().all(|due| due.decide == Affected::None), "{due:?}");
+    world
+}
+
+fn due(affected: &Affected) -> bool {
+    match affected {
+        Affected::None => false,
+        Affected::Some(keys) => {
+            assert_eq!(*keys, [key(&pick(0))]);
+            true
+        }
+        Affected::All => true,
+    }
+}
+
+#[test]
+fn a_policy_change_is_due_and_a_resource_change_is_not() {
+    let mut world = settled(&pick(1));
+    assert!(due(&world.put(&pick(2)).decide));
+    let mut resources = pick(2);
+    resources["spec"]["resourceSelectors"][0]["name"] = "other".into();
+    resources["metadata"]["generation"] = 2.into();
+    let again = world.put(&resources);
+    assert!(!due(&again.decide) && due(&again.demands));
+}
+
+#[test]
+fn a_change_that_may_make_a_cluster_fit_is_due_for_those_that_want_more() {
+    let tainted = |taints: Value| {
+        let mut value = cluster("c", &json!({}));
+        value["spec"] = json!({"taints": taints});
+        value
+    };
+    let gpu = json!({"key": "gpu", "effect": "NoSchedule"});
+    let mut silent = cluster("c", &json!({}));
+    silent["status"]["agentStatus"][0]["lastReceivedHeartbeat"] = "2021-10-28T08:00:00Z".into();
+    let mut unjoined = cluster("c", &json!({}));
+    unjoined["status"]["agentStatus"][0]["conditions"][0]["status"] = "False".into();
+    let fit = cluster("c", &json!({}));
+    let improvements = [
+        (None, fit.clone()),
+        (Some(cluster("c", &json!({"env": "dev"}))), fit.clone()),
+        (Some(tainted(json!([gpu]))), fit.clone()),
+        (Some(silent), fit.clone()),
+        (Some(unjoined.clone()), fit.clone()),
+    ];
+    for (before, after) in &improvements {
+        for (wants, placement) in [
+            (true, pick(5)),
+            (false, pick(2)),
+            (true, placement(&json!({"placementType": "PickAll"}))),
+        ] {
+            let mut world = settled(&placement);
+            if let Some(before) = before {
+                world.put(before);
+            }
+            assert_eq!(due(&world.put(after).decide), wants, "{before:?} for {placement}");
+        }
+    }
+    // What can only make it worse says nothing: nothing moves.
+    for worse in [tainted(json!([gpu])), unjoined] {
+        let mut world = settled(&pick(5));
+        world.put(&fit);
+        assert!(!due(&world.put(&worse).decide), "{worse}");
+    }
+}
+
+#[test]
+fn a_heartbeat_and_a_property_nobody_asks_for_are_not_due() {
+    let mut world = settled(&pick(5));
+    let mut beat = cluster("a", &json!({}));
+    beat["status"]["agentStatus"][0]["lastReceivedHeartbeat"] = "2021-10-28T08:59:30Z".into();
+    beat["status"]["resourceUsage"] = json!({"available": {"cpu": "3"}});
+    let heard = world.put(&beat);
+    assert!(!due(&heard.decide));
+    assert_eq!(heard.targets, Some(vec!["a".into()]));
+    let asks = json!({"placementType": "PickN", "numberOfClusters": 5, "affinity": {"clusterAffinity": {
+        "requiredDuringSchedulingIgnoredDuringExecution": {"clusterSelectorTerms": [{"propertySelector": {
+            "matchExpressions": [{"name": "resources.kubernetes-fleet.io/available-cpu", "operator": "Ge", "values": ["4"]}]}}]}}}});
+    world.put(&placement(&asks));
+    beat["status"]["resourceUsage"]["available"]["cpu"] = "5".into();
+    assert!(due(&world.put(&beat).decide));
+}
+
+#[test]
+fn a_cluster_that_leaves_is_due_at_once_for_what_it_holds() {
+    let mut world = settled(&pick(1));
+    // The larger name was picked.
+    let leaving = |name: &str| {
+        let mut value = cluster(name, &json!({}));
+        value["metadata"]["deletionTimestamp"] = "2021-10-28T08:59:59Z".into();
+        value
+    };
+    assert!(!due(&world.put(&leaving("a")).decide));
+    assert!(due(&world.put(&leaving("b")).decide));
+    assert!(!due(&world.remove(&leaving("b")).decide), "it left before");
+    let mut world = settled(&pick(1));
+    assert!(due(&world.remove(&cluster("b", &json!({}))).decide));
+}
+
+#[test]
+fn a_binding_taken_away_is_due_and_the_rollouts_own_work_is_not() {
+    let mut world = settled(&pick(1));
+    let mut binding = world.bindings().remove(0);
+    binding["spec"]["state"] = "Bound".into();
+    assert!(!due(&world.put(&binding).decide));
+    binding["metadata"]["deletionTimestamp"] = "2021-10-28T08:59:59Z".into();
+    let going = world.put(&binding);
+    assert!(due(&going.decide));
+    assert_eq!(going.targets, Some(vec!["b".into()]));
+    assert!(!due(&world.remove(&binding).decide), "it was told when it began");
+}
+
+#[test]
+fn a_snapshot_that_others_change_or_remove_is_due() {
+    let mut world = settled(&pick(1));
+    let snapshot = world.fleet.newest_snapshot("p").unwrap().object.parse();
+    let mut changed = snapshot.clone();
+    changed["metadata"]["annotations"]["kubernetes-fleet.io/number-of-clusters"] = "7".into();
+    assert!(due(&world.put(&changed).decide));
+    assert!(!due(&world.put(&snapshot).decide));
+    assert!(due(&world.remove(&snapshot).decide));
+}
+
+#[test]
+fn a_bad_configuration_leaves_the_last_good_one_in_force() {
+    let config = |spec: Value| {
+        json!({
+            "apiVersion": "config.berth.dev/v1alpha1", "kind": "SchedulerConfiguration", "metadata": {"name": "fleet"},
+            "spec": {"fleet": spec},
+        })
+    };
+    let mut world = settled(&pick(1));
+    assert_eq!(
+        world
+            .put(&config(json!({"clusterHealthCheckTimeout": "1h"})))
+            .decide,
+        Affected::All
+    );
+    let limits = world.fleet.limits;
+    assert_eq!(
+        world.put(&config(json!({"clusterHealthCheckTimeout": 1}))).decide,
+        Affected::None
+    );
+    assert_eq!(world.fleet.limits, limits);
+    let unusable = world.fleet.unusable();
+    assert_eq!(unusable.len(), 1);
+    assert!(
+        unusable[0]
+            .problem
+            .contains("spec.fleet.clusterHealthCheckTimeout: Invalid value: 1"),
+        "{unusable:?}"
+    );
+    assert_eq!(world.remove(&config(json!({}))).decide, Affected::All);
+    assert!(world.fleet.unusable().is_empty());
+}
+
+#[test]
+fn objects_that_cannot_be_read_are_listed_and_left_out() {
+    let mut world = settled(&pick(1));
+    let orphan = json!({
+        "apiVersion": "placement.kubernetes-fleet.io/v1beta1", "kind": "ClusterResourceBinding",
+        "metadata": {"name": "x"}, "spec": {"targetCluster": "a"},
+    });
+    world.put(&orphan);
+    let unusable = world.fleet.unusable();
+    assert!(
+        unusable[0]
+            .problem
+            .contains("its label kubernetes-fleet.io/parent-CRP must name"),
+        "{unusable:?}"
+    );
+    world.remove(&orphan);
+    assert!(world.fleet.unusable().is_empty());
+}

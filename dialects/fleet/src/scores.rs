@@ -1,0 +1,170 @@
+//! The scores: preferred terms, and how candidates compare (docs/systems/fleet.md, "Ranking").
+
+use std::cmp::{Ordering, Reverse};
+
+use scheduling::{Ix, Scorer};
+
+use crate::columns::Columns;
+use crate::policy::{Preferred, Sorter};
+
+/// The affinity score of every cluster: the sum over the preferred terms.
+pub(crate) fn affinity(preferred: &[Preferred], columns: &Columns) -> Vec<i32> {
+    let mut sums = vec![0_i32; columns.count() as usize];
+    for term in preferred {
+        let matching = columns.labels.select(&term.labels, columns.count());
+        let Some(sorter) = &term.sorter else {
+            for candidate in matching.iter() {
+                let sum = &mut sums[candidate as usize];
+                *sum = sum.saturating_add(term.weight);
+            }
+            continue;
+        };
+        for (candidate, share) in shares(sorter, term.weight, columns) {
+            if matching.has(candidate) {
+                let sum = &mut sums[candidate as usize];
+                *sum = sum.saturating_add(share);
+            }
+        }
+    }
+    sums
+}
+
+/// What each cluster with the property gets of `weight`. The range is that of all clusters, whether they may be chosen
+/// or not.
+fn shares(sorter: &Sorter, weight: i32, columns: &Columns) -> Vec<(Ix, i32)> {
+    let values: Vec<(Ix, f64)> = columns
+        .property(&sorter.name)
+        .into_iter()
+        .flatten()
+        .map(|(&candidate, amount)| (candidate, amount.near))
+        .collect();
+    let least = values
+        .iter()
+        .map(|(_, value)| *value)
+        .fold(f64::INFINITY, f64::min);
+    let most = values
+        .iter()
+        .map(|(_, value)| *value)
+        .fold(f64::NEG_INFINITY, f64::max);
+    if least >= most {
+        return Vec::new();
+    }
+    let share = |value: f64| {
+        let ratio = (value - least) / (most - least);
+        let part = if sorter.descending { ratio } else { 1.0 - ratio };
+        round(part * f64::from(weight))
+    };
+    values
+        .into_iter()
+        .map(|(candidate, value)| (candidate, share(value)))
+        .collect()
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "a share is between -100 and 100")]
+fn round(share: f64) -> i32 {
+    share.round() as i32
+}
+
+/// What decides between two candidates; the greater is the better.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Standing {
+    /// How much the cluster evens out the topology.
+    pub(crate) topology: i32,
+    /// The preferred terms.
+    pub(crate) affinity: i32,
+    /// Whether the placement was there by its policy before.
+    pub(crate) sticky: bool,
+    /// The last tie: of equal candidates the later name wins, and candidates are numbered in name order.
+    pub(crate) candidate: Ix,
+}
+
+impl Standing {
+    /// The same by what is recorded of it.
+    pub(crate) const fn unstuck(self) -> Self {
+        Self {
+            sticky: false,
+            ..self
+        }
+    }
+
+    /// The fields as one number, the first that decides on top: comparing is one instruction or two.
+    fn key(self) -> u128 {
+        // Turning the sign bit around orders negative numbers below positive ones.
+        let ordered = |score: i32| u128::from(score.cast_unsigned() ^ (1 << 31));
+        let last = u128::from(self.sticky) << 32 | u128::from(self.candidate);
+        ordered(self.topology) << 65 | ordered(self.affinity) << 33 | last
+    }
+}
+
+impl PartialOrd for Standing {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Standing {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.key().cmp(&other.key())
+    }
+}
+
+/// Sorts best first.
+pub(crate) fn best_first(standings: &mut [Standing]) {
+    standings.sort_unstable_by_key(|standing| Reverse(*standing));
+}
+
+/// The best `wanted`, best first.
+pub(crate) fn best(mut standings: Vec<Standing>, wanted: usize) -> Vec<Standing> {
+    if wanted < standings.len() {
+        standings.select_nth_unstable_by_key(wanted, |standing| Reverse(*standing));
+        standings.truncate(wanted);
+    }
+    best_first(&mut standings);
+    standings
+}
+
+/// A scorer whose values are known.
+pub(crate) struct Known<'a>(pub(crate) &'a [Option<i32>]);
+
+impl Scorer<Columns> for Known<'_> {
+    fn weight(&self) -> i64 {
+        1
+    }
+
+    fn score(&self, _columns: &Columns, feasible: &[Ix], values: &mut [Option<i64>]) {
+        for (value, &candidate) in values.iter_mut().zip(feasible) {
+            *value = self.0[candidate as usize].map(i64::from);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn topology_then_affinity_then_stickiness_then_the_larger_name_decides() {
+        let standing = |topology, affinity, sticky, candidate| Standing {
+            topology,
+            affinity,
+            sticky,
+            candidate,
+        };
+        let order = [
+            standing(1, -9, false, 0),
+            standing(0, 7, true, 1),
+            standing(0, 7, false, 3),
+            standing(0, 7, false, 2),
+            standing(0, -1, true, 9),
+            standing(-1, 100, true, 9),
+            standing(-1_000, 100, true, 9),
+        ];
+        let mut shuffled = order;
+        shuffled.reverse();
+        best_first(&mut shuffled);
+        assert_eq!(shuffled, order);
+        shuffled.rotate_left(3);
+        assert_eq!(best(shuffled.to_vec(), 3), order[..3]);
+        assert_eq!(best(shuffled.to_vec(), 9), order);
+    }
+}

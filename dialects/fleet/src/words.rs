@@ -1,0 +1,236 @@
+//! Sentences about a decision, made only when someone reads it.
+
+use dialect_contract::{Decision, Outcome};
+use meta::selector::Selector;
+use scheduling::{Ix, Reason};
+
+use crate::columns::Columns;
+use crate::decide::detail::Detail;
+use crate::eligibility::{Ineligible, Limits};
+use crate::filters::{AFFINITY, ELIGIBILITY, SPREAD, TAINTS};
+use crate::fleet::Fleet;
+use crate::policy::{Policy, Term};
+
+/// Cluster names a sentence lists at most.
+const LISTED: usize = 10;
+
+/// Everything that helps to word a refusal.
+pub(super) struct Words<'a> {
+    columns: &'a Columns,
+    policy: Option<&'a Policy>,
+    limits: Limits,
+    skews: &'a [(Ix, u32, u32)],
+}
+
+impl<'a> Words<'a> {
+    /// For refusals of clusters in `columns` by `policy`.
+    pub(super) fn new(
+        fleet: &Fleet,
+        columns: &'a Columns,
+        policy: Option<&'a Policy>,
+        skews: &'a [(Ix, u32, u32)],
+    ) -> Self {
+        Self {
+            columns,
+            policy,
+            limits: fleet.limits,
+            skews,
+        }
+    }
+
+    /// The token and the sentence of a refusal.
+    pub(super) fn refusal(&self, candidate: Ix, plugin: u16, reason: Reason) -> (&'static str, String) {
+        match plugin {
+            AFFINITY => ("AffinityMismatch", self.mismatch(candidate)),
+            ELIGIBILITY => match ineligible(reason.detail) {
+                Some(why) => (why.as_str(), self.ineligible(candidate, why)),
+                None => ("NotEligible", "the cluster is not eligible".to_owned()),
+            },
+            TAINTS => ("Untolerated", self.taint(candidate, reason.detail)),
+            SPREAD => {
+                let place = self
+                    .skews
+                    .binary_search_by_key(&candidate, |(candidate, ..)| *candidate);
+                let counts = place.ok().map(|place| (self.skews[place].1, self.skews[place].2));
+                let sentence = self.policy.map(|policy| skew(policy, reason.detail, counts));
+                ("SkewExceeded", sentence.unwrap_or_default())
+            }
+            _ => match ineligible(reason.detail) {
+                Some(why) => ("NotEligible", self.ineligible(candidate, why)),
+                None => (
+                    "NotEligible",
+                    "spec.policy.clusterNames does not name the cluster".to_owned(),
+                ),
+            },
+        }
+    }
+
+    fn ineligible(&self, candidate: Ix, why: Ineligible) -> String {
+        why.sentence(&self.columns.row(candidate).standing, self.limits)
+    }
+
+    fn taint(&self, candidate: Ix, place: u32) -> String {
+        match self.columns.row(candidate).taints.get(place as usize) {
+            Some(taint) if taint.value.is_empty() => {
+                format!("the taint {}:{} is not tolerated", taint.key, taint.effect)
+            }
+            Some(taint) => format!(
+                "the taint {}={}:{} is not tolerated",
+                taint.key, taint.value, taint.effect
+            ),
+            None => "a taint is not tolerated".to_owned(),
+        }
+    }
+
+    fn mismatch(&self, candidate: Ix) -> String {
+        let terms = self
+            .policy
+            .map(|policy| policy.required.as_slice())
+            .unwrap_or_default();
+        let parts = terms.iter().enumerate().map(|(index, term)| {
+            format!(
+                "clusterSelectorTerms[{index}] asks for {}",
+                self.missing(term, candidate)
+            )
+        });
+        parts.collect::<Vec<_>>().join("; ")
+    }
+
+    /// The first part of `term` that does not match.
+    fn missing(&self, term: &Term, candidate: Ix) -> String {
+        let row = self.columns.row(candidate);
+        let unmet =
+            term.labels.requirements.iter().find(|requirement| {
+                !requirement.matches(row.labels().get(&requirement.key).map(String::as_str))
+            });
+        if let Some(unmet) = unmet {
+            let alone = Selector {
+                requirements: vec![unmet.clone()],
+            };
+            return format!("the label {alone}");
+        }
+        let failed = term.properties.iter().find_map(|test| {
+            let value = row.properties.get(test.name.as_str()).map(|amount| amount.exact);
+            (!test.passes(value)).then_some((test, value))
+        });
+        match failed {
+            Some((test, None)) => format!("the property {}, which it does not have", test.name),
+            Some((test, Some(value))) => {
+                format!(
+                    "the property {} {} {}, which is {value}",
+                    test.name,
+                    test.operator.as_str(),
+                    test.text
+                )
+            }
+            None => "nothing".to_owned(),
+        }
+    }
+}
+
+fn ineligible(code: u32) -> Option<Ineligible> {
+    let all = [
+        Ineligible::Leaving,
+        Ineligible::AgentNotOnline,
+        Ineligible::HeartbeatStale,
+        Ineligible::NotJoined,
+        Ineligible::HealthUnknown,
+        Ineligible::Unhealthy,
+    ];
+    all.into_iter().find(|reason| u32::from(*reason as u16) == code)
+}
+
+/// Why `constraint` refuses a cluster; `counts` are those of its domain and of the emptiest.
+pub(super) fn skew(policy: &Policy, constraint: u32, counts: Option<(u32, u32)>) -> String {
+    let Some(constraint) = policy.spread.get(constraint as usize) else {
+        return "a topology spread constraint is violated".to_owned();
+    };
+    let rule = format!(
+        "one more would exceed maxSkew {} over {}",
+        constraint.max_skew, constraint.key
+    );
+    match counts {
+        Some((own, least)) => format!("{rule}: its domain has {own}, the emptiest domain has {least}"),
+        None => rule,
+    }
+}
+
+/// The token and the sentence of a refusal.
+pub(crate) fn reason(
+    fleet: &Fleet,
+    decision: &Decision,
+    candidate: Ix,
+    plugin: u16,
+    reason: Reason,
+) -> (&'static str, String) {
+    let record = fleet.placements.get(&decision.demand);
+    let policy = record.and_then(|record| record.policy.as_ref().as_ref().ok());
+    let skews = decision
+        .detail::<Detail>()
+        .map(|detail| detail.skews.as_slice())
+        .unwrap_or_default();
+    Words::new(fleet, fleet.columns(), policy, skews).refusal(candidate, plugin, reason)
+}
+
+/// The token and the sentence for a feasible cluster that is not picked.
+pub(crate) fn not_picked(decision: &Decision, candidate: Ix) -> (&'static str, String) {
+    let picked = decision.solved.picked.len();
+    let verb = if picked == 1 { "is" } else { "are" };
+    let text = match decision.rank_of(candidate) {
+        Some(rank) => {
+            format!(
+                "ranks {rank} of {}, and {picked} {verb} selected",
+                decision.solved.ranked.len()
+            )
+        }
+        None => format!("{picked} other clusters {verb} selected"),
+    };
+    ("NotPickedByScore", text)
+}
+
+/// The summary of a decision in one line.
+pub(crate) fn message(fleet: &Fleet, decision: &Decision) -> String {
+    let detail = decision.detail::<Detail>();
+    match decision.outcome {
+        Outcome::Released => {
+            let bound = decision.current.iter().map(|entry| &*entry.cluster_name);
+            return format!("the placement is being deleted and lets go of {}", names(bound));
+        }
+        Outcome::Invalid => {
+            let problem = detail.and_then(|detail| detail.problem.as_deref());
+            return problem.unwrap_or_default().to_owned();
+        }
+        _ => {}
+    }
+    let columns = fleet.columns();
+    let rows = decision
+        .solved
+        .picked
+        .iter()
+        .map(|&candidate| &*columns.row(candidate).name);
+    let found = detail
+        .and_then(|detail| detail.satisfied.as_ref())
+        .map(|satisfied| satisfied.message.as_str())
+        .unwrap_or_default();
+    let counts = format!(
+        "{} of {} clusters feasible",
+        decision.solved.feasible.len(),
+        columns.count()
+    );
+    format!("{counts}; picked {}; {found}", names(rows))
+}
+
+/// The first names, and how many more there are.
+pub(super) fn names<'a>(all: impl ExactSizeIterator<Item = &'a str>) -> String {
+    let count = all.len();
+    if count == 0 {
+        return "no cluster".to_owned();
+    }
+    let first: Vec<&str> = all.take(LISTED).collect();
+    let more = if count > LISTED {
+        format!(" and {} more", count - LISTED)
+    } else {
+        String::new()
+    };
+    format!("{}{more}", first.join(", "))
+}

@@ -1,0 +1,225 @@
+//! The fleet as every dialect shows itself.
+
+use std::sync::Arc;
+
+use admission::Denied;
+use dialect_contract::Edit;
+use dialect_contract::control::{Note, Pace};
+use dialect_contract::decision::{Decision, Refused, Write};
+use dialect_contract::dialect::{Ask, Due, Inventory};
+use dialect_contract::view::{DemandView, Phase, Placed, Quantities, Taint, TargetView, Unusable};
+use meta::{Change, FieldError, GroupResource, Key, Object, Timestamp};
+use scheduling::{Ix, Reason};
+use serde_json::{Value, json};
+
+use crate::decide::detail::Detail;
+use crate::fleet::Fleet;
+use crate::fleet::seed::{Row, unready};
+use crate::kind::common::condition;
+use crate::names::{SEEDS, SHOOTS};
+use crate::{agreement, binding, filters, notes, words, writes};
+
+impl Inventory for Fleet {
+    fn fork(&self) -> Arc<dyn Inventory> {
+        Arc::new(self.clone())
+    }
+
+    fn fold(&mut self, change: &Change) -> Due {
+        self.take_in(change)
+    }
+
+    fn unusable(&self) -> Vec<Unusable> {
+        self.unusable.list()
+    }
+
+    fn count(&self) -> Ix {
+        self.seeds()
+    }
+
+    fn cluster_name(&self, candidate: Ix) -> Arc<str> {
+        Arc::clone(&self.row(candidate).name)
+    }
+
+    fn candidate(&self, cluster_name: &str) -> Option<Ix> {
+        self.seed(cluster_name).map(|(candidate, _)| candidate)
+    }
+
+    fn target(&self, candidate: Ix, _now: Timestamp) -> TargetView {
+        target(self.row(candidate))
+    }
+
+    fn demands(&self) -> Vec<Key> {
+        let readable = self
+            .shoots
+            .iter()
+            .filter(|(_, resident)| resident.record.is_some());
+        readable.map(|(key, _)| key.clone()).collect()
+    }
+
+    fn object(&self, demand: &Key) -> Option<Arc<Object>> {
+        self.shoot(demand).map(|shoot| Arc::clone(&shoot.object))
+    }
+
+    fn demand(&self, demand: &Key, _now: Timestamp) -> Option<DemandView> {
+        let shoot = self.shoot(demand)?;
+        let phase = match (&shoot.seed, shoot.deleting) {
+            (Some(_), true) => Phase::Releasing,
+            (Some(_), false) => Phase::Bound,
+            (None, false) if shoot.wants.is_ours() => Phase::Pending,
+            // Its scheduler never looks at it (again).
+            (None, _) => Phase::Ignored,
+        };
+        let placed = shoot.seed.iter().map(|name| Placed {
+            cluster_name: Arc::clone(name),
+            ..Placed::default()
+        });
+        Some(DemandView {
+            object: Arc::clone(&shoot.object),
+            kind: "Shoot",
+            phase,
+            placed: placed.collect(),
+            wanted: Some(1),
+        })
+    }
+
+    fn decide(&self, ask: &Ask<'_>) -> Option<Result<Decision, Refused>> {
+        self.decide_shoot(ask)
+    }
+
+    fn filters(&self) -> &'static [&'static str] {
+        filters::NAMES
+    }
+
+    fn reason(
+        &self,
+        decision: &Decision,
+        candidate: Ix,
+        _plugin: u16,
+        reason: Reason,
+    ) -> (&'static str, String) {
+        let minimum = decision.detail::<Detail>().and_then(|detail| detail.minimum);
+        match self.shoot(&decision.demand) {
+            Some(shoot) => words::refusal(self.row(candidate), &shoot.wants, minimum, reason),
+            None => ("", String::new()),
+        }
+    }
+
+    fn not_picked(&self, decision: &Decision, candidate: Ix) -> (&'static str, String) {
+        words::not_picked(self, decision, candidate)
+    }
+
+    fn message(&self, decision: &Decision) -> String {
+        words::message(self, decision)
+    }
+
+    /// None: Gardener reports scheduling in events and in `status.lastOperation` (docs/systems/gardener.md, "Events").
+    fn conditions(&self, _decision: &Decision) -> Vec<Value> {
+        Vec::new()
+    }
+
+    fn pace(&self) -> Pace {
+        notes::pace(&self.config)
+    }
+
+    fn notes(&self, decision: &Decision, wrote: bool) -> Vec<Note> {
+        notes::notes(self, decision, wrote)
+    }
+
+    fn users(&self, key: &Key, most: usize) -> (Vec<Key>, usize) {
+        self.users_of(key, most)
+    }
+
+    /// Gardener never moves a control plane by itself: the Seed is hidden, and each Shoot on it is taken off, so that the
+    /// plan shows where its migration would go.
+    fn drain(&self, cluster_name: &str, _now: Timestamp) -> Option<Vec<Edit>> {
+        self.seed(cluster_name)?;
+        let hide = Edit::Merge {
+            key: Key::new(SEEDS, "", cluster_name),
+            patch: json!({"spec": {"settings": {"scheduling": {"visible": false}}}}),
+        };
+        let off = self.sitting_on(cluster_name).map(|shoot| Edit::Merge {
+            key: shoot.clone(),
+            patch: json!({"spec": {"seedName": null}, "status": {"seedName": null}}),
+        });
+        Some(std::iter::once(hide).chain(off).collect())
+    }
+
+    fn judge(&self, resource: GroupResource, old: Option<&Value>, new: &Value) -> Vec<FieldError> {
+        if resource == SHOOTS {
+            agreement::of_shoot(self, old, new)
+        } else {
+            Vec::new()
+        }
+    }
+
+    fn writes(&self, decision: &Decision) -> Vec<Write> {
+        writes::writes(self, decision)
+    }
+
+    fn own_binding(&self, old: &Value, new: &mut Value) -> Result<Vec<Arc<str>>, Denied> {
+        binding::check_binding(self, old, new)
+    }
+}
+
+fn target(row: &Row) -> TargetView {
+    let record = &row.record;
+    let provider = &record.seed.spec.provider;
+    let (ready, ready_reason, ready_message) = readiness(row);
+    let taints = record.seed.spec.taints.iter();
+    TargetView {
+        object: Arc::clone(&record.object),
+        cluster_name: Arc::clone(&row.name),
+        ready,
+        ready_reason,
+        ready_message,
+        cordoned: row.facts.deleting || !row.facts.visible,
+        taints: taints
+            .map(|taint| Taint {
+                key: taint.key.clone(),
+                value: taint.value.clone().unwrap_or_default(),
+                effect: String::new(),
+            })
+            .collect(),
+        capacity: vec![Quantities {
+            name: "shoots",
+            used: row.used,
+            limit: row.facts.limit,
+        }],
+        region: provider.region.clone(),
+        provider: provider.r#type.clone(),
+        labels: record.labels.clone(),
+        due_at: None,
+    }
+}
+
+fn readiness(row: &Row) -> (&'static str, &'static str, String) {
+    if row.facts.deleting {
+        return ("False", "Deleting", "the seed is being deleted".to_owned());
+    }
+    let seed = &row.record.seed;
+    let Some((name, status)) = unready(seed) else {
+        return ("True", "SeedReady", "the seed can run control planes".to_owned());
+    };
+    let said = condition(&seed.status.conditions, name).map(|condition| condition.message.as_str());
+    let said = said
+        .filter(|message| !message.is_empty())
+        .map(|message| format!(": {message}"))
+        .unwrap_or_default();
+    match status {
+        "" => (
+            "Unknown",
+            "ConditionMissing",
+            format!("condition {name} is missing"),
+        ),
+        "Unknown" => (
+            "Unknown",
+            "SeedUnknown",
+            format!("condition {name} is Unknown{said}"),
+        ),
+        other => (
+            "False",
+            "SeedNotReady",
+            format!("condition {name} is {other}{said}"),
+        ),
+    }
+}

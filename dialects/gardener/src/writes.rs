@@ -1,0 +1,44 @@
+//! What a decision writes (docs/api.md, "Where objects are").
+
+use dialect_contract::{Action, Decision, Write, WriteVerb};
+use serde_json::Value;
+
+use crate::fleet::Fleet;
+use crate::fleet::seed::Row;
+use crate::kind::shoot::BINDING;
+use crate::kind::shoot::binding::{DefaultRanges, bind};
+
+/// One update of the shoot through `shoots/binding`, or nothing when nothing is to be bound.
+pub(crate) fn writes(fleet: &Fleet, decision: &Decision) -> Vec<Write> {
+    let bound = decision
+        .changes
+        .iter()
+        .find(|change| change.action == Action::Bind);
+    let (Some(bound), Some(shoot)) = (bound, fleet.shoot(&decision.demand)) else {
+        return Vec::new();
+    };
+    let Some((_, row)) = fleet.seed(&bound.cluster_name) else {
+        return Vec::new();
+    };
+    let mut object = shoot.object.parse();
+    if let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) {
+        metadata.remove("resourceVersion");
+    }
+    bind(&mut object, &row.name, ranges(row));
+    vec![Write {
+        verb: WriteVerb::Update,
+        key: decision.demand.clone(),
+        subresource: BINDING,
+        object,
+        base: Some(shoot.object.revision()),
+    }]
+}
+
+/// The network ranges a Seed gives its Shoots by default.
+pub(crate) fn ranges(row: &Row) -> DefaultRanges<'_> {
+    let defaults = row.record.seed.spec.networks.shoot_defaults.as_ref();
+    DefaultRanges {
+        pods: defaults.and_then(|defaults| defaults.pods.as_deref()),
+        services: defaults.and_then(|defaults| defaults.services.as_deref()),
+    }
+}

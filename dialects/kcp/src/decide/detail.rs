@@ -1,0 +1,24 @@
+//! What a decision of this system says beyond what every dialect reports.
+
+use crate::condition::Scheduled;
+use crate::select::Choice;
+use std::sync::Arc;
+
+/// What the words and writes of a decision need beside its indices.
+#[derive(Debug, Default)]
+pub(crate) struct Detail {
+    /// The annotation to write; `None` leaves it.
+    pub(crate) annotation: Option<String>,
+    /// What the condition will say; `None` leaves it.
+    pub(crate) condition: Option<Scheduled>,
+    /// The locations a cluster was looked for in; empty when in any, or none was looked for.
+    pub(crate) locations: Vec<Arc<str>>,
+    /// The locations that got none.
+    pub(crate) unmet: Vec<Arc<str>>,
+    /// The locations of the chosen clusters.
+    pub(crate) chosen_in: Vec<Choice>,
+    /// Whether nothing new was wanted.
+    pub(crate) settled: bool,
+    /// Whether the caller named the clusters.
+    pub(crate) asked: bool,
+}

@@ -1,0 +1,183 @@
+//! The fleet as every dialect shows itself.
+
+use std::sync::Arc;
+
+use dialect_contract::Edit;
+use dialect_contract::decision::{Decision, Refused, Write};
+use dialect_contract::dialect::{Ask, Due, Inventory};
+use dialect_contract::view::{DemandView, Phase, Placed, Quantities, TargetView, Unusable};
+use meta::{Change, Key, Object, Timestamp};
+use scheduling::{Ix, Reason};
+use serde_json::{Value, json};
+
+use crate::decide::detail::Detail;
+use crate::fleet::{Fleet, Record, Row};
+use crate::names::WORKLOAD_CLUSTERS;
+use crate::{filters, words, writes};
+
+/// Where a cluster's region is told by convention.
+const REGION: [&str; 2] = ["topology.kubernetes.io/region", "region"];
+/// Where its infrastructure provider is.
+const PROVIDER: [&str; 2] = ["cloud", "provider"];
+
+impl Inventory for Fleet {
+    fn fork(&self) -> Arc<dyn Inventory> {
+        Arc::new(self.clone())
+    }
+
+    fn fold(&mut self, change: &Change) -> Due {
+        self.take_in(change)
+    }
+
+    fn unusable(&self) -> Vec<Unusable> {
+        self.unusable.list()
+    }
+
+    fn count(&self) -> Ix {
+        self.clusters()
+    }
+
+    fn cluster_name(&self, candidate: Ix) -> Arc<str> {
+        Arc::clone(&self.row(candidate).identifier)
+    }
+
+    fn candidate(&self, cluster_name: &str) -> Option<Ix> {
+        self.cluster(cluster_name).map(|(candidate, _)| candidate)
+    }
+
+    fn target_name(&self, candidate: Ix) -> String {
+        self.row(candidate).name.to_string()
+    }
+
+    fn target(&self, candidate: Ix, now: Timestamp) -> TargetView {
+        let row = self.row(candidate);
+        target(row, self.count_of(&row.identifier), now)
+    }
+
+    fn demands(&self) -> Vec<Key> {
+        let all = self
+            .namespaces
+            .iter()
+            .filter(|(_, record)| self.is_demand(record));
+        all.map(|(key, _)| key.clone()).collect()
+    }
+
+    fn object(&self, demand: &Key) -> Option<Arc<Object>> {
+        self.namespace(demand).map(|record| Arc::clone(&record.object))
+    }
+
+    fn demand(&self, demand: &Key, _now: Timestamp) -> Option<DemandView> {
+        self.namespace(demand).map(|record| view(record))
+    }
+
+    fn decide(&self, ask: &Ask<'_>) -> Option<Result<Decision, Refused>> {
+        self.decide_namespace(ask)
+    }
+
+    fn filters(&self) -> &'static [&'static str] {
+        filters::NAMES
+    }
+
+    fn reason(
+        &self,
+        decision: &Decision,
+        candidate: Ix,
+        _plugin: u16,
+        reason: Reason,
+    ) -> (&'static str, String) {
+        let locations = decision
+            .detail::<Detail>()
+            .map(|detail| detail.locations.as_slice());
+        let row = self.row(candidate);
+        words::refusal(self, row, locations.unwrap_or_default(), decision.now, reason)
+    }
+
+    fn not_picked(&self, decision: &Decision, _candidate: Ix) -> (&'static str, String) {
+        words::not_picked(self, decision)
+    }
+
+    fn message(&self, decision: &Decision) -> String {
+        words::message(self, decision)
+    }
+
+    fn conditions(&self, decision: &Decision) -> Vec<Value> {
+        writes::conditions(self, decision)
+    }
+
+    fn drain(&self, cluster_name: &str, now: Timestamp) -> Option<Vec<Edit>> {
+        let row = self.row(self.candidate(cluster_name)?);
+        Some(vec![Edit::Merge {
+            key: Key::new(WORKLOAD_CLUSTERS, "", &row.name),
+            patch: json!({"spec": {"unschedulable": true, "evictAfter": meta::time::rfc3339(now)}}),
+        }])
+    }
+
+    fn writes(&self, decision: &Decision) -> Vec<Write> {
+        writes::writes(self, decision)
+    }
+}
+
+fn view(record: &Record) -> DemandView {
+    let entries = &record.reading.placement.0;
+    let active = entries.values().any(|state| state.is_active());
+    let phase = match () {
+        () if record.deleting && !entries.is_empty() => Phase::Releasing,
+        // Its scheduler never looks at it (again).
+        () if record.deleting || record.disabled => Phase::Ignored,
+        () if active => Phase::Bound,
+        () => Phase::Pending,
+    };
+    let placed = entries.iter().map(|(place, state)| Placed {
+        cluster_name: Arc::clone(&place.identifier),
+        state: state.as_str().to_owned(),
+        leaving: !state.is_active(),
+        ..Placed::default()
+    });
+    DemandView {
+        object: Arc::clone(&record.object),
+        kind: "Namespace",
+        phase,
+        placed: placed.collect(),
+        wanted: None,
+    }
+}
+
+fn target(row: &Row, namespaces: i64, now: Timestamp) -> TargetView {
+    let ready = row.facts.is_ready(now);
+    let (ready_reason, ready_message) = words::unready(row, now);
+    let labels = &row.record.object.meta().labels;
+    let conventional = |keys: [&str; 2]| keys.into_iter().find_map(|key| labels.get(key)).cloned();
+    // A heartbeat is stale just after the last instant it is healthy; an eviction starts at its instant.
+    let stale_at = row
+        .facts
+        .fresh_until
+        .checked_add(std::time::Duration::from_nanos(1))
+        .ok();
+    let changes = [stale_at.filter(|_| ready), Some(row.facts.evict_after)];
+    let coming = changes
+        .into_iter()
+        .flatten()
+        .filter(|&at| at > now && at < Timestamp::MAX);
+    TargetView {
+        object: Arc::clone(&row.record.object),
+        cluster_name: Arc::clone(&row.identifier),
+        ready: match ready_reason {
+            _ if ready => "True",
+            "StatusUnknown" | "ConditionMissing" => "Unknown",
+            _ => "False",
+        },
+        ready_reason,
+        ready_message,
+        cordoned: row.facts.unschedulable || row.facts.is_evicting(now),
+        taints: Vec::new(),
+        capacity: vec![Quantities {
+            name: "namespaces",
+            used: namespaces,
+            limit: None,
+        }],
+        region: conventional(REGION).unwrap_or_default(),
+        provider: conventional(PROVIDER).unwrap_or_default(),
+        labels: labels.clone(),
+        due_at: coming.min(),
+    }
+}

@@ -1,0 +1,26 @@
+//! One question put to the fleet: the rows in one list, and what speaks against each.
+
+use meta::Timestamp;
+use scheduling::Ix;
+
+use crate::filters::Code;
+use crate::fleet::Row;
+
+/// The workload clusters as one namespace sees them.
+pub(crate) struct Request<'a> {
+    /// The candidates, by index.
+    pub(crate) rows: Vec<&'a Row>,
+    /// What speaks against each set of locations, by number.
+    pub(crate) sets: Vec<Option<Code>>,
+    /// The clusters the namespace is leaving, ascending.
+    pub(crate) leaving: Vec<Ix>,
+    /// The instant.
+    pub(crate) now: Timestamp,
+}
+
+impl Request<'_> {
+    /// The row of a candidate.
+    pub(crate) fn row(&self, candidate: Ix) -> &Row {
+        self.rows[candidate as usize]
+    }
+}

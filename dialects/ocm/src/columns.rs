@@ -1,0 +1,256 @@
+//! All clusters as columns, in name order: what filters and scorers read.
+//!
+//! Built at the first read and then kept up to date: in place where a cluster changes (the columns are shared with older
+//! snapshots until one of them does), by copying stretches ([`moved`]) at the first read after clusters came or went.
+
+pub(crate) mod moved;
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use dialect_columns::{Bits, Labels, Numbered};
+use meta::Timestamp;
+use scheduling::Ix;
+
+use crate::fleet::cluster::Cluster;
+use crate::fleet::record::{ClusterSet, Membership, Scores};
+use crate::fleet::tally::Tally;
+use crate::names::SET_LABEL;
+
+/// All clusters as columns.
+#[derive(Clone, Debug)]
+pub(crate) struct Columns {
+    /// The clusters, in name order.
+    pub(crate) rows: imbl::Vector<Arc<Cluster>>,
+    /// The slot of each name; it stays as long as the cluster.
+    index: imbl::HashMap<Arc<str>, Ix>,
+    /// The candidate in each slot.
+    places: Arc<Vec<Ix>>,
+    /// Slots nobody has.
+    free: imbl::Vector<Ix>,
+    /// The labels.
+    pub(crate) labels: Labels,
+    /// The claims.
+    pub(crate) claims: Labels,
+    /// Clusters being deleted.
+    pub(crate) terminating: Bits,
+    /// Clusters with a taint.
+    pub(crate) tainted: Bits,
+    /// Allocatable CPU in cores; not a number where it is not reported in full.
+    pub(crate) cpu: Arc<Vec<f64>>,
+    /// Allocatable memory in bytes; not a number where it is not reported in full.
+    pub(crate) memory: Arc<Vec<f64>>,
+    /// How many decisions name each cluster.
+    pub(crate) counts: Arc<Vec<u32>>,
+    /// The members of each set.
+    pub(crate) sets: imbl::HashMap<Arc<str>, Arc<Bits>>,
+    /// The AddOn scores, by resource and score name.
+    scores: imbl::HashMap<(Arc<str>, Arc<str>), Arc<ScoreColumn>>,
+}
+
+/// The values of one AddOn score, by candidate.
+pub(crate) type ScoreColumn = Vec<ScoreEntry>;
+
+/// The value of one AddOn score of one cluster.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct ScoreEntry {
+    /// The cluster.
+    pub(crate) candidate: Ix,
+    /// The value as stored.
+    pub(crate) value: i32,
+    /// The last instant it counts; the end of time where it never expires.
+    pub(crate) until: Timestamp,
+}
+
+impl Numbered for ScoreEntry {
+    fn number(self) -> Ix {
+        self.candidate
+    }
+
+    fn numbered(self, candidate: Ix) -> Self {
+        Self { candidate, ..self }
+    }
+}
+
+impl Columns {
+    /// Builds every column.
+    pub(crate) fn build<'a>(
+        clusters: impl Iterator<Item = &'a Arc<Cluster>>,
+        sets: impl Iterator<Item = (&'a Arc<str>, &'a Arc<ClusterSet>)>,
+        scores: impl Iterator<Item = &'a Arc<Scores>>,
+        tally: &Tally,
+    ) -> Self {
+        let rows: Vec<Arc<Cluster>> = clusters.cloned().collect();
+        let count = Ix::try_from(rows.len()).expect("a fleet has fewer than 2^32 clusters");
+        let (mut terminating, mut tainted) = (Bits::none(count), Bits::none(count));
+        for (candidate, row) in (0..).zip(&rows) {
+            terminating.set(candidate, row.terminating());
+            tainted.set(candidate, !row.taints().is_empty());
+        }
+        let mut columns = Self {
+            index: (0..)
+                .zip(&rows)
+                .map(|(candidate, row)| (Arc::clone(&row.name), candidate))
+                .collect(),
+            places: Arc::new((0..count).collect()),
+            free: imbl::Vector::new(),
+            labels: Labels::build(rows.iter().map(|row| row.labels())),
+            claims: Labels::build(rows.iter().map(|row| &row.claims)),
+            terminating,
+            tainted,
+            cpu: Arc::new(rows.iter().map(|row| row.cpu.unwrap_or(f64::NAN)).collect()),
+            memory: Arc::new(rows.iter().map(|row| row.memory.unwrap_or(f64::NAN)).collect()),
+            counts: Arc::new(rows.iter().map(|row| tally.of(&row.name)).collect()),
+            sets: imbl::HashMap::new(),
+            scores: imbl::HashMap::new(),
+            rows: rows.into_iter().collect(),
+        };
+        for (name, set) in sets {
+            columns.put_set(name, set);
+        }
+        let mut found: HashMap<(Arc<str>, Arc<str>), ScoreColumn> = HashMap::new();
+        for scores in scores {
+            let Some(candidate) = columns.candidate(&scores.cluster) else {
+                continue;
+            };
+            for (name, &value) in &scores.values {
+                let coordinate = (Arc::clone(&scores.resource), Arc::clone(name));
+                found
+                    .entry(coordinate)
+                    .or_default()
+                    .push(scores.entry(candidate, value));
+            }
+        }
+        for (coordinate, mut column) in found {
+            column.sort_unstable_by_key(|entry| entry.candidate);
+            columns.scores.insert(coordinate, Arc::new(column));
+        }
+        columns
+    }
+
+    /// How many clusters there are.
+    pub(crate) fn count(&self) -> Ix {
+        // The length was checked when the fleet was built.
+        Ix::try_from(self.rows.len()).unwrap_or(Ix::MAX)
+    }
+
+    /// The candidate with this name.
+    pub(crate) fn candidate(&self, name: &str) -> Option<Ix> {
+        self.index.get(name).map(|&slot| self.places[slot as usize])
+    }
+
+    /// The cluster at `candidate`.
+    pub(crate) fn row(&self, candidate: Ix) -> &Arc<Cluster> {
+        &self.rows[candidate as usize]
+    }
+
+    /// Takes in a new reading of a cluster that is there already. `sets` are all sets.
+    pub(crate) fn replace<'a>(
+        &mut self,
+        row: &Arc<Cluster>,
+        sets: impl Iterator<Item = (&'a Arc<str>, &'a Arc<ClusterSet>)>,
+    ) {
+        let Some(candidate) = self.candidate(&row.name) else {
+            return;
+        };
+        let place = candidate as usize;
+        let old = Arc::clone(&self.rows[place]);
+        self.labels.change(candidate, old.labels(), row.labels());
+        self.claims.change(candidate, &old.claims, &row.claims);
+        self.terminating.set(candidate, row.terminating());
+        self.tainted.set(candidate, !row.taints().is_empty());
+        if old.cpu != row.cpu {
+            Arc::make_mut(&mut self.cpu)[place] = row.cpu.unwrap_or(f64::NAN);
+        }
+        if old.memory != row.memory {
+            Arc::make_mut(&mut self.memory)[place] = row.memory.unwrap_or(f64::NAN);
+        }
+        if old.labels() != row.labels() {
+            for (name, set) in sets {
+                let member = set.has(name, row.labels());
+                if let Some(bits) = self
+                    .sets
+                    .get_mut(name)
+                    .filter(|bits| bits.has(candidate) != member)
+                {
+                    Arc::make_mut(bits).set(candidate, member);
+                }
+            }
+        }
+        self.rows.set(place, Arc::clone(row));
+    }
+
+    /// Takes in a new or changed set.
+    pub(crate) fn put_set(&mut self, name: &Arc<str>, set: &ClusterSet) {
+        let count = self.count();
+        let members = match &set.membership {
+            Membership::Label => {
+                let own = meta::selector::Requirement {
+                    key: SET_LABEL.to_owned(),
+                    operator: meta::selector::Operator::In,
+                    values: vec![name.to_string()],
+                };
+                self.labels.select(
+                    &meta::selector::Selector {
+                        requirements: vec![own],
+                    },
+                    count,
+                )
+            }
+            Membership::Selector(selector) => self.labels.select(selector, count),
+            Membership::Nobody => Bits::none(count),
+        };
+        self.sets.insert(Arc::clone(name), Arc::new(members));
+    }
+
+    /// Takes in that a set is gone.
+    pub(crate) fn remove_set(&mut self, name: &str) {
+        self.sets.remove(name);
+    }
+
+    /// Takes in the new count of decisions on `cluster`.
+    pub(crate) fn count_decisions(&mut self, cluster: &str, count: u32) {
+        if let Some(candidate) = self.candidate(cluster) {
+            Arc::make_mut(&mut self.counts)[candidate as usize] = count;
+        }
+    }
+
+    /// Takes in that the scores of one object changed; either side may be absent.
+    pub(crate) fn change_scores(&mut self, old: Option<&Scores>, new: Option<&Scores>) {
+        if let Some((old, candidate)) = old.and_then(|old| Some((old, self.candidate(&old.cluster)?))) {
+            let kept = |name: &Arc<str>| new.is_some_and(|new| new.values.contains_key(name));
+            for name in old.values.keys().filter(|name| !kept(name)) {
+                let coordinate = (Arc::clone(&old.resource), Arc::clone(name));
+                self.edit_column(coordinate, candidate, None);
+            }
+        }
+        if let Some((new, candidate)) = new.and_then(|new| Some((new, self.candidate(&new.cluster)?))) {
+            for (name, &value) in &new.values {
+                let coordinate = (Arc::clone(&new.resource), Arc::clone(name));
+                self.edit_column(coordinate, candidate, Some(new.entry(candidate, value)));
+            }
+        }
+    }
+
+    fn edit_column(&mut self, coordinate: (Arc<str>, Arc<str>), candidate: Ix, entry: Option<ScoreEntry>) {
+        let column = self.scores.entry(coordinate.clone()).or_default();
+        let place = column.binary_search_by_key(&candidate, |entry| entry.candidate);
+        match (place, entry) {
+            (Ok(place), Some(entry)) if column[place] == entry => {}
+            (Ok(place), Some(entry)) => Arc::make_mut(column)[place] = entry,
+            (Err(place), Some(entry)) => Arc::make_mut(column).insert(place, entry),
+            (Ok(place), None) => {
+                Arc::make_mut(column).remove(place);
+            }
+            (Err(_), None) => {}
+        }
+        if column.is_empty() {
+            self.scores.remove(&coordinate);
+        }
+    }
+
+    /// The values of an AddOn score, where any cluster has it.
+    pub(crate) fn scores(&self, resource: &Arc<str>, score: &Arc<str>) -> Option<&Arc<ScoreColumn>> {
+        self.scores.get(&(Arc::clone(resource), Arc::clone(score)))
+    }
+}

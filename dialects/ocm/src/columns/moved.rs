@@ -1,0 +1,180 @@
+//! The columns after clusters came and went: stretches of the columns before are copied, and only the clusters that came
+//! are read. At most one pass per column, however many came.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use dialect_columns::Renumbering;
+use meta::Key;
+use scheduling::Ix;
+
+use super::{Columns, ScoreColumn};
+use crate::fleet::cluster::Cluster;
+use crate::fleet::record::{ClusterSet, Scores};
+use crate::fleet::tally::Tally;
+use crate::names::SCORES;
+
+/// The records new columns are made of.
+pub(crate) struct Records<'a> {
+    /// The clusters there are now.
+    pub(crate) clusters: &'a imbl::OrdMap<Arc<str>, Arc<Cluster>>,
+    /// The sets.
+    pub(crate) sets: &'a imbl::OrdMap<Arc<str>, Arc<ClusterSet>>,
+    /// The scores.
+    pub(crate) scores: &'a imbl::OrdMap<Key, Arc<Scores>>,
+    /// The decisions by cluster.
+    pub(crate) tally: &'a Tally,
+}
+
+impl Records<'_> {
+    /// The scores of one cluster.
+    fn scores_of<'a>(&'a self, cluster: &'a Arc<str>) -> impl Iterator<Item = &'a Arc<Scores>> {
+        let first = Key {
+            resource: SCORES,
+            namespace: Arc::clone(cluster),
+            name: Arc::from(""),
+        };
+        let from_here = self.scores.range(first..);
+        from_here
+            .take_while(move |(key, _)| key.namespace == *cluster)
+            .map(|(_, scores)| scores)
+    }
+}
+
+impl Columns {
+    /// The columns once the clusters in `names` (ascending) are there, or not, as `records` say. Everything else in
+    /// `self` is up to date already.
+    pub(crate) fn moved<'a>(
+        &self,
+        names: impl Iterator<Item = &'a Arc<str>> + Clone,
+        records: &Records<'_>,
+    ) -> Self {
+        let gone: Vec<Ix> = names.clone().filter_map(|name| self.candidate(name)).collect();
+        let came: Vec<&Arc<Cluster>> = names.filter_map(|name| records.clusters.get(name)).collect();
+        let places: Vec<Ix> = came.iter().map(|row| self.place(&row.name)).collect();
+        let renumbering = Renumbering::new(self.count(), &gone, &places);
+        let fresh = renumbering.fresh(&gone, &places);
+        let mut columns = Self {
+            rows: self.moved_rows(&gone, &fresh, &came),
+            index: self.index.clone(),
+            places: Arc::new(renumbering.numbers(&self.places)),
+            free: self.free.clone(),
+            labels: self
+                .labels
+                .moved(&renumbering, numbered(&fresh, &came, |row| row.labels())),
+            claims: self
+                .claims
+                .moved(&renumbering, numbered(&fresh, &came, |row| &row.claims)),
+            terminating: renumbering.bits(&self.terminating),
+            tainted: renumbering.bits(&self.tainted),
+            cpu: Arc::new(renumbering.column(&self.cpu, f64::NAN)),
+            memory: Arc::new(renumbering.column(&self.memory, f64::NAN)),
+            counts: Arc::new(renumbering.column(&self.counts, 0)),
+            sets: self
+                .sets
+                .iter()
+                .map(|(name, members)| (Arc::clone(name), Arc::new(renumbering.bits(members))))
+                .collect(),
+            scores: self.moved_scores(&renumbering, &fresh, &came, records),
+        };
+        for &candidate in &gone {
+            columns.forget(&self.row(candidate).name);
+        }
+        for (&candidate, row) in fresh.iter().zip(&came) {
+            columns.fill_in(candidate, row, records);
+        }
+        columns
+    }
+
+    /// Where a cluster with this name would stand.
+    fn place(&self, name: &str) -> Ix {
+        let found = self.rows.binary_search_by(|row| (*row.name).cmp(name));
+        let (Ok(place) | Err(place)) = found;
+        Ix::try_from(place).unwrap_or(Ix::MAX)
+    }
+
+    fn moved_rows(&self, gone: &[Ix], fresh: &[Ix], came: &[&Arc<Cluster>]) -> imbl::Vector<Arc<Cluster>> {
+        let mut rows = self.rows.clone();
+        for &candidate in gone.iter().rev() {
+            rows.remove(candidate as usize);
+        }
+        for (&candidate, row) in fresh.iter().zip(came) {
+            rows.insert(candidate as usize, Arc::clone(row));
+        }
+        rows
+    }
+
+    fn moved_scores(
+        &self,
+        renumbering: &Renumbering,
+        fresh: &[Ix],
+        came: &[&Arc<Cluster>],
+        records: &Records<'_>,
+    ) -> imbl::HashMap<(Arc<str>, Arc<str>), Arc<ScoreColumn>> {
+        let mut added: BTreeMap<(Arc<str>, Arc<str>), ScoreColumn> = BTreeMap::new();
+        for (&candidate, row) in fresh.iter().zip(came) {
+            for scores in records.scores_of(&row.name) {
+                for (name, &value) in &scores.values {
+                    let coordinate = (Arc::clone(&scores.resource), Arc::clone(name));
+                    added
+                        .entry(coordinate)
+                        .or_default()
+                        .push(scores.entry(candidate, value));
+                }
+            }
+        }
+        let mut columns = imbl::HashMap::new();
+        for (coordinate, column) in &self.scores {
+            let more = added.remove(coordinate).unwrap_or_default();
+            let column = renumbering.entries(column, more);
+            if !column.is_empty() {
+                columns.insert(coordinate.clone(), Arc::new(column));
+            }
+        }
+        columns.extend(
+            added
+                .into_iter()
+                .map(|(coordinate, column)| (coordinate, Arc::new(column))),
+        );
+        columns
+    }
+
+    /// Forgets the name of a cluster that went.
+    fn forget(&mut self, name: &Arc<str>) {
+        if let Some(slot) = self.index.remove(name) {
+            self.free.push_back(slot);
+        }
+    }
+
+    /// Everything of a cluster that came but its attributes and scores.
+    fn fill_in(&mut self, candidate: Ix, row: &Arc<Cluster>, records: &Records<'_>) {
+        let place = candidate as usize;
+        let places = Arc::make_mut(&mut self.places);
+        let slot = self.free.pop_back().unwrap_or_else(|| {
+            places.push(candidate);
+            Ix::try_from(places.len() - 1).expect("a fleet has fewer than 2^32 clusters")
+        });
+        places[slot as usize] = candidate;
+        self.index.insert(Arc::clone(&row.name), slot);
+        self.terminating.set(candidate, row.terminating());
+        self.tainted.set(candidate, !row.taints().is_empty());
+        Arc::make_mut(&mut self.cpu)[place] = row.cpu.unwrap_or(f64::NAN);
+        Arc::make_mut(&mut self.memory)[place] = row.memory.unwrap_or(f64::NAN);
+        Arc::make_mut(&mut self.counts)[place] = records.tally.of(&row.name);
+        for (name, set) in records.sets {
+            if let Some(members) = self.sets.get_mut(name).filter(|_| set.has(name, row.labels())) {
+                Arc::make_mut(members).set(candidate, true);
+            }
+        }
+    }
+}
+
+/// What `read` gives of each cluster that came, with its number.
+fn numbered<'a, T>(
+    fresh: &[Ix],
+    came: &[&'a Arc<Cluster>],
+    read: impl Fn(&'a Cluster) -> &'a T,
+) -> Vec<(Ix, &'a T)> {
+    let rows = came.iter().map(|row| read(row));
+    fresh.iter().copied().zip(rows).collect()
+}

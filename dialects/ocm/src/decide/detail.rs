@@ -1,0 +1,20 @@
+//! What a decision of this system says beyond what every dialect reports.
+
+use super::plan::Plan;
+use super::status::Satisfied;
+use crate::policy::Problem;
+
+/// What the views and writes of a decision need beyond the decision.
+#[derive(Debug, Default)]
+pub(crate) struct Detail {
+    /// Why the placement is misconfigured.
+    pub(crate) problem: Option<Problem>,
+    /// The condition PlacementSatisfied; `None` where the placement was not judged.
+    pub(crate) satisfied: Option<Satisfied>,
+    /// What the objects will say; `None` where they stay.
+    pub(crate) plan: Option<Plan>,
+    /// Whether the status of the placement changes.
+    pub(crate) status_changes: bool,
+    /// How many clusters the sets offer.
+    pub(crate) in_scope: usize,
+}

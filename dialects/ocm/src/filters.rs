@@ -1,0 +1,316 @@
+//! The filters ClusterSet, Lifecycle, Predicate and TaintToleration (docs/systems/ocm.md, "Filters").
+
+use std::cell::Cell;
+
+use dialect_columns::Bits;
+use jiff::SignedDuration;
+use meta::Timestamp;
+use scheduling::{Filter, Ix, Reason, Verdict};
+
+use crate::cel::{Evaluator, Exceeded};
+use crate::columns::Columns;
+use crate::kind::{Taint, Toleration};
+use crate::policy::{self, Predicate, Problem};
+
+/// The filter that asks for membership in a bound set.
+pub(crate) const CLUSTER_SET: &str = "ClusterSet";
+/// The filter that leaves clusters alone that are being deleted.
+pub(crate) const LIFECYCLE: &str = "Lifecycle";
+/// The filter of `spec.predicates`.
+pub(crate) const PREDICATE: &str = "Predicate";
+/// The filter of `spec.tolerations`.
+pub(crate) const TAINT_TOLERATION: &str = "TaintToleration";
+
+/// The filters in pipeline order.
+pub(crate) static FILTERS: [&str; 4] = [CLUSTER_SET, LIFECYCLE, PREDICATE, TAINT_TOLERATION];
+
+/// Why a filter refuses, by the filter's place in [`FILTERS`].
+pub(crate) static REASONS: [&str; 4] = ["NotInSet", "Terminating", "PredicateMismatch", "Untolerated"];
+
+/// Asks for membership in one of the sets chosen from.
+pub(crate) struct ClusterSet<'a>(pub(crate) &'a Bits);
+
+impl Filter<Columns> for ClusterSet<'_> {
+    fn name(&self) -> &'static str {
+        CLUSTER_SET
+    }
+
+    fn check(&self, _columns: &Columns, candidate: Ix) -> Verdict {
+        if self.0.has(candidate) {
+            Verdict::Pass
+        } else {
+            Verdict::reject(0)
+        }
+    }
+}
+
+/// Leaves clusters alone that are being deleted.
+pub(crate) struct Lifecycle;
+
+impl Filter<Columns> for Lifecycle {
+    fn name(&self) -> &'static str {
+        LIFECYCLE
+    }
+
+    fn check(&self, columns: &Columns, candidate: Ix) -> Verdict {
+        if columns.terminating.has(candidate) {
+            Verdict::reject(1)
+        } else {
+            Verdict::Pass
+        }
+    }
+}
+
+/// Asks for one matching predicate. Selectors were judged for the whole fleet; expressions run where those match.
+pub(crate) struct Predicates(Option<Bits>);
+
+impl Predicates {
+    /// Judges `predicates` over `columns`; none lets everything pass.
+    ///
+    /// # Errors
+    /// When an expression costs too much on a cluster of `scope`, or all of them together.
+    pub(crate) fn judge(predicates: &[Predicate], columns: &Columns, scope: &Bits) -> Result<Self, Problem> {
+        if predicates.is_empty() {
+            return Ok(Self(None));
+        }
+        let mut evaluator = Evaluator::default();
+        let mut matching = Bits::none(columns.count());
+        for (index, predicate) in predicates.iter().enumerate() {
+            let judged = one(predicate, columns, scope, &mut evaluator);
+            matching.unite(&judged.map_err(|(place, exceeded)| Problem {
+                plugin: PREDICATE,
+                text: format!(
+                    "spec.predicates[{index}].requiredClusterSelector.celSelector.celExpressions[{place}]: {exceeded}"
+                ),
+            })?);
+        }
+        Ok(Self(Some(matching)))
+    }
+}
+
+/// The clusters `predicate` matches, or which of its expressions costs too much.
+fn one(
+    predicate: &policy::Predicate,
+    columns: &Columns,
+    scope: &Bits,
+    evaluator: &mut Evaluator,
+) -> Result<Bits, (usize, Exceeded)> {
+    let count = columns.count();
+    let mut matching = columns.labels.select(&predicate.labels, count);
+    if !predicate.claims.is_everything() {
+        matching.intersect(&columns.claims.select(&predicate.claims, count));
+    }
+    for (place, (_, expression)) in predicate.expressions.iter().enumerate() {
+        evaluator
+            .retain(expression, columns, scope, &mut matching)
+            .map_err(|exceeded| (place, exceeded))?;
+    }
+    Ok(matching)
+}
+
+impl Filter<Columns> for Predicates {
+    fn name(&self) -> &'static str {
+        PREDICATE
+    }
+
+    fn check(&self, _columns: &Columns, candidate: Ix) -> Verdict {
+        match &self.0 {
+            Some(matching) if !matching.has(candidate) => Verdict::reject(2),
+            _ => Verdict::Pass,
+        }
+    }
+}
+
+/// Asks that every taint is tolerated, and notes when the first toleration in use ends.
+pub(crate) struct TaintToleration<'a> {
+    tolerations: &'a [Toleration],
+    /// The clusters of the sets chosen from: only their tolerations' ends matter.
+    scope: &'a Bits,
+    /// The clusters this placement has selected already.
+    held: &'a Bits,
+    now: Timestamp,
+    ends: Cell<Option<Timestamp>>,
+}
+
+impl<'a> TaintToleration<'a> {
+    /// The filter for a decision at `now`.
+    pub(crate) fn new(
+        tolerations: &'a [Toleration],
+        scope: &'a Bits,
+        held: &'a Bits,
+        now: Timestamp,
+    ) -> Self {
+        Self {
+            tolerations,
+            scope,
+            held,
+            now,
+            ends: Cell::new(None),
+        }
+    }
+
+    /// When the first toleration ends that a cluster owes its place to.
+    pub(crate) fn ends(&self) -> Option<Timestamp> {
+        self.ends.get()
+    }
+
+    /// Whether `taint` of a cluster that is `held` or not is tolerated; notes when that ends.
+    fn tolerates(&self, taint: &Taint, held: bool, in_scope: bool) -> bool {
+        if taint.effect == "PreferNoSelect" || (taint.effect == "NoSelectIfNew" && held) {
+            return true;
+        }
+        for toleration in self
+            .tolerations
+            .iter()
+            .filter(|toleration| matches(toleration, taint))
+        {
+            match end(toleration, taint) {
+                End::Never => return true,
+                End::At(instant) if self.now < instant => {
+                    if in_scope && self.ends.get().is_none_or(|known| instant < known) {
+                        self.ends.set(Some(instant));
+                    }
+                    return true;
+                }
+                End::At(_) | End::Past => {}
+            }
+        }
+        false
+    }
+}
+
+/// When a toleration of a taint ends.
+enum End {
+    Never,
+    At(Timestamp),
+    Past,
+}
+
+fn end(toleration: &Toleration, taint: &Taint) -> End {
+    let Some(seconds) = toleration.toleration_seconds else {
+        return End::Never;
+    };
+    // Without timeAdded the taint counts as added in the year 1: any number of seconds has run out.
+    let Some(added) = taint.time_added else {
+        return End::Past;
+    };
+    match added.checked_add(SignedDuration::from_secs(seconds)) {
+        Ok(instant) => End::At(instant),
+        Err(_) if seconds > 0 => End::Never,
+        Err(_) => End::Past,
+    }
+}
+
+/// Whether `toleration` is about `taint`, time left aside.
+fn matches(toleration: &Toleration, taint: &Taint) -> bool {
+    let effect = toleration.effect.is_empty() || toleration.effect == taint.effect;
+    let key = toleration.key.is_empty() || toleration.key == taint.key;
+    let value = match toleration.operator.as_str() {
+        "" | "Equal" => toleration.value == taint.value,
+        "Exists" => true,
+        _ => false,
+    };
+    effect && key && value
+}
+
+impl Filter<Columns> for TaintToleration<'_> {
+    fn name(&self) -> &'static str {
+        TAINT_TOLERATION
+    }
+
+    fn check(&self, columns: &Columns, candidate: Ix) -> Verdict {
+        if !columns.tainted.has(candidate) {
+            return Verdict::Pass;
+        }
+        let (held, in_scope) = (self.held.has(candidate), self.scope.has(candidate));
+        let taints = columns.row(candidate).taints();
+        match (0..)
+            .zip(taints)
+            .find(|(_, taint)| !self.tolerates(taint, held, in_scope))
+        {
+            Some((place, _)) => Verdict::Reject(Reason {
+                code: 3,
+                detail: place,
+            }),
+            None => Verdict::Pass,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde::Deserialize;
+    use serde_json::json;
+
+    use super::*;
+
+    fn tolerated(
+        toleration: &serde_json::Value,
+        taint: &serde_json::Value,
+        held: bool,
+    ) -> (bool, Option<String>) {
+        let tolerations: Vec<Toleration> = Deserialize::deserialize(toleration).unwrap();
+        let taint = Taint::deserialize(taint).unwrap();
+        let now = "2021-10-28T09:00:00Z".parse().unwrap();
+        let bits = Bits::all(1);
+        let filter = TaintToleration::new(&tolerations, &bits, &bits, now);
+        let passes = filter.tolerates(&taint, held, true);
+        (passes, filter.ends().map(meta::time::rfc3339))
+    }
+
+    #[test]
+    fn taints_are_tolerated_as_documented() {
+        let taint =
+            json!({"key": "gpu", "value": "yes", "effect": "NoSelect", "timeAdded": "2021-10-28T08:59:00Z"});
+        for (tolerations, passes) in [
+            (json!([]), false),
+            (json!([{"key": "gpu", "value": "yes"}]), true),
+            (json!([{"key": "gpu", "operator": "Equal", "value": "no"}]), false),
+            (json!([{"key": "gpu", "operator": "Exists"}]), true),
+            (json!([{"operator": "Exists"}]), true),
+            (json!([{"operator": "Exists", "effect": "NoSelectIfNew"}]), false),
+            (json!([{"key": "gpu", "operator": "Near", "value": "yes"}]), false),
+            (
+                json!([{"key": "gpu", "operator": "Exists", "tolerationSeconds": 61}]),
+                true,
+            ),
+            (
+                json!([{"key": "gpu", "operator": "Exists", "tolerationSeconds": 60}]),
+                false,
+            ),
+            (
+                json!([{"operator": "Exists", "tolerationSeconds": 1}, {"operator": "Exists"}]),
+                true,
+            ),
+        ] {
+            assert_eq!(tolerated(&tolerations, &taint, false).0, passes, "{tolerations}");
+        }
+        assert!(
+            tolerated(
+                &json!([]),
+                &json!({"key": "a", "effect": "PreferNoSelect"}),
+                false
+            )
+            .0
+        );
+        assert!(tolerated(&json!([]), &json!({"key": "a", "effect": "NoSelectIfNew"}), true).0);
+        assert!(!tolerated(&json!([]), &json!({"key": "a", "effect": "NoSelectIfNew"}), false).0);
+    }
+
+    #[test]
+    fn an_end_is_noted_and_a_taint_without_time_has_run_out() {
+        let forever = i64::MAX;
+        let some = json!([{"operator": "Exists", "tolerationSeconds": 120}]);
+        let taint = json!({"key": "a", "effect": "NoSelect", "timeAdded": "2021-10-28T08:59:00Z"});
+        assert_eq!(
+            tolerated(&some, &taint, false),
+            (true, Some("2021-10-28T09:01:00Z".to_owned()))
+        );
+        assert_eq!(
+            tolerated(&some, &json!({"key": "a", "effect": "NoSelect"}), false),
+            (false, None)
+        );
+        let long = json!([{"operator": "Exists", "tolerationSeconds": forever}]);
+        assert_eq!(tolerated(&long, &taint, false), (true, None));
+    }
+}

@@ -1,0 +1,97 @@
+//! Which placements a change makes due again (docs/systems/ocm.md, "When it runs"), as narrowly as the records allow.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use dialect_contract::{Affected, Due};
+use meta::Key;
+
+use super::Fleet;
+use crate::fleet::cluster::Cluster;
+
+/// `placements` are due, and nothing else changes.
+pub(super) fn of(placements: Vec<Key>) -> Due {
+    let decide = if placements.is_empty() {
+        Affected::None
+    } else {
+        Affected::Some(placements)
+    };
+    Due {
+        decide,
+        demands: Affected::None,
+        targets: Some(Vec::new()),
+    }
+}
+
+/// The placements in the namespaces that bind `set`.
+pub(super) fn bound_to(fleet: &Fleet, set: &Arc<str>) -> Vec<Key> {
+    namespaces(fleet, set)
+        .flat_map(|namespace| fleet.placements_in(namespace).map(|(key, _)| key.clone()))
+        .collect()
+}
+
+fn namespaces<'a>(fleet: &'a Fleet, set: &'a Arc<str>) -> impl Iterator<Item = &'a Arc<str>> {
+    fleet
+        .bound
+        .range((Arc::clone(set), Arc::from(""))..)
+        .take_while(move |(of, _)| of == set)
+        .map(|(_, namespace)| namespace)
+}
+
+/// A cluster changed: the placements bound to a set that holds it or held it, where they could tell the difference.
+pub(super) fn cluster(fleet: &Fleet, name: &Arc<str>, old: Option<&Cluster>, new: Option<&Cluster>) -> Due {
+    if old.is_none() && new.is_none() {
+        return Due::nothing();
+    }
+    let alike = matches!((old, new), (Some(old), Some(new)) if old.decides_like(new));
+    let mut due = BTreeSet::new();
+    for (set_name, set) in &fleet.sets {
+        let holds =
+            |cluster: Option<&Cluster>| cluster.is_some_and(|cluster| set.has(set_name, cluster.labels()));
+        if !holds(old) && !holds(new) {
+            continue;
+        }
+        for namespace in namespaces(fleet, set_name) {
+            let affected = fleet
+                .placements_in(namespace)
+                .filter(|(_, record)| !alike || record.policy.uses_cel());
+            due.extend(affected.map(|(key, _)| key.clone()));
+        }
+    }
+    Due {
+        targets: Some(vec![Arc::clone(name)]),
+        ..of(due.into_iter().collect())
+    }
+}
+
+/// The scores of `cluster` in objects named `resource` changed: the placements that use them and may choose it.
+pub(super) fn scores(fleet: &Fleet, cluster: &Arc<str>, resource: &Arc<str>) -> Due {
+    let Some(row) = fleet.clusters.get(cluster) else {
+        return Due::nothing();
+    };
+    let mut due = BTreeSet::new();
+    for (name, _) in fleet
+        .sets
+        .iter()
+        .filter(|(name, set)| set.has(name, row.labels()))
+    {
+        for namespace in namespaces(fleet, name) {
+            let using = fleet
+                .placements_in(namespace)
+                .filter(|(_, record)| record.policy.uses_score(resource));
+            due.extend(using.map(|(key, _)| key.clone()));
+        }
+    }
+    of(due.into_iter().collect())
+}
+
+/// Whether the status of `placement` lists the PlacementDecision named `decision`.
+pub(super) fn lists(fleet: &Fleet, placement: &Key, decision: &str) -> bool {
+    fleet.placements.get(placement).is_some_and(|record| {
+        let groups = record.view.status.decision_groups.iter();
+        !record.terminating()
+            && groups
+                .flat_map(|group| &group.decisions)
+                .any(|name| name == decision)
+    })
+}

@@ -1,0 +1,266 @@
+//! Taking in one change: parse the object once, edit the records, keep the columns up to date, say who is due.
+
+use std::sync::Arc;
+
+use dialect_contract::{Affected, Due};
+use meta::{Change, Key, Object};
+use serde::de::DeserializeOwned;
+
+use super::{Fleet, due};
+use crate::fleet::cluster::Cluster;
+use crate::fleet::record::{ClusterSet, DecisionRecord, PlacementRecord, Scores};
+use crate::kind::{self, view};
+use crate::names::{BINDINGS, CLUSTERS, DECISIONS, PLACEMENTS, SCORES, SETS};
+
+/// Takes in `change`.
+pub(crate) fn fold(fleet: &mut Fleet, change: &Change) -> Due {
+    fleet.unusable.forget(&change.key);
+    let (key, new) = (&change.key, change.new.as_ref());
+    match key.resource {
+        CLUSTERS => cluster(fleet, key, new),
+        SETS => set(fleet, key, new),
+        BINDINGS => binding(fleet, key, new),
+        PLACEMENTS => placement(fleet, key, new),
+        DECISIONS => decision(fleet, key, new),
+        SCORES => scores(fleet, key, new),
+        // The configuration of this dialect has no settings yet, so nothing can change by it.
+        _ => Due::nothing(),
+    }
+}
+
+/// Reads `object` with `read`; an object that cannot be read is listed and left out.
+fn read<T: DeserializeOwned, R>(
+    fleet: &mut Fleet,
+    key: &Key,
+    object: Option<&Arc<Object>>,
+    read: impl FnOnce(&Arc<Object>, T) -> Result<R, String>,
+) -> Option<Arc<R>> {
+    let object = object?;
+    let record = view::<T>(key, object).and_then(|view| read(object, view));
+    fleet.unusable.note(key, record).map(Arc::new)
+}
+
+fn cluster(fleet: &mut Fleet, key: &Key, object: Option<&Arc<Object>>) -> Due {
+    let name = &key.name;
+    let new = read(fleet, key, object, |object, view: kind::ManagedCluster| {
+        Cluster::new(Arc::clone(name), Arc::clone(object), view)
+    });
+    let old = match &new {
+        Some(row) => fleet.clusters.insert(Arc::clone(name), Arc::clone(row)),
+        None => fleet.clusters.remove(name),
+    };
+    match (&old, &new) {
+        (Some(_), Some(row)) => {
+            let sets = fleet.sets.clone();
+            if let Some(columns) = fleet.columns_mut() {
+                columns.replace(row, sets.iter());
+            }
+        }
+        (None, None) => {}
+        _ => fleet.renumber(name),
+    }
+    due::cluster(fleet, name, old.as_deref(), new.as_deref())
+}
+
+fn set(fleet: &mut Fleet, key: &Key, object: Option<&Arc<Object>>) -> Due {
+    let new = read(fleet, key, object, |_, view: kind::ManagedClusterSet| {
+        ClusterSet::new(&view)
+    });
+    let old = match &new {
+        Some(set) => fleet.sets.insert(Arc::clone(&key.name), Arc::clone(set)),
+        None => fleet.sets.remove(&key.name),
+    };
+    if let Some(columns) = fleet.columns_mut() {
+        match &new {
+            Some(set) => columns.put_set(&key.name, set),
+            None => columns.remove_set(&key.name),
+        }
+    }
+    let same = match (&old, &new) {
+        (Some(old), Some(new)) => old.membership == new.membership,
+        (old, new) => old.is_none() && new.is_none(),
+    };
+    if same {
+        Due::nothing()
+    } else {
+        due::of(due::bound_to(fleet, &key.name))
+    }
+}
+
+fn binding(fleet: &mut Fleet, key: &Key, object: Option<&Arc<Object>>) -> Due {
+    // Placements go by the binding's name (docs/systems/ocm.md, "API objects"); the view only proves that it is one.
+    let new = read(fleet, key, object, |_, _: kind::ManagedClusterSetBinding| Ok(()));
+    let entry = (Arc::clone(&key.namespace), Arc::clone(&key.name));
+    let swapped = (Arc::clone(&key.name), Arc::clone(&key.namespace));
+    let known = fleet.bindings.contains(&entry);
+    if new.is_some() {
+        fleet.bindings.insert(entry);
+        fleet.bound.insert(swapped);
+    } else {
+        fleet.bindings.remove(&entry);
+        fleet.bound.remove(&swapped);
+    }
+    if known == new.is_some() {
+        return Due::nothing();
+    }
+    due::of(
+        fleet
+            .placements_in(&key.namespace)
+            .map(|(key, _)| key.clone())
+            .collect(),
+    )
+}
+
+fn placement(fleet: &mut Fleet, key: &Key, object: Option<&Arc<Object>>) -> Due {
+    let (known, cache) = (fleet.placements.get(key).cloned(), Arc::clone(&fleet.cache));
+    let new = read(fleet, key, object, |object, view: kind::Placement| {
+        Ok(PlacementRecord::new(
+            Arc::clone(object),
+            view,
+            known.as_deref(),
+            &cache,
+        ))
+    });
+    let old = match &new {
+        Some(record) => fleet.placements.insert(key.clone(), Arc::clone(record)),
+        None => fleet.placements.remove(key),
+    };
+    let again = match (&old, &new) {
+        (Some(old), Some(new)) => !old.decides_like(new),
+        (_, new) => new.is_some(),
+    };
+    Due {
+        decide: if again {
+            Affected::Some(vec![key.clone()])
+        } else {
+            Affected::None
+        },
+        demands: Affected::Some(vec![key.clone()]),
+        targets: Some(Vec::new()),
+    }
+}
+
+fn decision(fleet: &mut Fleet, key: &Key, object: Option<&Arc<Object>>) -> Due {
+    let new = read(fleet, key, object, |object, view: kind::PlacementDecision| {
+        Ok(DecisionRecord::new(Arc::clone(object), &view))
+    });
+    let old = match &new {
+        Some(record) => fleet.decisions.insert(key.clone(), Arc::clone(record)),
+        None => fleet.decisions.remove(key),
+    };
+    let owner = |record: &Option<Arc<DecisionRecord>>| {
+        record
+            .as_ref()
+            .and_then(|record| record.placement().map(Arc::<str>::from))
+    };
+    let (was, is) = (owner(&old), owner(&new));
+    let entry = |owner: &Arc<str>| {
+        (
+            Arc::clone(&key.namespace),
+            Arc::clone(owner),
+            Arc::clone(&key.name),
+        )
+    };
+    if was != is {
+        was.iter()
+            .for_each(|owner| drop(fleet.owned.remove(&entry(owner))));
+        is.iter().for_each(|owner| drop(fleet.owned.insert(entry(owner))));
+    }
+    let counted = recount(fleet, old.as_deref(), new.as_deref());
+    let mut owners: Vec<Key> = [was, is]
+        .into_iter()
+        .flatten()
+        .map(|name| placement_key(key, name))
+        .collect();
+    owners.dedup();
+    let decide = match &new {
+        // The scheduler deletes decisions only after it has taken them off the placement's status: one that is still
+        // listed was deleted by someone else.
+        None => owners
+            .iter()
+            .filter(|owner| due::lists(fleet, owner, &key.name))
+            .cloned()
+            .collect(),
+        Some(_) => Vec::new(),
+    };
+    Due {
+        decide: if decide.is_empty() {
+            Affected::None
+        } else {
+            Affected::Some(decide)
+        },
+        demands: if owners.is_empty() {
+            Affected::None
+        } else {
+            Affected::Some(owners)
+        },
+        targets: Some(counted),
+    }
+}
+
+fn placement_key(decision: &Key, name: Arc<str>) -> Key {
+    Key {
+        resource: PLACEMENTS,
+        namespace: Arc::clone(&decision.namespace),
+        name,
+    }
+}
+
+/// Moves the counts from `old` to `new`; gives the clusters whose count changed.
+fn recount(fleet: &mut Fleet, old: Option<&DecisionRecord>, new: Option<&DecisionRecord>) -> Vec<Arc<str>> {
+    let listed = |record: Option<&DecisionRecord>| -> Vec<Arc<str>> {
+        let mut names: Vec<Arc<str>> = record
+            .into_iter()
+            .flat_map(|record| record.clusters.iter().map(|cluster| Arc::clone(&cluster.name)))
+            .collect();
+        names.sort_unstable();
+        names
+    };
+    let (old, new) = (listed(old), listed(new));
+    let (mut gone, mut came) = (Vec::new(), Vec::new());
+    let (mut left, mut right) = (old.into_iter().peekable(), new.into_iter().peekable());
+    loop {
+        match (left.peek(), right.peek()) {
+            (Some(a), Some(b)) if a == b => {
+                left.next();
+                right.next();
+            }
+            (Some(a), Some(b)) if a > b => came.extend(right.next()),
+            (Some(_), _) => gone.extend(left.next()),
+            (None, Some(_)) => came.extend(right.next()),
+            (None, None) => break,
+        }
+    }
+    let mut changed = Vec::with_capacity(gone.len() + came.len());
+    for (names, up) in [(gone, false), (came, true)] {
+        for name in names {
+            let count = if up {
+                fleet.tally.add(&name)
+            } else {
+                fleet.tally.remove(&name)
+            };
+            if let Some(columns) = fleet.columns_mut() {
+                columns.count_decisions(&name, count);
+            }
+            changed.push(name);
+        }
+    }
+    changed
+}
+
+fn scores(fleet: &mut Fleet, key: &Key, object: Option<&Arc<Object>>) -> Due {
+    let new = read(fleet, key, object, |_, view: kind::AddOnPlacementScore| {
+        Ok(Scores::new(&key.namespace, &key.name, &view))
+    });
+    let old = match &new {
+        Some(scores) => fleet.scores.insert(key.clone(), Arc::clone(scores)),
+        None => fleet.scores.remove(key),
+    };
+    if old == new {
+        return Due::nothing();
+    }
+    if let Some(columns) = fleet.columns_mut() {
+        columns.change_scores(old.as_deref(), new.as_deref());
+    }
+    due::scores(fleet, &key.namespace, &key.name)
+}

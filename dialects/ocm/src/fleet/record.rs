@@ -1,0 +1,189 @@
+//! The other objects of a hub, each read once when it changes.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use meta::selector::Selector;
+use meta::{Object, Timestamp};
+use scheduling::Ix;
+
+use crate::cel;
+use crate::columns::ScoreEntry;
+use crate::kind::{self, ManagedClusterSet, SelectorType};
+use crate::names::{DISABLE_ANNOTATION, PLACEMENT_LABEL, SET_LABEL};
+use crate::policy::Policy;
+
+/// Who belongs to a set.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Membership {
+    /// The clusters whose set label names the set.
+    Label,
+    /// The clusters the selector matches.
+    Selector(Selector),
+    /// Nobody: a set by selector without one.
+    Nobody,
+}
+
+/// A ManagedClusterSet.
+#[derive(Debug)]
+pub(crate) struct ClusterSet {
+    /// Who belongs to it.
+    pub(crate) membership: Membership,
+}
+
+impl ClusterSet {
+    /// Reads a set.
+    ///
+    /// # Errors
+    /// What is wrong with its selector.
+    pub(crate) fn new(view: &ManagedClusterSet) -> Result<Self, String> {
+        let selector = &view.spec.cluster_selector;
+        let membership = match (selector.selector_type, &selector.label_selector) {
+            (SelectorType::ExclusiveClusterSetLabel, _) => Membership::Label,
+            (SelectorType::LabelSelector, None) => Membership::Nobody,
+            (SelectorType::LabelSelector, Some(labels)) => Membership::Selector(
+                Selector::compile(labels, "spec.clusterSelector.labelSelector")
+                    .map_err(|errors| meta::field::aggregate(&errors))?,
+            ),
+        };
+        Ok(Self { membership })
+    }
+
+    /// Whether a cluster with `labels` belongs to the set, which has `name`.
+    pub(crate) fn has(&self, name: &str, labels: &BTreeMap<String, String>) -> bool {
+        match &self.membership {
+            Membership::Label => labels.get(SET_LABEL).is_some_and(|set| set == name),
+            Membership::Selector(selector) => selector.matches(labels),
+            Membership::Nobody => false,
+        }
+    }
+}
+
+/// A Placement.
+#[derive(Debug)]
+pub(crate) struct PlacementRecord {
+    /// The object.
+    pub(crate) object: Arc<Object>,
+    /// The typed view.
+    pub(crate) view: kind::Placement,
+    /// The compiled spec.
+    pub(crate) policy: Arc<Policy>,
+}
+
+impl PlacementRecord {
+    /// Reads a placement and compiles its spec, unless it is that of the reading before.
+    pub(crate) fn new(
+        object: Arc<Object>,
+        view: kind::Placement,
+        old: Option<&Self>,
+        cache: &cel::Cache,
+    ) -> Self {
+        let known = old
+            .filter(|old| old.view.spec == view.spec)
+            .map(|old| Arc::clone(&old.policy));
+        let policy = known.unwrap_or_else(|| Arc::new(Policy::compile(&view.spec, cache)));
+        Self { object, view, policy }
+    }
+
+    /// Whether the scheduler leaves the placement alone.
+    pub(crate) fn disabled(&self) -> bool {
+        self.object
+            .annotations()
+            .get(DISABLE_ANNOTATION)
+            .is_some_and(|value| value == "true")
+    }
+
+    /// Whether the placement is being deleted.
+    pub(crate) fn terminating(&self) -> bool {
+        self.object.meta().deletion_timestamp.is_some()
+    }
+
+    /// Whether a decision could tell this reading from `other`: what the scheduler writes itself is left aside.
+    pub(crate) fn decides_like(&self, other: &Self) -> bool {
+        self.view.spec == other.view.spec
+            && self.disabled() == other.disabled()
+            && self.terminating() == other.terminating()
+            && self.object.meta().uid == other.object.meta().uid
+    }
+}
+
+/// A PlacementDecision.
+#[derive(Debug)]
+pub(crate) struct DecisionRecord {
+    /// The object.
+    pub(crate) object: Arc<Object>,
+    /// The clusters it lists, in stored order.
+    pub(crate) clusters: Vec<ListedCluster>,
+}
+
+/// One cluster a PlacementDecision lists.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct ListedCluster {
+    /// Its name.
+    pub(crate) name: Arc<str>,
+    /// The stored reason.
+    pub(crate) reason: Box<str>,
+    /// The stored score.
+    pub(crate) score: Option<i64>,
+}
+
+impl DecisionRecord {
+    /// Reads a PlacementDecision.
+    pub(crate) fn new(object: Arc<Object>, view: &kind::PlacementDecision) -> Self {
+        let listed = view.status.decisions.iter().map(|decision| ListedCluster {
+            name: decision.cluster_name.as_str().into(),
+            reason: decision.reason.as_str().into(),
+            score: decision.score,
+        });
+        Self {
+            clusters: listed.collect(),
+            object,
+        }
+    }
+
+    /// The name of the Placement it belongs to, where its label names one.
+    pub(crate) fn placement(&self) -> Option<&str> {
+        self.object.meta().labels.get(PLACEMENT_LABEL).map(String::as_str)
+    }
+}
+
+/// An AddOnPlacementScore.
+#[derive(Debug, PartialEq)]
+pub(crate) struct Scores {
+    /// The cluster it is about: its namespace.
+    pub(crate) cluster: Arc<str>,
+    /// Its name.
+    pub(crate) resource: Arc<str>,
+    /// The values by score name; of a name listed twice the last one.
+    pub(crate) values: BTreeMap<Arc<str>, i32>,
+    /// The last instant they count.
+    pub(crate) until: Timestamp,
+}
+
+impl Scores {
+    /// Reads the scores of `cluster` in the object named `resource`.
+    pub(crate) fn new(cluster: &Arc<str>, resource: &Arc<str>, view: &kind::AddOnPlacementScore) -> Self {
+        let values = view
+            .status
+            .scores
+            .iter()
+            .map(|score| (score.name.as_str().into(), score.value))
+            .collect();
+        let until = view.status.valid_until.unwrap_or(Timestamp::MAX);
+        Self {
+            cluster: Arc::clone(cluster),
+            resource: Arc::clone(resource),
+            values,
+            until,
+        }
+    }
+
+    /// The entry of one value in its column.
+    pub(crate) fn entry(&self, candidate: Ix, value: i32) -> ScoreEntry {
+        ScoreEntry {
+            candidate,
+            value,
+            until: self.until,
+        }
+    }
+}

@@ -1,0 +1,216 @@
+//! The prioritizers Balance, Steady, ResourceAllocatableCPU, ResourceAllocatableMemory and AddOn (docs/systems/ocm.md,
+//! "Scores").
+//!
+//! Formulas with a division are computed in doubles, operation for operation as documented, and cut to integers only at
+//! the end: exact fractions would round differently from the running system at the edges.
+
+use dialect_columns::Bits;
+use meta::Timestamp;
+use scheduling::{Ix, Scorer};
+
+use crate::columns::{Columns, ScoreColumn};
+
+/// Few decisions are better.
+pub(crate) struct Balance<'a> {
+    /// The weight.
+    pub(crate) weight: i64,
+    /// How many of the counted decisions are this placement's own, by candidate.
+    pub(crate) own: &'a [(Ix, u32)],
+    /// The highest count of any cluster, own decisions left out.
+    pub(crate) highest: u32,
+}
+
+/// The value of a cluster that `count` decisions name, where at most `highest` name any.
+pub(crate) fn balance(count: u32, highest: u32) -> i64 {
+    if count == 0 || highest == 0 {
+        return 100;
+    }
+    2 * truncated(100.0 * (0.5 - f64::from(count) / f64::from(highest)))
+}
+
+impl Scorer<Columns> for Balance<'_> {
+    fn weight(&self) -> i64 {
+        self.weight
+    }
+
+    fn score(&self, columns: &Columns, feasible: &[Ix], values: &mut [Option<i64>]) {
+        // Counts repeat: most fleets have few distinct ones, and the formula divides.
+        let mut last = (0, 100);
+        for (value, &candidate) in values.iter_mut().zip(feasible) {
+            let count = columns.counts[candidate as usize];
+            if count != last.0 {
+                last = (count, balance(count, self.highest));
+            }
+            *value = Some(last.1);
+        }
+        for &(candidate, own) in self.own {
+            if let Ok(row) = feasible.binary_search(&candidate) {
+                let count = columns.counts[candidate as usize].saturating_sub(own);
+                values[row] = Some(balance(count, self.highest));
+            }
+        }
+    }
+}
+
+/// Clusters that are selected already are better.
+pub(crate) struct Steady<'a> {
+    /// The weight.
+    pub(crate) weight: i64,
+    /// The clusters this placement has selected.
+    pub(crate) held: &'a Bits,
+}
+
+impl Scorer<Columns> for Steady<'_> {
+    fn weight(&self) -> i64 {
+        self.weight
+    }
+
+    fn score(&self, _columns: &Columns, feasible: &[Ix], values: &mut [Option<i64>]) {
+        for (value, &candidate) in values.iter_mut().zip(feasible) {
+            *value = Some(if self.held.has(candidate) { 100 } else { 0 });
+        }
+    }
+}
+
+/// More of a resource is better.
+pub(crate) struct Allocatable<'a> {
+    /// The weight.
+    pub(crate) weight: i64,
+    /// The amounts by candidate; not a number where the resource is not reported in full.
+    pub(crate) amounts: &'a [f64],
+}
+
+/// The value of an `amount` between `least` and `most`.
+pub(crate) fn allocatable(amount: f64, least: f64, most: f64) -> i64 {
+    if least == most {
+        return 100;
+    }
+    truncated(((amount - least) / (most - least) - 0.5) * 200.0)
+}
+
+impl Scorer<Columns> for Allocatable<'_> {
+    fn weight(&self) -> i64 {
+        self.weight
+    }
+
+    fn score(&self, _columns: &Columns, feasible: &[Ix], values: &mut [Option<i64>]) {
+        let amounts = || feasible.iter().map(|&candidate| self.amounts[candidate as usize]);
+        let reported = || amounts().filter(|amount| !amount.is_nan());
+        let (least, most) = (
+            reported().fold(f64::INFINITY, f64::min),
+            reported().fold(f64::NEG_INFINITY, f64::max),
+        );
+        for (value, amount) in values.iter_mut().zip(amounts()) {
+            *value = (!amount.is_nan()).then(|| allocatable(amount, least, most));
+        }
+    }
+}
+
+/// The value of an AddOnPlacementScore, 0 where it is missing or has expired.
+pub(crate) struct AddOn<'a> {
+    /// The weight.
+    pub(crate) weight: i64,
+    /// The values, where any cluster has one.
+    pub(crate) column: Option<&'a ScoreColumn>,
+    /// The instant of the decision.
+    pub(crate) now: Timestamp,
+}
+
+impl AddOn<'_> {
+    /// The first instant at which a value in use is no longer valid: one nanosecond after its `validUntil`.
+    pub(crate) fn expires(&self, feasible: &[Ix]) -> Option<Timestamp> {
+        let mut first: Option<Timestamp> = None;
+        self.each(feasible, |_, entry_until, _| {
+            let counts = self.now <= entry_until && entry_until != Timestamp::MAX;
+            if counts && first.is_none_or(|known| entry_until < known) {
+                first = Some(entry_until);
+            }
+        });
+        first.and_then(|until| until.checked_add(jiff::SignedDuration::from_nanos(1)).ok())
+    }
+
+    /// Calls `each` with the row, the last valid instant and the value of every feasible candidate with an entry.
+    fn each(&self, feasible: &[Ix], mut each: impl FnMut(usize, Timestamp, i32)) {
+        let Some(column) = self.column else { return };
+        // Both are sorted by candidate.
+        let mut entries = column.iter().peekable();
+        for (row, &candidate) in feasible.iter().enumerate() {
+            while entries.next_if(|entry| entry.candidate < candidate).is_some() {}
+            if let Some(entry) = entries.next_if(|entry| entry.candidate == candidate) {
+                each(row, entry.until, entry.value);
+            }
+        }
+    }
+}
+
+impl Scorer<Columns> for AddOn<'_> {
+    fn weight(&self) -> i64 {
+        self.weight
+    }
+
+    fn score(&self, _columns: &Columns, feasible: &[Ix], values: &mut [Option<i64>]) {
+        values.fill(Some(0));
+        self.each(feasible, |row, until, value| {
+            if self.now <= until {
+                values[row] = Some(value.into());
+            }
+        });
+    }
+}
+
+/// `value` cut toward zero; values here are at most a few hundred.
+#[expect(
+    clippy::cast_possible_truncation,
+    reason = "cutting toward zero is the formula"
+)]
+fn truncated(value: f64) -> i64 {
+    value as i64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn balance_follows_the_table() {
+        for (count, highest, value) in [
+            (0, 0, 100),
+            (0, 3, 100),
+            (3, 3, -100),
+            (1, 1, -100),
+            (1, 2, 0),
+            (1, 3, 32),
+            (2, 3, -32),
+            (2, 4, 0),
+        ] {
+            assert_eq!(balance(count, highest), value, "{count} of {highest}");
+        }
+        for (count, highest) in
+            (0..50).flat_map(|count| (count.max(1)..50).map(move |highest| (count, highest)))
+        {
+            let value = balance(count, highest);
+            assert!(
+                value % 2 == 0 && (-100..=100).contains(&value),
+                "{count} of {highest}: {value}"
+            );
+        }
+    }
+
+    #[test]
+    fn allocatable_follows_the_table() {
+        for (amount, least, most, value) in [
+            (4.0, 4.0, 4.0, 100),
+            (0.0, 0.0, 10.0, -100),
+            (10.0, 0.0, 10.0, 100),
+            (5.0, 0.0, 10.0, 0),
+            (1.0, 0.0, 3.0, -33),
+            (2.0, 0.0, 3.0, 33),
+        ] {
+            assert_eq!(
+                allocatable(amount, least, most),
+                value,
+                "{amount} in {least}..{most}"
+            );
+        }
+    }
+}

@@ -1,0 +1,138 @@
+//! The fleet as every dialect shows itself.
+
+mod view;
+
+use std::sync::Arc;
+
+use dialect_contract::{
+    Ask, Decision, DemandView, Due, Edit, Inventory, Pace, Refused, TargetView, Unusable, Write,
+};
+use meta::{Change, Key, Object, Timestamp};
+use scheduling::{Ix, Reason};
+use serde_json::{Value, json};
+
+use crate::fleet::{Fleet, Place};
+use crate::{filters, words, writes};
+
+impl Inventory for Fleet {
+    fn fork(&self) -> Arc<dyn Inventory> {
+        Arc::new(self.clone())
+    }
+
+    fn fold(&mut self, change: &Change) -> Due {
+        self.take_in(change)
+    }
+
+    fn unusable(&self) -> Vec<Unusable> {
+        self.unusable.list()
+    }
+
+    fn count(&self) -> Ix {
+        self.clusters()
+    }
+
+    fn cluster_name(&self, candidate: Ix) -> Arc<str> {
+        Arc::clone(&self.row(candidate).record.cluster_name)
+    }
+
+    fn candidate(&self, cluster_name: &str) -> Option<Ix> {
+        let (candidate, _) = self.find(&Place::parse(cluster_name)?)?;
+        Some(candidate)
+    }
+
+    fn target(&self, candidate: Ix, _now: Timestamp) -> TargetView {
+        self.view_target(self.row(candidate))
+    }
+
+    fn demands(&self) -> Vec<Key> {
+        self.requests.keys().cloned().collect()
+    }
+
+    fn object(&self, demand: &Key) -> Option<Arc<Object>> {
+        self.request(demand).map(|request| Arc::clone(&request.object))
+    }
+
+    fn demand(&self, demand: &Key, _now: Timestamp) -> Option<DemandView> {
+        self.request(demand).map(|request| self.view_demand(request))
+    }
+
+    fn decide(&self, ask: &Ask<'_>) -> Option<Result<Decision, Refused>> {
+        self.decide_request(ask)
+    }
+
+    fn filters(&self) -> &'static [&'static str] {
+        filters::NAMES
+    }
+
+    fn reason(
+        &self,
+        decision: &Decision,
+        candidate: Ix,
+        _plugin: u16,
+        reason: Reason,
+    ) -> (&'static str, String) {
+        match self.request(&decision.demand) {
+            Some(request) => words::refusal(self, request, candidate, reason),
+            None => ("", String::new()),
+        }
+    }
+
+    fn not_picked(&self, decision: &Decision, candidate: Ix) -> (&'static str, String) {
+        words::not_picked(self, decision, candidate)
+    }
+
+    fn message(&self, decision: &Decision) -> String {
+        words::message(self, decision)
+    }
+
+    fn conditions(&self, decision: &Decision) -> Vec<Value> {
+        let request = self.request(&decision.demand);
+        request
+            .and_then(|request| writes::cause(request, decision))
+            .into_iter()
+            .collect()
+    }
+
+    /// A request keeps its Cluster for good: the plan takes the Cluster away and forgets the grants, and so shows where
+    /// the requests would go.
+    fn drain(&self, cluster_name: &str, _now: Timestamp) -> Option<Vec<Edit>> {
+        let place = Place::parse(cluster_name)?;
+        self.find(&place)?;
+        let forget = self
+            .requests
+            .iter()
+            .filter(|(_, request)| {
+                let granted = request.said.cluster.as_ref();
+                granted.is_some_and(|granted| granted.place == place)
+                    || self.holds(&request.wants.holder, &place)
+            })
+            .map(|(key, _)| Edit::Merge {
+                key: key.clone(),
+                patch: json!({"status": {"cluster": null, "phase": "Pending"}}),
+            });
+        let free = Edit::Merge {
+            key: place.key(),
+            patch: json!({"metadata": {"finalizers": null}}),
+        };
+        // A request whose status names a Cluster that goes is due.
+        Some(
+            [free, Edit::Delete(place.key())]
+                .into_iter()
+                .chain(forget)
+                .collect(),
+        )
+    }
+
+    fn writes(&self, decision: &Decision) -> Vec<Write> {
+        writes::writes(self, decision)
+    }
+
+    /// One at a time, as the system itself does it: two requests decided at once would each get a new Cluster where
+    /// one is enough for both.
+    fn pace(&self) -> Pace {
+        Pace {
+            parallel: 1,
+            ..Pace::default()
+        }
+    }
+}

@@ -1,0 +1,105 @@
+//! What there is to say of Clusters and requests, read from the objects alone.
+
+use std::sync::Arc;
+
+use dialect_contract::{DemandView, Phase, Placed, Quantities, TargetView};
+
+use crate::config::Tenancy;
+use crate::fleet::{Fleet, Record, Row};
+use crate::names::{GRANTED, PROVIDER_LABEL};
+
+impl Fleet {
+    /// The view of a Cluster.
+    pub(super) fn view_target(&self, row: &Row) -> TargetView {
+        let meta = row.record.object.meta();
+        let (ready, ready_reason, ready_message) = readiness(row);
+        TargetView {
+            object: Arc::clone(&row.record.object),
+            cluster_name: Arc::clone(&row.record.cluster_name),
+            ready,
+            ready_reason,
+            ready_message,
+            cordoned: row.facts.deleting,
+            taints: Vec::new(),
+            capacity: vec![Quantities {
+                name: "tenancy",
+                used: row.used.into(),
+                limit: self.limit(row),
+            }],
+            region: String::new(),
+            provider: meta.labels.get(PROVIDER_LABEL).cloned().unwrap_or_default(),
+            labels: meta.labels.clone(),
+            due_at: None,
+        }
+    }
+
+    /// How many requests a Cluster takes: one if it is Exclusive, else the least any of its purposes gives.
+    fn limit(&self, row: &Row) -> Option<i64> {
+        if row.facts.exclusive {
+            return Some(1);
+        }
+        let config = self.config.as_ref()?;
+        let mappings = row
+            .purposes()
+            .iter()
+            .filter_map(|purpose| config.purposes.get(purpose));
+        mappings
+            .filter_map(|mapping| match mapping.tenancy {
+                Tenancy::Shared(limit) => limit.map(i64::from),
+                Tenancy::Exclusive => None,
+            })
+            .min()
+    }
+
+    /// The view of a request.
+    pub(super) fn view_demand(&self, request: &Record) -> DemandView {
+        let bound = self.bound(request);
+        let granted = request.said.cluster.as_ref();
+        let is_granted = request.said.phase == GRANTED
+            && granted.is_some_and(|granted| self.cluster(&granted.place).is_some());
+        let phase = match () {
+            () if request.wants.deleting && (request.finalized || !bound.is_empty()) => Phase::Releasing,
+            () if request.wants.deleting => Phase::Ignored,
+            () if is_granted => Phase::Bound,
+            () if self.ignores(request) => Phase::Ignored,
+            () => Phase::Pending,
+        };
+        let placed = bound.into_iter().map(|current| Placed {
+            cluster_name: current.cluster_name,
+            state: current.state.to_owned(),
+            ..Placed::default()
+        });
+        DemandView {
+            object: Arc::clone(&request.object),
+            kind: "ClusterRequest",
+            phase,
+            placed: placed.collect(),
+            wanted: Some(1),
+        }
+    }
+}
+
+/// What the provider reports, in the words of all providers there are (docs/systems/openmcp.md, "API objects"). The
+/// scheduler does not go by it: a Cluster is granted before it is there.
+fn readiness(row: &Row) -> (&'static str, &'static str, String) {
+    if row.facts.deleting {
+        return ("False", "Terminating", "the cluster is being deleted".to_owned());
+    }
+    let phase = row
+        .record
+        .view
+        .status
+        .as_ref()
+        .map_or("", |status| status.phase.as_str());
+    let (ready, reason) = match phase {
+        "Ready" | "Succeeded" => ("True", "Ready"),
+        "Progressing" => ("False", "Progressing"),
+        "Not Ready" => ("False", "NotReady"),
+        "Failed" | "Error" => ("False", "Failed"),
+        "Deleting" | "In Deletion" | "Terminating" => ("False", "Terminating"),
+        "DeletionFailed" | "Error In Deletion" => ("False", "DeletionFailed"),
+        "" => return ("Unknown", "NotReported", "no phase is reported yet".to_owned()),
+        _ => ("Unknown", "PhaseUnknown"),
+    };
+    (ready, reason, format!("the phase is {phase}"))
+}
