@@ -27,6 +27,25 @@ pub struct VersionInfo {
 }
 
 impl VersionInfo {
+    /// A build of `product`'s `version` that answers as the Kubernetes of `kubernetes` (`1.34`) does.
+    ///
+    /// Clients decide by major and minor version what a server can do, and kubectl warns of one that is more than a minor
+    /// version away, so these are Kubernetes'. The product's own version stands where semver has room for it: in the build
+    /// part of `gitVersion`, which comparisons leave out.
+    #[must_use]
+    pub fn of_kubernetes(
+        kubernetes: &str,
+        product: &str,
+        version: &str,
+        commit: Option<&str>,
+        date: Option<&str>,
+    ) -> Self {
+        Self {
+            git_version: format!("v{kubernetes}.0+{product}.{version}"),
+            ..Self::new(kubernetes, commit, date)
+        }
+    }
+
     /// A build of `version` (`1.2.3`), from `commit` at `date` where those are known.
     #[must_use]
     pub fn new(version: &str, commit: Option<&str>, date: Option<&str>) -> Self {
@@ -62,6 +81,17 @@ fn architecture() -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_product_answers_as_kubernetes_with_its_own_version_in_the_build_part() {
+        let info = VersionInfo::of_kubernetes("1.34", "berth", "0.12.3", None, None);
+        assert_eq!(
+            (info.major.as_str(), info.minor.as_str()),
+            ("1", "34"),
+            "what clients compare"
+        );
+        assert_eq!(info.git_version, "v1.34.0+berth.0.12.3");
+    }
 
     #[test]
     fn the_version_is_taken_apart() {

@@ -327,15 +327,20 @@ fn chain(
         audit,
         health,
         metrics,
-        documents: Documents::of_groups("Berth", &version.git_version, &parts.groups),
+        documents: Documents::of_groups("Berth", concat!("v", env!("CARGO_PKG_VERSION")), &parts.groups),
         version,
         clock: Arc::clone(clock),
     })
 }
 
+/// The version of Kubernetes whose API conventions are followed, which `/version` answers.
+const KUBERNETES: &str = "1.34";
+
 /// What this build is.
 fn version() -> VersionInfo {
-    VersionInfo::new(
+    VersionInfo::of_kubernetes(
+        KUBERNETES,
+        "berth",
         env!("CARGO_PKG_VERSION"),
         option_env!("BERTH_GIT_COMMIT"),
         option_env!("BERTH_BUILD_DATE"),

@@ -250,7 +250,6 @@ fn discovery_explains_itself() {
             .ok()
             .contains("cluster.open-cluster-management.io/v1beta1")
     );
-    assert!(server.kubectl("version -o json").json()["serverVersion"]["gitVersion"].is_string());
     let explained = server.kubectl("explain placements.spec.prioritizerPolicy").ok();
     assert!(
         explained.contains("configurations") && explained.contains("DESCRIPTION"),
@@ -362,4 +361,23 @@ fn one_data_folder_is_served_by_one_process() {
     assert_eq!(second.status.code(), Some(1));
     let error = String::from_utf8_lossy(&second.stderr);
     assert!(error.contains("is in use"), "{error}");
+}
+
+#[test]
+fn kubectl_takes_the_server_for_a_kubernetes_of_its_own_age() {
+    let server = Server::start();
+    let output = server.kubectl("version -o json").run();
+    assert!(output.success, "{}", output.err);
+    let versions: serde_json::Value = serde_json::from_str(&output.out).unwrap();
+    let answered = &versions["serverVersion"];
+    assert_eq!(
+        (&answered["major"], &answered["minor"]),
+        (&"1".into(), &"34".into())
+    );
+    let version = answered["gitVersion"].as_str().unwrap();
+    assert!(version.starts_with("v1.34.0+berth."), "{version}");
+    // It warns where the server is more than a minor version away from it, as any 1.34 is from an older kubectl.
+    let minor = versions["clientVersion"]["minor"].as_str().unwrap();
+    let minor: i32 = minor.trim_end_matches('+').parse().unwrap();
+    assert_eq!(output.err.is_empty(), (minor - 34).abs() <= 1, "{}", output.err);
 }
