@@ -1,6 +1,7 @@
 //! Log lines on standard error. A line that cannot be written is lost: no task may end because of it.
 
-use std::io::{self, ErrorKind, Write};
+use std::ffi::OsStr;
+use std::io::{self, ErrorKind, IsTerminal, Write};
 
 use anyhow::Result;
 
@@ -16,12 +17,22 @@ pub fn begin(filter: &str, format: LogFormat) -> Result<()> {
         .with_env_filter(filter)
         // These would be printed by a macro that panics when it cannot print.
         .log_internal_errors(false)
+        .with_ansi(coloured(
+            io::stderr().is_terminal(),
+            std::env::var_os("NO_COLOR").as_deref(),
+        ))
         .with_writer(|| Lossy(io::stderr()));
     match format {
         LogFormat::Text => lines.init(),
         LogFormat::Json => lines.json().init(),
     }
     Ok(())
+}
+
+/// Whether lines have colours: on a terminal only, where nobody asked for none (<https://no-color.org>). In a file or a
+/// collector they would be noise.
+fn coloured(is_terminal: bool, no_color: Option<&OsStr>) -> bool {
+    is_terminal && no_color.is_none_or(OsStr::is_empty)
 }
 
 /// Says `text` on standard output, where somebody may read it or not.
@@ -76,6 +87,13 @@ mod tests {
         fn flush(&mut self) -> io::Result<()> {
             Err(ErrorKind::BrokenPipe.into())
         }
+    }
+
+    #[test]
+    fn only_a_terminal_is_sent_colours_and_not_where_none_are_wanted() {
+        assert!(coloured(true, None) && coloured(true, Some(OsStr::new(""))));
+        assert!(!coloured(true, Some(OsStr::new("1"))));
+        assert!(!coloured(false, None));
     }
 
     #[test]
