@@ -239,9 +239,8 @@ fn work(installation: &Installation) -> Vec<Value> {
     all
 }
 
-/// What a user may say of the Pod beside.
-const POD: &str = "\
-      {{- with .Values.imagePullSecrets }}
+/// What a user may say of Pods: where they run, and where their image comes from.
+const POD: &str = "      {{- with .Values.imagePullSecrets }}
       imagePullSecrets: {{- toYaml . | nindent 6 }}
       {{- end }}
       {{- with .Values.nodeSelector }}
@@ -256,7 +255,10 @@ const POD: &str = "\
       {{- with .Values.priorityClassName }}
       priorityClassName: {{ . }}
       {{- end }}
-      volumes:
+";
+
+/// The volumes of the server, before those that are always there.
+const VOLUMES: &str = "      volumes:
       {{- if eq (include \"berth.storage\" .) \"etcd\" }}
       - name: etcd
         secret:
@@ -287,7 +289,8 @@ const STORAGE_CLASS: &str = "  {{- with .Values.persistence.storageClassName }}
 fn marks(text: &str) -> String {
     let image = "\"{{ .Values.image.repository }}:{{ .Values.image.tag | default (printf \"v%s\" .Chart.AppVersion) }}\"";
     text.replace("        - MARK-ARGUMENTS\n", ARGUMENTS)
-        .replace("      volumes:\n", POD)
+        .replace("      placement: MARK-POD\n", POD)
+        .replace("      volumes:\n", &format!("{POD}{VOLUMES}"))
         .replace("        volumeMounts:\n", MOUNTS)
         .replace("  storageClassName: MARK-STORAGE-CLASS\n", STORAGE_CLASS)
         .replace("MARK-SIZE", "{{ .Values.persistence.size }}")

@@ -105,3 +105,120 @@ fn definitions_are_of_the_systems_and_stay() {
     let all = rendered.iter().filter(|(name, _)| name.starts_with("files/"));
     assert_eq!(found, all.count());
 }
+
+/// The paths of all values, lists and maps without properties of their own being values.
+fn paths(values: &Value, schema: &Value) -> BTreeSet<String> {
+    let mut found = BTreeSet::new();
+    for (name, part) in schema["properties"].as_object().expect("it has properties") {
+        match part["properties"].is_object() {
+            true => found.extend(keys(&values[name]).into_iter().map(|key| format!("{name}.{key}"))),
+            false => drop(found.insert(name.clone())),
+        }
+    }
+    found.remove("global");
+    found
+}
+
+#[test]
+fn the_charts_readme_has_a_row_for_every_value() {
+    let values: Value = serde_saphyr::from_str(&file("values.yaml")).expect("it is YAML");
+    let schema: Value = serde_json::from_str(&file("values.schema.json")).expect("it is JSON");
+    let readme = file("README.md");
+    let named = readme.lines().filter_map(|line| line.strip_prefix("| `"));
+    let named = named.filter_map(|line| line.split(" |").next());
+    let named: BTreeSet<String> = named
+        .flat_map(|names| names.split(", "))
+        .map(|name| name.trim_matches('`').to_owned())
+        .collect();
+    assert_eq!(named, paths(&values, &schema));
+}
+
+#[test]
+fn the_job_before_the_release_goes_runs_where_the_server_does_and_from_the_same_image() {
+    let (job, server) = (file("templates/uninstall.yaml"), file("templates/workload.yaml"));
+    for value in [
+        "image.repository",
+        "image.tag",
+        "image.pullPolicy",
+        "imagePullSecrets",
+        "nodeSelector",
+        "tolerations",
+        "affinity",
+        "priorityClassName",
+    ] {
+        let uses = |text: &str| {
+            let of_value = |line: &&str| line.contains(&format!(".Values.{value} "));
+            text.lines()
+                .filter(of_value)
+                .map(str::to_owned)
+                .collect::<Vec<_>>()
+        };
+        assert!(!uses(&job).is_empty(), "{value}");
+        assert_eq!(uses(&job), uses(&server), "{value}");
+    }
+}
+
+/// Fields whose `false` says something: they are required, or true by default, or a default themselves.
+const FALSE: [&str; 3] = ["allowPrivilegeEscalation", "default", "storage"];
+
+/// Where `value` says what a server leaves out: nulls, flags that are off, empty annotations and labels.
+fn left_out(value: &Value, path: &str, found: &mut Vec<String>) {
+    match value {
+        Value::Null => found.push(path.to_owned()),
+        Value::Bool(false) if !FALSE.iter().any(|name| path.ends_with(&format!(".{name}"))) => {
+            found.push(path.to_owned());
+        }
+        Value::Object(entries) => {
+            let named = |name: &str| path.ends_with(&format!("metadata.{name}"));
+            if entries.is_empty() && (named("annotations") || named("labels")) {
+                found.push(path.to_owned());
+            }
+            for (key, value) in entries {
+                left_out(value, &format!("{path}.{key}"), found);
+            }
+        }
+        Value::Array(items) => {
+            for (index, item) in items.iter().enumerate() {
+                left_out(item, &format!("{path}[{index}]"), found);
+            }
+        }
+        _ => {}
+    }
+}
+
+#[test]
+fn nothing_is_rendered_that_a_server_would_leave_out_again() {
+    let mut found = Vec::new();
+    for (name, part, _) in chart_parts().expect("the renderings fit together") {
+        for chosen in every_choice().iter().step_by(7) {
+            let objects = part.at(chosen).expect("the conditions decide it");
+            left_out(&objects, name, &mut found);
+        }
+    }
+    for (name, text) in chart().expect("it renders") {
+        if name.starts_with("files/") || name.starts_with("crds/") {
+            let object: Value = serde_saphyr::from_str(&text).expect("it is YAML");
+            left_out(&object, &name, &mut found);
+        }
+    }
+    assert_eq!(
+        found,
+        Vec::<String>::new(),
+        "Argo CD would show these as drift for ever"
+    );
+}
+
+#[test]
+fn artifact_hub_is_told_every_definition_the_chart_brings() {
+    let about: Value = serde_saphyr::from_str(&file("Chart.yaml")).expect("it is YAML");
+    let annotations = &about["annotations"];
+    let text = annotations["artifacthub.io/crds"].as_str().expect("a text");
+    let told: Vec<Value> = serde_saphyr::from_str(text).expect("it is YAML");
+    let definition: Value =
+        serde_saphyr::from_str(&file("crds/schedulerconfigurations.yaml")).expect("it is YAML");
+    assert_eq!(told.len(), 1, "the folder crds/ has one file");
+    assert_eq!(told[0]["name"], definition["metadata"]["name"]);
+    assert_eq!(told[0]["kind"], definition["spec"]["names"]["kind"]);
+    assert_eq!(told[0]["version"], definition["spec"]["versions"][0]["name"]);
+    assert_eq!(annotations["artifacthub.io/license"], "Apache-2.0");
+}

@@ -58,6 +58,8 @@ pub(super) fn uninstall(installation: &Installation) -> Vec<Value> {
             "spec": {
                 "backoffLimit": 3,
                 "template": {"spec": {
+                    // It must run wherever the server does, from where its image comes.
+                    "placement": "MARK-POD",
                     "serviceAccountName": name,
                     "restartPolicy": "Never",
                     "securityContext": {
@@ -68,6 +70,7 @@ pub(super) fn uninstall(installation: &Installation) -> Vec<Value> {
                     "containers": [{
                         "name": "uninstall",
                         "image": "MARK-IMAGE",
+                        "imagePullPolicy": "MARK-PULL-POLICY",
                         "args": ["uninstall", "--registration-only", format!("--namespace={}", service.namespace)],
                         "securityContext": {
                             "allowPrivilegeEscalation": false,
