@@ -7,6 +7,7 @@ mod admission;
 mod labels;
 mod objects;
 mod process;
+mod read;
 mod unsuffixed;
 mod webhooks;
 
@@ -23,6 +24,7 @@ use prometheus_client::registry::Registry;
 pub use self::admission::AdmissionMetrics;
 pub(crate) use self::labels::Labels;
 use self::labels::{Outcome, Place, Sent, Termination, WatchList, Watched};
+pub use self::read::Series;
 use self::unsuffixed::Unsuffixed;
 pub use self::webhooks::{Rejection, WebhookMetrics};
 use crate::resource::Group;

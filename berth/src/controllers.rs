@@ -8,6 +8,7 @@ mod event;
 mod events;
 mod expiry;
 mod metrics;
+mod pending;
 mod selection;
 mod series;
 

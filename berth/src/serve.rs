@@ -5,6 +5,7 @@ mod configuration_files;
 mod controllers;
 mod groups;
 mod identity;
+mod measures;
 mod mirrors;
 mod options;
 mod surroundings;
@@ -147,7 +148,7 @@ impl Standalone {
             false => None,
         };
         let registration = surroundings::registration(hub.as_ref(), &options, &folder, &clock).await?;
-        let store = open(&options, clock.now()).await?;
+        let (store, writes) = measures::Timed::of(open(&options, clock.now()).await?);
         let parts = groups::assemble(&store, &clock, &options, hub.as_ref())?;
         let (ending, lost) = (CancellationToken::new(), CancellationToken::new());
         let leadership = controllers::lead(&options, &store, &parts, hub.as_ref());
@@ -195,6 +196,7 @@ impl Standalone {
             shutdown_delay: options.shutdown_delay,
             drain: DRAIN,
         };
+        measures::expose(&config.chain.metrics, writes, &options, &folder, &certificate);
         let server = Server::bind(config).await?;
         tasks.extend(registration.map(|registration| registration.follow(certificate)));
         let kubeconfig = match hub {

@@ -46,6 +46,7 @@ impl std::fmt::Debug for Issued {
 pub struct Authority {
     pem: String,
     der: CertificateDer<'static>,
+    not_after: Timestamp,
     issuer: Issuer<'static, KeyPair>,
 }
 
@@ -135,8 +136,15 @@ impl Authority {
         Ok(Self {
             pem: text,
             der,
+            not_after,
             issuer,
         })
+    }
+
+    /// When the CA expires.
+    #[must_use]
+    pub fn not_after(&self) -> Timestamp {
+        self.not_after
     }
 
     /// The CA's certificate, PEM.

@@ -159,11 +159,29 @@ fn components() -> Vec<Manifest> {
     vec![
         Manifest::new(
             "components/monitoring",
+            "prometheus-rule",
+            vec![prometheus_rule(&hub)],
+        ),
+        Manifest::new(
+            "components/monitoring",
             "service-monitor",
             vec![service_monitor(&hub)],
         ),
         Manifest::new("components/self-register", "rbac", self_registration_rights(&hub)),
     ]
+}
+
+/// The alerts of `observability/berth.rules.yaml`, for the Prometheus operator.
+fn prometheus_rule(installation: &Installation) -> Value {
+    let monitor = service_monitor(installation);
+    let rules: Value =
+        serde_saphyr::from_str(include_str!("../observability/berth.rules.yaml")).unwrap_or_default();
+    serde_json::json!({
+        "apiVersion": "monitoring.coreos.com/v1",
+        "kind": "PrometheusRule",
+        "metadata": monitor["metadata"],
+        "spec": rules,
+    })
 }
 
 /// What `berth manifests all` prints for an installation, which an overlay must come to.

@@ -12,6 +12,8 @@ use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
 
+use super::pending::Pending;
+
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct Queue {
     name: &'static str,
@@ -54,6 +56,7 @@ pub struct ControllerMetrics {
     durations: Durations<Tried>,
     steps: Family<Step, Counter>,
     leading: Family<Office, Gauge>,
+    pending: Arc<Pending>,
     events: Family<Fate, Counter>,
 }
 
@@ -81,12 +84,24 @@ impl ControllerMetrics {
             durations: Family::new_with_constructor(attempt_times),
             steps: Family::default(),
             leading: Family::default(),
+            pending: Arc::default(),
             events: Family::default(),
         })
     }
 
     /// Adds them to what a server exposes.
     pub fn expose(&self, metrics: &Metrics) {
+        let (counts, oldest) = (Arc::clone(&self.pending), Arc::clone(&self.pending));
+        metrics.read_at_scrape(
+            "scheduler_pending_decisions",
+            "Demands the controllers could not place, by how the last attempt ended",
+            move || counts.counts(),
+        );
+        metrics.read_at_scrape(
+            "scheduler_pending_decision_oldest_seconds",
+            "Seconds since the first attempt at the demand that has waited longest for a place, by how its last attempt ended",
+            move || oldest.oldest(),
+        );
         metrics.register(|to| {
             to.register("workqueue_depth", "Demands that are due now", self.depth.clone());
             to.register("workqueue_adds", "Demands that became due", self.adds.clone());
@@ -174,6 +189,7 @@ impl Observer for ControllerMetrics {
             dialect: attempt.dialect,
             result: result(attempt),
         };
+        self.pending.attempted(attempt, tried.result);
         let queue = Queue {
             name: attempt.dialect,
         };
@@ -202,6 +218,9 @@ impl Observer for ControllerMetrics {
     }
 
     fn leading(&self, is_leading: bool) {
+        if !is_leading {
+            self.pending.clear();
+        }
         let name = super::OFFICE;
         self.leading
             .get_or_create(&Office { name })

@@ -1,0 +1,117 @@
+//! What the controllers could not place, and since when: what `scheduler_pending_decisions` counts.
+
+use std::collections::{BTreeMap, HashMap};
+use std::time::{Duration, Instant};
+
+use apiserver::metrics::Series;
+use dialect_contract::Outcome;
+use engine::controller::Attempt;
+use meta::Key;
+use parking_lot::Mutex;
+
+/// How the last attempt at a demand ended.
+#[derive(Clone, Copy, Debug)]
+struct Waiting {
+    result: &'static str,
+    since: Instant,
+}
+
+/// The demands without a place, as this process's controllers know them: at most one entry for each demand.
+#[derive(Debug, Default)]
+pub(super) struct Pending(Mutex<HashMap<(&'static str, Key), Waiting>>);
+
+impl Pending {
+    /// Notes how an attempt ended, which counts as `result`.
+    pub(super) fn attempted(&self, attempt: &Attempt<'_>, result: &'static str) {
+        let waits = match attempt.result {
+            Ok(outcome) => matches!(
+                outcome,
+                Outcome::Partial | Outcome::Unschedulable | Outcome::Invalid
+            ),
+            Err(engine::BindError::NotFound(_)) => false,
+            Err(_) => true,
+        };
+        let key = (attempt.dialect, attempt.demand.clone());
+        let mut all = self.0.lock();
+        if waits {
+            let since = Instant::now();
+            all.entry(key).or_insert(Waiting { result, since }).result = result;
+        } else {
+            all.remove(&key);
+        }
+    }
+
+    /// Forgets everything: another process's controllers know from now on.
+    pub(super) fn clear(&self) {
+        self.0.lock().clear();
+    }
+
+    /// How many there are, by dialect and result.
+    pub(super) fn counts(&self) -> Vec<Series> {
+        let counted = self.by_result().into_iter();
+        #[expect(clippy::cast_precision_loss, reason = "there are not 2^52 demands")]
+        counted
+            .map(|(labels, (count, _))| series(labels, count as f64))
+            .collect()
+    }
+
+    /// How long the one that waits longest has waited, by dialect and result.
+    pub(super) fn oldest(&self) -> Vec<Series> {
+        let counted = self.by_result().into_iter();
+        counted
+            .map(|(labels, (_, oldest))| series(labels, oldest.as_secs_f64()))
+            .collect()
+    }
+
+    fn by_result(&self) -> BTreeMap<(&'static str, &'static str), (usize, Duration)> {
+        let mut all = BTreeMap::new();
+        for ((dialect, _), waiting) in &*self.0.lock() {
+            let (count, oldest) = all
+                .entry((*dialect, waiting.result))
+                .or_insert((0, Duration::ZERO));
+            *count += 1;
+            *oldest = waiting.since.elapsed().max(*oldest);
+        }
+        all
+    }
+}
+
+fn series((dialect, result): (&'static str, &'static str), value: f64) -> Series {
+    (
+        vec![("dialect", dialect.to_owned()), ("result", result.to_owned())],
+        value,
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn attempt(demand: &Key, outcome: Outcome) -> Attempt<'_> {
+        Attempt {
+            dialect: "ocm",
+            demand,
+            result: Ok(outcome),
+            took: Duration::ZERO,
+        }
+    }
+
+    #[test]
+    fn a_demand_is_pending_from_its_first_attempt_without_a_place_until_it_has_one() {
+        let resource = meta::GroupResource::intern("g.io", "demands");
+        let (a, b) = (Key::new(resource, "ns", "a"), Key::new(resource, "ns", "b"));
+        let pending = Pending::default();
+        pending.attempted(&attempt(&a, Outcome::Unschedulable), "Unschedulable");
+        let first = pending.0.lock()[&("ocm", a.clone())].since;
+        pending.attempted(&attempt(&a, Outcome::Invalid), "Invalid");
+        pending.attempted(&attempt(&b, Outcome::Invalid), "Invalid");
+        assert_eq!(pending.0.lock()[&("ocm", a.clone())].since, first);
+        let labels = vec![("dialect", "ocm".to_owned()), ("result", "Invalid".to_owned())];
+        assert_eq!(pending.counts(), [(labels, 2.0)]);
+        assert!(pending.oldest()[0].1 >= 0.0);
+        pending.attempted(&attempt(&a, Outcome::Scheduled), "Scheduled");
+        assert_eq!(pending.counts()[0].1, 1.0);
+        pending.clear();
+        assert!(pending.counts().is_empty());
+    }
+}

@@ -1,0 +1,127 @@
+//! What is measured of the server's own parts: how long writes take until they are durable, how large the store is, when
+//! certificates expire.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use apiserver::metrics::{Metrics, Series};
+use async_trait::async_trait;
+use certs::{Folder, ServingCertificate};
+use meta::{GroupResource, Revision, Timestamp};
+use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
+use storage::{Applied, At, Collection, Scope, Source, Step, Store, StoreError, Watch, Writer};
+
+use super::Options;
+use crate::cli::Storage;
+
+/// A store whose writes are timed.
+pub(super) struct Timed {
+    store: Arc<dyn Store>,
+    writes: Histogram,
+}
+
+impl Timed {
+    /// `store`, and the times of its writes.
+    pub(super) fn of(store: Arc<dyn Store>) -> (Arc<dyn Store>, Histogram) {
+        // From a quarter of a millisecond to eight seconds.
+        let writes = Histogram::new(exponential_buckets(0.00025, 2.0, 16));
+        let timed = Self {
+            store,
+            writes: writes.clone(),
+        };
+        (Arc::new(timed), writes)
+    }
+}
+
+#[async_trait]
+impl Source for Timed {
+    async fn list(&self, resource: GroupResource, at: At) -> Result<Collection, StoreError> {
+        self.store.list(resource, at).await
+    }
+
+    fn cached(&self, resource: GroupResource) -> Collection {
+        self.store.cached(resource)
+    }
+
+    fn watch(&self, scope: Scope, after: Revision) -> Result<Box<dyn Watch>, StoreError> {
+        self.store.watch(scope, after)
+    }
+
+    fn revision(&self) -> Revision {
+        self.store.revision()
+    }
+}
+
+#[async_trait]
+impl Writer for Timed {
+    async fn apply(&self, steps: Vec<Step>) -> Result<Vec<Applied>, StoreError> {
+        let start = Instant::now();
+        let applied = self.store.apply(steps).await;
+        self.writes.observe(start.elapsed().as_secs_f64());
+        applied
+    }
+}
+
+impl Store for Timed {
+    fn hold(&self, resource: GroupResource, collection: &Collection) {
+        self.store.hold(resource, collection);
+    }
+
+    fn is_shared(&self) -> bool {
+        self.store.is_shared()
+    }
+
+    fn ready(&self) -> Result<(), String> {
+        self.store.ready()
+    }
+}
+
+/// Exposes the times of `writes`, the size of the store, and when certificates expire.
+pub(super) fn expose(
+    metrics: &Metrics,
+    writes: Histogram,
+    options: &Options,
+    folder: &Arc<Folder>,
+    certificate: &Arc<ServingCertificate>,
+) {
+    metrics.register(|to| {
+        to.register(
+            "apiserver_storage_write_duration_seconds",
+            "Seconds from when a list of writes is handed to the store until it is durable or refused",
+            writes,
+        );
+    });
+    if options.storage == Storage::Embedded {
+        let file = options.data_dir.join("berth.redb");
+        metrics.read_at_scrape(
+            "apiserver_storage_size_bytes",
+            "Size of the embedded store's file in bytes",
+            move || {
+                let size = std::fs::metadata(&file).map(|about| about.len());
+                #[expect(clippy::cast_precision_loss, reason = "files beyond 2^52 bytes do not occur")]
+                let series = |bytes: u64| (vec![("storage_cluster_id", "embedded".to_owned())], bytes as f64);
+                size.map(series).into_iter().collect()
+            },
+        );
+    }
+    let (certificate, folder) = (Arc::clone(certificate), Arc::clone(folder));
+    // Behind a hub the shared CA signs, whose next one comes by itself; those of the folder then sign nothing.
+    let standalone = !options.hub.is_aggregated();
+    metrics.read_at_scrape(
+        "berth_certificate_expiration_timestamp_seconds",
+        "When a certificate of the server's own expires, in seconds since 1970",
+        move || {
+            let mut all = vec![expiry("serving", certificate.not_after())];
+            if standalone {
+                all.push(expiry("ca", folder.ca().not_after()));
+                all.push(expiry("front-proxy-ca", folder.front_proxy().not_after()));
+            }
+            all
+        },
+    );
+}
+
+fn expiry(name: &str, at: Timestamp) -> Series {
+    #[expect(clippy::cast_precision_loss, reason = "no certificate lives for 2^52 seconds")]
+    (vec![("certificate", name.to_owned())], at.as_second() as f64)
+}
