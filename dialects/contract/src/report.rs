@@ -1,6 +1,8 @@
 //! The Scheduling report (docs/api.md, "The scheduling report"): one builder for all dialects, a view of a
 //! [`Decision`].
 
+use std::collections::HashSet;
+
 use serde::Serialize;
 use serde_json::Value;
 
@@ -323,18 +325,16 @@ impl View<'_> {
     }
 
     fn picked(&self) -> Vec<Pick> {
-        let held = |name: &str| {
-            self.decision
-                .current
-                .iter()
-                .any(|current| *current.cluster_name == *name)
-        };
+        // A set, since both lists may be as long as the fleet.
+        let current = self.decision.current.iter();
+        let held: HashSet<&str> = current.map(|current| &*current.cluster_name).collect();
         let picks = self.decision.solved.picked.iter();
         let mut list: Vec<Pick> = picks
             .map(|&candidate| {
                 let cluster_name = self.inventory.cluster_name(candidate).to_string();
+                let kept = held.contains(&*cluster_name);
                 Pick {
-                    reason: if held(&cluster_name) { "Kept" } else { "Picked" }.to_owned(),
+                    reason: if kept { "Kept" } else { "Picked" }.to_owned(),
                     cluster_name,
                     target: self.target(candidate),
                     rank: self.rank(candidate),
