@@ -1,6 +1,7 @@
 //! What a handler of a computed resource or a subresource sees of a request, and what it answers.
 
 use std::collections::HashSet;
+use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use admission::UserInfo;
@@ -9,6 +10,7 @@ use meta::{Cell, Column, Object, Status, Timestamp};
 use serde_json::Value;
 
 use crate::auth::{Attributes, Authorizer};
+use crate::request_info::Query;
 
 /// More texts than this are counted and not kept: each is a header, and there are HTTP clients that take a hundred of all.
 const TOLD: usize = 80;
@@ -75,6 +77,8 @@ pub struct Call {
     pub name: String,
     /// The instant of the request.
     pub now: Timestamp,
+    /// The query of the request, for parameters that a handler has of its own.
+    pub query: Query,
     /// Whether `dryRun=All` was asked for.
     pub dry_run: bool,
     /// Texts for the client.
@@ -127,15 +131,41 @@ pub struct Rows {
     pub rows: Vec<Vec<Cell>>,
 }
 
+/// An object that a handler made for one answer. It is written once, as the client asked for it, so that a large one
+/// is never a tree.
+pub trait Document: Send + Sync {
+    /// Its metadata.
+    fn metadata(&self) -> Value;
+
+    /// The whole object as JSON.
+    ///
+    /// # Errors
+    /// The `Status` the client gets.
+    fn json(&self) -> Result<Vec<u8>, Status>;
+
+    /// Its table.
+    fn rows(&self) -> Rows;
+}
+
 /// A handler's answer.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub enum Reply {
     /// An object of the handler's own making.
     Value(Value),
-    /// An object with its own table form.
-    Table(Value, Rows),
+    /// An object that is written when its form is known.
+    Document(Arc<dyn Document>),
     /// A stored object.
     Object(Arc<Object>),
+}
+
+impl fmt::Debug for Reply {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Value(value) => f.debug_tuple("Value").field(value).finish(),
+            Self::Document(document) => f.debug_tuple("Document").field(&document.metadata()).finish(),
+            Self::Object(object) => f.debug_tuple("Object").field(object).finish(),
+        }
+    }
 }
 
 #[cfg(test)]

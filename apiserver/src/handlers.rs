@@ -252,6 +252,7 @@ impl<'a> Cx<'a> {
             namespace: self.namespace.to_owned(),
             name: self.name.to_owned(),
             now: self.request.now,
+            query: self.request.info.query.clone(),
             dry_run,
             warnings: self.request.warnings.clone(),
             authorizer: Arc::clone(&self.request.authorizer),

@@ -55,7 +55,7 @@ pub mod version;
 mod testing;
 
 pub use auth::{Access, Attributes, Authorizer, Selected};
-pub use call::{Call, ListQuery, Reply, Rows, Warnings};
+pub use call::{Call, Document, ListQuery, Reply, Rows, Warnings};
 pub use chain::{ChainBuilder, ChainConfig, Limits};
 pub use clock::SystemClock;
 pub use context::{Api, Authorized, RequestCx};

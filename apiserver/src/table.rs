@@ -98,17 +98,20 @@ impl TableForm {
             if index > 0 {
                 out.push(b',');
             }
-            out.extend_from_slice(self.cell(cell).to_string().as_bytes());
+            self.cell(cell, out);
         }
         out.extend_from_slice(br#"],"object":"#);
     }
 
-    fn cell(&self, cell: &Cell) -> Value {
-        match cell {
-            Cell::Value(value) => value.clone(),
-            Cell::Age(Some(from)) => meta::table::human_duration(*from, self.now).into(),
-            Cell::Age(None) => "<unknown>".into(),
-        }
+    fn cell(&self, cell: &Cell, out: &mut Vec<u8>) {
+        let written = match cell {
+            Cell::Value(value) => serde_json::to_writer(out, value),
+            Cell::Age(Some(from)) => {
+                serde_json::to_writer(out, &meta::table::human_duration(*from, self.now))
+            }
+            Cell::Age(None) => serde_json::to_writer(out, "<unknown>"),
+        };
+        written.expect("writing a JSON value to memory cannot fail");
     }
 
     /// A whole table of `objects`.
@@ -130,25 +133,15 @@ impl TableForm {
         chunks
     }
 
-    /// A whole table of `rows` about the one object in `value`.
-    pub(crate) fn of_rows(&self, rows: &Rows, value: &Value) -> Chunks {
+    /// A whole table of `rows`, each about the one object whose JSON `object` is.
+    pub(crate) fn of_rows(&self, rows: &Rows, object: &[u8]) -> Chunks {
         let mut chunks = Chunks::new(self.head(&column_definitions(&rows.columns), "{}"));
-        let object = match self.include {
-            Include::Nothing => "null".to_owned(),
-            Include::Metadata => {
-                let kind = "PartialObjectMetadata";
-                let metadata = &value["metadata"];
-                json!({"kind": kind, "apiVersion": self.version.api_version(), "metadata": metadata})
-                    .to_string()
-            }
-            Include::Object => value.to_string(),
-        };
         for (index, row) in rows.rows.iter().enumerate() {
             if index > 0 {
                 chunks.push(b",");
             }
             self.cells(row, chunks.buffer());
-            chunks.push(object.as_bytes());
+            chunks.push(object);
             chunks.push(b"}");
             chunks.cut();
         }

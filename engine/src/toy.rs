@@ -287,10 +287,13 @@ impl Inventory for Shelf {
     fn filters(&self) -> &'static [&'static str] {
         &["Room"]
     }
-    fn reason(&self, _: &Decision, _: Ix, _: u16, _: Reason) -> (&'static str, String) {
-        ("Full", "the box is full".to_owned())
+    fn token(&self, _: u16, _: Reason) -> &'static str {
+        "Full"
     }
-    fn not_picked(&self, _: &Decision, _: Ix) -> (&'static str, String) {
+    fn sentence(&self, _: &Decision, _: Ix, _: u16, _: Reason) -> String {
+        "the box is full".to_owned()
+    }
+    fn not_picked(&self, _: &Decision, _: Ix, _: Option<usize>) -> (&'static str, String) {
         ("Fuller", "another box is emptier".to_owned())
     }
     fn message(&self, decision: &Decision) -> String {

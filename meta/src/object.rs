@@ -500,6 +500,13 @@ impl Object {
         self.cells.get_or_init(|| kind.row(self).into())
     }
 
+    /// The object with these table cells, for whoever makes objects and knows what their rows say.
+    #[must_use]
+    pub fn with_cells(mut self, cells: Vec<Cell>) -> Self {
+        self.cells = OnceLock::from(cells.into_boxed_slice());
+        self
+    }
+
     /// The parsed object, fresh: for callers that will change it.
     #[must_use]
     pub fn parse(&self) -> Value {

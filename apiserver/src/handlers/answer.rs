@@ -11,10 +11,10 @@ use serde_json::{Value, json};
 
 use super::Cx;
 use super::list::Page;
-use crate::call::{Reply, Rows};
+use crate::call::{Document, Reply, Rows};
 use crate::compress::{BodyKey, THRESHOLD};
 use crate::list_body::{ChunkBody, Chunks, ListBody};
-use crate::negotiation::{self, Accepted, Answer, Encoding, Shape};
+use crate::negotiation::{self, Accepted, Answer, Encoding, MetaVersion, Shape};
 use crate::render::View;
 use crate::respond::{self, Joined};
 use crate::table::{self, Include, TableForm};
@@ -29,7 +29,7 @@ impl Cx<'_> {
         Ok(accepted)
     }
 
-    pub(super) fn table_form(&self, version: negotiation::MetaVersion) -> Result<TableForm, Status> {
+    pub(super) fn table_form(&self, version: MetaVersion) -> Result<TableForm, Status> {
         let include = Include::parse(&self.request.info.query)?;
         Ok(TableForm {
             version,
@@ -65,30 +65,54 @@ impl Cx<'_> {
         code: StatusCode,
         reply: &Reply,
     ) -> Result<Response<Body>, Status> {
-        let (value, rows) = match reply {
+        let value = match reply {
             Reply::Object(object) => return self.object(accepted, code, object),
-            Reply::Value(value) => (value, None),
-            Reply::Table(value, rows) => (value, Some(rows)),
+            Reply::Document(document) => return self.document(accepted, code, &**document),
+            Reply::Value(value) => value,
         };
         match accepted.shape {
             Shape::Full => whole(accepted, code, value.to_string().into()),
             Shape::Partial(version) => {
-                let api_version = version.api_version();
                 let metadata = value.get("metadata").cloned().unwrap_or_else(|| json!({}));
-                let partial =
-                    json!({"kind": "PartialObjectMetadata", "apiVersion": api_version, "metadata": metadata});
+                whole(accepted, code, partial(version, &metadata).to_string().into())
+            }
+            Shape::Table(version) => {
+                let form = self.table_form(version)?;
+                let object = match form.include {
+                    Include::Nothing => Value::Null,
+                    Include::Metadata => partial(version, &value["metadata"]),
+                    Include::Object => value.clone(),
+                };
+                chunks(
+                    accepted,
+                    code,
+                    form.of_rows(&self.rows_of(value), object.to_string().as_bytes()),
+                )
+            }
+        }
+    }
+
+    /// A document of the program's.
+    fn document(
+        &self,
+        accepted: Accepted,
+        code: StatusCode,
+        document: &dyn Document,
+    ) -> Result<Response<Body>, Status> {
+        match accepted.shape {
+            Shape::Full => whole(accepted, code, document.json()?.into()),
+            Shape::Partial(version) => {
+                let partial = partial(version, &document.metadata());
                 whole(accepted, code, partial.to_string().into())
             }
             Shape::Table(version) => {
                 let form = self.table_form(version)?;
-                let made;
-                let rows = if let Some(rows) = rows {
-                    rows
-                } else {
-                    made = self.rows_of(value);
-                    &made
+                let object = match form.include {
+                    Include::Nothing => b"null".to_vec(),
+                    Include::Metadata => partial(version, &document.metadata()).to_string().into_bytes(),
+                    Include::Object => document.json()?,
                 };
-                chunks(accepted, code, form.of_rows(rows, value))
+                chunks(accepted, code, form.of_rows(&document.rows(), &object))
             }
         }
     }
@@ -192,6 +216,11 @@ impl Cx<'_> {
     fn compresses(&self, length: u64) -> bool {
         length > THRESHOLD && negotiation::accepts_gzip(&self.request.headers)
     }
+}
+
+/// The PartialObjectMetadata with `metadata`.
+fn partial(version: MetaVersion, metadata: &Value) -> Value {
+    json!({"kind": "PartialObjectMetadata", "apiVersion": version.api_version(), "metadata": metadata})
 }
 
 /// A body in one piece, indented or as YAML where that was asked for.

@@ -210,7 +210,9 @@ impl<'a> Custom<'a> {
         let mut attempt = 1;
         loop {
             let before = match self.subresource.handler.get(&call).await? {
-                Reply::Value(value) | Reply::Table(value, _) => value,
+                Reply::Value(value) => value,
+                Reply::Document(document) => serde_json::from_slice(&document.json()?)
+                    .map_err(|problem| Status::internal(problem.to_string()))?,
                 Reply::Object(object) => render::value(cx.served, &object),
             };
             let revision = text(&before, "resourceVersion").to_owned();

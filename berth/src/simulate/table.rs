@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
 
 use anstyle::Style;
+use dialect_contract::report::Places;
 use dialect_contract::{Action, BindingChange, Decision, Inventory, Outcome, Write as Planned, names};
 use engine::simulate::Decided;
 
@@ -120,6 +121,7 @@ fn write_line(planned: &Planned) -> String {
 struct Rows<'a> {
     inventory: &'a dyn Inventory,
     decision: &'a Decision,
+    places: Places,
     changes: BTreeMap<&'a str, &'a BindingChange>,
     shown: BTreeSet<u32>,
     rows: Vec<Vec<Cell>>,
@@ -133,6 +135,7 @@ impl<'a> Rows<'a> {
         let mut rows = Self {
             inventory,
             decision,
+            places: Places::of(inventory, decision),
             changes: changes.map(|change| (&*change.cluster_name, change)).collect(),
             shown: BTreeSet::new(),
             rows: Vec::new(),
@@ -210,7 +213,9 @@ impl<'a> Rows<'a> {
         for &candidate in rest.iter().take(SHOWN) {
             let mut reasons = self.refusals(candidate);
             let result = if reasons.is_empty() {
-                let (token, message) = self.inventory.not_picked(self.decision, candidate);
+                let (token, message) =
+                    self.inventory
+                        .not_picked(self.decision, candidate, self.places.rank(candidate));
                 reasons.push(format!("{token}: {message}"));
                 Cell::new("NotPicked", terminal::DIM)
             } else {
@@ -235,22 +240,14 @@ impl<'a> Rows<'a> {
     /// Says how many `hidden` clusters there are, by reason.
     fn count(&mut self, hidden: &[u32]) {
         let filters = self.inventory.filters();
-        let mut counts: BTreeMap<String, usize> = BTreeMap::new();
+        let mut counts: BTreeMap<(u16, &'static str), usize> = BTreeMap::new();
         let mut feasible = 0_usize;
-        // Many candidates share few codes, and making the token of each is the slow part.
-        let mut tokens: BTreeMap<(u16, scheduling::Reason), &'static str> = BTreeMap::new();
         for &candidate in hidden {
             let refusals = self.decision.solved.rejections_of(candidate);
             feasible += usize::from(refusals.is_empty());
             for refusal in refusals {
-                let token = tokens.entry((refusal.plugin, refusal.reason)).or_insert_with(|| {
-                    let (inventory, decision) = (self.inventory, self.decision);
-                    inventory
-                        .reason(decision, candidate, refusal.plugin, refusal.reason)
-                        .0
-                });
-                let plugin = filters[usize::from(refusal.plugin)];
-                *counts.entry(format!("{plugin}/{token}")).or_default() += 1;
+                let token = self.inventory.token(refusal.plugin, refusal.reason);
+                *counts.entry((refusal.plugin, token)).or_default() += 1;
             }
         }
         let mut parts: Vec<String> = Vec::new();
@@ -260,7 +257,7 @@ impl<'a> Rows<'a> {
         parts.extend(
             counts
                 .into_iter()
-                .map(|(reason, count)| format!("{count} {reason}")),
+                .map(|((plugin, token), count)| format!("{count} {}/{token}", filters[usize::from(plugin)])),
         );
         self.cut
             .push(format!("… and {} more: {}", hidden.len(), parts.join(", ")));
@@ -272,11 +269,10 @@ impl<'a> Rows<'a> {
         refusals
             .map(|refusal| {
                 let (inventory, decision) = (self.inventory, self.decision);
-                let (token, message) = inventory.reason(decision, candidate, refusal.plugin, refusal.reason);
-                format!(
-                    "{}/{token}: {message}",
-                    inventory.filters()[usize::from(refusal.plugin)]
-                )
+                let plugin = inventory.filters()[usize::from(refusal.plugin)];
+                let token = inventory.token(refusal.plugin, refusal.reason);
+                let sentence = inventory.sentence(decision, candidate, refusal.plugin, refusal.reason);
+                format!("{plugin}/{token}: {sentence}")
             })
             .collect()
     }
@@ -303,7 +299,7 @@ impl<'a> Rows<'a> {
             return;
         }
         let number = |number: Option<String>| Cell::plain(number.unwrap_or_default());
-        let rank = self.decision.rank_of(candidate).map(|rank| rank.to_string());
+        let rank = self.places.rank(candidate).map(|rank| rank.to_string());
         let score = self
             .decision
             .solved

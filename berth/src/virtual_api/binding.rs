@@ -5,6 +5,7 @@ use std::sync::Arc;
 use apiserver::{Attributes, Call, Computed, Reply, SubresourceHandler};
 use async_trait::async_trait;
 use dialect_contract::Decision;
+use dialect_contract::report::{self, ReasonCount};
 use engine::{Bind, BindError, Bound, Committer, Engine, Snapshot, Unplaced};
 use meta::{FieldError, Key, Status};
 use serde_json::{Value, json};
@@ -233,13 +234,14 @@ fn unplaced(snapshot: &Snapshot, decision: &Decision, name: &str) -> Status {
         name,
         &[FieldError::forbidden("spec.targets", detail)],
     );
-    let counts = render::rejection_counts(snapshot, decision).into_iter();
-    counts.fold(status, |status, (plugin, reason, count)| {
-        let targets = if count == 1 {
+    let counts = report::reason_counts(&*snapshot.inventory, decision).into_iter();
+    counts.fold(status, |status, count| {
+        let targets = if count.targets == 1 {
             "1 target".to_owned()
         } else {
-            format!("{count} targets")
+            format!("{} targets", count.targets)
         };
+        let ReasonCount { plugin, reason, .. } = count;
         status.with_cause(
             reason,
             format!("{plugin} refuses {targets}: {reason}"),

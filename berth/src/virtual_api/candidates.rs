@@ -5,12 +5,14 @@ use std::sync::Arc;
 use apiserver::{Call, Computed, ListQuery, Listing};
 use async_trait::async_trait;
 use dialect_contract::Decision;
-use dialect_contract::report::{Entry, Places, View};
+use dialect_contract::report::{self, Entry, Places, View};
 use engine::{Engine, Snapshot};
 use meta::{Key, Object, Revision, Status};
-use serde_json::{Value, json};
+use serde::Serialize;
+use serde_json::{Map, Value, json};
 use storage::Name;
 
+use super::kinds::scheduling::Judged;
 use super::kinds::{API_VERSION, candidate};
 use super::resolve::{About, Found, behind};
 use super::scheduling::decide;
@@ -86,6 +88,24 @@ impl Candidates {
     }
 }
 
+/// A Candidate as [`Object`]s are written: names in order, and no digits in `resourceVersion`.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Written<'a> {
+    api_version: &'static str,
+    kind: &'static str,
+    metadata: &'a Map<String, Value>,
+    spec: Spec<'a>,
+    status: &'a report::Candidate,
+}
+
+#[derive(Serialize)]
+struct Spec<'a> {
+    decision: &'a str,
+    #[serde(skip_serializing_if = "str::is_empty")]
+    target: &'a str,
+}
+
 /// A decision whose candidates are shown.
 struct Decided {
     snapshot: Snapshot,
@@ -113,23 +133,34 @@ impl Decided {
     /// The target's name without its dialect, or the cluster's own name where there is no target.
     fn bare(&self, entry: Entry) -> String {
         match entry {
-            Entry::Target(candidate) => self.snapshot.inventory.target_name(candidate).to_string(),
-            Entry::Unknown(_) => self.view().cluster_name(entry),
+            Entry::Target(candidate) => self.snapshot.inventory.target_name(candidate),
+            Entry::Unknown(_) => self.view().cluster_name(entry).to_string(),
         }
     }
 
-    /// The fields that candidates are selected by, without the rest.
-    fn fields(&self, entry: Entry) -> Value {
+    /// The name of the candidate.
+    fn name_of(&self, entry: Entry) -> String {
+        names::candidate(&self.name, &self.bare(entry))
+    }
+
+    /// Whether `entry` is what the field selector asks for. Fields of metadata are the server's business.
+    fn is_selected(&self, entry: Entry, query: &ListQuery) -> bool {
         let view = self.view();
-        json!({
-            "spec": {"decision": self.name, "target": view.target_name(entry)},
-            "status": {"feasible": view.is_feasible(entry), "picked": view.is_picked(entry)},
+        query.fields.terms.iter().all(|(path, equal, value)| {
+            let is = match path.as_str() {
+                "decision" => *value == self.name,
+                "target" => *value == view.target_name(entry),
+                "feasible" => *value == view.is_feasible(entry).to_string(),
+                "picked" => *value == view.is_picked(entry).to_string(),
+                _ => *equal,
+            };
+            is == *equal
         })
     }
 
     fn render(&self, entry: Entry) -> Result<Arc<Object>, Status> {
         let bare = self.bare(entry);
-        let candidate = self.view().candidate(entry);
+        let judged = self.view().candidate(entry, true);
         let name = names::candidate(&self.name, &bare);
         let mut metadata = render::metadata(
             self.source.meta(),
@@ -140,20 +171,23 @@ impl Decided {
         if !self.source.meta().labels.is_empty() {
             metadata.insert("labels".to_owned(), json!(self.source.meta().labels));
         }
-        let mut spec = json!({"decision": self.name});
-        if !candidate.target.is_empty() {
-            spec["target"] = candidate.target.as_str().into();
-        }
-        let value = json!({
-            "apiVersion": API_VERSION,
-            "kind": self.kind,
-            "metadata": metadata,
-            "spec": spec,
-            "status": candidate,
-        });
-        Object::new(&value, self.revision())
-            .map(Arc::new)
-            .map_err(|error| Status::internal(error.to_string()))
+        // Where the revision is written.
+        metadata.insert("resourceVersion".to_owned(), "".into());
+        let cells = candidate::shown(&name, &self.name, Judged::of(&judged));
+        let written = Written {
+            api_version: API_VERSION,
+            kind: self.kind,
+            metadata: &metadata,
+            spec: Spec {
+                decision: &self.name,
+                target: &judged.target,
+            },
+            status: &judged,
+        };
+        let bytes = serde_json::to_vec(&written).map_err(|error| Status::internal(error.to_string()))?;
+        Object::written(&bytes.into(), self.revision())
+            .map(|object| Arc::new(object.with_cells(cells)))
+            .ok_or_else(|| Status::internal(format!("{} {name} cannot be read back", self.kind)))
     }
 
     fn revision(&self) -> Revision {
@@ -168,8 +202,8 @@ struct Rows {
     rows: Vec<Row>,
 }
 
+#[derive(Clone, Copy)]
 struct Row {
-    name: String,
     /// The index of the decision.
     of: usize,
     entry: Entry,
@@ -180,19 +214,24 @@ impl Rows {
         let all_are_selected = query.fields.terms.iter().all(|(path, ..)| path == "decision");
         let mut rows = Vec::new();
         for (of, decided) in decided.iter().enumerate() {
-            let entries = decided.view().entries().into_iter();
-            let selected =
-                entries.filter(|&entry| all_are_selected || is_selected(&decided.fields(entry), query));
-            rows.extend(selected.map(|entry| Row {
-                name: names::candidate(&decided.name, &decided.bare(entry)),
-                of,
-                entry,
-            }));
+            let mut names: Vec<(String, Entry)> = decided
+                .view()
+                .entries()
+                .into_iter()
+                .filter(|&entry| all_are_selected || decided.is_selected(entry, query))
+                .map(|entry| (decided.bare(entry).replace('/', "."), entry))
+                .collect();
+            names.sort_unstable_by(|(a, _), (b, _)| a.cmp(b));
+            rows.extend(names.into_iter().map(|(_, entry)| Row { of, entry }));
         }
-        rows.sort_by(|a, b| {
-            let namespace = |row: &Row| decided[row.of].namespace.as_str();
-            (namespace(a), &a.name).cmp(&(namespace(b), &b.name))
-        });
+        if decided.len() > 1 {
+            rows.sort_by_cached_key(|row| {
+                (
+                    decided[row.of].namespace.clone(),
+                    decided[row.of].name_of(row.entry),
+                )
+            });
+        }
         Self { decided, rows }
     }
 }
@@ -208,12 +247,13 @@ impl Listing for Rows {
     }
 
     fn name(&self, index: usize) -> Name {
-        let row = &self.rows[index];
-        Name::new(&self.decided[row.of].namespace, &row.name)
+        let row = self.rows[index];
+        let decided = &self.decided[row.of];
+        Name::new(&decided.namespace, &decided.name_of(row.entry))
     }
 
     fn object(&self, index: usize) -> Result<Arc<Object>, Status> {
-        let row = &self.rows[index];
+        let row = self.rows[index];
         self.decided[row.of].render(row.entry)
     }
 }
@@ -231,8 +271,9 @@ impl Computed for Candidates {
             found.map_err(|status| if status.code == 404 { missing() } else { status })?;
         let decided = self.of(&snapshot, &demand, call)?.ok_or_else(missing)?;
         let mut entries = decided.view().entries().into_iter();
-        let named = |entry: &Entry| names::candidate(&decided.name, &decided.bare(*entry)) == call.name;
-        let entry = entries.find(named).ok_or_else(missing)?;
+        let entry = entries
+            .find(|&entry| decided.name_of(entry) == call.name)
+            .ok_or_else(missing)?;
         decided.render(entry)
     }
 
@@ -272,12 +313,4 @@ fn check_span(worlds: &[(Snapshot, Vec<Key>)]) -> Result<(), Status> {
         "this list would span {count} candidates, more than {MOST}: ask for one decision's with \
          --field-selector decision=<name>, or for a single namespace"
     )))
-}
-
-/// Whether `fields` are what the field selector asks for. Fields of metadata are the server's business.
-fn is_selected(fields: &Value, query: &ListQuery) -> bool {
-    query.fields.terms.iter().all(|(path, equal, value)| {
-        let field = candidate::SELECTABLE.iter().find(|field| field.path == path);
-        field.is_none_or(|field| (field.read(fields) == *value) == *equal)
-    })
 }

@@ -13,7 +13,7 @@ const ASKED: usize = 20;
 /// How many paths of an object are named.
 const PATHS: usize = 100;
 
-/// Takes out of `report` what `call`'s user may not read.
+/// Takes out of `writes`, those of a report, what `call`'s user may not read.
 ///
 /// # Errors
 /// When it cannot be found out what the user may read.
@@ -21,14 +21,14 @@ pub(super) async fn hide(
     call: &Call,
     engine: &Engine,
     catalog: &Catalog,
-    report: &mut Value,
+    writes: &mut [Value],
 ) -> Result<(), Status> {
     let mut reader = Reader {
         call,
         whole: BTreeMap::new(),
         asked: 0,
     };
-    for write in report["writes"].as_array_mut().into_iter().flatten() {
+    for write in writes {
         let text = |path: &str| {
             write["object"]
                 .pointer(path)

@@ -1,5 +1,6 @@
 //! Virtual objects as JSON: Targets and Decisions, from what the dialects say of them.
 
+use dialect_contract::report;
 use dialect_contract::{Decision, DemandView, Outcome, Phase, Placed, TargetView};
 use engine::Snapshot;
 use meta::{Key, Meta, Object, Timestamp, time};
@@ -263,35 +264,10 @@ impl Standing {
     }
 }
 
-/// How many targets each reason refuses, by plugin in pipeline order.
-pub(crate) fn rejection_counts(snapshot: &Snapshot, decision: &Decision) -> Vec<(String, &'static str, i64)> {
-    let mut counts: Vec<(u16, &'static str, i64)> = Vec::new();
-    for rejection in &decision.solved.rejections {
-        let (token, _) =
-            snapshot
-                .inventory
-                .reason(decision, rejection.candidate, rejection.plugin, rejection.reason);
-        match counts
-            .iter_mut()
-            .find(|(plugin, reason, _)| (*plugin, *reason) == (rejection.plugin, token))
-        {
-            Some((_, _, count)) => *count += 1,
-            None => counts.push((rejection.plugin, token, 1)),
-        }
-    }
-    counts.sort_unstable();
-    let filters = snapshot.inventory.filters();
-    counts
-        .into_iter()
-        .map(|(plugin, reason, count)| (filters[usize::from(plugin)].to_owned(), reason, count))
-        .collect()
-}
-
+/// How many targets each reason refuses, as JSON.
 fn rejections(snapshot: &Snapshot, decision: &Decision) -> Vec<Value> {
-    let counts = rejection_counts(snapshot, decision).into_iter();
-    counts
-        .map(|(plugin, reason, count)| json!({"plugin": plugin, "reason": reason, "targets": count}))
-        .collect()
+    let counts = report::reason_counts(&*snapshot.inventory, decision).into_iter();
+    counts.map(|count| json!(count)).collect()
 }
 
 struct Condition<'a> {

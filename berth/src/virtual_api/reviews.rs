@@ -67,7 +67,9 @@ impl Computed for Reviews {
         let answer = tokio::task::spawn_blocking(move || review::answer(&catalog, question)).await;
         let answer = answer.map_err(|error| Status::internal(error.to_string()))?;
         body["status"] = answer.map_err(invalid)?;
-        hidden::hide(call, &self.engine, &self.catalog, &mut body["status"]).await?;
+        if let Some(writes) = body["status"]["writes"].as_array_mut() {
+            hidden::hide(call, &self.engine, &self.catalog, writes).await?;
+        }
         Ok(Reply::Value(body))
     }
 }

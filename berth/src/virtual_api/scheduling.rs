@@ -2,14 +2,17 @@
 
 use std::sync::Arc;
 
-use apiserver::{Call, Reply, Rows, SubresourceHandler};
+use apiserver::{Call, Document, Query, Reply, Rows, SubresourceHandler};
 use async_trait::async_trait;
+use dialect_contract::report::{self, Entry, Places, View, Written};
 use dialect_contract::{Decision, Report};
 use engine::{Catalog, Engine, Snapshot};
-use meta::{Cell, Key, Status, Timestamp};
+use meta::{Key, Status, Timestamp};
+use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::kinds::{API_VERSION, scheduling};
+use super::kinds::API_VERSION;
+use super::kinds::scheduling::{self, Judged};
 use super::resolve::{About, Found, kind_of};
 use super::{hidden, names, render};
 
@@ -26,12 +29,148 @@ pub(super) struct Scheduling {
 #[async_trait]
 impl SubresourceHandler for Scheduling {
     async fn get(&self, call: &Call) -> Result<Reply, Status> {
+        let choice = Choice::parse(&call.query)?;
         let Found { snapshot, demand } = self.about.find(&self.engine, &call.namespace, &call.name).await?;
         let decision = decide(&snapshot, &demand, call.now)?;
-        let mut object = scheduling_of(&snapshot, &decision)?;
-        hidden::hide(call, &self.engine, &self.catalog, &mut object["status"]).await?;
-        let rows = rows(&object["status"]);
-        Ok(Reply::Table(object, rows))
+        let mut writes = Vec::new();
+        for write in report::writes(&*snapshot.inventory, &decision) {
+            writes.push(json!(write));
+        }
+        hidden::hide(call, &self.engine, &self.catalog, &mut writes).await?;
+        Ok(Reply::Document(Arc::new(Explained {
+            places: Places::of(&*snapshot.inventory, &decision),
+            snapshot,
+            decision,
+            writes,
+            choice,
+        })))
+    }
+}
+
+/// How much of a decision's reasons is shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Reasons {
+    None,
+    Counts,
+    All,
+}
+
+/// What is shown of a decision: `?limit=` candidates, and `?reasons=none|counts|all`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Choice {
+    limit: usize,
+    reasons: Reasons,
+}
+
+impl Choice {
+    /// # Errors
+    /// 400 for a limit that is no number of candidates, and for other words than none, counts and all.
+    fn parse(query: &Query) -> Result<Self, Status> {
+        let limit = match query.first("limit").unwrap_or_default() {
+            "" | "0" => usize::MAX,
+            text => text.parse().map_err(|_problem| {
+                Status::bad_request(format!(
+                    "invalid limit {text:?}: it must be how many candidates are shown, 0 for all"
+                ))
+            })?,
+        };
+        let reasons = match query.first("reasons").unwrap_or_default() {
+            "none" => Reasons::None,
+            "counts" => Reasons::Counts,
+            "" | "all" => Reasons::All,
+            other => {
+                return Err(Status::bad_request(format!(
+                    "unrecognized reasons value: {other:?}: it must be one of none, counts, all"
+                )));
+            }
+        };
+        Ok(Self { limit, reasons })
+    }
+}
+
+/// A decision with every reason, to be written.
+struct Explained {
+    snapshot: Snapshot,
+    decision: Decision,
+    places: Places,
+    /// What binding would write, as the caller may see it.
+    writes: Vec<Value>,
+    choice: Choice,
+}
+
+/// A Scheduling on the wire.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Object<'a> {
+    api_version: &'static str,
+    kind: &'static str,
+    metadata: Value,
+    spec: Value,
+    status: Report<Written<'a>, &'a [Value]>,
+}
+
+impl Explained {
+    fn view(&self) -> View<'_> {
+        View {
+            dialect: self.snapshot.dialect.name(),
+            inventory: &*self.snapshot.inventory,
+            decision: &self.decision,
+            places: &self.places,
+        }
+    }
+
+    /// The candidates that are shown, and how many there are beside them.
+    fn entries(&self) -> (Vec<Entry>, usize) {
+        let mut entries = self.view().entries();
+        let rest = entries.len().saturating_sub(self.choice.limit);
+        entries.truncate(self.choice.limit);
+        (entries, rest)
+    }
+}
+
+impl Document for Explained {
+    fn metadata(&self) -> Value {
+        head(&self.snapshot, &self.decision.demand).0
+    }
+
+    fn json(&self) -> Result<Vec<u8>, Status> {
+        let view = self.view();
+        let (entries, rest) = self.entries();
+        let candidates = Written {
+            view,
+            entries: &entries,
+            with_reasons: self.choice.reasons == Reasons::All,
+        };
+        let mut status = view.report(self.snapshot.revision.0, candidates, self.writes.as_slice());
+        status.remaining_candidates = Some(rest).filter(|&rest| rest > 0);
+        status.reason_counts = (self.choice.reasons == Reasons::Counts)
+            .then(|| report::reason_counts(&*self.snapshot.inventory, &self.decision));
+        let (metadata, spec) = head(&self.snapshot, &self.decision.demand);
+        let object = Object {
+            api_version: API_VERSION,
+            kind: "Scheduling",
+            metadata,
+            spec,
+            status,
+        };
+        serde_json::to_vec(&object).map_err(|error| Status::internal(error.to_string()))
+    }
+
+    /// One row per candidate, or one that says why there is none.
+    fn rows(&self) -> Rows {
+        let view = self.view();
+        let (entries, _) = self.entries();
+        let with_reasons = self.choice.reasons == Reasons::All;
+        let candidates = entries.iter().map(|&entry| view.candidate(entry, with_reasons));
+        let mut rows: Vec<_> = candidates.map(|candidate| Judged::of(&candidate).row()).collect();
+        if rows.is_empty() {
+            let message = self.snapshot.inventory.message(&self.decision);
+            rows.push(scheduling::no_row(self.decision.reason, &message));
+        }
+        Rows {
+            columns: scheduling::columns(),
+            rows,
+        }
     }
 }
 
@@ -50,51 +189,27 @@ pub(crate) fn value_of(report: &Report) -> Result<Value, Status> {
     serde_json::to_value(report).map_err(|error| Status::internal(error.to_string()))
 }
 
-/// The Scheduling that shows `decision`, which was made on `snapshot`.
+/// The Scheduling that shows `decision`, which was made on `snapshot`, as a tree.
 pub(crate) fn scheduling_of(snapshot: &Snapshot, decision: &Decision) -> Result<Value, Status> {
     let report = value_of(&snapshot.report(decision))?;
-    Ok(object(snapshot, &decision.demand, report))
-}
-
-/// The Scheduling of `demand` with `report` as its status.
-pub(crate) fn object(snapshot: &Snapshot, demand: &Key, report: Value) -> Value {
-    let dialect = &*snapshot.dialect;
-    let (namespace, name) = names::place(dialect, demand);
-    let mut value = json!({
+    let (metadata, spec) = head(snapshot, &decision.demand);
+    Ok(json!({
         "apiVersion": API_VERSION,
         "kind": "Scheduling",
-        "spec": {"dialect": dialect.name()},
+        "metadata": metadata,
+        "spec": spec,
         "status": report,
-    });
-    if let Some(source) = snapshot.inventory.object(demand) {
-        value["metadata"] = render::metadata(source.meta(), "Scheduling", &namespace, &name).into();
-        value["spec"]["sourceRef"] = render::source_ref(&source, kind_of(dialect, demand));
-    }
-    value
+    }))
 }
 
-/// One row per candidate, or one that says why there is none.
-pub(crate) fn rows(report: &Value) -> Rows {
-    let candidates = report["candidates"]
-        .as_array()
-        .map(Vec::as_slice)
-        .unwrap_or_default();
-    let mut rows: Vec<Vec<Cell>> = candidates.iter().map(scheduling::row).collect();
-    if rows.is_empty() {
-        let none = || Cell::Value(Value::Null);
-        let text = |field: &str| report[field].as_str().unwrap_or_default().into();
-        rows.push(vec![
-            "<none>".into(),
-            none(),
-            none(),
-            none(),
-            none(),
-            text("reason"),
-            text("message"),
-        ]);
+/// Metadata and spec of the Scheduling of `demand`.
+fn head(snapshot: &Snapshot, demand: &Key) -> (Value, Value) {
+    let dialect = &*snapshot.dialect;
+    let (namespace, name) = names::place(dialect, demand);
+    let (mut metadata, mut spec) = (json!({}), json!({"dialect": dialect.name()}));
+    if let Some(source) = snapshot.inventory.object(demand) {
+        metadata = render::metadata(source.meta(), "Scheduling", &namespace, &name).into();
+        spec["sourceRef"] = render::source_ref(&source, kind_of(dialect, demand));
     }
-    Rows {
-        columns: scheduling::columns(),
-        rows,
-    }
+    (metadata, spec)
 }

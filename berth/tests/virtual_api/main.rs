@@ -14,7 +14,8 @@ use admission::rights::Answer;
 use admission::{Authority, Chain, Right, UserInfo};
 use apiserver::registry::Registry;
 use apiserver::{
-    Access, Attributes, Authorizer, Backing, Call, Computed, Group, ListQuery, Reply, Resource, Warnings,
+    Access, Attributes, Authorizer, Backing, Call, Computed, Group, ListQuery, Query, Reply, Resource,
+    Warnings,
 };
 use async_trait::async_trait;
 use dialect_contract::Dialect;
@@ -217,6 +218,7 @@ impl World {
             namespace: namespace.to_owned(),
             name: name.to_owned(),
             now: self.now(),
+            query: Query::default(),
             dry_run: false,
             warnings: Warnings::default(),
             authorizer: Arc::new(AllBut(self.denied.clone())),
@@ -348,7 +350,8 @@ fn documents(yaml: &str) -> Vec<Value> {
 
 fn value(reply: Reply) -> Value {
     match reply {
-        Reply::Value(value) | Reply::Table(value, _) => value,
+        Reply::Value(value) => value,
+        Reply::Document(document) => serde_json::from_slice(&document.json().unwrap()).unwrap(),
         Reply::Object(object) => object.parse(),
     }
 }

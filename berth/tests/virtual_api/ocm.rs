@@ -1,5 +1,6 @@
 //! OCM's Placements: the best N, into objects of their own.
 
+use apiserver::Query;
 use meta::{GroupResource, Key};
 use serde_json::{Value, json};
 use storage::{Scope, Source};
@@ -116,6 +117,60 @@ async fn a_placement_that_goes_takes_its_decision_with_it() {
     assert!(world.get(DECISIONS, "story-1", "placement.ocm").await.is_some());
     world.remove(&Key::new(PLACEMENTS, "story-1", "placement"));
     assert!(world.get(DECISIONS, "story-1", "placement.ocm").await.is_none());
+}
+
+#[tokio::test]
+async fn a_report_may_be_asked_for_without_its_reasons_and_for_the_first_candidates() {
+    let world = world();
+    world.edit(&Key::new(CLUSTERS, "", "cluster5"), |cluster| {
+        cluster["spec"]["taints"] = json!([{"key": "gone", "effect": "NoSelect"}]);
+    });
+    let ask = async |query: &str| {
+        let mut call = world.call("story-1", "placement.ocm");
+        call.query = Query::parse(query);
+        let reply = world
+            .sub(DECISIONS, "scheduling", &call, "get", Value::Null)
+            .await;
+        reply.map(super::value)
+    };
+    let whole = ask("").await.unwrap();
+    let of = |report: &Value| report["status"]["candidates"].as_array().unwrap().clone();
+    assert_eq!(of(&whole).len(), 5);
+    assert_eq!(whole, ask("reasons=all&limit=0").await.unwrap());
+    assert_eq!(of(&whole)[4]["rejections"][0]["reason"], "Untolerated");
+    for field in ["remainingCandidates", "reasonCounts"] {
+        assert!(whole["status"].get(field).is_none(), "{field}");
+    }
+
+    let first = ask("limit=2").await.unwrap();
+    assert_eq!(of(&first), of(&whole)[..2]);
+    assert_eq!(first["status"]["remainingCandidates"], 3);
+    assert_eq!(first["status"]["picked"], whole["status"]["picked"]);
+
+    let counted = ask("reasons=counts").await.unwrap();
+    assert!(
+        of(&counted)
+            .iter()
+            .all(|candidate| candidate["rejections"] == json!([]))
+    );
+    assert_eq!(
+        counted["status"]["reasonCounts"],
+        json!([{"plugin": "TaintToleration", "reason": "Untolerated", "targets": 1}])
+    );
+    let bare = ask("reasons=none").await.unwrap();
+    assert_eq!(
+        (of(&bare), bare["status"].get("reasonCounts")),
+        (of(&counted), None)
+    );
+    for (query, word) in [
+        ("limit=-1", "limit"),
+        ("limit=x", "limit"),
+        ("reasons=some", "none, counts, all"),
+    ] {
+        let status = ask(query).await.unwrap_err();
+        assert_eq!(status.code, 400, "{query}");
+        assert!(status.message.contains(word), "{query}: {}", status.message);
+    }
 }
 
 #[tokio::test]

@@ -4,7 +4,7 @@ use std::any::Any;
 use std::sync::Arc;
 
 use meta::{FieldError, Key, Revision, Timestamp};
-use scheduling::{Ix, Solved};
+use scheduling::Solved;
 use serde_json::Value;
 
 /// How a decision ended (docs/api.md, "The scheduling report").
@@ -132,16 +132,6 @@ impl Decision {
     #[must_use]
     pub fn detail<T: 'static>(&self) -> Option<&T> {
         self.detail.downcast_ref()
-    }
-
-    /// The rank of `candidate`, 1-based; `None` for the infeasible.
-    #[must_use]
-    pub fn rank_of(&self, candidate: Ix) -> Option<usize> {
-        self.solved
-            .ranked
-            .iter()
-            .position(|&ranked| ranked == candidate)
-            .map(|place| place + 1)
     }
 }
 

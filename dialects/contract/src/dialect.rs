@@ -271,17 +271,14 @@ pub trait Inventory: Any + Send + Sync {
     /// The names of the filters, by [`scheduling::Rejection::plugin`].
     fn filters(&self) -> &'static [&'static str];
 
-    /// The token and the sentence of a refusal in `decision`.
-    fn reason(
-        &self,
-        decision: &Decision,
-        candidate: Ix,
-        plugin: u16,
-        reason: Reason,
-    ) -> (&'static str, String);
+    /// The token of a refusal.
+    fn token(&self, plugin: u16, reason: Reason) -> &'static str;
 
-    /// The token and sentence for a candidate that is feasible but not picked.
-    fn not_picked(&self, decision: &Decision, candidate: Ix) -> (&'static str, String);
+    /// The sentence of a refusal in `decision`.
+    fn sentence(&self, decision: &Decision, candidate: Ix, plugin: u16, reason: Reason) -> String;
+
+    /// The token and sentence for a candidate that is feasible, has this `rank` (from 1) and is not picked.
+    fn not_picked(&self, decision: &Decision, candidate: Ix, rank: Option<usize>) -> (&'static str, String);
 
     /// The one-line summary of a decision: `2 of 5 seeds feasible; picked eu-1`.
     fn message(&self, decision: &Decision) -> String;

@@ -153,7 +153,7 @@ pub fn difference(before: &Report, after: &Report) -> Difference {
     let candidates = of_candidates(&considered(before), &considered(after));
     Difference {
         outcome: Changed::of(before.outcome.to_owned(), after.outcome.to_owned()),
-        reason: Changed::of(before.reason.clone(), after.reason.clone()),
+        reason: Changed::of(before.reason.to_owned(), after.reason.to_owned()),
         message: Changed::of(before.message.clone(), after.message.clone()),
         counts: Counts::of(&candidates),
         candidates,
@@ -166,12 +166,12 @@ fn considered(report: &Report) -> Vec<Candidate> {
     let known: std::collections::BTreeSet<&str> = report
         .candidates
         .iter()
-        .map(|candidate| candidate.cluster_name.as_str())
+        .map(|candidate| &*candidate.cluster_name)
         .collect();
     let made = report
         .picked
         .iter()
-        .filter(|pick| !known.contains(pick.cluster_name.as_str()));
+        .filter(|pick| !known.contains(&*pick.cluster_name));
     list.extend(made.map(made_candidate));
     list
 }

@@ -1,22 +1,24 @@
 //! The Scheduling report (docs/api.md, "The scheduling report"): one builder for all dialects, a view of a
 //! [`Decision`].
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
+use std::sync::Arc;
 
-use serde::Serialize;
+use scheduling::Rejection;
+use serde::{Serialize, Serializer};
 use serde_json::Value;
 
 use crate::decision::Decision;
 use crate::dialect::Inventory;
 
-/// `status` of a Scheduling.
+/// `status` of a Scheduling. Its long lists may be made while they are written ([`Written`]).
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Report {
+pub struct Report<Candidates = Vec<Candidate>, Writes = Vec<WriteEntry>> {
     /// How it ended.
     pub outcome: &'static str,
     /// The token.
-    pub reason: String,
+    pub reason: &'static str,
     /// The one-line summary.
     pub message: String,
     /// The `now` that was used.
@@ -30,11 +32,28 @@ pub struct Report {
     /// What changes.
     pub changes: Vec<ChangeEntry>,
     /// Every target considered, in rank order, then by name.
-    pub candidates: Vec<Candidate>,
+    pub candidates: Candidates,
+    /// How many more there are, where only the first were asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub remaining_candidates: Option<usize>,
+    /// How many targets each reason refuses, where that was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason_counts: Option<Vec<ReasonCount>>,
     /// As the system itself would report them.
     pub conditions: Vec<Value>,
     /// What binding would write, in order.
-    pub writes: Vec<WriteEntry>,
+    pub writes: Writes,
+}
+
+/// `status.reasonCounts[]`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ReasonCount {
+    /// The plugin.
+    pub plugin: &'static str,
+    /// The token.
+    pub reason: &'static str,
+    /// How many targets are refused for it.
+    pub targets: i64,
 }
 
 /// `status.picked[]`.
@@ -42,7 +61,7 @@ pub struct Report {
 #[serde(rename_all = "camelCase")]
 pub struct Pick {
     /// The system's own name of the cluster.
-    pub cluster_name: String,
+    pub cluster_name: Arc<str>,
     /// The name of the Target object.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub target: String,
@@ -56,14 +75,14 @@ pub struct Pick {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub scores: Vec<Score>,
     /// `Picked`, `Kept` or `Created`.
-    pub reason: String,
+    pub reason: &'static str,
 }
 
 /// One scorer's part of a score.
 #[derive(Clone, Debug, Serialize)]
 pub struct Score {
     /// The scorer, as the system names it.
-    pub plugin: String,
+    pub plugin: Arc<str>,
     /// The value; absent where the scorer has none for this cluster.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub value: Option<i64>,
@@ -78,7 +97,7 @@ pub struct Score {
 #[serde(rename_all = "camelCase")]
 pub struct CurrentEntry {
     /// The system's own name of the cluster.
-    pub cluster_name: String,
+    pub cluster_name: Arc<str>,
     /// The name of the Target object, while there is one.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub target: String,
@@ -94,7 +113,7 @@ pub struct ChangeEntry {
     /// Bind, Keep, Unbind, Create or Restore.
     pub action: &'static str,
     /// The system's own name of the cluster.
-    pub cluster_name: String,
+    pub cluster_name: Arc<str>,
     /// The state before.
     #[serde(skip_serializing_if = "str::is_empty")]
     pub from: &'static str,
@@ -108,10 +127,7 @@ pub struct ChangeEntry {
 #[serde(rename_all = "camelCase")]
 pub struct Candidate {
     /// The system's own name of the cluster.
-    pub cluster_name: String,
-    /// The name of the Target object.
-    #[serde(skip_serializing_if = "String::is_empty")]
-    pub target: String,
+    pub cluster_name: Arc<str>,
     /// Whether no filter refuses it now.
     pub feasible: bool,
     /// Whether it is in the resulting set.
@@ -119,23 +135,26 @@ pub struct Candidate {
     /// 1-based, absent for the infeasible.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rank: Option<usize>,
+    /// Every plugin that refuses it; or, feasible and not picked, the reason for that.
+    pub rejections: Vec<RejectionEntry>,
     /// The weighted total, where the system has one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub score: Option<i64>,
     /// Each scorer's part.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub scores: Vec<Score>,
-    /// Every plugin that refuses it; or, feasible and not picked, the reason for that.
-    pub rejections: Vec<RejectionEntry>,
+    /// The name of the Target object.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub target: String,
 }
 
 /// `status.candidates[].rejections[]`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct RejectionEntry {
     /// The plugin.
-    pub plugin: String,
+    pub plugin: &'static str,
     /// The token.
-    pub reason: String,
+    pub reason: &'static str,
     /// The sentence.
     pub message: String,
 }
@@ -162,30 +181,59 @@ pub fn report(dialect: &str, inventory: &dyn Inventory, revision: u64, decision:
         decision,
         places: &places,
     };
-    Report {
-        outcome: decision.outcome.as_str(),
-        reason: decision.reason.to_owned(),
-        message: inventory.message(decision),
-        evaluated_at: meta::time::rfc3339(decision.now),
-        inventory_revision: revision.to_string(),
-        picked: view.picked(),
-        current: view.current(),
-        changes: view.changes(),
-        candidates: view
-            .entries()
-            .into_iter()
-            .map(|entry| view.candidate(entry))
-            .collect(),
-        conditions: inventory.conditions(decision),
-        writes: inventory
-            .writes(decision)
-            .into_iter()
-            .map(|write| WriteEntry {
-                verb: write.verb.as_str(),
-                subresource: write.subresource,
-                object: write.object,
-            })
-            .collect(),
+    let entries = view.entries().into_iter();
+    view.report(
+        revision,
+        entries.map(|entry| view.candidate(entry, true)).collect(),
+        writes(inventory, decision),
+    )
+}
+
+/// What binding would write, in order.
+#[must_use]
+pub fn writes(inventory: &dyn Inventory, decision: &Decision) -> Vec<WriteEntry> {
+    let writes = inventory.writes(decision).into_iter();
+    writes
+        .map(|write| WriteEntry {
+            verb: write.verb.as_str(),
+            subresource: write.subresource,
+            object: write.object,
+        })
+        .collect()
+}
+
+/// How many targets each reason refuses, by plugin in pipeline order.
+#[must_use]
+pub fn reason_counts(inventory: &dyn Inventory, decision: &Decision) -> Vec<ReasonCount> {
+    let mut counts: BTreeMap<(u16, &'static str), i64> = BTreeMap::new();
+    for refusal in &decision.solved.rejections {
+        let token = inventory.token(refusal.plugin, refusal.reason);
+        *counts.entry((refusal.plugin, token)).or_default() += 1;
+    }
+    counts
+        .into_iter()
+        .map(|((plugin, reason), targets)| ReasonCount {
+            plugin: inventory.filters()[usize::from(plugin)],
+            reason,
+            targets,
+        })
+        .collect()
+}
+
+/// Candidates that are made while they are written, so that those of a large fleet are never all there at once.
+pub struct Written<'a> {
+    /// Whose candidates.
+    pub view: View<'a>,
+    /// Which of them.
+    pub entries: &'a [Entry],
+    /// Whether their reasons are written.
+    pub with_reasons: bool,
+}
+
+impl Serialize for Written<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let entries = self.entries.iter();
+        serializer.collect_seq(entries.map(|&entry| self.view.candidate(entry, self.with_reasons)))
     }
 }
 
@@ -211,6 +259,12 @@ impl Places {
             picked[candidate as usize] = true;
         }
         Self { ranks, picked }
+    }
+
+    /// The rank of `candidate`, 1-based; `None` for the infeasible.
+    #[must_use]
+    pub fn rank(&self, candidate: u32) -> Option<usize> {
+        Some(self.ranks[candidate as usize]).filter(|&rank| rank > 0)
     }
 }
 
@@ -251,10 +305,10 @@ impl View<'_> {
 
     /// The system's own name of the cluster of `entry`.
     #[must_use]
-    pub fn cluster_name(&self, entry: Entry) -> String {
+    pub fn cluster_name(&self, entry: Entry) -> Arc<str> {
         match entry {
-            Entry::Target(candidate) => self.inventory.cluster_name(candidate).to_string(),
-            Entry::Unknown(index) => self.decision.unknown[index].0.to_string(),
+            Entry::Target(candidate) => self.inventory.cluster_name(candidate),
+            Entry::Unknown(index) => Arc::clone(&self.decision.unknown[index].0),
         }
     }
 
@@ -285,11 +339,30 @@ impl View<'_> {
         }
     }
 
-    /// All there is to say of `entry`.
+    /// The report with these `candidates` and `writes`.
+    pub fn report<C, W>(&self, revision: u64, candidates: C, writes: W) -> Report<C, W> {
+        Report {
+            outcome: self.decision.outcome.as_str(),
+            reason: self.decision.reason,
+            message: self.inventory.message(self.decision),
+            evaluated_at: meta::time::rfc3339(self.decision.now),
+            inventory_revision: revision.to_string(),
+            picked: self.picked(),
+            current: self.current(),
+            changes: self.changes(),
+            candidates,
+            remaining_candidates: None,
+            reason_counts: None,
+            conditions: self.inventory.conditions(self.decision),
+            writes,
+        }
+    }
+
+    /// All there is to say of `entry`, without the reasons unless `with_reasons`.
     #[must_use]
-    pub fn candidate(&self, entry: Entry) -> Candidate {
+    pub fn candidate(&self, entry: Entry, with_reasons: bool) -> Candidate {
         match entry {
-            Entry::Target(candidate) => self.considered(candidate),
+            Entry::Target(candidate) => self.considered(candidate, with_reasons),
             Entry::Unknown(index) => self.unknown(index),
         }
     }
@@ -306,7 +379,7 @@ impl View<'_> {
     }
 
     fn rank(&self, candidate: u32) -> Option<usize> {
-        Some(self.places.ranks[candidate as usize]).filter(|&rank| rank > 0)
+        self.places.rank(candidate)
     }
 
     fn scores(&self, candidate: u32) -> Vec<Score> {
@@ -316,7 +389,7 @@ impl View<'_> {
         let columns = self.decision.solved.scores.iter();
         columns
             .map(|column| Score {
-                plugin: self.decision.scorers[usize::from(column.plugin)].to_string(),
+                plugin: Arc::clone(&self.decision.scorers[usize::from(column.plugin)]),
                 value: column.values[row],
                 weight: column.weight,
                 weighted: column.values[row].unwrap_or(0).saturating_mul(column.weight),
@@ -331,10 +404,10 @@ impl View<'_> {
         let picks = self.decision.solved.picked.iter();
         let mut list: Vec<Pick> = picks
             .map(|&candidate| {
-                let cluster_name = self.inventory.cluster_name(candidate).to_string();
+                let cluster_name = self.inventory.cluster_name(candidate);
                 let kept = held.contains(&*cluster_name);
                 Pick {
-                    reason: if kept { "Kept" } else { "Picked" }.to_owned(),
+                    reason: if kept { "Kept" } else { "Picked" },
                     cluster_name,
                     target: self.target(candidate),
                     rank: self.rank(candidate),
@@ -349,12 +422,12 @@ impl View<'_> {
             .iter()
             .filter(|change| change.action == crate::Action::Create);
         list.extend(made.map(|change| Pick {
-            cluster_name: change.cluster_name.to_string(),
+            cluster_name: Arc::clone(&change.cluster_name),
             target: self.target_of(&change.cluster_name),
             rank: None,
             score: None,
             scores: Vec::new(),
-            reason: "Created".to_owned(),
+            reason: "Created",
         }));
         list
     }
@@ -363,7 +436,7 @@ impl View<'_> {
         let entries = self.decision.current.iter();
         entries
             .map(|current| CurrentEntry {
-                cluster_name: current.cluster_name.to_string(),
+                cluster_name: Arc::clone(&current.cluster_name),
                 target: self.target_of(&current.cluster_name),
                 state: current.state,
             })
@@ -375,7 +448,7 @@ impl View<'_> {
         changes
             .map(|change| ChangeEntry {
                 action: change.action.as_str(),
-                cluster_name: change.cluster_name.to_string(),
+                cluster_name: Arc::clone(&change.cluster_name),
                 from: change.from,
                 to: change.to,
             })
@@ -385,7 +458,7 @@ impl View<'_> {
     fn unknown(&self, index: usize) -> Candidate {
         let (name, plugin, reason) = &self.decision.unknown[index];
         Candidate {
-            cluster_name: name.to_string(),
+            cluster_name: Arc::clone(name),
             target: String::new(),
             feasible: false,
             picked: false,
@@ -393,44 +466,47 @@ impl View<'_> {
             score: None,
             scores: Vec::new(),
             rejections: vec![RejectionEntry {
-                plugin: (*plugin).to_owned(),
-                reason: (*reason).to_owned(),
+                plugin,
+                reason,
                 message: format!("there is no cluster \"{name}\""),
             }],
         }
     }
 
-    fn considered(&self, candidate: u32) -> Candidate {
-        let picked = self.places.picked[candidate as usize];
-        let refusals = self.decision.solved.rejections_of(candidate);
-        let feasible = refusals.is_empty();
-        let mut rejections: Vec<RejectionEntry> = refusals
-            .iter()
-            .map(|rejection| {
-                let (reason, message) =
-                    self.inventory
-                        .reason(self.decision, candidate, rejection.plugin, rejection.reason);
-                let plugin = self.inventory.filters()[usize::from(rejection.plugin)].to_owned();
-                RejectionEntry {
-                    plugin,
-                    reason: reason.to_owned(),
-                    message,
-                }
-            })
-            .collect();
-        if feasible && !picked {
-            let (reason, message) = self.inventory.not_picked(self.decision, candidate);
-            rejections.push(RejectionEntry {
-                plugin: String::new(),
-                reason: reason.to_owned(),
+    /// Why `candidate` is refused, or why it is not picked.
+    fn reasons(&self, candidate: u32, refusals: &[Rejection]) -> Vec<RejectionEntry> {
+        if refusals.is_empty() && !self.places.picked[candidate as usize] {
+            let rank = self.rank(candidate);
+            let (reason, message) = self.inventory.not_picked(self.decision, candidate, rank);
+            return vec![RejectionEntry {
+                plugin: "",
+                reason,
                 message,
-            });
+            }];
         }
+        refusals
+            .iter()
+            .map(|refusal| RejectionEntry {
+                plugin: self.inventory.filters()[usize::from(refusal.plugin)],
+                reason: self.inventory.token(refusal.plugin, refusal.reason),
+                message: self
+                    .inventory
+                    .sentence(self.decision, candidate, refusal.plugin, refusal.reason),
+            })
+            .collect()
+    }
+
+    fn considered(&self, candidate: u32, with_reasons: bool) -> Candidate {
+        let refusals = self.decision.solved.rejections_of(candidate);
+        let rejections = match with_reasons {
+            true => self.reasons(candidate, refusals),
+            false => Vec::new(),
+        };
         Candidate {
-            cluster_name: self.inventory.cluster_name(candidate).to_string(),
+            cluster_name: self.inventory.cluster_name(candidate),
             target: self.target(candidate),
-            feasible,
-            picked,
+            feasible: refusals.is_empty(),
+            picked: self.places.picked[candidate as usize],
             rank: self.rank(candidate),
             score: self.decision.solved.total_of(candidate),
             scores: self.scores(candidate),

@@ -74,18 +74,16 @@ impl Inventory for Fleet {
         &filters::FILTERS
     }
 
-    fn reason(
-        &self,
-        decision: &Decision,
-        candidate: Ix,
-        plugin: u16,
-        reason: Reason,
-    ) -> (&'static str, String) {
-        words::reason(self, decision, candidate, plugin, reason)
+    fn token(&self, plugin: u16, reason: Reason) -> &'static str {
+        words::token(plugin, reason)
     }
 
-    fn not_picked(&self, decision: &Decision, candidate: Ix) -> (&'static str, String) {
-        words::not_picked(decision, candidate)
+    fn sentence(&self, decision: &Decision, candidate: Ix, plugin: u16, reason: Reason) -> String {
+        words::refusal(self, decision, candidate, plugin, reason)
+    }
+
+    fn not_picked(&self, decision: &Decision, _candidate: Ix, rank: Option<usize>) -> (&'static str, String) {
+        words::not_picked(decision, rank)
     }
 
     fn message(&self, decision: &Decision) -> String {

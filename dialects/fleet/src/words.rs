@@ -38,29 +38,26 @@ impl<'a> Words<'a> {
         }
     }
 
-    /// The token and the sentence of a refusal.
-    pub(super) fn refusal(&self, candidate: Ix, plugin: u16, reason: Reason) -> (&'static str, String) {
+    /// The sentence of a refusal.
+    pub(super) fn refusal(&self, candidate: Ix, plugin: u16, reason: Reason) -> String {
         match plugin {
-            AFFINITY => ("AffinityMismatch", self.mismatch(candidate)),
+            AFFINITY => self.mismatch(candidate),
             ELIGIBILITY => match ineligible(reason.detail) {
-                Some(why) => (why.as_str(), self.ineligible(candidate, why)),
-                None => ("NotEligible", "the cluster is not eligible".to_owned()),
+                Some(why) => self.ineligible(candidate, why),
+                None => "the cluster is not eligible".to_owned(),
             },
-            TAINTS => ("Untolerated", self.taint(candidate, reason.detail)),
+            TAINTS => self.taint(candidate, reason.detail),
             SPREAD => {
                 let place = self
                     .skews
                     .binary_search_by_key(&candidate, |(candidate, ..)| *candidate);
                 let counts = place.ok().map(|place| (self.skews[place].1, self.skews[place].2));
                 let sentence = self.policy.map(|policy| skew(policy, reason.detail, counts));
-                ("SkewExceeded", sentence.unwrap_or_default())
+                sentence.unwrap_or_default()
             }
             _ => match ineligible(reason.detail) {
-                Some(why) => ("NotEligible", self.ineligible(candidate, why)),
-                None => (
-                    "NotEligible",
-                    "spec.policy.clusterNames does not name the cluster".to_owned(),
-                ),
+                Some(why) => self.ineligible(candidate, why),
+                None => "spec.policy.clusterNames does not name the cluster".to_owned(),
             },
         }
     }
@@ -155,14 +152,25 @@ pub(super) fn skew(policy: &Policy, constraint: u32, counts: Option<(u32, u32)>)
     }
 }
 
-/// The token and the sentence of a refusal.
-pub(crate) fn reason(
+/// The token of a refusal by the filter `plugin`.
+pub(crate) fn token(plugin: u16, reason: Reason) -> &'static str {
+    match plugin {
+        AFFINITY => "AffinityMismatch",
+        ELIGIBILITY => ineligible(reason.detail).map_or("NotEligible", Ineligible::as_str),
+        TAINTS => "Untolerated",
+        SPREAD => "SkewExceeded",
+        _ => "NotEligible",
+    }
+}
+
+/// The sentence of a refusal.
+pub(crate) fn refusal(
     fleet: &Fleet,
     decision: &Decision,
     candidate: Ix,
     plugin: u16,
     reason: Reason,
-) -> (&'static str, String) {
+) -> String {
     let record = fleet.placements.get(&decision.demand);
     let policy = record.and_then(|record| record.policy.as_ref().as_ref().ok());
     let skews = decision
@@ -173,10 +181,10 @@ pub(crate) fn reason(
 }
 
 /// The token and the sentence for a feasible cluster that is not picked.
-pub(crate) fn not_picked(decision: &Decision, candidate: Ix) -> (&'static str, String) {
+pub(crate) fn not_picked(decision: &Decision, rank: Option<usize>) -> (&'static str, String) {
     let picked = decision.solved.picked.len();
     let verb = if picked == 1 { "is" } else { "are" };
-    let text = match decision.rank_of(candidate) {
+    let text = match rank {
         Some(rank) => {
             format!(
                 "ranks {rank} of {}, and {picked} {verb} selected",

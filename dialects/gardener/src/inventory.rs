@@ -90,21 +90,19 @@ impl Inventory for Fleet {
         filters::NAMES
     }
 
-    fn reason(
-        &self,
-        decision: &Decision,
-        candidate: Ix,
-        _plugin: u16,
-        reason: Reason,
-    ) -> (&'static str, String) {
+    fn token(&self, _plugin: u16, reason: Reason) -> &'static str {
+        words::token(reason)
+    }
+
+    fn sentence(&self, decision: &Decision, candidate: Ix, _plugin: u16, reason: Reason) -> String {
         let minimum = decision.detail::<Detail>().and_then(|detail| detail.minimum);
         match self.shoot(&decision.demand) {
-            Some(shoot) => words::refusal(self.row(candidate), &shoot.wants, minimum, reason),
-            None => ("", String::new()),
+            Some(shoot) => words::refusal(self.row(candidate), &shoot.wants, minimum, reason).1,
+            None => String::new(),
         }
     }
 
-    fn not_picked(&self, decision: &Decision, candidate: Ix) -> (&'static str, String) {
+    fn not_picked(&self, decision: &Decision, candidate: Ix, _rank: Option<usize>) -> (&'static str, String) {
         words::not_picked(self, decision, candidate)
     }
 

@@ -140,7 +140,7 @@ pub(crate) fn refusals(fleet: &Fleet, decision: &Decision, name: &str) -> Vec<St
     let refusals = decision.solved.rejections_of(candidate).iter();
     refusals
         .map(|refusal| {
-            let (token, _) = fleet.reason(decision, candidate, refusal.plugin, refusal.reason);
+            let token = fleet.token(refusal.plugin, refusal.reason);
             format!("{}/{token}", fleet.filters()[usize::from(refusal.plugin)])
         })
         .collect()

@@ -11,6 +11,13 @@ use crate::fleet::shoot::Wants;
 use crate::kind::shoot::spec::CLOUD_PROFILE;
 use crate::request::Rule;
 
+/// The token of a refusal.
+pub(crate) fn token(reason: Reason) -> &'static str {
+    Code::ALL
+        .get(usize::from(reason.code))
+        .map_or("", |code| code.token())
+}
+
 /// The token and sentence of one refusal. `minimum` is the smallest distance, where distances count.
 pub(crate) fn refusal(
     row: &Row,

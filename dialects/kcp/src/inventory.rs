@@ -78,21 +78,24 @@ impl Inventory for Fleet {
         filters::NAMES
     }
 
-    fn reason(
-        &self,
-        decision: &Decision,
-        candidate: Ix,
-        _plugin: u16,
-        reason: Reason,
-    ) -> (&'static str, String) {
+    fn token(&self, _plugin: u16, reason: Reason) -> &'static str {
+        words::token(reason)
+    }
+
+    fn sentence(&self, decision: &Decision, candidate: Ix, _plugin: u16, reason: Reason) -> String {
         let locations = decision
             .detail::<Detail>()
             .map(|detail| detail.locations.as_slice());
         let row = self.row(candidate);
-        words::refusal(self, row, locations.unwrap_or_default(), decision.now, reason)
+        words::refusal(self, row, locations.unwrap_or_default(), decision.now, reason).1
     }
 
-    fn not_picked(&self, decision: &Decision, _candidate: Ix) -> (&'static str, String) {
+    fn not_picked(
+        &self,
+        decision: &Decision,
+        _candidate: Ix,
+        _rank: Option<usize>,
+    ) -> (&'static str, String) {
         words::not_picked(self, decision)
     }
 

@@ -12,6 +12,13 @@ use crate::fleet::{Fleet, Row};
 use crate::placement::{Form, State};
 use crate::readiness::{self, Reported};
 
+/// The token of a refusal.
+pub(crate) fn token(reason: Reason) -> &'static str {
+    Code::ALL
+        .get(usize::from(reason.code))
+        .map_or("", |code| code.token())
+}
+
 /// The token and sentence of one refusal. `locations` are those a cluster was looked for in.
 pub(crate) fn refusal(
     fleet: &Fleet,

@@ -15,22 +15,24 @@ use crate::policy::{Policy, Predicate};
 /// Cluster names a summary lists at most.
 const LISTED: usize = 10;
 
-/// The token and the sentence of a refusal.
-pub(crate) fn reason(
+/// The token of a refusal by the filter `plugin`.
+pub(crate) fn token(plugin: u16) -> &'static str {
+    REASONS[usize::from(plugin)]
+}
+
+/// The sentence of a refusal.
+pub(crate) fn refusal(
     fleet: &Fleet,
     decision: &Decision,
     candidate: Ix,
     plugin: u16,
     reason: Reason,
-) -> (&'static str, String) {
+) -> String {
     let policy = fleet
         .placements
         .get(&decision.demand)
         .map(|record| &*record.policy);
-    (
-        REASONS[usize::from(plugin)],
-        sentence(fleet.columns(), policy, candidate, plugin, reason),
-    )
+    sentence(fleet.columns(), policy, candidate, plugin, reason)
 }
 
 /// Every refusal of `candidate` as one text: what a choice of targets answers.
@@ -120,9 +122,9 @@ fn mismatch(predicate: &Predicate, columns: &Columns, candidate: Ix, evaluator: 
 }
 
 /// The token and the sentence for a feasible cluster that is not picked.
-pub(crate) fn not_picked(decision: &Decision, candidate: Ix) -> (&'static str, String) {
+pub(crate) fn not_picked(decision: &Decision, rank: Option<usize>) -> (&'static str, String) {
     let picked = decision.solved.picked.len();
-    let text = match decision.rank_of(candidate) {
+    let text = match rank {
         Some(rank) => format!(
             "ranks {rank} of {}, and {picked} are selected",
             decision.solved.ranked.len()

@@ -64,20 +64,18 @@ impl Inventory for Fleet {
         filters::NAMES
     }
 
-    fn reason(
-        &self,
-        decision: &Decision,
-        candidate: Ix,
-        _plugin: u16,
-        reason: Reason,
-    ) -> (&'static str, String) {
+    fn token(&self, _plugin: u16, reason: Reason) -> &'static str {
+        words::token(reason)
+    }
+
+    fn sentence(&self, decision: &Decision, candidate: Ix, _plugin: u16, reason: Reason) -> String {
         match self.request(&decision.demand) {
-            Some(request) => words::refusal(self, request, candidate, reason),
-            None => ("", String::new()),
+            Some(request) => words::refusal(self, request, candidate, reason).1,
+            None => String::new(),
         }
     }
 
-    fn not_picked(&self, decision: &Decision, candidate: Ix) -> (&'static str, String) {
+    fn not_picked(&self, decision: &Decision, candidate: Ix, _rank: Option<usize>) -> (&'static str, String) {
         words::not_picked(self, decision, candidate)
     }
 

@@ -9,6 +9,13 @@ use crate::decide::release::Release;
 use crate::filters::Code;
 use crate::fleet::{Fleet, Operation, Record};
 
+/// The token of a refusal.
+pub(crate) fn token(reason: Reason) -> &'static str {
+    Code::ALL
+        .get(usize::from(reason.code))
+        .map_or("", |code| code.token())
+}
+
 /// The token and sentence of one refusal of `candidate`.
 pub(crate) fn refusal(
     fleet: &Fleet,

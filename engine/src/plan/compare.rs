@@ -344,6 +344,6 @@ fn candidates(snapshot: &Snapshot, decision: &Decision, names: &[&str]) -> Vec<C
     names
         .iter()
         .filter_map(|name| inventory.candidate(name))
-        .map(|candidate| view.candidate(Listed::Target(candidate)))
+        .map(|candidate| view.candidate(Listed::Target(candidate), true))
         .collect()
 }

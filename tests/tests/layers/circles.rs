@@ -246,7 +246,9 @@ fn modules_side_by_side_stand_above_one_another() {
     let mut found = BTreeSet::new();
     for (krate, files) in crates() {
         for (module, circle) in circles(&files) {
-            let place = [std::slice::from_ref(&krate), module.as_slice()].concat().join("/");
+            let place = [std::slice::from_ref(&krate), module.as_slice()]
+                .concat()
+                .join("/");
             found.insert((place, circle));
         }
     }

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use storage::{Limits, MemoryStore};
 
-use crate::call::{Call, ListQuery, Reply, Rows};
+use crate::call::{Call, Document, ListQuery, Reply, Rows};
 use crate::decode::BodyDecoder;
 use crate::listing::Listing;
 use crate::registry::Registry;
@@ -316,14 +316,34 @@ struct Report;
 impl SubresourceHandler for Report {
     async fn get(&self, call: &Call) -> Result<Reply, Status> {
         let metadata = json!({"name": call.name, "namespace": call.namespace});
-        let value = json!({"apiVersion": "toys.example.com/v1", "kind": "Report", "metadata": metadata});
-        let columns = vec![Column::text("Part", "The part")];
-        let rows = vec![vec!["a".into()], vec!["b".into()]];
-        Ok(Reply::Table(value, Rows { columns, rows }))
+        Ok(Reply::Document(Arc::new(Parts { metadata })))
     }
 
     async fn create(&self, _: &Call, body: Value) -> Result<Reply, Status> {
         Ok(Reply::Value(body))
+    }
+}
+
+/// The object that `widgets/report` answers.
+struct Parts {
+    metadata: Value,
+}
+
+impl Document for Parts {
+    fn metadata(&self) -> Value {
+        self.metadata.clone()
+    }
+
+    fn json(&self) -> Result<Vec<u8>, Status> {
+        let value = json!({"apiVersion": "toys.example.com/v1", "kind": "Report", "metadata": self.metadata});
+        Ok(value.to_string().into_bytes())
+    }
+
+    fn rows(&self) -> Rows {
+        Rows {
+            columns: vec![Column::text("Part", "The part")],
+            rows: vec![vec!["a".into()], vec!["b".into()]],
+        }
     }
 }
 

@@ -3,8 +3,9 @@
 use meta::kind::{KindInfo, SelectableField};
 use meta::{Cell, Column, Object, Schema, Scope};
 use schemars::JsonSchema;
+use serde_json::Value;
 
-use super::scheduling::{self, CandidateReport};
+use super::scheduling::{self, CandidateReport, Judged};
 use super::{INFO, Virtual, text_at};
 
 /// What the scheduler thinks of one target for one placeable object, now.
@@ -83,10 +84,33 @@ fn kind(info: KindInfo) -> Virtual {
 }
 
 fn row(object: &Object) -> Vec<Cell> {
-    let mut cells: Vec<Cell> = vec![object.meta().name.as_str().into()];
     let value = object.value();
-    cells.push(value["spec"]["decision"].as_str().unwrap_or_default().into());
-    cells.extend(scheduling::row(&value["status"]));
+    let (spec, status) = (&value["spec"], &value["status"]);
+    let text = |value: &'_ Value, field: &str| value[field].as_str().map(str::to_owned);
+    let name = text(status, "target").or_else(|| text(status, "clusterName"));
+    let rejections = status["rejections"].as_array().map(Vec::as_slice);
+    let reasons = rejections.unwrap_or_default().iter();
+    let judged = Judged {
+        name: &name.unwrap_or_default(),
+        feasible: status["feasible"].clone(),
+        rank: status["rank"].clone(),
+        score: status["score"].clone(),
+        picked: status["picked"].clone(),
+        reasons: reasons
+            .map(|entry| {
+                ["plugin", "reason", "message"].map(|field| entry[field].as_str().unwrap_or_default())
+            })
+            .collect(),
+    };
+    let decision = text(spec, "decision").unwrap_or_default();
+    shown(&object.meta().name, &decision, judged)
+}
+
+/// The cells of the candidate `name` of `decision`.
+#[must_use]
+pub fn shown(name: &str, decision: &str, judged: Judged<'_>) -> Vec<Cell> {
+    let mut cells: Vec<Cell> = vec![name.into(), decision.into()];
+    cells.extend(judged.row());
     cells
 }
 

@@ -1,11 +1,11 @@
 //! Scheduling: what the scheduler would decide now, and every reason for it (docs/api.md, "The scheduling report").
 
+use dialect_contract::report::Candidate;
 use meta::{Cell, Column, Schema};
 use schemars::JsonSchema;
 use serde_json::Value;
 
 use super::shared::{AnyObject, Condition, SourceRef};
-use super::text_at;
 
 /// What the scheduler would decide about an object now, with every candidate and every reason. Reading it changes
 /// nothing; binding the object does what it says.
@@ -51,10 +51,26 @@ pub struct SchedulingStatus {
     pub changes: Vec<Change>,
     /// Every target considered, best first, the infeasible ones by name at the end.
     pub candidates: Vec<CandidateReport>,
+    /// How many more there are, where `?limit=` asked for the first ones.
+    pub remaining_candidates: Option<i64>,
+    /// How many targets each reason refuses, where `?reasons=counts` asked for it.
+    pub reason_counts: Option<Vec<ReasonCount>>,
     /// The conditions the system itself would report.
     pub conditions: Vec<Condition>,
     /// Exactly what binding would write, in order.
     pub writes: Vec<PlannedWrite>,
+}
+
+/// How many targets one reason refuses.
+#[derive(JsonSchema)]
+#[schemars(rename_all = "camelCase")]
+pub struct ReasonCount {
+    /// The plugin that refuses.
+    pub plugin: String,
+    /// Why, as one word.
+    pub reason: String,
+    /// How many targets.
+    pub targets: i64,
 }
 
 /// A cluster of the resulting set.
@@ -189,42 +205,74 @@ pub fn columns() -> Vec<Column> {
     ]
 }
 
-/// The cells under [`columns`] of one candidate, given as an entry of `status.candidates`.
+/// What a row of candidates shows of one.
+pub struct Judged<'a> {
+    /// The Target, or the cluster where there is none.
+    pub name: &'a str,
+    /// Whether no plugin refuses it.
+    pub feasible: Value,
+    /// The place in the ranking, or null.
+    pub rank: Value,
+    /// The weighted total, or null.
+    pub score: Value,
+    /// Whether it is in the resulting set.
+    pub picked: Value,
+    /// Plugin, token and sentence of every refusal.
+    pub reasons: Vec<[&'a str; 3]>,
+}
+
+impl<'a> Judged<'a> {
+    /// What there is to show of `candidate`.
+    #[must_use]
+    pub fn of(candidate: &'a Candidate) -> Self {
+        let rejections = candidate.rejections.iter();
+        Self {
+            name: match candidate.target.as_str() {
+                "" => &candidate.cluster_name,
+                target => target,
+            },
+            feasible: candidate.feasible.into(),
+            rank: candidate.rank.into(),
+            score: candidate.score.into(),
+            picked: candidate.picked.into(),
+            reasons: rejections
+                .map(|entry| [entry.plugin, entry.reason, &entry.message])
+                .collect(),
+        }
+    }
+
+    /// The cells under [`columns`].
+    #[must_use]
+    pub fn row(self) -> Vec<Cell> {
+        let token = |[plugin, reason, _]: &[&str; 3]| match *plugin {
+            "" => (*reason).to_owned(),
+            plugin => format!("{plugin}/{reason}"),
+        };
+        let tokens: Vec<String> = self.reasons.iter().map(token).collect();
+        let messages: Vec<&str> = self.reasons.iter().map(|[.., message]| *message).collect();
+        vec![
+            self.name.into(),
+            Cell::Value(self.feasible),
+            Cell::Value(self.rank),
+            Cell::Value(self.score),
+            Cell::Value(self.picked),
+            tokens.join(",").into(),
+            messages.join("; ").into(),
+        ]
+    }
+}
+
+/// The row of a decision without candidates.
 #[must_use]
-pub fn row(candidate: &Value) -> Vec<Cell> {
-    let number = |field: &str| match candidate.get(field) {
-        Some(number) => Cell::Value(number.clone()),
-        None => Cell::Value(Value::Null),
-    };
-    let flag = |field: &str| Cell::Value(candidate.get(field).cloned().unwrap_or_default());
-    let target = match text_at(candidate, "/target") {
-        empty if empty.is_empty() => text_at(candidate, "/clusterName"),
-        target => target,
-    };
-    let (reason, message) = reasons(candidate);
+pub fn no_row(reason: &str, message: &str) -> Vec<Cell> {
+    let none = || Cell::Value(Value::Null);
     vec![
-        target.into(),
-        flag("feasible"),
-        number("rank"),
-        number("score"),
-        flag("picked"),
+        "<none>".into(),
+        none(),
+        none(),
+        none(),
+        none(),
         reason.into(),
         message.into(),
     ]
-}
-
-/// The tokens (`Plugin/Reason`) and the sentences of a candidate's rejections.
-fn reasons(candidate: &Value) -> (String, String) {
-    let list = candidate
-        .get("rejections")
-        .and_then(Value::as_array)
-        .map(Vec::as_slice)
-        .unwrap_or_default();
-    let token = |item: &Value| match (text_at(item, "/plugin"), text_at(item, "/reason")) {
-        (plugin, reason) if plugin.is_empty() => reason,
-        (plugin, reason) => format!("{plugin}/{reason}"),
-    };
-    let tokens: Vec<String> = list.iter().map(token).collect();
-    let messages: Vec<String> = list.iter().map(|item| text_at(item, "/message")).collect();
-    (tokens.join(","), messages.join("; "))
 }

@@ -13,11 +13,11 @@ type Row = (
 );
 
 /// `name verdict score reason...`, as `a Picked 10` or `b Refused - Taints/NoSelect`.
-fn candidate(line: &str) -> Candidate {
-    let words: Vec<&str> = line.split(' ').collect();
+fn candidate(line: &'static str) -> Candidate {
+    let words: Vec<&'static str> = line.split(' ').collect();
     let score = words[2].parse().ok();
     Candidate {
-        cluster_name: words[0].to_owned(),
+        cluster_name: words[0].into(),
         target: format!("{}.toy", words[0]),
         feasible: words[1] != "Refused",
         picked: words[1] == "Picked",
@@ -25,7 +25,7 @@ fn candidate(line: &str) -> Candidate {
         score,
         scores: score
             .map(|value| Score {
-                plugin: "Room".to_owned(),
+                plugin: "Room".into(),
                 value: Some(value),
                 weight: 1,
                 weighted: value,
@@ -37,21 +37,21 @@ fn candidate(line: &str) -> Candidate {
 }
 
 /// `Plugin/Token` or `Plugin/Token=message`.
-fn rejection(word: &str) -> RejectionEntry {
+fn rejection(word: &'static str) -> RejectionEntry {
     let (token, message) = word.split_once('=').unwrap_or((word, ""));
     let (plugin, reason) = token.split_once('/').expect("Plugin/Token");
     RejectionEntry {
-        plugin: plugin.to_owned(),
-        reason: reason.to_owned(),
+        plugin,
+        reason,
         message: message.to_owned(),
     }
 }
 
-fn report(outcome: &'static str, candidates: &[&str]) -> Report {
+fn report(outcome: &'static str, candidates: &[&'static str]) -> Report {
     let candidates: Vec<Candidate> = candidates.iter().map(|line| candidate(line)).collect();
     Report {
         outcome,
-        reason: outcome.to_owned(),
+        reason: outcome,
         message: String::new(),
         evaluated_at: String::new(),
         inventory_revision: "1".to_owned(),
@@ -59,6 +59,8 @@ fn report(outcome: &'static str, candidates: &[&str]) -> Report {
         current: Vec::new(),
         changes: Vec::new(),
         candidates,
+        remaining_candidates: None,
+        reason_counts: None,
         conditions: Vec::new(),
         writes: Vec::new(),
     }
@@ -173,12 +175,12 @@ fn the_counts_are_of_verdicts_and_of_scores_alone() {
 fn a_cluster_that_will_be_made_is_a_pick_like_others() {
     let mut after = report("Provision", &["a Refused - P/X"]);
     after.picked.push(Pick {
-        cluster_name: "new".to_owned(),
+        cluster_name: "new".into(),
         target: String::new(),
         rank: None,
         score: None,
         scores: Vec::new(),
-        reason: "Created".to_owned(),
+        reason: "Created",
     });
     let found = difference(&report("Unschedulable", &["a Refused - P/X"]), &after);
     assert_eq!(shown(&found), ["new Absent->Picked"]);

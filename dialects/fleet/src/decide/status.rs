@@ -19,6 +19,7 @@ use crate::names::{
 };
 use crate::policy::{Mode, Policy};
 use crate::scores::{Standing, best_first};
+use crate::words;
 use crate::words::Words;
 
 /// What every message about conditions begins with.
@@ -214,7 +215,8 @@ fn missing(names: &[Arc<str>], selection: &Selection, words: &Words<'_>) -> Vec<
 /// Every refusal as one text.
 pub(super) fn joined(words: &Words<'_>, rejections: &[Rejection]) -> String {
     let lines = rejections.iter().map(|rejection| {
-        let (token, sentence) = words.refusal(rejection.candidate, rejection.plugin, rejection.reason);
+        let token = words::token(rejection.plugin, rejection.reason);
+        let sentence = words.refusal(rejection.candidate, rejection.plugin, rejection.reason);
         format!("{}/{token}: {sentence}", FILTERS[usize::from(rejection.plugin)])
     });
     lines.collect::<Vec<_>>().join("; ")

@@ -75,7 +75,7 @@ fn minimal_distance_takes_the_nearest_of_what_is_left() {
     assert_eq!(refusals(&fleet, &decision, "exact"), ["Capacity/Full"]);
     let far = fleet.candidate("far").unwrap();
     let refusal = decision.solved.rejections_of(far)[0];
-    let (_, words) = fleet.reason(&decision, far, refusal.plugin, refusal.reason);
+    let words = fleet.sentence(&decision, far, refusal.plugin, refusal.reason);
     assert_eq!(
         words,
         "the distance from \"us-east-1\" to \"eu-west-1\" is 6, the smallest is 2"

@@ -144,7 +144,7 @@ fn a_chosen_cluster_is_bound_when_it_is_feasible() {
     assert_eq!(decision.outcome, Outcome::Scheduled);
     assert_eq!(&*decision.changes[0].cluster_name, "ns/b");
     assert_eq!(
-        world.fleet.not_picked(&decision, 0).1,
+        world.fleet.not_picked(&decision, 0, None).1,
         "cluster ns/b was asked for"
     );
 }

@@ -364,11 +364,13 @@ impl Inventory for Shelf {
     fn filters(&self) -> &'static [&'static str] {
         &["Colour", "Room"]
     }
-    fn reason(&self, _: &Decision, _: Ix, plugin: u16, _: Reason) -> (&'static str, String) {
-        let token = if plugin == 0 { "OtherColour" } else { "Full" };
-        (token, "the toy does not fit".to_owned())
+    fn token(&self, plugin: u16, _: Reason) -> &'static str {
+        if plugin == 0 { "OtherColour" } else { "Full" }
     }
-    fn not_picked(&self, _: &Decision, _: Ix) -> (&'static str, String) {
+    fn sentence(&self, _: &Decision, _: Ix, _: u16, _: Reason) -> String {
+        "the toy does not fit".to_owned()
+    }
+    fn not_picked(&self, _: &Decision, _: Ix, _: Option<usize>) -> (&'static str, String) {
         ("Fuller", "another crate is emptier".to_owned())
     }
     fn message(&self, decision: &Decision) -> String {

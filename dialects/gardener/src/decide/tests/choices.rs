@@ -26,7 +26,7 @@ fn a_feasible_choice_beats_the_order() {
         (Outcome::Scheduled, &[1][..])
     );
     assert_eq!(fleet.message(&decision), "2 of 2 seeds feasible; picked b");
-    assert_eq!(fleet.not_picked(&decision, 0).1, "seed \"b\" was asked for");
+    assert_eq!(fleet.not_picked(&decision, 0, None).1, "seed \"b\" was asked for");
 }
 
 #[test]
