@@ -142,6 +142,7 @@ fn call(name: &str) -> Call {
         namespace: String::new(),
         name: name.to_owned(),
         now: now(),
+        query: apiserver::Query::default(),
         dry_run: false,
         warnings: apiserver::Warnings::default(),
         authorizer: Arc::new(Nobody),
