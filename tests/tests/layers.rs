@@ -26,7 +26,7 @@ const LAYERS: [&[&str]; 11] = [
         "berth-console",
     ],
     &["dialect-contract"],
-    &["dialect-columns"],
+    &["dialect-columns", "berth-multicluster"],
     &["dialect-*", "engine"],
     &["dialect-registry", "dialect-testing", "apiserver"],
     &["berth-kubernetes", "berth-aggregation"],
@@ -37,7 +37,7 @@ const LAYERS: [&[&str]; 11] = [
 ];
 
 /// What is forbidden although it points downwards: who, what, and why.
-const FORBIDDEN: [(&str, &str, &str); 17] = [
+const FORBIDDEN: [(&str, &str, &str); 18] = [
     (
         "dialect-*",
         "storage",
@@ -52,6 +52,11 @@ const FORBIDDEN: [(&str, &str, &str); 17] = [
         "dialect-columns",
         "storage",
         "a dialect is pure: it never sees where objects come from",
+    ),
+    (
+        "berth-multicluster",
+        "storage",
+        "what is published is a pure function of targets and decisions",
     ),
     (
         "engine",

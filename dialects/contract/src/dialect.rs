@@ -10,6 +10,7 @@ use scheduling::{Ix, Reason};
 use crate::control::{self, Note, Pace};
 use crate::decision::{Decision, Refused, Write};
 use crate::edit::Edit;
+use crate::facts::Facts;
 use crate::follower::Follower;
 use crate::hub_rule::HubRule;
 use crate::view::{DemandView, TargetView, Unusable};
@@ -67,6 +68,11 @@ pub trait Dialect: Send + Sync + 'static {
 
     /// The resource of the cluster-like objects.
     fn target(&self) -> GroupResource;
+
+    /// What `target`, a cluster-like object, says of its cluster beyond scheduling.
+    fn facts(&self, _target: &serde_json::Value) -> Facts {
+        Facts::default()
+    }
 
     /// The user name bindings are written as (docs/api.md, "Actors").
     fn actor(&self) -> &'static str {

@@ -10,6 +10,7 @@ pub mod decision;
 pub mod dialect;
 pub mod difference;
 pub mod edit;
+pub mod facts;
 pub mod follower;
 pub mod hub_rule;
 pub mod names;
@@ -21,6 +22,7 @@ pub use decision::{Action, BindingChange, Current, Decision, Outcome, Refused, W
 pub use dialect::{Affected, Ask, DemandKind, Dialect, Due, Inventory, Protected, Reserved};
 pub use difference::{Difference, difference};
 pub use edit::Edit;
+pub use facts::{Access, Facts};
 pub use follower::{Follower, Objects, Sight, Step};
 pub use hub_rule::{Condition, HubRule};
 pub use report::Report;

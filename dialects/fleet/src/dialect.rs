@@ -3,11 +3,12 @@
 use std::sync::Arc;
 
 use admission::Plugin;
-use dialect_contract::{DemandKind, Dialect, HubRule, Inventory};
+use dialect_contract::{DemandKind, Dialect, Facts, HubRule, Inventory};
 use meta::{FieldError, GroupResource, Kind};
 use serde_json::Value;
 
 use crate::admission::{DecisionGuard, PlacementHold, Settings, hub_rules};
+use crate::facts::facts;
 use crate::fleet::Fleet;
 use crate::names::{ACTOR, BINDINGS, CLUSTERS, DIALECT, PLACEMENTS, SNAPSHOTS, STORED};
 use crate::{config, kind};
@@ -51,6 +52,10 @@ impl Dialect for KubeFleet {
 
     fn target(&self) -> GroupResource {
         CLUSTERS
+    }
+
+    fn facts(&self, target: &Value) -> Facts {
+        facts(target)
     }
 
     fn actor(&self) -> &'static str {

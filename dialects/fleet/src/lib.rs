@@ -9,6 +9,7 @@ mod config;
 mod decide;
 mod dialect;
 mod eligibility;
+mod facts;
 mod filters;
 mod fleet;
 mod hash;

@@ -4,13 +4,14 @@ use std::sync::Arc;
 
 use admission::Plugin;
 use dialect_contract::dialect::{DemandKind, Dialect, Inventory, Protected};
-use dialect_contract::{HubRule, config};
+use dialect_contract::{Facts, HubRule, config};
 use meta::{FieldError, GroupResource, Key, Kind};
 use serde_json::Value;
 
 use crate::admission::SeedNameGuard;
 use crate::admission::hub_rules;
 use crate::config::Config;
+use crate::facts::facts;
 use crate::fleet::Fleet;
 use crate::names::{ACTOR, CLOUD_PROFILES, DIALECT, SEEDS, SHOOTS, VERSION};
 use crate::{kind, uses};
@@ -56,6 +57,10 @@ impl Dialect for Gardener {
 
     fn target(&self) -> GroupResource {
         SEEDS
+    }
+
+    fn facts(&self, target: &Value) -> Facts {
+        facts(target)
     }
 
     fn actor(&self) -> &'static str {

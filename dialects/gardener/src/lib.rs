@@ -12,6 +12,7 @@ pub mod config;
 mod decide;
 mod dialect;
 mod distance;
+mod facts;
 mod filters;
 mod fleet;
 mod inventory;

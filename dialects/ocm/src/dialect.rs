@@ -3,11 +3,12 @@
 use std::sync::Arc;
 
 use admission::Plugin;
-use dialect_contract::{DemandKind, Dialect, HubRule, Inventory};
+use dialect_contract::{DemandKind, Dialect, Facts, HubRule, Inventory};
 use meta::{FieldError, GroupResource, Kind};
 use serde_json::Value;
 
 use crate::admission::{Membership, hub_rules};
+use crate::facts::facts;
 use crate::fleet::Fleet;
 use crate::kind;
 use crate::names::{BINDINGS, CLUSTERS, DECISIONS, PLACEMENTS, SCORES, SETS};
@@ -49,6 +50,10 @@ impl Dialect for Ocm {
 
     fn target(&self) -> GroupResource {
         CLUSTERS
+    }
+
+    fn facts(&self, target: &Value) -> Facts {
+        facts(target)
     }
 
     fn inventory(&self) -> Arc<dyn Inventory> {

@@ -8,6 +8,7 @@ mod cel;
 mod columns;
 mod decide;
 mod dialect;
+mod facts;
 mod filters;
 mod fleet;
 mod inventory;

@@ -3,13 +3,14 @@
 use std::sync::Arc;
 
 use admission::Plugin;
-use dialect_contract::{DemandKind, Dialect, HubRule, Inventory, config};
+use dialect_contract::{DemandKind, Dialect, Facts, HubRule, Inventory, config};
 use meta::{FieldError, GroupResource, Kind};
 use serde_json::{Value, json};
 
 use crate::admission::GrantGuard;
 use crate::admission::hub_rules;
 use crate::config::Config;
+use crate::facts::facts;
 use crate::fleet::Fleet;
 use crate::kind;
 use crate::names::{ACTOR, CLUSTERS, DIALECT, REQUESTS, VERSION};
@@ -44,6 +45,10 @@ impl Dialect for OpenMcp {
 
     fn target(&self) -> GroupResource {
         CLUSTERS
+    }
+
+    fn facts(&self, target: &Value) -> Facts {
+        facts(target)
     }
 
     fn actor(&self) -> &'static str {

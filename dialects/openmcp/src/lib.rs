@@ -10,6 +10,7 @@ mod admission;
 pub mod config;
 mod decide;
 mod dialect;
+mod facts;
 mod filters;
 mod fleet;
 mod inventory;

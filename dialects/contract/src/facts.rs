@@ -1,0 +1,25 @@
+//! What a cluster-like object says of its cluster beyond scheduling: for inventories that other tools read.
+
+use std::collections::BTreeMap;
+
+/// What a cluster says of itself. Never a credential.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Facts {
+    /// The version of Kubernetes it runs; empty where the system does not know it.
+    pub version: String,
+    /// Its properties, by name, as the system has them.
+    pub properties: BTreeMap<String, String>,
+    /// How its API server is reached, where the system knows.
+    pub access: Option<Access>,
+}
+
+/// How an API server is reached. Who reaches it brings credentials of its own.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Access {
+    /// Whose way to authenticate this is, as the system's own producer of ClusterProfiles names it.
+    pub provider: &'static str,
+    /// The URL.
+    pub server: String,
+    /// The PEM bundle of the CA in base64; empty where publicly trusted ones are meant.
+    pub ca: String,
+}

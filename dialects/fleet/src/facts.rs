@@ -1,0 +1,33 @@
+//! What a MemberCluster says of itself. Counts and costs change too fast for an inventory and are left out.
+
+use dialect_contract::Facts;
+use serde_json::Value;
+
+/// The property that carries the version of Kubernetes.
+const VERSION: &str = "k8s.io/k8s-version";
+
+/// The facts of `target`, a MemberCluster.
+pub(crate) fn facts(target: &Value) -> Facts {
+    let version = target["status"]["properties"][VERSION]["value"].as_str();
+    Facts {
+        version: version.unwrap_or_default().to_owned(),
+        ..Facts::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn the_version_is_told_and_counts_are_not() {
+        let told = facts(&json!({"status": {"properties": {
+            "k8s.io/k8s-version": {"value": "v1.33.1"},
+            "kubernetes-fleet.io/node-count": {"value": "3"},
+        }}}));
+        assert_eq!(told.version, "v1.33.1");
+        assert!(told.properties.is_empty());
+    }
+}

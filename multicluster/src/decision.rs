@@ -1,0 +1,183 @@
+//! A decision as slices of a PlacementDecision.
+
+use std::collections::BTreeMap;
+
+use dialect_contract::{DemandView, Placed};
+use meta::{Timestamp, time};
+use serde_json::{Value, json};
+
+use crate::slices::Slice;
+use crate::{API_VERSION, SYSTEM_LABEL, Settings, name};
+
+/// The label that all slices of a decision share.
+pub const KEY_LABEL: &str = "multicluster.x-k8s.io/decision-key";
+/// The label with a slice's index.
+pub const INDEX_LABEL: &str = "multicluster.x-k8s.io/decision-index";
+
+/// What all slices of one decision share.
+#[derive(Clone, Debug)]
+pub struct Decided<'a> {
+    /// The dialect.
+    pub system: &'a str,
+    /// The decision's key (see [`name::decision`]).
+    pub key: &'a str,
+    /// The labels of the object that is placed.
+    pub labels: &'a BTreeMap<String, String>,
+    /// When that was made.
+    pub created: Option<Timestamp>,
+}
+
+/// The clusters `view` is placed on, as the system names them, each with the reason. A cluster on its way out is no
+/// place any more.
+pub fn reasons(view: &DemandView) -> impl Iterator<Item = (&str, String)> {
+    let places: Vec<&Placed> = view.placed.iter().filter(|place| !place.leaving).collect();
+    let scores: Option<Vec<i64>> = places.iter().map(|place| place.score).collect();
+    let reasons = places.into_iter().map(move |place| {
+        let rank = scores.as_deref().zip(place.score);
+        (&*place.cluster_name, reason(place, rank))
+    });
+    reasons.collect::<Vec<_>>().into_iter()
+}
+
+/// The reason in the system's own words, its rank by the recorded scores, and the state of the binding.
+fn reason(place: &Placed, rank: Option<(&[i64], i64)>) -> String {
+    let mut parts = Vec::new();
+    if !place.reason.is_empty() {
+        parts.push(place.reason.clone());
+    }
+    match (rank, place.score) {
+        (Some((all, own)), _) => {
+            let better = all.iter().filter(|&&score| score > own).count();
+            let same = all.iter().filter(|&&score| score == own).count() - 1;
+            let tie = match same {
+                0 => String::new(),
+                1 => ", as is 1 other".to_owned(),
+                others => format!(", as are {others} others"),
+            };
+            parts.push(format!(
+                "rank {} of {} with score {own}{tie}",
+                better + 1,
+                all.len()
+            ));
+        }
+        (None, Some(score)) => parts.push(format!("score {score}")),
+        (None, None) => {}
+    }
+    if !place.state.is_empty() {
+        parts.push(format!("state {}", place.state));
+    }
+    parts.join("; ")
+}
+
+/// The object of one slice, with `uid`.
+#[must_use]
+pub fn render(settings: &Settings, decided: &Decided<'_>, slice: &Slice, uid: &str) -> Value {
+    let mut labels = decided.labels.clone();
+    labels.extend(settings.labels.clone());
+    labels.insert(SYSTEM_LABEL.to_owned(), decided.system.to_owned());
+    labels.insert(KEY_LABEL.to_owned(), decided.key.to_owned());
+    labels.insert(INDEX_LABEL.to_owned(), slice.index.to_string());
+    let mut metadata = json!({
+        "name": name::slice(decided.key, slice.index),
+        "namespace": settings.namespace,
+        "uid": uid,
+        "labels": labels,
+    });
+    if let Some(created) = decided.created {
+        metadata["creationTimestamp"] = time::rfc3339(created).into();
+    }
+    let decisions: Vec<Value> = slice
+        .clusters
+        .iter()
+        .map(|(name, reason)| {
+            let mut entry = json!({"clusterProfileRef": {"name": name, "namespace": settings.namespace}});
+            if !reason.is_empty() {
+                entry["reason"] = reason.as_str().into();
+            }
+            entry
+        })
+        .collect();
+    json!({
+        "apiVersion": API_VERSION,
+        "kind": "PlacementDecision",
+        "metadata": metadata,
+        "decisions": decisions,
+        "schedulerName": format!("berth-{}", decided.system),
+    })
+}
+
+/// The slice that `object` is; `None` when it is none of ours.
+#[must_use]
+pub fn read(object: &Value) -> Option<Slice> {
+    let index = object["metadata"]["labels"][INDEX_LABEL].as_str()?.parse().ok()?;
+    let entries = object["decisions"].as_array()?.iter();
+    let clusters = entries.filter_map(|entry| {
+        let name = entry["clusterProfileRef"]["name"].as_str()?;
+        let reason = entry["reason"].as_str().unwrap_or_default();
+        Some((name.to_owned(), reason.to_owned()))
+    });
+    Some(Slice {
+        index,
+        clusters: clusters.collect(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use meta::Kind;
+
+    use super::*;
+    use crate::kinds;
+
+    fn place(name: &str, score: Option<i64>) -> Placed {
+        Placed {
+            cluster_name: name.into(),
+            score,
+            ..Placed::default()
+        }
+    }
+
+    #[test]
+    fn reasons_are_the_systems_own_words_with_rank_and_ties() {
+        let mut first = place("a", Some(9));
+        first.reason = "picked".to_owned();
+        first.state = "Bound".to_owned();
+        assert_eq!(
+            reason(&first, Some((&[9, 5, 5], 9))),
+            "picked; rank 1 of 3 with score 9; state Bound"
+        );
+        assert_eq!(
+            reason(&place("b", Some(5)), Some((&[9, 5, 5], 5))),
+            "rank 2 of 3 with score 5, as is 1 other"
+        );
+        assert_eq!(reason(&place("c", Some(5)), None), "score 5");
+        assert_eq!(reason(&place("d", None), None), "");
+    }
+
+    #[test]
+    fn a_slice_is_valid_and_read_back() {
+        let settings = Settings {
+            namespace: "argocd".to_owned(),
+            ..Settings::default()
+        };
+        let labels = [(KEY_LABEL.to_owned(), "stolen".to_owned())].into();
+        let decided = Decided {
+            system: "ocm",
+            key: "ns.p.ocm",
+            labels: &labels,
+            created: None,
+        };
+        let clusters = [("b", "why"), ("a", "")].map(|(name, why)| (name.to_owned(), why.to_owned()));
+        let slice = Slice {
+            index: 3,
+            clusters: clusters.into(),
+        };
+        let object = render(&settings, &decided, &slice, "uid");
+        assert_eq!(object["metadata"]["name"], "ns.p.ocm-3");
+        assert_eq!(object["metadata"]["labels"][KEY_LABEL], "ns.p.ocm");
+        assert_eq!(object["decisions"][0]["clusterProfileRef"]["name"], "a");
+        assert_eq!(read(&object), Some(slice));
+        let errors = kinds::placement_decision().schema("v1alpha1").validate(&object);
+        assert!(errors.is_empty(), "{errors:?}");
+    }
+}

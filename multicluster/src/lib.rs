@@ -1,0 +1,30 @@
+//! The kinds that tools of many vendors read: ClusterProfile (KEP-4322) and PlacementDecision (KEP-5313), made from the
+//! targets and decisions of any dialect.
+//!
+//! Everything here is a pure function: [`profile`] and [`decision`] convert, [`slices`] says in which order lists of
+//! clusters are written so that nobody who deploys by them ever sees a decided cluster missing. Docs: docs/consumers.md.
+
+pub mod decision;
+pub mod kinds;
+pub mod name;
+pub mod profile;
+pub mod settings;
+pub mod slices;
+
+use meta::GroupResource;
+
+pub use settings::{NameRule, Settings};
+
+/// The API group.
+pub const GROUP: &str = "multicluster.x-k8s.io";
+/// The one version of the two kinds.
+pub const VERSION: &str = "v1alpha1";
+/// Their apiVersion.
+pub const API_VERSION: &str = "multicluster.x-k8s.io/v1alpha1";
+/// `clusterprofiles`.
+pub const CLUSTER_PROFILES: GroupResource = GroupResource::new(GROUP, "clusterprofiles");
+/// `placementdecisions`.
+pub const PLACEMENT_DECISIONS: GroupResource = GroupResource::new(GROUP, "placementdecisions");
+
+/// The label that says which system a published object is about.
+pub const SYSTEM_LABEL: &str = "scheduling.berth.dev/system";

@@ -1,0 +1,147 @@
+//! A target as a ClusterProfile.
+
+use std::collections::BTreeMap;
+
+use dialect_contract::{Facts, TargetView};
+use meta::{Timestamp, time};
+use serde_json::{Map, Value, json};
+
+use crate::{API_VERSION, SYSTEM_LABEL, Settings, name};
+
+/// The label that repeats the cluster manager's name.
+const MANAGER_LABEL: &str = "x-k8s.io/cluster-manager";
+/// The label that names the ClusterSet.
+const SET_LABEL: &str = "multicluster.x-k8s.io/clusterset";
+/// What the prefix of our own properties is.
+const OWN: &str = "scheduling.berth.dev";
+/// The longest value of a property, in characters.
+const LONGEST_VALUE: usize = 1024;
+/// The longest name of a property, in characters.
+const LONGEST_NAME: usize = 253;
+
+/// A target of a dialect, and what its object says beyond scheduling.
+#[derive(Clone, Copy, Debug)]
+pub struct Target<'a> {
+    /// The dialect.
+    pub system: &'a str,
+    /// The name of the Target without the dialect.
+    pub name: &'a str,
+    /// How it stands.
+    pub view: &'a TargetView,
+    /// What it says of itself.
+    pub facts: &'a Facts,
+}
+
+/// The ClusterProfile of `target` with `uid`. `old` is the object as it was, which keeps its transition time.
+#[must_use]
+pub fn render(
+    settings: &Settings,
+    target: Target<'_>,
+    uid: &str,
+    old: Option<&Value>,
+    now: Timestamp,
+) -> Value {
+    let created = target.view.object.meta().creation_timestamp;
+    let mut metadata = json!({
+        "name": name::profile(settings, target.system, target.name),
+        "namespace": settings.namespace,
+        "uid": uid,
+        "labels": labels(settings, target),
+    });
+    if let Some(created) = created {
+        metadata["creationTimestamp"] = time::rfc3339(created).into();
+    }
+    let mut status = Map::new();
+    status.insert(
+        "conditions".to_owned(),
+        json!([healthy(target.view, created, old, now)]),
+    );
+    if !target.facts.version.is_empty() {
+        status.insert("version".to_owned(), json!({"kubernetes": target.facts.version}));
+    }
+    let properties: Vec<Value> = properties(target)
+        .into_iter()
+        .map(|(name, value)| json!({"name": name, "value": value}))
+        .collect();
+    status.insert("properties".to_owned(), properties.into());
+    if let Some(access) = &target.facts.access {
+        let mut cluster = json!({"server": access.server});
+        if !access.ca.is_empty() {
+            cluster["certificate-authority-data"] = access.ca.as_str().into();
+        }
+        status.insert(
+            "accessProviders".to_owned(),
+            json!([{"name": access.provider, "cluster": cluster}]),
+        );
+    }
+    json!({
+        "apiVersion": API_VERSION,
+        "kind": "ClusterProfile",
+        "metadata": metadata,
+        "spec": {
+            "displayName": format!("{}.{}", target.name, target.system),
+            "clusterManager": {"name": settings.manager},
+        },
+        "status": status,
+    })
+}
+
+/// The cluster's own labels, then those asked for, then those the KEP asks for.
+fn labels(settings: &Settings, target: Target<'_>) -> BTreeMap<String, String> {
+    let mut labels = target.view.labels.clone();
+    labels.extend(settings.labels.clone());
+    labels.insert(SYSTEM_LABEL.to_owned(), target.system.to_owned());
+    labels.insert(MANAGER_LABEL.to_owned(), settings.manager.clone());
+    if settings.cluster_set.is_empty() {
+        labels.remove(SET_LABEL);
+    } else {
+        labels.insert(SET_LABEL.to_owned(), settings.cluster_set.clone());
+    }
+    labels
+}
+
+/// Condition ControlPlaneHealthy, in the system's own words.
+fn healthy(view: &TargetView, created: Option<Timestamp>, old: Option<&Value>, now: Timestamp) -> Value {
+    let before = old
+        .and_then(|old| old.pointer("/status/conditions/0"))
+        .filter(|before| before["type"] == "ControlPlaneHealthy");
+    let since = match before {
+        Some(before) if before["status"] == view.ready => before["lastTransitionTime"].clone(),
+        Some(_) => time::rfc3339(now).into(),
+        // The same on every replica and after every restart.
+        None => time::rfc3339(created.unwrap_or(now)).into(),
+    };
+    let reason = if view.ready_reason.is_empty() {
+        "Reported"
+    } else {
+        view.ready_reason
+    };
+    json!({
+        "type": "ControlPlaneHealthy",
+        "status": view.ready,
+        "reason": reason,
+        "message": view.ready_message,
+        "lastTransitionTime": since,
+    })
+}
+
+/// What the system says of the cluster, under its own names, and what Berth adds under qualified ones. What the schema
+/// does not take (an empty value, one too long) is left out.
+fn properties(target: Target<'_>) -> BTreeMap<String, String> {
+    let mut properties = target.facts.properties.clone();
+    for (name, value) in [
+        ("cluster-name", &*target.view.cluster_name),
+        ("region", target.view.region.as_str()),
+        ("provider", target.view.provider.as_str()),
+    ] {
+        properties.insert(format!("{name}.{OWN}"), value.to_owned());
+    }
+    properties.retain(|name, value| {
+        (1..=LONGEST_VALUE).contains(&value.chars().count())
+            && (1..=LONGEST_NAME).contains(&name.chars().count())
+    });
+    properties
+}
+
+#[cfg(test)]
+mod tests;

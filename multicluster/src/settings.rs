@@ -1,0 +1,42 @@
+//! How objects are published in one namespace: as a Publication says it.
+
+use std::collections::BTreeMap;
+
+/// How a ClusterProfile is named after its cluster.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum NameRule {
+    /// As its Target: `<cluster>.<system>`, which is unique.
+    #[default]
+    Qualified,
+    /// As its cluster. Unique only within one system.
+    Bare,
+}
+
+impl NameRule {
+    /// Every rule.
+    pub const ALL: [Self; 2] = [Self::Qualified, Self::Bare];
+
+    /// The token.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Qualified => "Qualified",
+            Self::Bare => "Bare",
+        }
+    }
+}
+
+/// What all objects of one namespace share.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Settings {
+    /// The namespace.
+    pub namespace: String,
+    /// `spec.clusterManager.name`, and the label that repeats it.
+    pub manager: String,
+    /// How profiles are named.
+    pub names: NameRule,
+    /// The ClusterSet the profiles belong to; empty where there is none.
+    pub cluster_set: String,
+    /// Further labels of every object.
+    pub labels: BTreeMap<String, String>,
+}

@@ -1,0 +1,97 @@
+//! Which cluster of a decision stands in which slice, and in which order slices are written.
+//!
+//! A cluster that consumers do not find any more is undeployed, so a cluster never moves: it keeps its slice as long as
+//! it is decided. Clusters that come are written before any that goes is taken out, so a reader who has seen only the
+//! first few writes sees every cluster that is decided before and after.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The most clusters of a slice (`decisions` has `maxItems: 100`).
+pub const MOST: usize = 100;
+
+/// One slice: its clusters by profile name, each with the reason.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Slice {
+    /// Its index, which its name ends with.
+    pub index: u32,
+    /// Its clusters.
+    pub clusters: BTreeMap<String, String>,
+}
+
+/// One write to one slice.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Write {
+    /// Creates or replaces it.
+    Put(Slice),
+    /// Deletes the slice with this index, in which no decided cluster is left.
+    Delete(u32),
+}
+
+/// The writes, in order, that make `old` slices show exactly the clusters `wanted`. Where nothing is decided one empty
+/// slice is left, which tells "none" from "nothing known".
+#[must_use]
+pub fn plan(old: &[Slice], wanted: &BTreeMap<String, String>) -> Vec<Write> {
+    let mut slices = kept(old, wanted);
+    add(&mut slices, wanted);
+    let last = slices.keys().next().copied();
+    let (mut adding, mut removing, mut deleting) = (Vec::new(), Vec::new(), Vec::new());
+    let is_empty = wanted.is_empty();
+    for (index, clusters) in slices {
+        let before = old.iter().find(|slice| slice.index == index);
+        if clusters.is_empty() && !(is_empty && last == Some(index)) {
+            deleting.extend(before.map(|_| Write::Delete(index)));
+            continue;
+        }
+        if before.is_some_and(|before| before.clusters == clusters) {
+            continue;
+        }
+        let adds =
+            before.is_none_or(|before| clusters.keys().any(|name| !before.clusters.contains_key(name)));
+        let list = if adds { &mut adding } else { &mut removing };
+        list.push(Write::Put(Slice { index, clusters }));
+    }
+    adding.append(&mut removing);
+    adding.append(&mut deleting);
+    adding
+}
+
+/// What is left of `old`: every wanted cluster once, where it was first.
+fn kept(old: &[Slice], wanted: &BTreeMap<String, String>) -> BTreeMap<u32, BTreeMap<String, String>> {
+    let sorted: BTreeMap<u32, &Slice> = old.iter().map(|slice| (slice.index, slice)).collect();
+    let mut placed = BTreeSet::new();
+    let mut slices = BTreeMap::new();
+    for (index, slice) in sorted {
+        let names = slice.clusters.keys();
+        let clusters = names
+            .filter_map(|name| wanted.get_key_value(name))
+            .filter(|(name, _)| placed.insert(name.as_str()))
+            .map(|(name, reason)| (name.clone(), reason.clone()))
+            .collect();
+        slices.insert(index, clusters);
+    }
+    slices
+}
+
+/// Fills what has no slice yet into gaps, then into new slices.
+fn add(slices: &mut BTreeMap<u32, BTreeMap<String, String>>, wanted: &BTreeMap<String, String>) {
+    let placed: BTreeSet<String> = slices.values().flat_map(|slice| slice.keys().cloned()).collect();
+    let mut coming = wanted
+        .iter()
+        .filter(|(name, _)| !placed.contains(*name))
+        .peekable();
+    let mut index = 0;
+    while coming.peek().is_some() || slices.is_empty() {
+        let slice = slices.entry(index).or_default();
+        let room = MOST.saturating_sub(slice.len());
+        slice.extend(
+            coming
+                .by_ref()
+                .take(room)
+                .map(|(name, reason)| (name.clone(), reason.clone())),
+        );
+        index += 1;
+    }
+}
+
+#[cfg(test)]
+mod tests;
