@@ -1,9 +1,19 @@
-//! The audit log: one `audit.k8s.io/v1` Event per line, at level Metadata (no bodies), to a file or standard output.
+//! Auditing: `audit.k8s.io/v1` Events, as a [`Policy`] asks for them, to a log file and to a webhook.
 //!
-//! Events are never dropped: a full queue makes requests wait, and what is queued is written before the server ends.
+//! Events for the log are never dropped: a full queue makes requests wait, and what is queued is written before the server
+//! ends. Those for the webhook wait in a bounded buffer, and what does not fit is dropped and counted.
 
+mod batch;
+mod bodies;
 mod event;
+mod policy;
+mod rotate;
 mod writer;
 
+pub use batch::{Batching, Deliver};
+pub(crate) use bodies::{CONFIDENTIAL, are_confidential, line, of_response};
 pub(crate) use event::{Event, ObjectReference, ResponseStatus, Stage};
-pub use writer::{Audit, AuditError};
+pub(crate) use policy::{Asked, Verdict};
+pub use policy::{Level, Policy, PolicyErrors};
+pub use rotate::Rotation;
+pub use writer::{Audit, AuditConfig, AuditError, AuditLog};

@@ -294,6 +294,7 @@ impl Chain {
     ) -> Result<Response<Body>, Status> {
         let user = self.authenticate(connection, &mut parts.headers, trail).await?;
         trail.user = user.clone();
+        trail.judge(self.audit.as_ref(), &*self.clock).await;
         // Impersonation before the limits and authorization: both are about the user acted as.
         let user = match impersonate::impersonate(&user, &mut parts.headers, &*self.authorizer).await? {
             Some(other) => {
@@ -348,6 +349,7 @@ impl Chain {
         charge
             .grow(memory::tree(&body) + changed * STORED)
             .map_err(refused)?;
+        trail.keep_body(&parts.headers, &body);
         let weight = body.len() + changed;
         Ok((body, weight))
     }
@@ -488,6 +490,7 @@ impl Chain {
         }
         // A watch that was refused is an ordinary, short answer.
         trail.long_running &= response.status().is_success() || response.status().is_informational();
+        response = trail.read_bodies(response).await;
         let long_running = trail.long_running;
         let held = self.held(&mut trail, &response);
         trail.progress = response.extensions_mut().remove::<Progress>();

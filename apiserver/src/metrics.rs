@@ -79,6 +79,11 @@ struct Username {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct Plugin {
+    plugin: &'static str,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct HealthCheck {
     name: String,
     r#type: &'static str,
@@ -104,7 +109,7 @@ pub struct Metrics {
     certificate_life: Histogram,
     tls_errors: Counter,
     audit_events: Counter,
-    audit_errors: Counter,
+    audit_errors: Family<Plugin, Counter>,
     health: Family<HealthCheck, Gauge<f64, AtomicU64>>,
 }
 
@@ -179,9 +184,13 @@ impl Metrics {
             certificate_life: Histogram::new(CERTIFICATE_LIFE),
             tls_errors: Counter::default(),
             audit_events: Counter::default(),
-            audit_errors: Counter::default(),
+            audit_errors: Family::default(),
             health: Family::default(),
         };
+        // So that the first one is an increase.
+        for plugin in ["log", "webhook"] {
+            metrics.audit_error(plugin, 0);
+        }
         metrics.register_own();
         metrics
     }
@@ -283,7 +292,7 @@ impl Metrics {
         );
         to.register(
             "apiserver_audit_error",
-            "Audit events that could not be written",
+            "Audit events that were lost, by what could not pass them on",
             self.audit_errors.clone(),
         );
         to.register(
@@ -388,9 +397,10 @@ impl Metrics {
         self.audit_events.inc();
     }
 
-    /// Counts an audit event that could not be written.
-    pub(crate) fn audit_error(&self) {
-        self.audit_errors.inc();
+    /// Counts `events` audit events that `plugin` (`log`, `webhook`) could not pass on.
+    pub(crate) fn audit_error(&self, plugin: &'static str, events: usize) {
+        let errors = self.audit_errors.get_or_create(&Plugin { plugin });
+        errors.inc_by(u64::try_from(events).unwrap_or(u64::MAX));
     }
 
     /// Notes the result of a health check.

@@ -4,6 +4,7 @@
 //! use [`Registry::commit`], which takes a list of writes through the same admission and validation as their user's
 //! own requests and applies them at once.
 
+mod audited;
 mod commit;
 mod consulting;
 mod delete;
@@ -22,6 +23,7 @@ use meta::{Clock, GroupResource, Key, Object, Status, Timestamp};
 use serde_json::Value;
 use storage::{At, Collection, Guard};
 
+use crate::audit::Audit;
 use crate::call::{Call, Warnings};
 use crate::errors;
 use crate::resource::Group;
@@ -69,6 +71,7 @@ pub struct Registry {
     clock: Arc<dyn Clock>,
     index: OnceLock<Index>,
     after_create: OnceLock<Arc<dyn AfterCreate>>,
+    audit: OnceLock<Audit>,
 }
 
 impl Registry {
@@ -80,6 +83,7 @@ impl Registry {
             clock,
             index: OnceLock::new(),
             after_create: OnceLock::new(),
+            audit: OnceLock::new(),
         })
     }
 
@@ -197,6 +201,7 @@ impl Registry {
         let author = Author {
             user: &call.user,
             manager: &call.manager,
+            cause: None,
         };
         let mut objects = self.commit(author, vec![write], guards, call.dry_run).await?;
         objects

@@ -13,6 +13,7 @@ use syncer::SyncerArgs;
 use syncer::rights::SyncerRightsArgs;
 
 use crate::actors::ActorArgs;
+use crate::audit::AuditArgs;
 use crate::controllers::LeaderElectionArgs;
 use crate::etcd::EtcdArgs;
 use crate::hub::HubArgs;
@@ -170,9 +171,9 @@ pub struct ServeArgs {
     /// How long events are kept after they were last seen (such as 1h); 0s keeps them for ever.
     #[arg(long, default_value = "1h", value_parser = parse_unsigned)]
     pub event_ttl: Duration,
-    /// The audit log's file; `-` is standard output.
-    #[arg(long)]
-    pub audit_log_path: Option<String>,
+    /// What is audited, and where to.
+    #[command(flatten)]
+    pub audit: AuditArgs,
     /// Answer admission reviews at /admission/mutate and /admission/validate [default: true behind a kube-apiserver,
     /// and where one of the next two flags is given].
     #[arg(long, num_args = 0..=1, default_missing_value = "true", value_name = "BOOL")]

@@ -5,6 +5,7 @@
 
 pub mod actors;
 pub mod admission;
+pub mod audit;
 pub mod causes;
 pub mod cli;
 pub mod configuration;

@@ -142,6 +142,7 @@ impl Standalone {
     /// When any of that fails; the error says which file or address.
     pub async fn start(options: Options) -> Result<Self> {
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+        let recording = Recording::open(&options, &clock).await?;
         let folder = Arc::new(Folder::open(&options.data_dir, clock.now())?);
         let hub = match options.hub.is_aggregated() {
             true => Some(Hub::connect(&options.hub, identity::given(&options)?).await?),
@@ -150,6 +151,9 @@ impl Standalone {
         let registration = surroundings::registration(hub.as_ref(), &options, &folder, &clock).await?;
         let (store, writes) = measures::Timed::of(open(&options, clock.now()).await?);
         let parts = groups::assemble(&store, &clock, &options, hub.as_ref())?;
+        if let Some(audit) = recording.audit.clone() {
+            parts.registry.audit(audit)?;
+        }
         let (ending, lost) = (CancellationToken::new(), CancellationToken::new());
         let leadership = controllers::lead(&options, &store, &parts, hub.as_ref());
         let (mut tasks, behind) = match &hub {
@@ -177,6 +181,7 @@ impl Standalone {
             certificate: Arc::clone(&certificate) as Arc<_>,
             chain: chain(
                 &options,
+                recording,
                 access(&options, &folder, behind.as_ref(), &store, &parts, &clock)?,
                 health(
                     &store,
@@ -295,25 +300,36 @@ async fn within<T>(limit: Duration, work: impl Future<Output = T>) -> Result<T> 
         .with_context(|| format!("not done in {limit:?}"))
 }
 
+/// What is told of requests.
+struct Recording {
+    metrics: Arc<Metrics>,
+    audit: Option<Audit>,
+}
+
+impl Recording {
+    async fn open(options: &Options, clock: &Arc<dyn Clock>) -> Result<Self> {
+        let metrics = Arc::new(Metrics::new());
+        let audit = options.audit.open(&metrics, clock).await?;
+        Ok(Self { metrics, audit })
+    }
+}
+
 fn chain(
     options: &Options,
+    recording: Recording,
     access: Access,
     health: Arc<Health>,
     parts: &groups::Parts,
     memory: &Arc<ByteLimiter>,
     clock: &Arc<dyn Clock>,
 ) -> Result<ChainConfig> {
-    let metrics = Arc::new(Metrics::new());
+    let Recording { metrics, audit } = recording;
     metrics.count_stored(&parts.groups);
     metrics.count_admission(&parts.admission_metrics);
     if let Some(policies) = &parts.policies {
         metrics.count_webhooks(policies.metrics());
     }
     parts.controller_metrics.expose(&metrics);
-    let audit = match &options.audit_log_path {
-        Some(path) => Some(Audit::open(path, Arc::clone(&metrics))?),
-        None => None,
-    };
     let version = version();
     Ok(ChainConfig {
         api: access.api,

@@ -22,6 +22,8 @@ pub struct Commit {
     pub actor: &'static str,
     /// The name under which the fields they set are owned.
     pub manager: String,
+    /// What made them: for the audit log.
+    pub cause: String,
     /// The writes, in order.
     pub writes: Vec<Write>,
     /// What must be true besides the writes' own bases. They guard the list as a whole.
@@ -265,6 +267,7 @@ fn commit(bound: &Bound, slot: &Slot, dry_run: bool) -> Commit {
     Commit {
         actor,
         manager: manager(slot.dialect.name(), actor),
+        cause: format!("the decision about {}", decision.demand),
         writes,
         guards,
         dry_run,

@@ -6,9 +6,13 @@ use admission::UserInfo;
 use meta::{Timestamp, time};
 use serde::{Serialize, Serializer};
 
+use super::policy::Level;
+
 /// Where in its life a request is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub(crate) enum Stage {
+    /// It is known what is asked and who asks.
+    RequestReceived,
     /// A long-running request's headers are sent.
     ResponseStarted,
     /// The answer is complete.
@@ -23,7 +27,7 @@ pub(crate) enum Stage {
 pub(crate) struct Event<'a> {
     pub(crate) kind: &'static str,
     pub(crate) api_version: &'static str,
-    pub(crate) level: &'static str,
+    pub(crate) level: Level,
     #[serde(rename = "auditID")]
     pub(crate) audit_id: &'a str,
     pub(crate) stage: Stage,
@@ -47,6 +51,32 @@ pub(crate) struct Event<'a> {
     pub(crate) stage_timestamp: Timestamp,
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub(crate) annotations: BTreeMap<String, String>,
+    /// JSON on one line; it is put in as it stands.
+    #[serde(skip)]
+    pub(crate) request_object: Option<&'a [u8]>,
+    /// The same of the answer.
+    #[serde(skip)]
+    pub(crate) response_object: Option<&'a [u8]>,
+}
+
+impl Event<'_> {
+    /// The event as JSON on one line, without its end.
+    pub(crate) fn line(&self) -> serde_json::Result<Vec<u8>> {
+        let mut line = serde_json::to_vec(self)?;
+        let bodies = [
+            ("requestObject", self.request_object),
+            ("responseObject", self.response_object),
+        ];
+        for (name, body) in bodies {
+            let Some(body) = body else { continue };
+            // In place of the brace that ends the event: a body is JSON already, and may be large.
+            line.pop();
+            line.extend_from_slice(format!(",\"{name}\":").as_bytes());
+            line.extend_from_slice(body);
+            line.push(b'}');
+        }
+        Ok(line)
+    }
 }
 
 /// Who asked.

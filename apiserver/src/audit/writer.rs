@@ -1,28 +1,84 @@
 //! The audit log's writer: a thread of its own behind a bounded queue, so that a slow disk slows requests down and
 //! never blocks the runtime.
 
-use std::fs::OpenOptions;
 use std::io::{self, BufWriter, Write};
+use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
-use tokio::sync::{mpsc, oneshot};
+use bytes::Bytes;
+use meta::Clock;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot};
 
+use super::batch::{Batches, Batching, Deliver};
 use super::event::Event;
+use super::policy::{Asked, Policy, Verdict};
+use super::rotate::{Rotating, Rotation};
 use crate::metrics::Metrics;
 
-/// How many lines may wait. At a few hundred bytes each this is well under a megabyte.
+/// How many lines may wait.
 const QUEUE: usize = 1024;
+/// How many bytes of lines may wait; a single line may have a body of a megabyte twice.
+const QUEUE_BYTES: usize = 16 * 1024 * 1024;
+/// How long the end of the server waits for an audit webhook.
+const LAST_WORDS: Duration = Duration::from_secs(10);
 
 enum Message {
-    Line(Vec<u8>),
+    Line(Bytes, OwnedSemaphorePermit),
     Flush(oneshot::Sender<()>),
 }
 
-/// An open audit log.
+/// The log file.
+#[derive(Clone, Debug)]
+pub struct AuditLog {
+    /// Its path; `-` is standard output.
+    pub path: String,
+    /// When it is rotated.
+    pub rotation: Rotation,
+}
+
+/// What is audited, and where events go.
+pub struct AuditConfig {
+    /// What is audited.
+    pub policy: Policy,
+    /// The log file.
+    pub log: Option<AuditLog>,
+    /// The webhook.
+    pub webhook: Option<(Arc<dyn Deliver>, Batching)>,
+}
+
+impl AuditConfig {
+    /// Everything at level Metadata to the file at `path`, which is never rotated.
+    #[must_use]
+    pub fn to_file(path: &str) -> Self {
+        let rotation = Rotation {
+            max_size: 0,
+            max_backups: 0,
+            max_age: 0,
+        };
+        let path = path.to_owned();
+        Self {
+            policy: Policy::metadata(),
+            log: Some(AuditLog { path, rotation }),
+            webhook: None,
+        }
+    }
+}
+
+/// Where events go.
 #[derive(Clone)]
 pub struct Audit {
-    queue: mpsc::Sender<Message>,
+    policy: Arc<Policy>,
+    log: Option<Log>,
+    webhook: Option<Batches>,
     metrics: Arc<Metrics>,
+}
+
+/// The queue of the log file's thread.
+#[derive(Clone)]
+struct Log {
+    queue: mpsc::Sender<Message>,
+    bytes: Arc<Semaphore>,
 }
 
 /// Why an audit log could not be opened.
@@ -34,79 +90,86 @@ pub struct AuditError {
 }
 
 impl Audit {
-    /// Opens the log at `path` for appending; `-` is standard output.
+    /// Opens the log for appending, and begins to send to the webhook; on a runtime.
     ///
     /// # Errors
     /// When the file cannot be opened or its thread cannot be started.
-    pub fn open(path: &str, metrics: Arc<Metrics>) -> Result<Self, AuditError> {
-        let failed = |problem| AuditError {
-            path: path.to_owned(),
-            problem,
-        };
-        let sink: Box<dyn Write + Send> = if path == "-" {
-            Box::new(io::stdout())
-        } else {
-            // It says who did what: for its owner only, as in kube-apiserver. The mode of one that is there stays.
-            let mut options = OpenOptions::new();
-            options.append(true).create(true);
-            #[cfg(unix)]
-            std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-            Box::new(options.open(path).map_err(failed)?)
-        };
-        Self::start(sink, metrics).map_err(failed)
+    pub fn open(
+        config: AuditConfig,
+        metrics: Arc<Metrics>,
+        clock: &Arc<dyn Clock>,
+    ) -> Result<Self, AuditError> {
+        let log = config
+            .log
+            .map(|log| Log::open(log, &metrics, clock))
+            .transpose()?;
+        let webhook = config
+            .webhook
+            .map(|(to, batching)| Batches::start(to, batching, Arc::clone(&metrics)));
+        Ok(Self {
+            policy: Arc::new(config.policy),
+            log,
+            webhook,
+            metrics,
+        })
     }
 
-    fn start(sink: Box<dyn Write + Send>, metrics: Arc<Metrics>) -> io::Result<Self> {
-        let (queue, messages) = mpsc::channel(QUEUE);
-        let errors = metrics.clone();
-        std::thread::Builder::new()
-            .name("audit".to_owned())
-            .spawn(move || write_all(BufWriter::new(sink), messages, &errors))?;
-        Ok(Self { queue, metrics })
+    /// What the policy says of a request.
+    pub(crate) fn judge(&self, asked: Asked<'_>) -> Verdict {
+        self.policy.judge(asked)
     }
 
-    /// Hands one event to the log, waiting while the queue is full.
+    /// Hands one event on, waiting while the log's queue is full.
     pub(crate) async fn record(&self, event: &Event<'_>) {
         let Some(line) = self.line(event) else { return };
-        if self.queue.send(Message::Line(line)).await.is_err() {
-            self.lost("its thread has ended");
+        if let Some(log) = &self.log
+            && let Err(problem) = log.send(line).await
+        {
+            self.lost(problem);
         }
     }
 
     /// The same from where waiting is impossible: a task waits instead.
     pub(crate) fn record_later(&self, event: &Event<'_>) {
         let Some(line) = self.line(event) else { return };
-        match self.queue.try_send(Message::Line(line)) {
-            Ok(()) => {}
-            Err(mpsc::error::TrySendError::Closed(_)) => self.lost("its thread has ended"),
-            Err(mpsc::error::TrySendError::Full(message)) => match tokio::runtime::Handle::try_current() {
-                Ok(runtime) => {
-                    let audit = self.clone();
-                    runtime.spawn(async move {
-                        if audit.queue.send(message).await.is_err() {
-                            audit.lost("its thread has ended");
-                        }
-                    });
-                }
-                Err(_) => self.lost("its queue is full and the runtime has ended"),
-            },
-        }
+        let Some(log) = self.log.clone() else { return };
+        let Ok(runtime) = tokio::runtime::Handle::try_current() else {
+            return self.lost("the runtime has ended");
+        };
+        let Some(line) = log.try_send(line) else { return };
+        let audit = self.clone();
+        runtime.spawn(async move {
+            if let Err(problem) = log.send(line).await {
+                audit.lost(problem);
+            }
+        });
     }
 
-    /// Waits until everything handed over so far is written.
+    /// Waits until everything handed over so far is written, and for a while until it is sent.
     pub async fn flush(&self) {
-        let (done, written) = oneshot::channel();
-        if self.queue.send(Message::Flush(done)).await.is_err() || written.await.is_err() {
-            tracing::error!("the audit log's thread ended before everything was written");
+        if let Some(log) = &self.log {
+            let (done, written) = oneshot::channel();
+            if log.queue.send(Message::Flush(done)).await.is_err() || written.await.is_err() {
+                tracing::error!("the audit log's thread ended before everything was written");
+            }
+        }
+        if let Some(webhook) = &self.webhook
+            && tokio::time::timeout(LAST_WORDS, webhook.flush()).await.is_err()
+        {
+            tracing::error!("the audit webhook did not take the last events in time; they are lost");
         }
     }
 
-    fn line(&self, event: &Event<'_>) -> Option<Vec<u8>> {
+    /// The event as a line of the log. The webhook has it then.
+    fn line(&self, event: &Event<'_>) -> Option<Bytes> {
         self.metrics.audit_event();
-        match serde_json::to_vec(event) {
+        match event.line() {
             Ok(mut line) => {
+                if let Some(webhook) = &self.webhook {
+                    webhook.push(line.clone().into());
+                }
                 line.push(b'\n');
-                Some(line)
+                Some(line.into())
             }
             Err(problem) => {
                 self.lost(&problem.to_string());
@@ -116,19 +179,72 @@ impl Audit {
     }
 
     fn lost(&self, problem: &str) {
-        self.metrics.audit_error();
+        self.metrics.audit_error("log", 1);
         tracing::error!(problem, "an audit event could not be written");
     }
 }
 
-fn write_all(
-    mut sink: BufWriter<Box<dyn Write + Send>>,
-    mut messages: mpsc::Receiver<Message>,
-    metrics: &Metrics,
-) {
+impl Log {
+    fn open(log: AuditLog, metrics: &Arc<Metrics>, clock: &Arc<dyn Clock>) -> Result<Self, AuditError> {
+        let AuditLog { path, rotation } = log;
+        let open = || -> io::Result<Self> {
+            let sink: Box<dyn Write + Send> = match path.as_str() {
+                "-" => Box::new(BufWriter::new(io::stdout())),
+                path => {
+                    // Not buffered in lines' parts: a line is written whole, so that none is in two files.
+                    Box::new(Rotating::open(Path::new(path), rotation, Arc::clone(clock))?)
+                }
+            };
+            let (queue, messages) = mpsc::channel(QUEUE);
+            let errors = Arc::clone(metrics);
+            std::thread::Builder::new()
+                .name("audit".to_owned())
+                .spawn(move || write_all(sink, messages, &errors))?;
+            Ok(Self {
+                queue,
+                bytes: Arc::new(Semaphore::new(QUEUE_BYTES)),
+            })
+        };
+        open().map_err(|problem| AuditError {
+            path: path.clone(),
+            problem,
+        })
+    }
+
+    async fn send(&self, line: Bytes) -> Result<(), &'static str> {
+        const ENDED: &str = "its thread has ended";
+        let room = Arc::clone(&self.bytes).acquire_many_owned(weight(&line)).await;
+        let room = room.map_err(|_| ENDED)?;
+        self.queue
+            .send(Message::Line(line, room))
+            .await
+            .map_err(|_| ENDED)
+    }
+
+    /// Gives the line back where there is no room.
+    fn try_send(&self, line: Bytes) -> Option<Bytes> {
+        let Ok(room) = Arc::clone(&self.bytes).try_acquire_many_owned(weight(&line)) else {
+            return Some(line);
+        };
+        match self.queue.try_send(Message::Line(line, room)) {
+            Ok(()) => None,
+            Err(refused) => match refused.into_inner() {
+                Message::Line(line, _) => Some(line),
+                Message::Flush(_) => None,
+            },
+        }
+    }
+}
+
+/// How much of the queue a line takes.
+fn weight(line: &Bytes) -> u32 {
+    u32::try_from(line.len().min(QUEUE_BYTES)).unwrap_or(u32::MAX)
+}
+
+fn write_all(mut sink: Box<dyn Write + Send>, mut messages: mpsc::Receiver<Message>, metrics: &Metrics) {
     while let Some(message) = messages.blocking_recv() {
         let result = match message {
-            Message::Line(line) => sink.write_all(&line).and_then(|()| {
+            Message::Line(line, _room) => sink.write_all(&line).and_then(|()| {
                 // Flush when nothing waits: lines are on their way at once when idle, and joined under load.
                 if messages.is_empty() { sink.flush() } else { Ok(()) }
             }),
@@ -140,7 +256,7 @@ fn write_all(
             }
         };
         if let Err(problem) = result {
-            metrics.audit_error();
+            metrics.audit_error("log", 1);
             tracing::error!(%problem, "writing the audit log failed");
         }
     }
@@ -153,14 +269,18 @@ mod tests {
     use admission::UserInfo;
 
     use super::*;
-    use crate::audit::Stage;
-    use crate::testing::now;
+    use crate::audit::{Level, Stage};
+    use crate::testing::{clock, now};
+
+    fn open(path: &str) -> Result<Audit, AuditError> {
+        Audit::open(AuditConfig::to_file(path), Arc::new(Metrics::new()), &clock())
+    }
 
     #[tokio::test]
     async fn more_events_than_the_queue_holds_are_all_written_in_order() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("audit.log");
-        let audit = Audit::open(path.to_str().unwrap(), Arc::new(Metrics::new())).unwrap();
+        let audit = open(path.to_str().unwrap()).unwrap();
         let user = UserInfo {
             name: "alice".to_owned(),
             ..UserInfo::default()
@@ -189,9 +309,7 @@ mod tests {
 
     #[test]
     fn a_path_that_cannot_be_opened_is_named() {
-        let problem = Audit::open("/nowhere/audit.log", Arc::new(Metrics::new()))
-            .err()
-            .unwrap();
+        let problem = open("/nowhere/audit.log").err().unwrap();
         assert!(
             problem
                 .to_string()
@@ -204,7 +322,7 @@ mod tests {
         Event {
             kind: "Event",
             api_version: "audit.k8s.io/v1",
-            level: "Metadata",
+            level: Level::Metadata,
             audit_id: id,
             stage: Stage::ResponseComplete,
             request_uri: "/",
@@ -218,6 +336,8 @@ mod tests {
             request_received_timestamp: now(),
             stage_timestamp: now(),
             annotations: BTreeMap::new(),
+            request_object: None,
+            response_object: None,
         }
     }
 }

@@ -7,6 +7,7 @@ use http::header::{CONTENT_LENGTH, RETRY_AFTER};
 use http_body_util::BodyExt;
 
 use super::*;
+use crate::audit::AuditConfig;
 use crate::testing::{Ca, Toy, chain_config};
 
 mod metrics;
@@ -359,7 +360,8 @@ async fn paths_of_the_server_itself_are_served() {
 async fn the_audit_log_tells_who_did_what_and_how_it_ended() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("audit.log");
-    let audit = Audit::open(path.to_str().unwrap(), Arc::new(Metrics::new())).unwrap();
+    let config = AuditConfig::to_file(path.to_str().unwrap());
+    let audit = Audit::open(config, Arc::new(Metrics::new()), &crate::testing::clock()).unwrap();
     let kept = audit.clone();
     let bench = bench(|config| config.audit = Some(audit));
     text(bench.ask("alice", "PUT", &format!("{FOOS}/x")).await).await;
@@ -496,6 +498,85 @@ async fn no_request_brings_the_pipeline_down() {
         assert!(
             response.status().as_u16() < 500,
             "{described} answered {response:?}"
+        );
+    }
+}
+
+/// The events in a log that `policy` asks for, after `ask`.
+async fn audited(rules: &str, ask: impl AsyncFnOnce(&Bench)) -> Vec<serde_json::Value> {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("audit.log");
+    let text = format!("apiVersion: audit.k8s.io/v1\nkind: Policy\nrules: {rules}\n");
+    let config = AuditConfig {
+        policy: crate::audit::Policy::read(&text).unwrap(),
+        ..AuditConfig::to_file(path.to_str().unwrap())
+    };
+    let audit = Audit::open(config, Arc::new(Metrics::new()), &crate::testing::clock()).unwrap();
+    let kept = audit.clone();
+    let bench = bench(|config| config.audit = Some(audit));
+    ask(&bench).await;
+    kept.flush().await;
+    let lines = std::fs::read_to_string(&path).unwrap();
+    lines
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect()
+}
+
+#[tokio::test]
+async fn an_audit_policy_says_of_each_request_which_stages_and_bodies_are_written() {
+    let rules = "[{level: None, verbs: [get]}, {level: RequestResponse, verbs: [create]}, \
+                 {level: Request, verbs: [update], omitStages: [RequestReceived]}]";
+    let events = audited(rules, async |bench| {
+        let body = || Body::from("{\n \"a\": 1}");
+        for (method, path) in [("GET", "/x"), ("POST", ""), ("PUT", "/x")] {
+            let request = request(method, &format!("{FOOS}{path}"), body());
+            text(bench.chain.handle(&bench.connection("alice", &[]), request).await).await;
+        }
+    })
+    .await;
+    let told: Vec<_> = events
+        .iter()
+        .map(|event| (event["verb"].as_str().unwrap(), event["stage"].as_str().unwrap()))
+        .collect();
+    assert_eq!(
+        told,
+        [
+            ("create", "RequestReceived"),
+            ("create", "ResponseComplete"),
+            ("update", "ResponseComplete")
+        ]
+    );
+    assert_eq!(events[0]["level"], "RequestResponse");
+    assert!(events[0]["requestObject"].is_null() && events[0]["responseStatus"].is_null());
+    assert_eq!(events[1]["requestObject"], serde_json::json!({"a": 1}));
+    // What the toy answers is no JSON.
+    assert!(events[1]["annotations"]["audit.berth.dev/omitted-response-object"].is_string());
+    assert_eq!(events[2]["requestObject"], serde_json::json!({"a": 1}));
+    assert_eq!(events[2]["level"], "Request");
+}
+
+#[tokio::test]
+async fn bodies_of_secrets_are_written_at_no_level() {
+    let events = audited(
+        "[{level: RequestResponse, omitStages: [RequestReceived]}]",
+        async |bench| {
+            for path in [
+                "/api/v1/namespaces/ns/secrets",
+                "/apis/g.io/v1/foos/x/proxy/api/v1/namespaces/ns/secrets",
+            ] {
+                let request = request("POST", path, Body::from("{\"data\":\"hidden\"}"));
+                text(bench.chain.handle(&bench.connection("alice", &[]), request).await).await;
+            }
+        },
+    )
+    .await;
+    assert_eq!(events.len(), 2);
+    for event in &events {
+        assert!(!event.to_string().contains("hidden"), "{event}");
+        assert!(
+            event["annotations"]["audit.berth.dev/omitted-bodies"].is_string(),
+            "{event}"
         );
     }
 }

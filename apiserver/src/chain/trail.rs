@@ -4,14 +4,15 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use admission::UserInfo;
+use axum::body::Body;
 use bytes::Bytes;
 use http::header::USER_AGENT;
 use http::request::Parts;
-use http::{HeaderMap, HeaderName};
+use http::{HeaderMap, HeaderName, Response};
 use meta::{Clock, Timestamp};
 use prometheus_client::metrics::gauge::Gauge;
 
-use crate::audit::{Audit, Event, ObjectReference, ResponseStatus, Stage};
+use crate::audit::{self, Asked, Audit, Event, Level, ObjectReference, ResponseStatus, Stage, Verdict};
 use crate::authn::Connection;
 use crate::context::Annotations;
 use crate::limit::Places;
@@ -41,6 +42,10 @@ pub(super) struct Trail {
     pub(super) user: UserInfo,
     pub(super) impersonated: Option<UserInfo>,
     pub(super) annotations: Annotations,
+    /// What the audit policy says of it, once it is known who asks.
+    pub(super) verdict: Option<Verdict>,
+    /// The bodies its audit event has, as JSON on one line.
+    pub(super) bodies: Bodies,
     pub(super) place: Option<Places>,
     /// What the request is charged for, until it is answered.
     pub(super) charge: Option<Charge>,
@@ -73,11 +78,133 @@ impl Trail {
             user: UserInfo::default(),
             impersonated: None,
             annotations: Annotations::default(),
+            verdict: None,
+            bodies: Bodies::default(),
             place: None,
             charge: None,
             long_running: false,
             progress: None,
             busy: None,
+        }
+    }
+}
+
+/// What an audit event has of bodies.
+#[derive(Default)]
+pub(super) struct Bodies {
+    /// The request's body as it came, with its media type.
+    raw: Option<(String, Bytes)>,
+    request: Option<Vec<u8>>,
+    response: Option<Vec<u8>>,
+}
+
+impl Trail {
+    /// Asks the policy, once it is known who asks for what, and records that the request was received.
+    pub(super) async fn judge(&mut self, audit: Option<&Audit>, clock: &dyn Clock) {
+        let Some(audit) = audit else { return };
+        let verdict = self.verdict_of(audit);
+        if self.may_write_bodies(&verdict, Level::Request) {
+            self.annotations.want_object();
+        }
+        if verdict.writes(Stage::RequestReceived) {
+            let event = self.event(&verdict, Stage::RequestReceived, clock.now(), None);
+            audit.record(&event).await;
+        }
+        self.verdict = Some(verdict);
+    }
+
+    fn verdict_of(&self, audit: &Audit) -> Verdict {
+        let nothing = RequestInfo::default();
+        let info = self.info.as_deref().unwrap_or(&nothing);
+        audit.judge(Asked::of(info, &self.user))
+    }
+
+    /// Whether an event of `verdict` has the bodies that `level` asks for. That credentials are left out is annotated.
+    fn may_write_bodies(&self, verdict: &Verdict, level: Level) -> bool {
+        if verdict.level < level {
+            return false;
+        }
+        let Some(info) = self.info.as_deref().filter(|info| info.is_resource) else {
+            return false;
+        };
+        let below = info.inner.as_deref();
+        let confidential = [Some(info), below]
+            .into_iter()
+            .flatten()
+            .any(|info| audit::are_confidential(Asked::of(info, &self.user)));
+        if confidential {
+            self.leave_out("bodies", audit::CONFIDENTIAL);
+        }
+        !confidential
+    }
+
+    fn leave_out(&self, what: &str, why: &str) {
+        self.annotations
+            .add(format!("audit.berth.dev/omitted-{what}"), why);
+    }
+
+    /// Keeps the request's body for the event, if that has it.
+    pub(super) fn keep_body(&mut self, headers: &HeaderMap, body: &Bytes) {
+        let Some(verdict) = &self.verdict else { return };
+        if !body.is_empty() && self.may_write_bodies(verdict, Level::Request) {
+            self.bodies.raw = Some((crate::decode::media_type(headers), body.clone()));
+        }
+    }
+
+    /// Reads the bodies that the event has. The answer goes out as it was.
+    pub(super) async fn read_bodies(&mut self, response: Response<Body>) -> Response<Body> {
+        let Some(verdict) = self.verdict.clone() else {
+            return response;
+        };
+        let omit = verdict.omit_managed_fields;
+        if let Some((media_type, raw)) = self.bodies.raw.take() {
+            let read = match self.annotations.take_object() {
+                Some(object) => audit::line("application/json", &object, omit),
+                None => audit::line(&media_type, &raw, omit),
+            };
+            match read {
+                Ok(line) => self.bodies.request = Some(line),
+                Err(why) => self.leave_out("request-object", why),
+            }
+        }
+        if self.long_running || !self.may_write_bodies(&verdict, Level::RequestResponse) {
+            return response;
+        }
+        let (response, read) = audit::of_response(response, omit).await;
+        match read {
+            Ok(line) => self.bodies.response = Some(line),
+            Err(why) => self.leave_out("response-object", why),
+        }
+        response
+    }
+
+    /// The event of `stage`, with how the request was answered once it is.
+    fn event<'a>(
+        &'a self,
+        verdict: &Verdict,
+        stage: Stage,
+        at: Timestamp,
+        response_status: Option<ResponseStatus<'a>>,
+    ) -> Event<'a> {
+        Event {
+            kind: "Event",
+            api_version: "audit.k8s.io/v1",
+            level: verdict.level,
+            audit_id: &self.id,
+            stage,
+            request_uri: &self.uri,
+            verb: self.info.as_ref().map_or("", |info| info.verb),
+            user: (&self.user).into(),
+            impersonated_user: self.impersonated.as_ref().map(Into::into),
+            source_ips: &self.source_ips,
+            user_agent: &self.user_agent,
+            object_ref: self.info.as_deref().and_then(object_reference),
+            response_status,
+            request_received_timestamp: self.received,
+            stage_timestamp: at,
+            annotations: self.annotations.all(),
+            request_object: self.bodies.request.as_deref(),
+            response_object: self.bodies.response.as_deref(),
         }
     }
 }
@@ -130,6 +257,10 @@ impl Ending {
         clock: Arc<dyn Clock>,
         audit: Option<Audit>,
     ) -> Self {
+        if let (None, Some(audit)) = (&trail.verdict, &audit) {
+            // It ended before it was known who asks.
+            trail.verdict = Some(trail.verdict_of(audit));
+        }
         let long_running = trail.long_running.then(|| metrics.long_running(&trail.labels));
         let progress = trail.progress.take().filter(|_| trail.long_running);
         let watching = progress.map(|progress| Watching {
@@ -177,41 +308,26 @@ impl Ending {
         } else {
             self.audit.take()
         };
-        if let Some(audit) = audit {
-            audit.record(&self.event(stage)).await;
+        if let (Some(audit), Some(verdict)) = (audit, &self.trail.verdict)
+            && verdict.writes(stage)
+        {
+            audit.record(&self.event(verdict, stage)).await;
         }
     }
 
-    fn event(&self, stage: Stage) -> Event<'_> {
-        let trail = &self.trail;
+    fn event<'a>(&'a self, verdict: &Verdict, stage: Stage) -> Event<'a> {
         let (reason, message) = match &self.failure {
             Some(failure) => (failure.reason.as_str(), failure.message.as_str()),
             None => ("", ""),
         };
-        Event {
-            kind: "Event",
-            api_version: "audit.k8s.io/v1",
-            level: "Metadata",
-            audit_id: &trail.id,
-            stage,
-            request_uri: &trail.uri,
-            verb: trail.info.as_ref().map_or("", |info| info.verb),
-            user: (&trail.user).into(),
-            impersonated_user: trail.impersonated.as_ref().map(Into::into),
-            source_ips: &trail.source_ips,
-            user_agent: &trail.user_agent,
-            object_ref: trail.info.as_deref().and_then(object_reference),
-            response_status: Some(ResponseStatus {
-                metadata: std::collections::BTreeMap::new(),
-                status: if reason.is_empty() { "" } else { "Failure" },
-                message,
-                reason,
-                code: self.code,
-            }),
-            request_received_timestamp: trail.received,
-            stage_timestamp: self.clock.now(),
-            annotations: trail.annotations.all(),
-        }
+        let status = ResponseStatus {
+            metadata: std::collections::BTreeMap::new(),
+            status: if reason.is_empty() { "" } else { "Failure" },
+            message,
+            reason,
+            code: self.code,
+        };
+        self.trail.event(verdict, stage, self.clock.now(), Some(status))
     }
 }
 
@@ -229,8 +345,11 @@ impl Drop for Ending {
         if let Some(gauge) = long_running {
             gauge.dec();
         }
-        if let Some(audit) = self.audit.take() {
-            audit.record_later(&self.event(Stage::ResponseComplete));
+        let audit = self.audit.take();
+        if let (Some(audit), Some(verdict)) = (audit, &self.trail.verdict)
+            && verdict.writes(Stage::ResponseComplete)
+        {
+            audit.record_later(&self.event(verdict, Stage::ResponseComplete));
         }
         tracing::debug!(
             audit_id = self.trail.id,

@@ -29,6 +29,9 @@ impl Cx<'_> {
         let decoder = self.state.decoder.as_deref();
         let decoded = decode::body(decoder, &request.headers, &request.body)?;
         let mut value = decoded.value;
+        if decode::media_type(&request.headers).contains("protobuf") {
+            request.annotations.object(|| value.to_string().into_bytes());
+        }
         decode::identify(&mut value, expected)?;
         registry::drop_nulls(&mut value);
         decode::metadata_types(&value, expected)?;

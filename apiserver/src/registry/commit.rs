@@ -24,6 +24,8 @@ pub struct Author<'a> {
     pub user: &'a UserInfo,
     /// The name under which the fields they set are owned.
     pub manager: &'a str,
+    /// What made it write, for audit events; none where that is a request, which has an event of its own.
+    pub cause: Option<&'a str>,
 }
 
 /// One write of a list.
@@ -89,27 +91,42 @@ impl Registry {
         guards: Vec<Guard>,
         dry_run: bool,
     ) -> Result<Vec<Arc<Object>>, Status> {
+        let since = self.clock().now();
+        let result = self.apply(author, &writes, guards, dry_run).await;
+        if !dry_run {
+            self.record(author, &writes, since, &result).await;
+        }
+        result
+    }
+
+    async fn apply(
+        &self,
+        author: Author<'_>,
+        writes: &[InternalWrite],
+        guards: Vec<Guard>,
+        dry_run: bool,
+    ) -> Result<Vec<Arc<Object>>, Status> {
         let mut attempt = 1;
         loop {
-            let mut plan = self.plan(author, &writes, dry_run).await?;
+            let mut plan = self.plan(author, writes, dry_run).await?;
             let Some(store) = plan.store.take() else {
                 return Ok(Vec::new());
             };
             if dry_run {
                 return Ok(plan.results);
             }
-            let shared = InternalWrite::share_guards(&writes, guards.clone());
+            let shared = InternalWrite::share_guards(writes, guards.clone());
             for (step, guards) in plan.steps.iter_mut().zip(shared) {
                 step.guards.extend(guards);
             }
             match store.apply(std::mem::take(&mut plan.steps)).await {
                 Ok(applied) => return Ok(plan.outcome(applied)),
                 Err(StoreError::Conflict { key, .. })
-                    if attempt < CONFLICT_ATTEMPTS && self.is_free(&writes, &key) =>
+                    if attempt < CONFLICT_ATTEMPTS && self.is_free(writes, &key) =>
                 {
                     attempt += 1;
                 }
-                Err(error) => return Err(self.explain(error, &writes)),
+                Err(error) => return Err(self.explain(error, writes)),
             }
         }
     }
@@ -120,7 +137,7 @@ impl Registry {
         writes: &[InternalWrite],
         dry_run: bool,
     ) -> Result<Plan, Status> {
-        let Author { user, manager } = author;
+        let Author { user, manager, .. } = author;
         let (warnings, annotations) = (Warnings::default(), Annotations::default());
         let actor = Actor {
             user,

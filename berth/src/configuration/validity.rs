@@ -87,6 +87,7 @@ impl Keeper {
             let commit = Commit {
                 actor: ACTOR,
                 manager: "berth-configuration".to_owned(),
+                cause: "whether the configuration is in force".to_owned(),
                 writes: vec![write],
                 guards: Vec::new(),
                 dry_run: false,

@@ -172,6 +172,7 @@ impl Sink for OwnEvents {
         let author = Author {
             user: &user,
             manager: &manager,
+            cause: Some("what became of a decision"),
         };
         let internal = InternalWrite {
             verb: if write.is_stored {

@@ -58,6 +58,8 @@ pub(super) struct Parts {
     pub admission_metrics: Arc<AdmissionMetrics>,
     /// What the controllers count.
     pub controller_metrics: Arc<ControllerMetrics>,
+    /// What is served, and how it is written.
+    pub registry: Arc<Registry>,
 }
 
 /// Puts the parts together over one store. Kubernetes' own kinds and the configurations are served only where no hub
@@ -164,7 +166,7 @@ pub(super) fn assemble(
     groups.extend(virtual_api.groups());
     syncer::attach(&mut groups, shown, &dialects, super::version());
     registry.install(&groups).map_err(|problem| anyhow!(problem))?;
-    let api = Arc::new(ApiState::over(registry).with_decoder(Arc::new(Protobuf)));
+    let api = Arc::new(ApiState::over(Arc::clone(&registry)).with_decoder(Arc::new(Protobuf)));
     Ok(Parts {
         needs: mirrors::needs(&dialects, &mirrored),
         committer,
@@ -180,6 +182,7 @@ pub(super) fn assemble(
         admission,
         admission_metrics,
         controller_metrics: ControllerMetrics::new(),
+        registry,
     })
 }
 

@@ -12,6 +12,7 @@ use http::uri::Authority;
 
 use crate::actors::ActorArgs;
 use crate::admission::PATHS;
+use crate::audit::AuditArgs;
 use crate::cli::{ServeArgs, Storage};
 use crate::etcd::EtcdArgs;
 use crate::hub::HubArgs;
@@ -54,7 +55,7 @@ pub struct Options {
     /// How long events are kept; zero is for ever.
     pub event_ttl: Duration,
     /// The audit log.
-    pub audit_log_path: Option<String>,
+    pub audit: AuditArgs,
     /// Whether admission reviews are answered.
     pub admission_webhooks: bool,
     /// The port of the admission webhooks, if not the API's.
@@ -119,7 +120,7 @@ impl Options {
             controllers: vec!["*".to_owned()],
             terms: Terms::default(),
             event_ttl: Duration::from_hours(1),
-            audit_log_path: None,
+            audit: AuditArgs::default(),
             admission_webhooks: false,
             admission_bind_port: None,
             admission_client_ca_file: None,
@@ -222,7 +223,7 @@ impl TryFrom<ServeArgs> for Options {
             controllers: args.controllers,
             terms: args.leader_election.terms()?,
             event_ttl: args.event_ttl,
-            audit_log_path: args.audit_log_path,
+            audit: args.audit,
             admission_webhooks: args.admission_webhooks.unwrap_or(is_aggregated || says_how),
             admission_bind_port: Some(args.admission_bind_port).filter(|port| *port != 0),
             admission_client_ca_file: args.admission_client_ca_file,

@@ -26,6 +26,7 @@ impl Committer for RegistryCommitter {
         let author = Author {
             user: &user,
             manager: &commit.manager,
+            cause: Some(&commit.cause),
         };
         let writes = commit.writes.into_iter().map(internal).collect();
         let written = match faults::in_force() {

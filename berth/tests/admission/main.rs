@@ -142,6 +142,7 @@ impl World {
                 apiserver::registry::Author {
                     user: &admin,
                     manager: "test",
+                    cause: None,
                 },
                 vec![write],
                 Vec::new(),

@@ -211,6 +211,7 @@ impl World {
                 apiserver::registry::Author {
                     user: &user,
                     manager: "test",
+                    cause: None,
                 },
                 vec![write],
                 Vec::new(),

@@ -372,6 +372,7 @@ impl Work {
         let commit = Commit {
             actor: self.follower.actor(),
             manager: manager(self.dialect.name(), self.follower.actor()),
+            cause: format!("{} about {key}", self.follower.name()),
             writes: step.writes,
             guards: Vec::new(),
             dry_run: false,

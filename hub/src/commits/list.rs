@@ -151,6 +151,7 @@ impl HubCommitter {
         let own = Commit {
             actor: commit.actor,
             manager: commit.manager.clone(),
+            cause: commit.cause.clone(),
             writes: asked.cloned().collect(),
             guards: std::mem::take(&mut progress.guards),
             dry_run: commit.dry_run,

@@ -149,6 +149,7 @@ impl World {
         Commit {
             actor: "berth:scheduler",
             manager: "berth-test-scheduler".to_owned(),
+            cause: "a test".to_owned(),
             writes: vec![Write {
                 verb,
                 key: self.key.clone(),

@@ -4,6 +4,7 @@ use meta::Key;
 use storage::{Guard, Source, Verb};
 
 use super::*;
+use crate::audit::{Audit, AuditConfig};
 use crate::registry::{Author, InternalWrite};
 
 const RESOURCE: GroupResource = GroupResource::new(toys::GROUP, "widgets");
@@ -29,6 +30,7 @@ fn author(user: &UserInfo) -> Author<'_> {
     Author {
         user,
         manager: "robots",
+        cause: Some("a test"),
     }
 }
 
@@ -246,5 +248,73 @@ fn a_fence_goes_with_the_first_write_that_makes_something() {
         (&[Update, Delete], "uf,"),
     ] {
         assert_eq!(shared(verbs), expected, "{verbs:?}");
+    }
+}
+
+#[tokio::test]
+async fn writes_in_the_process_are_audited_with_their_author_and_cause() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("audit.log");
+    let config = AuditConfig::to_file(path.to_str().unwrap());
+    let audit = Audit::open(
+        config,
+        Arc::new(crate::metrics::Metrics::new()),
+        &crate::testing::clock(),
+    )
+    .unwrap();
+    let client = Client::new();
+    client.api.registry().audit(audit.clone()).unwrap();
+    let writes = vec![
+        write(Verb::Create, "a", "", widget("a")),
+        write(Verb::Update, "a", "status", ready("a")),
+    ];
+    commit(&client, writes, Vec::new()).await.unwrap();
+    let refused = commit(
+        &client,
+        vec![write(Verb::Create, "a", "", widget("a"))],
+        Vec::new(),
+    )
+    .await;
+    assert_eq!(refused.unwrap_err().code, 409);
+    let user = robot();
+    let without = Author {
+        cause: None,
+        ..author(&user)
+    };
+    let part_of_a_request = vec![write(Verb::Create, "b", "", widget("b"))];
+    let registry = client.api.registry();
+    registry
+        .commit(without, part_of_a_request, Vec::new(), false)
+        .await
+        .unwrap();
+    audit.flush().await;
+    let lines = std::fs::read_to_string(&path).unwrap();
+    let events: Vec<Value> = lines
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    let told: Vec<_> = events
+        .iter()
+        .map(|event| {
+            let status = &event["responseStatus"];
+            (
+                event["verb"].as_str().unwrap(),
+                event["requestURI"].as_str().unwrap().rsplit('/').next().unwrap(),
+                status["code"].as_u64().unwrap(),
+            )
+        })
+        .collect();
+    assert_eq!(
+        told,
+        [
+            ("create", "widgets", 201),
+            ("update", "status", 200),
+            ("create", "widgets", 409)
+        ]
+    );
+    for event in &events {
+        assert_eq!(event["user"]["username"], "robot");
+        assert_eq!(event["userAgent"], "robots");
+        assert_eq!(event["annotations"]["audit.berth.dev/cause"], "a test");
     }
 }

@@ -1,0 +1,275 @@
+//! Events on their way to an audit webhook: a bounded buffer, sent in batches. Requests never wait for it: what does not fit
+//! is dropped and counted.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use bytes::Bytes;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot};
+use tokio::time::Instant;
+
+use crate::metrics::Metrics;
+
+/// Where batches of events go.
+#[async_trait]
+pub trait Deliver: Send + Sync + 'static {
+    /// Delivers an `audit.k8s.io/v1` EventList.
+    ///
+    /// # Errors
+    /// Why it was not taken.
+    async fn deliver(&self, events: Bytes) -> Result<(), String>;
+}
+
+/// How events are put together. The defaults are kube-apiserver's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Batching {
+    /// How many events may wait.
+    pub buffer_size: usize,
+    /// How many go in one request.
+    pub max_size: usize,
+    /// How long the first of a batch waits for others.
+    pub max_wait: Duration,
+    /// How long to wait before a batch that was not taken is sent again; half as long again each time.
+    pub initial_backoff: Duration,
+}
+
+impl Default for Batching {
+    fn default() -> Self {
+        Self {
+            buffer_size: 10_000,
+            max_size: 400,
+            max_wait: Duration::from_secs(30),
+            initial_backoff: Duration::from_secs(10),
+        }
+    }
+}
+
+/// How often a batch is sent before it is given up.
+const ATTEMPTS: u32 = 5;
+/// How many bytes may wait.
+const BUFFER_BYTES: usize = 64 * 1024 * 1024;
+/// What a batch begins and ends with.
+const HEAD: &[u8] = br#"{"kind":"EventList","apiVersion":"audit.k8s.io/v1","metadata":{},"items":["#;
+const TAIL: &[u8] = b"]}";
+
+enum Message {
+    Event(Bytes, OwnedSemaphorePermit),
+    Flush(oneshot::Sender<()>),
+}
+
+/// The buffer.
+#[derive(Clone)]
+pub(super) struct Batches {
+    queue: mpsc::Sender<Message>,
+    bytes: Arc<Semaphore>,
+    metrics: Arc<Metrics>,
+}
+
+impl Batches {
+    /// Begins to send; on a runtime.
+    pub(super) fn start(to: Arc<dyn Deliver>, batching: Batching, metrics: Arc<Metrics>) -> Self {
+        let (queue, messages) = mpsc::channel(batching.buffer_size.max(1));
+        let sender = Sender {
+            to,
+            batching,
+            metrics: Arc::clone(&metrics),
+        };
+        tokio::spawn(sender.run(messages));
+        Self {
+            queue,
+            bytes: Arc::new(Semaphore::new(BUFFER_BYTES)),
+            metrics,
+        }
+    }
+
+    /// Takes an event, if there is room.
+    pub(super) fn push(&self, event: Bytes) {
+        let length = u32::try_from(event.len()).unwrap_or(u32::MAX);
+        let pushed = Arc::clone(&self.bytes)
+            .try_acquire_many_owned(length)
+            .is_ok_and(|room| self.queue.try_send(Message::Event(event, room)).is_ok());
+        if !pushed {
+            self.metrics.audit_error("webhook", 1);
+            tracing::warn!("the buffer of the audit webhook is full; an event is dropped");
+        }
+    }
+
+    /// Waits until what was pushed so far is delivered or given up.
+    pub(super) async fn flush(&self) {
+        let (done, flushed) = oneshot::channel();
+        if self.queue.send(Message::Flush(done)).await.is_ok() {
+            // Dropped only with the task that would have answered.
+            flushed.await.unwrap_or_default();
+        }
+    }
+}
+
+struct Sender {
+    to: Arc<dyn Deliver>,
+    batching: Batching,
+    metrics: Arc<Metrics>,
+}
+
+impl Sender {
+    async fn run(self, mut messages: mpsc::Receiver<Message>) {
+        while let Some(first) = messages.recv().await {
+            let (events, flush) = self.gather(first, &mut messages).await;
+            if !events.is_empty() {
+                self.send(&events).await;
+            }
+            drop(events);
+            if let Some(done) = flush {
+                // Whoever asked may have given up waiting.
+                done.send(()).unwrap_or_default();
+            }
+        }
+    }
+
+    /// What goes in one request, beginning with `first`; a flush ends it at once.
+    async fn gather(
+        &self,
+        first: Message,
+        messages: &mut mpsc::Receiver<Message>,
+    ) -> (Vec<(Bytes, OwnedSemaphorePermit)>, Option<oneshot::Sender<()>>) {
+        let until = Instant::now() + self.batching.max_wait;
+        let mut events = Vec::new();
+        let mut next = Some(first);
+        loop {
+            match next.take() {
+                Some(Message::Event(event, room)) => events.push((event, room)),
+                Some(Message::Flush(done)) => return (events, Some(done)),
+                None => return (events, None),
+            }
+            if events.len() >= self.batching.max_size.max(1) {
+                return (events, None);
+            }
+            next = tokio::time::timeout_at(until, messages.recv())
+                .await
+                .unwrap_or_default();
+        }
+    }
+
+    async fn send(&self, events: &[(Bytes, OwnedSemaphorePermit)]) {
+        let mut body = HEAD.to_vec();
+        for (index, (event, _)) in events.iter().enumerate() {
+            if index > 0 {
+                body.push(b',');
+            }
+            body.extend_from_slice(event);
+        }
+        body.extend_from_slice(TAIL);
+        let body = Bytes::from(body);
+        let mut pause = self.batching.initial_backoff;
+        for attempt in 1.. {
+            let Err(problem) = self.to.deliver(body.clone()).await else {
+                return;
+            };
+            if attempt == ATTEMPTS {
+                self.metrics.audit_error("webhook", events.len());
+                tracing::error!(
+                    problem,
+                    events = events.len(),
+                    "the audit webhook takes no events; they are dropped"
+                );
+                return;
+            }
+            tracing::warn!(problem, "the audit webhook took no events; trying again");
+            tokio::time::sleep(pause).await;
+            pause += pause / 2;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use parking_lot::Mutex;
+    use serde_json::Value;
+
+    use super::*;
+
+    /// Refuses the first few batches and keeps the others.
+    struct Taker {
+        refuse: Mutex<u32>,
+        taken: Mutex<Vec<usize>>,
+    }
+
+    #[async_trait]
+    impl Deliver for Taker {
+        async fn deliver(&self, events: Bytes) -> Result<(), String> {
+            let list: Value = serde_json::from_slice(&events).unwrap();
+            assert_eq!(list["kind"], "EventList");
+            let mut refuse = self.refuse.lock();
+            if *refuse > 0 {
+                *refuse -= 1;
+                return Err("503".to_owned());
+            }
+            self.taken.lock().push(list["items"].as_array().unwrap().len());
+            Ok(())
+        }
+    }
+
+    fn start(refuse: u32, batching: Batching) -> (Arc<Taker>, Batches, Arc<Metrics>) {
+        let taker = Arc::new(Taker {
+            refuse: Mutex::new(refuse),
+            taken: Mutex::default(),
+        });
+        let metrics = Arc::new(Metrics::new());
+        let batches = Batches::start(taker.clone(), batching, metrics.clone());
+        (taker, batches, metrics)
+    }
+
+    fn lost(metrics: &Metrics) -> String {
+        let text = metrics.render().unwrap();
+        let line = text
+            .lines()
+            .find(|line| line.starts_with("apiserver_audit_error_total{plugin=\"webhook\"}"));
+        line.unwrap().rsplit(' ').next().unwrap().to_owned()
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn events_go_in_batches_of_a_size_or_when_they_have_waited() {
+        let batching = Batching {
+            max_size: 3,
+            ..Batching::default()
+        };
+        let (taker, batches, metrics) = start(0, batching);
+        for number in 0..8 {
+            batches.push(number.to_string().into());
+        }
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        assert_eq!(*taker.taken.lock(), [3, 3]);
+        tokio::time::sleep(Duration::from_secs(30)).await;
+        assert_eq!(*taker.taken.lock(), [3, 3, 2]);
+        assert_eq!(lost(&metrics), "0");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_batch_that_is_not_taken_is_sent_again_and_what_does_not_fit_meanwhile_is_counted() {
+        let batching = Batching {
+            buffer_size: 2,
+            max_size: 1,
+            ..Batching::default()
+        };
+        let (taker, batches, metrics) = start(2, batching);
+        batches.push("1".into());
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        for _ in 0..5 {
+            batches.push("2".into());
+        }
+        assert_eq!(lost(&metrics), "3");
+        batches.flush().await;
+        assert_eq!(*taker.taken.lock(), [1, 1, 1]);
+        assert_eq!(lost(&metrics), "3");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_webhook_that_never_answers_well_costs_its_events_and_nothing_else() {
+        let (taker, batches, metrics) = start(u32::MAX, Batching::default());
+        batches.push("1".into());
+        batches.push("2".into());
+        batches.flush().await;
+        assert!(taker.taken.lock().is_empty());
+        assert_eq!(lost(&metrics), "2");
+    }
+}

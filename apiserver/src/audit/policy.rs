@@ -1,0 +1,210 @@
+//! Which requests are audited, and how much of them: kube-apiserver's audit policy (`audit.k8s.io/v1` Policy).
+
+mod read;
+
+use std::collections::BTreeSet;
+
+use admission::UserInfo;
+use serde::Serialize;
+
+use super::event::Stage;
+use crate::request_info::RequestInfo;
+
+pub use read::PolicyErrors;
+
+/// How much of a request an event has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub enum Level {
+    /// There is none.
+    None,
+    /// Who, what, when, and how it ended.
+    Metadata,
+    /// The request's body, too.
+    Request,
+    /// Both bodies.
+    RequestResponse,
+}
+
+/// Some resources of one API group.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Resources {
+    group: String,
+    /// `pods`, `pods/log`, `pods/*`, `*/status`, `*`; none means all of the group.
+    resources: Vec<String>,
+    /// None means all.
+    names: Vec<String>,
+}
+
+/// What holds for the requests that match all it names; what is empty matches all.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Rule {
+    level: Level,
+    users: Vec<String>,
+    groups: Vec<String>,
+    verbs: Vec<String>,
+    resources: Vec<Resources>,
+    namespaces: Vec<String>,
+    paths: Vec<String>,
+    omit_stages: BTreeSet<Stage>,
+    omit_managed_fields: Option<bool>,
+}
+
+/// An audit policy: the first rule that matches holds, and where none does there is no event.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Policy {
+    rules: Vec<Rule>,
+    omit_stages: BTreeSet<Stage>,
+    omit_managed_fields: bool,
+}
+
+/// What a policy says of one request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Verdict {
+    /// How much.
+    pub(crate) level: Level,
+    omit_stages: BTreeSet<Stage>,
+    /// Whether bodies are written without `metadata.managedFields`.
+    pub(crate) omit_managed_fields: bool,
+}
+
+/// What a policy looks at.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Asked<'a> {
+    pub(crate) user: &'a str,
+    pub(crate) groups: &'a [String],
+    pub(crate) verb: &'a str,
+    pub(crate) is_resource: bool,
+    pub(crate) path: &'a str,
+    pub(crate) group: &'a str,
+    pub(crate) resource: &'a str,
+    pub(crate) subresource: &'a str,
+    pub(crate) namespace: &'a str,
+    pub(crate) name: &'a str,
+}
+
+impl<'a> Asked<'a> {
+    /// A request of `user`.
+    pub(crate) fn of(info: &'a RequestInfo, user: &'a UserInfo) -> Self {
+        Self {
+            user: &user.name,
+            groups: &user.groups,
+            verb: info.verb,
+            is_resource: info.is_resource,
+            path: &info.path,
+            group: &info.group,
+            resource: &info.resource,
+            subresource: &info.subresource,
+            namespace: &info.namespace,
+            name: &info.name,
+        }
+    }
+}
+
+impl Policy {
+    /// Every request at level Metadata, once it is answered: what holds where no policy is given.
+    #[must_use]
+    pub fn metadata() -> Self {
+        Self {
+            rules: vec![Rule {
+                level: Level::Metadata,
+                users: Vec::new(),
+                groups: Vec::new(),
+                verbs: Vec::new(),
+                resources: Vec::new(),
+                namespaces: Vec::new(),
+                paths: Vec::new(),
+                omit_stages: BTreeSet::new(),
+                omit_managed_fields: None,
+            }],
+            omit_stages: BTreeSet::from([Stage::RequestReceived]),
+            omit_managed_fields: false,
+        }
+    }
+
+    /// Reads a policy file.
+    ///
+    /// # Errors
+    /// Everything that is wrong in it, each with its path.
+    pub fn read(text: &str) -> Result<Self, PolicyErrors> {
+        read::policy(text)
+    }
+
+    /// What is said of a request.
+    pub(crate) fn judge(&self, asked: Asked<'_>) -> Verdict {
+        match self.rules.iter().find(|rule| rule.matches(asked)) {
+            Some(rule) => Verdict {
+                level: rule.level,
+                omit_stages: &self.omit_stages | &rule.omit_stages,
+                omit_managed_fields: rule.omit_managed_fields.unwrap_or(self.omit_managed_fields),
+            },
+            None => Verdict {
+                level: Level::None,
+                omit_stages: BTreeSet::new(),
+                omit_managed_fields: false,
+            },
+        }
+    }
+}
+
+impl Verdict {
+    /// Whether there is an event of `stage`.
+    pub(crate) fn writes(&self, stage: Stage) -> bool {
+        self.level > Level::None && !self.omit_stages.contains(&stage)
+    }
+}
+
+impl Rule {
+    fn matches(&self, asked: Asked<'_>) -> bool {
+        let has = |list: &[String], text: &str| list.iter().any(|one| one == text);
+        if !self.users.is_empty() && !has(&self.users, asked.user) {
+            return false;
+        }
+        if !self.groups.is_empty() && !asked.groups.iter().any(|group| has(&self.groups, group)) {
+            return false;
+        }
+        if !self.verbs.is_empty() && !has(&self.verbs, asked.verb) {
+            return false;
+        }
+        if !self.namespaces.is_empty() || !self.resources.is_empty() {
+            return asked.is_resource
+                && (self.namespaces.is_empty() || has(&self.namespaces, asked.namespace))
+                && (self.resources.is_empty() || self.resources.iter().any(|some| some.has(asked)));
+        }
+        if !self.paths.is_empty() {
+            return !asked.is_resource && self.paths.iter().any(|path| is_below(asked.path, path));
+        }
+        true
+    }
+}
+
+/// Whether `path` is `pattern`, or begins as that does before its final `*`.
+fn is_below(path: &str, pattern: &str) -> bool {
+    match pattern.strip_suffix('*') {
+        Some(beginning) => path.starts_with(beginning),
+        None => path == pattern,
+    }
+}
+
+impl Resources {
+    fn has(&self, asked: Asked<'_>) -> bool {
+        if self.group != asked.group {
+            return false;
+        }
+        if self.resources.is_empty() {
+            return true;
+        }
+        if !self.names.is_empty() && !self.names.iter().any(|name| name == asked.name) {
+            return false;
+        }
+        self.resources.iter().any(|wanted| match wanted.split_once('/') {
+            None if wanted == "*" => true,
+            None => wanted == asked.resource && asked.subresource.is_empty(),
+            Some(("*", subresource)) => !subresource.is_empty() && subresource == asked.subresource,
+            Some((resource, "*")) => resource == asked.resource,
+            Some((resource, subresource)) => resource == asked.resource && subresource == asked.subresource,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests;

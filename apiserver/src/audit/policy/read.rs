@@ -1,0 +1,267 @@
+//! Reading a policy file: everything that is wrong in it at once, each with its path.
+
+use std::collections::BTreeSet;
+
+use meta::FieldError;
+use serde_json::{Map, Value};
+
+use super::{Level, Policy, Resources, Rule};
+use crate::audit::event::Stage;
+
+const API_VERSION: &str = "audit.k8s.io/v1";
+const LEVELS: [(&str, Level); 4] = [
+    ("None", Level::None),
+    ("Metadata", Level::Metadata),
+    ("Request", Level::Request),
+    ("RequestResponse", Level::RequestResponse),
+];
+const STAGES: [(&str, Stage); 4] = [
+    ("RequestReceived", Stage::RequestReceived),
+    ("ResponseStarted", Stage::ResponseStarted),
+    ("ResponseComplete", Stage::ResponseComplete),
+    ("Panic", Stage::Panic),
+];
+
+/// Everything that is wrong in a policy file.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PolicyErrors(pub Vec<FieldError>);
+
+impl std::fmt::Display for PolicyErrors {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let all: Vec<String> = self.0.iter().map(ToString::to_string).collect();
+        formatter.write_str(&all.join("; "))
+    }
+}
+
+impl std::error::Error for PolicyErrors {}
+
+pub(super) fn policy(text: &str) -> Result<Policy, PolicyErrors> {
+    let value: Value = serde_saphyr::from_str(text)
+        .map_err(|problem| PolicyErrors(vec![FieldError::invalid("", "", problem.to_string())]))?;
+    let mut reader = Reader::default();
+    let read = reader.policy(&value);
+    match reader.errors.is_empty() {
+        true => Ok(read),
+        false => Err(PolicyErrors(reader.errors)),
+    }
+}
+
+#[derive(Default)]
+struct Reader {
+    errors: Vec<FieldError>,
+}
+
+/// The fields of a policy, but for those every object has.
+const POLICY: [&str; 6] = [
+    "apiVersion",
+    "kind",
+    "metadata",
+    "rules",
+    "omitStages",
+    "omitManagedFields",
+];
+const RULE: [&str; 9] = [
+    "level",
+    "users",
+    "userGroups",
+    "verbs",
+    "resources",
+    "namespaces",
+    "nonResourceURLs",
+    "omitStages",
+    "omitManagedFields",
+];
+const RESOURCES: [&str; 3] = ["group", "resources", "resourceNames"];
+
+impl Reader {
+    fn policy(&mut self, value: &Value) -> Policy {
+        let empty = Map::new();
+        let fields = self.fields(value, "", &POLICY).unwrap_or(&empty);
+        for (field, wanted) in [("apiVersion", API_VERSION), ("kind", "Policy")] {
+            if fields.get(field).and_then(Value::as_str) != Some(wanted) {
+                let found = fields.get(field).cloned().unwrap_or_default();
+                self.errors
+                    .push(FieldError::not_supported(field, found, &[wanted]));
+            }
+        }
+        let rules = self.list(fields, "", "rules");
+        if rules.is_empty() {
+            self.errors
+                .push(FieldError::required("rules", "at least one rule is needed"));
+        }
+        let rules = rules.iter().enumerate();
+        Policy {
+            rules: rules
+                .map(|(index, rule)| self.rule(rule, &format!("rules[{index}]")))
+                .collect(),
+            omit_stages: self.stages(fields, ""),
+            omit_managed_fields: self.flag(fields, "").unwrap_or_default(),
+        }
+    }
+
+    fn rule(&mut self, value: &Value, path: &str) -> Rule {
+        let empty = Map::new();
+        let fields = self.fields(value, path, &RULE).unwrap_or(&empty);
+        let rule = Rule {
+            level: self.level(fields, path),
+            users: self.texts(fields, path, "users"),
+            groups: self.texts(fields, path, "userGroups"),
+            verbs: self.texts(fields, path, "verbs"),
+            resources: self.resources(fields, path),
+            namespaces: self.texts(fields, path, "namespaces"),
+            paths: self.texts(fields, path, "nonResourceURLs"),
+            omit_stages: self.stages(fields, path),
+            omit_managed_fields: self.flag(fields, path),
+        };
+        let both = !rule.resources.is_empty() || !rule.namespaces.is_empty();
+        if both && !rule.paths.is_empty() {
+            self.errors.push(FieldError::invalid(
+                below(path, "nonResourceURLs"),
+                rule.paths.clone(),
+                "rules cannot apply to both regular resources and non-resource URLs",
+            ));
+        }
+        for (index, url) in rule.paths.iter().enumerate() {
+            let path = format!("{}[{index}]", below(path, "nonResourceURLs"));
+            if url == "*" {
+                continue;
+            }
+            if !url.starts_with('/') {
+                let detail = "non-resource URL rules must begin with a '/' character";
+                self.errors.push(FieldError::invalid(&path, url.as_str(), detail));
+            }
+            if url.find('*').is_some_and(|at| at + 1 < url.len()) {
+                let detail = "non-resource URL wildcards '*' must be the final character of the rule";
+                self.errors.push(FieldError::invalid(&path, url.as_str(), detail));
+            }
+        }
+        rule
+    }
+
+    fn level(&mut self, fields: &Map<String, Value>, path: &str) -> Level {
+        let path = below(path, "level");
+        let Some(value) = fields.get("level") else {
+            self.errors.push(FieldError::required(path, ""));
+            return Level::None;
+        };
+        let known = LEVELS.iter().find(|(name, _)| value.as_str() == Some(name));
+        known.map_or_else(
+            || {
+                let names = LEVELS.map(|(name, _)| name);
+                self.errors
+                    .push(FieldError::not_supported(path, value.clone(), &names));
+                Level::None
+            },
+            |(_, level)| *level,
+        )
+    }
+
+    fn stages(&mut self, fields: &Map<String, Value>, path: &str) -> BTreeSet<Stage> {
+        let mut stages = BTreeSet::new();
+        for (index, text) in self.texts(fields, path, "omitStages").into_iter().enumerate() {
+            match STAGES.iter().find(|(name, _)| *name == text) {
+                Some((_, stage)) => drop(stages.insert(*stage)),
+                None => {
+                    let path = format!("{}[{index}]", below(path, "omitStages"));
+                    let names = STAGES.map(|(name, _)| name);
+                    self.errors.push(FieldError::not_supported(path, text, &names));
+                }
+            }
+        }
+        stages
+    }
+
+    fn resources(&mut self, fields: &Map<String, Value>, path: &str) -> Vec<Resources> {
+        let mut all = Vec::new();
+        for (index, value) in self.list(fields, path, "resources").iter().enumerate() {
+            let path = format!("{}[{index}]", below(path, "resources"));
+            let Some(fields) = self.fields(value, &path, &RESOURCES) else {
+                continue;
+            };
+            let group = match fields.get("group") {
+                None | Some(Value::Null) => String::new(),
+                Some(value) => self.text(value, &below(&path, "group")),
+            };
+            if !group.is_empty()
+                && let Err(problems) = meta::name::dns_subdomain(&group)
+            {
+                let detail = problems;
+                self.errors
+                    .push(FieldError::invalid(below(&path, "group"), group.as_str(), detail));
+            }
+            let some = Resources {
+                group,
+                resources: self.texts(fields, &path, "resources"),
+                names: self.texts(fields, &path, "resourceNames"),
+            };
+            if !some.names.is_empty() && some.resources.is_empty() {
+                let detail = "using resourceNames requires at least one resource";
+                let path = below(&path, "resourceNames");
+                self.errors
+                    .push(FieldError::invalid(path, some.names.clone(), detail));
+            }
+            all.push(some);
+        }
+        all
+    }
+
+    /// The fields of an object, of which only `known` ones may be there.
+    fn fields<'a>(&mut self, value: &'a Value, path: &str, known: &[&str]) -> Option<&'a Map<String, Value>> {
+        let Some(fields) = value.as_object() else {
+            self.errors
+                .push(FieldError::type_invalid(path, value.clone(), "must be an object"));
+            return None;
+        };
+        for name in fields.keys().filter(|name| !known.contains(&name.as_str())) {
+            self.errors
+                .push(FieldError::forbidden(below(path, name), "unknown field"));
+        }
+        Some(fields)
+    }
+
+    fn list<'a>(&mut self, fields: &'a Map<String, Value>, path: &str, name: &str) -> &'a [Value] {
+        match fields.get(name) {
+            None | Some(Value::Null) => &[],
+            Some(Value::Array(items)) => items,
+            Some(other) => {
+                let path = below(path, name);
+                self.errors
+                    .push(FieldError::type_invalid(path, other.clone(), "must be a list"));
+                &[]
+            }
+        }
+    }
+
+    fn texts(&mut self, fields: &Map<String, Value>, path: &str, name: &str) -> Vec<String> {
+        let items = self.list(fields, path, name).iter().enumerate();
+        items
+            .map(|(index, item)| self.text(item, &format!("{}[{index}]", below(path, name))))
+            .collect()
+    }
+
+    fn text(&mut self, value: &Value, path: &str) -> String {
+        let Some(text) = value.as_str() else {
+            self.errors
+                .push(FieldError::type_invalid(path, value.clone(), "must be a string"));
+            return String::new();
+        };
+        text.to_owned()
+    }
+
+    fn flag(&mut self, fields: &Map<String, Value>, path: &str) -> Option<bool> {
+        let value = fields.get("omitManagedFields").filter(|value| !value.is_null())?;
+        if !value.is_boolean() {
+            let path = below(path, "omitManagedFields");
+            self.errors
+                .push(FieldError::type_invalid(path, value.clone(), "must be a boolean"));
+        }
+        value.as_bool()
+    }
+}
+
+fn below(path: &str, field: &str) -> String {
+    match path {
+        "" => field.to_owned(),
+        path => format!("{path}.{field}"),
+    }
+}

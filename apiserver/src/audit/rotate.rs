@@ -1,0 +1,211 @@
+//! The audit log's file: rotated at a size, its old ones deleted by number and age, as kube-apiserver's are.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use meta::{Clock, Timestamp};
+
+/// When the file is rotated, and how many old ones are kept. 0 is no bound.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rotation {
+    /// Megabytes of a file.
+    pub max_size: u64,
+    /// Old files.
+    pub max_backups: usize,
+    /// Days an old file is kept, from when it was rotated.
+    pub max_age: u32,
+}
+
+const MEGABYTE: u64 = 1024 * 1024;
+/// Seconds.
+const DAY: i64 = 86_400;
+
+/// A file that is rotated when it would become too large: `audit.log` is renamed to `audit-<when>.log`.
+pub(super) struct Rotating {
+    path: PathBuf,
+    rotation: Rotation,
+    clock: Arc<dyn Clock>,
+    file: File,
+    size: u64,
+}
+
+impl Rotating {
+    pub(super) fn open(path: &Path, rotation: Rotation, clock: Arc<dyn Clock>) -> io::Result<Self> {
+        let file = append_to(path)?;
+        let size = file.metadata()?.len();
+        let rotating = Self {
+            path: path.to_owned(),
+            rotation,
+            clock,
+            file,
+            size,
+        };
+        // Files may have become too old, or the flags smaller, while nobody looked.
+        rotating.prune()?;
+        Ok(rotating)
+    }
+
+    fn rotate(&mut self) -> io::Result<()> {
+        self.file.flush()?;
+        // Two within the same millisecond must not be one, and a clock that was set back must not make this the oldest.
+        let newest = self
+            .old_files()?
+            .first()
+            .map(|(at, _)| *at + Duration::from_millis(1));
+        let at = newest.map_or(self.clock.now(), |after| after.max(self.clock.now()));
+        fs::rename(&self.path, self.old_file(at))?;
+        self.file = append_to(&self.path)?;
+        self.size = 0;
+        self.prune()
+    }
+
+    fn old_file(&self, at: Timestamp) -> PathBuf {
+        let (stem, extension) = self.name();
+        let when = at.strftime("%Y-%m-%dT%H-%M-%S%.3f");
+        self.path.with_file_name(format!("{stem}-{when}{extension}"))
+    }
+
+    /// `audit` and `.log`.
+    fn name(&self) -> (String, String) {
+        let text = |part: Option<&std::ffi::OsStr>| part.map(|part| part.to_string_lossy().into_owned());
+        let extension = text(self.path.extension()).map(|extension| format!(".{extension}"));
+        (
+            text(self.path.file_stem()).unwrap_or_default(),
+            extension.unwrap_or_default(),
+        )
+    }
+
+    /// Deletes old files beyond the number and age that are kept.
+    fn prune(&self) -> io::Result<()> {
+        let Rotation {
+            max_backups, max_age, ..
+        } = self.rotation;
+        if max_backups == 0 && max_age == 0 {
+            return Ok(());
+        }
+        let now = self.clock.now();
+        for (index, (at, path)) in self.old_files()?.into_iter().enumerate() {
+            let too_many = max_backups > 0 && index >= max_backups;
+            let too_old = max_age > 0 && now.as_second() - at.as_second() > i64::from(max_age) * DAY;
+            if too_many || too_old {
+                fs::remove_file(path)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The old files, the newest first. Files with other names are none of ours.
+    fn old_files(&self) -> io::Result<Vec<(Timestamp, PathBuf)>> {
+        let folder = match self.path.parent() {
+            Some(folder) if !folder.as_os_str().is_empty() => folder,
+            _ => Path::new("."),
+        };
+        let (stem, extension) = self.name();
+        let mut found = Vec::new();
+        for entry in fs::read_dir(folder)? {
+            let path = entry?.path();
+            let name = path.file_name().unwrap_or_default().to_string_lossy();
+            let when = name.strip_prefix(&format!("{stem}-"));
+            let when = when.and_then(|rest| rest.strip_suffix(extension.as_str()));
+            if let Some(at) = when.and_then(instant) {
+                found.push((at, path));
+            }
+        }
+        found.sort_by(|(one, _), (other, _)| other.cmp(one));
+        Ok(found)
+    }
+}
+
+/// `2026-11-23T03-55-02.123`.
+fn instant(text: &str) -> Option<Timestamp> {
+    let (date, time) = text.split_once('T')?;
+    format!("{date}T{}Z", time.replace('-', ":")).parse().ok()
+}
+
+/// It says who did what: for its owner only, as in kube-apiserver. The mode of one that is there stays.
+fn append_to(path: &Path) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.append(true).create(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(path)
+}
+
+impl Write for Rotating {
+    /// Writes the whole of `line`: a line is never in two files.
+    fn write(&mut self, line: &[u8]) -> io::Result<usize> {
+        let length = line.len() as u64;
+        let most = self.rotation.max_size.saturating_mul(MEGABYTE);
+        if most > 0 && self.size > 0 && self.size + length > most {
+            self.rotate()?;
+        }
+        self.file.write_all(line)?;
+        self.size += length;
+        Ok(line.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.flush()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicI64, Ordering};
+
+    use super::*;
+
+    struct Hand(AtomicI64);
+
+    impl Clock for Hand {
+        fn now(&self) -> Timestamp {
+            Timestamp::from_second(self.0.load(Ordering::Relaxed)).unwrap()
+        }
+    }
+
+    fn names(folder: &Path) -> Vec<String> {
+        let entries = fs::read_dir(folder).unwrap();
+        let mut names: Vec<String> = entries
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect();
+        names.sort();
+        names
+    }
+
+    #[test]
+    fn a_file_that_is_full_is_rotated_and_old_ones_go_by_number_and_age() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("audit-notes.log"), "somebody's").unwrap();
+        let path = folder.path().join("audit.log");
+        let clock = Arc::new(Hand(AtomicI64::new(1_800_000_000)));
+        let rotation = Rotation {
+            max_size: 1,
+            max_backups: 2,
+            max_age: 3,
+        };
+        let mut log = Rotating::open(&path, rotation, clock.clone()).unwrap();
+        let line = vec![b'x'; 700 * 1024];
+        for _ in 0..5 {
+            log.write_all(&line).unwrap();
+        }
+        let kept = names(folder.path());
+        assert_eq!(
+            kept,
+            [
+                "audit-2027-01-15T08-00-00.002.log",
+                "audit-2027-01-15T08-00-00.003.log",
+                "audit-notes.log",
+                "audit.log"
+            ]
+        );
+        for name in kept.iter().filter(|name| *name != "audit-notes.log") {
+            assert_eq!(fs::metadata(folder.path().join(name)).unwrap().len(), 700 * 1024);
+        }
+        clock.0.fetch_add(4 * 86_400, Ordering::Relaxed);
+        drop(Rotating::open(&path, rotation, clock).unwrap());
+        assert_eq!(names(folder.path()), ["audit-notes.log", "audit.log"]);
+    }
+}

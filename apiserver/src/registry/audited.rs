@@ -1,0 +1,175 @@
+//! Audit events of writes that are made in the process: as whom, and why.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use meta::{Object, Status, Timestamp};
+use storage::Verb;
+
+use super::commit::{Author, InternalWrite};
+use super::{InstallError, Registry};
+use crate::audit::{self, Asked, Audit, Event, Level, ObjectReference, ResponseStatus, Stage};
+
+/// The annotation that says what made the server write.
+const CAUSE: &str = "audit.berth.dev/cause";
+
+impl Registry {
+    /// Records writes made in the process in `audit`; set once.
+    ///
+    /// # Errors
+    /// When it is set already.
+    pub fn audit(&self, audit: Audit) -> Result<(), InstallError> {
+        self.audit
+            .set(audit)
+            .map_err(|_| InstallError::Already("an audit log"))
+    }
+
+    /// Records a list of writes that was made, or refused. Those without a cause are part of a request, which has an event of
+    /// its own.
+    pub(super) async fn record(
+        &self,
+        author: Author<'_>,
+        writes: &[InternalWrite],
+        since: Timestamp,
+        result: &Result<Vec<Arc<Object>>, Status>,
+    ) {
+        let (Some(audit), Some(cause)) = (self.audit.get(), author.cause) else {
+            return;
+        };
+        for (index, write) in writes.iter().enumerate() {
+            let outcome = result
+                .as_ref()
+                .map(|objects| objects.get(index).map(AsRef::as_ref));
+            self.record_one(audit, author, cause, write, since, outcome).await;
+        }
+    }
+
+    async fn record_one(
+        &self,
+        audit: &Audit,
+        author: Author<'_>,
+        cause: &str,
+        write: &InternalWrite,
+        since: Timestamp,
+        outcome: Result<Option<&Object>, &Status>,
+    ) {
+        let key = &write.key;
+        let (group, resource) = (key.resource.group, key.resource.resource);
+        let verb = match write.verb {
+            Verb::Create => "create",
+            Verb::Update => "update",
+            Verb::Delete => "delete",
+        };
+        let asked = Asked {
+            user: &author.user.name,
+            groups: &author.user.groups,
+            verb,
+            is_resource: true,
+            path: "",
+            group,
+            resource,
+            subresource: write.subresource,
+            namespace: &key.namespace,
+            name: &key.name,
+        };
+        let verdict = audit.judge(asked);
+        if !verdict.writes(Stage::ResponseComplete) {
+            return;
+        }
+        let version = self.preferred(key.resource).map_or("", |served| served.version);
+        let mut annotations = BTreeMap::from([(CAUSE.to_owned(), cause.to_owned())]);
+        let mut body = |level: Level, name: &str, bytes: &dyn Fn() -> Vec<u8>| {
+            if verdict.level < level {
+                return None;
+            }
+            let read = match audit::are_confidential(asked) {
+                true => Err(audit::CONFIDENTIAL),
+                false => audit::line("application/json", &bytes(), verdict.omit_managed_fields),
+            };
+            match read {
+                Ok(line) => Some(line),
+                Err(why) => {
+                    annotations.insert(format!("audit.berth.dev/omitted-{name}"), why.to_owned());
+                    None
+                }
+            }
+        };
+        let request = match write.verb {
+            Verb::Delete => None,
+            _ => body(Level::Request, "request-object", &|| {
+                write.object.to_string().into_bytes()
+            }),
+        };
+        let stored = outcome.ok().flatten();
+        let response = stored.and_then(|object| {
+            body(Level::RequestResponse, "response-object", &|| {
+                object.bytes().to_vec()
+            })
+        });
+        let id = uuid::Uuid::new_v4().to_string();
+        let uri = uri(write, group, version, resource);
+        audit
+            .record(&Event {
+                kind: "Event",
+                api_version: "audit.k8s.io/v1",
+                level: verdict.level,
+                audit_id: &id,
+                stage: Stage::ResponseComplete,
+                request_uri: &uri,
+                verb,
+                user: author.user.into(),
+                impersonated_user: None,
+                source_ips: &[],
+                user_agent: author.manager,
+                object_ref: Some(ObjectReference {
+                    resource,
+                    namespace: &key.namespace,
+                    name: &key.name,
+                    api_group: group,
+                    api_version: version,
+                    subresource: write.subresource,
+                }),
+                response_status: Some(status(write.verb, outcome)),
+                request_received_timestamp: since,
+                stage_timestamp: self.clock().now(),
+                annotations,
+                request_object: request.as_deref(),
+                response_object: response.as_deref(),
+            })
+            .await;
+    }
+}
+
+/// The path of a request that would write the same.
+fn uri(write: &InternalWrite, group: &str, version: &str, resource: &str) -> String {
+    let mut uri = match group {
+        "" => format!("/api/{version}"),
+        group => format!("/apis/{group}/{version}"),
+    };
+    let key = &write.key;
+    if !key.namespace.is_empty() {
+        uri.push_str(&format!("/namespaces/{}", key.namespace));
+    }
+    uri.push_str(&format!("/{resource}"));
+    if write.verb != Verb::Create {
+        uri.push_str(&format!("/{}", key.name));
+    }
+    if !write.subresource.is_empty() {
+        uri.push_str(&format!("/{}", write.subresource));
+    }
+    uri
+}
+
+fn status<'a>(verb: Verb, outcome: Result<Option<&Object>, &'a Status>) -> ResponseStatus<'a> {
+    let (message, reason, code) = match outcome {
+        Ok(_) => ("", "", if verb == Verb::Create { 201 } else { 200 }),
+        Err(refused) => (refused.message.as_str(), refused.reason.as_str(), refused.code),
+    };
+    ResponseStatus {
+        metadata: BTreeMap::new(),
+        status: if code < 400 { "" } else { "Failure" },
+        message,
+        reason,
+        code,
+    }
+}

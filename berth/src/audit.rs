@@ -1,0 +1,175 @@
+//! What the command line says about auditing. Flags have the names of kube-apiserver's.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail};
+use apiserver::audit::{Audit, AuditConfig, AuditLog, Batching, Deliver, Policy, Rotation};
+use apiserver::metrics::Metrics;
+use async_trait::async_trait;
+use bytes::Bytes;
+use clap::Args;
+use http::{Request, Uri};
+use kube::client::Body;
+use kube::config::{KubeConfigOptions, Kubeconfig};
+use meta::Clock;
+use meta::duration::parse_unsigned;
+
+/// How long the webhook may take for a batch.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// Arguments of `berth serve` about auditing.
+#[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Auditing")]
+pub struct AuditArgs {
+    /// The audit log's file; `-` is standard output.
+    #[arg(long, value_name = "FILE")]
+    pub audit_log_path: Option<String>,
+    /// What is audited: kube-apiserver's Policy (audit.k8s.io/v1) [default: every request at level Metadata, once it is
+    /// answered]. Bodies of Secrets, and of tokens that are made or reviewed, are written at no level.
+    #[arg(long, value_name = "FILE")]
+    pub audit_policy_file: Option<PathBuf>,
+    /// Days that old log files are kept; 0 keeps them whatever their age.
+    #[arg(long, value_name = "DAYS", default_value_t = 0)]
+    pub audit_log_maxage: u32,
+    /// How many old log files are kept; 0 keeps all.
+    #[arg(long, value_name = "FILES", default_value_t = 0)]
+    pub audit_log_maxbackup: usize,
+    /// Megabytes at which the log file is rotated; 0 never rotates it.
+    #[arg(long, value_name = "MEGABYTES", default_value_t = 100)]
+    pub audit_log_maxsize: u64,
+    /// A kubeconfig of the server that events are sent to, in batches; its cluster's `server` is the whole URL.
+    #[arg(long, value_name = "FILE")]
+    pub audit_webhook_config_file: Option<PathBuf>,
+    /// How many events may wait for the webhook. What does not fit is dropped, and counted in apiserver_audit_error_total.
+    #[arg(long, value_name = "EVENTS", default_value_t = Batching::default().buffer_size)]
+    pub audit_webhook_batch_buffer_size: usize,
+    /// How many events are sent at once at most.
+    #[arg(long, value_name = "EVENTS", default_value_t = Batching::default().max_size)]
+    pub audit_webhook_batch_max_size: usize,
+    /// How long an event waits for others to be sent with.
+    #[arg(long, value_name = "DURATION", default_value = "30s", value_parser = parse_unsigned)]
+    pub audit_webhook_batch_max_wait: Duration,
+    /// How long to wait before events that were not taken are sent again.
+    #[arg(long, value_name = "DURATION", default_value = "10s", value_parser = parse_unsigned)]
+    pub audit_webhook_initial_backoff: Duration,
+}
+
+impl Default for AuditArgs {
+    fn default() -> Self {
+        let batching = Batching::default();
+        Self {
+            audit_log_path: None,
+            audit_policy_file: None,
+            audit_log_maxage: 0,
+            audit_log_maxbackup: 0,
+            audit_log_maxsize: 100,
+            audit_webhook_config_file: None,
+            audit_webhook_batch_buffer_size: batching.buffer_size,
+            audit_webhook_batch_max_size: batching.max_size,
+            audit_webhook_batch_max_wait: batching.max_wait,
+            audit_webhook_initial_backoff: batching.initial_backoff,
+        }
+    }
+}
+
+impl AuditArgs {
+    /// The audit log, if one is asked for; on a runtime.
+    ///
+    /// # Errors
+    /// When a file cannot be read or opened, or the policy has errors: every one with its path.
+    pub async fn open(&self, metrics: &Arc<Metrics>, clock: &Arc<dyn Clock>) -> Result<Option<Audit>> {
+        let policy = self.policy()?;
+        let webhook: Option<(Arc<dyn Deliver>, Batching)> = match &self.audit_webhook_config_file {
+            Some(file) => Some((Arc::new(Webhook::of(file).await?), self.batching())),
+            None => None,
+        };
+        if self.audit_log_path.is_none() && webhook.is_none() {
+            if self.audit_policy_file.is_some() {
+                bail!(
+                    "--audit-policy-file says what is audited, but nothing says where to: --audit-log-path or \
+                     --audit-webhook-config-file"
+                );
+            }
+            return Ok(None);
+        }
+        let rotation = Rotation {
+            max_size: self.audit_log_maxsize,
+            max_backups: self.audit_log_maxbackup,
+            max_age: self.audit_log_maxage,
+        };
+        let log = self
+            .audit_log_path
+            .clone()
+            .map(|path| AuditLog { path, rotation });
+        let config = AuditConfig { policy, log, webhook };
+        Ok(Some(Audit::open(config, Arc::clone(metrics), clock)?))
+    }
+
+    fn policy(&self) -> Result<Policy> {
+        let Some(file) = &self.audit_policy_file else {
+            return Ok(Policy::metadata());
+        };
+        let named = || format!("--audit-policy-file: {}", file.display());
+        let text = std::fs::read_to_string(file).with_context(named)?;
+        Policy::read(&text).with_context(named)
+    }
+
+    fn batching(&self) -> Batching {
+        Batching {
+            buffer_size: self.audit_webhook_batch_buffer_size,
+            max_size: self.audit_webhook_batch_max_size,
+            max_wait: self.audit_webhook_batch_max_wait,
+            initial_backoff: self.audit_webhook_initial_backoff,
+        }
+    }
+}
+
+/// The server that events are sent to.
+struct Webhook {
+    client: kube::Client,
+    path: String,
+}
+
+impl Webhook {
+    /// The server of a kubeconfig's current context.
+    async fn of(file: &Path) -> Result<Self> {
+        let named = || format!("--audit-webhook-config-file: {}", file.display());
+        let kubeconfig = Kubeconfig::read_from(file).with_context(named)?;
+        let options = KubeConfigOptions::default();
+        let mut config = kube::Config::from_custom_kubeconfig(kubeconfig, &options)
+            .await
+            .with_context(named)?;
+        // The client puts a slash behind the server's path, so it gets the host alone.
+        let mut parts = config.cluster_url.clone().into_parts();
+        let path = parts.path_and_query.take();
+        let path = path.map_or_else(|| "/".to_owned(), |path| path.as_str().to_owned());
+        parts.path_and_query = Some(http::uri::PathAndQuery::from_static("/"));
+        config.cluster_url = Uri::from_parts(parts).with_context(named)?;
+        config.read_timeout = Some(PATIENCE);
+        // How often a batch is sent is counted where it waits.
+        config.default_retry = false;
+        let client = kube::Client::try_from(config).with_context(named)?;
+        Ok(Self { client, path })
+    }
+}
+
+#[async_trait]
+impl Deliver for Webhook {
+    async fn deliver(&self, events: Bytes) -> Result<(), String> {
+        let request = Request::post(&self.path)
+            .header("content-type", "application/json")
+            .body(Body::from(events.to_vec()))
+            .map_err(|problem| problem.to_string())?;
+        let answer = self
+            .client
+            .send(request)
+            .await
+            .map_err(|problem| problem.to_string())?;
+        match answer.status() {
+            code if code.is_success() => Ok(()),
+            code => Err(format!("it answered {code}")),
+        }
+    }
+}
