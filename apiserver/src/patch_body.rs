@@ -4,6 +4,7 @@ use json_patch::{Patch, PatchOperation};
 use meta::nesting::{DEPTH_LIMIT, is_shallow};
 use meta::patch::{OPERATIONS_LIMIT, Problem, too_many};
 use meta::{Exceeded, Schema, Status, strategic};
+use serde::Deserialize;
 use serde_json::Value;
 
 use crate::decode;
@@ -173,19 +174,25 @@ fn operations(bytes: &[u8]) -> Result<Patch, Status> {
     };
     let value = decode::json(bytes)?.value;
     let Some(list) = value.as_array() else {
-        return Err(refuse(&"a JSON patch must be an array of operations"));
+        // Nothing at all is no operations.
+        return match value {
+            Value::Null => Ok(Patch(Vec::new())),
+            _ => Err(refuse(&"a JSON patch must be an array of operations")),
+        };
     };
     if list.len() > OPERATIONS_LIMIT {
         let mut status = Status::too_large(OPERATIONS_LIMIT);
         status.message = too_many(list.len());
         return Err(status);
     }
-    for (index, operation) in list.iter().enumerate() {
-        serde::Deserialize::deserialize(operation)
-            .map(|_: PatchOperation| ())
-            .map_err(|problem| refuse(&format!("operation {index}: {problem}")))?;
+    if let Some(index) = list.iter().position(|operation| !operation.is_object()) {
+        return Err(refuse(&format!("operation {index} must be an object")));
     }
-    serde_json::from_value(value).map_err(|problem| refuse(&problem))
+    let operations = list.iter().enumerate().map(|(index, operation)| {
+        PatchOperation::deserialize(operation)
+            .map_err(|problem| unprocessable(format!("operation {index}: {problem}")))
+    });
+    operations.collect::<Result<_, _>>().map(Patch)
 }
 
 fn object(bytes: &[u8]) -> Result<(Value, Vec<String>), Status> {
@@ -244,16 +251,25 @@ mod tests {
 
     #[test]
     fn what_is_no_patch_is_a_bad_request() {
-        for text in [
-            "{}",
-            "[1]",
-            r#"[{"op":"jump","path":"/a"}]"#,
-            "[",
-            r#"[{"op":"add","path":"a","value":1}]"#,
-        ] {
+        for text in ["{}", "[1]", "[", "5"] {
             assert_eq!(patch(text, json!({})).unwrap_err().code, 400, "{text}");
         }
         assert_eq!(PatchBody::parse(MERGE, b"[]", PLAIN).unwrap_err().code, 400);
+    }
+
+    #[test]
+    fn an_operation_that_is_none_is_unprocessable_and_null_is_no_operation() {
+        for text in [
+            r#"[{"op":"jump","path":"/a"}]"#,
+            r#"[{"op":"add","path":"a","value":1}]"#,
+            "[{}]",
+        ] {
+            let status = patch(text, json!({})).unwrap_err();
+            assert_eq!(status.code, 422, "{text}");
+            assert!(status.message.contains("operation 0: "), "{}", status.message);
+        }
+        let value = json!({"spec": {"x": "yes"}});
+        assert_eq!(patch("null", value.clone()).unwrap(), value);
     }
 
     #[test]

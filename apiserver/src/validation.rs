@@ -22,6 +22,14 @@ pub(crate) fn metadata(value: &Value, served: &Served, old: Option<&Value>) -> V
     annotations(fields, &mut errors);
     finalizers(fields, served.info().strategic, &mut errors);
     owners(fields, &mut errors);
+    if let Some(generation) = fields
+        .get("generation")
+        .and_then(Value::as_i64)
+        .filter(|number| *number < 0)
+    {
+        let detail = "must be greater than or equal to 0";
+        errors.push(FieldError::invalid("metadata.generation", generation, detail));
+    }
     if let Some(old) = old {
         added_finalizers(fields, old, &mut errors);
     }

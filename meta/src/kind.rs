@@ -328,6 +328,11 @@ pub trait Kind: Send + Sync + 'static {
     /// The structural schema of `version`. Built once; the same reference each time.
     fn schema(&self, version: &str) -> &Schema;
 
+    /// Says what a body says in fields that are for writing only where it is kept, and leaves out what is the same as
+    /// nothing. Runs after schema defaulting, before it is told who owns what: whoever sent the body owns the outcome,
+    /// unlike what [`Kind::prepare`] makes of it. Configurations that are applied own what they name, and do not come here.
+    fn read_body(&self, _old: Option<&Value>, _body: &mut Value) {}
+
     /// Fills in and resets what the schema's defaults cannot: runs after schema defaulting, before validation.
     fn prepare(&self, _write: &Write<'_>, _new: &mut Value) {}
 
@@ -335,6 +340,11 @@ pub trait Kind: Send + Sync + 'static {
     /// without, the ones that are custom resources elsewhere do.
     fn counts_generation(&self) -> bool {
         self.info().status
+    }
+
+    /// Whether an update of what is not there creates it. A few of Kubernetes' own kinds let it.
+    fn creates_on_update(&self) -> bool {
+        false
     }
 
     /// Rules beyond the schema: cross-field checks and immutability. All errors, not the first.

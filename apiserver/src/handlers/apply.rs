@@ -11,7 +11,6 @@ use meta::{FieldError, Object, Status};
 
 use super::Cx;
 use super::update::{operation, write};
-use crate::auth::Attributes;
 use crate::negotiation::Answer;
 use crate::options::WriteOptions;
 use crate::registry::{CONFLICT_ATTEMPTS, Ownership, Wish, drop_nulls, metadata, text};
@@ -33,7 +32,7 @@ pub(super) async fn handle(cx: &Cx<'_>, subresource: &'static str) -> Result<Res
         let edit = |current: &Object| apply.to(current);
         let missing = match write(cx, options.dry_run, subresource, true, edit).await {
             Ok(object) => return cx.object(accepted, StatusCode::OK, &object),
-            Err(status) if subresource.is_empty() && apply.is_missing(&status) => status,
+            Err(status) if subresource.is_empty() && cx.is_missing(&status) => status,
             Err(status) => return Err(status),
         };
         match apply.create().await {
@@ -54,13 +53,6 @@ struct Apply<'a> {
 }
 
 impl Apply<'_> {
-    /// Whether `status` says that the object is not there.
-    fn is_missing(&self, status: &Status) -> bool {
-        let (name, resource) = (self.cx.name, self.cx.served.name.resource);
-        let details = status.details.as_ref();
-        status.code == 404 && details.is_some_and(|details| details.name == name && details.kind == resource)
-    }
-
     fn ownership(&self, operation: Operation) -> Ownership<'_> {
         let cx = self.cx;
         let index = cx.state.registry.index();
@@ -95,7 +87,7 @@ impl Apply<'_> {
     /// The object made of the configuration alone.
     async fn create(&self) -> Result<std::sync::Arc<Object>, Status> {
         let (cx, config) = (self.cx, self.config);
-        self.may_create().await?;
+        cx.may_create().await?;
         let uid = text(config.value(), "uid");
         if !uid.is_empty() {
             let problem = format!(
@@ -120,23 +112,6 @@ impl Apply<'_> {
         let registry = &cx.state.registry;
         let object = registry.create(cx.served, actor, cx.namespace, body).await?;
         Ok(registry.created(cx.served, actor, object).await)
-    }
-
-    /// The right to patch was checked; making an object takes the right to create it, too.
-    async fn may_create(&self) -> Result<(), Status> {
-        let cx = self.cx;
-        let create = Attributes {
-            verb: "create".to_owned(),
-            is_resource: true,
-            group: cx.served.name.group.to_owned(),
-            version: cx.served.version.to_owned(),
-            resource: cx.served.name.resource.to_owned(),
-            namespace: cx.namespace.to_owned(),
-            name: cx.name.to_owned(),
-            path: cx.request.info.path.clone(),
-            ..Attributes::default()
-        };
-        cx.call(false).require(create).await
     }
 
     /// What was applied, as the body of an update or a create would be.

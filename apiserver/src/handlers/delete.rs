@@ -36,14 +36,14 @@ pub(super) async fn handle_collection(cx: &Cx<'_>) -> Result<Response<Body>, Sta
     let results = stream::iter(page.items.clone()).map(|object| {
         let options = &options;
         async move {
-            let meta = object.meta();
             let target = Target {
                 served: cx.served,
-                namespace: &meta.namespace,
-                name: &meta.name,
+                namespace: &object.meta().namespace,
+                name: &object.meta().name,
             };
             match cx.state.registry.delete(target, actor, options).await {
-                Ok(deleted) => Ok(Some(deleted.into_object())),
+                // The answer is what the collection was.
+                Ok(_) => Ok(Some(object)),
                 // Gone meanwhile, by whatever hand, is what was asked for.
                 Err(status) if status.code == 404 => Ok(None),
                 Err(status) => Err(status),

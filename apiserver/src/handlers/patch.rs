@@ -69,9 +69,10 @@ impl Patching {
         before: Value,
     ) -> Result<Value, Status> {
         let mut value = self.body.apply(schema, before.clone())?;
-        decode::identify(&mut value, expected)?;
+        let invalid = |refused: Status| invalid_patch(cx, &refused.message);
+        decode::identify(&mut value, expected).map_err(invalid)?;
         registry::drop_nulls(&mut value);
-        decode::metadata_types(&value, expected).map_err(|refused| invalid_patch(cx, &refused.message))?;
+        decode::metadata_types(&value, expected).map_err(invalid)?;
         same_uid(cx, &value, &before)?;
         // Unknown fields are kept, so a patch does not answer for those that were there.
         let unknown = || {

@@ -1,4 +1,4 @@
-//! `update`: the object, or its status, replaced.
+//! `update`: the object, or its status, replaced; created, where the kind lets an update do that.
 
 use std::sync::Arc;
 
@@ -8,21 +8,91 @@ use meta::kind::Operation;
 use meta::{Object, Status};
 
 use super::Cx;
+use crate::auth::Attributes;
 use crate::negotiation::Answer;
 use crate::options::WriteOptions;
-use crate::registry::Wish;
+use crate::registry::{CONFLICT_ATTEMPTS, Wish, metadata, text};
 use crate::resource::Backing;
 
 pub(super) async fn handle(cx: &Cx<'_>, subresource: &'static str) -> Result<Response<Body>, Status> {
     let accepted = cx.negotiate(Answer::Object)?;
     let options = WriteOptions::parse(&cx.request.info.query, "UpdateOptions")?;
     let schema = cx.served.kind().schema(cx.served.version);
-    let value = cx.read_body(cx.expected(), Some(schema), options)?;
+    let read = || cx.read_body(cx.expected(), Some(schema), options);
+    let value = read()?;
     cx.check_name(&value)?;
+    // Read again for each further attempt, which are few, rather than copied for the first.
+    let mut first = Some(value);
+    let mut body = || first.take().map_or_else(read, Ok).map(Wish::from);
+    let creates = subresource.is_empty() && cx.served.kind().creates_on_update();
     let unconditional = cx.served.info().unconditional_update;
-    let edit = |_: &Object| Ok(Wish::from(value.clone()));
-    let object = write(cx, options.dry_run, subresource, unconditional, edit).await?;
-    cx.object(accepted, StatusCode::OK, &object)
+    let mut attempt = 1;
+    loop {
+        let missing = match write(cx, options.dry_run, subresource, unconditional, |_| body()).await {
+            Ok(object) => return cx.object(accepted, StatusCode::OK, &object),
+            Err(status) if creates && cx.is_missing(&status) => status,
+            Err(status) => return Err(status),
+        };
+        match create(cx, options.dry_run, &mut body).await {
+            Ok(object) => return cx.object(accepted, StatusCode::CREATED, &object),
+            // Somebody else made it meanwhile.
+            Err(status) if status.reason == "AlreadyExists" && attempt < CONFLICT_ATTEMPTS => attempt += 1,
+            Err(status) if status.reason == "AlreadyExists" => return Err(missing),
+            Err(status) => return Err(status),
+        }
+    }
+}
+
+/// Creates what an update did not find.
+async fn create(
+    cx: &Cx<'_>,
+    dry_run: bool,
+    body: &mut impl FnMut() -> Result<Wish, Status>,
+) -> Result<Arc<Object>, Status> {
+    cx.may_create().await?;
+    let of_nothing = || {
+        let mut wish = body()?;
+        if !text(&wish.value, "uid").is_empty() {
+            let problem = format!(
+                "uid mismatch: the provided object specified uid {}, and no existing object was found",
+                text(&wish.value, "uid")
+            );
+            return Err(Status::conflict(cx.served.name, cx.name, &problem));
+        }
+        metadata(&mut wish.value).remove("resourceVersion");
+        Ok(wish)
+    };
+    let actor = cx.actor(dry_run);
+    let registry = &cx.state.registry;
+    let object = registry
+        .create(cx.served, actor, cx.namespace, of_nothing)
+        .await?;
+    Ok(registry.created(cx.served, actor, object).await)
+}
+
+impl Cx<'_> {
+    /// Whether `status` says that the object in the path is not there.
+    pub(super) fn is_missing(&self, status: &Status) -> bool {
+        let (name, resource) = (self.name, self.served.name.resource);
+        let details = status.details.as_ref();
+        status.code == 404 && details.is_some_and(|details| details.name == name && details.kind == resource)
+    }
+
+    /// The right to update or patch was checked; making an object takes the right to create it, too.
+    pub(super) async fn may_create(&self) -> Result<(), Status> {
+        let create = Attributes {
+            verb: "create".to_owned(),
+            is_resource: true,
+            group: self.served.name.group.to_owned(),
+            version: self.served.version.to_owned(),
+            resource: self.served.name.resource.to_owned(),
+            namespace: self.namespace.to_owned(),
+            name: self.name.to_owned(),
+            path: self.request.info.path.clone(),
+            ..Attributes::default()
+        };
+        self.call(false).require(create).await
+    }
 }
 
 /// Stores what `edit` makes of the object in the path, where the resource keeps its objects.

@@ -37,6 +37,10 @@ impl Kind for Narrowed {
         self.kind.schema(version)
     }
 
+    fn read_body(&self, old: Option<&Value>, body: &mut Value) {
+        self.kind.read_body(old, body);
+    }
+
     fn prepare(&self, write: &Write<'_>, new: &mut Value) {
         self.kind.prepare(write, new);
     }

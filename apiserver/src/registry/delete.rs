@@ -27,14 +27,6 @@ pub(crate) enum Deleted {
     Pending(Arc<Object>),
 }
 
-impl Deleted {
-    pub(crate) fn into_object(self) -> Arc<Object> {
-        match self {
-            Self::Gone(object) | Self::Pending(object) => object,
-        }
-    }
-}
-
 impl Registry {
     /// Deletes one object.
     pub(crate) async fn delete(

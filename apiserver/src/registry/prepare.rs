@@ -93,6 +93,9 @@ impl Writing<'_> {
         let Wish { mut value, applied } = wish;
         self.deduplicate_owners(&mut value);
         self.default(&mut value);
+        if applied.is_none() {
+            self.served.kind().read_body(None, &mut value);
+        }
         let sent = self.managed_fields(&mut value)?;
         let managers = applied.unwrap_or_else(|| self.ownership().created(&value, sent.as_ref()));
         self.to_stored(&mut value);
@@ -107,6 +110,9 @@ impl Writing<'_> {
         let old = stored.parse_unmanaged();
         self.deduplicate_owners(&mut value);
         self.default(&mut value);
+        if applied.is_none() {
+            self.served.kind().read_body(Some(&old), &mut value);
+        }
         let sent = self.managed_fields(&mut value)?;
         let managers = applied.unwrap_or_else(|| {
             let live = render::converted(self.served, stored);

@@ -42,7 +42,9 @@ pub(crate) fn text<'a>(value: &'a Value, field: &str) -> &'a str {
 /// Sets what the server sets on a new object, and wipes what it does not let clients set.
 pub(crate) fn on_create(value: &mut Value, served: &Served, namespace: &str, now: Timestamp) {
     let fields = metadata(value);
-    for field in IMMUTABLE.iter().filter(|field| **field != "name").chain(&DROPPED) {
+    // Where nothing counts generations, one that is given is kept.
+    let kept = |field: &str| field == "name" || (field == "generation" && !served.kind().counts_generation());
+    for field in IMMUTABLE.iter().chain(&DROPPED).filter(|field| !kept(field)) {
         fields.remove(*field);
     }
     if served.info().namespaced() {

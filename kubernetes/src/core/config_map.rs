@@ -75,8 +75,13 @@ impl Kind for ConfigMap {
         &SCHEMA
     }
 
-    fn prepare(&self, _write: &Write<'_>, new: &mut Value) {
-        data::unbroken(new, "binaryData");
+    fn read_body(&self, _: Option<&Value>, body: &mut Value) {
+        data::unbroken(body, "binaryData");
+        value::drop_empty(body, &["data", "binaryData"]);
+    }
+
+    fn prepare(&self, write: &Write<'_>, new: &mut Value) {
+        self.read_body(write.old, new);
     }
 
     fn validate(&self, write: &Write<'_>, new: &Value) -> Vec<FieldError> {
@@ -177,6 +182,13 @@ mod tests {
         ConfigMap.prepare(&write, &mut new);
         assert_eq!(new, json!({"data": {"a": ""}, "binaryData": {"b": "AAECAwQF"}}));
         assert!(errors(None, &new).is_empty());
+    }
+
+    #[test]
+    fn empty_maps_are_left_out() {
+        let mut new = json!({"data": {}, "binaryData": {}, "immutable": false});
+        ConfigMap.read_body(None, &mut new);
+        assert_eq!(new, json!({"immutable": false}));
     }
 
     #[test]

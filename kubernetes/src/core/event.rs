@@ -7,7 +7,7 @@ mod rules;
 use std::sync::LazyLock;
 
 use meta::kind::{ALL_VERBS, SelectableField, Write};
-use meta::{Cell, Column, FieldError, GroupResource, Kind, KindInfo, Object, Schema, Scope};
+use meta::{Cell, Column, FieldError, GroupResource, Kind, KindInfo, Object, Schema, Scope, name};
 use schemars::JsonSchema;
 use serde_json::Value;
 
@@ -201,6 +201,15 @@ impl Kind for CoreEvent {
         rules::core(write, new)
     }
 
+    /// Old reporters name events after what they are about, in capitals, too.
+    fn validate_name(&self, name: &str) -> Result<(), String> {
+        name::path_segment(name)
+    }
+
+    fn creates_on_update(&self) -> bool {
+        true
+    }
+
     fn columns(&self) -> &[Column] {
         row::COLUMNS
     }
@@ -247,6 +256,10 @@ impl Kind for Event {
 
     fn selectable(&self) -> &'static [SelectableField] {
         SELECTABLE
+    }
+
+    fn creates_on_update(&self) -> bool {
+        true
     }
 
     fn stored_in(&self) -> GroupResource {

@@ -70,14 +70,23 @@ impl Kind for Secret {
     }
 
     /// Encodes stringData and settles the type, which an update may leave out.
-    fn prepare(&self, write: &Write<'_>, new: &mut Value) {
-        encode_texts(new);
-        data::unbroken(new, "data");
+    fn read_body(&self, old: Option<&Value>, body: &mut Value) {
+        encode_texts(body);
+        data::unbroken(body, "data");
+        value::drop_empty(body, &["data"]);
         // One that is no text stays, for the schema to refuse.
-        if new.get("type").is_none_or(|given| given.is_null() || given == "") {
-            let kept = write.old.map_or("", |old| value::text(old, &["type"]));
-            new["type"] = if kept.is_empty() { "Opaque" } else { kept }.into();
+        if body
+            .get("type")
+            .is_none_or(|given| given.is_null() || given == "")
+        {
+            let kept = old.map_or("", |old| value::text(old, &["type"]));
+            body["type"] = if kept.is_empty() { "Opaque" } else { kept }.into();
         }
+    }
+
+    /// The same for what was applied, or left by admission.
+    fn prepare(&self, write: &Write<'_>, new: &mut Value) {
+        self.read_body(write.old, new);
     }
 
     fn validate(&self, write: &Write<'_>, new: &Value) -> Vec<FieldError> {
@@ -229,6 +238,16 @@ mod tests {
             1,
             "a type that is no text is refused"
         );
+    }
+
+    #[test]
+    fn a_body_says_its_string_data_in_data_which_is_what_its_sender_owns() {
+        let mut sent = json!({"stringData": {"a": "new"}});
+        Secret.read_body(None, &mut sent);
+        assert_eq!(sent, json!({"data": {"a": "bmV3"}, "type": "Opaque"}));
+        let mut empty = json!({"stringData": {}, "data": {}});
+        Secret.read_body(Some(&json!({"type": "x/y"})), &mut empty);
+        assert_eq!(empty, json!({"type": "x/y"}));
     }
 
     #[test]

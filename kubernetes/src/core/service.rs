@@ -17,7 +17,6 @@ use crate::core::{typed, value};
 
 /// The fields of a Service.
 #[derive(JsonSchema)]
-#[schemars(extend("x-kubernetes-preserve-unknown-fields" = true))]
 pub struct ServiceFields {
     /// Which workloads are reached, and how.
     pub spec: Option<ServiceSpec>,
@@ -157,6 +156,16 @@ const SELECTABLE: &[SelectableField] = &[
     SelectableField::at("spec.clusterIP"),
 ];
 
+/// The fields of the spec that are absent when they are empty.
+const LEFT_OUT: &[&str] = &[
+    "clusterIPs",
+    "externalIPs",
+    "ipFamilies",
+    "loadBalancerSourceRanges",
+    "ports",
+    "selector",
+];
+
 impl Kind for Service {
     fn info(&self) -> &KindInfo {
         &INFO
@@ -166,8 +175,15 @@ impl Kind for Service {
         &SCHEMA
     }
 
+    fn read_body(&self, _: Option<&Value>, body: &mut Value) {
+        if let Some(spec) = body.get_mut("spec") {
+            value::drop_empty(spec, LEFT_OUT);
+        }
+    }
+
     /// What the schema cannot fill in: the port of the workloads is the port of the service.
-    fn prepare(&self, _: &Write<'_>, new: &mut Value) {
+    fn prepare(&self, write: &Write<'_>, new: &mut Value) {
+        self.read_body(write.old, new);
         rules::prepare(new);
     }
 

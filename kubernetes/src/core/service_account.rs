@@ -3,9 +3,12 @@
 
 use std::sync::LazyLock;
 
-use meta::kind::ALL_VERBS;
+use meta::kind::{ALL_VERBS, Write};
 use meta::{Cell, Column, Kind, KindInfo, Object, Schema, Scope};
 use schemars::JsonSchema;
+use serde_json::Value;
+
+use crate::core::value;
 
 /// The fields of a ServiceAccount.
 #[derive(JsonSchema)]
@@ -87,6 +90,14 @@ impl Kind for ServiceAccount {
 
     fn schema(&self, _: &str) -> &Schema {
         &SCHEMA
+    }
+
+    fn read_body(&self, _: Option<&Value>, body: &mut Value) {
+        value::drop_empty(body, &["secrets", "imagePullSecrets"]);
+    }
+
+    fn prepare(&self, write: &Write<'_>, new: &mut Value) {
+        self.read_body(write.old, new);
     }
 
     fn columns(&self) -> &[Column] {

@@ -47,3 +47,20 @@ pub(crate) fn object_mut<'a>(value: &'a mut Value, name: &str) -> Option<&'a mut
 fn at<'a>(value: &'a Value, path: &[&str]) -> Option<&'a Value> {
     path.iter().try_fold(value, |value, name| value.get(name))
 }
+
+/// Takes out those of `fields` that are an empty map or list: where Kubernetes leaves them out, they say nothing.
+pub(crate) fn drop_empty(object: &mut Value, fields: &[&str]) {
+    let Some(object) = object.as_object_mut() else {
+        return;
+    };
+    for field in fields {
+        let empty = match object.get(*field) {
+            Some(Value::Object(entries)) => entries.is_empty(),
+            Some(Value::Array(items)) => items.is_empty(),
+            _ => false,
+        };
+        if empty {
+            object.remove(*field);
+        }
+    }
+}

@@ -34,10 +34,9 @@ impl Kind {
         serde_json::from_str(change).expect("a change is JSON")
     }
 
-    /// Whether sequences of several managers are about it: what is filled in there is the same on both. Secrets are not,
-    /// since the owners of `stringData` own it by that name here, and by `data` there.
+    /// Whether sequences of several managers are about it: what is filled in there is the same on both.
     pub(crate) fn applied(&self) -> bool {
-        !["services", "deployments", "managedclusters", "secrets"]
+        !["services", "deployments", "managedclusters"]
             .iter()
             .any(|plural| self.path.ends_with(plural))
     }

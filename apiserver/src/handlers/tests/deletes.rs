@@ -183,3 +183,16 @@ async fn a_collection_is_deleted_by_selector_and_listed_in_the_answer() {
     );
     client.delete(ALL_WIDGETS).await.refusal(405, "MethodNotAllowed");
 }
+
+#[tokio::test]
+async fn a_deleted_collection_is_answered_as_it_was_before() {
+    let client = Client::new();
+    let mut body = widget("held");
+    body["metadata"]["finalizers"] = json!(["example.com/hold"]);
+    let held = client.post(WIDGETS, &body).await.expect(201);
+    let free = client.widget("free").await;
+    let answer = client.delete(WIDGETS).await.expect(200);
+    assert_eq!(answer["items"], json!([free, held]));
+    let left = client.get(&at("held")).await.expect(200);
+    assert!(left["metadata"]["deletionTimestamp"].is_string());
+}

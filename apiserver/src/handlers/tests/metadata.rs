@@ -254,3 +254,55 @@ async fn a_deletion_with_preconditions_in_the_query_deletes_only_what_was_meant(
     client.delete(&path).await.expect(200);
     client.get(&at("a")).await.refusal(404, "NotFound");
 }
+
+#[tokio::test]
+async fn a_generation_is_kept_as_given_where_nothing_counts_it() {
+    let client = Client::new();
+    let given = json!({"generation": 7, "selfLink": "/x"});
+    let mut gadget = json!({"apiVersion": "toys.example.com/v1", "kind": "Gadget", "metadata": given});
+    gadget["metadata"]["name"] = "g".into();
+    let made = client.post(GADGETS, &gadget).await.expect(201);
+    assert_eq!(made["metadata"]["generation"], 7);
+    assert_eq!(made["metadata"]["selfLink"], Value::Null);
+    let changed = json!({"metadata": {"generation": 9}, "parts": [{"name": "a"}]});
+    let changed = client.merge(&format!("{GADGETS}/g"), &changed).await.expect(200);
+    assert_eq!(changed["metadata"]["generation"], 7, "no update changes it");
+    gadget["metadata"] = json!({"name": "h", "generation": -1});
+    let message = client.post(GADGETS, &gadget).await.refusal(422, "Invalid");
+    assert!(
+        message.contains("metadata.generation: Invalid value: -1: must be greater than or equal to 0"),
+        "{message}"
+    );
+    let mut counted = widget("a");
+    counted["metadata"]["generation"] = 7.into();
+    let counted = client.post(WIDGETS, &counted).await.expect(201);
+    assert_eq!(counted["metadata"]["generation"], 1);
+}
+
+#[tokio::test]
+async fn an_owner_without_a_uid_is_invalid_however_it_is_sent() {
+    let client = Client::new();
+    client.widget("a").await;
+    let owners = json!([{"apiVersion": "v1", "kind": "ConfigMap", "name": "o"}]);
+    let mut body = widget("b");
+    body["metadata"]["ownerReferences"] = owners.clone();
+    let posted = client.post(WIDGETS, &body).await;
+    body["metadata"]["name"] = "a".into();
+    body["metadata"]["resourceVersion"] =
+        client.get(&at("a")).await.expect(200)["metadata"]["resourceVersion"].clone();
+    let put = client.put(&at("a"), &body).await;
+    let merged = client
+        .merge(&at("a"), &json!({"metadata": {"ownerReferences": owners}}))
+        .await;
+    let operations = json!([{"op": "add", "path": "/metadata/ownerReferences", "value": owners}]);
+    let patched = client
+        .patch(&at("a"), "json-patch+json", &operations.to_string())
+        .await;
+    for answer in [posted, put, merged, patched] {
+        let message = answer.refusal(422, "Invalid");
+        assert!(
+            message.contains("metadata.ownerReferences[0].uid: Required value"),
+            "{message}"
+        );
+    }
+}

@@ -69,7 +69,9 @@ async fn a_patch_that_does_not_apply_or_fit_is_refused_and_changes_nothing() {
             r#"{"metadata":{"resourceVersion":"99"}}"#,
             409,
         ),
-        ("merge-patch+json", r#"{"kind":"Gadget"}"#, 400),
+        ("merge-patch+json", r#"{"kind":"Gadget"}"#, 422),
+        ("merge-patch+json", r#"{"apiVersion":"nope/v1"}"#, 422),
+        ("json-patch+json", r#"[{"op":"jump","path":"/spec"}]"#, 422),
         ("merge-patch+json", r#"{"spec":{"size":11}}"#, 422),
         ("merge-patch+json", "[]", 400),
         ("merge-patch+json", "", 400),
@@ -142,4 +144,12 @@ async fn parallel_patches_of_one_object_all_succeed() {
     futures::future::join_all((0..20).map(patch)).await;
     let labels = client.get(&at("a")).await.json()["metadata"]["labels"].clone();
     assert_eq!(labels.as_object().unwrap().len(), 20);
+}
+
+#[tokio::test]
+async fn a_json_patch_of_null_is_one_without_operations() {
+    let client = Client::new();
+    let made = client.widget("a").await;
+    let patched = client.patch(&at("a"), "json-patch+json", "null").await;
+    assert_eq!(patched.expect(200), made);
 }

@@ -121,6 +121,10 @@ impl Kind for Toy {
         }
     }
 
+    fn creates_on_update(&self) -> bool {
+        self.info.kind == "Gadget"
+    }
+
     fn validate(&self, write: &Write<'_>, new: &Value) -> Vec<FieldError> {
         let mut errors = Vec::new();
         if new["spec"]["color"] == "ultraviolet" {

@@ -414,3 +414,43 @@ async fn admission_warns_and_verbs_that_are_not_served_are_refused() {
         .await
         .refusal(400, "BadRequest");
 }
+
+#[tokio::test]
+async fn an_update_creates_what_is_not_there_where_the_kind_lets_it() {
+    let client = Client::new();
+    let path = format!("{GADGETS}/g");
+    let mut gadget = json!({
+        "apiVersion": "toys.example.com/v1", "kind": "Gadget",
+        "metadata": {"name": "g", "resourceVersion": "7"}, "parts": [{"name": "a"}],
+    });
+    let dry = client.put(&format!("{path}?dryRun=All"), &gadget).await;
+    assert_eq!(dry.expect(201)["parts"], gadget["parts"]);
+    client.get(&path).await.refusal(404, "NotFound");
+    let made = client.put(&path, &gadget).await.expect(201);
+    assert_eq!(made["parts"], gadget["parts"]);
+    gadget["metadata"] = json!({"name": "g"});
+    let kept = client.put(&path, &gadget).await.expect(200);
+    assert_eq!(kept["metadata"]["uid"], made["metadata"]["uid"]);
+    client.delete(&path).await.expect(200);
+    gadget["metadata"]["uid"] = made["metadata"]["uid"].clone();
+    let message = client.put(&path, &gadget).await.refusal(409, "Conflict");
+    assert!(message.contains("uid mismatch"), "{message}");
+    client.put(&at("a"), &widget("a")).await.refusal(404, "NotFound");
+}
+
+#[tokio::test]
+async fn an_update_that_creates_takes_the_right_to_create() {
+    let client = Client::new();
+    let gadget = json!({"apiVersion": "toys.example.com/v1", "kind": "Gadget", "metadata": {"name": "g"}});
+    let path = format!("{GADGETS}/g");
+    let mut request = Client::request("PUT", &path, &[], gadget.to_string().as_bytes());
+    request.authorizer = Arc::new(testing::Rule(|attributes: &crate::auth::Attributes| {
+        Ok(match attributes.verb.as_str() {
+            "create" => Access::NoOpinion(String::new()),
+            _ => Access::Allow(String::new()),
+        })
+    }));
+    let response = client.api.dispatch(Authorized::new(request)).await;
+    assert_eq!(response.status(), 403);
+    client.get(&path).await.refusal(404, "NotFound");
+}

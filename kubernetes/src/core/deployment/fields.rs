@@ -8,7 +8,6 @@ use schemars::JsonSchema;
 
 /// The fields of a Deployment.
 #[derive(JsonSchema)]
-#[schemars(extend("x-kubernetes-preserve-unknown-fields" = true))]
 pub struct DeploymentFields {
     /// Which Pods are wanted.
     pub spec: Option<DeploymentSpec>,

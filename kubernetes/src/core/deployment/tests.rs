@@ -157,3 +157,11 @@ fn a_selector_reads_as_kubectl_takes_it() {
         "app=web,a in (x,y),b,!c,d notin (z)"
     );
 }
+
+#[test]
+fn a_field_beside_the_spec_that_nobody_knows_is_unknown() {
+    let mut deployment = deployment();
+    deployment["nope"] = 1.into();
+    deployment["spec"]["newer"] = 1.into();
+    assert_eq!(SCHEMA.unknown_fields(&deployment), ["nope"]);
+}

@@ -208,3 +208,12 @@ fn times_have_microseconds_and_are_kept_in_utc() {
         }
     }
 }
+
+#[test]
+fn names_of_events_are_free_in_v1_and_subdomains_in_the_newer_api() {
+    for name in ["UPPER", "a..b", "pod.17a2_x"] {
+        assert!(CoreEvent.validate_name(name).is_ok(), "{name}");
+        assert!(Event.validate_name(name).is_err(), "{name}");
+    }
+    assert!(CoreEvent.validate_name("a/b").is_err());
+}

@@ -91,8 +91,17 @@ impl Kind for RoleBinding {
         &SCHEMA
     }
 
-    fn prepare(&self, _: &Write<'_>, new: &mut Value) {
+    fn read_body(&self, _: Option<&Value>, body: &mut Value) {
+        value::drop_empty(body, &["subjects"]);
+    }
+
+    fn prepare(&self, write: &Write<'_>, new: &mut Value) {
+        self.read_body(write.old, new);
         fill_groups(new);
+    }
+
+    fn creates_on_update(&self) -> bool {
+        true
     }
 
     fn validate(&self, write: &Write<'_>, new: &Value) -> Vec<FieldError> {
@@ -121,8 +130,17 @@ impl Kind for ClusterRoleBinding {
         &SCHEMA
     }
 
-    fn prepare(&self, _: &Write<'_>, new: &mut Value) {
+    fn read_body(&self, _: Option<&Value>, body: &mut Value) {
+        value::drop_empty(body, &["subjects"]);
+    }
+
+    fn prepare(&self, write: &Write<'_>, new: &mut Value) {
+        self.read_body(write.old, new);
         fill_groups(new);
+    }
+
+    fn creates_on_update(&self) -> bool {
+        true
     }
 
     fn validate(&self, write: &Write<'_>, new: &Value) -> Vec<FieldError> {

@@ -125,6 +125,10 @@ impl Kind for Role {
         rule_errors(new, true)
     }
 
+    fn creates_on_update(&self) -> bool {
+        true
+    }
+
     fn validate_name(&self, name: &str) -> Result<(), String> {
         name::path_segment(name)
     }
@@ -151,6 +155,10 @@ impl Kind for ClusterRole {
         let mut errors = rule_errors(new, false);
         errors.extend(aggregation_errors(new));
         errors
+    }
+
+    fn creates_on_update(&self) -> bool {
+        true
     }
 
     fn validate_name(&self, name: &str) -> Result<(), String> {

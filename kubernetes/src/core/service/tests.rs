@@ -108,3 +108,16 @@ fn the_row_says_where_the_service_is_reached() {
         ["ClusterIP", "None", "<none>", "<none>"].map(Cell::from)
     );
 }
+
+#[test]
+fn a_field_beside_the_spec_that_nobody_knows_is_unknown() {
+    let service = json!({"spec": {"newer": 1}, "nope": 1});
+    assert_eq!(SCHEMA.unknown_fields(&service), ["nope"]);
+}
+
+#[test]
+fn empty_lists_and_maps_of_the_spec_are_left_out() {
+    let mut service = json!({"spec": {"ports": [], "selector": {}, "externalIPs": [], "type": "ClusterIP"}});
+    Service.read_body(None, &mut service);
+    assert_eq!(service, json!({"spec": {"type": "ClusterIP"}}));
+}
