@@ -140,6 +140,11 @@ pub trait SubresourceHandler: Send + Sync + 'static {
         Ok(None)
     }
 
+    /// What it stands for, where it can be applied to.
+    fn part(&self) -> Option<&dyn Part> {
+        None
+    }
+
     /// Reads it.
     ///
     /// # Errors
@@ -163,6 +168,15 @@ pub trait SubresourceHandler: Send + Sync + 'static {
     async fn update(&self, _call: &Call, _body: Value) -> Result<Reply, Status> {
         Err(Status::method_not_allowed())
     }
+}
+
+/// Some fields of an object that a subresource shows in a form of its own (`scale`): who applies to it owns those.
+pub trait Part: Send + Sync {
+    /// The configuration of the object that says what `config`, which fits the subresource's schema, does.
+    fn of_object(&self, config: &Value) -> Value;
+
+    /// How the subresource shows `object`.
+    fn shown(&self, object: &Object) -> Value;
 }
 
 /// One API group as served: its resources; versions and their order come from the kinds.

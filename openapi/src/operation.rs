@@ -328,11 +328,7 @@ fn sub_operation(entry: &Entry<'_>, sub: &Sub<'_>, name: &str, path: String) -> 
         description,
         gvk: sub.gvk.clone(),
         query: verb.query,
-        body: body(
-            name,
-            definition.clone(),
-            patches(entry.apply && sub.name == "status", entry.info.strategic),
-        ),
+        body: body(name, definition.clone(), patches(sub.apply, entry.info.strategic)),
         response: definition,
     })
 }

@@ -31,6 +31,8 @@ pub struct SubresourceDoc {
     pub kind: &'static str,
     /// The verbs: `get`, `create`, `update`, `patch`.
     pub verbs: &'static [&'static str],
+    /// Whether patches of it may be server-side applies.
+    pub apply: bool,
     /// The schema of its bodies; `None` where another resource or the resource itself defines the kind.
     pub schema: Option<Arc<Schema>>,
 }
@@ -48,6 +50,7 @@ pub(crate) struct Sub<'a> {
     pub(crate) name: &'static str,
     pub(crate) gvk: Gvk,
     pub(crate) verbs: Vec<&'static str>,
+    pub(crate) apply: bool,
     pub(crate) schema: Option<&'a Schema>,
 }
 
@@ -172,6 +175,7 @@ fn entry<'a>(resource: &'a ResourceDoc, version: &'static str) -> Entry<'a> {
                 name: sub.name,
                 gvk,
                 verbs: sorted(sub.verbs),
+                apply: sub.apply,
                 schema: sub.schema.as_deref(),
             }
         })
@@ -182,6 +186,7 @@ fn entry<'a>(resource: &'a ResourceDoc, version: &'static str) -> Entry<'a> {
             name: "status",
             gvk: own(info.kind),
             verbs,
+            apply: resource.apply,
             schema: None,
         });
     }

@@ -1,5 +1,8 @@
 //! The `kube` crate's client against Berth: a reflector and a metadata watcher sync and follow.
 
+#[path = "client/apply.rs"]
+mod apply;
+
 use std::time::Duration;
 
 use futures::StreamExt;

@@ -49,6 +49,7 @@ fn resource_document(resource: &Resource) -> ResourceDoc {
         version: subresource.version,
         kind: subresource.kind,
         verbs: subresource.verbs,
+        apply: subresource.handler.part().is_some(),
         schema: subresource.schema.clone(),
     });
     ResourceDoc {

@@ -4,23 +4,27 @@ mod config;
 mod last_applied;
 
 use axum::body::Body;
-use berth_apply::{Applied, Refused};
+use berth_apply::{Applied, Managers, Only, Refused, Reset, Types, Writer};
 use http::{Response, StatusCode};
 use meta::kind::Operation;
-use meta::{FieldError, Object, Status};
+use meta::{FieldError, Object, Schema, Status};
+use serde_json::{Value, json};
 
 use super::Cx;
 use super::update::{operation, write};
+use crate::call::Reply;
+use crate::decode::{self, Expected};
 use crate::negotiation::Answer;
 use crate::options::WriteOptions;
 use crate::registry::{CONFLICT_ATTEMPTS, Ownership, Wish, drop_nulls, metadata, text};
-use crate::{decode, registry, render};
+use crate::resource::Part;
+use crate::{registry, render};
 use config::Config;
 
 pub(super) async fn handle(cx: &Cx<'_>, subresource: &'static str) -> Result<Response<Body>, Status> {
     let accepted = cx.negotiate(Answer::Object)?;
     let options = WriteOptions::of_apply(&cx.request.info.query)?;
-    let config = Config::read(cx)?;
+    let config = Config::read(cx, cx.expected())?;
     let apply = Apply {
         cx,
         options,
@@ -45,6 +49,49 @@ pub(super) async fn handle(cx: &Cx<'_>, subresource: &'static str) -> Result<Res
     }
 }
 
+/// An apply to a `subresource` that shows a part of its object.
+pub(super) async fn to_part(
+    cx: &Cx<'_>,
+    subresource: &'static str,
+    expected: Expected<'_>,
+    schema: Option<&Schema>,
+    part: &dyn Part,
+) -> Result<Reply, Status> {
+    let options = WriteOptions::of_apply(&cx.request.info.query)?;
+    let config = Config::read(cx, expected)?;
+    if let Some(schema) = schema {
+        fits(schema, expected, cx, config.value())?;
+    }
+    let config = config.of_object(part);
+    let apply = Apply {
+        cx,
+        options,
+        config: &config,
+        subresource,
+    };
+    let edit = |current: &Object| apply.to(current);
+    let object = write(cx, options.dry_run, subresource, true, edit).await?;
+    Ok(Reply::Value(part.shown(&object)))
+}
+
+/// Whether `config` fits the schema of a subresource.
+fn fits(schema: &Schema, expected: Expected<'_>, cx: &Cx<'_>, config: &Value) -> Result<(), Status> {
+    let only = Only {
+        api_version: expected.api_version,
+        types: &Types::of(schema),
+    };
+    let by = Writer {
+        manager: &cx.manager,
+        subresource: "",
+        api_version: expected.api_version,
+        now: cx.request.now,
+        reset: &Reset::Nothing,
+    };
+    let nothing = json!({"apiVersion": expected.api_version, "kind": expected.kind});
+    let applied = Managers::default().apply(&only, &nothing, config, &by, false);
+    applied.map(drop).map_err(|problem| refused(&problem))
+}
+
 struct Apply<'a> {
     cx: &'a Cx<'a>,
     options: WriteOptions,
@@ -53,6 +100,11 @@ struct Apply<'a> {
 }
 
 impl Apply<'_> {
+    /// Whether the configuration is one of the object: not of a form that a subresource has of its own.
+    fn is_of_the_whole(&self) -> bool {
+        matches!(self.subresource, "" | "status")
+    }
+
     fn ownership(&self, operation: Operation) -> Ownership<'_> {
         let cx = self.cx;
         let index = cx.state.registry.index();
@@ -66,8 +118,11 @@ impl Apply<'_> {
         let ownership = self.ownership(operation(self.subresource));
         let applied = match ownership.applied(Some((current, &live)), config.value(), self.options.force) {
             Err(Refused::Conflicts(conflicts)) => {
-                // What kubectl applied from the client before is its own.
-                let foreign = last_applied::foreign(cx, &live, conflicts);
+                // What kubectl applied from the client before is its own; that was never a part of the object.
+                let foreign = match self.is_of_the_whole() {
+                    true => last_applied::foreign(cx, &live, conflicts),
+                    false => conflicts,
+                };
                 if !foreign.is_empty() {
                     return Err(refused(&Refused::Conflicts(foreign)));
                 }
@@ -80,7 +135,9 @@ impl Apply<'_> {
         if !uid.is_empty() && uid != current.meta().uid {
             return Err(self.invalid(FieldError::invalid("metadata.uid", uid, "field is immutable")));
         }
-        last_applied::keep(cx, &live, config.value(), &mut applied.object);
+        if self.is_of_the_whole() {
+            last_applied::keep(cx, &live, config.value(), &mut applied.object);
+        }
         self.finish(applied)
     }
 

@@ -7,16 +7,16 @@ use http::{Response, StatusCode};
 use meta::{Schema, Status};
 use serde_json::Value;
 
-use super::Cx;
 use super::patch::Patching;
+use super::{Cx, apply};
 use crate::call::{Call, Reply};
-use crate::decode::Expected;
+use crate::decode::{self, Expected};
 use crate::negotiation::Answer;
 use crate::options::WriteOptions;
-use crate::patch_body::Formats;
+use crate::patch_body::{APPLY, Formats};
 use crate::registry::{CONFLICT_ATTEMPTS, Consulting};
 use crate::registry::{metadata, text};
-use crate::resource::Subresource;
+use crate::resource::{Part, Subresource};
 use crate::{render, validation};
 
 pub(super) async fn handle(cx: &Cx<'_>) -> Result<Response<Body>, Status> {
@@ -80,7 +80,10 @@ impl<'a> Custom<'a> {
                 self.cx.check_name(&body)?;
                 (StatusCode::OK, handler.update(&call, body).await?)
             }
-            "patch" => (StatusCode::OK, self.patch().await?),
+            "patch" => match self.applied_to() {
+                Some(part) => (StatusCode::OK, self.apply(part).await?),
+                None => (StatusCode::OK, self.patch().await?),
+            },
             _ => return Err(Status::method_not_allowed()),
         };
         self.cx.reply(accepted, code, &reply)
@@ -195,6 +198,17 @@ impl<'a> Custom<'a> {
         ))
     }
 
+    /// What an apply to it is about; `None` for other patches.
+    fn applied_to(&self) -> Option<&dyn Part> {
+        let is_apply = decode::media_type(&self.cx.request.headers) == APPLY;
+        self.subresource.handler.part().filter(|_| is_apply)
+    }
+
+    async fn apply(&self, part: &dyn Part) -> Result<Reply, Status> {
+        let (subresource, expected) = (self.subresource.name, self.expected());
+        apply::to_part(self.cx, subresource, expected, self.schema(), part).await
+    }
+
     /// Get, patch, update; again when what was read is no longer what is there.
     async fn patch(&self) -> Result<Reply, Status> {
         let cx = self.cx;
@@ -203,7 +217,7 @@ impl<'a> Custom<'a> {
             cx,
             Formats {
                 strategic: own && cx.served.info().strategic,
-                apply: false,
+                apply: self.subresource.handler.part().is_some(),
             },
         )?;
         let call = cx.call(patch.options.dry_run);

@@ -131,6 +131,7 @@ pub(super) fn resources() -> Vec<ResourceDoc> {
         version: "",
         kind: "Scheduling",
         verbs: &["get"],
+        apply: false,
         schema: Some(Arc::new(open.clone())),
     };
     let foreign = SubresourceDoc {
@@ -139,6 +140,7 @@ pub(super) fn resources() -> Vec<ResourceDoc> {
         version: "v1alpha1",
         kind: "Binding",
         verbs: &["get", "create"],
+        apply: false,
         schema: None,
     };
     let doc = |info, schema: &Schema, status, subresources| ResourceDoc {

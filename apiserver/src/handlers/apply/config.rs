@@ -5,8 +5,9 @@ use serde_json::Value;
 
 use super::Cx;
 use crate::call::Warnings;
-use crate::decode::{self, Decoded};
+use crate::decode::{self, Decoded, Expected};
 use crate::options::FieldValidation;
+use crate::resource::Part;
 
 /// What one manager wants an object to be.
 pub(super) struct Config {
@@ -18,9 +19,9 @@ impl Config {
     ///
     /// # Errors
     /// 400 for what is no object of the kind in the path, or has managed fields.
-    pub(super) fn read(cx: &Cx<'_>) -> Result<Self, Status> {
+    pub(super) fn read(cx: &Cx<'_>, expected: Expected<'_>) -> Result<Self, Status> {
         let decoded = decode::applied(&cx.request.body)?;
-        let (value, expected) = (&decoded.value, cx.expected());
+        let value = &decoded.value;
         let said = |field: &str| value[field].as_str().unwrap_or_default();
         let (api_version, kind) = (said("apiVersion"), said("kind"));
         if api_version != expected.api_version || kind != expected.kind {
@@ -38,6 +39,12 @@ impl Config {
 
     pub(super) fn value(&self) -> &Value {
         &self.decoded.value
+    }
+
+    /// The same for the object, of which this is a part.
+    pub(super) fn of_object(mut self, part: &dyn Part) -> Self {
+        self.decoded.value = part.of_object(&self.decoded.value);
+        self
     }
 
     /// Does with fields that stand twice what the client asked for.

@@ -3,7 +3,7 @@
 use std::sync::{Arc, LazyLock};
 
 use apiserver::registry::Registry;
-use apiserver::{Call, Reply, Subresource, SubresourceHandler};
+use apiserver::{Call, Part, Reply, Subresource, SubresourceHandler};
 use async_trait::async_trait;
 use meta::{FieldError, Key, Object, Schema, Status};
 use schemars::JsonSchema;
@@ -55,8 +55,32 @@ pub fn subresource(registry: &Arc<Registry>) -> Subresource {
 
 struct Scale(Arc<Registry>);
 
+impl Part for Scale {
+    /// The number alone: a Scale's labels are not the Deployment's, and its status is for reading.
+    fn of_object(&self, config: &Value) -> Value {
+        let mut deployment = json!({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {}});
+        for field in ["name", "namespace", "uid", "resourceVersion"] {
+            if let Some(given) = config["metadata"].get(field) {
+                deployment["metadata"][field] = given.clone();
+            }
+        }
+        if let Some(replicas) = config["spec"].get("replicas") {
+            deployment["spec"]["replicas"] = replicas.clone();
+        }
+        deployment
+    }
+
+    fn shown(&self, object: &Object) -> Value {
+        shown(object)
+    }
+}
+
 #[async_trait]
 impl SubresourceHandler for Scale {
+    fn part(&self) -> Option<&dyn Part> {
+        Some(self)
+    }
+
     async fn get(&self, call: &Call) -> Result<Reply, Status> {
         let key = Key::new(RESOURCE, &call.namespace, &call.name);
         Ok(Reply::Value(shown(&*self.0.get(&key).await?)))
