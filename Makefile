@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help demo test fuzz e2e differential etcd faults lint ci static bench-scheduling bench-server bench-scheduling-peers
+.PHONY: help demo test fuzz e2e differential etcd faults lint ci static bench-scheduling bench-explain bench-server bench-scheduling-peers
 
 # Where cargo builds, and the peers of the benchmarks beside it.
 TARGET := $(abspath $(or $(CARGO_TARGET_DIR),target))
@@ -70,6 +70,10 @@ bench-server: ## beside kube-apiserver and sample-apiserver, into docs/benchmark
 	cd tests/peers/sample-apiserver && GOFLAGS=-mod=readonly go build -trimpath -o $(TARGET)/peers/sample-apiserver .
 	cargo build --release -p berth --features etcd
 	BERTH_PROGRAM=$(TARGET)/release/berth cargo run --release -p tests --example bench-server
+
+bench-explain: ## what reports, candidates, creates and starts cost by fleet size, into docs/benchmarks (BENCH_CLUSTERS)
+	cargo build --release -p berth
+	BERTH_PROGRAM=$(TARGET)/release/berth cargo run --release -p tests --example bench-explain
 
 bench-scheduling-peers: ## beside OCM's, KubeFleet's and Gardener's schedulers, into docs/benchmarks (BENCH_ROUNDS, BENCH_CLUSTERS)
 	cd tests/peers/ocm && GOFLAGS=-mod=readonly go build -trimpath -o $(TARGET)/peers/ocm .

@@ -1,43 +1,128 @@
 //! `berth load`: writes objects with their status, which `kubectl apply` cannot.
 
 use std::path::PathBuf;
+use std::time::{Duration, Instant};
 
 use anyhow::{Result, bail};
 use berth_client::Client;
+use futures::{StreamExt, stream};
 
 use crate::manifest::{self, Document};
 
+/// So many objects are written at once where there are many of one kind.
+const AT_ONCE: usize = 32;
+/// Fewer of one kind in a row are written one after the other, since there the order may matter: who comes first is
+/// placed first.
+const MANY: usize = 100;
+/// How often a long load says how far it is.
+const PROGRESS: Duration = Duration::from_secs(2);
+
 /// Writes every object of `paths` (namespaces first), each with its status, and prints a line for each. What belongs to a
-/// scheduler stays as it is stored; where a file says otherwise, a line on standard error says so.
+/// scheduler stays as it is stored; where a file says otherwise, a line on standard error says so. Many objects of one
+/// kind in a row are written side by side.
 ///
 /// # Errors
 /// Every problem of the files, before anything is written; or the objects the server refused, after the others are
 /// written.
 pub async fn run(client: &mut Client, paths: &[PathBuf]) -> Result<()> {
     let documents = match manifest::read(paths) {
-        Ok(documents) => documents,
+        Ok(documents) => namespaces_first(documents),
         Err(problems) => bail!(lines(&problems)),
     };
+    let mut progress = Progress::of(documents.len());
     let mut refused = Vec::new();
-    for document in namespaces_first(documents) {
-        let mut notes = Vec::new();
-        match client.put(&document.object, &mut notes).await {
-            Ok((name, what)) => {
-                println!("{name} {what}");
-                for note in notes {
-                    eprintln!("{name}: {note}");
-                }
-            }
-            Err(error) => refused.push(format!(
-                "{}: document {}: {error:#}",
-                document.file, document.number
-            )),
+    for run in documents.chunk_by(|a, b| (a.api_version(), a.kind()) == (b.api_version(), b.kind())) {
+        let at_once = if run.len() < MANY { 1 } else { AT_ONCE };
+        // The first one finds out where the kind is served, for all.
+        let (first, rest) = run.split_at(1);
+        for document in first {
+            refused.extend(tell(write(client, document).await));
+            progress.one_more();
+        }
+        let clients = std::iter::repeat_with(|| client.clone());
+        let writes = rest.iter().zip(clients);
+        let mut written = stream::iter(writes)
+            .map(async |(document, mut client)| write(&mut client, document).await)
+            .buffered(at_once);
+        while let Some(outcome) = written.next().await {
+            refused.extend(tell(outcome));
+            progress.one_more();
         }
     }
+    progress.end();
     if refused.is_empty() {
         Ok(())
     } else {
         bail!(lines(&refused))
+    }
+}
+
+/// An object that is written: its line, and what of it gave way to what is stored.
+type Written = (String, Vec<String>);
+
+/// Writes one object.
+async fn write(client: &mut Client, document: &Document) -> Result<Written, String> {
+    let mut notes = Vec::new();
+    match client.put(&document.object, &mut notes).await {
+        Ok((name, what)) => {
+            let notes = notes.into_iter().map(|note| format!("{name}: {note}"));
+            Ok((format!("{name} {what}"), notes.collect()))
+        }
+        Err(error) => Err(format!(
+            "{}: document {}: {error:#}",
+            document.file, document.number
+        )),
+    }
+}
+
+/// Prints what became of an object; what the server had against it, if anything.
+fn tell(outcome: Result<Written, String>) -> Option<String> {
+    match outcome {
+        Ok((line, notes)) => {
+            println!("{line}");
+            notes.iter().for_each(|note| eprintln!("{note}"));
+            None
+        }
+        Err(refusal) => Some(refusal),
+    }
+}
+
+/// How far a load of many objects is, on standard error.
+struct Progress {
+    all: usize,
+    done: usize,
+    begun: Instant,
+    told: Instant,
+}
+
+impl Progress {
+    fn of(all: usize) -> Self {
+        let now = Instant::now();
+        Self {
+            all,
+            done: 0,
+            begun: now,
+            told: now,
+        }
+    }
+
+    fn one_more(&mut self) {
+        self.done += 1;
+        if self.told.elapsed() >= PROGRESS {
+            self.told = Instant::now();
+            self.print();
+        }
+    }
+
+    fn end(&self) {
+        if self.all >= MANY {
+            self.print();
+        }
+    }
+
+    fn print(&self) {
+        let rate = self.done as f64 / self.begun.elapsed().as_secs_f64();
+        eprintln!("{} of {} objects, {rate:.0} a second", self.done, self.all);
     }
 }
 

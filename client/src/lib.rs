@@ -24,7 +24,8 @@ struct Place {
     status: bool,
 }
 
-/// A connection with what it learned of the server's resources.
+/// A connection with what it learned of the server's resources. Clones share the connection.
+#[derive(Clone)]
 pub struct Client {
     inner: kube::Client,
     places: HashMap<(String, String), Place>,

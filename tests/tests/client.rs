@@ -128,3 +128,42 @@ async fn a_metadata_watcher_follows_virtual_decisions() {
     task.abort();
     meta.abort();
 }
+
+#[test]
+fn many_objects_of_one_kind_are_loaded_side_by_side_and_told_in_their_order() {
+    let server = Server::start();
+    let document = |number: usize| {
+        // Of one, the name is no name.
+        let name = if number == 200 {
+            "A_B".to_owned()
+        } else {
+            format!("map-{number}")
+        };
+        format!(
+            "---\n{{apiVersion: v1, kind: ConfigMap, metadata: {{name: {name}, namespace: default}}, data: {{n: \"{number}\"}}}}\n"
+        )
+    };
+    let file = server.file("maps.yaml", &(0..250).map(document).collect::<String>());
+    let load = || {
+        let mut command = std::process::Command::new(tests::berth());
+        command.args(["load", "--kubeconfig"]).arg(server.kubeconfig());
+        command.arg("-f").arg(&file).output().unwrap()
+    };
+    for what in ["created", "unchanged"] {
+        let output = load();
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        let (stdout, stderr) = (text(&output.stdout), text(&output.stderr));
+        assert!(!output.status.success(), "{stdout}");
+        let expected: String = (0..250)
+            .filter(|number| *number != 200)
+            .map(|number| format!("configmap/map-{number} {what}\n"))
+            .collect();
+        assert_eq!(stdout, expected);
+        assert!(stderr.contains("250 of 250 objects"), "{stderr}");
+        assert!(
+            stderr.contains("document 201") && stderr.contains("A_B"),
+            "{stderr}"
+        );
+    }
+    assert_eq!(server.kubectl("get configmaps -o name").ok().lines().count(), 249);
+}

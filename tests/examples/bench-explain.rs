@@ -1,0 +1,280 @@
+//! What explaining costs beside deciding, by fleet size: the server's processor time for reports, pages of candidates, creates
+//! and changes, how long whole lists take with kubectl, starts and memory. OCM, with a Placement for every four clusters
+//! of the first 20,000, standalone.
+//!
+//! `make bench-explain` writes `docs/benchmarks/explain.md`, on a machine with nothing else to do. `BENCH_CLUSTERS` names other
+//! fleet sizes, `BERTH_PROGRAM` a program to measure as it is.
+
+use std::fmt::Write as _;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use http::Method;
+use kube::Client;
+use serde_json::{Value, json};
+use tests::bench::middle::median;
+use tests::bench::table::Table;
+use tests::bench::usage;
+use tests::{Server, raw};
+
+const GROUP: &str = "/apis/cluster.open-cluster-management.io";
+const VIRTUAL: &str = "/apis/scheduling.berth.dev/v1alpha1/namespaces/bench";
+/// How often a read is repeated; processor time is told in hundredths of a second.
+const READS: u32 = 40;
+/// How many Placements are created one after the other.
+const CREATES: u32 = 100;
+/// The most Placements.
+const PLACEMENTS: usize = 5000;
+/// The server has nothing left to do when it used no more than this in a look.
+const IDLE: Duration = Duration::from_millis(20);
+const LOOK: Duration = Duration::from_millis(500);
+
+fn main() {
+    let sizes = std::env::var("BENCH_CLUSTERS").unwrap_or_else(|_| "1000,20000,50000".to_owned());
+    let sizes: Vec<usize> = sizes
+        .split(',')
+        .map(|size| size.parse().expect("BENCH_CLUSTERS are numbers"))
+        .collect();
+    let runtime = tokio::runtime::Runtime::new().expect("a runtime");
+    let columns: Vec<Vec<(&str, String)>> = sizes
+        .iter()
+        .map(|&clusters| runtime.block_on(measure(clusters)))
+        .collect();
+    let mut table = Table::new(
+        ["".to_owned()]
+            .into_iter()
+            .chain(sizes.iter().map(|size| format!("{size} clusters"))),
+    );
+    for (row, (name, _)) in columns[0].iter().enumerate() {
+        let values = columns.iter().map(|column| column[row].1.clone());
+        table.row([(*name).to_owned()].into_iter().chain(values));
+    }
+    let text = format!(
+        "# What explaining costs\n\nOCM, standalone, a release build on {}; one Placement for every four clusters, {PLACEMENTS} at most, each for the\n\
+         three best of its region's clusters. CPU is the server's own processor time. Made by `make bench-explain`.\n\n{}",
+        usage::machine(),
+        table.markdown()
+    );
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/benchmarks/explain.md");
+    std::fs::write(&page, &text).expect("docs/benchmarks is writable");
+    println!("{text}");
+}
+
+async fn measure(clusters: usize) -> Vec<(&'static str, String)> {
+    let placements = (clusters / 4).min(PLACEMENTS);
+    let mut server = Server::start();
+    let fleet = server.file("fleet.yaml", &fleet(clusters, placements));
+    let mut rows = Vec::new();
+    let begun = Instant::now();
+    let loaded = Command::new(tests::berth())
+        .args(["load", "--kubeconfig"])
+        .arg(server.kubeconfig())
+        .arg("-f")
+        .arg(&fleet)
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status()
+        .expect("berth runs");
+    assert!(loaded.success(), "the fleet is not loaded");
+    let objects = clusters + placements;
+    rows.push((
+        "`berth load`, objects a second",
+        format!("{:.0}", objects as f64 / begun.elapsed().as_secs_f64()),
+    ));
+    quiet(&server);
+
+    server.crash();
+    let begun = Instant::now();
+    server.restart();
+    let client = raw::client(&server.kubeconfig()).await;
+    while raw::get(&client, "/readyz").await.code != 200 {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    rows.push((
+        "start until ready, s",
+        format!("{:.2}", begun.elapsed().as_secs_f64()),
+    ));
+    quiet(&server);
+    rows.push((
+        "memory after the start, MiB",
+        format!("{:.0}", usage::resident(server.id())),
+    ));
+
+    let report = format!("{VIRTUAL}/decisions/p0.ocm/scheduling");
+    let size = raw::get(&client, &report).await.body.len();
+    rows.push(("`scheduling`, CPU ms", cpu_of(&server, &client, &report).await));
+    rows.push(("`scheduling`, MB", format!("{:.1}", size as f64 / 1e6)));
+    let counts = format!("{report}?reasons=counts&limit=10");
+    rows.push((
+        "`scheduling?reasons=counts&limit=10`, CPU ms",
+        cpu_of(&server, &client, &counts).await,
+    ));
+    let page = format!("{VIRTUAL}/candidates?fieldSelector=decision%3Dp0.ocm&limit=500");
+    rows.push((
+        "candidates, first page of 500, CPU ms",
+        cpu_of(&server, &client, &page).await,
+    ));
+    let token = raw::get(&client, &page).await.json()["metadata"]["continue"].clone();
+    let next = match token.as_str() {
+        Some(token) => cpu_of(&server, &client, &format!("{page}&continue={token}")).await,
+        None => "-".to_owned(),
+    };
+    rows.push(("candidates, a further page, CPU ms", next));
+    rows.push((
+        "`kubectl get candidates` of one decision, s",
+        kubectl(
+            &server,
+            "get candidates -n bench --field-selector decision=p0.ocm",
+        ),
+    ));
+    rows.push(("`kubectl get targets`, s", kubectl(&server, "get targets")));
+
+    let before = usage::processor_time(server.id());
+    for number in 0..CREATES {
+        let placement = placement(&format!("new{number}"), 0);
+        let path = format!("{GROUP}/v1beta1/namespaces/bench/placements");
+        let answer = raw::write(&client, Method::POST, &path, &placement).await;
+        assert_eq!(answer.code, 201, "{}", String::from_utf8_lossy(&answer.body));
+    }
+    let used = quiet_since(&server, before);
+    rows.push((
+        "create and bind one Placement, CPU ms",
+        milliseconds(used, CREATES),
+    ));
+
+    let before = usage::processor_time(server.id());
+    for number in 0..CREATES {
+        let path = format!("{GROUP}/v1/managedclusters/cluster{}", number as usize % clusters);
+        let patch = json!({"metadata": {"labels": {"changed": number.to_string()}}});
+        let headers = [("content-type", "application/merge-patch+json")];
+        let body = patch.to_string();
+        let answer = raw::send(&client, Method::PATCH, &path, &headers, body.as_bytes()).await;
+        assert_eq!(answer.code, 200, "{}", String::from_utf8_lossy(&answer.body));
+    }
+    let used = quiet_since(&server, before);
+    rows.push((
+        "a cluster's label patched, until all is decided again, CPU ms",
+        milliseconds(used, CREATES),
+    ));
+    rows.push((
+        "memory after all of it, MiB",
+        format!("{:.0}", usage::resident(server.id())),
+    ));
+    rows.push((
+        "most memory, MiB",
+        format!("{:.0}", usage::most_resident(server.id())),
+    ));
+    rows
+}
+
+/// The middle of the server's processor time for one read of `path`, by tens of reads.
+async fn cpu_of(server: &Server, client: &Client, path: &str) -> String {
+    let mut rounds = Vec::new();
+    for _ in 0..3 {
+        let before = usage::processor_time(server.id());
+        for _ in 0..READS {
+            let answer = raw::get(client, path).await;
+            assert_eq!(
+                answer.code,
+                200,
+                "{path}: {}",
+                String::from_utf8_lossy(&answer.body)
+            );
+        }
+        let used = usage::processor_time(server.id()) - before;
+        rounds.push(used.as_secs_f64() * 1000.0 / f64::from(READS));
+    }
+    format!("{:.1}", median(&rounds))
+}
+
+/// How long kubectl takes for the whole command, in seconds.
+fn kubectl(server: &Server, arguments: &str) -> String {
+    let begun = Instant::now();
+    let lines = server.kubectl(arguments).ok().lines().count();
+    assert!(lines > 1, "kubectl {arguments} shows nothing");
+    format!("{:.2}", begun.elapsed().as_secs_f64())
+}
+
+fn milliseconds(used: Duration, times: u32) -> String {
+    format!("{:.1}", used.as_secs_f64() * 1000.0 / f64::from(times))
+}
+
+/// Waits until the server has nothing left to do.
+fn quiet(server: &Server) {
+    quiet_since(server, usage::processor_time(server.id()));
+}
+
+/// The same, and what the server used since `before`.
+fn quiet_since(server: &Server, before: Duration) -> Duration {
+    let mut last = usage::processor_time(server.id());
+    loop {
+        std::thread::sleep(LOOK);
+        let now = usage::processor_time(server.id());
+        if now - last <= IDLE {
+            return now - before;
+        }
+        last = now;
+    }
+}
+
+/// The fleet and its Placements, as documents of a file.
+fn fleet(clusters: usize, placements: usize) -> String {
+    let set = "cluster.open-cluster-management.io/clusterset";
+    let mut text = String::new();
+    let mut add = |value: Value| write!(text, "---\n{value}\n").expect("a String takes everything");
+    add(json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "bench"}}));
+    add(
+        json!({"apiVersion": "cluster.open-cluster-management.io/v1beta2", "kind": "ManagedClusterSet",
+        "metadata": {"name": "fleet"}, "spec": {"clusterSelector": {"selectorType": "ExclusiveClusterSetLabel"}}}),
+    );
+    add(
+        json!({"apiVersion": "cluster.open-cluster-management.io/v1beta2", "kind": "ManagedClusterSetBinding",
+        "metadata": {"namespace": "bench", "name": "fleet"}, "spec": {"clusterSet": "fleet"}}),
+    );
+    for number in 0..clusters {
+        let condition = |kind: &str| {
+            json!({"type": kind, "status": "True", "reason": "True", "message": "",
+                "lastTransitionTime": "2026-01-01T00:00:00Z"})
+        };
+        // Every tenth is drained.
+        let taints = if number % 10 == 9 {
+            json!([{"key": "maintenance", "effect": "NoSelect", "timeAdded": "2026-01-01T00:00:00Z"}])
+        } else {
+            json!([])
+        };
+        add(
+            json!({"apiVersion": "cluster.open-cluster-management.io/v1", "kind": "ManagedCluster",
+            "metadata": {"name": format!("cluster{number}"), "labels": {set: "fleet", "region": region(number)}},
+            "spec": {"hubAcceptsClient": true, "taints": taints},
+            "status": {
+                "conditions": [condition("ManagedClusterJoined"), condition("ManagedClusterConditionAvailable")],
+                "capacity": {"cpu": "64", "memory": "256Gi"},
+                "allocatable": {"cpu": (8 + number % 50).to_string(), "memory": format!("{}Gi", 16 + number % 200)},
+                "version": {"kubernetes": "v1.34.1"},
+            }}),
+        );
+    }
+    for number in 0..placements {
+        add(placement(&format!("p{number}"), number));
+    }
+    text
+}
+
+/// One of eight regions.
+fn region(number: usize) -> String {
+    format!("region-{}", number % 8)
+}
+
+/// The three best clusters of a region.
+fn placement(name: &str, number: usize) -> Value {
+    json!({"apiVersion": "cluster.open-cluster-management.io/v1beta1", "kind": "Placement",
+    "metadata": {"namespace": "bench", "name": name},
+    "spec": {
+        "numberOfClusters": 3,
+        "predicates": [{"requiredClusterSelector": {"labelSelector": {"matchLabels": {"region": region(number)}}}}],
+        "prioritizerPolicy": {"configurations": [
+            {"scoreCoordinate": {"builtIn": "ResourceAllocatableMemory"}, "weight": 2},
+        ]},
+    }})
+}
