@@ -41,6 +41,7 @@ use bound_on_create::Held;
 use knowledge::Knowledge;
 use kubernetes::garbage::Protection;
 use kubernetes::namespaces::NamespaceLifecycle;
+use kubernetes::quota::ResourceQuotas;
 use kubernetes::rbac::{EscalationGuard, Rbac};
 
 /// What the plugins are made of.
@@ -73,6 +74,8 @@ impl Parts {
         plugins.extend(self.of_dialects());
         plugins.extend(self.knowing(Held::ByGuards, Audience::Known));
         plugins.push(Arc::new(configurations::Configurations::warning(self.dialects())));
+        // Last, as in kube-apiserver: what others refuse takes no room.
+        plugins.push(Arc::new(ResourceQuotas::new(Arc::clone(source))));
         self.chain(plugins)
     }
 

@@ -23,8 +23,9 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
 /// What is always copied: group and resource.
-pub const ALWAYS: [(&str, &str); 2] = [
+pub const ALWAYS: [(&str, &str); 3] = [
     ("", "namespaces"),
+    ("", "resourcequotas"),
     (config::RESOURCE.group, config::RESOURCE.resource),
 ];
 

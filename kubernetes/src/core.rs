@@ -1,5 +1,5 @@
 //! Kubernetes' own kinds, as a standalone server serves them (docs/api.md, "Kubernetes' own kinds"): namespaces,
-//! configmaps, secrets, serviceaccounts, services, deployments, both Event APIs over one store, and RBAC. One file
+//! configmaps, secrets, serviceaccounts, services, resourcequotas, deployments, both Event APIs over one store, and RBAC. One file
 //! each; behind an aggregator they are never registered.
 
 pub mod config_map;
@@ -8,6 +8,7 @@ pub mod deployment;
 pub mod event;
 pub mod namespace;
 pub mod rbac;
+pub mod resource_quota;
 pub mod secret;
 pub mod service;
 pub mod service_account;
@@ -28,6 +29,7 @@ pub fn kinds() -> Vec<Arc<dyn Kind>> {
         Arc::new(config_map::ConfigMap),
         Arc::new(event::CoreEvent),
         Arc::new(namespace::Namespace),
+        Arc::new(resource_quota::ResourceQuota),
         Arc::new(secret::Secret),
         Arc::new(service_account::ServiceAccount),
         Arc::new(service::Service),

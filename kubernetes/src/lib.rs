@@ -2,7 +2,7 @@
 //! what a server without one in front of it must do itself.
 //!
 //! The kinds of [`core`] with RBAC as authorizer ([`rbac`]), the reviews that ask it ([`reviews`]), the garbage
-//! collector ([`garbage`]), the namespace controller ([`namespaces`]) and protobuf request bodies ([`protobuf`]). It
+//! collector ([`garbage`]), the namespace controller ([`namespaces`]), quotas ([`quota`]) and protobuf request bodies ([`protobuf`]). It
 //! stands on `apiserver` and knows nothing of scheduling. Behind an aggregator none of it is registered: there
 //! kube-apiserver serves these kinds. Start reading at [`core::groups`].
 
@@ -10,5 +10,6 @@ pub mod core;
 pub mod garbage;
 pub mod namespaces;
 pub mod protobuf;
+pub mod quota;
 pub mod rbac;
 pub mod reviews;

@@ -91,6 +91,7 @@ fn message(version: &str, kind: &str, raw: &[u8]) -> Option<Result<Fields, Strin
         ("v1", "ConfigMap") => read::<core_v1::ConfigMap>(raw),
         ("v1", "Secret") => read::<core_v1::Secret>(raw),
         ("v1", "ServiceAccount") => read::<core_v1::ServiceAccount>(raw),
+        ("v1", "ResourceQuota") => read::<core_v1::ResourceQuota>(raw),
         ("v1", "Event") => read::<core_v1::Event>(raw),
         ("v1", "Service") => whole_message::<core_v1::Service>(version, kind, raw),
         ("apps/v1", "Deployment") => whole_message::<apps_v1::Deployment>(version, kind, raw),

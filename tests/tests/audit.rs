@@ -119,11 +119,14 @@ fn a_policy_with_errors_ends_the_start_with_all_of_them() {
     }
 }
 
+/// Request lines and bodies.
+type Taken = Arc<Mutex<Vec<(String, Value)>>>;
+
 /// A server that takes one request per connection and keeps their bodies.
-fn webhook() -> (u16, Arc<Mutex<Vec<(String, Value)>>>) {
+fn webhook() -> (u16, Taken) {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
     let port = listener.local_addr().unwrap().port();
-    let taken: Arc<Mutex<Vec<(String, Value)>>> = Arc::default();
+    let taken = Taken::default();
     let keep = Arc::clone(&taken);
     std::thread::spawn(move || {
         for stream in listener.incoming() {

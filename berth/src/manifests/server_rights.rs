@@ -17,7 +17,7 @@ const CONFIGURATION: &str = "berth:configuration";
 const LOCKS: &str = "berth:locks";
 
 /// The service account, and what it may do: ask whose token something is and who may do what, read whom the hub
-/// believes, copy what decisions depend on, say which configurations are in force, ask the hub's admission webhooks about
+/// believes, copy what decisions and quotas depend on, say which configurations are in force, ask the hub's admission webhooks about
 /// what is stored here, and keep lock records in its own namespace.
 #[must_use]
 pub fn server_rights(service: &Service) -> Vec<Value> {

@@ -8,16 +8,18 @@ use apiserver::registry::Registry;
 use apiserver::{Backing, Group, Resource};
 use berth_hub::Needs;
 use dialect_contract::Dialect;
-use kubernetes::core::namespace;
+use kubernetes::core::{namespace, resource_quota};
 use meta::{Clock, GroupResource, Kind};
 use storage::Source;
 
-/// Kubernetes' own resources that are copied: namespaces, and what the followers of `dialects` watch. Wherever a
+/// Kubernetes' own resources that are copied: namespaces and their quotas, and what the followers of `dialects` watch. Wherever a
 /// system's own kinds are, Kubernetes' are the hub's (docs/api.md, "Where objects are").
 pub(super) fn followed(dialects: &[Arc<dyn Dialect>]) -> BTreeSet<GroupResource> {
     let followers = dialects.iter().flat_map(|dialect| dialect.followers(None));
     let watched = followers.flat_map(|follower| follower.watches());
-    watched.chain([namespace::RESOURCE]).collect()
+    watched
+        .chain([namespace::RESOURCE, resource_quota::RESOURCE])
+        .collect()
 }
 
 /// The copies in `source` of the objects of `kinds`, to be looked at as if they were served here. Nothing can be written
@@ -81,7 +83,10 @@ mod tests {
             .filter(|dialect| dialect.name() == "gardener")
             .cloned()
             .collect();
-        assert_eq!(followed(&gardener), [namespace::RESOURCE].into());
+        assert_eq!(
+            followed(&gardener),
+            [namespace::RESOURCE, resource_quota::RESOURCE].into()
+        );
         let needs = needs(&dialects, &gardener[0].kinds());
         let named = |name: &str| {
             let found = needs.iter().find(|needs| needs.dialect == name);

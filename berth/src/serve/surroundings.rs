@@ -8,7 +8,7 @@ use berth_hub::Presence;
 use certs::{Folder, ServingCertificate};
 use engine::controller::Leadership;
 use kubernetes::garbage::{self, Kinds};
-use kubernetes::{namespaces, rbac};
+use kubernetes::{namespaces, quota, rbac};
 use meta::Clock;
 use storage::Store;
 use tokio::sync::watch;
@@ -21,7 +21,7 @@ use crate::cli::Storage;
 use crate::hub::Hub;
 use crate::manifests::Installation;
 
-/// Default namespaces and roles, the garbage collector, the deleter of namespaces.
+/// Default namespaces and roles, the garbage collector, the counter of quotas, the deleter of namespaces.
 ///
 /// # Errors
 /// When the defaults cannot be stored.
@@ -45,6 +45,7 @@ pub(super) async fn alone(
         parts.admission.protection(),
         ending.clone(),
     );
+    let counter = quota::spawn(Arc::clone(store), &kinds, ending.clone());
     let deleter = namespaces::spawn(
         Arc::clone(store),
         kinds,
@@ -52,7 +53,7 @@ pub(super) async fn alone(
         parts.admission.protection(),
         ending.clone(),
     );
-    Ok(vec![collector, deleter])
+    Ok(vec![collector, counter, deleter])
 }
 
 /// What is followed on a hub: whom it believes, and the objects decisions depend on.

@@ -1,7 +1,11 @@
 //! Messages of `core/v1` and `events.k8s.io/v1`.
 
+use std::collections::BTreeMap;
+
 use k8s_pb::api::core::v1 as core_v1;
 use k8s_pb::api::events::v1 as events_v1;
+use k8s_pb::apimachinery::pkg::api::resource::Quantity;
+use serde_json::Value;
 
 use super::ToJson;
 use super::fields::Fields;
@@ -47,6 +51,35 @@ impl ToJson for core_v1::ConfigMap {
             .map("data", self.data)
             .bytes("binaryData", self.binary_data)
             .flag("immutable", self.immutable);
+        fields
+    }
+}
+
+impl ToJson for core_v1::ResourceQuota {
+    fn to_json(self) -> Fields {
+        let quantities = |map: BTreeMap<String, Quantity>| {
+            map.into_iter()
+                .map(|(name, quantity)| (name, Value::from(quantity.string.unwrap_or_default())))
+        };
+        let spec = self.spec.map(|spec| {
+            let mut fields = Fields::default();
+            fields
+                .values("hard", quantities(spec.hard))
+                .texts("scopes", spec.scopes);
+            fields
+        });
+        let status = self.status.map(|status| {
+            let mut fields = Fields::default();
+            fields
+                .values("hard", quantities(status.hard))
+                .values("used", quantities(status.used));
+            fields
+        });
+        let mut fields = Fields::default();
+        fields
+            .present("metadata", self.metadata.map(ToJson::to_json))
+            .object("spec", spec)
+            .object("status", status);
         fields
     }
 }

@@ -202,6 +202,8 @@ fn view_rules(reach: &Reach) -> Vec<Value> {
                 "configmaps",
                 "events",
                 "namespaces",
+                "resourcequotas",
+                "resourcequotas/status",
                 "serviceaccounts",
                 "services",
                 "services/status",

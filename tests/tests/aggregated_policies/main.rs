@@ -6,6 +6,7 @@
 mod server;
 
 mod outcomes;
+mod quota;
 
 use std::sync::OnceLock;
 

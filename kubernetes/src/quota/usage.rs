@@ -1,0 +1,159 @@
+//! The numbers in the status of quotas: counted again whenever something comes or goes in a namespace that has one.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::time::Duration;
+
+use meta::{Change, Draft, GroupResource, Key, Object};
+use serde_json::{Value, json};
+use storage::{At, Expect, Scope, Step, Store, StoreError, Verb, Watch};
+use tokio_util::sync::CancellationToken;
+
+use super::{is_counted, limits, names};
+use crate::core::resource_quota::RESOURCE;
+use crate::garbage::Kinds;
+
+/// How many changes are taken from the watch at once.
+const CHANGES: usize = 1024;
+/// How long changes are collected before they are counted, so that a thousand creates are not a thousand counts.
+const COLLECT: Duration = Duration::from_millis(100);
+/// How long what failed waits before it is tried again.
+const RETRY_AFTER: Duration = Duration::from_secs(1);
+
+/// Counts in `store` until `stop` is cancelled.
+pub fn spawn(store: Arc<dyn Store>, kinds: &Kinds, stop: CancellationToken) -> tokio::task::JoinHandle<()> {
+    let resources = kinds
+        .namespaced()
+        .into_iter()
+        .filter(|resource| is_counted(*resource));
+    let by_name = resources
+        .flat_map(|resource| names(resource).into_iter().map(move |name| (name, resource)))
+        .collect();
+    let counter = Counter { store, by_name };
+    tokio::spawn(async move {
+        tokio::select! {
+            () = stop.cancelled() => {}
+            () = counter.run() => {}
+        }
+    })
+}
+
+struct Counter {
+    store: Arc<dyn Store>,
+    /// The resource that a limit's name stands for.
+    by_name: BTreeMap<String, GroupResource>,
+}
+
+impl Counter {
+    async fn run(&self) {
+        loop {
+            let problem = self.follow().await;
+            tracing::warn!(%problem, "the watch of what quotas count ended; counting everything again");
+            tokio::time::sleep(RETRY_AFTER).await;
+        }
+    }
+
+    async fn follow(&self) -> StoreError {
+        let (mut watch, mut dirty) = match self.begin().await {
+            Ok(begun) => begun,
+            Err(problem) => return problem,
+        };
+        loop {
+            let failed = self.work(std::mem::take(&mut dirty)).await;
+            let waiting = !failed.is_empty();
+            tokio::select! {
+                events = watch.next(CHANGES) => match events {
+                    Ok(events) => {
+                        dirty.extend(events.iter().filter_map(|event| self.affected(&event.change)));
+                        if !dirty.is_empty() {
+                            tokio::time::sleep(COLLECT).await;
+                        }
+                    }
+                    Err(problem) => return problem,
+                },
+                () = tokio::time::sleep(RETRY_AFTER), if waiting => {}
+            }
+            dirty.extend(failed);
+        }
+    }
+
+    /// Everything is counted at the start: nobody knows what was missed.
+    async fn begin(&self) -> Result<(Box<dyn Watch>, BTreeSet<String>), StoreError> {
+        let start = self.store.revision();
+        let quotas = self.store.list(RESOURCE, At::Latest).await?;
+        let dirty = quotas
+            .iter(None, None)
+            .map(|(name, _)| name.namespace.to_string());
+        Ok((self.store.watch(Scope::All, start)?, dirty.collect()))
+    }
+
+    /// The namespace with quotas that a change concerns.
+    fn affected(&self, change: &Change) -> Option<String> {
+        let namespace = &change.key.namespace;
+        let comes_or_goes = change.old.is_none() || change.new.is_none();
+        if namespace.is_empty() || !(comes_or_goes || change.key.resource == RESOURCE) {
+            return None;
+        }
+        let quotas = self.store.cached(RESOURCE);
+        quotas.iter(Some(namespace), None).next()?;
+        Some(namespace.to_string())
+    }
+
+    /// Counts in each; gives back those that could not be dealt with.
+    async fn work(&self, dirty: BTreeSet<String>) -> Vec<String> {
+        let mut failed = Vec::new();
+        for namespace in dirty {
+            match self.count(&namespace).await {
+                Ok(()) => {}
+                // Somebody changed the quota meanwhile, or it is gone.
+                Err(StoreError::Conflict { .. } | StoreError::NotFound { .. }) => failed.push(namespace),
+                Err(problem) => {
+                    tracing::warn!(namespace, %problem, "what a quota counts was not written; retrying");
+                    failed.push(namespace);
+                }
+            }
+        }
+        failed
+    }
+
+    async fn count(&self, namespace: &str) -> Result<(), StoreError> {
+        let quotas = self.store.list(RESOURCE, At::Latest).await?;
+        let mut counted = BTreeMap::new();
+        for (_, quota) in quotas.iter(Some(namespace), None) {
+            let status = self.status(quota, namespace, &mut counted);
+            let mut value = quota.parse();
+            if value["status"] == status {
+                continue;
+            }
+            value["status"] = status;
+            let draft = Draft::new(&value).map_err(|problem| StoreError::Unavailable(problem.to_string()))?;
+            let step = Step {
+                verb: Verb::Update,
+                key: Key::new(RESOURCE, namespace, &quota.meta().name),
+                subresource: "status",
+                object: Some(draft),
+                expect: Expect::At(quota.revision()),
+                guards: Vec::new(),
+            };
+            self.store.apply(vec![step]).await?;
+        }
+        Ok(())
+    }
+
+    /// What the quota's limits are, and how much there is of each that is counted here.
+    fn status(&self, quota: &Object, namespace: &str, counted: &mut BTreeMap<GroupResource, usize>) -> Value {
+        let (mut hard, mut used) = (json!({}), json!({}));
+        for (name, most) in limits(quota) {
+            hard[&name] = most.to_string().into();
+            let Some(resource) = self.by_name.get(&name) else {
+                continue;
+            };
+            let count = counted.entry(*resource).or_insert_with(|| {
+                let objects = self.store.cached(*resource);
+                objects.iter(Some(namespace), None).count()
+            });
+            used[&name] = count.to_string().into();
+        }
+        json!({"hard": hard, "used": used})
+    }
+}
