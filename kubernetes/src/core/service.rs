@@ -193,6 +193,10 @@ impl Kind for Service {
         errors
     }
 
+    fn creates_on_update(&self) -> bool {
+        true
+    }
+
     fn validate_name(&self, name: &str) -> Result<(), String> {
         rules::name(name)
     }

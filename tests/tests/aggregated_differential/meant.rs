@@ -64,6 +64,16 @@ const MEANT: &[Meant] = &[
         },
     },
     Meant {
+        why: "columns of a system's kind are typed and printed as those of Kubernetes' own: an age is a string, and what is \
+              not there is an empty text; a Service's address is its cluster's to give",
+        settle: |request, reference, other| {
+            if request.accept.contains("as=Table") && !request.path.starts_with("/apis/apps") {
+                each(reference, &mut uncolumned);
+                each(other, &mut uncolumned);
+            }
+        },
+    },
+    Meant {
         why: "items of lists carry apiVersion and kind for Kubernetes' own kinds, too",
         settle: |_, reference, other| {
             untyped_items(reference);
@@ -162,12 +172,26 @@ const MEANT: &[Meant] = &[
             let other_mistake = match (&request.method, told) {
                 (&Method::GET, (400 | 404, 406)) => request.accept != crate::request::JSON,
                 (&Method::PUT, (400 | 409 | 422, 404) | (400, 409)) => true,
+                (&Method::PATCH, (404, 422)) => body.contains(r#""op":"nope""#),
                 (&Method::PATCH, (404 | 422, 400)) => !body.contains('{') || body == "{" || body == "{}",
                 (&Method::POST, (422, 400)) => body == "null",
                 (_, (415, 422)) => request.path.contains('?'),
                 _ => false,
             };
             if other_mistake {
+                *other = reference.clone();
+            }
+        },
+    },
+    Meant {
+        why: "a kind that does not belong in the body of a create or an update is 400 for every kind, as for Kubernetes' own",
+        settle: |request, reference, other| {
+            let written = [Method::POST, Method::PUT].contains(&request.method);
+            if written
+                && request.body.contains(r#""kind":"Nope""#)
+                && refused(reference)
+                && other["code"] == 400
+            {
                 *other = reference.clone();
             }
         },
@@ -244,6 +268,11 @@ fn unfilled(map: &mut serde_json::Map<String, Value>) {
     ] {
         map.remove(key);
     }
+}
+
+fn uncolumned(map: &mut serde_json::Map<String, Value>) {
+    map.remove("columnDefinitions");
+    map.remove("cells");
 }
 
 /// Takes the managed fields away: only the sequences of several managers are about them.
