@@ -25,11 +25,11 @@ use output::List;
 use table::Tables;
 
 /// Everything was decided.
-const DONE: u8 = 0;
+pub(crate) const DONE: u8 = 0;
 /// With `--exit-code`: something found no place, or not all it asked for.
-const UNPLACED: u8 = 1;
+pub(crate) const UNPLACED: u8 = 1;
 /// The input or the configuration is malformed.
-const MALFORMED: u8 = 2;
+pub(crate) const MALFORMED: u8 = 2;
 
 /// Why a simulation ended early.
 #[derive(Debug, thiserror::Error)]

@@ -12,6 +12,7 @@ pub mod kinds;
 pub mod names;
 pub(crate) mod own_places;
 mod owned;
+mod plans;
 pub mod projection;
 mod render;
 mod resolve;

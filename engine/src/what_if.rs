@@ -62,6 +62,14 @@ impl Catalog {
         self.kinds.values().filter(is).collect()
     }
 
+    /// The version in which objects of `resource` are stored.
+    #[must_use]
+    pub fn version_of(&self, resource: GroupResource) -> Option<&'static str> {
+        let mut kinds = self.kinds.values();
+        let kind = kinds.find(|kind| kind.stored_in() == resource)?;
+        Some(kind.info().storage_version)
+    }
+
     /// Whether any kind of `group` is in it.
     #[must_use]
     pub fn knows_group(&self, group: &str) -> bool {

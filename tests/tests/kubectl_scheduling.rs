@@ -382,3 +382,85 @@ fn a_systems_own_configuration_file_is_taken_unmodified() {
         .ok();
     assert_eq!(decision, "aws-eu1");
 }
+
+/// `berth plan` with these arguments: exit code, standard output and standard error.
+fn plan(server: &Server, arguments: &[&str]) -> (Option<i32>, String, String) {
+    let mut command = std::process::Command::new(tests::berth());
+    command.args(["plan", "--kubeconfig"]).arg(server.kubeconfig());
+    let output = command.args(arguments).output().unwrap();
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    (output.status.code(), text(&output.stdout), text(&output.stderr))
+}
+
+#[test]
+fn berth_plan_tells_what_a_change_would_do_on_the_running_server() {
+    let server = Server::start();
+    server.load(&example("ocm/fleet.yaml"));
+    server.load(&example("ocm/story-1.yaml"));
+    let decision = server
+        .kubectl("get decision placement.ocm -n story-1 -o json")
+        .json();
+    let cluster = decision["status"]["decisions"][0]["clusterName"]
+        .as_str()
+        .unwrap();
+
+    let (code, table, _) = plan(&server, &["--drain", cluster, "--exit-code"]);
+    assert_eq!(code, Some(1), "{table}");
+    assert!(table.contains("Moved") && table.contains(cluster), "{table}");
+    let (code, markdown, _) = plan(&server, &["--drain", cluster, "-o", "markdown"]);
+    assert_eq!(code, Some(0), "{markdown}");
+    assert!(markdown.contains("| "), "{markdown}");
+
+    // A file of plain objects, as for kubectl diff.
+    let label = format!(
+        "apiVersion: cluster.open-cluster-management.io/v1\nkind: ManagedCluster\nmetadata:\n  name: new\n  labels: {{cluster.open-cluster-management.io/clusterset: fleet}}\nspec: {{hubAcceptsClient: true}}\n"
+    );
+    let file = server.file("change.yaml", &label);
+    let (code, json, stderr) = plan(
+        &server,
+        &["-f", file.to_str().unwrap(), "--exit-code", "-o", "json"],
+    );
+    let answer: serde_json::Value =
+        serde_json::from_str(&json).unwrap_or_else(|error| panic!("{error}: {json} {stderr}"));
+    let changed = answer["status"]["plan"]["counts"]["moved"] != 0;
+    assert_eq!(code, Some(i32::from(changed)), "{json}");
+
+    let bad = server.file(
+        "bad.yaml",
+        &label.replace("hubAcceptsClient: true", "hubAcceptsClient: 7"),
+    );
+    let (code, _, stderr) = plan(&server, &["-f", bad.to_str().unwrap()]);
+    assert_eq!(code, Some(2), "{stderr}");
+    assert!(
+        stderr.contains("bad.yaml: document 1: spec.hubAcceptsClient"),
+        "{stderr}"
+    );
+    let (code, _, stderr) = plan(&server, &["--drain", "nowhere"]);
+    assert_eq!(code, Some(2), "{stderr}");
+    assert!(
+        stderr.contains("--drain") && stderr.contains("nowhere"),
+        "{stderr}"
+    );
+
+    // The same by kubectl, whose review stores nothing.
+    let review = format!(
+        "apiVersion: scheduling.berth.dev/v1alpha1\nkind: SchedulingReview\nmetadata: {{name: drain}}\nspec: {{changes: [{{drain: {cluster}}}]}}\n"
+    );
+    let answer = server.kubectl("create -o json -f -").input(review.clone()).json();
+    assert_eq!(answer["status"]["plan"]["counts"]["moved"], 1, "{answer}");
+    let both = review.replace("spec: {", "spec: {inventory: Overlay, objects: [{}], ");
+    let refused = server.kubectl("create -f -").input(both).fails();
+    assert!(
+        refused.contains("spec.objects") && refused.contains("spec.inventory"),
+        "{refused}"
+    );
+    let local = review
+        .replace("SchedulingReview", "LocalSchedulingReview")
+        .replace("{name: drain}", "{name: drain, namespace: story-1}");
+    let refused = server.kubectl("create -f -").input(local).fails();
+    assert!(refused.contains("make a SchedulingReview"), "{refused}");
+    let after = server
+        .kubectl("get decision placement.ocm -n story-1 -o json")
+        .json();
+    assert_eq!(after["status"]["decisions"], decision["status"]["decisions"]);
+}

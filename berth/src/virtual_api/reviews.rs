@@ -43,6 +43,9 @@ impl Computed for Reviews {
             .as_str()
             .and_then(time::parse)
             .unwrap_or(call.now);
+        if !body["spec"]["changes"].is_null() {
+            return self.plan(call, body, now).await;
+        }
         let demand = self.demand(&body["spec"], now).map_err(invalid)?;
         within(&call.namespace, &demand).map_err(|error| invalid(vec![error]))?;
         let mode = body["spec"]["inventory"].as_str().unwrap_or("Live");
@@ -179,7 +182,7 @@ impl Reviews {
     }
 
     /// The world to begin with.
-    async fn world(&self, dialect: &Arc<dyn Dialect>, mode: &str) -> Result<World, Status> {
+    pub(super) async fn world(&self, dialect: &Arc<dyn Dialect>, mode: &str) -> Result<World, Status> {
         if mode == "Provided" {
             return Ok(World::empty(Arc::clone(dialect)));
         }

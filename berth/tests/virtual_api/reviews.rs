@@ -1,6 +1,7 @@
 //! What-if questions on the live world, on top of it, and on one of their own.
 
 use serde_json::{Value, json};
+use storage::Source;
 
 use super::gardener::{self, shoot};
 use super::{documents, ocm, text};
@@ -292,4 +293,130 @@ async fn of_objects_that_a_caller_may_not_read_planned_writes_show_names_and_cha
             assert!(!hidden["changedPaths"].as_array().unwrap().is_empty(), "{hidden}");
         }
     }
+}
+
+/// The fleet of story 1 with its placement bound, and one of the clusters it is bound to.
+async fn bound() -> (super::World, String) {
+    let world = ocm::world();
+    let call = world.call("story-1", "placement.ocm");
+    let binding = world.bind(&call, &[]).await.unwrap();
+    let cluster = text(&binding, "/status/decisions/0/clusterName").to_owned();
+    (world, cluster)
+}
+
+#[tokio::test]
+async fn a_plan_tells_what_draining_a_cluster_moves_and_stores_nothing() {
+    let (world, cluster) = bound().await;
+    let revision = world.store.revision();
+    let review = world
+        .review(json!({"changes": [{"drain": format!("{cluster}.ocm")}]}))
+        .await
+        .unwrap();
+    let plan = &review["status"]["plan"];
+    assert_eq!(plan["counts"]["moved"], 1, "{plan}");
+    let entry = &plan["entries"][0];
+    assert_eq!(
+        (text(entry, "/name"), text(entry, "/verdict")),
+        ("placement.ocm", "Moved")
+    );
+    assert_eq!(entry["left"], json!([cluster]));
+    assert_eq!(entry["joined"].as_array().unwrap().len(), 1);
+    assert_eq!(world.store.revision(), revision);
+
+    // Doing it has that effect.
+    let patch =
+        json!([{"key": "berth.dev/drain", "effect": "NoSelect", "timeAdded": "2021-10-28T09:00:00Z"}]);
+    let key = meta::Key::new(
+        meta::GroupResource::new("cluster.open-cluster-management.io", "managedclusters"),
+        "",
+        &cluster,
+    );
+    world.edit(&key, |object| object["spec"]["taints"] = patch.clone());
+    let call = world.call("story-1", "placement.ocm");
+    let after = world.bind(&call, &[]).await.unwrap();
+    let now: Vec<&Value> = after["status"]["decisions"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|at| &at["clusterName"])
+        .collect();
+    assert!(
+        now.contains(&&entry["joined"][0]) && !now.contains(&&json!(cluster)),
+        "{now:?}"
+    );
+}
+
+#[tokio::test]
+async fn a_plan_tells_of_the_decisions_that_are_asked_for_even_when_they_stay() {
+    let (world, cluster) = bound().await;
+    let change = json!({"patch": {
+        "apiVersion": "cluster.open-cluster-management.io/v1", "kind": "ManagedCluster",
+        "metadata": {"name": cluster, "labels": {"color": "red"}},
+    }});
+    let ask =
+        |name: &str| json!({"changes": [change], "decisions": [{"namespace": "story-1", "name": name}]});
+    let review = world.review(ask("placement.ocm")).await.unwrap();
+    let plan = &review["status"]["plan"];
+    assert_eq!(
+        (&plan["counts"]["moved"], &plan["counts"]["same"]),
+        (&json!(0), &json!(1))
+    );
+    assert_eq!(text(plan, "/entries/0/verdict"), "Same");
+    let status = world.review(ask("nothing.ocm")).await.unwrap_err();
+    assert_eq!(status.code, 422);
+    assert_eq!(status.details.unwrap().causes[0].field, "spec.decisions[0]");
+}
+
+#[tokio::test]
+async fn a_plan_is_refused_with_every_change_that_makes_no_sense() {
+    let (world, cluster) = bound().await;
+    let cluster = json!({"apiVersion": "cluster.open-cluster-management.io/v1", "kind": "ManagedCluster",
+        "metadata": {"name": cluster}});
+    let changes = json!([
+        {"drain": "nowhere.ocm"},
+        {"patch": cluster},
+        {"patch": cluster},
+        {"delete": {"apiVersion": "cluster.open-cluster-management.io/v1", "kind": "ManagedCluster", "name": "nowhere"}},
+        {"object": {"apiVersion": "v1", "kind": "Nothing", "metadata": {"name": "x"}}},
+    ]);
+    let status = world.review(json!({"changes": changes})).await.unwrap_err();
+    assert_eq!(status.code, 422);
+    let causes = status.details.unwrap().causes;
+    let fields: Vec<&str> = causes.iter().map(|cause| cause.field.as_str()).collect();
+    for index in [0, 2, 3, 4] {
+        let path = format!("spec.changes[{index}]");
+        assert!(
+            fields.iter().any(|field| field.starts_with(&path)),
+            "{path}: {fields:?}"
+        );
+    }
+    assert!(
+        !fields.iter().any(|field| field.starts_with("spec.changes[1]")),
+        "{fields:?}"
+    );
+    let many: Vec<Value> = (0..1001).map(|_| json!({"drain": "a.ocm"})).collect();
+    let status = world.review(json!({"changes": many})).await.unwrap_err();
+    assert_eq!(status.details.unwrap().causes[0].field, "spec.changes");
+}
+
+#[tokio::test]
+async fn a_plan_needs_the_right_to_read_what_it_tells_of_and_what_it_changes() {
+    let (mut world, cluster) = bound().await;
+    let change = json!({"patch": {
+        "apiVersion": "cluster.open-cluster-management.io/v1", "kind": "ManagedCluster",
+        "metadata": {"name": cluster, "labels": {"color": "red"}},
+    }});
+    for denied in [
+        "list targets",
+        "list decisions",
+        "list clusterdecisions",
+        "get managedclusters",
+    ] {
+        world.denied = vec![denied];
+        let status = world.review(json!({"changes": [change]})).await.unwrap_err();
+        assert_eq!(status.code, 403, "{denied}");
+    }
+    // Whoever drains names a Target, which those who list targets may know.
+    let drain = json!({"changes": [{"drain": cluster}]});
+    assert!(world.review(drain).await.is_ok());
 }

@@ -17,7 +17,19 @@ pub struct SchedulingReview {
     /// The question.
     pub spec: SchedulingReviewSpec,
     /// The answer.
-    pub status: Option<SchedulingStatus>,
+    pub status: Option<SchedulingReviewStatus>,
+}
+
+/// The answer of the scheduler: a decision with everything that led to it, or a plan.
+#[derive(JsonSchema)]
+#[schemars(rename_all = "camelCase")]
+pub struct SchedulingReviewStatus {
+    /// The decision, where one object was asked about.
+    #[schemars(flatten)]
+    pub decision: Option<SchedulingStatus>,
+    /// What `spec.changes` would do: counts of the decisions that change, and an entry for each with its clusters and
+    /// reasons before and after.
+    pub plan: Option<AnyObject>,
 }
 
 /// A question to the scheduler.
@@ -37,9 +49,38 @@ pub struct SchedulingReviewSpec {
     /// The scheduling system's configuration to decide with, as it stands below the system's name in a
     /// SchedulerConfiguration. Left out, the stored one counts (the defaults with Provided).
     pub config: Option<AnyObject>,
+    /// What would change, to be told what that does to the decisions. Instead of `object` or `reference`, on the
+    /// live world; at most 1,000, each object in one of them.
+    pub changes: Option<Vec<Change>>,
+    /// With `changes`: decisions that are told of even when nothing moves.
+    pub decisions: Option<Vec<DecisionReference>>,
     /// The instant to decide for; left out, now.
     #[schemars(extend("format" = "date-time"))]
     pub at: Option<String>,
+}
+
+/// One change, made by exactly one of its fields.
+#[derive(JsonSchema)]
+#[schemars(rename_all = "camelCase")]
+pub struct Change {
+    /// The whole object, created or put in place of the one there. Left out, its status stays as it is.
+    pub object: Option<AnyObject>,
+    /// A JSON merge patch, with apiVersion, kind and the name of what it patches.
+    pub patch: Option<AnyObject>,
+    /// An object to delete. With finalizers it stays, marked.
+    pub delete: Option<ObjectReference>,
+    /// The name of a Target to empty, with or without its system.
+    pub drain: Option<String>,
+}
+
+/// Names a Decision, or a ClusterDecision where there is no namespace.
+#[derive(JsonSchema)]
+#[schemars(rename_all = "camelCase")]
+pub struct DecisionReference {
+    /// The namespace of the Decision.
+    pub namespace: Option<String>,
+    /// The name, with its system: `web.gardener`.
+    pub name: String,
 }
 
 /// Names an object that exists.
@@ -85,7 +126,7 @@ pub fn local() -> Virtual {
         ..INFO
     };
     Virtual {
-        rules,
+        rules: local_rules,
         ..Virtual::new(info, Schema::of::<SchedulingReview>())
     }
 }
@@ -95,7 +136,12 @@ fn rules(value: &Value) -> Vec<FieldError> {
     let spec = &value["spec"];
     let has = |field: &str| spec.get(field).is_some_and(|value| !value.is_null());
     let mut errors = Vec::new();
+    if has("decisions") && !has("changes") {
+        let detail = "decisions are named for a plan: with spec.changes";
+        errors.push(FieldError::forbidden("spec.decisions", detail));
+    }
     match (has("object"), has("reference")) {
+        _ if has("changes") => errors.extend(plan_rules(spec)),
         (true, true) => {
             errors.push(FieldError::forbidden(
                 "spec.reference",
@@ -131,6 +177,44 @@ fn rules(value: &Value) -> Vec<FieldError> {
             at,
             "must be an RFC 3339 instant, such as 2021-10-28T09:00:00Z",
         ));
+    }
+    errors
+}
+
+/// What does not go with `spec.changes`.
+fn plan_rules(spec: &Value) -> Vec<FieldError> {
+    let has = |field: &str| spec.get(field).is_some_and(|value| !value.is_null());
+    let mut errors = Vec::new();
+    for field in ["object", "reference", "objects", "config"] {
+        if has(field) {
+            let detail = "may not be set together with spec.changes: make it a change";
+            errors.push(FieldError::forbidden(format!("spec.{field}"), detail));
+        }
+    }
+    if spec["inventory"].as_str().is_some_and(|mode| mode != "Live") {
+        let detail = "a plan is made on what is stored: leave it out, or ask berth simulate";
+        errors.push(FieldError::forbidden("spec.inventory", detail));
+    }
+    if spec["changes"].as_array().is_some_and(Vec::is_empty) {
+        errors.push(FieldError::required(
+            "spec.changes",
+            "a plan has at least one change",
+        ));
+    }
+    errors
+}
+
+/// What a LocalSchedulingReview must satisfy: a plan tells of all decisions.
+fn local_rules(value: &Value) -> Vec<FieldError> {
+    let mut errors = Vec::new();
+    if value["spec"]
+        .get("changes")
+        .is_some_and(|changes| !changes.is_null())
+    {
+        let detail = "a plan is about every decision: make a SchedulingReview";
+        errors.push(FieldError::forbidden("spec.changes", detail));
+    } else {
+        errors.extend(rules(value));
     }
     errors
 }

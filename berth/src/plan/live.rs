@@ -1,0 +1,104 @@
+//! `berth plan`: asks a running server what a change would do (docs/api.md, "Planning").
+
+use std::io::{self, BufWriter, Write};
+use std::process::ExitCode;
+
+use anyhow::{Context, Result};
+use berth_client::Client;
+use http::Method;
+use serde_json::{Value, json};
+
+use super::changes::{self, Entry};
+use super::print;
+use crate::cli::{ChangeArgs, PlanArgs};
+use crate::simulate::{DONE, MALFORMED, UNPLACED, catalog};
+use crate::virtual_api::API_VERSION;
+
+/// Asks and prints. What is wrong with the changes goes to standard error, all of it, and ends it with exit code 2.
+///
+/// # Errors
+/// When no server answers, or the answer is no plan.
+pub async fn run(args: &PlanArgs) -> Result<ExitCode> {
+    let change = ChangeArgs {
+        change: args.filename.clone(),
+        drain: args.drain.clone(),
+        delete: args.delete.clone(),
+    };
+    let read = changes::read(&change, &catalog(&dialect_registry::all()));
+    for note in &read.notes {
+        anstream::eprintln!("note: {note}");
+    }
+    // What has no form is told with where it stands, before anybody is asked.
+    let problems = match read.problems.is_empty() {
+        true => read.steps().err().unwrap_or_default(),
+        false => read.problems.clone(),
+    };
+    if !problems.is_empty() {
+        return Ok(refused(&problems));
+    }
+    let path = args.kubeconfig.clone();
+    let path = path.unwrap_or_else(|| args.data_dir.join("admin.kubeconfig"));
+    let client = Client::from_kubeconfig(&path).await?;
+    let review = json!({
+        "apiVersion": API_VERSION,
+        "kind": "SchedulingReview",
+        "metadata": {"name": "plan"},
+        "spec": {"changes": read.entries.iter().map(|entry| &entry.value).collect::<Vec<_>>()},
+    });
+    let path = format!("/apis/{API_VERSION}/schedulingreviews");
+    let body = Some(("application/json", &review));
+    let answer = match client.send(Method::POST, &path, body).await? {
+        Ok(answer) => answer,
+        Err(status) => {
+            let causes = status.details.as_ref().map(|details| details.causes.as_slice());
+            let causes = causes.unwrap_or_default().iter();
+            let problems: Vec<String> = causes
+                .map(|cause| told(&cause.field, &cause.message, &read.entries))
+                .collect();
+            return Ok(refused(match problems.as_slice() {
+                [] => std::slice::from_ref(&status.message),
+                problems => problems,
+            }));
+        }
+    };
+    let plan = answer["status"]
+        .get("plan")
+        .context("the server answered no plan")?;
+    shown(args, plan)
+}
+
+/// A cause with the file and document, or the flag, that it is about.
+fn told(field: &str, message: &str, entries: &[Entry]) -> String {
+    let index = field
+        .strip_prefix("spec.changes[")
+        .and_then(|rest| rest.split_once(']'))
+        .and_then(|(index, rest)| Some((entries.get(index.parse::<usize>().ok()?)?, rest)));
+    match index {
+        Some((entry, rest)) => {
+            let at = [entry.at.as_str(), entry.path.as_str()].into_iter();
+            let at: Vec<&str> = at.filter(|text| !text.is_empty()).collect();
+            let rest = rest.trim_start_matches('.');
+            let rest = rest.strip_prefix("object.").unwrap_or(rest);
+            format!("{}: {rest}: {message}", at.join(": "))
+        }
+        None => format!("{field}: {message}"),
+    }
+}
+
+fn refused(problems: &[String]) -> ExitCode {
+    for problem in problems {
+        anstream::eprintln!("error: {problem}");
+    }
+    ExitCode::from(MALFORMED)
+}
+
+fn shown(args: &PlanArgs, plan: &Value) -> Result<ExitCode> {
+    let mut out = BufWriter::with_capacity(1 << 16, anstream::AutoStream::auto(io::stdout().lock()));
+    let printed = print::print(&mut out, plan, args.output).and_then(|()| out.flush());
+    match printed {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(ExitCode::from(DONE)),
+        Err(error) => Err(error.into()),
+        Ok(()) if args.exit_code && print::changed(plan) > 0 => Ok(ExitCode::from(UNPLACED)),
+        Ok(()) => Ok(ExitCode::from(DONE)),
+    }
+}

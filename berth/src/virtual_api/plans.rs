@@ -1,0 +1,146 @@
+//! Plans on the live world: SchedulingReviews with `spec.changes` (docs/api.md, "Planning").
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use apiserver::{Attributes, Call, Reply};
+use dialect_contract::config;
+use engine::plan::{self, Step, Terms};
+use engine::simulate::Problem;
+use engine::{Catalog, Plan, World};
+use meta::{FieldError, Key, Status, Timestamp};
+use serde_json::{Value, json};
+
+use super::kinds::{GROUP, VERSION};
+use super::reviews::Reviews;
+use super::{hidden, names};
+
+/// Why there is no plan.
+enum NoPlan {
+    /// Everything wrong with the changes.
+    Problems(Vec<FieldError>),
+    /// A dialect is at fault.
+    Fault(String),
+}
+
+impl Reviews {
+    /// Answers a review with changes.
+    pub(super) async fn plan(&self, call: &Call, mut body: Value, now: Timestamp) -> Result<Reply, Status> {
+        let name = body["metadata"]["name"].as_str().unwrap_or_default().to_owned();
+        let invalid = |errors: Vec<FieldError>| Status::invalid(GROUP, self.kind, &name, &errors);
+        let spec = &body["spec"];
+        let entries = spec["changes"].as_array().map(Vec::as_slice).unwrap_or_default();
+        let steps = Step::read_all(entries, "", "spec.changes").map_err(invalid)?;
+        let asked = asked(spec);
+        self.may_plan(call, &steps).await?;
+        let mut worlds = Vec::new();
+        for dialect in self.engine.dialects() {
+            worlds.push(self.world(dialect, "Live").await?);
+        }
+        let catalog = Arc::clone(&self.catalog);
+        let planned =
+            tokio::task::spawn_blocking(move || answer(&catalog, worlds, &steps, &asked, now)).await;
+        let plan = match planned.map_err(|error| Status::internal(error.to_string()))? {
+            Ok(plan) => plan,
+            Err(NoPlan::Problems(errors)) => return Err(invalid(errors)),
+            Err(NoPlan::Fault(fault)) => return Err(Status::internal(fault)),
+        };
+        body["status"] = json!({"plan": plan});
+        Ok(Reply::Value(body))
+    }
+
+    /// A plan tells of every decision and of every target, and what it says depends on the objects it changes: the caller
+    /// must be able to read all of that.
+    async fn may_plan(&self, call: &Call, steps: &[Step]) -> Result<(), Status> {
+        for resource in ["targets", "decisions", "clusterdecisions"] {
+            let right = Attributes {
+                verb: "list".to_owned(),
+                is_resource: true,
+                group: GROUP.to_owned(),
+                version: VERSION.to_owned(),
+                resource: resource.to_owned(),
+                ..Attributes::default()
+            };
+            call.require(right).await?;
+        }
+        let mut known = BTreeSet::new();
+        for step in steps {
+            // What is wrong with a change is told with everything else that is.
+            let Ok(Some(key)) = step.key(&self.catalog) else {
+                continue;
+            };
+            let whole = Key::new(key.resource, &key.namespace, "");
+            if known.contains(&whole) {
+                continue;
+            }
+            let version = self.catalog.version_of(key.resource).unwrap_or(config::VERSION);
+            // Whoever may read all of them there need not be asked about each.
+            if call.require(hidden::get(&whole, version)).await.is_ok() {
+                known.insert(whole);
+            } else {
+                call.require(hidden::get(&key, version)).await?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Namespace and name of every decision that is asked for, in the order of the review.
+fn asked(spec: &Value) -> Vec<(String, String)> {
+    let list = spec["decisions"]
+        .as_array()
+        .map(Vec::as_slice)
+        .unwrap_or_default();
+    let text = |entry: &Value, field: &str| entry[field].as_str().unwrap_or_default().to_owned();
+    list.iter()
+        .map(|entry| (text(entry, "namespace"), text(entry, "name")))
+        .collect()
+}
+
+fn answer(
+    catalog: &Catalog,
+    mut worlds: Vec<World>,
+    steps: &[Step],
+    asked: &[(String, String)],
+    now: Timestamp,
+) -> Result<Plan, NoPlan> {
+    let before: Vec<_> = worlds.iter_mut().map(World::begin).collect();
+    let problems = |problems: Vec<Problem>| {
+        NoPlan::Problems(problems.into_iter().map(|problem| problem.error).collect())
+    };
+    plan::apply(&mut worlds, catalog, steps, now).map_err(problems)?;
+    let asked: BTreeMap<&(String, String), usize> = asked.iter().zip(0..).collect();
+    let mut missing: BTreeMap<usize, &str> = asked.iter().map(|(place, index)| (*index, &*place.1)).collect();
+    let terms = Terms { now, seed: None };
+    let mut whole = Plan::default();
+    for (before, world) in before.iter().zip(&mut worlds) {
+        let dialect = Arc::clone(&before.dialect);
+        let mut wanted = BTreeSet::new();
+        for demand in before
+            .inventory
+            .demands()
+            .into_iter()
+            .chain(world.snapshot().inventory.demands())
+        {
+            let place = names::place(&*dialect, &demand);
+            if let Some(index) = asked.get(&place) {
+                missing.remove(index);
+                wanted.insert(demand);
+            }
+        }
+        if world.changes() == 0 && wanted.is_empty() {
+            continue;
+        }
+        let part = Plan::of(before, world, &terms, |demand| wanted.contains(demand));
+        whole.add(part.map_err(|fault| NoPlan::Fault(fault.to_string()))?);
+    }
+    let missing: Vec<FieldError> = missing
+        .into_iter()
+        .map(|(index, name)| FieldError::not_found(format!("spec.decisions[{index}]"), name))
+        .collect();
+    if missing.is_empty() {
+        Ok(whole)
+    } else {
+        Err(NoPlan::Problems(missing))
+    }
+}
