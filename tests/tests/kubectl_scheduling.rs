@@ -412,10 +412,8 @@ fn berth_plan_tells_what_a_change_would_do_on_the_running_server() {
     assert!(markdown.contains("| "), "{markdown}");
 
     // A file of plain objects, as for kubectl diff.
-    let label = format!(
-        "apiVersion: cluster.open-cluster-management.io/v1\nkind: ManagedCluster\nmetadata:\n  name: new\n  labels: {{cluster.open-cluster-management.io/clusterset: fleet}}\nspec: {{hubAcceptsClient: true}}\n"
-    );
-    let file = server.file("change.yaml", &label);
+    let label = "apiVersion: cluster.open-cluster-management.io/v1\nkind: ManagedCluster\nmetadata:\n  name: new\n  labels: {cluster.open-cluster-management.io/clusterset: fleet}\nspec: {hubAcceptsClient: true}\n";
+    let file = server.file("change.yaml", label);
     let (code, json, stderr) = plan(
         &server,
         &["-f", file.to_str().unwrap(), "--exit-code", "-o", "json"],
