@@ -187,6 +187,11 @@ pub struct ServeArgs {
     /// the port is answered, and refusals say nothing of other objects (docs/security.md, "Webhooks").
     #[arg(long)]
     pub admission_client_ca_file: Option<PathBuf>,
+    /// A file with the bearer token (16 characters or more) of tools that ask for decisions below /integrations: Argo CD's
+    /// plugin generator and Flux's ExternalService. Read anew at each request. Without it there is no such path. With
+    /// --admission-bind-port they are on that port.
+    #[arg(long)]
+    pub integrations_token_file: Option<PathBuf>,
     /// Groups whose members may write what is otherwise left to one actor; repeatable, none by default.
     #[arg(long)]
     pub break_glass_group: Vec<String>,

@@ -76,6 +76,7 @@ async fn tell(client: &mut Client, kubeconfig: &Path) -> Result<()> {
     story::gardener(client, now()).await?;
     story::ocm(client, now()).await?;
     story::kcp(client, now()).await?;
+    story::publish(client, now()).await?;
     let mut live = Live::new(client, kubeconfig).await?;
     live.disaster().await?;
     live.eviction(now()).await
@@ -108,6 +109,10 @@ fn commands(kubeconfig: &str) -> String {
         (
             "kubectl -n story-1 get placementdecisions -o yaml",
             "the system's own objects, as its controllers read them",
+        ),
+        (
+            "kubectl get clusterprofiles.multicluster.x-k8s.io,placementdecisions.multicluster.x-k8s.io -A",
+            "the same clusters and decisions as tools of other vendors read them",
         ),
         (
             "kubectl explain placements.spec.prioritizerPolicy",

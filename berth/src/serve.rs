@@ -41,6 +41,7 @@ use crate::cli::{KubeconfigArgs, ServeArgs, Storage};
 use crate::encryption;
 use crate::etcd;
 use crate::hub::Hub;
+use crate::integrations::{self, TokenFile};
 use crate::kubeconfig::Kubeconfig;
 use crate::logs;
 use aggregation::Registration;
@@ -169,6 +170,9 @@ impl Standalone {
         configuration_files::fill(&store, &parts, &options.config, behind.is_some(), clock.now()).await?;
         tasks.push(parts.engine.spawn());
         tasks.push(parts.virtual_api.spawn());
+        if let Some(publications) = &parts.publications {
+            tasks.extend(publications.spawn(&parts.committer));
+        }
         loaded(&parts).await?;
         tasks.extend(surroundings::policies(&parts).await?);
         let controllers = controllers::start(&options, &store, &parts, &leadership)?;
@@ -193,7 +197,7 @@ impl Standalone {
                 &memory,
                 &clock,
             )?,
-            open_routes: webhooks(&options, &parts, &memory, &clock)?,
+            open_routes: webhooks(&options, &parts, &memory, &clock)?.merge(integrations(&options, &parts)?),
             open_address: options
                 .admission_bind_port
                 .map(|port| SocketAddr::new(options.address.ip(), port)),
@@ -291,7 +295,11 @@ async fn loaded(parts: &groups::Parts) -> Result<()> {
     within(LOAD, parts.engine.caught_up(revision))
         .await
         .context("reading the store")?
-        .context("reading the store")
+        .context("reading the store")?;
+    if let Some(publications) = &parts.publications {
+        publications.complete().await.context("publishing")?;
+    }
+    Ok(())
 }
 
 async fn within<T>(limit: Duration, work: impl Future<Output = T>) -> Result<T> {
@@ -404,6 +412,15 @@ fn webhooks(
     let front = Front::new(chain, resources, client_ca, Arc::clone(memory), Arc::clone(clock))
         .guarding(parts.admission.rules());
     Ok(admission::routes(front))
+}
+
+/// Where other tools ask for decisions, if there is a token to show.
+fn integrations(options: &Options, parts: &groups::Parts) -> Result<axum::Router> {
+    let Some(file) = &options.integrations_token_file else {
+        return Ok(axum::Router::new());
+    };
+    let token = TokenFile::open(file).context("--integrations-token-file")?;
+    Ok(integrations::routes(Arc::clone(&parts.engine), token))
 }
 
 fn health(

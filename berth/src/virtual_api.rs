@@ -19,7 +19,7 @@ mod resolve;
 pub mod review;
 mod reviews;
 mod scheduling;
-mod updater;
+pub(crate) mod updater;
 
 use std::sync::Arc;
 

@@ -149,7 +149,8 @@ pub fn cluster_profile() -> Published {
         columns: vec![
             Column::NAME,
             Column::text("Manager", "Who manages the cluster").at(".spec.clusterManager.name"),
-            Column::text("Healthy", "Whether the cluster can be used").at(".status.conditions[0].status"),
+            Column::text("Healthy", "Whether the cluster can be used")
+                .at(".status.conditions[?(@.type==\"ControlPlaneHealthy\")].status"),
             Column::text("Version", "The version of Kubernetes").at(".status.version.kubernetes"),
             Column::AGE,
         ],
@@ -165,7 +166,7 @@ pub fn placement_decision() -> Published {
         columns: vec![
             Column::NAME,
             Column::text("Scheduler", "Who decided").at(".schedulerName"),
-            Column::text("First", "The first cluster, by name").at(".decisions[0].clusterProfileRef.name"),
+            Column::text("First", "The first cluster, by name").at(".decisions[*].clusterProfileRef.name"),
             Column::AGE,
         ],
     }

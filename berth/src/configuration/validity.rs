@@ -161,8 +161,7 @@ fn not_in_force(configuration: &Value) -> Option<&str> {
 
 /// `object` with the condition that is true of it; `None` when it has it already.
 fn told(kind: &SchedulerConfiguration, object: &Object, now: Timestamp) -> Option<Value> {
-    let mut value = Value::clone(object.value());
-    let errors = errors(kind, &value, now);
+    let errors = errors(kind, object.value(), now);
     let (status, reason, message) = if errors.is_empty() {
         ("True", "Valid", "it is in force".to_owned())
     } else {
@@ -172,6 +171,18 @@ fn told(kind: &SchedulerConfiguration, object: &Object, now: Timestamp) -> Optio
         );
         ("False", "Invalid", message)
     };
+    with_condition(object, status, reason, &message, now)
+}
+
+/// `object` with condition Valid as it is said; `None` when it has it already.
+pub(crate) fn with_condition(
+    object: &Object,
+    status: &str,
+    reason: &str,
+    message: &str,
+    now: Timestamp,
+) -> Option<Value> {
+    let mut value = Value::clone(object.value());
     let generation = object.meta().generation;
     let known = value["status"]["conditions"]
         .as_array()

@@ -17,6 +17,7 @@ macro_rules! example {
 
 /// Every built-in example by its path below `examples/`.
 pub(super) const ALL: &[(&str, &str)] = &[
+    example!("consumers/publication.yaml"),
     example!("fleet/fleet.yaml"),
     example!("fleet/pick-all.yaml"),
     example!("fleet/pick-fixed.yaml"),

@@ -130,6 +130,14 @@ fn say(text: &str) {
     anstream::println!("{}\n", heading(text));
 }
 
+/// All of it, for tools that read ClusterProfiles and PlacementDecisions.
+///
+/// # Errors
+/// When the server refuses it.
+pub(super) async fn publish(client: &mut Client, now: Timestamp) -> Result<()> {
+    load(client, "consumers/publication.yaml", now).await
+}
+
 async fn load(client: &mut Client, path: &str, now: Timestamp) -> Result<()> {
     for document in namespaces_first(examples::read(path, now)?) {
         client

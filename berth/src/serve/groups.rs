@@ -26,6 +26,7 @@ use crate::configuration;
 use crate::controllers::{ControllerMetrics, OwnEvents, Sink};
 use crate::definitions;
 use crate::hub::Hub;
+use crate::publications::Publications;
 use crate::virtual_api::{RegistryCommitter, VirtualApi};
 
 /// The parts of a standalone server.
@@ -36,6 +37,8 @@ pub(super) struct Parts {
     pub engine: Arc<Engine>,
     /// Its resources.
     pub virtual_api: VirtualApi,
+    /// What other tools read; nothing behind a hub, where its kinds may be somebody else's.
+    pub publications: Option<Publications>,
     /// Who may do what, by the objects served here or the hub's word.
     pub authorizer: Arc<dyn Authorizer>,
     /// The API behind the request pipeline.
@@ -120,9 +123,10 @@ pub(super) fn assemble(
         .flat_map(|group| group.resources.iter().map(|resource| Arc::clone(&resource.kind)));
     let own_kinds: Vec<Arc<dyn Kind>> = own_kinds.collect();
     let mut virtual_api = VirtualApi::new(Arc::clone(&engine), Arc::clone(&registry), own_kinds.clone());
-    let configuration = configuration::group(dialects.clone(), Arc::clone(store));
+    let mut configuration = configuration::group(dialects.clone(), Arc::clone(store));
     let mut mirrored = Vec::new();
     let mut groups = Vec::new();
+    let mut publications = None;
     let (on_hub, here): (Vec<_>, Vec<_>) = dialects
         .iter()
         .partition(|dialect| hub.is_some_and(|hub| hub.has(dialect.name())));
@@ -156,7 +160,11 @@ pub(super) fn assemble(
     } else {
         groups.extend(own);
         groups.extend(reviews::groups(&rbac));
+        configuration
+            .resources
+            .push(Publications::resource(&dialects, store));
         groups.push(configuration);
+        publications = Some(Publications::new(Arc::clone(&engine)));
         groups.push(definitions::group());
     }
     groups.extend(
@@ -164,6 +172,8 @@ pub(super) fn assemble(
             .flat_map(|dialect| owned(dialect, &virtual_api, store)),
     );
     groups.extend(virtual_api.groups());
+    // After the systems' own, some of which have kinds of the same names, so that `kubectl` takes theirs for a bare name.
+    groups.extend(publications.as_ref().map(Publications::group));
     syncer::attach(&mut groups, shown, &dialects, super::version());
     registry.install(&groups).map_err(|problem| anyhow!(problem))?;
     let api = Arc::new(ApiState::over(Arc::clone(&registry)).with_decoder(Arc::new(Protobuf)));
@@ -174,6 +184,7 @@ pub(super) fn assemble(
         dialects,
         engine,
         virtual_api,
+        publications,
         authorizer,
         api,
         groups,

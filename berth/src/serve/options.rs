@@ -62,6 +62,8 @@ pub struct Options {
     pub admission_bind_port: Option<u16>,
     /// The CA whose client certificates callers of the webhooks must show.
     pub admission_client_ca_file: Option<PathBuf>,
+    /// The token of the tools that ask for decisions.
+    pub integrations_token_file: Option<PathBuf>,
     /// Groups whose members pass guards.
     pub break_glass_groups: Vec<String>,
     /// Who acts in the systems' roles.
@@ -124,6 +126,7 @@ impl Options {
             admission_webhooks: false,
             admission_bind_port: None,
             admission_client_ca_file: None,
+            integrations_token_file: None,
             break_glass_groups: Vec::new(),
             actors: ActorArgs::default(),
             max_requests_inflight: 400,
@@ -227,6 +230,7 @@ impl TryFrom<ServeArgs> for Options {
             admission_webhooks: args.admission_webhooks.unwrap_or(is_aggregated || says_how),
             admission_bind_port: Some(args.admission_bind_port).filter(|port| *port != 0),
             admission_client_ca_file: args.admission_client_ca_file,
+            integrations_token_file: args.integrations_token_file,
             break_glass_groups: args.break_glass_group,
             actors: args.actors,
             max_requests_inflight: args.max_requests_inflight,

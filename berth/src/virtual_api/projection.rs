@@ -29,12 +29,12 @@ const PATIENCE: Duration = Duration::from_secs(10);
 
 /// The store of virtual objects, readable by anyone and written by the updater alone.
 pub struct Projection {
-    pub(super) store: MemoryStore,
-    pub(super) engine: Arc<Engine>,
+    pub(crate) store: MemoryStore,
+    pub(crate) engine: Arc<Engine>,
     /// The source's revision up to which everything is shown; `None` before the first load.
-    pub(super) shown: watch::Sender<Option<Revision>>,
+    pub(crate) shown: watch::Sender<Option<Revision>>,
     /// Rung when the clock was moved by hand.
-    pub(super) wake: Notify,
+    pub(crate) wake: Notify,
 }
 
 impl Projection {

@@ -16,11 +16,11 @@ use super::render::{self, Rendered};
 /// The longest sleep before the clock is looked at again, since clocks can be set.
 const NAP: Duration = Duration::from_secs(30);
 /// How soon something that says its time has come already is looked at again, at the earliest.
-const AGAIN: jiff::SignedDuration = jiff::SignedDuration::from_secs(1);
+pub(crate) const AGAIN: jiff::SignedDuration = jiff::SignedDuration::from_secs(1);
 
 /// What one virtual object is about.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-enum Subject {
+pub(crate) enum Subject {
     /// A target, by the system's own name of the cluster.
     Target(Arc<str>),
     /// A demand.
@@ -28,7 +28,7 @@ enum Subject {
 }
 
 /// A subject of a dialect.
-type Item = (&'static str, Subject);
+pub(crate) type Item = (&'static str, Subject);
 
 /// Starts the updater of `projection`. It runs until the handle is aborted.
 pub(super) fn spawn(projection: Arc<Projection>) -> JoinHandle<()> {
@@ -275,13 +275,13 @@ fn decision_key(snapshot: &Snapshot, demand: &Key) -> Key {
 
 /// When time alone may change which object.
 #[derive(Default)]
-struct Alarms {
+pub(crate) struct Alarms {
     at: BTreeSet<(Timestamp, Item)>,
     of: HashMap<Item, Timestamp>,
 }
 
 impl Alarms {
-    fn set(&mut self, item: Item, at: Option<Timestamp>) {
+    pub(crate) fn set(&mut self, item: Item, at: Option<Timestamp>) {
         if let Some(before) = self.of.remove(&item) {
             self.at.remove(&(before, item.clone()));
         }
@@ -292,7 +292,7 @@ impl Alarms {
     }
 
     /// Takes out what is due at `now`, by dialect.
-    fn take(&mut self, now: Timestamp) -> BTreeMap<&'static str, BTreeSet<Subject>> {
+    pub(crate) fn take(&mut self, now: Timestamp) -> BTreeMap<&'static str, BTreeSet<Subject>> {
         let mut due: BTreeMap<_, BTreeSet<Subject>> = BTreeMap::new();
         while let Some((at, _)) = self.at.first()
             && *at <= now
@@ -305,7 +305,7 @@ impl Alarms {
     }
 
     /// How long to sleep at `now`.
-    fn pause(&self, now: Timestamp) -> Duration {
+    pub(crate) fn pause(&self, now: Timestamp) -> Duration {
         let Some((at, _)) = self.at.first() else {
             return NAP;
         };

@@ -1,0 +1,127 @@
+//! Decisions for tools that ask over plain HTTP (docs/consumers.md, "Argo CD" and "Flux"): Argo CD's plugin generator and
+//! Flux's ExternalService. Who asks shows the bearer token of a file, which is read anew at each request.
+//!
+//! Both tools remove what they no longer find. So whatever is not known for certain is an error, never a shorter list.
+
+mod answer;
+mod token;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use apiserver::respond;
+use axum::Router;
+use axum::body::Body;
+use axum::extract::{Path, Request, State};
+use axum::routing::{get, post};
+use engine::Engine;
+use http::{HeaderMap, Response, StatusCode};
+use meta::Status;
+use serde_json::{Value, json};
+
+use self::answer::Wanted;
+pub use self::token::TokenFile;
+
+/// Where Argo CD's plugin generator asks, below the base URL it is configured with.
+const ARGO_CD: &str = "/integrations/argocd/api/v1/getparams.execute";
+/// Where Flux asks about decisions in namespaces.
+const FLUX: &str = "/integrations/flux/decisions/{namespace}/{name}";
+/// Where Flux asks about ClusterDecisions.
+const FLUX_CLUSTER: &str = "/integrations/flux/clusterdecisions/{name}";
+/// A question of Argo CD is a name and a few parameters.
+const LONGEST_BODY: usize = 64 * 1024;
+/// How long one may take to arrive, which is all the time Argo CD gives.
+const ARRIVAL: Duration = Duration::from_secs(30);
+/// The longest answer that Flux takes.
+const LONGEST_FOR_FLUX: usize = 900 * 1024;
+
+struct Desk {
+    engine: Arc<Engine>,
+    token: TokenFile,
+}
+
+/// The routes, which answer about `engine`'s decisions whoever shows the token of the file.
+pub fn routes(engine: Arc<Engine>, token: TokenFile) -> Router {
+    Router::new()
+        .route(ARGO_CD, post(argo_cd))
+        .route(FLUX, get(flux))
+        .route(FLUX_CLUSTER, get(flux_cluster))
+        .with_state(Arc::new(Desk { engine, token }))
+}
+
+async fn argo_cd(State(desk): State<Arc<Desk>>, request: Request) -> Response<Body> {
+    answered(desk.argo_cd(request).await)
+}
+
+async fn flux(
+    State(desk): State<Arc<Desk>>,
+    Path((namespace, name)): Path<(String, String)>,
+    headers: HeaderMap,
+) -> Response<Body> {
+    answered(desk.flux(&headers, Wanted { namespace, name }).await)
+}
+
+async fn flux_cluster(
+    State(desk): State<Arc<Desk>>,
+    Path(name): Path<String>,
+    headers: HeaderMap,
+) -> Response<Body> {
+    let namespace = String::new();
+    answered(desk.flux(&headers, Wanted { namespace, name }).await)
+}
+
+fn answered(answer: Result<Value, Status>) -> Response<Body> {
+    match answer {
+        Ok(value) => respond::bytes(StatusCode::OK, "application/json", value.to_string().into()),
+        Err(status) => respond::status(&status),
+    }
+}
+
+impl Desk {
+    async fn argo_cd(&self, request: Request) -> Result<Value, Status> {
+        self.token.check(request.headers()).await?;
+        let reading = axum::body::to_bytes(request.into_body(), LONGEST_BODY);
+        let body = tokio::time::timeout(ARRIVAL, reading)
+            .await
+            .map_err(|_| Status::timeout(format!("the request did not arrive within {ARRIVAL:?}")))?
+            .map_err(|_| Status::too_large(LONGEST_BODY))?;
+        let question: Value = serde_json::from_slice(&body)
+            .map_err(|error| Status::bad_request(format!("the body is no JSON: {error}")))?;
+        let wanted = Wanted::of_parameters(&question["input"]["parameters"])?;
+        let parameters = self.clusters(wanted).await?;
+        Ok(json!({"output": {"parameters": parameters}}))
+    }
+
+    async fn flux(&self, headers: &HeaderMap, wanted: Wanted) -> Result<Value, Status> {
+        self.token.check(headers).await?;
+        let mut inputs = self.clusters(wanted).await?;
+        for input in &mut inputs {
+            input["id"] = input["cluster"].clone();
+        }
+        let answer = json!({"inputs": inputs});
+        let length = answer.to_string().len();
+        if length > LONGEST_FOR_FLUX {
+            return Err(Status::failure(
+                507,
+                "TooLarge",
+                format!("the decision takes {length} bytes, and Flux takes {LONGEST_FOR_FLUX}"),
+            ));
+        }
+        Ok(answer)
+    }
+
+    /// The clusters of a decision. Made off the threads that serve everyone, since there may be thousands.
+    async fn clusters(&self, wanted: Wanted) -> Result<Vec<Value>, Status> {
+        let system = wanted.system()?.to_owned();
+        let snapshot = self.engine.fresh(&system).await;
+        let snapshot = snapshot.map_err(|behind| crate::virtual_api::behind(&behind))?;
+        let Some(snapshot) = snapshot else {
+            return Err(wanted.not_found());
+        };
+        let now = self.engine.clock().now();
+        let making = tokio::task::spawn_blocking(move || answer::clusters(&snapshot, &wanted, now));
+        making
+            .await
+            .map_err(|error| Status::internal(error.to_string()))?
+    }
+}

@@ -1,0 +1,144 @@
+//! The clusters of one decision, as flat keys that templates can use.
+
+use dialect_contract::Placed;
+use engine::Snapshot;
+use meta::{FieldError, Status, Timestamp, field};
+use serde_json::{Value, json};
+
+use crate::virtual_api::names;
+use crate::virtual_api::projection::{CLUSTER_DECISIONS, DECISIONS};
+
+/// The decision somebody asks about.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Wanted {
+    /// Its namespace; empty for a ClusterDecision.
+    pub(super) namespace: String,
+    /// Its name: `<source>.<system>`.
+    pub(super) name: String,
+}
+
+impl Wanted {
+    /// What Argo CD's `input.parameters` name.
+    ///
+    /// # Errors
+    /// Everything that is wrong with them.
+    pub(super) fn of_parameters(parameters: &Value) -> Result<Self, Status> {
+        const PATH: &str = "input.parameters";
+        let mut errors = Vec::new();
+        let given = parameters.as_object();
+        for key in given.into_iter().flat_map(|given| given.keys()) {
+            if key != "name" && key != "namespace" {
+                errors.push(FieldError::not_supported(
+                    PATH,
+                    key.as_str(),
+                    &["name", "namespace"],
+                ));
+            }
+        }
+        let mut text = |field: &str| match &parameters[field] {
+            Value::Null => String::new(),
+            Value::String(text) => text.clone(),
+            other => {
+                errors.push(FieldError::type_invalid(
+                    format!("{PATH}.{field}"),
+                    other.clone(),
+                    "must be a text",
+                ));
+                String::new()
+            }
+        };
+        let (namespace, name) = (text("namespace"), text("name"));
+        if name.is_empty() && errors.is_empty() {
+            let detail =
+                "the name of a Decision, such as placement.ocm; namespace is left out for a ClusterDecision";
+            errors.push(FieldError::required(format!("{PATH}.name"), detail));
+        }
+        if errors.is_empty() {
+            return Ok(Self { namespace, name });
+        }
+        Err(Status::bad_request(field::aggregate(&errors)))
+    }
+
+    /// The system in the name.
+    pub(super) fn system(&self) -> Result<&str, Status> {
+        names::split(&self.name)
+            .map(|(_, system)| system)
+            .ok_or_else(|| self.not_found())
+    }
+
+    /// 404: no list of clusters, so nothing is removed.
+    pub(super) fn not_found(&self) -> Status {
+        let resource = if self.namespace.is_empty() {
+            CLUSTER_DECISIONS
+        } else {
+            DECISIONS
+        };
+        Status::not_found(resource, &self.name)
+    }
+}
+
+/// The clusters of the decision `wanted`.
+///
+/// # Errors
+/// 404 when there is no such decision.
+pub(super) fn clusters(snapshot: &Snapshot, wanted: &Wanted, now: Timestamp) -> Result<Vec<Value>, Status> {
+    let dialect = &*snapshot.dialect;
+    let (source, _) = names::split(&wanted.name).ok_or_else(|| wanted.not_found())?;
+    let demand = names::demand(dialect, &*snapshot.inventory, &wanted.namespace, source);
+    let view = demand.and_then(|demand| snapshot.inventory.demand(&demand, now));
+    let view = view.ok_or_else(|| wanted.not_found())?;
+    let places = view.placed.iter().filter(|place| !place.leaving);
+    Ok(places
+        .map(|place| cluster(snapshot, wanted, place, now))
+        .collect())
+}
+
+fn cluster(snapshot: &Snapshot, wanted: &Wanted, place: &Placed, now: Timestamp) -> Value {
+    let system = snapshot.dialect.name();
+    let mut shown = json!({
+        "cluster": *place.cluster_name,
+        "system": system,
+        "decision": wanted.name,
+        "namespace": wanted.namespace,
+        "reason": place.reason,
+        "state": place.state,
+        "score": place.score.map(|score| score.to_string()).unwrap_or_default(),
+    });
+    let target = snapshot.inventory.target_of(&place.cluster_name, now);
+    let (name, region, provider, labels) = match &target {
+        Some((name, view)) => (
+            names::join(name, system),
+            view.region.as_str(),
+            view.provider.as_str(),
+            json!(view.labels),
+        ),
+        None => (String::new(), "", "", json!({})),
+    };
+    shown["target"] = name.into();
+    shown["region"] = region.into();
+    shown["provider"] = provider.into();
+    shown["labels"] = labels;
+    shown
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parameters_name_one_decision_and_nothing_else() {
+        let read = |value: Value| Wanted::of_parameters(&value).map_err(|status| status.message);
+        let wanted = read(json!({"name": "p.ocm", "namespace": "n"})).unwrap();
+        assert_eq!((wanted.name.as_str(), wanted.namespace.as_str()), ("p.ocm", "n"));
+        assert_eq!(wanted.system().unwrap(), "ocm");
+        assert!(read(json!({"name": "p.fleet"})).unwrap().namespace.is_empty());
+        for (bad, word) in [
+            (json!({}), "input.parameters.name"),
+            (json!({"name": 1}), "must be a text"),
+            (json!({"name": "p.ocm", "selector": "a=b"}), "selector"),
+        ] {
+            let message = read(bad).unwrap_err();
+            assert!(message.contains(word), "{message}");
+        }
+    }
+}

@@ -1,0 +1,61 @@
+//! The bearer token of a file.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+use http::HeaderMap;
+use http::header::AUTHORIZATION;
+use meta::Status;
+use sha2::{Digest, Sha256};
+
+/// The fewest characters of a token: fewer could be guessed.
+const SHORTEST: usize = 16;
+
+/// A file with a bearer token. It may be replaced at any time.
+#[derive(Clone, Debug)]
+pub struct TokenFile(PathBuf);
+
+impl TokenFile {
+    /// The token of the file at `path`.
+    ///
+    /// # Errors
+    /// When there is no usable token in it now.
+    pub fn open(path: &Path) -> Result<Self> {
+        let text = std::fs::read_to_string(path).with_context(|| format!("reading {}", path.display()))?;
+        if text.trim().len() < SHORTEST {
+            bail!(
+                "{}: a token has at least {SHORTEST} characters (openssl rand -hex 32)",
+                path.display()
+            );
+        }
+        Ok(Self(path.to_owned()))
+    }
+
+    /// Whether `headers` show the token.
+    ///
+    /// # Errors
+    /// 401 without a token, 403 with another one, 503 when the file cannot be read or has none.
+    pub(super) async fn check(&self, headers: &HeaderMap) -> Result<(), Status> {
+        let header = headers.get(AUTHORIZATION).and_then(|value| value.to_str().ok());
+        let Some(shown) = header.and_then(|text| text.strip_prefix("Bearer ")) else {
+            return Err(Status::unauthorized());
+        };
+        let text = tokio::fs::read_to_string(&self.0).await.map_err(|error| {
+            tracing::warn!(file = %self.0.display(), %error, "cannot read the token of integrations");
+            Status::unavailable("the server cannot read the token it compares with", 5)
+        })?;
+        let token = text.trim();
+        if token.len() < SHORTEST {
+            return Err(Status::unavailable("the server has no token to compare with", 5));
+        }
+        // Digests, so that the time it takes tells nothing of the token.
+        if Sha256::digest(shown.trim()) == Sha256::digest(token) {
+            return Ok(());
+        }
+        Err(Status::failure(
+            403,
+            "Forbidden",
+            "the bearer token is not the one of this server",
+        ))
+    }
+}

@@ -1,0 +1,413 @@
+//! What other tools read: ClusterProfiles and PlacementDecisions, as Publications show them.
+
+use std::collections::BTreeSet;
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+
+use http::Method;
+use serde_json::{Value, json};
+use tests::raw;
+use tests::{Server, eventually};
+
+const PROFILES: &str = "clusterprofiles.multicluster.x-k8s.io";
+const DECISIONS: &str = "placementdecisions.multicluster.x-k8s.io";
+
+fn example(path: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../examples")
+        .join(path)
+}
+
+/// A server with decisions of two systems, published in namespace `argocd`.
+fn published() -> Server {
+    let server = Server::start();
+    for file in [
+        "ocm/fleet.yaml",
+        "ocm/story-1.yaml",
+        "gardener/fleet.yaml",
+        "gardener/load.yaml",
+        "consumers/publication.yaml",
+    ] {
+        server.load(&example(file));
+    }
+    server
+}
+
+fn items(server: &Server, what: &str) -> Vec<Value> {
+    let list = server.kubectl(&format!("get {what} -n argocd -o json")).json();
+    list["items"].as_array().unwrap().clone()
+}
+
+fn name(object: &Value) -> String {
+    object["metadata"]["name"].as_str().unwrap().to_owned()
+}
+
+/// The clusters of the decision with this key, over all its slices.
+fn clusters(server: &Server, key: &str) -> BTreeSet<String> {
+    let slices = items(
+        server,
+        &format!("{DECISIONS} -l multicluster.x-k8s.io/decision-key={key}"),
+    );
+    let entries = slices
+        .iter()
+        .flat_map(|slice| slice["decisions"].as_array().unwrap().clone());
+    entries
+        .map(|entry| entry["clusterProfileRef"]["name"].as_str().unwrap().to_owned())
+        .collect()
+}
+
+#[test]
+fn a_publication_shows_the_clusters_and_decisions_of_all_systems() {
+    let server = published();
+    let profiles = items(&server, PROFILES);
+    let names: BTreeSet<String> = profiles.iter().map(name).collect();
+    assert!(
+        names.contains("cluster1.ocm") && names.contains("aws-eu1.gardener"),
+        "{names:?}"
+    );
+    for profile in &profiles {
+        assert_eq!(profile["spec"]["clusterManager"]["name"], "berth");
+        assert_eq!(profile["metadata"]["labels"]["x-k8s.io/cluster-manager"], "berth");
+        assert_eq!(profile["status"]["conditions"][0]["type"], "ControlPlaneHealthy");
+    }
+    let decisions = items(&server, DECISIONS);
+    let references = decisions
+        .iter()
+        .flat_map(|slice| slice["decisions"].as_array().unwrap());
+    let mut count = 0;
+    for reference in references {
+        let cluster = reference["clusterProfileRef"]["name"].as_str().unwrap();
+        assert!(names.contains(cluster), "{cluster} has no profile");
+        count += 1;
+    }
+    assert!(count > 2, "{decisions:?}");
+    let running = decisions
+        .iter()
+        .find(|slice| name(slice) == "garden-dev.running-1.gardener-0")
+        .unwrap();
+    assert_eq!(
+        running["decisions"][0]["clusterProfileRef"],
+        json!({"name": "aws-eu1.gardener", "namespace": "argocd"})
+    );
+    assert_eq!(running["schedulerName"], "berth-gardener");
+    let table = server.kubectl(&format!("get {DECISIONS} -A")).ok();
+    assert!(
+        table.contains("SCHEDULER") && table.contains("berth-ocm"),
+        "{table}"
+    );
+    let selected = items(
+        &server,
+        &format!("{PROFILES} -l scheduling.berth.dev/system=gardener"),
+    );
+    assert!(
+        !selected.is_empty()
+            && selected
+                .iter()
+                .all(|profile| name(profile).ends_with(".gardener"))
+    );
+    server
+        .kubectl("wait publication/everything --for=condition=Valid --timeout=10s")
+        .ok();
+}
+
+#[test]
+fn a_decision_follows_its_clusters_and_a_watcher_sees_it() {
+    let server = published();
+    let key = "story-1.placement.ocm";
+    let before = clusters(&server, key);
+    assert!(!before.is_empty());
+    let left = before.first().unwrap().clone();
+    let cluster = left.strip_suffix(".ocm").unwrap();
+    let mut watch = server
+        .kubectl(&format!(
+            "get {DECISIONS} -n argocd --watch --output-watch-events"
+        ))
+        .spawn();
+    let mut lines = BufReader::new(watch.stdout.take().unwrap())
+        .lines()
+        .map(Result::unwrap);
+    // What is listed comes first, and the watch begins at that list.
+    let listed = lines.find(|line| line.contains(key)).unwrap();
+    assert!(listed.starts_with("ADDED"), "{listed}");
+    let patch = json!({"spec": {"taints": [{"key": "gone", "effect": "NoSelect"}]}}).to_string();
+    server
+        .kubectl_args(&["patch", "managedcluster", cluster, "--type=merge", "-p", &patch])
+        .ok();
+    let changed = lines.find(|line| line.contains(key)).unwrap();
+    assert!(changed.starts_with("MODIFIED"), "{changed}");
+    eventually("the cluster to be taken out", || {
+        (!clusters(&server, key).contains(&left)).then_some(())
+    });
+    watch.kill().unwrap();
+    watch.wait().unwrap();
+}
+
+#[test]
+fn after_a_crash_the_very_first_list_is_complete() {
+    let mut server = published();
+    let shown = |server: &Server| -> Vec<(String, Value)> {
+        // As informers list: whatever is at hand.
+        let path = "/apis/multicluster.x-k8s.io/v1alpha1/namespaces/argocd";
+        ["clusterprofiles", "placementdecisions"]
+            .into_iter()
+            .flat_map(|resource| {
+                let raw = server
+                    .kubectl(&format!("get --raw {path}/{resource}?resourceVersion=0"))
+                    .json();
+                raw["items"].as_array().unwrap().clone()
+            })
+            .map(|mut object| {
+                object["metadata"]["resourceVersion"] = Value::Null;
+                (name(&object), object)
+            })
+            .collect()
+    };
+    let before = eventually("everything to be published", || {
+        let all = shown(&server);
+        let running = all
+            .iter()
+            .any(|(name, _)| name == "garden-dev.running-1.gardener-0");
+        running.then_some(all)
+    });
+    server.crash();
+    server.restart();
+    assert_eq!(shown(&server), before);
+}
+
+#[test]
+fn an_invalid_publication_is_refused_with_every_error_at_once() {
+    let server = Server::start();
+    let bad = "apiVersion: config.berth.dev/v1alpha1\nkind: Publication\nmetadata: {name: bad}\n\
+               spec: {namespace: Bad_, systems: [nope], names: Bare, shapes: [PlacementDecision], labels: {x-k8s.io/cluster-manager: me}}\n";
+    let refused = server.kubectl("create -f -").input(bad).fails();
+    for path in [
+        "spec.namespace",
+        "spec.systems[0]",
+        "spec.names",
+        "spec.shapes",
+        "spec.labels[x-k8s.io/cluster-manager]",
+    ] {
+        assert!(refused.contains(path), "{path}: {refused}");
+    }
+    let moved = "[{\"op\": \"replace\", \"path\": \"/spec/namespace\", \"value\": \"other\"}]";
+    server.load(&example("consumers/publication.yaml"));
+    let refused = server
+        .kubectl_args(&["patch", "publication", "everything", "--type=json", "-p", moved])
+        .fails();
+    assert!(
+        refused.contains("spec.namespace") && refused.contains("immutable"),
+        "{refused}"
+    );
+}
+
+#[test]
+fn of_two_publications_into_one_namespace_the_older_is_in_force_until_it_goes() {
+    let server = published();
+    let second = "apiVersion: config.berth.dev/v1alpha1\nkind: Publication\nmetadata: {name: second}\n\
+                  spec: {namespace: argocd, systems: [ocm], names: Bare, clusterManager: mine, clusterSet: blue}\n";
+    server.kubectl("create -f -").input(second).ok();
+    let condition = |field: &str| {
+        server
+            .kubectl(&format!(
+                "get publication second -o jsonpath={{.status.conditions[0].{field}}}"
+            ))
+            .ok()
+    };
+    eventually("the second to be told off", || {
+        (condition("reason") == "NamespaceTaken").then_some(())
+    });
+    assert!(
+        condition("message").contains("everything"),
+        "{}",
+        condition("message")
+    );
+    server.kubectl("delete publication everything").ok();
+    eventually("the second to be in force", || {
+        (condition("status") == "True").then_some(())
+    });
+    let profiles = items(&server, PROFILES);
+    let names: BTreeSet<String> = profiles.iter().map(name).collect();
+    assert!(
+        names.contains("cluster1") && !names.contains("cluster1.ocm"),
+        "{names:?}"
+    );
+    let labels = &profiles[0]["metadata"]["labels"];
+    assert_eq!(labels["multicluster.x-k8s.io/clusterset"], "blue");
+    assert_eq!(labels["x-k8s.io/cluster-manager"], "mine");
+    server.kubectl("delete publication second").ok();
+    assert_eq!(items(&server, PROFILES), Vec::<Value>::new());
+    assert_eq!(items(&server, DECISIONS), Vec::<Value>::new());
+}
+
+#[test]
+fn a_selector_of_targets_leaves_no_reference_without_a_profile() {
+    let server = Server::start();
+    server.load(&example("ocm/fleet.yaml"));
+    server.load(&example("ocm/story-1.yaml"));
+    let none = "apiVersion: config.berth.dev/v1alpha1\nkind: Publication\nmetadata: {name: chosen}\n\
+                spec: {namespace: kueue-system, targetSelector: {matchLabels: {published: \"yes\"}}}\n";
+    server.kubectl("create -f -").input(none).ok();
+    let names = |what: &str| -> Vec<Value> {
+        let list = server
+            .kubectl(&format!("get {what} -n kueue-system -o json"))
+            .json();
+        list["items"].as_array().unwrap().clone()
+    };
+    assert_eq!(names(PROFILES), Vec::<Value>::new());
+    let slices = names(DECISIONS);
+    assert!(
+        !slices.is_empty() && slices.iter().all(|slice| slice["decisions"] == json!([])),
+        "{slices:?}"
+    );
+    let decided = server
+        .kubectl("get decision placement.ocm -n story-1 -o jsonpath={.status.decisions[0].clusterName}")
+        .ok();
+    server
+        .kubectl(&format!("label managedcluster {decided} published=yes"))
+        .ok();
+    let slices = names(DECISIONS);
+    let referred: Vec<&Value> = slices
+        .iter()
+        .flat_map(|slice| slice["decisions"].as_array().unwrap())
+        .collect();
+    assert_eq!(referred.len(), 1, "{slices:?}");
+    assert_eq!(
+        referred[0]["clusterProfileRef"]["name"].as_str().unwrap(),
+        format!("{decided}.ocm")
+    );
+    assert_eq!(names(PROFILES).len(), 1);
+}
+
+#[test]
+fn nobody_writes_what_is_published() {
+    let server = published();
+    for write in [
+        "annotate clusterprofile.multicluster.x-k8s.io cluster1.ocm -n argocd a=b",
+        "delete clusterprofile.multicluster.x-k8s.io cluster1.ocm -n argocd",
+    ] {
+        let refused = server.kubectl(write).fails();
+        assert!(
+            refused.contains("MethodNotAllowed") || refused.contains("does not allow this method"),
+            "{refused}"
+        );
+    }
+}
+
+const TOKEN: &str = "a-token-of-at-least-16";
+const ARGO_CD: &str = "/integrations/argocd/api/v1/getparams.execute";
+const FLUX: &str = "/integrations/flux/decisions/story-1/placement.ocm";
+
+/// What stands for a client without an identity: the server's address and CA.
+async fn stranger(server: &Server) -> kube::Client {
+    let mut file = kube::config::Kubeconfig::read_from(server.kubeconfig()).unwrap();
+    for user in &mut file.auth_infos {
+        user.auth_info = None;
+    }
+    let path = server.file("stranger.kubeconfig", &serde_json::to_string(&file).unwrap());
+    raw::client(&path).await
+}
+
+/// A server that answers tools, and the folder of the token, which it reads at each request.
+fn with_integrations() -> (Server, tempfile::TempDir) {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("token");
+    std::fs::write(&file, format!("{TOKEN}\n")).unwrap();
+    let server = Server::start_with(&["--integrations-token-file", file.to_str().unwrap()]);
+    server.load(&example("ocm/fleet.yaml"));
+    server.load(&example("ocm/story-1.yaml"));
+    (server, folder)
+}
+
+fn bound(server: &Server) -> BTreeSet<String> {
+    let decision = server
+        .kubectl("get decision placement.ocm -n story-1 -o json")
+        .json();
+    let list = decision["status"]["decisions"].as_array().unwrap();
+    list.iter()
+        .map(|entry| entry["clusterName"].as_str().unwrap().to_owned())
+        .collect()
+}
+
+#[tokio::test]
+async fn argo_cds_plugin_generator_gets_the_clusters_of_a_decision() {
+    let (server, _folder) = with_integrations();
+    let client = stranger(&server).await;
+    let ask = async |token: &str, parameters: Value| {
+        let body = json!({"applicationSetName": "web", "input": {"parameters": parameters}}).to_string();
+        let headers = [("content-type", "application/json"), ("authorization", token)];
+        let headers = if token.is_empty() {
+            &headers[..1]
+        } else {
+            &headers[..]
+        };
+        raw::send(&client, Method::POST, ARGO_CD, headers, body.as_bytes()).await
+    };
+    let wanted = json!({"namespace": "story-1", "name": "placement.ocm"});
+    let bearer = format!("Bearer {TOKEN}");
+    let answer = ask(&bearer, wanted.clone()).await;
+    assert_eq!(answer.code, 200, "{:?}", answer.json());
+    let parameters = answer.json()["output"]["parameters"].as_array().unwrap().clone();
+    let clusters: BTreeSet<String> = parameters
+        .iter()
+        .map(|one| one["cluster"].as_str().unwrap().to_owned())
+        .collect();
+    assert_eq!(clusters, bound(&server));
+    assert!(!clusters.is_empty());
+    assert_eq!(parameters[0]["system"], "ocm");
+    assert!(parameters[0]["target"].as_str().unwrap().ends_with(".ocm"));
+    assert!(parameters[0]["labels"].is_object());
+    for (token, parameters, code, word) in [
+        ("", wanted.clone(), 401, "Unauthorized"),
+        ("Bearer another-token-of-16", wanted, 403, "bearer token"),
+        (
+            &bearer,
+            json!({"namespace": "story-1", "name": "other.ocm"}),
+            404,
+            "other.ocm",
+        ),
+        (
+            &bearer,
+            json!({"namespace": "story-1", "name": "placement.nope"}),
+            404,
+            "placement.nope",
+        ),
+        (&bearer, json!({"selector": "a=b"}), 400, "selector"),
+    ] {
+        let answer = ask(token, parameters).await;
+        assert_eq!(answer.code, code, "{:?}", answer.json());
+        assert!(answer.json().to_string().contains(word), "{:?}", answer.json());
+    }
+}
+
+#[tokio::test]
+async fn flux_gets_the_clusters_of_a_decision_as_inputs() {
+    let (server, _folder) = with_integrations();
+    let client = stranger(&server).await;
+    let bearer = format!("Bearer {TOKEN}");
+    let ask = async |path: &str, headers: &[(&str, &str)]| {
+        raw::send(&client, Method::GET, path, headers, b"").await
+    };
+    let answer = ask(FLUX, &[("authorization", &bearer)]).await;
+    assert_eq!(answer.code, 200, "{:?}", answer.json());
+    let inputs = answer.json()["inputs"].as_array().unwrap().clone();
+    let ids: BTreeSet<String> = inputs
+        .iter()
+        .map(|one| one["id"].as_str().unwrap().to_owned())
+        .collect();
+    assert_eq!(ids, bound(&server));
+    assert_eq!(ids.len(), inputs.len());
+    assert_eq!(ask(FLUX, &[]).await.code, 401);
+    let missing = ask(
+        "/integrations/flux/clusterdecisions/nothing.fleet",
+        &[("authorization", &bearer)],
+    )
+    .await;
+    assert_eq!(missing.code, 404);
+}
+
+#[tokio::test]
+async fn without_a_token_file_nobody_is_answered() {
+    let server = Server::start();
+    let client = raw::client(&server.kubeconfig()).await;
+    assert_eq!(raw::get(&client, FLUX).await.code, 404);
+}
