@@ -98,6 +98,11 @@ pub(crate) fn value(served: &Served, object: &Object) -> Value {
     shown(served, object, Object::parse)
 }
 
+/// Whether [`unmanaged`] shows the object as it is stored.
+pub(crate) fn is_as_stored(served: &Served, object: &Object) -> bool {
+    object.api_version() == &*served.api_version && served.name == served.stored
+}
+
 /// The same without its managed fields.
 pub(crate) fn unmanaged(served: &Served, object: &Object) -> Value {
     converted(served, object).unwrap_or_else(|| shown(served, object, Object::parse_unmanaged))

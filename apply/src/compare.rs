@@ -1,8 +1,8 @@
 //! What differs between two states of an object.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::element::{Element, same};
 use crate::fields::Set;
@@ -21,6 +21,12 @@ pub struct Comparison {
 }
 
 impl Comparison {
+    /// Whether there is nothing in it, not even the place it is about.
+    fn is_bare(&self) -> bool {
+        let bare = |set: &Set| !set.member && set.below.is_empty();
+        bare(&self.removed) && bare(&self.modified) && bare(&self.added)
+    }
+
     /// Whether nothing differs.
     #[must_use]
     pub fn is_empty(&self) -> bool {
@@ -32,116 +38,156 @@ impl Types {
     /// What differs between `old` and `new`, which both fit these types.
     #[must_use]
     pub fn compare(&self, old: &Value, new: &Value) -> Comparison {
-        let mut comparison = Comparison::default();
-        compare(&self.root, old, new, &mut Vec::new(), &mut comparison);
+        let mut found = compare(&self.root, old, new);
         // The object itself is no path.
-        for set in [
-            &mut comparison.removed,
-            &mut comparison.modified,
-            &mut comparison.added,
-        ] {
+        for set in [&mut found.removed, &mut found.modified, &mut found.added] {
             set.member = false;
         }
-        comparison
+        found
     }
 }
 
-fn compare(node: &Node, old: &Value, new: &Value, path: &mut Vec<Element>, found: &mut Comparison) {
+impl Comparison {
+    /// Puts what was found below `element` in its place.
+    fn put(&mut self, element: &Element, found: Self) {
+        for (set, found) in [
+            (&mut self.removed, found.removed),
+            (&mut self.modified, found.modified),
+            (&mut self.added, found.added),
+        ] {
+            if found.member || !found.below.is_empty() {
+                set.below.insert(element.clone(), found);
+            }
+        }
+    }
+
+    fn removed(removed: Set) -> Self {
+        Self {
+            removed,
+            ..Self::default()
+        }
+    }
+
+    fn modified() -> Self {
+        Self {
+            modified: Set::leaf(),
+            ..Self::default()
+        }
+    }
+
+    fn added(added: Set) -> Self {
+        Self {
+            added,
+            ..Self::default()
+        }
+    }
+}
+
+/// What differs at one place and below it. Sets are made where something differs only: most of an object does not.
+fn compare(node: &Node, old: &Value, new: &Value) -> Comparison {
     match (old, new) {
         (Value::Object(before), Value::Object(after)) if !(before.is_empty() && after.is_empty()) => {
             if let Some(shape) = node.object.as_ref().filter(|shape| !shape.atomic) {
-                return fields(shape, old, new, path, found);
+                return fields(shape, before, after);
             }
         }
         (Value::Array(before), Value::Array(after)) if !(before.is_empty() && after.is_empty()) => {
             if let Some(list) = node.list.as_ref().filter(|list| list.granular()) {
-                return items(list, before, after, path, found);
+                return items(list, before, after);
             }
         }
         _ => {}
     }
-    if !same(old, new) {
-        found.modified.insert(path.iter().cloned());
-        // What was in a container of another kind went with it, and what is in the new one came.
-        if std::mem::discriminant(old) != std::mem::discriminant(new) {
-            inside(node, old, path, &mut found.removed);
-            inside(node, new, path, &mut found.added);
-        }
+    if same(old, new) {
+        return Comparison::default();
     }
+    let mut found = Comparison::modified();
+    // What was in a container of another kind went with it, and what is in the new one came.
+    if std::mem::discriminant(old) != std::mem::discriminant(new) {
+        found.removed = inside(node, old);
+        found.added = inside(node, new);
+    }
+    found
 }
 
-fn fields(shape: &Shape, old: &Value, new: &Value, path: &mut Vec<Element>, found: &mut Comparison) {
-    let (Some(old), Some(new)) = (old.as_object(), new.as_object()) else {
-        return;
-    };
-    let names: BTreeSet<&String> = old.keys().chain(new.keys()).collect();
-    for name in names {
-        let node = shape.field(name).unwrap_or(&DEDUCED);
-        path.push(Element::Field(name.clone()));
-        match (old.get(name), new.get(name)) {
-            (Some(old), Some(new)) => compare(node, old, new, path, found),
-            (Some(old), None) => all(node, old, path, &mut found.removed),
-            (None, Some(new)) => all(node, new, path, &mut found.added),
-            (None, None) => {}
+fn fields(shape: &Shape, old: &Map<String, Value>, new: &Map<String, Value>) -> Comparison {
+    let mut found = Comparison::default();
+    let of = |name: &String| shape.field(name).unwrap_or(&DEDUCED);
+    for (name, before) in old {
+        let below = match new.get(name) {
+            Some(after) => compare(of(name), before, after),
+            None => Comparison::removed(all(of(name), before)),
+        };
+        if !below.is_bare() {
+            found.put(&Element::Field(name.clone()), below);
         }
-        path.pop();
     }
+    for (name, after) in new.iter().filter(|(name, _)| !old.contains_key(*name)) {
+        let below = Comparison::added(all(of(name), after));
+        found.put(&Element::Field(name.clone()), below);
+    }
+    found
 }
 
-fn items(list: &List, old: &[Value], new: &[Value], path: &mut Vec<Element>, found: &mut Comparison) {
+fn items(list: &List, old: &[Value], new: &[Value]) -> Comparison {
     let (old, new) = (Indexed::of(list, old), Indexed::of(list, new));
     let elements: BTreeSet<&Element> = old.each().chain(new.each()).map(|(element, _)| element).collect();
+    let mut found = Comparison::default();
     for element in elements {
-        path.push(element.clone());
-        match (old.get(element), new.get(element)) {
-            ([old], [new]) => compare(&list.items, old, new, path, found),
-            ([], new) => one_or_many(list, new, path, &mut found.added),
-            (old, []) => one_or_many(list, old, path, &mut found.removed),
+        let below = match (old.get(element), new.get(element)) {
+            ([old], [new]) => compare(&list.items, old, new),
+            ([], new) => Comparison::added(one_or_many(list, new)),
+            (old, []) => Comparison::removed(one_or_many(list, old)),
             (old @ [_, _, ..], new @ [_, _, ..]) => {
                 let equal = old.len() == new.len() && old.iter().zip(new).all(|(old, new)| same(old, new));
-                if !equal {
-                    found.modified.insert(path.iter().cloned());
+                match equal {
+                    true => Comparison::default(),
+                    false => Comparison::modified(),
                 }
             }
-            (old, new) => {
-                one_or_many(list, old, path, &mut found.removed);
-                one_or_many(list, new, path, &mut found.added);
-            }
-        }
-        path.pop();
+            (old, new) => Comparison {
+                removed: one_or_many(list, old),
+                added: one_or_many(list, new),
+                ..Comparison::default()
+            },
+        };
+        found.put(element, below);
     }
+    found
 }
 
 /// A single item with all below it; duplicates are one path.
-fn one_or_many(list: &List, places: &[&Value], path: &mut Vec<Element>, set: &mut Set) {
+fn one_or_many(list: &List, places: &[&Value]) -> Set {
     match places {
-        [only] => all(&list.items, only, path, set),
-        _ => set.insert(path.iter().cloned()),
+        [only] => all(&list.items, only),
+        _ => Set::leaf(),
     }
 }
 
-/// The path and everything below it.
-fn all(node: &Node, value: &Value, path: &mut Vec<Element>, set: &mut Set) {
-    set.insert(path.iter().cloned());
-    inside(node, value, path, set);
+/// The place itself and everything below it.
+fn all(node: &Node, value: &Value) -> Set {
+    Set {
+        member: true,
+        ..inside(node, value)
+    }
 }
 
-fn inside(node: &Node, value: &Value, path: &mut Vec<Element>, set: &mut Set) {
-    match (value, &node.object, &node.list) {
+fn inside(node: &Node, value: &Value) -> Set {
+    let below = match (value, &node.object, &node.list) {
         (Value::Object(fields), Some(shape), _) if !shape.atomic => {
-            for (name, field) in fields {
-                path.push(Element::Field(name.clone()));
-                all(shape.field(name).unwrap_or(&DEDUCED), field, path, set);
-                path.pop();
-            }
+            let each = fields.iter().map(|(name, field)| {
+                let node = shape.field(name).unwrap_or(&DEDUCED);
+                (Element::Field(name.clone()), all(node, field))
+            });
+            each.collect()
         }
         (Value::Array(items), _, Some(list)) if list.granular() => {
-            for (element, places) in Indexed::of(list, items).each() {
-                path.push(element.clone());
-                one_or_many(list, places, path, set);
-                path.pop();
-            }
+            let items = Indexed::of(list, items);
+            let each = items.each();
+            each.map(|(element, places)| (element.clone(), one_or_many(list, places)))
+                .collect()
         }
-        _ => {}
-    }
+        _ => BTreeMap::new(),
+    };
+    Set { member: false, below }
 }

@@ -116,8 +116,20 @@ impl Element {
         })
     }
 
-    /// The text that [`Element::decode`] reads.
-    pub(crate) fn encode(&self) -> String {
+    /// Writes the text that [`Element::decode`] reads, as a text of JSON.
+    pub(crate) fn write_to(&self, text: &mut String) {
+        match self {
+            // Most are names in which JSON escapes nothing.
+            Self::Field(name) if name.bytes().all(is_plain) => {
+                text.push_str("\"f:");
+                text.push_str(name);
+                text.push('"');
+            }
+            _ => text.push_str(&Value::from(self.encode()).to_string()),
+        }
+    }
+
+    fn encode(&self) -> String {
         match self {
             Self::Field(name) => format!("f:{name}"),
             Self::Key(keys) => {
@@ -131,6 +143,11 @@ impl Element {
             Self::Index(index) => format!("i:{index}"),
         }
     }
+}
+
+/// Whether JSON writes this byte of a text as it is.
+fn is_plain(byte: u8) -> bool {
+    byte >= 0x20 && !matches!(byte, b'"' | b'\\')
 }
 
 /// Compact JSON with the characters of HTML escaped, as Go writes it. They can only stand inside texts.

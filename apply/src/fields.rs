@@ -44,7 +44,8 @@ impl Set {
         self
     }
 
-    fn add(&mut self, other: &Self) {
+    /// Makes the members of `other` members.
+    pub(crate) fn add(&mut self, other: &Self) {
         self.member |= other.member;
         for (element, below) in &other.below {
             match self.below.get_mut(element) {
@@ -110,6 +111,24 @@ impl Set {
                 return true;
             };
             mine.remove(theirs);
+            !mine.is_empty()
+        });
+    }
+
+    /// Takes out the members of `other` and what is below them, as [`Set::recursive_difference`] leaves them out.
+    pub(crate) fn cut(&mut self, other: &Self) {
+        if other.member {
+            *self = Self::default();
+            return;
+        }
+        if other.below.is_empty() {
+            return;
+        }
+        self.below.retain(|element, mine| {
+            let Some(theirs) = other.below.get(element) else {
+                return true;
+            };
+            mine.cut(theirs);
             !mine.is_empty()
         });
     }

@@ -176,15 +176,16 @@ impl Managers {
             .iter()
             .filter(|(_, entry)| !entry.set.is_empty())
             .collect();
-        entries.sort_by_cached_key(|(identity, entry)| {
-            (
-                identity.operation,
-                seconds(entry.time),
-                identity.manager.clone(),
-                entry.api_version.clone(),
-                identity.subresource.clone(),
-            )
-        });
+        let place = |of: &(&'_ Identity, &'_ Entry)| (of.0.operation, seconds(of.1.time));
+        let names = |of: &(&Identity, &Entry), with: &(&Identity, &Entry)| {
+            let (one, other) = (of.0, with.0);
+            let managers = one.manager.cmp(&other.manager);
+            let versions = || of.1.api_version.cmp(&with.1.api_version);
+            managers
+                .then_with(versions)
+                .then_with(|| one.subresource.cmp(&other.subresource))
+        };
+        entries.sort_by(|one, other| place(one).cmp(&place(other)).then_with(|| names(one, other)));
         entries
     }
 

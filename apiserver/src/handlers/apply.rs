@@ -138,7 +138,9 @@ impl Apply<'_> {
         if self.is_of_the_whole() {
             last_applied::keep(cx, &live, config.value(), &mut applied.object);
         }
-        self.finish(applied)
+        let mut wish = self.finish(applied)?;
+        wish.before = render::is_as_stored(cx.served, current).then_some(live);
+        Ok(wish)
     }
 
     /// The object made of the configuration alone.
@@ -188,6 +190,7 @@ impl Apply<'_> {
         Ok(Wish {
             value,
             applied: Some(managers),
+            before: None,
         })
     }
 

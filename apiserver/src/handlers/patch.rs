@@ -27,13 +27,14 @@ pub(super) async fn handle(cx: &Cx<'_>, subresource: &'static str) -> Result<Res
     let schema = cx.served.kind().schema(cx.served.version);
     let edit = |current: &Object| {
         // The managed fields are left out where the patch leaves them alone: they cost as much as the rest.
-        let before = match patch.body.is_about_managers() {
+        let managed = patch.body.is_about_managers();
+        let before = match managed {
             true => render::value(cx.served, current),
             false => render::unmanaged(cx.served, current),
         };
-        patch
-            .apply(cx, cx.expected(), Some(schema), before)
-            .map(Wish::from)
+        let mut wish = Wish::from(patch.apply(cx, cx.expected(), Some(schema), &before)?);
+        wish.before = (!managed && render::is_as_stored(cx.served, current)).then_some(before);
+        Ok(wish)
     };
     // A patch that takes the resource version away says that it does not care.
     let object = write(cx, patch.options.dry_run, subresource, true, edit).await?;
@@ -66,17 +67,17 @@ impl Patching {
         cx: &Cx<'_>,
         expected: Expected<'_>,
         schema: Option<&Schema>,
-        before: Value,
+        before: &Value,
     ) -> Result<Value, Status> {
         let mut value = self.body.apply(schema, before.clone())?;
         let invalid = |refused: Status| invalid_patch(cx, &refused.message);
         decode::identify(&mut value, expected).map_err(invalid)?;
         registry::drop_nulls(&mut value);
         decode::metadata_types(&value, expected).map_err(invalid)?;
-        same_uid(cx, &value, &before)?;
+        same_uid(cx, &value, before)?;
         // Unknown fields are kept, so a patch does not answer for those that were there.
         let unknown = || {
-            let schema = schema.map(|schema| schema.new_unknown_fields(&value, &before, decode::TOLD));
+            let schema = schema.map(|schema| schema.new_unknown_fields(&value, before, decode::TOLD));
             schema.unwrap_or_default()
         };
         decode::check_fields(

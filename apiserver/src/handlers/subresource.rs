@@ -230,7 +230,7 @@ impl<'a> Custom<'a> {
                 Reply::Object(object) => render::value(cx.served, &object),
             };
             let revision = text(&before, "resourceVersion").to_owned();
-            let after = self.judge(patch.apply(cx, self.expected(), self.schema(), before)?)?;
+            let after = self.judge(patch.apply(cx, self.expected(), self.schema(), &before)?)?;
             let blind = text(&after, "resourceVersion") == revision;
             match self.subresource.handler.update(&call, after).await {
                 Err(status) if status.reason == "Conflict" && blind && attempt < CONFLICT_ATTEMPTS => {

@@ -18,11 +18,17 @@ pub(crate) struct Wish {
     pub(crate) value: Value,
     /// The managed fields where they are known already, because `value` was applied. Otherwise it is an update.
     pub(crate) applied: Option<Managers>,
+    /// The object it is made of, without its managed fields, where that was parsed as it is stored.
+    pub(crate) before: Option<Value>,
 }
 
 impl From<Value> for Wish {
     fn from(value: Value) -> Self {
-        Self { value, applied: None }
+        Self {
+            value,
+            applied: None,
+            before: None,
+        }
     }
 }
 

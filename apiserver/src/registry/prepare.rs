@@ -90,7 +90,9 @@ impl Writing<'_> {
 
     /// A new object: `wish` as decoded, in the served version, its name given or generated already.
     pub(crate) async fn create(&self, wish: Wish) -> Result<Settled, Status> {
-        let Wish { mut value, applied } = wish;
+        let Wish {
+            mut value, applied, ..
+        } = wish;
         self.deduplicate_owners(&mut value);
         self.default(&mut value);
         if applied.is_none() {
@@ -105,9 +107,13 @@ impl Writing<'_> {
 
     /// The next state of `old`: `wish` as decoded, in the served version.
     pub(crate) async fn update(&self, wish: Wish, stored: &Object) -> Result<Settled, Status> {
-        let Wish { mut value, applied } = wish;
+        let Wish {
+            mut value,
+            applied,
+            before,
+        } = wish;
         // Not kept with the object, which is about to be history: the tree is several times as large.
-        let old = stored.parse_unmanaged();
+        let old = before.unwrap_or_else(|| stored.parse_unmanaged());
         self.deduplicate_owners(&mut value);
         self.default(&mut value);
         if applied.is_none() {

@@ -60,7 +60,7 @@ impl Set {
             if !std::mem::take(&mut first) {
                 text.push(',');
             }
-            text.push_str(&Value::from(element.encode()).to_string());
+            element.write_to(text);
             text.push(':');
             below.write(text, false);
         }

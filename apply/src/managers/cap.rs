@@ -12,17 +12,15 @@ const ANCIENT: &str = "ancient-changes";
 impl Managers {
     /// Joins the oldest updaters of one version until ten are left, or no version has two of them.
     pub(crate) fn cap(&mut self) {
-        let updaters = self
-            .entries
-            .iter()
-            .filter(|(identity, _)| identity.operation == Operation::Update);
-        let mut updaters: Vec<(i64, String, Identity)> = updaters
-            .map(|(identity, entry)| (seconds(entry.time), identity.sort_key(), identity.clone()))
-            .collect();
-        let mut count = updaters.len();
+        let is_updater = |identity: &Identity| identity.operation == Operation::Update;
+        let mut count = self.entries.keys().filter(|owner| is_updater(owner)).count();
         if count <= MOST {
             return;
         }
+        let updaters = self.entries.iter().filter(|(owner, _)| is_updater(owner));
+        let mut updaters: Vec<(i64, String, Identity)> = updaters
+            .map(|(identity, entry)| (seconds(entry.time), identity.sort_key(), identity.clone()))
+            .collect();
         updaters.sort();
         let mut oldest: BTreeMap<String, Identity> = BTreeMap::new();
         for (_, _, updater) in updaters {

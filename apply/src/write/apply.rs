@@ -229,8 +229,7 @@ impl Managers {
     ) -> Result<Value, Vec<Mismatch>> {
         let mut owned: BTreeMap<&str, Set> = BTreeMap::new();
         for entry in self.entries.values() {
-            let all = owned.entry(&entry.api_version).or_default();
-            *all = std::mem::take(all).union(&entry.set);
+            owned.entry(&entry.api_version).or_default().add(&entry.set);
         }
         let version = last.api_version.as_str();
         let Some(types) = versions.types(version) else {

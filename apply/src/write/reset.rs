@@ -30,10 +30,13 @@ impl Reset {
         Self::AllBut(status())
     }
 
-    pub(super) fn without(&self, set: Set) -> Set {
+    pub(super) fn without(&self, mut set: Set) -> Set {
         match self {
             Self::Nothing => set,
-            Self::Fields(fields) => set.recursive_difference(fields),
+            Self::Fields(fields) => {
+                set.cut(fields);
+                set
+            }
             Self::AllBut(fields) => set.below(fields),
         }
     }

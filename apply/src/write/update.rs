@@ -43,7 +43,8 @@ impl Managers {
             }
         }
         self.tidy();
-        let mine = comparisons.own().changed.difference(&STRIPPED);
+        let mut mine = comparisons.into_changed();
+        mine.remove(&STRIPPED);
         if !mine.is_empty() {
             self.own(by.identity(Operation::Update), mine, by);
         }
@@ -52,7 +53,7 @@ impl Managers {
 
     fn own(&mut self, owner: Identity, mut set: crate::Set, by: &Writer<'_>) {
         if let Some(before) = self.entries.remove(&owner) {
-            set = set.union(&before.set);
+            set.add(&before.set);
         }
         let entry = Entry {
             api_version: by.api_version.to_owned(),

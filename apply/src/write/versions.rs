@@ -75,9 +75,9 @@ impl<'a> Comparisons<'a> {
         }
     }
 
-    /// The changes in the writer's version.
-    pub(super) fn own(&self) -> &Changes {
-        &self.own
+    /// The fields that the writer changed.
+    pub(super) fn into_changed(self) -> Set {
+        self.own.changed
     }
 
     /// The changes in `api_version`; `None` when that is not served.
