@@ -6,14 +6,17 @@
 mod batch;
 mod bodies;
 mod event;
+mod level;
 mod policy;
 mod rotate;
 mod writer;
 
 pub use batch::{Batching, Deliver};
 pub(crate) use bodies::{CONFIDENTIAL, are_confidential, line, of_response};
-pub(crate) use event::{Event, ObjectReference, ResponseStatus, Stage};
+pub(crate) use event::{Event, ObjectReference, ResponseStatus};
+pub use level::Level;
+pub(crate) use level::Stage;
 pub(crate) use policy::{Asked, Verdict};
-pub use policy::{Level, Policy, PolicyErrors};
+pub use policy::{Policy, PolicyErrors};
 pub use rotate::Rotation;
 pub use writer::{Audit, AuditConfig, AuditError, AuditLog};

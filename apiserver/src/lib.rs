@@ -66,5 +66,5 @@ pub use listing::Listing;
 pub use memory::{ByteLimiter, Charge, Share};
 pub use registry::{AfterCreate, Created, InternalWrite, Registry};
 pub use request_info::{Query, RequestInfo};
-pub use resource::{Backing, Computed, Group, Part, Resource, Subresource, SubresourceHandler};
+pub use resource::{Backing, Computed, Group, Part, Resource, Subresource, SubresourceHandler, stored};
 pub use serve::{BindError, ConnectionLimits, Running, Server, ServerConfig};

@@ -11,8 +11,10 @@ mod read;
 mod unsuffixed;
 mod webhooks;
 
+use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
+use meta::GroupResource;
 use parking_lot::Mutex;
 use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::metrics::counter::Counter;
@@ -20,6 +22,7 @@ use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::{Histogram, exponential_buckets, linear_buckets};
 use prometheus_client::registry::Registry;
+use storage::Store;
 
 pub use self::admission::AdmissionMetrics;
 pub(crate) use self::labels::Labels;
@@ -27,7 +30,6 @@ use self::labels::{Outcome, Place, Sent, Termination, WatchList, Watched};
 pub use self::read::Series;
 use self::unsuffixed::Unsuffixed;
 pub use self::webhooks::{Rejection, WebhookMetrics};
-use crate::resource::Group;
 
 const DURATIONS: [f64; 23] = [
     0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1.0, 1.25, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0, 15.0,
@@ -200,9 +202,9 @@ impl Metrics {
         add(&mut self.registry.lock());
     }
 
-    /// Adds how many objects of each stored resource of `groups` there are.
-    pub fn count_stored(&self, groups: &[Group]) {
-        let stored = objects::Objects::of(groups);
+    /// Adds how many objects of each of the stored resources there are ([`stored`](crate::stored) has those of groups).
+    pub fn count_stored(&self, stored: impl IntoIterator<Item = (GroupResource, Arc<dyn Store>)>) {
+        let stored = objects::Objects::of(stored);
         self.register(|registry| registry.register_collector(Box::new(stored)));
     }
 

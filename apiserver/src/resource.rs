@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use meta::{Kind, Object, Schema, Status};
+use meta::{GroupResource, Kind, Object, Schema, Status};
 use serde_json::Value;
 use storage::{Source, Store};
 
@@ -194,4 +194,16 @@ impl Group {
     pub fn new(name: &'static str, resources: Vec<Resource>) -> Self {
         Self { name, resources }
     }
+}
+
+/// The stored resources of `groups`, and where each is stored.
+#[must_use]
+pub fn stored(groups: &[Group]) -> Vec<(GroupResource, Arc<dyn Store>)> {
+    let resources = groups.iter().flat_map(|group| &group.resources);
+    resources
+        .filter_map(|resource| match &resource.backing {
+            Backing::Stored(store) => Some((resource.kind.stored_in(), Arc::clone(store))),
+            Backing::Projected(_) | Backing::Computed(_) | Backing::Seen(_) => None,
+        })
+        .collect()
 }

@@ -17,6 +17,7 @@ pub mod etcd;
 pub mod hub;
 pub mod integrations;
 pub mod kubeconfig;
+pub mod live_plan;
 pub mod load;
 pub mod logs;
 pub mod manifest;

@@ -41,7 +41,7 @@ async fn run(command: Command) -> anyhow::Result<ExitCode> {
             let mut client = berth_client::Client::from_kubeconfig(&path).await?;
             berth::load::run(&mut client, &args.filename).await?;
         }
-        Command::Plan(args) => return berth::plan::live::run(&args).await,
+        Command::Plan(args) => return berth::live_plan::run(&args).await,
         Command::Kubeconfig(args) => berth::serve::issue_kubeconfig(&args)?,
         Command::Manifests(args) => berth::manifests::run(&args)?,
         Command::Migrate(args) => berth::migrate::run(args).await?,

@@ -2,7 +2,6 @@
 //! printed. Both have the form of a SchedulingReview's: `spec.changes` and `status.plan` (docs/api.md, "Planning").
 
 pub mod changes;
-pub mod live;
 pub mod print;
 
 pub use changes::Entry;

@@ -332,7 +332,7 @@ fn chain(
     clock: &Arc<dyn Clock>,
 ) -> Result<ChainConfig> {
     let Recording { metrics, audit } = recording;
-    metrics.count_stored(&parts.groups);
+    metrics.count_stored(apiserver::stored(&parts.groups));
     metrics.count_admission(&parts.admission_metrics);
     if let Some(policies) = &parts.policies {
         metrics.count_webhooks(policies.metrics());

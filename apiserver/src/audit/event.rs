@@ -6,20 +6,7 @@ use admission::UserInfo;
 use meta::{Timestamp, time};
 use serde::{Serialize, Serializer};
 
-use super::policy::Level;
-
-/// Where in its life a request is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-pub(crate) enum Stage {
-    /// It is known what is asked and who asks.
-    RequestReceived,
-    /// A long-running request's headers are sent.
-    ResponseStarted,
-    /// The answer is complete.
-    ResponseComplete,
-    /// The handler panicked.
-    Panic,
-}
+use super::level::{Level, Stage};
 
 /// One event.
 #[derive(Clone, Debug, Serialize)]

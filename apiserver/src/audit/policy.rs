@@ -5,25 +5,11 @@ mod read;
 use std::collections::BTreeSet;
 
 use admission::UserInfo;
-use serde::Serialize;
 
-use super::event::Stage;
+use super::level::{Level, Stage};
 use crate::request_info::RequestInfo;
 
 pub use read::PolicyErrors;
-
-/// How much of a request an event has.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-pub enum Level {
-    /// There is none.
-    None,
-    /// Who, what, when, and how it ended.
-    Metadata,
-    /// The request's body, too.
-    Request,
-    /// Both bodies.
-    RequestResponse,
-}
 
 /// Some resources of one API group.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

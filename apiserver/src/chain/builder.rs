@@ -89,7 +89,7 @@ impl ChainBuilder {
     /// When a resource stands twice, or in a group that is not its own.
     pub fn build(self) -> Result<ChainConfig, InstallError> {
         let metrics = Arc::new(Metrics::new());
-        metrics.count_stored(&self.groups);
+        metrics.count_stored(crate::resource::stored(&self.groups));
         let api = ApiState::new(&self.groups, self.plugins, Arc::clone(&self.clock))?;
         Ok(ChainConfig {
             api: Arc::new(api),

@@ -11,22 +11,17 @@ use prometheus_client::metrics::MetricType;
 use prometheus_client::metrics::gauge::ConstGauge;
 use storage::Store;
 
-use crate::resource::{Backing, Group};
-
 /// The stored resources, by name, and where each is stored. Resources that share their records count once.
 pub(super) struct Objects(BTreeMap<String, (GroupResource, Arc<dyn Store>)>);
 
 impl Objects {
-    pub(super) fn of(groups: &[Group]) -> Self {
-        let resources = groups.iter().flat_map(|group| &group.resources);
-        let stored = resources.filter_map(|resource| match &resource.backing {
-            Backing::Stored(store) => {
-                let stored = resource.kind.stored_in();
-                Some((stored.to_string(), (stored, Arc::clone(store))))
-            }
-            Backing::Projected(_) | Backing::Computed(_) | Backing::Seen(_) => None,
-        });
-        Self(stored.collect())
+    pub(super) fn of(stored: impl IntoIterator<Item = (GroupResource, Arc<dyn Store>)>) -> Self {
+        let stored = stored.into_iter();
+        Self(
+            stored
+                .map(|(resource, store)| (resource.to_string(), (resource, store)))
+                .collect(),
+        )
     }
 }
 

@@ -1,3 +1,5 @@
+//! Quotas: who is counted, what is refused, what the status says.
+
 use std::time::Duration;
 
 use admission::UserInfo;

@@ -1,3 +1,5 @@
+//! Targets as ClusterProfiles.
+
 use std::sync::Arc;
 
 use dialect_contract::Access;

@@ -1,3 +1,5 @@
+//! Slices: no prefix of the writes undeploys.
+
 use proptest::prelude::*;
 
 use super::*;

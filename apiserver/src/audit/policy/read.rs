@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use meta::FieldError;
 use serde_json::{Map, Value};
 
-use super::{Level, Policy, Resources, Rule};
-use crate::audit::event::Stage;
+use super::{Policy, Resources, Rule};
+use crate::audit::level::{Level, Stage};
 
 const API_VERSION: &str = "audit.k8s.io/v1";
 const LEVELS: [(&str, Level); 4] = [

@@ -1,3 +1,5 @@
+//! The first rule that matches, and what is wrong with a policy file.
+
 use super::*;
 
 fn asked<'a>(user: &'a str, verb: &'a str, resource: &'a str) -> Asked<'a> {

@@ -8,9 +8,9 @@ use berth_client::Client;
 use http::Method;
 use serde_json::{Value, json};
 
-use super::changes::{self, Entry};
-use super::print;
 use crate::cli::{ChangeArgs, PlanArgs};
+use crate::plan::changes::{self, Entry};
+use crate::plan::print;
 use crate::simulate::{DONE, MALFORMED, UNPLACED, catalog};
 use crate::virtual_api::API_VERSION;
 
