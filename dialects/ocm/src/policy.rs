@@ -9,7 +9,10 @@ pub(crate) mod prioritizers;
 
 use std::sync::Arc;
 
+use meta::selector::Selector;
+
 use crate::cel;
+use crate::fleet::cluster::Cluster;
 use crate::kind::{PlacementSpec, Toleration};
 
 pub(crate) use groups::{GroupSize, Groups};
@@ -101,6 +104,26 @@ impl Policy {
             .iter()
             .flatten()
             .any(|predicate| !predicate.expressions.is_empty())
+    }
+
+    /// Whether its predicates or groups select one of two readings of a cluster and not the other.
+    pub(crate) fn tells_apart(&self, old: &Cluster, new: &Cluster) -> bool {
+        if self.uses_cel() {
+            return true;
+        }
+        if old.is_named_like(new) {
+            return false;
+        }
+        let differs = |labels: &Selector, claims: &Selector| {
+            labels.matches(old.labels()) != labels.matches(new.labels())
+                || claims.matches(&old.claims) != claims.matches(&new.claims)
+        };
+        let predicates = self.predicates.iter().flatten();
+        let groups = self.groups.iter().flat_map(|groups| &groups.named);
+        predicates
+            .into_iter()
+            .any(|one| differs(&one.labels, &one.claims))
+            || groups.into_iter().any(|one| differs(&one.labels, &one.claims))
     }
 
     /// Whether a score of the AddOnPlacementScore objects named `resource` counts.

@@ -268,7 +268,9 @@ async fn metrics_count_the_objects_of_every_stored_resource() {
     client.widget("a").await;
     client.widget("b").await;
     let metrics = crate::metrics::Metrics::new();
-    metrics.count_stored(crate::resource::stored(&client.toys.groups(client.api.registry())));
+    metrics.count_stored(crate::resource::stored(
+        &client.toys.groups(client.api.registry()),
+    ));
     let counts = || {
         let page = metrics.render().unwrap();
         let lines = page

@@ -67,13 +67,17 @@ impl Cluster {
         &self.view.spec.taints
     }
 
-    /// Whether a decision could tell this reading from `other`, predicates over the whole object left aside.
-    pub(crate) fn decides_like(&self, other: &Self) -> bool {
+    /// Whether no decision can tell this reading from `other` by anything but labels, claims and expressions over the
+    /// whole object.
+    pub(crate) fn acts_like(&self, other: &Self) -> bool {
         self.terminating() == other.terminating()
-            && self.labels() == other.labels()
             && self.taints() == other.taints()
-            && self.claims == other.claims
             && (self.cpu, self.memory) == (other.cpu, other.memory)
+    }
+
+    /// Whether labels and claims are those of `other`.
+    pub(crate) fn is_named_like(&self, other: &Self) -> bool {
+        self.labels() == other.labels() && self.claims == other.claims
     }
 }
 

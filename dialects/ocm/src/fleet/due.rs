@@ -43,18 +43,21 @@ pub(super) fn cluster(fleet: &Fleet, name: &Arc<str>, old: Option<&Cluster>, new
     if old.is_none() && new.is_none() {
         return Due::nothing();
     }
-    let alike = matches!((old, new), (Some(old), Some(new)) if old.decides_like(new));
+    // Two readings that differ in labels and claims at most are told apart by selectors alone.
+    let both = old.zip(new).filter(|(old, new)| old.acts_like(new));
     let mut due = BTreeSet::new();
     for (set_name, set) in &fleet.sets {
         let holds =
             |cluster: Option<&Cluster>| cluster.is_some_and(|cluster| set.has(set_name, cluster.labels()));
-        if !holds(old) && !holds(new) {
+        let (was, is) = (holds(old), holds(new));
+        if !was && !is {
             continue;
         }
+        let stays = both.filter(|_| was && is);
         for namespace in namespaces(fleet, set_name) {
             let affected = fleet
                 .placements_in(namespace)
-                .filter(|(_, record)| !alike || record.policy.uses_cel());
+                .filter(|(_, record)| stays.is_none_or(|(old, new)| record.policy.tells_apart(old, new)));
             due.extend(affected.map(|(key, _)| key.clone()));
         }
     }

@@ -24,7 +24,7 @@ fn only_what_a_decision_can_tell_makes_placements_due() {
     let labelled = world.edit(&cluster_key, |value| {
         value["metadata"]["labels"]["x"] = json!("y")
     });
-    assert_eq!(labelled.decide, this);
+    assert_eq!(labelled.decide, Affected::None);
     let moved = world.edit(&cluster_key, |value| {
         value["metadata"]["labels"]["cluster.open-cluster-management.io/clusterset"] = json!("other");
     });
@@ -56,6 +56,33 @@ fn only_what_a_decision_can_tell_makes_placements_due() {
     assert!(world.picked(&world.decide(&key)).is_empty());
     assert_eq!(world.delete(&set).decide, this);
     assert_eq!(world.decide(&key).reason, "NoManagedClusterSetBindings");
+}
+
+#[test]
+fn a_label_makes_due_the_placements_that_select_by_it() {
+    let mut world = columns(&["a"]);
+    let selects = |key: &str| json!({"requiredClusterSelector": {"labelSelector": {"matchExpressions": [{"key": key, "operator": "Exists"}]}}});
+    let groups = json!({"decisionStrategy": {"groupStrategy": {"decisionGroups": [
+        {"groupName": "canary", "groupClusterSelector": {"labelSelector": {"matchLabels": {"color": "red"}}}},
+    ]}}});
+    world.put(&wants("any", &json!({})));
+    world.put(&wants("colored", &json!({"predicates": [selects("color")]})));
+    world.put(&wants("grouped", &groups));
+    world.put(&wants("sized", &json!({"predicates": [selects("size")]})));
+    let a = Key::new(CLUSTERS, "", "a");
+    let mut label = |name: &str, value: &str| {
+        let due = world.edit(&a, |object| object["metadata"]["labels"][name] = json!(value));
+        match due.decide {
+            Affected::None => Vec::new(),
+            Affected::Some(keys) => keys.iter().map(|key| key.name.to_string()).collect(),
+            Affected::All => panic!("only some are concerned"),
+        }
+    };
+    assert_eq!(label("unheard-of", "x"), [""; 0]);
+    assert_eq!(label("color", "blue"), ["colored"]);
+    assert_eq!(label("color", "red"), ["grouped"]);
+    assert_eq!(label("size", "large"), ["sized"]);
+    assert_eq!(label("size", "small"), [""; 0]);
 }
 
 #[test]
