@@ -488,6 +488,9 @@ impl Chain {
         if let Ok(id) = HeaderValue::from_str(&trail.id) {
             response.headers_mut().insert(AUDIT_ID, id);
         }
+        if trail.yaml && response.extensions().get::<Failure>().is_some() {
+            response = respond::as_yaml(response).await;
+        }
         // A watch that was refused is an ordinary, short answer.
         trail.long_running &= response.status().is_success() || response.status().is_informational();
         response = trail.read_bodies(response).await;

@@ -9,7 +9,7 @@ use meta::Status;
 use meta::nesting::{DEPTH_LIMIT, is_shallow};
 use serde_json::Value;
 
-pub(crate) use check::{Expected, TOLD, check_fields, identify, metadata_types};
+pub(crate) use check::{Expected, TOLD, check_fields, duplicate_fields, identify, metadata_types};
 
 /// Reads bodies in a format of the program's own: Kubernetes' protobuf, for the kinds whose messages it knows.
 pub trait BodyDecoder: Send + Sync + 'static {

@@ -98,6 +98,19 @@ pub(crate) fn negotiate(headers: &HeaderMap, query: &Query, answer: Answer) -> R
     })
 }
 
+/// Whether a `Status` is to be YAML: where a `Status` is the answer, `Accept` is honoured as far as it can be, never
+/// refused.
+pub(crate) fn wants_yaml(headers: &HeaderMap) -> bool {
+    // Nearly nobody asks for it, and every request comes by here.
+    let named = headers
+        .get_all(ACCEPT)
+        .iter()
+        .any(|value| value.to_str().is_ok_and(|text| text.contains("yaml")));
+    named
+        && negotiate(headers, &Query::default(), Answer::Object)
+            .is_ok_and(|accepted| accepted.encoding == Encoding::Yaml)
+}
+
 /// Whether the client can take a gzip body.
 pub(crate) fn accepts_gzip(headers: &HeaderMap) -> bool {
     let clauses = headers
@@ -269,6 +282,22 @@ mod tests {
         let text = "application/yaml, application/json";
         assert_eq!(accept(text, Answer::Object).unwrap().encoding, Encoding::Yaml);
         assert_eq!(accept(text, Answer::Watch).unwrap().encoding, Encoding::Json);
+    }
+
+    #[test]
+    fn a_status_is_yaml_where_yaml_is_what_would_be_answered() {
+        for (text, yes) in [
+            ("application/yaml", true),
+            ("application/cbor, application/yaml;q=0.5", true),
+            ("application/json, application/yaml", false),
+            ("application/yaml;q=0", false),
+            ("text/yaml", false),
+            ("application/json", false),
+        ] {
+            let mut headers = HeaderMap::new();
+            headers.insert(ACCEPT, text.parse().unwrap());
+            assert_eq!(wants_yaml(&headers), yes, "{text}");
+        }
     }
 
     #[test]

@@ -7,13 +7,13 @@ use meta::{Exceeded, Schema, Status, strategic};
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::decode;
+use crate::decode::{self, Decoded};
 
 /// A patch in one of the formats.
 #[derive(Debug)]
 pub(crate) enum PatchBody {
-    /// RFC 6902.
-    Json(Patch),
+    /// RFC 6902, or why an operation is none: that is told when there is an object to work on, as of one that fails.
+    Json(Result<Patch, Box<Status>>),
     /// RFC 7396.
     Merge(Value),
     /// Kubernetes' own, for kinds that say how lists merge.
@@ -55,7 +55,8 @@ pub(crate) struct Formats {
 }
 
 impl PatchBody {
-    /// Reads a patch of `media_type`, with the paths of fields that stand twice in it.
+    /// Reads a patch of `media_type`, with what a strict reader says of it: fields that stand twice, and those that
+    /// operations do not have.
     ///
     /// # Errors
     /// 415 for a format that is not taken here, 413 for too many operations, 400 for what is no patch.
@@ -65,10 +66,10 @@ impl PatchBody {
         formats: Formats,
     ) -> Result<(Self, Vec<String>), Status> {
         match media_type {
-            JSON => Ok((Self::Json(operations(bytes)?), Vec::new())),
-            MERGE => object(bytes).map(|(value, duplicates)| (Self::Merge(value), duplicates)),
+            JSON => operations(bytes).map(|(patch, problems)| (Self::Json(patch), problems)),
+            MERGE => object(bytes).map(|(value, problems)| (Self::Merge(value), problems)),
             STRATEGIC if formats.strategic => {
-                object(bytes).map(|(value, duplicates)| (Self::Strategic(value), duplicates))
+                object(bytes).map(|(value, problems)| (Self::Strategic(value), problems))
             }
             _ => Err(Status::unsupported_media_type(&formats.accepted())),
         }
@@ -77,7 +78,8 @@ impl PatchBody {
     /// Whether it may read or change `metadata.managedFields`.
     pub(crate) fn is_about_managers(&self) -> bool {
         match self {
-            Self::Json(Patch(operations)) => {
+            Self::Json(Err(_)) => false,
+            Self::Json(Ok(Patch(operations))) => {
                 let whole = ["", "/metadata"];
                 let about = |path: &str| whole.contains(&path) || path.starts_with("/metadata/managedFields");
                 operations.iter().any(|operation| match operation {
@@ -107,6 +109,7 @@ impl PatchBody {
     pub(crate) fn apply(&self, schema: Option<&Schema>, mut value: Value) -> Result<Value, Status> {
         match self {
             Self::Json(patch) => {
+                let patch = patch.as_ref().map_err(|refused| (**refused).clone())?;
                 meta::patch::apply(patch, &mut value, &mut meta::patch::budget()).map_err(of_json)?;
             }
             Self::Merge(patch) => json_patch::merge(&mut value, patch),
@@ -168,15 +171,20 @@ fn of_strategic(problem: Problem) -> Status {
     }
 }
 
-fn operations(bytes: &[u8]) -> Result<Patch, Status> {
+/// The fields of an operation.
+const FIELDS: [&str; 4] = ["op", "path", "from", "value"];
+
+type Operations = Result<Patch, Box<Status>>;
+
+fn operations(bytes: &[u8]) -> Result<(Operations, Vec<String>), Status> {
     let refuse = |problem: &dyn std::fmt::Display| {
         Status::bad_request(format!("error decoding JSON patch: {problem}"))
     };
-    let value = decode::json(bytes)?.value;
+    let Decoded { value, duplicates } = decode::json(bytes)?;
     let Some(list) = value.as_array() else {
         // Nothing at all is no operations.
         return match value {
-            Value::Null => Ok(Patch(Vec::new())),
+            Value::Null => Ok((Ok(Patch(Vec::new())), Vec::new())),
             _ => Err(refuse(&"a JSON patch must be an array of operations")),
         };
     };
@@ -190,15 +198,30 @@ fn operations(bytes: &[u8]) -> Result<Patch, Status> {
     }
     let operations = list.iter().enumerate().map(|(index, operation)| {
         PatchOperation::deserialize(operation)
-            .map_err(|problem| unprocessable(format!("operation {index}: {problem}")))
+            .map_err(|problem| Box::new(unprocessable(format!("operation {index}: {problem}"))))
     });
-    operations.collect::<Result<_, _>>().map(Patch)
+    let operations = operations.collect::<Result<_, _>>().map(Patch);
+    Ok((operations, strictly(list, &duplicates)))
+}
+
+/// What a strict reader says of operations, of which at most as much is told as of an object.
+fn strictly(list: &[Value], duplicates: &[String]) -> Vec<String> {
+    let unknown = list.iter().enumerate().flat_map(|(index, operation)| {
+        let names = operation.as_object().into_iter().flatten().map(|(name, _)| name);
+        let unknown = names.filter(|name| !FIELDS.contains(&name.as_str()));
+        unknown.map(move |name| format!("unknown field \"[{index}].{name}\""))
+    });
+    let problems = decode::duplicate_fields(duplicates).into_iter().chain(unknown);
+    problems
+        .take(decode::TOLD)
+        .map(|problem| format!("json patch {problem}"))
+        .collect()
 }
 
 fn object(bytes: &[u8]) -> Result<(Value, Vec<String>), Status> {
     let decoded = decode::json(bytes)?;
     if decoded.value.is_object() {
-        return Ok((decoded.value, decoded.duplicates));
+        return Ok((decoded.value, decode::duplicate_fields(&decoded.duplicates)));
     }
     Err(Status::bad_request("error decoding patch: it must be an object"))
 }
@@ -270,6 +293,23 @@ mod tests {
         }
         let value = json!({"spec": {"x": "yes"}});
         assert_eq!(patch("null", value.clone()).unwrap(), value);
+    }
+
+    #[test]
+    fn fields_that_operations_do_not_have_or_have_twice_are_told_where_they_stand() {
+        let text = r#"[{"op":"add","path":"/a","value":{"x":1,"x":2,"y":3}},
+            {"op":"remove","op":"test","path":"/a","nope":1,"OP":"x"}]"#;
+        let (_, problems) = PatchBody::parse(JSON, text.as_bytes(), PLAIN).unwrap();
+        let expected = [
+            r#"json patch duplicate field "[0].value.x""#,
+            r#"json patch duplicate field "[1].op""#,
+            r#"json patch unknown field "[1].OP""#,
+            r#"json patch unknown field "[1].nope""#,
+        ];
+        assert_eq!(problems, expected);
+        let many = vec![r#"{"op":"test","path":"","value":{},"nope":1}"#; 1000].join(",");
+        let (_, problems) = PatchBody::parse(JSON, format!("[{many}]").as_bytes(), PLAIN).unwrap();
+        assert_eq!(problems.len(), decode::TOLD);
     }
 
     #[test]

@@ -7,7 +7,9 @@ use axum::body::Body;
 use bytes::Bytes;
 use http::header::{CONTENT_LENGTH, CONTENT_TYPE, HeaderValue, RETRY_AFTER};
 use http::{HeaderName, Response, StatusCode};
+use http_body_util::{BodyExt, Collected};
 use meta::Status;
+use serde_json::Value;
 
 /// What went wrong, left in the extensions of a response for the audit log and metrics.
 #[derive(Clone, Debug)]
@@ -75,6 +77,33 @@ pub fn status(status: &Status) -> Response<Body> {
         response.extensions_mut().insert(failure);
     }
     response
+}
+
+/// A `Status` that was made as JSON, in YAML. What cannot be read again stays as it is.
+pub(crate) async fn as_yaml(response: Response<Body>) -> Response<Body> {
+    let (mut parts, body) = response.into_parts();
+    let Ok(json) = body.collect().await.map(Collected::to_bytes) else {
+        return status(&Status::internal("the answer of this request could not be read"));
+    };
+    match serde_json::from_slice(&json).map(|value: Value| yaml(&value)) {
+        Ok(Ok(text)) => {
+            parts
+                .headers
+                .insert(CONTENT_TYPE, HeaderValue::from_static("application/yaml"));
+            parts.headers.insert(CONTENT_LENGTH, text.len().into());
+            Response::from_parts(parts, Body::from(text))
+        }
+        _ => Response::from_parts(parts, Body::from(json)),
+    }
+}
+
+/// A value as YAML.
+///
+/// # Errors
+/// When it cannot be written, which no value is known to cause.
+pub(crate) fn yaml(value: &Value) -> Result<Bytes, Status> {
+    let text = serde_saphyr::to_string(value).map_err(|problem| Status::internal(problem.to_string()))?;
+    Ok(text.into())
 }
 
 /// `body` as `code` with `content_type`.

@@ -86,6 +86,35 @@ async fn refusal(response: Response<Body>) -> (u16, String) {
 }
 
 #[tokio::test]
+async fn whatever_refuses_does_so_in_yaml_where_that_was_asked_for() {
+    let bench = bench(|_| {});
+    for (user, method, target, code) in [
+        ("", "GET", FOOS, 403),
+        ("alice", "GET", "/nope", 404),
+        ("alice", "GET", "/apis/g.io/v1/bars", 404),
+        ("alice", "BREW", FOOS, 405),
+        ("alice", "GET", "/apis/g.io/v1/foos/%zz", 400),
+        ("alice", "GET", "/apis/g.io/v1/foos/panic", 500),
+    ] {
+        let mut request = request(method, target, Body::empty());
+        request
+            .headers_mut()
+            .insert("accept", HeaderValue::from_static("application/yaml"));
+        let response = bench.chain.handle(&bench.connection(user, &[]), request).await;
+        assert_eq!(response.status(), code, "{user} {method} {target}");
+        assert_eq!(response.headers()["content-type"], "application/yaml", "{target}");
+        let length = response.headers()["content-length"].to_str().unwrap().to_owned();
+        let text = text(response).await;
+        assert_eq!(length, text.len().to_string());
+        let status = crate::decode::yaml(text.as_bytes()).unwrap().value;
+        assert_eq!(
+            (&status["kind"], &status["code"]),
+            (&"Status".into(), &code.into())
+        );
+    }
+}
+
+#[tokio::test]
 async fn authorized_requests_reach_the_api() {
     let bench = bench(|_| {});
     let response = bench.ask("alice", "GET", FOOS).await;

@@ -18,6 +18,7 @@ use crate::context::Annotations;
 use crate::limit::Places;
 use crate::memory::Charge;
 use crate::metrics::{Labels, Metrics, WatchMeter};
+use crate::negotiation;
 use crate::request_info::RequestInfo;
 use crate::respond::{Failure, Progress};
 
@@ -50,6 +51,8 @@ pub(super) struct Trail {
     /// What the request is charged for, until it is answered.
     pub(super) charge: Option<Charge>,
     pub(super) long_running: bool,
+    /// Whether a `Status` is to be YAML.
+    pub(super) yaml: bool,
     /// Of a watch: what it has handed out.
     pub(super) progress: Option<Progress>,
     /// Kept while the request runs, so that its connection counts as busy.
@@ -83,6 +86,7 @@ impl Trail {
             place: None,
             charge: None,
             long_running: false,
+            yaml: negotiation::wants_yaml(&parts.headers),
             progress: None,
             busy: None,
         }

@@ -176,23 +176,28 @@ fn name_of(value: &Value) -> &'static str {
 /// How many unknown fields, and how many duplicate ones, are told.
 pub(crate) const TOLD: usize = 100;
 
-/// Does with unknown and duplicate fields what the client asked for; the error is the text after "strict decoding
-/// error: ".
+/// What is told of the fields at `paths`, which stand twice.
+pub(crate) fn duplicate_fields(paths: &[String]) -> Vec<String> {
+    paths
+        .iter()
+        .map(|path| format!("duplicate field \"{path}\""))
+        .collect()
+}
+
+/// Does with `found` (what is told of the text of the body) and with unknown fields what the client asked for; the error
+/// begins with "strict decoding error: ".
 pub(crate) fn check_fields(
     validation: FieldValidation,
     unknown: impl FnOnce() -> Unknown,
-    duplicates: &[String],
+    found: Vec<String>,
     warnings: &Warnings,
 ) -> Result<(), String> {
     if validation == FieldValidation::Ignore {
         return Ok(());
     }
-    let duplicates = duplicates
-        .iter()
-        .map(|path| format!("duplicate field \"{path}\""));
     let Unknown { paths, more } = unknown();
     let unknown = paths.into_iter().map(|path| format!("unknown field \"{path}\""));
-    let mut problems: Vec<String> = duplicates.chain(unknown).collect();
+    let mut problems: Vec<String> = found.into_iter().chain(unknown).collect();
     match validation {
         FieldValidation::Strict if !problems.is_empty() => {
             if more > 0 {

@@ -1,9 +1,10 @@
 //! The documents of a server's groups, rendered by crate `openapi`.
 
-use openapi::{Discovery, OPENAPI_V2_PROTOBUF, OpenApiV2, ResourceDoc, SubresourceDoc};
+use openapi::{AGGREGATED_DISCOVERY, Discovery, OPENAPI_V2_PROTOBUF, OpenApiV2, ResourceDoc, SubresourceDoc};
 
 use super::{Document, Documents, Form};
 use crate::resource::{Backing, Group, Resource};
+use crate::respond;
 
 impl Documents {
     /// Renders discovery and OpenAPI of `groups`. `title` and `version` (`v1.2.3`) are the server's own.
@@ -61,13 +62,15 @@ fn resource_document(resource: &Resource) -> ResourceDoc {
 }
 
 fn of_discovery(path: &str, discovery: &Discovery) -> Document {
-    let mut forms = vec![form(&discovery.plain, false)];
-    forms.extend(
-        discovery
-            .aggregated
-            .as_ref()
-            .map(|aggregated| form(aggregated, true)),
-    );
+    let mut forms = Vec::new();
+    for (document, public) in [
+        (Some(&discovery.plain), false),
+        (discovery.aggregated.as_ref(), true),
+    ] {
+        let Some(document) = document else { continue };
+        forms.push(form(document, public));
+        forms.extend(in_yaml(document, public));
+    }
     Document {
         path: path.to_owned(),
         forms,
@@ -92,6 +95,23 @@ fn plain(path: &str, document: &openapi::Document, hash: Option<String>) -> Docu
         forms: vec![form(document, false)],
         hash,
     }
+}
+
+/// The same in YAML, which discovery has and OpenAPI has not.
+fn in_yaml(document: &openapi::Document, public: bool) -> Option<Form> {
+    let content_type = match document.content_type {
+        "application/json" => "application/yaml",
+        AGGREGATED_DISCOVERY => "application/yaml;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList",
+        _ => return None,
+    };
+    let value = serde_json::from_slice(&document.body).ok()?;
+    let etag = format!("\"{}.yaml\"", document.hash());
+    Some(Form::new(
+        content_type,
+        Some(&etag),
+        public,
+        respond::yaml(&value).ok()?,
+    ))
 }
 
 fn form(document: &openapi::Document, public: bool) -> Form {

@@ -112,6 +112,38 @@ async fn large_documents_are_compressed_when_asked() {
     assert!(refused.headers().get(CONTENT_ENCODING).is_none());
 }
 
+#[tokio::test]
+async fn discovery_is_yaml_where_that_was_asked_for_and_openapi_is_not() {
+    let documents = Documents::of_groups("Toy", "v1.2.3", &[]);
+    let ask = |path: &str, accept: &str| {
+        let mut headers = HeaderMap::new();
+        headers.insert("accept", accept.parse().unwrap());
+        documents.answer(path, true, &headers, &Query::default())
+    };
+    let mut tags = std::collections::BTreeSet::new();
+    let in_yaml = AGGREGATED.replace("json", "yaml");
+    for accept in ["application/json", "application/yaml", AGGREGATED, &in_yaml] {
+        let response = ask("/apis", accept).unwrap();
+        assert_eq!(response.headers()[CONTENT_TYPE], *accept);
+        assert!(tags.insert(response.headers()[ETAG].clone()), "{accept}");
+        let body = response.into_body().collect().await.unwrap().to_bytes();
+        let kind = if accept.contains("as=") {
+            "APIGroupDiscoveryList"
+        } else {
+            "APIGroupList"
+        };
+        assert_eq!(
+            crate::decode::yaml(&body).unwrap().value["kind"],
+            kind,
+            "{accept}"
+        );
+        assert_eq!(body.starts_with(b"{"), accept.contains("json"), "{accept}");
+    }
+    for path in ["/openapi/v2", "/openapi/v3"] {
+        assert_eq!(ask(path, "application/yaml").unwrap_err().code, 406, "{path}");
+    }
+}
+
 #[test]
 fn unknown_paths_and_methods_are_refused() {
     assert_eq!(ask("/apis/nope", &[]).unwrap_err().code, 404);

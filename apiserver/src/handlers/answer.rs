@@ -92,6 +92,12 @@ impl Cx<'_> {
         }
     }
 
+    /// A `Status` that says it is done.
+    pub(super) fn done(&self, accepted: Accepted, status: &Status) -> Result<Response<Body>, Status> {
+        let json = serde_json::to_vec(status).map_err(|problem| Status::internal(problem.to_string()))?;
+        whole(accepted, StatusCode::OK, json.into())
+    }
+
     /// A document of the program's.
     fn document(
         &self,
@@ -236,9 +242,7 @@ fn whole(accepted: Accepted, code: StatusCode, json: Bytes) -> Result<Response<B
         }
         Encoding::Yaml => {
             let value = parse(&json)?;
-            serde_saphyr::to_string(&value)
-                .map_err(|problem| Status::internal(problem.to_string()))?
-                .into()
+            respond::yaml(&value)?
         }
     };
     Ok(respond::bytes(code, accepted.encoding.content_type(), bytes))

@@ -42,7 +42,7 @@ impl Cx<'_> {
         decode::check_fields(
             options.field_validation,
             unknown,
-            &decoded.duplicates,
+            decode::duplicate_fields(&decoded.duplicates),
             &request.warnings,
         )
         .map_err(|problem| expected.cannot_be_handled(&problem))?;

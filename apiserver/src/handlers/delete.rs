@@ -12,7 +12,6 @@ use crate::decode::{self, Expected};
 use crate::negotiation::Answer;
 use crate::options::{DeleteOptions, ListOptions};
 use crate::registry::{Deleted, Target};
-use crate::respond;
 
 /// How many objects of a collection are deleted at a time; the store joins what is queued into one commit.
 const AT_ONCE: usize = 32;
@@ -23,7 +22,7 @@ pub(super) async fn handle(cx: &Cx<'_>) -> Result<Response<Body>, Status> {
     let actor = cx.actor(options.dry_run);
     match cx.state.registry.delete(cx.target(), actor, &options).await? {
         Deleted::Pending(object) => cx.object(accepted, StatusCode::OK, &object),
-        Deleted::Gone(object) => Ok(respond::status(&success(cx, &object))),
+        Deleted::Gone(object) => cx.done(accepted, &success(cx, &object)),
     }
 }
 

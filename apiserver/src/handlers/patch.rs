@@ -45,19 +45,20 @@ pub(super) async fn handle(cx: &Cx<'_>, subresource: &'static str) -> Result<Res
 pub(super) struct Patching {
     pub(super) options: WriteOptions,
     body: PatchBody,
-    duplicates: Vec<String>,
+    /// What a strict reader says of the patch's text.
+    problems: Vec<String>,
 }
 
 impl Patching {
     pub(super) fn read(cx: &Cx<'_>, formats: Formats) -> Result<Self, Status> {
         let request = cx.request;
         let media_type = decode::media_type(&request.headers);
-        let (body, duplicates) = PatchBody::parse(&media_type, &request.body, formats)?;
+        let (body, problems) = PatchBody::parse(&media_type, &request.body, formats)?;
         let options = WriteOptions::parse(&request.info.query, "PatchOptions")?;
         Ok(Self {
             options,
             body,
-            duplicates,
+            problems,
         })
     }
 
@@ -83,7 +84,7 @@ impl Patching {
         decode::check_fields(
             self.options.field_validation,
             unknown,
-            &self.duplicates,
+            self.problems.clone(),
             &cx.request.warnings,
         )
         .map_err(|problem| invalid_patch(cx, &problem))?;

@@ -278,6 +278,8 @@ impl Draw {
             r#"[{"op":"add","path":"/metadata/labels/a~1b","value":"c"}]"#,
             r#"[{"op":"replace","path":"/metadata/name","value":"other"}]"#,
             r#"[{"op":"nope","path":"/metadata/labels/x"}]"#,
+            r#"[{"op":"add","path":"/metadata/labels/x","value":"y","nope":1}]"#,
+            r#"[{"op":"add","path":"/metadata/labels/x","value":"y","value":"z"}]"#,
             r#"[{"op":"add","path":"/metadata/labels/x","value":5}]"#,
             "[]",
         ])

@@ -172,7 +172,6 @@ const MEANT: &[Meant] = &[
             let other_mistake = match (&request.method, told) {
                 (&Method::GET, (400 | 404, 406)) => request.accept != crate::request::JSON,
                 (&Method::PUT, (400 | 409 | 422, 404) | (400, 409)) => true,
-                (&Method::PATCH, (404, 422)) => body.contains(r#""op":"nope""#),
                 (&Method::PATCH, (404 | 422, 400)) => !body.contains('{') || body == "{" || body == "{}",
                 (&Method::POST, (422, 400)) => body == "null",
                 (_, (415, 422)) => request.path.contains('?'),

@@ -134,6 +134,50 @@ async fn a_patch_answers_only_for_the_unknown_fields_it_brings() {
 }
 
 #[tokio::test]
+async fn fields_that_json_patch_operations_do_not_have_are_refused_told_or_passed_over_as_asked() {
+    let client = Client::new();
+    client.widget("a").await;
+    let operations = r#"[{"op":"add","path":"/spec/size","value":3,"nope":1,"op":"add"}]"#;
+    let send = async |query: &str| {
+        let path = format!("{}{query}", at("a"));
+        client.patch(&path, "json-patch+json", operations).await
+    };
+    let message = send("?fieldValidation=Strict").await.refusal(422, "Invalid");
+    let told =
+        "strict decoding error: json patch duplicate field \"[0].op\", json patch unknown field \"[0].nope\"";
+    assert!(message.contains(told), "{message}");
+    for query in ["", "?fieldValidation=Warn"] {
+        let answer = send(query).await;
+        assert_eq!(
+            answer.warnings,
+            [
+                "json patch duplicate field \"[0].op\"",
+                "json patch unknown field \"[0].nope\""
+            ],
+            "{query}"
+        );
+        assert_eq!(answer.expect(200)["spec"]["size"], 3);
+    }
+    let silent = send("?fieldValidation=Ignore").await;
+    assert!(silent.warnings.is_empty(), "{:?}", silent.warnings);
+    silent.expect(200);
+}
+
+#[tokio::test]
+async fn an_operation_that_is_none_is_told_of_objects_that_are_there() {
+    let client = Client::new();
+    let operations = r#"[{"op":"nope","path":"/spec/size"}]"#;
+    let missing = client.patch(&at("a"), "json-patch+json", operations).await;
+    missing.refusal(404, "NotFound");
+    client.widget("a").await;
+    let message = client
+        .patch(&at("a"), "json-patch+json", operations)
+        .await
+        .refusal(422, "Invalid");
+    assert!(message.contains("operation 0: "), "{message}");
+}
+
+#[tokio::test]
 async fn parallel_patches_of_one_object_all_succeed() {
     let client = Client::new();
     client.widget("a").await;

@@ -139,6 +139,21 @@ async fn yaml_and_indented_json_are_for_people() {
 }
 
 #[tokio::test]
+async fn the_status_of_a_deletion_is_yaml_where_that_was_asked_for() {
+    let client = Client::new();
+    client.widget("a").await;
+    let accept = [("accept", "application/yaml")];
+    let answer = client.send("DELETE", &at("a"), &accept, b"").await;
+    assert_eq!(answer.header("content-type"), "application/yaml");
+    let status = crate::decode::yaml(&answer.bytes).unwrap().value;
+    assert_eq!(
+        (status["kind"].as_str(), status["status"].as_str()),
+        (Some("Status"), Some("Success"))
+    );
+    assert_eq!(status["details"]["name"], "a");
+}
+
+#[tokio::test]
 async fn large_lists_are_compressed_when_asked_and_exact_in_length_when_not() {
     let client = Client::new();
     for index in 0..40 {
