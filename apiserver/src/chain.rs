@@ -164,7 +164,7 @@ impl Chain {
             memory: config.memory,
             reads: Limiters::new(limits.reads, limits.request_timeout),
             writes: Limiters::new(limits.writes, limits.request_timeout),
-            heavy: Heavy::new(),
+            heavy: Heavy::default(),
             audit: config.audit,
             health: config.health,
             metrics: config.metrics,
@@ -322,6 +322,7 @@ impl Chain {
             "get" | "list" | "watch" => (bytes::Bytes::new(), 0),
             _ => self.body(trail, &info, &parts, body).await?,
         };
+        let weight = weight.saturating_add(self.api.effort(&info));
         self.dispatch(info, user, parts, body, weight, trail).await
     }
 
@@ -370,6 +371,9 @@ impl Chain {
                 certificate_expires,
             }) => {
                 self.metrics.authenticated(&user.name);
+                if !user.is_in(UNAUTHENTICATED) {
+                    connection.identified();
+                }
                 if let Some(expires) = certificate_expires {
                     self.metrics
                         .certificate_life(expires - trail.received.as_second());
@@ -415,7 +419,12 @@ impl Chain {
         } else {
             (user.name.as_str(), Share::USER)
         };
-        let charge = self.memory.charge(holder, share, memory::REQUEST);
+        let least = if info.is_long_running() {
+            memory::LONG_RUNNING
+        } else {
+            memory::REQUEST
+        };
+        let charge = self.memory.charge(holder, share, least);
         charge.inspect_err(|_| self.metrics.terminated(labels, 429))
     }
 
@@ -519,7 +528,11 @@ impl Chain {
             .charge
             .take()
             .unwrap_or_else(|| self.memory.free(UNAUTHENTICATED, Share::UNAUTHENTICATED));
-        charge.shrink_to(memory::REQUEST);
+        charge.shrink_to(if trail.long_running {
+            memory::LONG_RUNNING
+        } else {
+            memory::REQUEST
+        });
         let size = http_body::Body::size_hint(response.body()).exact();
         if size.is_some() {
             trail.place = None;

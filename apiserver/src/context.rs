@@ -86,6 +86,11 @@ pub trait Api: Send + Sync + 'static {
         0
     }
 
+    /// What the answer takes beside that, in bytes that could be parsed meanwhile: see [`crate::resource::Effort`].
+    fn effort(&self, _info: &RequestInfo) -> usize {
+        0
+    }
+
     /// Answers one request, errors included (as a [`meta::Status`] body, see [`crate::respond::status`]).
     async fn dispatch(&self, request: Authorized) -> Response<Body>;
 }

@@ -149,6 +149,18 @@ impl Api for ApiState {
         stored().unwrap_or_default()
     }
 
+    fn effort(&self, info: &RequestInfo) -> usize {
+        let resource = self.served(info).map(|served| &served.resource);
+        let Some((resource, effort)) =
+            resource.and_then(|resource| Some((resource, resource.effort.as_ref()?)))
+        else {
+            return 0;
+        };
+        let computed = matches!(resource.backing, Backing::Computed(_)) || !info.subresource.is_empty();
+        let reads = matches!(info.verb, "get" | "list" | "watch");
+        if computed || !reads { effort() } else { 0 }
+    }
+
     async fn dispatch(&self, request: Authorized) -> Response<Body> {
         match self.answer(request.into_inner()).await {
             Ok(response) => response,

@@ -25,7 +25,7 @@ pub mod documents;
 mod errors;
 pub mod handlers;
 pub mod health;
-mod heavy;
+pub mod heavy;
 pub mod lens;
 mod limit;
 mod list_body;

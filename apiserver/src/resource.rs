@@ -20,23 +20,50 @@ pub struct Resource {
     pub backing: Backing,
     /// Subresources beside `status`, which every kind with `status: true` has by itself when it is stored.
     pub subresources: Vec<Subresource>,
+    /// What its answers take beside the bytes that were sent; nothing where it is `None`.
+    pub effort: Option<Effort>,
 }
 
+/// How much work an answer is that is computed, or a write that plugins look around for, in bytes that could be parsed
+/// meanwhile. Asked at each such request; large ones leave the runtime's threads free for everybody else.
+pub type Effort = Arc<dyn Fn() -> usize + Send + Sync>;
+
 impl Resource {
+    /// Objects of `kind` that come from `backing`.
+    #[must_use]
+    pub fn new(kind: Arc<dyn Kind>, backing: Backing) -> Self {
+        Self {
+            kind,
+            backing,
+            subresources: Vec::new(),
+            effort: None,
+        }
+    }
+
     /// Objects of `kind`, kept in `store`.
     #[must_use]
     pub fn stored(kind: impl Kind, store: &Arc<dyn Store>) -> Self {
-        Self {
-            kind: Arc::new(kind),
-            backing: Backing::Stored(Arc::clone(store)),
-            subresources: Vec::new(),
-        }
+        Self::new(Arc::new(kind), Backing::Stored(Arc::clone(store)))
     }
 
     /// The same with another subresource.
     #[must_use]
     pub fn with(mut self, subresource: Subresource) -> Self {
         self.subresources.push(subresource);
+        self
+    }
+
+    /// The same with other subresources.
+    #[must_use]
+    pub fn with_all(mut self, subresources: impl IntoIterator<Item = Subresource>) -> Self {
+        self.subresources.extend(subresources);
+        self
+    }
+
+    /// The same, where what is computed and what is written takes `effort`.
+    #[must_use]
+    pub fn taking(mut self, effort: Effort) -> Self {
+        self.effort = Some(effort);
         self
     }
 

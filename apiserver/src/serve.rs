@@ -7,6 +7,7 @@
 
 mod activity;
 mod connection;
+mod crowd;
 mod stall;
 pub(crate) mod unread;
 
@@ -44,6 +45,9 @@ pub struct ConnectionLimits {
     pub stall: Duration,
     /// Bytes of a request's head.
     pub header_bytes: u32,
+    /// Connections at once of peers that have not been identified, by certificate or by a request that authenticated;
+    /// with one more the one that has been quiet for longest is closed. 0 is unbounded.
+    pub strangers: usize,
 }
 
 impl Default for ConnectionLimits {
@@ -55,6 +59,7 @@ impl Default for ConnectionLimits {
             idle: Duration::from_secs(90),
             stall: Duration::from_mins(1),
             header_bytes: 1024 * 1024,
+            strangers: 1024,
         }
     }
 }

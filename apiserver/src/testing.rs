@@ -150,6 +150,10 @@ impl Api for Toy {
         })
     }
 
+    fn effort(&self, info: &RequestInfo) -> usize {
+        if info.name == "counting" { usize::MAX } else { 0 }
+    }
+
     async fn dispatch(&self, request: Authorized) -> Response<Body> {
         if self.route(&request.info).is_none() {
             return respond::status(&Status::no_such_path());
@@ -181,6 +185,14 @@ impl Api for Toy {
                 self.waiting.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
                 self.gate.notified().await;
                 respond::text(StatusCode::OK, "at last")
+            }
+            // Without an end of its own, and without an `await`.
+            (_, "counting") => {
+                self.waiting.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
+                let mut budget = meta::Budget::new("counting", u64::MAX, 0);
+                while budget.spend(1).is_ok() {}
+                self.waiting.fetch_sub(1, std::sync::atomic::Ordering::SeqCst);
+                respond::text(StatusCode::OK, "counted")
             }
             (_, "warn") => {
                 request.warnings.add("mind the gap");

@@ -104,11 +104,7 @@ impl SchedulerConfiguration {
 #[must_use]
 pub fn group(dialects: Vec<Arc<dyn Dialect>>, store: Arc<dyn Store>) -> Group {
     let kind = Arc::new(SchedulerConfiguration::new(dialects));
-    let resource = Resource {
-        kind,
-        backing: Backing::Stored(store),
-        subresources: Vec::new(),
-    };
+    let resource = Resource::new(kind, Backing::Stored(store));
     Group {
         name: config::GROUP,
         resources: vec![resource],

@@ -47,11 +47,7 @@ pub fn group() -> Group {
         schema,
         columns: [Column::NAME, Column::AGE],
     });
-    let resource = Resource {
-        kind,
-        backing: Backing::Computed(Arc::new(Nothing)),
-        subresources: Vec::new(),
-    };
+    let resource = Resource::new(kind, Backing::Computed(Arc::new(Nothing)));
     Group {
         name: GROUP,
         resources: vec![resource],

@@ -62,11 +62,8 @@ impl Publications {
     }
 
     fn shown(&self, kind: Published) -> Resource {
-        Resource {
-            kind: Arc::new(kind),
-            backing: Backing::Projected(Arc::clone(&self.projection) as Arc<_>),
-            subresources: Vec::new(),
-        }
+        let backing = Backing::Projected(Arc::clone(&self.projection) as Arc<_>);
+        Resource::new(Arc::new(kind), backing)
     }
 
     /// Starts keeping what is published in step with the engine, which must be spawned too, and the condition Valid of

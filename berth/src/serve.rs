@@ -410,7 +410,8 @@ fn webhooks(
         .chain(mirrored)
         .chain([admission::CONFIG_MAPS]);
     let front = Front::new(chain, resources, client_ca, Arc::clone(memory), Arc::clone(clock))
-        .guarding(parts.admission.rules());
+        .guarding(parts.admission.rules())
+        .taking(parts.virtual_api.effort());
     Ok(admission::routes(front))
 }
 

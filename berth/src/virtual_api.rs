@@ -24,6 +24,7 @@ pub(crate) mod updater;
 use std::sync::Arc;
 
 use apiserver::registry::Registry;
+use apiserver::resource::Effort;
 use apiserver::{Backing, Group, Resource, Subresource};
 use engine::{Catalog, Committer, Engine};
 use meta::{GroupResource, Kind};
@@ -35,6 +36,9 @@ use self::kinds::{GROUP, Virtual};
 use self::projection::Projection;
 use self::resolve::About;
 use self::reviews::Reviews;
+
+/// What judging a target takes, in bytes that could be parsed meanwhile.
+const EACH_TARGET: usize = 100;
 
 pub use self::commit::RegistryCommitter;
 pub use self::kinds::API_VERSION;
@@ -114,15 +118,20 @@ impl VirtualApi {
                 kind,
             }) as Arc<_>)
         };
+        let effort = self.effort();
+        let deciding = |kind, backing| resource(kind, backing).taking(Arc::clone(&effort));
+        // A review brings worlds and decisions of its own, in few bytes.
+        let apart: Effort = Arc::new(|| usize::MAX);
+        let review = |kind, name| resource(kind, reviews(name)).taking(Arc::clone(&apart));
         let resources = vec![
-            resource(kinds::binding::namespaced(), bindings()),
-            resource(kinds::candidate::namespaced(), candidates(true)),
-            resource(kinds::binding::cluster(), bindings()),
-            resource(kinds::candidate::cluster(), candidates(false)),
+            deciding(kinds::binding::namespaced(), bindings()),
+            deciding(kinds::candidate::namespaced(), candidates(true)),
+            deciding(kinds::binding::cluster(), bindings()),
+            deciding(kinds::candidate::cluster(), candidates(false)),
             self.decisions(kinds::decision::cluster()),
             self.decisions(kinds::decision::namespaced()),
-            resource(kinds::review::local(), reviews("LocalSchedulingReview")),
-            resource(kinds::review::kind(), reviews("SchedulingReview")),
+            review(kinds::review::local(), "LocalSchedulingReview"),
+            review(kinds::review::kind(), "SchedulingReview"),
             resource(kinds::target::kind(), self.projected()),
         ];
         vec![Group {
@@ -141,16 +150,30 @@ impl VirtualApi {
             owned::binding(&self.binder, About::Decision, namespaced),
             owned::scheduling(&self.binder.engine, &self.catalog, About::Decision),
         ];
-        Resource {
-            subresources,
-            ..resource(kind, self.projected())
-        }
+        resource(kind, self.projected())
+            .with_all(subresources)
+            .taking(self.effort())
     }
 
-    /// The subresources to serve on the dialects' own resource `resource` beside its `status`: `binding` and
-    /// `scheduling` on what can be placed, none elsewhere.
+    /// A resource of a dialect's own with what is added to what can be placed: the subresources `binding` and
+    /// `scheduling`, and the effort of deciding at each write.
     #[must_use]
-    pub fn subresources(&self, resource: GroupResource) -> Vec<Subresource> {
+    pub fn extended(&self, resource: Resource) -> Resource {
+        let subresources = self.subresources(resource.kind.info().resource());
+        if subresources.is_empty() {
+            return resource;
+        }
+        resource.with_all(subresources).taking(self.effort())
+    }
+
+    /// What deciding takes.
+    #[must_use]
+    pub fn effort(&self) -> Effort {
+        let engine = Arc::clone(&self.binder.engine);
+        Arc::new(move || EACH_TARGET * engine.most_targets() as usize)
+    }
+
+    fn subresources(&self, resource: GroupResource) -> Vec<Subresource> {
         let demands = self
             .binder
             .engine
@@ -166,9 +189,5 @@ impl VirtualApi {
 }
 
 fn resource(kind: Virtual, backing: Backing) -> Resource {
-    Resource {
-        kind: Arc::new(kind),
-        backing,
-        subresources: Vec::new(),
-    }
+    Resource::new(Arc::new(kind), backing)
 }

@@ -141,6 +141,12 @@ impl Engine {
         self.slot(dialect).map(Slot::snapshot)
     }
 
+    /// How many targets the dialect has that has most of them: what deciding takes grows with it.
+    #[must_use]
+    pub fn most_targets(&self) -> u32 {
+        self.slots.iter().map(Slot::targets).max().unwrap_or_default()
+    }
+
     /// Waits until every change up to `revision` is in, so that a read after a write sees the write.
     ///
     /// # Errors
@@ -239,6 +245,10 @@ impl Engine {
 }
 
 impl Slot {
+    pub(crate) fn targets(&self) -> u32 {
+        self.state.lock().inventory.count()
+    }
+
     pub(crate) fn snapshot(&self) -> Snapshot {
         let state = self.state.lock();
         Snapshot {

@@ -9,6 +9,7 @@ use dialect_contract::Inventory;
 use meta::{Change, GroupResource, Key, Revision};
 use storage::{At, Collection, Event, Scope, StoreError, Watch};
 
+use crate::aside::aside;
 use crate::dirty::Dirty;
 use crate::engine::{Engine, Slot};
 
@@ -43,7 +44,9 @@ impl Engine {
                 events = watch.next(BATCH) => events?,
                 () = self.nudge.notified() => Vec::new(),
             };
-            self.take_in(&events, watch.revision(), &listed);
+            aside(self.most_targets(), || {
+                self.take_in(&events, watch.revision(), &listed);
+            });
         }
     }
 
@@ -68,8 +71,10 @@ impl Engine {
         let watch = self
             .source
             .watch(Scope::Many(resources.into_iter().collect()), after)?;
+        let size = pictures.values().map(|picture| picture.items.len()).max();
+        let size = size.and_then(|size| size.try_into().ok()).unwrap_or(u32::MAX);
         for slot in &self.slots {
-            let inventory = slot.build(&pictures);
+            let inventory = aside(size, || slot.build(&pictures));
             let mut state = slot.state.lock();
             state.inventory = inventory;
             state.revision = after;

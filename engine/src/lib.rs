@@ -5,6 +5,7 @@
 //! [`engine`]; [`controller`] keeps decisions current; [`what_if`] decides on worlds made up by hand (reviews), [`simulate`] on whole
 //! folders of them, [`mod@plan`] on what a change makes of them.
 
+mod aside;
 pub mod bind;
 pub mod controller;
 pub mod dirty;

@@ -15,7 +15,7 @@ use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::sync::Arc;
 
 use dialect_contract::{Decision, Phase};
-use meta::{Key, Timestamp};
+use meta::{Key, Timestamp, budget};
 use serde::{Serialize, Serializer};
 
 pub use change::{Step, What};
@@ -159,6 +159,7 @@ fn as_text<S: Serializer>(keys: &[Key], serializer: S) -> Result<S::Ok, S::Error
 
 /// The scheduler's own decision on `demand`, if it is there.
 fn decide(snapshot: &Snapshot, demand: &Key, terms: &Terms) -> Result<Option<Decision>, Fault> {
+    budget::wanted().map_err(|ended| Fault::new(demand, ended.to_string()))?;
     let decision = match terms.seed {
         Some(seed) => snapshot.decide_with(demand, None, terms.now, seed),
         None => snapshot.decide(demand, None, terms.now),

@@ -6,6 +6,8 @@ use std::sync::Arc;
 use dialect_contract::{Ask, Decision, Dialect, Inventory, Refused, Report, report};
 use meta::{Key, Meta, Revision, Timestamp};
 
+use crate::aside::aside;
+
 /// A dialect's inventory at a revision. Cloning is cheap; holding one makes the engine fork before its next change.
 #[derive(Clone)]
 pub struct Snapshot {
@@ -55,12 +57,13 @@ impl Snapshot {
         now: Timestamp,
         seed: u64,
     ) -> Option<Result<Decision, Refused>> {
-        self.inventory.decide(&Ask {
+        let ask = Ask {
             demand,
             now,
             seed,
             chosen,
-        })
+        };
+        aside(self.inventory.effort(demand), || self.inventory.decide(&ask))
     }
 
     /// The report of `decision`, which was made on this snapshot.

@@ -297,9 +297,8 @@ impl World {
     /// Why the dialect cannot read it.
     pub fn put(&mut self, key: &Key, object: Arc<Object>) -> Result<(), String> {
         self.change(key, Some(object));
-        let unusable = self.snapshot.inventory.unusable();
-        match unusable.into_iter().find(|unusable| unusable.key == *key) {
-            Some(unusable) => Err(unusable.problem),
+        match self.snapshot.inventory.problem(key) {
+            Some(problem) => Err(problem),
             None => Ok(()),
         }
     }

@@ -48,11 +48,8 @@ pub fn groups(store: &Arc<dyn Store>) -> Vec<Group> {
     let mut groups: Vec<Group> = Vec::new();
     for kind in kinds() {
         let name = kind.info().group;
-        let resource = Resource {
-            subresources: subresources(kind.info().kind, store),
-            kind,
-            backing: Backing::Stored(Arc::clone(store)),
-        };
+        let more = subresources(kind.info().kind, store);
+        let resource = Resource::new(kind, Backing::Stored(Arc::clone(store))).with_all(more);
         match groups.last_mut() {
             Some(group) if group.name == name => group.resources.push(resource),
             _ => groups.push(Group {

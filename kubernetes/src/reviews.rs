@@ -76,11 +76,7 @@ pub fn groups(rbac: &Arc<Rbac>) -> Vec<Group> {
 }
 
 fn resource(kind: Review, answer: Arc<dyn Computed>) -> Resource {
-    Resource {
-        kind: Arc::new(kind),
-        backing: Backing::Computed(answer),
-        subresources: Vec::new(),
-    }
+    Resource::new(Arc::new(kind), Backing::Computed(answer))
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 //! Whoever works counts as it goes and stops with [`Exceeded`]. Steps are what takes nanoseconds: a comparison, an
 //! element looked at, a few dozen bytes copied. Limits are constants beside the work, far above what honest input needs.
 
+use std::cell::RefCell;
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -14,6 +15,11 @@ mod tests;
 
 /// How many steps pass between two looks at [`Ended`].
 const LOOK_EVERY: u64 = 1024;
+
+thread_local! {
+    /// Of the request that this thread works for.
+    static ENDED: RefCell<Option<Ended>> = const { RefCell::new(None) };
+}
 
 /// Says that nobody waits for the outcome any more: the request timed out, or the client is gone.
 #[derive(Clone, Debug, Default)]
@@ -30,6 +36,31 @@ impl Ended {
     pub fn is_ended(&self) -> bool {
         self.0.load(Ordering::Relaxed)
     }
+
+    /// Runs `work`, which must stay on this thread. Every [`Budget`] made by it, and [`wanted`], look here.
+    pub fn during<T>(&self, work: impl FnOnce() -> T) -> T {
+        let _before = Before(ENDED.replace(Some(self.clone())));
+        work()
+    }
+}
+
+/// Puts back what a thread worked for before, after a panic too.
+struct Before(Option<Ended>);
+
+impl Drop for Before {
+    fn drop(&mut self) {
+        ENDED.set(self.0.take());
+    }
+}
+
+/// Whether somebody still waits for what this thread works on. To be asked between pieces of work that are bounded each
+/// and many together (one decision, one row). True where nothing was said about it.
+///
+/// # Errors
+/// [`Exceeded::Ended`] when nobody does.
+pub fn wanted() -> Result<(), Exceeded> {
+    let is_ended = ENDED.with_borrow(|ended| ended.as_ref().is_some_and(Ended::is_ended));
+    if is_ended { Err(Exceeded::Ended) } else { Ok(()) }
 }
 
 /// What is left to spend on one piece of work.
@@ -66,9 +97,10 @@ pub enum Exceeded {
 }
 
 impl Budget {
-    /// At most `steps` and `bytes` for `what`, which reads well in "the patch takes more than …".
+    /// At most `steps` and `bytes` for `what`, which reads well in "the patch takes more than …". It ends when nobody waits
+    /// any more for what this thread works on.
     #[must_use]
-    pub const fn new(what: &'static str, steps: u64, bytes: u64) -> Self {
+    pub fn new(what: &'static str, steps: u64, bytes: u64) -> Self {
         Self {
             what,
             most_steps: steps,
@@ -76,15 +108,8 @@ impl Budget {
             steps: 0,
             bytes: 0,
             look_at: LOOK_EVERY,
-            ended: None,
+            ended: ENDED.with_borrow(Clone::clone),
         }
-    }
-
-    /// The same, ending when `ended` says so.
-    #[must_use]
-    pub fn until(mut self, ended: Option<Ended>) -> Self {
-        self.ended = ended;
-        self
     }
 
     /// Spends `steps`.

@@ -1,10 +1,12 @@
-//! Five abusive clients of different rights, and none, beside one ordinary user: whatever they send, the user's reads are
+//! Abusive clients of different rights, and none, beside one ordinary user: whatever they send, the user's reads are
 //! answered, the user's writes succeed, probes answer, and memory stays bounded.
 //!
 //! Times are measured and printed. Only a generous deadline is asserted, since tests run on busy machines.
 
 #[path = "bad_neighbour/attacks.rs"]
 mod attacks;
+#[path = "bad_neighbour/explaining.rs"]
+mod explaining;
 #[path = "bad_neighbour/unread.rs"]
 mod unread;
 
@@ -35,12 +37,23 @@ fn users(server: &Server) {
         ("cid", "admin"),
         ("dan", "view"),
         ("eve", "edit"),
+        ("fay", "edit"),
+        ("gil", "view"),
+        ("hal", "edit"),
     ] {
         let namespace = format!("team-{user}");
         server.kubectl(&format!("create namespace {namespace}")).ok();
         server
             .kubectl(&format!(
                 "-n {namespace} create rolebinding own --clusterrole {role} --user {user}"
+            ))
+            .ok();
+    }
+    for role in ["berth:explainer", "berth:target-viewer", "view"] {
+        let name = role.replace(':', "-");
+        server
+            .kubectl(&format!(
+                "create clusterrolebinding {name} --clusterrole {role} --user fay --user gil"
             ))
             .ok();
     }
@@ -79,9 +92,10 @@ fn show(what: &str, took: &mut [Duration]) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn five_abusive_clients_take_nothing_from_an_ordinary_user() {
+async fn abusive_clients_take_nothing_from_an_ordinary_user() {
     let server = Server::start();
     users(&server);
+    explaining::fleet(&server);
     let kubeconfig = |user: &str| server.kubeconfig_for(user, &[]);
     let eve = raw::client(&kubeconfig("eve")).await;
     let stranger = raw::client(&kubeconfig("nobody")).await;
@@ -103,6 +117,18 @@ async fn five_abusive_clients_take_nothing_from_an_ordinary_user() {
         )),
         tokio::spawn(attacks::selectors(
             raw::client(&kubeconfig("dan")).await,
+            over.clone(),
+        )),
+        tokio::spawn(explaining::reviews(
+            raw::client(&kubeconfig("fay")).await,
+            over.clone(),
+        )),
+        tokio::spawn(explaining::explanations(
+            raw::client(&kubeconfig("gil")).await,
+            over.clone(),
+        )),
+        tokio::spawn(explaining::expressions(
+            raw::client(&kubeconfig("hal")).await,
             over.clone(),
         )),
         tokio::spawn(unread::strangers(server.url().to_owned(), over.clone())),

@@ -1,10 +1,12 @@
 //! What is known about a connection: the peer's address and certificates, and what they were found to be good for.
 
+use std::fmt::Debug;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
 use arc_swap::ArcSwapOption;
 use meta::Timestamp;
+use parking_lot::Mutex;
 use rustls::pki_types::CertificateDer;
 
 use super::trust::{CaPool, TrustState};
@@ -19,6 +21,8 @@ pub struct Connection {
     verdict: ArcSwapOption<Verdict>,
     /// Whether they chain to the CA that the program's own routes demand.
     membership: ArcSwapOption<Membership>,
+    /// Dropped when the peer is identified.
+    stranger: Mutex<Option<Box<dyn Debug + Send>>>,
 }
 
 #[derive(Debug)]
@@ -48,7 +52,21 @@ impl Connection {
             certificates,
             verdict: ArcSwapOption::empty(),
             membership: ArcSwapOption::empty(),
+            stranger: Mutex::default(),
         }
+    }
+
+    /// The same, keeping `stranger` until the peer is identified.
+    pub(crate) fn of_stranger(self, stranger: impl Debug + Send + 'static) -> Self {
+        Self {
+            stranger: Mutex::new(Some(Box::new(stranger))),
+            ..self
+        }
+    }
+
+    /// Says that the peer is known, or that one of its requests authenticated.
+    pub(crate) fn identified(&self) {
+        self.stranger.lock().take();
     }
 
     /// The peer's address.
@@ -73,6 +91,9 @@ impl Connection {
             return known.result.clone();
         }
         let result = x509::verify_chain(leaf, intermediates, ca, seconds);
+        if result.is_ok() {
+            self.identified();
+        }
         self.membership.store(Some(Arc::new(Membership {
             recheck: x509::next_validity_change(&self.certificates, &[ca], seconds),
             result: result.clone(),

@@ -1,5 +1,6 @@
 //! The pipeline, request by request, without a network.
 
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use http::StatusCode;
@@ -122,6 +123,31 @@ async fn authorized_requests_reach_the_api() {
         (response.status(), text(response).await),
         (StatusCode::OK, "alice 0".to_owned())
     );
+}
+
+/// On a runtime with a single thread, which answers others meanwhile.
+#[tokio::test]
+async fn an_answer_that_takes_much_work_is_made_apart_and_ends_with_its_time() {
+    let bench = bench(|_| {});
+    let target = format!("{FOOS}/counting?timeout=200ms");
+    let long = bench.ask("alice", "GET", &target);
+    let others = async {
+        while bench.api.waiting.load(Ordering::SeqCst) == 0 {
+            tokio::task::yield_now().await;
+        }
+        bench.ask("alice", "GET", FOOS).await.status()
+    };
+    let (long, others) = tokio::join!(long, others);
+    assert_eq!(others, 200);
+    assert_eq!(refusal(long).await.0, 504);
+    let ended = async {
+        while bench.api.waiting.load(Ordering::SeqCst) > 0 {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(10), ended)
+        .await
+        .expect("the work goes on though nobody waits");
 }
 
 #[tokio::test]

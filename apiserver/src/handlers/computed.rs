@@ -5,7 +5,7 @@ use std::sync::Arc;
 use axum::body::Body;
 use http::{Response, StatusCode};
 use meta::kind::Operation;
-use meta::{Object, Status};
+use meta::{Object, Status, budget};
 use storage::Name;
 
 use super::Cx;
@@ -58,6 +58,7 @@ pub(super) async fn list(cx: &Cx<'_>) -> Result<Response<Body>, Status> {
         ..Page::default()
     };
     let selected = |index| -> Result<Option<Arc<Object>>, Status> {
+        budget::wanted()?;
         let object = listing.object(index)?;
         Ok(selection.matches_metadata(&object).then_some(object))
     };

@@ -56,6 +56,25 @@ async fn work_nobody_waits_for_ends_and_gives_its_place_back() {
 }
 
 #[tokio::test]
+async fn counted_work_ends_with_its_request_though_it_awaits_nothing() {
+    let heavy = Heavy::at_most(1);
+    let (tell, told) = mpsc::channel();
+    let endless = heavy.run(async move {
+        let mut budget = meta::Budget::new("counting", u64::MAX, 0);
+        while budget.spend(1).is_ok() {}
+        tell.send(()).unwrap();
+    });
+    assert!(
+        tokio::time::timeout(Duration::from_millis(10), endless)
+            .await
+            .is_err()
+    );
+    told.recv_timeout(Duration::from_secs(10)).unwrap();
+    let next = tokio::time::timeout(Duration::from_secs(10), heavy.run(async { 1 }));
+    assert_eq!(next.await.unwrap().unwrap(), 1);
+}
+
+#[tokio::test]
 #[should_panic(expected = "broken")]
 async fn a_panic_is_the_callers() {
     drop(Heavy::at_most(1).run(async { panic!("broken") }).await);

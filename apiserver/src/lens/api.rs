@@ -130,11 +130,8 @@ fn groups(
     for &name in resources {
         let missing = || InstallError::NotServed(name);
         let served = registry.index().preferred(name).ok_or_else(missing)?;
-        let resource = Resource {
-            kind: Arc::new(Narrowed::new(&served.resource.kind)),
-            backing: backing(name).ok_or_else(missing)?,
-            subresources: Vec::new(),
-        };
+        let narrowed = Arc::new(Narrowed::new(&served.resource.kind));
+        let resource = Resource::new(narrowed, backing(name).ok_or_else(missing)?);
         match groups.iter_mut().find(|group| group.name == name.group) {
             Some(group) => group.resources.push(resource),
             None => groups.push(Group {

@@ -24,6 +24,7 @@ use tower::ServiceExt;
 
 use super::ConnectionLimits;
 use super::activity::Activity;
+use super::crowd::{Crowd, Seat};
 use super::stall::Impatient;
 use super::unread::Streams;
 use crate::authn::Connection;
@@ -67,6 +68,7 @@ pub(super) struct Endpoint {
     http: Builder<Streams>,
     http_of_strangers: Builder<Streams>,
     limits: ConnectionLimits,
+    crowd: Arc<Crowd>,
     metrics: Arc<Metrics>,
 }
 
@@ -111,6 +113,7 @@ impl Endpoint {
             chain: Arc::clone(chain),
             http: http(limits, WINDOWS),
             http_of_strangers: http(limits, SMALL_WINDOWS),
+            crowd: Crowd::new(limits.strangers),
             limits,
             metrics,
         }
@@ -183,8 +186,19 @@ pub(super) async fn serve(
     peer: SocketAddr,
     finish: CancellationToken,
 ) {
-    if let Some(secured) = Box::pin(secure(&endpoint, acceptor, stream, peer)).await {
-        Box::pin(requests(&endpoint, secured, finish)).await;
+    let activity = Activity::new();
+    let leave = CancellationToken::new();
+    let seat = endpoint.crowd.enter(Arc::clone(&activity), leave.clone());
+    let secured = tokio::select! {
+        secured = Box::pin(secure(&endpoint, acceptor, stream, peer, seat)) => secured,
+        () = leave.cancelled() => None,
+    };
+    let Some(secured) = secured else { return };
+    tokio::select! {
+        () = Box::pin(requests(&endpoint, secured, activity, finish)) => {}
+        () = leave.cancelled() => {
+            tracing::debug!(%peer, "connection closed: too many connections of peers that are not identified");
+        }
     }
 }
 
@@ -201,6 +215,7 @@ async fn secure(
     acceptor: TlsAcceptor,
     stream: TcpStream,
     peer: SocketAddr,
+    seat: Seat,
 ) -> Option<Secured> {
     if let Err(problem) = stream.set_nodelay(true) {
         tracing::debug!(%peer, %problem, "the connection cannot be set to send at once");
@@ -225,20 +240,21 @@ async fn secure(
         .map(|certificate| certificate.clone().into_owned())
         .collect();
     Some(Secured {
-        connection: Arc::new(Connection::new(peer, certificates)),
+        connection: Arc::new(Connection::new(peer, certificates).of_stranger(seat)),
         // The handshake has settled the protocol; guessing it from the first bytes would wait for them without a limit.
         http2: session.alpn_protocol() == Some(b"h2"),
         stream,
     })
 }
 
-async fn requests(endpoint: &Endpoint, secured: Secured, finish: CancellationToken) {
+async fn requests(endpoint: &Endpoint, secured: Secured, activity: Arc<Activity>, finish: CancellationToken) {
     let Secured {
         stream,
         connection,
         http2,
     } = secured;
     let http = if endpoint.chain.knows(&connection) {
+        connection.identified();
         &endpoint.http
     } else {
         &endpoint.http_of_strangers
@@ -248,7 +264,6 @@ async fn requests(endpoint: &Endpoint, secured: Secured, finish: CancellationTok
     } else {
         http.clone().http1_only()
     };
-    let activity = Activity::new();
     let peer = connection.peer();
     let service = service_fn(|request: hyper::Request<Incoming>| {
         let origin = Origin {

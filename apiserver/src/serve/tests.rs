@@ -263,6 +263,25 @@ async fn idle_and_silent_connections_are_closed() {
 }
 
 #[tokio::test]
+async fn too_many_connections_of_strangers_close_the_quietest_and_no_others() {
+    let site = site(|config| config.connections.strangers = 2).await;
+    let mut known = site.http2(site.alice()).await;
+    known.send_request(get2("/readyz")).await.unwrap();
+    let mut first = site.http2(None).await;
+    first.send_request(get2("/readyz")).await.unwrap();
+    let mut second = site.http2(None).await;
+    second.send_request(get2("/readyz")).await.unwrap();
+    let mut third = site.http2(None).await;
+    third.send_request(get2("/readyz")).await.unwrap();
+    eventually(|| first.is_closed()).await;
+    for sender in [&mut known, &mut second, &mut third] {
+        let response = sender.send_request(get2("/readyz")).await.unwrap();
+        assert_eq!(response.status(), 200);
+    }
+    site.running.stop().await.unwrap();
+}
+
+#[tokio::test]
 async fn garbage_never_takes_the_server_down() {
     let site = site(|_| {}).await;
     let mut state: u64 = 42;

@@ -9,6 +9,8 @@ use std::time::Duration;
 use admission::webhook::{self, Body as Read, Review, Subject};
 use admission::{Chain, Phase};
 use apiserver::authn::{CaPool, Connection};
+use apiserver::heavy::{self, Heavy};
+use apiserver::resource::Effort;
 use apiserver::{ByteLimiter, Share, memory, respond};
 use axum::Router;
 use axum::body::Body;
@@ -36,9 +38,6 @@ const AT_ONCE: usize = 200;
 const ARRIVAL: Duration = Duration::from_secs(30);
 /// The reviews from one address are one holder of memory, which gets this much of it.
 const SHARE: Share = Share::OneIn(8);
-/// Larger bodies are parsed off the threads that serve everyone.
-const LARGE: usize = 128 * 1024;
-
 /// What answers reviews.
 pub struct Front {
     chain: Chain,
@@ -51,6 +50,10 @@ pub struct Front {
     memory: Arc<ByteLimiter>,
     clock: Arc<dyn Clock>,
     sources: Arc<Sources>,
+    /// Where reviews are read and judged that take long.
+    heavy: Heavy,
+    /// What judging takes beside the review's bytes.
+    effort: Effort,
 }
 
 impl Front {
@@ -75,6 +78,8 @@ impl Front {
             memory,
             clock,
             sources: Sources::new(AT_ONCE),
+            heavy: Heavy::default(),
+            effort: Arc::new(|| 0),
         }
     }
 
@@ -84,14 +89,30 @@ impl Front {
         Self { rules, ..self }
     }
 
-    async fn handle(&self, phase: Phase, request: Request, peer: &Connection) -> Response<Body> {
+    /// The same, where judging takes `effort` beside reading.
+    #[must_use]
+    pub fn taking(self, effort: Effort) -> Self {
+        Self { effort, ..self }
+    }
+
+    async fn handle(
+        self: &Arc<Self>,
+        phase: Phase,
+        request: Request,
+        peer: &Arc<Connection>,
+    ) -> Response<Body> {
         match self.answer(phase, request, peer).await {
             Ok(answer) => respond::bytes(StatusCode::OK, "application/json", answer),
             Err(status) => respond::status(&status),
         }
     }
 
-    async fn answer(&self, phase: Phase, request: Request, peer: &Connection) -> Result<Bytes, Status> {
+    async fn answer(
+        self: &Arc<Self>,
+        phase: Phase,
+        request: Request,
+        peer: &Arc<Connection>,
+    ) -> Result<Bytes, Status> {
         if let Some(ca) = &self.client_ca {
             peer.certified_by(ca, self.clock.now())
                 .map_err(|problem| Status::failure(401, "Unauthorized", problem))?;
@@ -110,15 +131,25 @@ impl Front {
             Some(subject) => subject.allow(),
             None => {
                 charge.grow(memory::tree(&body))?;
-                match read(body).await? {
-                    Read::Other { api_version, uid } => webhook::refused_version(&api_version, &uid),
-                    Read::V1(review) => self.judge(phase, &review, peer).await?,
+                if body.len().saturating_add((self.effort)()) <= heavy::LIGHT {
+                    self.read(phase, &body, peer).await?
+                } else {
+                    let (front, peer) = (Arc::clone(self), Arc::clone(peer));
+                    let work = async move { front.read(phase, &body, &peer).await };
+                    self.heavy.run(work).await??
                 }
             }
         };
         serde_json::to_vec(&answer)
             .map(Bytes::from)
             .map_err(|problem| Status::internal(problem.to_string()))
+    }
+
+    async fn read(&self, phase: Phase, body: &[u8], peer: &Connection) -> Result<Value, Status> {
+        match webhook::read(body)? {
+            Read::Other { api_version, uid } => Ok(webhook::refused_version(&api_version, &uid)),
+            Read::V1(review) => self.judge(phase, &review, peer).await,
+        }
     }
 
     /// What the review in `body` is about, where nobody here has anything to say of it: then its objects are not read.
@@ -199,16 +230,6 @@ fn holder(peer: &Connection) -> String {
     format!("admission webhooks for {}", sources::network(peer.peer().ip()))
 }
 
-async fn read(body: Bytes) -> Result<Read, Status> {
-    if body.len() <= LARGE {
-        return webhook::read(&body);
-    }
-    let reading = tokio::task::spawn_blocking(move || webhook::read(&body));
-    reading
-        .await
-        .map_err(|problem| Status::internal(problem.to_string()))?
-}
-
 /// Reviews are JSON; a body without a type is taken for it.
 fn is_json(headers: &HeaderMap) -> Result<(), Status> {
     let Some(value) = headers.get(CONTENT_TYPE) else {
@@ -231,13 +252,22 @@ mod tests {
 
     use super::*;
 
-    fn front(client_ca: Option<CaPool>) -> Front {
+    fn front(client_ca: Option<CaPool>) -> Arc<Front> {
         let clock = Arc::new(FixedClock(meta::Timestamp::UNIX_EPOCH));
-        Front::new(Chain::default(), [], client_ca, ByteLimiter::new(1 << 20), clock)
+        Arc::new(Front::new(
+            Chain::default(),
+            [],
+            client_ca,
+            ByteLimiter::new(1 << 20),
+            clock,
+        ))
     }
 
-    fn peer(address: &str) -> Connection {
-        Connection::new(SocketAddr::new(address.parse().unwrap(), 443), Vec::new())
+    fn peer(address: &str) -> Arc<Connection> {
+        Arc::new(Connection::new(
+            SocketAddr::new(address.parse().unwrap(), 443),
+            Vec::new(),
+        ))
     }
 
     fn review() -> Request {
@@ -287,7 +317,13 @@ mod tests {
         };
         let clock = Arc::new(FixedClock(meta::Timestamp::UNIX_EPOCH));
         let known = GroupResource::new("", "secrets");
-        let front = Front::new(Chain::default(), [known], None, ByteLimiter::new(8 << 20), clock);
+        let front = Arc::new(Front::new(
+            Chain::default(),
+            [known],
+            None,
+            ByteLimiter::new(8 << 20),
+            clock,
+        ));
         let ask = async |resource: &str| {
             let request = Request::post("/admission/validate");
             let request = request.body(Body::from(body(resource))).unwrap();

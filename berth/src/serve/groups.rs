@@ -221,12 +221,8 @@ pub fn reach(dialects: &[Arc<dyn Dialect>]) -> Reach {
 fn owned(dialect: &Arc<dyn Dialect>, virtual_api: &VirtualApi, store: &Arc<dyn Store>) -> Vec<Group> {
     let mut groups: Vec<Group> = Vec::new();
     for kind in dialect.kinds() {
-        let (name, resource) = (kind.info().group, kind.info().resource());
-        let resource = Resource {
-            kind,
-            backing: Backing::Stored(Arc::clone(store)),
-            subresources: virtual_api.subresources(resource),
-        };
+        let name = kind.info().group;
+        let resource = virtual_api.extended(Resource::new(kind, Backing::Stored(Arc::clone(store))));
         match groups.iter_mut().find(|group| group.name == name) {
             Some(group) => group.resources.push(resource),
             None => groups.push(Group {

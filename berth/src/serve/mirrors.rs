@@ -36,11 +36,10 @@ pub(super) fn copies(
         .iter()
         .map(|kind| Group {
             name: kind.info().group,
-            resources: vec![Resource {
-                kind: Arc::clone(kind),
-                backing: Backing::Projected(Arc::clone(source)),
-                subresources: Vec::new(),
-            }],
+            resources: vec![Resource::new(
+                Arc::clone(kind),
+                Backing::Projected(Arc::clone(source)),
+            )],
         })
         .collect();
     let registry = Registry::new(::admission::Chain::default(), Arc::clone(clock));

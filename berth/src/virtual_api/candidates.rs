@@ -7,7 +7,7 @@ use async_trait::async_trait;
 use dialect_contract::Decision;
 use dialect_contract::report::{self, Entry, Places, View};
 use engine::{Engine, Snapshot};
-use meta::{Key, Object, Revision, Status};
+use meta::{Key, Object, Revision, Status, budget};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 use storage::Name;
@@ -294,6 +294,7 @@ impl Computed for Candidates {
         let mut decided = Vec::new();
         for (snapshot, demands) in &worlds {
             for demand in demands {
+                budget::wanted()?;
                 decided.extend(self.of(snapshot, demand, call)?);
             }
         }

@@ -8,7 +8,7 @@ use dialect_contract::config;
 use engine::plan::{self, Step, Terms};
 use engine::simulate::Problem;
 use engine::{Catalog, Plan, World};
-use meta::{FieldError, Key, Status, Timestamp};
+use meta::{FieldError, Key, Status, Timestamp, budget};
 use serde_json::{Value, json};
 
 use super::kinds::{GROUP, VERSION};
@@ -37,10 +37,9 @@ impl Reviews {
         for dialect in self.engine.dialects() {
             worlds.push(self.world(dialect, "Live").await?);
         }
-        let catalog = Arc::clone(&self.catalog);
-        let planned =
-            tokio::task::spawn_blocking(move || answer(&catalog, worlds, &steps, &asked, now)).await;
-        let plan = match planned.map_err(|error| Status::internal(error.to_string()))? {
+        let planned = answer(&self.catalog, worlds, &steps, &asked, now);
+        budget::wanted()?;
+        let plan = match planned {
             Ok(plan) => plan,
             Err(NoPlan::Problems(errors)) => return Err(invalid(errors)),
             Err(NoPlan::Fault(fault)) => return Err(Status::internal(fault)),

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use engine::{Catalog, World};
-use meta::{FieldError, Key, Object, Timestamp};
+use meta::{FieldError, Key, Object, Timestamp, budget};
 use serde_json::Value;
 
 /// What is asked.
@@ -79,6 +79,10 @@ fn add(catalog: &Catalog, world: &mut World, objects: Vec<Value>, now: Timestamp
     let mut seen = BTreeSet::new();
     for (index, value) in objects.into_iter().enumerate() {
         let path = format!("spec.objects[{index}]");
+        if budget::wanted().is_err() {
+            // Nobody waits for the answer.
+            break;
+        }
         let kind = value["kind"].clone();
         match catalog.read(value, &path, now) {
             Err(problems) => errors.extend(problems),

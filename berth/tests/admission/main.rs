@@ -76,11 +76,7 @@ impl World {
         groups.push(Group {
             name: SHOOTS.group,
             resources: resources
-                .map(|kind| Resource {
-                    subresources: api.subresources(kind.info().resource()),
-                    kind,
-                    backing: Backing::Stored(Arc::clone(&shared)),
-                })
+                .map(|kind| api.extended(Resource::new(kind, Backing::Stored(Arc::clone(&shared)))))
                 .collect(),
         });
         registry.install(&groups).unwrap();

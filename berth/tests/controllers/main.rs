@@ -130,12 +130,8 @@ impl World {
         let shared = Arc::clone(&store);
         let mut groups = kubernetes::core::groups(&shared);
         for kind in dialect.kinds() {
-            let (name, resource) = (kind.info().group, kind.info().resource());
-            let resource = Resource {
-                subresources: api.subresources(resource),
-                kind,
-                backing: Backing::Stored(Arc::clone(&shared)),
-            };
+            let name = kind.info().group;
+            let resource = api.extended(Resource::new(kind, Backing::Stored(Arc::clone(&shared))));
             match groups.iter_mut().find(|group| group.name == name) {
                 Some(group) => group.resources.push(resource),
                 None => groups.push(Group {

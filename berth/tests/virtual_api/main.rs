@@ -327,12 +327,8 @@ fn stored(dialect: &dyn Dialect, api: &VirtualApi, store: &Arc<MemoryStore>) -> 
     let mut groups: Vec<Group> = Vec::new();
     for kind in dialect.kinds() {
         let name = kind.info().group;
-        let subresources = api.subresources(kind.info().resource());
-        let resource = Resource {
-            kind,
-            backing: Backing::Stored(Arc::clone(store) as Arc<_>),
-            subresources,
-        };
+        let backing = Backing::Stored(Arc::clone(store) as Arc<_>);
+        let resource = api.extended(Resource::new(kind, backing));
         match groups.iter_mut().find(|group| group.name == name) {
             Some(group) => group.resources.push(resource),
             None => groups.push(Group {

@@ -34,6 +34,11 @@ impl UnusableObjects {
         self.0.contains_key(key)
     }
 
+    /// Why the object at `key` could not be read.
+    pub fn problem(&self, key: &Key) -> Option<String> {
+        self.0.get(key).map(ToString::to_string)
+    }
+
     /// Where the objects are.
     pub fn keys(&self) -> impl Iterator<Item = &Key> {
         self.0.keys()

@@ -235,6 +235,21 @@ pub trait Inventory: Any + Send + Sync {
     /// The objects that could not be read, with the reason.
     fn unusable(&self) -> Vec<Unusable>;
 
+    /// Why the object at `key` could not be read.
+    fn problem(&self, key: &Key) -> Option<String> {
+        let unusable = self.unusable().into_iter();
+        unusable
+            .filter(|unusable| unusable.key == *key)
+            .map(|unusable| unusable.problem)
+            .next()
+    }
+
+    /// How much work deciding `demand` is, as a number of targets that are judged by comparing fields: more where
+    /// expressions run.
+    fn effort(&self, _demand: &Key) -> u32 {
+        self.count()
+    }
+
     /// How many targets there are; candidates are `0..count`, in name order.
     fn count(&self) -> Ix;
 

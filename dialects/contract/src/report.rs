@@ -4,7 +4,9 @@
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
+use meta::budget;
 use scheduling::Rejection;
+use serde::ser::{Error as _, SerializeSeq};
 use serde::{Serialize, Serializer};
 use serde_json::Value;
 
@@ -232,8 +234,12 @@ pub struct Written<'a> {
 
 impl Serialize for Written<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let entries = self.entries.iter();
-        serializer.collect_seq(entries.map(|&entry| self.view.candidate(entry, self.with_reasons)))
+        let mut candidates = serializer.serialize_seq(Some(self.entries.len()))?;
+        for &entry in self.entries {
+            budget::wanted().map_err(S::Error::custom)?;
+            candidates.serialize_element(&self.view.candidate(entry, self.with_reasons))?;
+        }
+        candidates.end()
     }
 }
 

@@ -27,6 +27,10 @@ impl Inventory for Fleet {
         self.unusable.list()
     }
 
+    fn problem(&self, key: &Key) -> Option<String> {
+        self.unusable.problem(key)
+    }
+
     fn count(&self) -> Ix {
         Ix::try_from(self.clusters.len()).unwrap_or(Ix::MAX)
     }

@@ -27,6 +27,20 @@ impl Inventory for Fleet {
         self.unusable.list()
     }
 
+    fn problem(&self, key: &Key) -> Option<String> {
+        self.unusable.problem(key)
+    }
+
+    /// Expressions may take as long on one cluster as comparing fields does on thousands.
+    fn effort(&self, demand: &Key) -> u32 {
+        let record = self.placements.get(demand);
+        if record.is_some_and(|record| record.policy.uses_cel()) {
+            u32::MAX
+        } else {
+            self.count()
+        }
+    }
+
     fn count(&self) -> Ix {
         Ix::try_from(self.clusters.len()).unwrap_or(Ix::MAX)
     }

@@ -239,3 +239,18 @@ fn two_worlds_at_rest_are_compared_by_all_their_demands() {
     let plan = Plan::between(one.snapshot(), two.snapshot(), &terms).unwrap();
     assert_eq!(shown(&plan), ["t1 Moved a->b", "t2 Removed a->", "t3 Bound ->a"]);
 }
+
+#[test]
+fn a_plan_nobody_waits_for_ends_at_the_next_decision() {
+    let ended = meta::budget::Ended::default();
+    ended.end();
+    let mut world = world(&[shelf("a", 1), toy("t1")]);
+    let before = world.begin();
+    let terms = Terms {
+        now: now(),
+        seed: None,
+    };
+    let plan = ended.during(|| Plan::of(&before, &mut world, &terms, |_| true));
+    let problem = plan.err().map(|fault| fault.problem).unwrap_or_default();
+    assert!(problem.contains("Timeout"), "{problem}");
+}

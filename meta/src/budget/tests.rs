@@ -21,10 +21,28 @@ fn a_spent_budget_names_the_work_and_the_limit() {
 #[test]
 fn work_nobody_waits_for_ends_within_some_steps() {
     let ended = Ended::default();
-    let mut budget = Budget::new("the patch", u64::MAX, 0).until(Some(ended.clone()));
+    let mut budget = ended.during(|| Budget::new("the patch", u64::MAX, 0));
     budget.spend(1).unwrap();
     ended.end();
     let steps = (0..2 * LOOK_EVERY).find(|_| budget.spend(1).is_err());
     assert!(steps.is_some_and(|steps| steps <= LOOK_EVERY));
     assert_eq!(Status::from(Exceeded::Ended).code, 504);
+}
+
+#[test]
+fn what_nobody_waits_for_is_unwanted_on_its_own_thread_only() {
+    let (outer, inner) = (Ended::default(), Ended::default());
+    inner.end();
+    outer.during(|| {
+        assert_eq!(inner.during(wanted), Err(Exceeded::Ended));
+        assert_eq!(wanted(), Ok(()), "the outer work goes on");
+        outer.end();
+        assert_eq!(wanted(), Err(Exceeded::Ended));
+        std::thread::scope(|scope| {
+            scope.spawn(|| assert_eq!(wanted(), Ok(())));
+        });
+    });
+    let broken = std::panic::catch_unwind(|| outer.during(|| panic!("broken")));
+    assert!(broken.is_err());
+    assert_eq!(wanted(), Ok(()), "a panic does not leave its request behind");
 }

@@ -13,13 +13,13 @@ use super::Over;
 
 /// What was answered, by code.
 #[derive(Default)]
-struct Told {
+pub(super) struct Told {
     who: &'static str,
     codes: BTreeMap<u16, usize>,
 }
 
 impl Told {
-    fn by(who: &'static str) -> Self {
+    pub(super) fn by(who: &'static str) -> Self {
         Self {
             who,
             ..Self::default()
@@ -27,7 +27,7 @@ impl Told {
     }
 
     /// Notes `answer`, which must be one of `expected`, or too much of it at once.
-    fn note(&mut self, answer: &Answer, expected: &[u16]) {
+    pub(super) fn note(&mut self, answer: &Answer, expected: &[u16]) {
         let text = String::from_utf8_lossy(&answer.body[..answer.body.len().min(300)]).into_owned();
         assert!(
             expected.contains(&answer.code) || answer.code == 429,
@@ -38,7 +38,7 @@ impl Told {
         *self.codes.entry(answer.code).or_default() += 1;
     }
 
-    fn shown(&self, needed: u16) -> String {
+    pub(super) fn shown(&self, needed: u16) -> String {
         assert!(self.codes.contains_key(&needed), "{}: {:?}", self.who, self.codes);
         format!("{}: {:?}", self.who, self.codes)
     }
@@ -51,7 +51,7 @@ async fn attempt(client: &Client, path: &'static str, body: &str) -> Option<Answ
     sent.await.ok()
 }
 
-const JSON: [(&str, &str); 1] = [("content-type", "application/json")];
+pub(super) const JSON: [(&str, &str); 1] = [("content-type", "application/json")];
 
 /// `edit` in a namespace: patches that move and copy long lists, on a ConfigMap, dry.
 pub(super) async fn patches(client: Client, over: Over) -> String {

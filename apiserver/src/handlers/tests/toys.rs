@@ -221,24 +221,14 @@ impl Toys {
             schema: Some(Arc::new(Schema::of::<WidgetBody>())),
             handler: Arc::new(Report),
         };
-        let stored = |kind: Toy, subresources| Resource {
-            kind: Arc::new(kind),
-            backing: Backing::Stored(self.store.clone()),
-            subresources,
+        let stored = |kind: Toy, subresources| {
+            Resource::new(Arc::new(kind), Backing::Stored(self.store.clone())).with_all(subresources)
         };
         let resources = vec![
             stored(widget, vec![paint, report]),
             stored(gadget, vec![super::lens::proxy(registry)]),
-            Resource {
-                kind: Arc::new(shadow),
-                backing: Backing::Projected(self.shadows.clone()),
-                subresources: Vec::new(),
-            },
-            Resource {
-                kind: Arc::new(review),
-                backing: Backing::Computed(Arc::new(Reviews::default())),
-                subresources: Vec::new(),
-            },
+            Resource::new(Arc::new(shadow), Backing::Projected(self.shadows.clone())),
+            Resource::new(Arc::new(review), Backing::Computed(Arc::new(Reviews::default()))),
         ];
         vec![Group {
             name: GROUP,

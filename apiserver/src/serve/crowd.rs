@@ -1,0 +1,121 @@
+//! The connections of peers that nobody has identified yet: no more than so many, so that they can use up neither memory
+//! nor file descriptors.
+//!
+//! A peer leaves the crowd with a certificate that is known here, or with the first request that authenticates. Nobody
+//! is turned away at the door: the one that has been quiet for longest makes room.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use parking_lot::Mutex;
+use tokio_util::sync::CancellationToken;
+
+use super::activity::Activity;
+
+/// A bound on such connections.
+#[derive(Debug)]
+pub(crate) struct Crowd {
+    /// 0 means no bound.
+    most: usize,
+    inside: Mutex<Inside>,
+}
+
+#[derive(Debug, Default)]
+struct Inside {
+    next: u64,
+    /// In the order of their coming.
+    strangers: BTreeMap<u64, Stranger>,
+}
+
+#[derive(Debug)]
+struct Stranger {
+    activity: Arc<Activity>,
+    leave: CancellationToken,
+}
+
+/// A connection's place in the crowd, until it is dropped.
+#[derive(Debug)]
+pub(crate) struct Seat {
+    crowd: Arc<Crowd>,
+    id: u64,
+}
+
+impl Crowd {
+    pub(crate) fn new(most: usize) -> Arc<Self> {
+        Arc::new(Self {
+            most,
+            inside: Mutex::default(),
+        })
+    }
+
+    /// A place for a connection with `activity`; `leave` is cancelled when others need it more.
+    pub(crate) fn enter(self: &Arc<Self>, activity: Arc<Activity>, leave: CancellationToken) -> Seat {
+        let mut inside = self.inside.lock();
+        if self.most > 0 && inside.strangers.len() >= self.most {
+            inside.send_one_away();
+        }
+        let id = inside.next;
+        inside.next += 1;
+        inside.strangers.insert(id, Stranger { activity, leave });
+        Seat {
+            crowd: Arc::clone(self),
+            id,
+        }
+    }
+
+    /// How many there are.
+    #[cfg(test)]
+    pub(crate) fn len(&self) -> usize {
+        self.inside.lock().strangers.len()
+    }
+}
+
+impl Inside {
+    /// The one that has been quiet for longest; of those that are equally busy the one that came first.
+    fn send_one_away(&mut self) {
+        let mut longest: Option<(Duration, u64)> = None;
+        for (&id, stranger) in &self.strangers {
+            let quiet = stranger.activity.quiet_for();
+            if longest.is_none_or(|(most, _)| quiet > most) {
+                longest = Some((quiet, id));
+            }
+        }
+        if let Some(stranger) = longest.and_then(|(_, id)| self.strangers.remove(&id)) {
+            stranger.leave.cancel();
+        }
+    }
+}
+
+impl Drop for Seat {
+    fn drop(&mut self) {
+        self.crowd.inside.lock().strangers.remove(&self.id);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_quietest_stranger_makes_room_and_who_is_identified_stays() {
+        let crowd = Crowd::new(2);
+        let enter = || {
+            let (activity, leave) = (Activity::new(), CancellationToken::new());
+            (crowd.enter(activity.clone(), leave.clone()), activity, leave)
+        };
+        let (_first, busy, first) = enter();
+        let request = busy.begin();
+        let (second_seat, _, second) = enter();
+        let (third_seat, _, third) = enter();
+        assert!(second.is_cancelled(), "the first has a request under way");
+        assert!(!first.is_cancelled());
+        drop(third_seat);
+        assert_eq!(crowd.len(), 1, "identified peers are no strangers");
+        let (_fourth, ..) = enter();
+        let (_fifth, ..) = enter();
+        assert!(!third.is_cancelled());
+        drop((request, second_seat));
+        assert_eq!(crowd.len(), 2);
+    }
+}

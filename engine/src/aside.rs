@@ -1,0 +1,41 @@
+//! Work that takes a while leaves the runtime's threads to others.
+
+use tokio::runtime::{Handle, RuntimeFlavor};
+
+/// With more targets than this to judge, deciding is worth a thread of its own.
+const MANY: u32 = 1_000;
+
+/// Does `work`, which is as much as judging so many `targets`. Where that is much, what else would run on this thread of the
+/// runtime (probes, other requests) runs on another one meanwhile.
+pub(crate) fn aside<T>(targets: u32, work: impl FnOnce() -> T) -> T {
+    let has_others =
+        Handle::try_current().is_ok_and(|runtime| runtime.runtime_flavor() == RuntimeFlavor::MultiThread);
+    if targets > MANY && has_others {
+        tokio::task::block_in_place(work)
+    } else {
+        work()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc;
+    use std::time::Duration;
+
+    use super::*;
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 1)]
+    async fn the_only_thread_answers_others_while_much_is_decided() {
+        let (tell, told) = mpsc::channel();
+        let deciding = tokio::spawn(async move {
+            tokio::spawn(async move { tell.send(()).unwrap() });
+            aside(MANY + 1, || told.recv_timeout(Duration::from_secs(10)).is_ok())
+        });
+        assert!(deciding.await.unwrap(), "the other task did not run");
+    }
+
+    #[test]
+    fn without_a_runtime_of_several_threads_it_is_done_on_the_spot() {
+        assert_eq!(aside(u32::MAX, || 1), 1);
+    }
+}
