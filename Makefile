@@ -36,6 +36,7 @@ etcd: ## the store on etcd, against a real etcd built from its Go module (needs 
 faults: ## processes killed and stopped, leaders lost, disks full, files damaged: nothing acknowledged is lost
 	cargo test --workspace --test crash --test damage --test disk_full --test linearizable --test reopen
 	BERTH_CRASH_POINTS=all cargo test --workspace --test controllers crash
+	cargo test --workspace --test full_disk -- --ignored
 	$(ETCD_TESTS) --no-run
 	cargo test $(ETCD) --test etcd_faults --test etcd
 

@@ -22,6 +22,10 @@ pub const DEFAULTS: [&str; 2] = ["default", "kube-system"];
 /// When the store refuses.
 pub async fn ensure_defaults(store: &Arc<dyn Store>, clock: &dyn Clock) -> Result<(), StoreError> {
     for name in DEFAULTS {
+        // On a full disk a start must do without a write.
+        if store.cached(namespace::RESOURCE).get("", name).is_some() {
+            continue;
+        }
         let draft = Draft::new(&namespace::new(name, clock.now()))
             .map_err(|problem| StoreError::Unavailable(problem.to_string()))?;
         let step = Step {

@@ -6,6 +6,7 @@ pub mod etcd;
 pub mod example;
 pub mod hub;
 pub mod raw;
+pub mod small_disk;
 
 pub use etcd::ports;
 
@@ -96,6 +97,18 @@ impl Server {
         Self {
             child,
             folder,
+            data,
+            url,
+        }
+    }
+
+    /// Starts a server whose data is in `data`.
+    #[must_use]
+    pub fn start_in(data: PathBuf) -> Self {
+        let (child, url) = spawn(&data, &[]);
+        Self {
+            child,
+            folder: tempfile::tempdir().expect("a temporary folder"),
             data,
             url,
         }

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use tests::Server;
+use tests::{Server, eventually};
 
 fn seed(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("seeds/ocm").join(name)
@@ -186,4 +186,41 @@ fn the_seeds_template_with_a_wrong_field_is_refused() {
         refused.contains("unknown field \"status.scores[1].prioritizer\""),
         "{refused}"
     );
+}
+
+#[test]
+fn a_placement_whose_expression_never_ends_stops_no_start_and_can_be_deleted() {
+    let mut server = fleet(&["cluster1"]);
+    let a = "a".repeat(100);
+    let poison = format!("'{a}'{}.size() > 0", format!(".replace('a','{a}')").repeat(5));
+    let placement = |name: &str, expression: &str| {
+        format!(
+            "apiVersion: cluster.open-cluster-management.io/v1beta1\nkind: Placement\nmetadata: {{name: {name}, namespace: ns1}}\n\
+             spec: {{predicates: [{{requiredClusterSelector: {{celSelector: {{celExpressions: [\"{expression}\"]}}}}}}]}}\n"
+        )
+    };
+    server
+        .kubectl("apply -f -")
+        .input(placement("poison", &poison))
+        .ok();
+    server
+        .kubectl("apply -f -")
+        .input(placement("placement", "true"))
+        .ok();
+    let told = |server: &Server| {
+        eventually("the placement is Misconfigured", || {
+            let shown = server.kubectl("-n ns1 get placement poison -o json").json();
+            let text = shown["status"]["conditions"].to_string();
+            text.contains("actual cost limit exceeded").then_some(())
+        });
+    };
+    told(&server);
+
+    server.crash();
+    server.restart();
+    told(&server);
+    assert_eq!(bind(&server), ["cluster1"], "others are decided");
+    server.kubectl("-n ns1 delete placement poison").ok();
+    let left = server.kubectl("-n ns1 get placements -o name").ok();
+    assert!(!left.contains("poison"), "{left}");
 }

@@ -125,13 +125,25 @@ fn instant(text: &str) -> Option<Timestamp> {
     format!("{date}T{}Z", time.replace('-', ":")).parse().ok()
 }
 
-/// It says who did what: for its owner only, as in kube-apiserver. The mode of one that is there stays.
+/// It says who did what: for its owner only, as in kube-apiserver. The mode of one that is there stays, since a shipper of
+/// logs may need its group; that everyone can read it is told.
 fn append_to(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.append(true).create(true);
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.open(path)
+    let file = options.open(path)?;
+    #[cfg(unix)]
+    {
+        let mode = std::os::unix::fs::PermissionsExt::mode(&file.metadata()?.permissions()) & 0o777;
+        if mode & 0o007 != 0 {
+            tracing::warn!(
+                path = %path.display(), mode = format!("{mode:04o}"),
+                "everyone on this machine may read the audit log, or write to it: chmod o= takes that away"
+            );
+        }
+    }
+    Ok(file)
 }
 
 impl Write for Rotating {

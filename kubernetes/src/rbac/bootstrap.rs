@@ -52,6 +52,10 @@ pub async fn ensure(store: &Arc<dyn Store>, clock: &dyn Clock, reach: &Reach) ->
     }
     for (role, groups) in BINDINGS {
         let key = Key::new(CLUSTER_ROLE_BINDINGS, "", role);
+        // On a full disk a start must do without a write.
+        if store.cached(CLUSTER_ROLE_BINDINGS).get("", role).is_some() {
+            continue;
+        }
         create(store, key, &binding(role, groups, clock)).await?;
     }
     Ok(())

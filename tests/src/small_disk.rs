@@ -1,0 +1,58 @@
+//! A file system of a few megabytes, in a mount namespace of its own: its owner needs no rights on this machine.
+
+use std::io::{BufRead as _, BufReader};
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+
+/// A small disk, until it is dropped.
+pub struct SmallDisk {
+    holder: Child,
+    folder: tempfile::TempDir,
+}
+
+impl SmallDisk {
+    /// An empty one. Needs `unshare` and a kernel that lets users have namespaces.
+    ///
+    /// # Panics
+    /// Where that cannot be.
+    #[must_use]
+    pub fn new(megabytes: usize) -> Self {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let script = format!(
+            "mount -t tmpfs -o size={megabytes}m,mode=0700 tmpfs \"$0\" && echo mounted && exec sleep infinity"
+        );
+        let mut holder = Command::new("unshare")
+            .args(["--user", "--map-root-user", "--mount", "bash", "-c", &script])
+            .arg(folder.path())
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("unshare is there");
+        let mut said = String::new();
+        let output = holder.stdout.take().expect("the output is piped");
+        BufReader::new(output)
+            .read_line(&mut said)
+            .expect("it says something");
+        assert_eq!(
+            said.trim(),
+            "mounted",
+            "no file system of its own can be mounted here"
+        );
+        Self { holder, folder }
+    }
+
+    /// Where it is, for every process of this user.
+    #[must_use]
+    pub fn path(&self) -> PathBuf {
+        let inside = self.folder.path().strip_prefix("/").expect("an absolute path");
+        PathBuf::from(format!("/proc/{}/root", self.holder.id())).join(inside)
+    }
+}
+
+impl Drop for SmallDisk {
+    fn drop(&mut self) {
+        // Both fail only when it has ended already, which is what is wanted here.
+        drop(self.holder.kill());
+        drop(self.holder.wait());
+    }
+}

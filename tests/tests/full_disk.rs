@@ -1,0 +1,80 @@
+//! A disk that is full, under a running server: what can be done then, and what a restart finds.
+
+use std::fs::{self, File};
+use std::io::Write as _;
+
+use http::Method;
+use serde_json::{Value, json};
+use tests::raw::{self, get, send, write};
+use tests::small_disk::SmallDisk;
+use tests::{Server, eventually};
+
+const MAPS: &str = "/api/v1/namespaces/default/configmaps";
+
+fn map(number: usize) -> Value {
+    json!({
+        "apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": format!("map-{number}")},
+        "data": {"x": "x".repeat(400_000)},
+    })
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs a file system of its own: `make faults`"]
+async fn a_full_disk_takes_deletions_and_starts_again_with_all_that_was_acknowledged() {
+    let disk = SmallDisk::new(48);
+    let mut server = Server::start_in(disk.path().join("data"));
+    let client = raw::client(&server.kubeconfig()).await;
+    for number in 0..10 {
+        let made = write(&client, Method::POST, MAPS, &map(number)).await;
+        assert_eq!(made.code, 201, "{}", String::from_utf8_lossy(&made.body));
+    }
+    // Somebody else's file takes all that is left.
+    let filler = disk.path().join("filler");
+    let mut file = File::create(&filler).expect("the disk is there");
+    let block = vec![0; 64 * 1024];
+    while file.write_all(&block).is_ok() {}
+    drop(file);
+
+    let (mut made, mut refused) = (10, None);
+    while refused.is_none() {
+        let answer = write(&client, Method::POST, MAPS, &map(made)).await;
+        if answer.code == 201 {
+            made += 1;
+        } else {
+            refused = Some(answer);
+        }
+        assert!(made < 200, "the disk is not full");
+    }
+    let refused = refused.expect("the loop ends with it");
+    let said = String::from_utf8_lossy(&refused.body).into_owned();
+    assert!(
+        (500..600).contains(&refused.code) && said.contains("disk"),
+        "{said}"
+    );
+
+    // Reads and deletions go on.
+    assert_eq!(get(&client, &format!("{MAPS}/map-0")).await.code, 200);
+    for number in 1..5 {
+        let path = format!("{MAPS}/map-{number}");
+        let gone = send(&client, Method::DELETE, &path, &[], b"").await;
+        assert_eq!(gone.code, 200, "{}", String::from_utf8_lossy(&gone.body));
+    }
+
+    server.crash();
+    server.restart();
+    let client = raw::client(&server.kubeconfig()).await;
+    for number in (0..1).chain(5..made) {
+        let got = get(&client, &format!("{MAPS}/map-{number}")).await;
+        assert_eq!(got.code, 200, "map-{number} was acknowledged");
+    }
+    for number in 1..5 {
+        assert_eq!(get(&client, &format!("{MAPS}/map-{number}")).await.code, 404);
+    }
+
+    // With room again, all writes are taken, without a restart.
+    fs::remove_file(filler).expect("it is there");
+    eventually("writes are taken again", || {
+        let made = server.kubectl("create configmap again").run();
+        made.success.then_some(())
+    });
+}
