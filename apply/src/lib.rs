@@ -26,6 +26,7 @@
 //! The rules are those of <https://kubernetes.io/docs/reference/using-api/server-side-apply/> and of the enhancement
 //! proposal KEP-555. `tests/apply_reference` plays random writes here and on kube-apiserver's own field manager.
 
+mod atomics;
 mod compare;
 mod element;
 mod fields;

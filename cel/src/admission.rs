@@ -18,6 +18,10 @@ pub enum AdmissionVariable {
     Authorizer,
     /// `authorizer.requestResource`
     AuthorizerRequestResource,
+    /// `variables`, in policies.
+    Variables,
+    /// `params`, in policies that have some.
+    Params,
 }
 
 impl Environment {
@@ -34,6 +38,19 @@ impl Environment {
                 "authorizer.requestResource",
                 Type::Named("kubernetes.authorization.ResourceCheck"),
             )
+    }
+
+    /// Kubernetes' environment with the variables of admission policies: those of match conditions, `variables`, and
+    /// `params` where the policy has some. The fields of `variables` come after them as `variables.<name>`.
+    #[must_use]
+    pub fn policies(params: bool) -> Self {
+        let variables = Type::object("kubernetes.variables", Vec::new());
+        let environment = Self::match_conditions().with_variable("variables", variables);
+        if params {
+            environment.with_variable("params", Type::Dyn)
+        } else {
+            environment
+        }
     }
 }
 

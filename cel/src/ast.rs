@@ -36,6 +36,11 @@ pub(crate) enum Kind {
     Or(Vec<Expr>),
     List(Vec<Item>),
     Map(Vec<(Expr, Item)>),
+    /// `Name.of.type{field: value}`
+    Message {
+        name: String,
+        fields: Vec<(String, Item)>,
+    },
     Fold(Box<Fold>),
     /// `target.optMap(variable, body)`, or `optFlatMap`.
     OptMap {
@@ -126,6 +131,7 @@ impl Kind {
                 .iter()
                 .flat_map(|(key, item)| [key, &item.value])
                 .collect(),
+            Self::Message { fields, .. } => fields.iter().map(|(_, item)| &item.value).collect(),
             Self::Fold(fold) => [&fold.range, &fold.body]
                 .into_iter()
                 .chain(&fold.condition)

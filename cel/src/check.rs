@@ -122,6 +122,7 @@ impl Checker<'_> {
             Kind::Or(terms) => (Node::Or(self.conditions(terms)), Type::Bool),
             Kind::List(items) => self.list(items),
             Kind::Map(entries) => self.map(entries),
+            Kind::Message { name, fields } => self.message(&name, fields),
             Kind::Fold(fold) => self.fold(at, *fold),
             Kind::OptMap {
                 flat,
@@ -185,6 +186,13 @@ impl Checker<'_> {
         {
             return checked;
         }
+        // A variable of a name with a dot is there, whatever its value is.
+        if mode == Select::Presence
+            && let Some(name) = qualified(&of, &field)
+            && self.environment.variable(&name).is_some()
+        {
+            return (Node::Constant(Value::Bool(true)), Type::Bool);
+        }
         let (node, of) = self.expression(of);
         let Some(found) = self.field(at, &of, &field, mode) else {
             return nothing();
@@ -206,7 +214,7 @@ impl Checker<'_> {
         };
         let found = match &of {
             Type::Error => Type::Error,
-            Type::Dyn => Type::Dyn,
+            Type::Dyn | Type::Message(_) => Type::Dyn,
             Type::Param(_) => {
                 self.types.assign(&of, &Type::Dyn);
                 Type::Dyn

@@ -1,5 +1,6 @@
 //! What an expression may mention.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 
 use crate::check;
@@ -24,7 +25,7 @@ pub(crate) struct Declared {
 #[derive(Clone)]
 pub struct Environment {
     functions: HashMap<&'static str, Vec<Declared>>,
-    variables: Vec<(&'static str, Type)>,
+    variables: Vec<(Cow<'static, str>, Type)>,
     syntax: Syntax,
     /// Whether the rules of Kubernetes' own environment hold: lists of one type, literals judged when they are
     /// compiled, UTC.
@@ -103,8 +104,17 @@ impl Environment {
 
     /// With a variable. Variables are given to evaluations in the order of their declaration.
     #[must_use]
-    pub fn with_variable(mut self, name: &'static str, of: Type) -> Self {
-        self.variables.push((name, of));
+    pub fn with_variable(mut self, name: impl Into<Cow<'static, str>>, of: Type) -> Self {
+        self.variables.push((name.into(), of));
+        self
+    }
+
+    /// With the literals of mutations: `Object{...}` with any fields and fields of fields (`Object.spec{...}`), and
+    /// `JSONPatch{...}`.
+    #[must_use]
+    pub fn with_mutations(mut self) -> Self {
+        self.declare(Library::JsonPatch.functions());
+        self.syntax.messages = true;
         self
     }
 

@@ -9,6 +9,10 @@ pub enum Error {
         /// The limit.
         limit: u64,
     },
+    /// An access review that nobody has made yet. No operator absorbs this: whoever evaluates makes it, and evaluates
+    /// again.
+    #[error("the access review is not made yet")]
+    Unasked(Box<crate::library::Review>),
     /// Anything else.
     #[error("{0}")]
     Failed(String),
@@ -18,6 +22,11 @@ impl Error {
     /// A failure in these words.
     pub fn failed(text: impl Into<String>) -> Self {
         Self::Failed(text.into())
+    }
+
+    /// Whether this ends the evaluation, whatever stands around it.
+    pub(crate) fn ends(&self) -> bool {
+        !matches!(self, Self::Failed(_))
     }
 
     /// A function or operator does not take what it is given.

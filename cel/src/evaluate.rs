@@ -1,6 +1,7 @@
 //! Evaluation: one walk over the checked tree, every step of which is counted.
 
 mod fold;
+mod lazy;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -9,22 +10,27 @@ use crate::ast::Select;
 use crate::error::Error;
 use crate::meter::Meter;
 use crate::program::{Candidate, Node};
-use crate::value::{Key, Map, Value};
+use crate::value::{Key, Map, Message, Value};
+
+pub use lazy::{Lazy, Variable};
 
 /// What evaluating gives.
 pub(crate) type Outcome<'a> = Result<Value<'a>, Error>;
 
 /// Evaluates one program on one set of variables.
-pub(crate) struct Evaluator<'a> {
+pub(crate) struct Evaluator<'a, 'l> {
     globals: &'a [Value<'a>],
+    /// What is made of expressions when it is asked for; its places follow those of the others.
+    lazy: Option<&'l Lazy<'a>>,
     locals: Vec<Value<'a>>,
     meter: Meter,
 }
 
-impl<'a> Evaluator<'a> {
-    pub(crate) fn new(globals: &'a [Value<'a>], meter: Meter) -> Self {
+impl<'a, 'l> Evaluator<'a, 'l> {
+    pub(crate) fn new(globals: &'a [Value<'a>], meter: Meter, lazy: Option<&'l Lazy<'a>>) -> Self {
         Self {
             globals,
+            lazy,
             locals: Vec::new(),
             meter,
         }
@@ -43,7 +49,10 @@ impl<'a> Evaluator<'a> {
                 match self.globals.get(*place) {
                     Some(Value::Unavailable(why)) => Err(Error::failed(*why)),
                     Some(value) => Ok(value.clone()),
-                    None => Err(Error::failed("no such attribute")),
+                    None => match self.lazy {
+                        Some(lazy) => lazy.value(place - self.globals.len()),
+                        None => Err(Error::failed("no such attribute")),
+                    },
                 }
             }
             Node::Local(place) => {
@@ -58,6 +67,7 @@ impl<'a> Evaluator<'a> {
             Node::Conditional(parts) => self.conditional(parts),
             Node::List(items) => self.list(items),
             Node::Map(entries) => self.map(entries),
+            Node::Message { name, fields } => self.message(name, fields),
             Node::Fold(folding) => self.fold(folding),
             Node::OptMap { flat, target, body } => self.opt_map(*flat, target, body),
         }
@@ -79,7 +89,7 @@ impl<'a> Evaluator<'a> {
 
     /// Keeps the first error, unless none may be kept.
     fn absorb(&self, failure: &mut Option<Error>, error: Error) -> Result<(), Error> {
-        if matches!(error, Error::Cost { .. }) {
+        if error.ends() {
             return Err(error);
         }
         failure.get_or_insert(error);
@@ -123,6 +133,7 @@ impl<'a> Evaluator<'a> {
         };
         let found = match &of {
             Value::Map(map) => map.field(field),
+            Value::Message(message) => message.fields.get(field).cloned(),
             Value::List(_) if mode != Select::Optional && !optional => {
                 return Err(Error::failed("unsupported index type 'string' in list"));
             }
@@ -165,6 +176,22 @@ impl<'a> Evaluator<'a> {
             insert(&mut map, &key, value)?;
         }
         Ok(Value::Map(Map::Values(Arc::new(map))))
+    }
+
+    fn message(&mut self, name: &Arc<str>, fields: &'a [(Box<str>, Node, bool)]) -> Outcome<'a> {
+        self.meter.charge(40 + fields.len())?;
+        let mut values = BTreeMap::new();
+        for (field, value, optional) in fields {
+            let value = match (self.value(value)?, optional) {
+                (value, false) => value,
+                (Value::Optional(Some(value)), true) => (*value).clone(),
+                (Value::Optional(None), true) => continue,
+                _ => return Err(Error::no_such_overload()),
+            };
+            values.insert(field.to_string(), value);
+        }
+        let (name, fields) = (Arc::clone(name), values);
+        Ok(Value::Message(Arc::new(Message { name, fields })))
     }
 
     fn opt_map(&mut self, flat: bool, target: &'a Node, body: &'a Node) -> Outcome<'a> {

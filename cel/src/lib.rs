@@ -29,14 +29,19 @@ mod tests;
 pub use admission::AdmissionVariable;
 pub use environment::{Environment, LONGEST};
 pub use error::Error;
-pub use library::{Function, Library, Outcome, Quantity, Run, Semver, Url};
+pub use evaluate::{Lazy, Variable};
+pub use library::{
+    Access, Asked, Decision, Decisions, Function, Library, Outcome, Quantity, Review, Run, Semver, Url,
+};
 pub use meter::Meter;
 pub use program::{Evaluation, Program};
 pub use text::CompileError;
 pub use types::{Object, Type};
-pub use value::{Key, List, Map, Moment, Text, Value};
+pub use value::{Key, List, Map, Message, Moment, Text, Value};
 
 /// The most one expression may cost, in Kubernetes.
 pub const PER_CALL_LIMIT: u64 = 1_000_000;
+/// The most all expressions of one policy may cost together for one binding and parameter, in Kubernetes.
+pub const POLICY_LIMIT: u64 = 10_000_000;
 /// The most the match conditions of one webhook may cost together, in Kubernetes.
 pub const MATCH_CONDITIONS_LIMIT: u64 = 2_500_000;

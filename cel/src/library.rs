@@ -4,6 +4,7 @@ mod authorizer;
 mod convert;
 mod format;
 mod json;
+mod json_patch;
 mod lists;
 mod named_format;
 mod net;
@@ -18,10 +19,12 @@ mod strings;
 mod time;
 mod url;
 
+pub use authorizer::{Access, Asked, Decision, Decisions, Review};
 pub(crate) use lists::sorted_by;
 pub(crate) use pattern::Pattern;
 pub use quantity::Quantity;
 pub use semver::Semver;
+pub(crate) use time::shown as duration;
 pub use url::Url;
 
 use crate::error::Error;
@@ -83,8 +86,10 @@ pub enum Library {
     TwoVariables,
     /// Comparisons of numbers of different types.
     CrossTypeNumbers,
-    /// Access reviews. They can be declared, not made.
+    /// Access reviews.
     Authorizer,
+    /// `jsonpatch.escapeKey`.
+    JsonPatch,
     /// `parseJSON`.
     Json,
 }
@@ -119,6 +124,7 @@ impl Library {
             Self::TwoVariables => &[],
             Self::CrossTypeNumbers => operators::CROSS_TYPE,
             Self::Authorizer => authorizer::FUNCTIONS,
+            Self::JsonPatch => json_patch::FUNCTIONS,
             Self::Json => json::FUNCTIONS,
         }
     }

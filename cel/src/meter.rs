@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::error::Error;
-use crate::library::Pattern;
+use crate::library::{Decision, Decisions, Pattern, Review};
 
 /// How many steps one unit of cost allows for.
 const STEPS: u64 = 4;
@@ -24,6 +24,8 @@ pub struct Meter {
     met: HashMap<String, Arc<Pattern>>,
     /// Whether moments are looked at in UTC, wherever they were written.
     utc: bool,
+    /// The access reviews made so far.
+    decisions: Arc<Decisions>,
 }
 
 impl Meter {
@@ -35,6 +37,23 @@ impl Meter {
             known,
             met: HashMap::new(),
             utc,
+            decisions: Arc::default(),
+        }
+    }
+
+    /// The same, knowing what access reviews came to.
+    pub(crate) fn with_decisions(self, decisions: Arc<Decisions>) -> Self {
+        Self { decisions, ..self }
+    }
+
+    /// What `review` came to.
+    ///
+    /// # Errors
+    /// [`Error::Unasked`] when it was not made.
+    pub(crate) fn decision(&self, review: Review) -> Result<Arc<Decision>, Error> {
+        match self.decisions.get(&review) {
+            Some(decision) => Ok(Arc::clone(decision)),
+            None => Err(Error::Unasked(Box::new(review))),
         }
     }
 

@@ -16,6 +16,8 @@ pub(crate) struct Syntax {
     pub(crate) two_variables: bool,
     /// `sortBy`.
     pub(crate) sort_by: bool,
+    /// `Object{...}` and `JSONPatch{...}`.
+    pub(crate) messages: bool,
 }
 
 /// Parses `source`.
@@ -319,8 +321,11 @@ impl Parser {
                 let index = self.nested(Self::expression)?;
                 self.expect("]")?;
                 of = call(at, if optional { "_[?_]" } else { "_[_]" }, vec![of, index])?;
-            } else if matches!(self.peek(), Token::Sign("{")) {
-                return Err(message(at, &of));
+            } else if self.take("{") {
+                of = match name_of(&of) {
+                    Some(name) if self.syntax.messages && makes(&name) => self.message(at, name)?,
+                    _ => return Err(message(at, &of)),
+                };
             } else {
                 return Ok(of);
             }
@@ -377,6 +382,30 @@ impl Parser {
         Ok(Item { value, optional })
     }
 
+    /// The fields of a literal with a type, whose brace was taken.
+    fn message(&mut self, at: usize, name: String) -> Result<Expr, Issue> {
+        let mut fields = Vec::new();
+        while !self.take("}") {
+            let optional = self.optional_sign()?;
+            let field = match self.advance() {
+                (_, Token::Ident(field)) => field,
+                (at, other) => {
+                    let found = other.shown();
+                    let text = format!("Syntax error: mismatched input {found} expecting IDENTIFIER");
+                    return Err(Issue::new(at, text));
+                }
+            };
+            self.expect(":")?;
+            let value = self.nested(Self::expression)?;
+            fields.push((field, Item { value, optional }));
+            if !self.take(",") {
+                self.expect("}")?;
+                break;
+            }
+        }
+        Expr::new(at, Kind::Message { name, fields })
+    }
+
     fn map(&mut self, at: usize) -> Result<Expr, Issue> {
         let mut entries = Vec::new();
         while !self.take("}") {
@@ -403,6 +432,11 @@ fn message(at: usize, of: &Expr) -> Issue {
         Some(_) => Issue::new(at, "message literals are not supported"),
         None => Issue::new(at, "Syntax error: mismatched input '{' expecting <EOF>"),
     }
+}
+
+/// Whether a mutation may make an object of this type.
+fn makes(name: &str) -> bool {
+    name == "JSONPatch" || name == "Object" || name.starts_with("Object.")
 }
 
 /// The dotted name an expression is.

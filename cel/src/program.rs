@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::ast::{Manner, Select};
 use crate::error::Error;
-use crate::evaluate::Evaluator;
+use crate::evaluate::{Evaluator, Lazy};
 use crate::library::{Pattern, Run};
 use crate::meter::Meter;
 use crate::types::Type;
@@ -57,8 +57,32 @@ impl Program {
     /// Evaluates it with `variables` in the order of their declaration, as long as it costs at most `limit`.
     #[must_use]
     pub fn evaluate<'a>(&'a self, variables: &'a [Value<'a>], limit: u64) -> Evaluation<'a> {
-        let meter = Meter::new(limit, Arc::clone(&self.patterns), self.utc);
-        let mut evaluator = Evaluator::new(variables, meter);
+        self.run(variables, self.meter(limit), None)
+    }
+
+    /// The same with `lazy` variables after the others, and with what access reviews came to.
+    #[must_use]
+    pub fn evaluate_with<'a>(
+        &'a self,
+        variables: &'a [Value<'a>],
+        limit: u64,
+        lazy: &Lazy<'a>,
+    ) -> Evaluation<'a> {
+        let meter = self.meter(limit).with_decisions(Arc::clone(lazy.decisions()));
+        self.run(variables, meter, Some(lazy))
+    }
+
+    fn meter(&self, limit: u64) -> Meter {
+        Meter::new(limit, Arc::clone(&self.patterns), self.utc)
+    }
+
+    fn run<'a>(
+        &'a self,
+        variables: &'a [Value<'a>],
+        meter: Meter,
+        lazy: Option<&Lazy<'a>>,
+    ) -> Evaluation<'a> {
+        let mut evaluator = Evaluator::new(variables, meter, lazy);
         let value = evaluator.value(&self.root);
         Evaluation {
             value,
@@ -90,6 +114,11 @@ pub(crate) enum Node {
     Conditional(Box<[Node; 3]>),
     List(Box<[(Node, bool)]>),
     Map(Box<[(Node, Node, bool)]>),
+    /// An object with a type by name; whether a field may be left out.
+    Message {
+        name: Arc<str>,
+        fields: Box<[(Box<str>, Node, bool)]>,
+    },
     Fold(Box<Folding>),
     OptMap {
         flat: bool,
@@ -140,6 +169,7 @@ impl Type {
             | (Self::Map(_) | Self::Object(_), Value::Map(_))
             | (Self::Optional(_), Value::Optional(_))
             | (Self::Type(_), Value::Type(_)) => true,
+            (Self::Message(name), Value::Message(message)) => *name == message.name,
             (Self::Named(name), value) => *name == value.type_name(),
             _ => false,
         }

@@ -1,5 +1,6 @@
 //! Expressions and what upstream makes of them.
 
 mod budget;
+mod policies;
 mod random;
 mod tables;

@@ -38,6 +38,8 @@ pub enum Type {
     Type(Arc<Type>),
     /// A type of its own, by name.
     Named(&'static str),
+    /// An object that an expression makes, by the name of its type: `Object.spec`.
+    Message(Arc<str>),
     /// An object whose fields are known.
     Object(Arc<Object>),
     /// A type that the arguments of a call decide.
@@ -96,6 +98,7 @@ impl Type {
                 | Self::Duration
                 | Self::Timestamp
                 | Self::Named(_)
+                | Self::Message(_)
                 | Self::Object(_)
                 | Self::Optional(_)
         )
@@ -149,6 +152,7 @@ impl fmt::Display for Type {
             Self::Duration => "duration",
             Self::Timestamp => "timestamp",
             Self::Named(name) => name,
+            Self::Message(name) => name,
             Self::Object(object) => object.name,
             Self::List(of) => return write!(formatter, "list({of})"),
             Self::Map(pair) => return write!(formatter, "map({}, {})", pair.0, pair.1),

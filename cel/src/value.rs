@@ -2,10 +2,12 @@
 
 mod compare;
 mod containers;
+mod json;
 mod key;
 mod moment;
 mod shown;
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::net::IpAddr;
 use std::ops::Deref;
@@ -19,7 +21,7 @@ pub use key::Key;
 pub use moment::Moment;
 pub(crate) use shown::double;
 
-use crate::library::{Quantity, Semver, Url};
+use crate::library::{Access, Quantity, Semver, Url};
 
 /// A value.
 #[derive(Clone, Debug)]
@@ -62,8 +64,21 @@ pub enum Value<'a> {
     Semver(Arc<Semver>),
     /// A named format of strings.
     Format(&'static str),
+    /// Somebody's rights, or a part of a question about them.
+    Access(Arc<Access>),
+    /// An object with a type by name.
+    Message(Arc<Message<'a>>),
     /// Something that is declared but cannot be had here, and why.
     Unavailable(&'static str),
+}
+
+/// An object that an expression made: `Object.spec{replicas: 3}`.
+#[derive(Clone, Debug)]
+pub struct Message<'a> {
+    /// The name of its type.
+    pub name: Arc<str>,
+    /// Its fields.
+    pub fields: BTreeMap<String, Value<'a>>,
 }
 
 /// Text, borrowed where it comes from JSON.
@@ -157,6 +172,8 @@ impl<'a> Value<'a> {
             Self::Quantity(_) => "kubernetes.Quantity",
             Self::Semver(_) => "kubernetes.Semver",
             Self::Format(_) => "kubernetes.NamedFormat",
+            Self::Access(access) => access.type_name(),
+            Self::Message(_) => "object",
             Self::Unavailable(_) => "unavailable",
         }
     }

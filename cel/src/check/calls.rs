@@ -175,7 +175,7 @@ fn constant(node: &Node) -> bool {
 /// Why a call of literals has no value.
 fn impossible(node: &Node) -> Option<String> {
     const LIMIT: u64 = 10_000;
-    let mut evaluator = Evaluator::new(&[], Meter::new(LIMIT, Arc::default(), true));
+    let mut evaluator = Evaluator::new(&[], Meter::new(LIMIT, Arc::default(), true), None);
     match evaluator.value(node) {
         Err(Error::Failed(problem)) => Some(problem),
         _ => None,

@@ -1,5 +1,7 @@
 //! Lists, maps and macros.
 
+use std::sync::Arc;
+
 use super::{Checked, Checker};
 use crate::ast::{Expr, Fold, Item, Manner};
 use crate::program::{Folding, Node};
@@ -67,6 +69,25 @@ impl Checker<'_> {
         let keys = keys.unwrap_or_else(|| self.types.fresh());
         let values = values.unwrap_or_else(|| self.types.fresh());
         (Node::Map(nodes.into()), Type::map(keys, values))
+    }
+
+    pub(super) fn message(&mut self, name: &str, fields: Vec<(String, Item)>) -> Checked {
+        let patch = name == "JSONPatch";
+        let mut nodes = Vec::with_capacity(fields.len());
+        for (field, item) in fields {
+            let at = item.value.at;
+            let (node, of, optional) = self.item(item);
+            match (patch, field.as_str()) {
+                (true, "op" | "path" | "from") => drop(self.expect(at, &of, &Type::String)),
+                (true, "value") | (false, _) => {}
+                (true, _) => drop(self.issue(at, format!("undefined field '{field}'"))),
+            }
+            nodes.push((field.into_boxed_str(), node, optional));
+        }
+        let name: Arc<str> = name.into();
+        let fields = nodes.into();
+        let of = Type::Message(Arc::clone(&name));
+        (Node::Message { name, fields }, of)
     }
 
     pub(super) fn fold(&mut self, at: usize, fold: Fold) -> Checked {

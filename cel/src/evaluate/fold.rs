@@ -20,7 +20,7 @@ struct Gathered<'a> {
     map: BTreeMap<Key<'a>, Value<'a>>,
 }
 
-impl<'a> Evaluator<'a> {
+impl<'a> Evaluator<'a, '_> {
     pub(super) fn fold(&mut self, folding: &'a Folding) -> Outcome<'a> {
         let range = self.value(&folding.range)?;
         // What upstream's expansion costs beside the elements.

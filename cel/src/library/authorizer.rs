@@ -1,53 +1,304 @@
-//! Access reviews of the hub. They are declared, so that expressions that ask for one are checked; the variable itself
-//! is [`Value::Unavailable`], so none is ever made.
+//! Access reviews. An expression only names them: what they came to is looked up among those that were made, and one that
+//! was not ends the evaluation with [`Error::Unasked`], so that the caller, who may wait, can make it and evaluate again.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use super::{Function, function};
 use crate::error::Error;
 use crate::library::Outcome;
 use crate::meter::Meter;
-use crate::value::Value;
+use crate::value::{Text, Value};
+
+/// What a review costs, as in Kubernetes.
+const CHECK: usize = 350_000;
+/// The longest name of an object.
+const LONGEST_NAME: usize = 253;
+/// The longest name of a namespace.
+const LONGEST_LABEL: usize = 63;
+
+/// What is asked of whom.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Review {
+    /// The service account it is about, namespace and name; the user of the request when there is none.
+    pub account: Option<(Arc<str>, Arc<str>)>,
+    /// The verb.
+    pub verb: Arc<str>,
+    /// On what.
+    pub on: Asked,
+}
+
+/// What access is asked to.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Asked {
+    /// A path that is no resource.
+    Path(Arc<str>),
+    /// A resource.
+    Resource {
+        /// Its API group.
+        group: Arc<str>,
+        /// The plural.
+        resource: Arc<str>,
+        /// The subresource, or the empty string.
+        subresource: Arc<str>,
+        /// The namespace, or the empty string.
+        namespace: Arc<str>,
+        /// The name, or the empty string.
+        name: Arc<str>,
+        /// A field selector, or the empty string.
+        fields: Arc<str>,
+        /// A label selector, or the empty string.
+        labels: Arc<str>,
+    },
+}
+
+impl Default for Asked {
+    fn default() -> Self {
+        Self::Path("".into())
+    }
+}
+
+impl Asked {
+    /// A resource of a group, and nothing else said.
+    #[must_use]
+    pub fn resource(group: &str, resource: &str) -> Self {
+        let nothing: Arc<str> = "".into();
+        Self::Resource {
+            group: group.into(),
+            resource: resource.into(),
+            subresource: Arc::clone(&nothing),
+            namespace: Arc::clone(&nothing),
+            name: Arc::clone(&nothing),
+            fields: Arc::clone(&nothing),
+            labels: nothing,
+        }
+    }
+}
+
+/// What a review came to.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Decision {
+    /// Whether it is allowed.
+    pub allowed: bool,
+    /// Why.
+    pub reason: String,
+    /// Why it could not be found out.
+    pub error: Option<String>,
+}
+
+/// The reviews that were made.
+pub type Decisions = BTreeMap<Review, Arc<Decision>>;
+
+/// Somebody's rights, or a part of a question about them.
+#[derive(Clone, Debug)]
+pub enum Access {
+    /// `authorizer`, of the request's user or of a service account.
+    Of(Option<(Arc<str>, Arc<str>)>),
+    /// `authorizer.group('apps')`
+    Group(Option<(Arc<str>, Arc<str>)>, Arc<str>),
+    /// All but the verb.
+    Check(Option<(Arc<str>, Arc<str>)>, Asked),
+    /// What came of it.
+    Decided(Arc<Decision>),
+}
+
+impl Access {
+    pub(crate) fn type_name(&self) -> &'static str {
+        match self {
+            Self::Of(_) => "kubernetes.authorization.Authorizer",
+            Self::Group(..) => "kubernetes.authorization.GroupCheck",
+            Self::Check(_, Asked::Path(_)) => "kubernetes.authorization.PathCheck",
+            Self::Check(_, Asked::Resource { .. }) => "kubernetes.authorization.ResourceCheck",
+            Self::Decided(_) => "kubernetes.authorization.Decision",
+        }
+    }
+}
+
+impl Value<'_> {
+    /// `authorizer`: the rights of the user of the request.
+    #[must_use]
+    pub fn authorizer() -> Self {
+        Self::Access(Arc::new(Access::Of(None)))
+    }
+
+    /// `authorizer.requestResource`: their rights to what they write.
+    #[must_use]
+    pub fn authorizer_of(asked: Asked) -> Self {
+        Self::Access(Arc::new(Access::Check(None, asked)))
+    }
+}
 
 pub(super) const FUNCTIONS: &[Function] = &[
-    function("path", &["Authorizer.(string) PathCheck"], unavailable),
-    function("group", &["Authorizer.(string) GroupCheck"], unavailable),
+    function("path", &["Authorizer.(string) PathCheck"], path),
+    function("group", &["Authorizer.(string) GroupCheck"], group),
     function(
         "serviceAccount",
         &["Authorizer.(string, string) Authorizer"],
-        unavailable,
+        service_account,
     ),
-    function("resource", &["GroupCheck.(string) ResourceCheck"], unavailable),
+    function("resource", &["GroupCheck.(string) ResourceCheck"], resource),
     function(
         "subresource",
         &["ResourceCheck.(string) ResourceCheck"],
-        unavailable,
+        subresource,
     ),
-    function(
-        "namespace",
-        &["ResourceCheck.(string) ResourceCheck"],
-        unavailable,
-    ),
-    function("name", &["ResourceCheck.(string) ResourceCheck"], unavailable),
+    function("namespace", &["ResourceCheck.(string) ResourceCheck"], namespace),
+    function("name", &["ResourceCheck.(string) ResourceCheck"], name),
     function(
         "fieldSelector",
         &["ResourceCheck.(string) ResourceCheck"],
-        unavailable,
+        field_selector,
     ),
     function(
         "labelSelector",
         &["ResourceCheck.(string) ResourceCheck"],
-        unavailable,
+        label_selector,
     ),
     function(
         "check",
         &["PathCheck.(string) Decision", "ResourceCheck.(string) Decision"],
-        unavailable,
+        check,
     ),
-    function("errored", &["Decision.() bool"], unavailable),
-    function("error", &["Decision.() string"], unavailable),
-    function("allowed", &["Decision.() bool"], unavailable),
-    function("reason", &["Decision.() string"], unavailable),
+    function("errored", &["Decision.() bool"], errored),
+    function("error", &["Decision.() string"], error),
+    function("allowed", &["Decision.() bool"], allowed),
+    function("reason", &["Decision.() string"], reason),
 ];
 
-fn unavailable<'a>(_: &mut Meter, _: &[Value<'a>]) -> Outcome<'a> {
-    Err(Error::no_such_overload())
+fn given<'a>(access: Access) -> Outcome<'a> {
+    Ok(Value::Access(Arc::new(access)))
+}
+
+fn text(value: &Value<'_>) -> Result<Arc<str>, Error> {
+    match value {
+        Value::String(Text::Shared(text)) => Ok(Arc::clone(text)),
+        Value::String(text) => Ok((**text).into()),
+        _ => Err(Error::no_such_overload()),
+    }
+}
+
+/// What a function is called on and its first argument, which is text.
+fn with_text<'v>(meter: &mut Meter, args: &'v [Value<'_>]) -> Result<(&'v Access, Arc<str>), Error> {
+    meter.charge(1)?;
+    match args {
+        [Value::Access(access), argument, ..] => Ok((access, text(argument)?)),
+        _ => Err(Error::no_such_overload()),
+    }
+}
+
+fn path<'a>(meter: &mut Meter, args: &[Value<'a>]) -> Outcome<'a> {
+    match with_text(meter, args)? {
+        (_, path) if path.trim().is_empty() => Err(Error::failed("path must not be empty")),
+        (Access::Of(account), path) => given(Access::Check(account.clone(), Asked::Path(path))),
+        _ => Err(Error::no_such_overload()),
+    }
+}
+
+fn group<'a>(meter: &mut Meter, args: &[Value<'a>]) -> Outcome<'a> {
+    match with_text(meter, args)? {
+        (Access::Of(account), group) => given(Access::Group(account.clone(), group)),
+        _ => Err(Error::no_such_overload()),
+    }
+}
+
+fn service_account<'a>(meter: &mut Meter, args: &[Value<'a>]) -> Outcome<'a> {
+    let (Access::Of(_), namespace) = with_text(meter, args)? else {
+        return Err(Error::no_such_overload());
+    };
+    let name = text(args.get(2).ok_or_else(Error::no_such_overload)?)?;
+    if name.len() > LONGEST_NAME || !name.split('.').all(is_label) {
+        return Err(Error::failed("Invalid service account name"));
+    }
+    if namespace.len() > LONGEST_LABEL || !is_label(&namespace) {
+        return Err(Error::failed("Invalid service account namespace"));
+    }
+    given(Access::Of(Some((namespace, name))))
+}
+
+/// Whether `text` is a label of DNS, but for its length.
+fn is_label(text: &str) -> bool {
+    let plain = |letter: u8| letter.is_ascii_lowercase() || letter.is_ascii_digit();
+    let bytes = text.as_bytes();
+    bytes.iter().all(|letter| plain(*letter) || *letter == b'-')
+        && bytes.first().is_some_and(|letter| plain(*letter))
+        && bytes.last().is_some_and(|letter| plain(*letter))
+}
+
+fn resource<'a>(meter: &mut Meter, args: &[Value<'a>]) -> Outcome<'a> {
+    match with_text(meter, args)? {
+        (_, resource) if resource.trim().is_empty() => Err(Error::failed("resource must not be empty")),
+        (Access::Group(account, group), resource) => {
+            given(Access::Check(account.clone(), Asked::resource(group, &resource)))
+        }
+        _ => Err(Error::no_such_overload()),
+    }
+}
+
+/// What the check is about, with one thing more said.
+fn said<'a>(meter: &mut Meter, args: &[Value<'a>], say: impl FnOnce(&mut Asked, Arc<str>)) -> Outcome<'a> {
+    match with_text(meter, args)? {
+        (Access::Check(account, asked), text) => {
+            let mut asked = asked.clone();
+            say(&mut asked, text);
+            given(Access::Check(account.clone(), asked))
+        }
+        _ => Err(Error::no_such_overload()),
+    }
+}
+
+macro_rules! said {
+    ($($function:ident: $field:ident),* $(,)?) => {
+        $(fn $function<'a>(meter: &mut Meter, args: &[Value<'a>]) -> Outcome<'a> {
+            said(meter, args, |asked, text| {
+                if let Asked::Resource { $field, .. } = asked {
+                    *$field = text;
+                }
+            })
+        })*
+    };
+}
+
+said! {
+    subresource: subresource,
+    namespace: namespace,
+    name: name,
+    field_selector: fields,
+    label_selector: labels,
+}
+
+fn check<'a>(meter: &mut Meter, args: &[Value<'a>]) -> Outcome<'a> {
+    let (Access::Check(account, asked), verb) = with_text(meter, args)? else {
+        return Err(Error::no_such_overload());
+    };
+    meter.charge(CHECK - 1)?;
+    let (account, on) = (account.clone(), asked.clone());
+    let decision = meter.decision(Review { account, verb, on })?;
+    given(Access::Decided(decision))
+}
+
+fn decided<'v>(meter: &mut Meter, args: &'v [Value<'_>]) -> Result<&'v Decision, Error> {
+    meter.charge(1)?;
+    match args {
+        [Value::Access(access)] => match &**access {
+            Access::Decided(decision) => Ok(decision),
+            _ => Err(Error::no_such_overload()),
+        },
+        _ => Err(Error::no_such_overload()),
+    }
+}
+
+fn errored<'a>(meter: &mut Meter, args: &[Value<'a>]) -> Outcome<'a> {
+    Ok(Value::Bool(decided(meter, args)?.error.is_some()))
+}
+
+fn error<'a>(meter: &mut Meter, args: &[Value<'a>]) -> Outcome<'a> {
+    Ok(decided(meter, args)?.error.as_deref().unwrap_or_default().into())
+}
+
+fn allowed<'a>(meter: &mut Meter, args: &[Value<'a>]) -> Outcome<'a> {
+    Ok(Value::Bool(decided(meter, args)?.allowed))
+}
+
+fn reason<'a>(meter: &mut Meter, args: &[Value<'a>]) -> Outcome<'a> {
+    Ok(decided(meter, args)?.reason.as_str().into())
 }

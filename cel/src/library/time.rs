@@ -136,7 +136,7 @@ pub(super) fn read(text: &str) -> Option<i64> {
 }
 
 /// A length of time in seconds.
-pub(super) fn shown(nanoseconds: i64) -> String {
+pub(crate) fn shown(nanoseconds: i64) -> String {
     let sign = if nanoseconds < 0 { "-" } else { "" };
     let all = nanoseconds.unsigned_abs();
     let (seconds, rest) = (all / 1_000_000_000, all % 1_000_000_000);

@@ -1,0 +1,48 @@
+//! Atomic places that a configuration would replace as a whole.
+
+use serde_json::Value;
+
+use crate::types::{By, Node, Types};
+
+impl Types {
+    /// The paths of atomic lists, maps and objects in `config`, such as `.spec.args`. Whoever merges a few fields without
+    /// owning them would take the other fields away there without meaning to.
+    #[must_use]
+    pub fn atomics(&self, config: &Value) -> Vec<String> {
+        let mut found = Vec::new();
+        look(&self.root, config, &mut String::new(), &mut found);
+        found
+    }
+}
+
+fn look(node: &Node, value: &Value, path: &mut String, found: &mut Vec<String>) {
+    let length = path.len();
+    match value {
+        Value::Object(fields) => {
+            let Some(shape) = &node.object else { return };
+            if shape.atomic {
+                found.push(path.clone());
+            }
+            for (name, value) in fields {
+                if let Some(field) = shape.fields.get(name) {
+                    path.push('.');
+                    path.push_str(name);
+                    look(field, value, path, found);
+                    path.truncate(length);
+                }
+            }
+        }
+        Value::Array(items) => {
+            let Some(list) = &node.list else { return };
+            if matches!(list.by, By::Atomic) {
+                found.push(path.clone());
+            }
+            for (index, item) in items.iter().enumerate() {
+                path.push_str(&format!("[{index}]"));
+                look(&list.items, item, path, found);
+                path.truncate(length);
+            }
+        }
+        _ => {}
+    }
+}

@@ -1,0 +1,100 @@
+//! Variables that are expressions themselves: evaluated when the first expression asks for them, and then remembered.
+
+use std::cell::{Cell, RefCell};
+use std::sync::Arc;
+
+use super::Outcome;
+use crate::error::Error;
+use crate::library::Decisions;
+use crate::program::Program;
+use crate::value::Value;
+
+/// How many variables may be made of one another in a row. Each takes a piece of the stack.
+const DEEPEST: usize = 32;
+
+/// A variable that is an expression.
+#[derive(Debug)]
+pub struct Variable {
+    /// Its name, without what stands before the dot.
+    pub name: String,
+    /// The expression, or why it could not be compiled.
+    pub program: Result<Program, String>,
+}
+
+/// Variables made of expressions, for several evaluations over the same values. Each may mention those before it.
+pub struct Lazy<'a> {
+    variables: &'a [Variable],
+    globals: &'a [Value<'a>],
+    decisions: Arc<Decisions>,
+    limit: u64,
+    known: RefCell<Vec<Option<Outcome<'a>>>>,
+    cost: Cell<u64>,
+    depth: Cell<usize>,
+}
+
+impl<'a> Lazy<'a> {
+    /// `variables` over `globals`, each of which may cost `limit`.
+    #[must_use]
+    pub fn new(
+        variables: &'a [Variable],
+        globals: &'a [Value<'a>],
+        decisions: Arc<Decisions>,
+        limit: u64,
+    ) -> Self {
+        Self {
+            variables,
+            globals,
+            decisions,
+            limit,
+            known: RefCell::new(vec![None; variables.len()]),
+            cost: Cell::new(0),
+            depth: Cell::new(0),
+        }
+    }
+
+    /// What evaluating variables has cost since this was last asked.
+    #[must_use]
+    pub fn take_cost(&self) -> u64 {
+        self.cost.take()
+    }
+
+    pub(crate) fn decisions(&self) -> &Arc<Decisions> {
+        &self.decisions
+    }
+
+    pub(super) fn value(&self, place: usize) -> Outcome<'a> {
+        if let Some(Some(known)) = self.known.borrow().get(place) {
+            return known.clone();
+        }
+        let Some(Variable { name, program }) = self.variables.get(place) else {
+            return Err(Error::failed("no such attribute"));
+        };
+        let program = match program {
+            Ok(program) => program,
+            Err(problem) => {
+                let text = format!("composited variable {name:?} fails to compile: {problem}");
+                return Err(Error::failed(text));
+            }
+        };
+        if self.depth.get() >= DEEPEST {
+            return Err(Error::failed(format!(
+                "more than {DEEPEST} variables are made of one another"
+            )));
+        }
+        self.depth.set(self.depth.get() + 1);
+        let evaluation = program.evaluate_with(self.globals, self.limit, self);
+        self.depth.set(self.depth.get() - 1);
+        let value = match evaluation.value {
+            Err(Error::Unasked(review)) => return Err(Error::Unasked(review)),
+            Err(Error::Failed(problem)) => Err(Error::failed(format!(
+                "composited variable {name:?} fails to evaluate: {problem}"
+            ))),
+            other => other,
+        };
+        self.cost.set(self.cost.get().saturating_add(evaluation.cost));
+        if let Some(known) = self.known.borrow_mut().get_mut(place) {
+            *known = Some(value.clone());
+        }
+        value
+    }
+}

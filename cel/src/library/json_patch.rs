@@ -1,0 +1,19 @@
+//! What JSON Patches are made with.
+
+use super::{Function, function};
+use crate::error::Error;
+use crate::library::Outcome;
+use crate::meter::Meter;
+use crate::value::Value;
+
+pub(super) const FUNCTIONS: &[Function] =
+    &[function("jsonpatch.escapeKey", &["(string) string"], escape_key)];
+
+/// A key as a step of a JSON Pointer.
+fn escape_key<'a>(meter: &mut Meter, args: &[Value<'a>]) -> Outcome<'a> {
+    let [Value::String(key)] = args else {
+        return Err(Error::no_such_overload());
+    };
+    meter.bytes(key.len())?;
+    Ok(key.replace('~', "~0").replace('/', "~1").into())
+}

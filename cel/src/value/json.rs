@@ -1,0 +1,97 @@
+//! Values as JSON, for what expressions make.
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use serde_json::{Map as Fields, Number, Value as Json};
+
+use super::{Key, Map, Message, Value};
+use crate::error::Error;
+
+impl Value<'_> {
+    /// The value as JSON. Bytes are base64, durations and moments the text they are read from.
+    ///
+    /// # Errors
+    /// When there is no JSON for it, or for a part of it.
+    pub fn to_json(&self) -> Result<Json, Error> {
+        Ok(match self {
+            Self::Null => Json::Null,
+            Self::Bool(flag) => Json::Bool(*flag),
+            Self::Int(number) => Json::from(*number),
+            Self::Uint(number) => Json::from(*number),
+            Self::Double(number) => match Number::from_f64(*number) {
+                Some(number) => Json::Number(number),
+                None => return Err(Error::failed(format!("{number} cannot be written as JSON"))),
+            },
+            Self::String(text) => Json::String(text.to_string()),
+            Self::Bytes(bytes) => Json::String(STANDARD.encode(bytes)),
+            Self::Duration(nanoseconds) => Json::String(crate::library::duration(*nanoseconds)),
+            Self::Timestamp(moment) => Json::String(moment.to_string()),
+            Self::List(list) => Json::Array(list.iter().map(|one| one.to_json()).collect::<Result<_, _>>()?),
+            Self::Map(Map::Json(fields)) => Json::Object((*fields).clone()),
+            Self::Map(Map::Values(entries)) => {
+                let entries = entries.iter().map(|(key, value)| match key {
+                    Key::String(name) => Ok((name.to_string(), value.to_json()?)),
+                    other => Err(Error::failed(format!("map key {other:?} is not a string"))),
+                });
+                Json::Object(entries.collect::<Result<_, Error>>()?)
+            }
+            Self::Message(message) => message.to_json()?,
+            Self::Optional(Some(value)) => value.to_json()?,
+            Self::Quantity(_)
+            | Self::Optional(None)
+            | Self::Type(_)
+            | Self::Ip(_)
+            | Self::Cidr(..)
+            | Self::Url(_)
+            | Self::Semver(_)
+            | Self::Format(_)
+            | Self::Access(_)
+            | Self::Unavailable(_) => {
+                return Err(Error::failed(format!(
+                    "a value of type {} cannot be written as JSON",
+                    self.type_name()
+                )));
+            }
+        })
+    }
+
+    /// The first object inside whose type is not named after the fields that lead to it: `Object.spec` under `spec` of an
+    /// `Object`. Lists and maps in between have no name.
+    #[must_use]
+    pub fn misnamed(&self) -> Option<String> {
+        self.misnamed_under(None)
+    }
+
+    /// `path` is what an object here must be of; the outermost may be of any type.
+    fn misnamed_under(&self, path: Option<&str>) -> Option<String> {
+        match self {
+            Self::Message(message) => message.misnamed(path),
+            Self::List(super::List::Values(list)) => list.iter().find_map(|one| one.misnamed_under(path)),
+            Self::Map(Map::Values(entries)) => entries.values().find_map(|one| one.misnamed_under(path)),
+            _ => None,
+        }
+    }
+}
+
+impl Message<'_> {
+    fn to_json(&self) -> Result<Json, Error> {
+        let fields = self.fields.iter();
+        let fields = fields.map(|(name, value)| Ok((name.clone(), value.to_json()?)));
+        Ok(Json::Object(fields.collect::<Result<Fields<_, _>, Error>>()?))
+    }
+
+    fn misnamed(&self, path: Option<&str>) -> Option<String> {
+        let path = path.unwrap_or(&self.name);
+        if *self.name != *path {
+            return Some(format!(
+                "unexpected type name {:?}, expected {path:?}, which matches field name path from root Object type",
+                self.name
+            ));
+        }
+        // The value of a patch begins anew.
+        let within = |name: &str| (path != "JSONPatch").then(|| format!("{path}.{name}"));
+        self.fields
+            .iter()
+            .find_map(|(name, value)| value.misnamed_under(within(name).as_deref()))
+    }
+}
