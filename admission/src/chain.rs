@@ -53,7 +53,7 @@ pub struct Chain {
     observer: Option<Arc<dyn Observer>>,
     break_glass: Arc<[String]>,
     authority: Option<Arc<dyn Authority>>,
-    policies: Option<Arc<dyn Policies>>,
+    policies: Vec<Arc<dyn Policies>>,
 }
 
 impl Chain {

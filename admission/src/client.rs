@@ -19,7 +19,7 @@ mod subject;
 
 pub use answer::{Answer, read};
 pub use hook::{Condition, Endpoint, Hook};
-pub use patch::apply;
+pub use patch::{Unpatched, apply, try_apply};
 pub use policies::{Consulted, Heard, Policies};
 pub use refusal::{condition_failed, denied, failed, no_dry_run, unusable};
 pub use review::{request, review};

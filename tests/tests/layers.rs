@@ -25,7 +25,7 @@ const LAYERS: [&[&str]; 11] = [
         "berth-client",
         "berth-console",
     ],
-    &["dialect-contract"],
+    &["dialect-contract", "berth-policies"],
     &["dialect-columns", "berth-multicluster"],
     &["dialect-*", "engine"],
     &["dialect-registry", "dialect-testing", "apiserver"],

@@ -1,4 +1,4 @@
-//! After our own rules those of others: the hub's webhooks.
+//! After our own rules those of others: admission policies, the hub's webhooks.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -9,29 +9,23 @@ use serde_json::Value;
 use super::{Chain, Phase};
 use crate::client::{Heard, Policies, Rounds, Subject};
 
-/// What kube-apiserver calls the plugins that ask webhooks.
-const MUTATING: &str = "MutatingAdmissionWebhook";
-const VALIDATING: &str = "ValidatingAdmissionWebhook";
-
 impl Chain {
-    /// The same, asking `policies` after the plugins of each pass.
+    /// The same, asking `policies` after the plugins of each pass, and after those given before.
     #[must_use]
-    pub fn with_policies(self, policies: Arc<dyn Policies>) -> Self {
-        Self {
-            policies: Some(policies),
-            ..self
-        }
+    pub fn with_policies(mut self, policies: Arc<dyn Policies>) -> Self {
+        self.policies.push(policies);
+        self
     }
 
     /// Whether others may have a say in `subject`.
     #[must_use]
     pub fn consults(&self, subject: &Subject<'_>) -> bool {
-        self.asked(subject).is_some()
+        self.asked(subject).next().is_some()
     }
 
-    fn asked(&self, subject: &Subject<'_>) -> Option<&dyn Policies> {
-        let policies = self.policies.as_deref()?;
-        policies.concern(subject).then_some(policies)
+    fn asked(&self, subject: &Subject<'_>) -> impl Iterator<Item = &dyn Policies> {
+        let all = self.policies.iter().map(|policies| &**policies);
+        all.filter(|policies| policies.concern(subject))
     }
 
     /// Has others change `object`, which the plugins have changed already; null on delete. What they change is shown to
@@ -45,41 +39,42 @@ impl Chain {
         object: &mut Value,
         heard: &mut Heard,
     ) -> Result<(), Status> {
-        let Some(policies) = self.asked(subject) else {
+        let asked: Vec<&dyn Policies> = self.asked(subject).collect();
+        if asked.is_empty() {
             return Ok(());
-        };
-        let start = Instant::now();
-        let result = self.rounds(policies, subject, object, heard).await;
-        let took = start.elapsed();
-        self.tell(
-            Some(MUTATING),
-            Phase::Mutate,
-            subject.request,
-            result.is_err(),
-            took,
-        );
-        result
-    }
-
-    async fn rounds(
-        &self,
-        policies: &dyn Policies,
-        subject: &Subject<'_>,
-        object: &mut Value,
-        heard: &mut Heard,
-    ) -> Result<(), Status> {
+        }
         let mut rounds = Rounds::default();
         if !object.is_null() {
             subject.default(object);
         }
-        policies.mutate(subject, object, &mut rounds, heard).await?;
+        self.round(&asked, subject, object, &mut rounds, heard).await?;
         if !rounds.changed() {
             return Ok(());
         }
         self.mutate(subject.request, object, &mut heard.warnings)?;
         if rounds.again(object) {
-            policies.mutate(subject, object, &mut rounds, heard).await?;
+            self.round(&asked, subject, object, &mut rounds, heard).await?;
         }
+        Ok(())
+    }
+
+    /// One round of all who are asked.
+    async fn round(
+        &self,
+        asked: &[&dyn Policies],
+        subject: &Subject<'_>,
+        object: &mut Value,
+        rounds: &mut Rounds,
+        heard: &mut Heard,
+    ) -> Result<(), Status> {
+        for policies in asked {
+            let start = Instant::now();
+            let result = policies.mutate(subject, object, rounds, heard).await;
+            let (name, took) = (policies.names().0, start.elapsed());
+            self.tell(Some(name), Phase::Mutate, subject.request, result.is_err(), took);
+            result?;
+        }
+        rounds.ended(object);
         Ok(())
     }
 
@@ -93,19 +88,20 @@ impl Chain {
         object: Option<&Value>,
         heard: &mut Heard,
     ) -> Result<(), Status> {
-        let Some(policies) = self.asked(subject) else {
-            return Ok(());
-        };
-        let start = Instant::now();
-        let result = policies.validate(subject, object, heard).await;
-        let took = start.elapsed();
-        self.tell(
-            Some(VALIDATING),
-            Phase::Validate,
-            subject.request,
-            result.is_err(),
-            took,
-        );
-        result
+        let asked: Vec<&dyn Policies> = self.asked(subject).collect();
+        for policies in asked {
+            let start = Instant::now();
+            let result = policies.validate(subject, object, heard).await;
+            let (name, took) = (policies.names().1, start.elapsed());
+            self.tell(
+                Some(name),
+                Phase::Validate,
+                subject.request,
+                result.is_err(),
+                took,
+            );
+            result?;
+        }
+        Ok(())
     }
 }

@@ -2,7 +2,7 @@
 //! the server down: operations, copied bytes and nesting are bounded, as for the patches of clients.
 
 use json_patch::jsonptr::Pointer;
-use json_patch::{Patch, PatchOperation};
+use json_patch::{Patch, PatchErrorKind, PatchOperation};
 use serde_json::Value;
 
 /// The most operations a patch may have.
@@ -15,32 +15,56 @@ const DEPTH: usize = 128;
 /// What only the server sets, or what names the object: a webhook that changes it means another object.
 const NAMES: [&str; 4] = ["/apiVersion", "/kind", "/metadata/name", "/metadata/namespace"];
 
+/// Why a patch was not carried out.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Unpatched {
+    /// One of its `test` operations failed.
+    Test(String),
+    /// It cannot be, or changes what it may not.
+    Impossible(String),
+}
+
 /// `object` after `patch`.
 ///
 /// # Errors
 /// Which operation cannot be carried out, or what it may not change.
 pub fn apply(patch: &[u8], object: &Value) -> Result<Value, String> {
-    let patch: Patch =
-        serde_json::from_slice(patch).map_err(|problem| format!("it is no JSON Patch: {problem}"))?;
+    try_apply(patch, object).map_err(|problem| match problem {
+        Unpatched::Test(problem) | Unpatched::Impossible(problem) => problem,
+    })
+}
+
+/// The same, with failed tests told apart.
+///
+/// # Errors
+/// Which operation cannot be carried out, or what it may not change.
+pub fn try_apply(patch: &[u8], object: &Value) -> Result<Value, Unpatched> {
+    let patch: Patch = serde_json::from_slice(patch)
+        .map_err(|problem| Unpatched::Impossible(format!("it is no JSON Patch: {problem}")))?;
     if patch.0.len() > OPERATIONS {
-        return Err(format!(
+        return Err(Unpatched::Impossible(format!(
             "it has {} operations, at most {OPERATIONS} are carried out",
             patch.0.len()
-        ));
+        )));
     }
     let mut changed = object.clone();
     let mut copied = 0;
     let mut bound = depth(&changed);
     for (index, operation) in patch.0.iter().enumerate() {
-        let of = |problem: String| format!("operation {index}: {problem}");
+        let of = |problem: String| Unpatched::Impossible(format!("operation {index}: {problem}"));
         copied += bytes(operation, &changed);
         if copied > COPIED {
             return Err(of(format!(
                 "the values copied are over the limit of {COPIED} bytes"
             )));
         }
-        json_patch::patch_unsafe(&mut changed, std::slice::from_ref(operation))
-            .map_err(|problem| of(format!("at {:?}: {}", problem.path.as_str(), problem.kind)))?;
+        json_patch::patch_unsafe(&mut changed, std::slice::from_ref(operation)).map_err(|problem| {
+            let text = format!("at {:?}: {}", problem.path.as_str(), problem.kind);
+            match problem.kind {
+                PatchErrorKind::TestFailed => Unpatched::Test(format!("operation {index}: {text}")),
+                _ => of(text),
+            }
+        })?;
         bound = bound.max(depth_after(operation, bound));
         if bound > DEPTH {
             bound = depth(&changed);
@@ -55,7 +79,9 @@ pub fn apply(patch: &[u8], object: &Value) -> Result<Value, String> {
         .iter()
         .find(|path| changed.pointer(path) != object.pointer(path))
     {
-        Some(path) => Err(format!("it changes {path}, and with it which object is written")),
+        Some(path) => Err(Unpatched::Impossible(format!(
+            "it changes {path}, and with it which object is written"
+        ))),
         None => Ok(changed),
     }
 }

@@ -21,8 +21,13 @@ pub struct Heard {
     pub annotations: Vec<(String, String)>,
 }
 
-/// Those who are asked about writes after our own rules: the webhooks of a hub.
+/// Those who are asked about writes after our own rules: admission policies, the webhooks of a hub.
 pub trait Policies: Send + Sync + 'static {
+    /// What kube-apiserver calls the plugins that ask them, to mutate and to validate.
+    fn names(&self) -> (&'static str, &'static str) {
+        ("MutatingAdmissionWebhook", "ValidatingAdmissionWebhook")
+    }
+
     /// Whether anybody is to be asked about writes of this subject at all. Cheap; a yes may turn out to be a no.
     fn concern(&self, subject: &Subject<'_>) -> bool;
 

@@ -85,7 +85,6 @@ impl Policies {
             asking.note(changed, heard);
             rounds.called(id, prepared.hook.again, changed);
         }
-        rounds.ended(object);
         Ok(())
     }
 

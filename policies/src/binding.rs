@@ -1,0 +1,42 @@
+//! Bindings: where a policy holds, with which parameters, and what follows.
+
+use serde_json::Value;
+
+use crate::constraints::Constraints;
+use crate::params::ParamRef;
+
+/// A ValidatingAdmissionPolicyBinding or MutatingAdmissionPolicyBinding.
+#[derive(Clone, Debug)]
+pub struct Binding {
+    /// Its name.
+    pub name: String,
+    /// The policy it is of.
+    pub policy: String,
+    /// What follows a failure, as it stands there: `Deny`, `Warn`, `Audit`.
+    pub actions: Vec<String>,
+    pub(crate) constraints: Option<Constraints>,
+    pub(crate) params: Option<ParamRef>,
+}
+
+impl Binding {
+    /// Reads it.
+    #[must_use]
+    pub fn of(value: &Value) -> Self {
+        let spec = &value["spec"];
+        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        let actions = spec["validationActions"].as_array().into_iter().flatten();
+        Self {
+            name: text(&value["metadata"]["name"]),
+            policy: text(&spec["policyName"]),
+            actions: actions.map(text).collect(),
+            constraints: spec["matchResources"]
+                .is_object()
+                .then(|| Constraints::of(&spec["matchResources"])),
+            params: ParamRef::of(&spec["paramRef"]),
+        }
+    }
+
+    pub(crate) fn does(&self, action: &str) -> bool {
+        self.actions.iter().any(|known| known == action)
+    }
+}

@@ -1,0 +1,517 @@
+//! Which policies a write meets, and what follows from what they say: one pass, with the access reviews made so far.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use admission::client::{Heard, Rounds, Subject};
+use cel::{Decisions, Review};
+use meta::{GroupResource, Status};
+use serde_json::{Value, json};
+
+use crate::Manner;
+use crate::binding::Binding;
+use crate::evaluate::{Evaluation, Unasked, conditions_hold};
+use crate::input::Input;
+use crate::mutate;
+use crate::params::ParamRef;
+use crate::policy::{Body, Policy};
+use crate::refusal;
+use crate::set::{Bound, InForce};
+use crate::validate::{self, Decision, Said};
+use crate::world::{Check, Enforcement, ErrorType, World};
+
+const NAMESPACES: GroupResource = GroupResource::new("", "namespaces");
+/// The audit annotation of failures that are to be audited.
+const FAILURES: &str = "validation.policy.admission.k8s.io/validation_failure";
+
+/// What was found out about one write.
+pub(crate) struct Pass<'w, 's> {
+    pub(crate) world: &'w dyn World,
+    pub(crate) subject: &'s Subject<'s>,
+    pub(crate) decisions: Arc<Decisions>,
+    pub(crate) unasked: Unasked,
+    checks: Vec<Checked>,
+}
+
+/// A [`Check`] to be told once nothing is asked any more.
+struct Checked {
+    manner: Manner,
+    policy: Arc<Policy>,
+    binding: String,
+    error: ErrorType,
+    enforcement: Enforcement,
+}
+
+/// One policy with one binding that concerns the write.
+struct Meeting<'p> {
+    bound: &'p Bound,
+    binding: &'p Binding,
+    version: &'p str,
+    params: Vec<Option<Arc<Value>>>,
+}
+
+/// A policy that cannot be used as it is set up.
+struct Misconfigured<'p> {
+    bound: &'p Bound,
+    binding: Option<&'p Binding>,
+    problem: String,
+}
+
+impl<'w, 's> Pass<'w, 's> {
+    pub(crate) fn new(world: &'w dyn World, subject: &'s Subject<'s>, decisions: Arc<Decisions>) -> Self {
+        Self {
+            world,
+            subject,
+            decisions,
+            unasked: Unasked::default(),
+            checks: Vec::new(),
+        }
+    }
+
+    /// The reviews to make before this can be done again; none when what was said counts, which is noted then.
+    pub(crate) fn finish(self) -> BTreeSet<Review> {
+        let unasked = self.unasked.into_inner();
+        if unasked.is_empty() {
+            for one in &self.checks {
+                self.world.checked(&Check {
+                    manner: one.manner,
+                    policy: &one.policy.name,
+                    binding: &one.binding,
+                    error: one.error,
+                    enforcement: one.enforcement,
+                });
+            }
+        }
+        unasked
+    }
+
+    fn note(
+        &mut self,
+        manner: Manner,
+        policy: &Arc<Policy>,
+        binding: Option<&Binding>,
+        error: ErrorType,
+        enforcement: Enforcement,
+    ) {
+        self.checks.push(Checked {
+            manner,
+            policy: Arc::clone(policy),
+            binding: binding.map(|binding| binding.name.clone()).unwrap_or_default(),
+            error,
+            enforcement,
+        });
+    }
+
+    /// The bindings of `bound` that concern the write.
+    fn meetings<'p>(
+        &self,
+        bound: &'p Bound,
+        object: Option<&Value>,
+    ) -> Vec<Result<Meeting<'p>, Misconfigured<'p>>>
+    where
+        's: 'p,
+    {
+        let wrong = |binding, problem| Misconfigured {
+            bound,
+            binding,
+            problem,
+        };
+        let Some(constraints) = &bound.policy.constraints else {
+            let problem = "policy contained no match constraints, a required field".to_owned();
+            return vec![Err(wrong(None, problem))];
+        };
+        let version: &'p str = match constraints.concerns(self.subject, object, self.world) {
+            Ok(Some(version)) => version,
+            Ok(None) => return Vec::new(),
+            Err(problem) => return vec![Err(wrong(None, problem))],
+        };
+        let mut all = Vec::new();
+        for binding in &bound.bindings {
+            let concerns = binding.constraints.as_ref().map_or(Ok(true), |constraints| {
+                Ok(constraints.concerns(self.subject, object, self.world)?.is_some())
+            });
+            let found = concerns.and_then(|concerns| {
+                if !concerns {
+                    return Ok(None);
+                }
+                let (kind, by) = (bound.policy.param_kind.as_ref(), binding.params.as_ref());
+                ParamRef::find(kind, by, self.subject.request.namespace, self.world).map(Some)
+            });
+            match found {
+                Ok(None) => {}
+                Ok(Some(params)) => all.push(Ok(Meeting {
+                    bound,
+                    binding,
+                    version,
+                    params,
+                })),
+                Err(problem) => all.push(Err(wrong(Some(binding), problem))),
+            }
+        }
+        all
+    }
+
+    /// The namespace of the write; none where it is in none.
+    fn namespace(&self) -> Result<Option<Arc<Value>>, Status> {
+        let request = self.subject.request;
+        if request.namespace.is_empty() || request.resource == NAMESPACES {
+            return Ok(None);
+        }
+        match self.world.namespace(request.namespace) {
+            Some(found) => Ok(Some(found)),
+            None => Err(Status::not_found(NAMESPACES, request.namespace)),
+        }
+    }
+
+    /// Every ValidatingAdmissionPolicy.
+    pub(crate) fn validate(
+        &mut self,
+        in_force: &InForce,
+        object: Option<&Value>,
+        heard: &mut Heard,
+    ) -> Result<(), Status> {
+        let mut refused: Option<Status> = None;
+        let mut failures = Vec::new();
+        for bound in &in_force.validating {
+            let mut annotations: Vec<(String, Vec<String>)> = Vec::new();
+            for meeting in self.meetings(bound, object) {
+                let meeting = match meeting {
+                    Ok(meeting) => meeting,
+                    Err(wrong) => {
+                        self.misconfigured(&wrong, &mut refused);
+                        continue;
+                    }
+                };
+                let namespace = self.namespace()?;
+                for params in &meeting.params {
+                    let input = Input::new(self.subject, meeting.version, object, namespace.as_deref());
+                    let said = self.say(&bound.policy, &input, params.as_deref());
+                    self.follow(
+                        &meeting,
+                        said,
+                        &mut refused,
+                        &mut failures,
+                        &mut annotations,
+                        heard,
+                    );
+                }
+            }
+            for (key, values) in annotations {
+                let key = format!("{}/{key}", bound.policy.name);
+                heard.annotations.push((key, values.join(", ")));
+            }
+        }
+        if !failures.is_empty() {
+            heard
+                .annotations
+                .push((FAILURES.to_owned(), Value::Array(failures).to_string()));
+        }
+        refused.map_or(Ok(()), Err)
+    }
+
+    fn misconfigured(&mut self, wrong: &Misconfigured<'_>, refused: &mut Option<Status>) {
+        let policy = &wrong.bound.policy;
+        let enforcement = if policy.fails_open {
+            Enforcement::Allow
+        } else {
+            Enforcement::Deny
+        };
+        self.note(
+            Manner::Validating,
+            policy,
+            wrong.binding,
+            ErrorType::Invalid,
+            enforcement,
+        );
+        tracing::warn!(
+            policy = policy.name,
+            problem = wrong.problem,
+            "a ValidatingAdmissionPolicy cannot be evaluated"
+        );
+        if !policy.fails_open {
+            let message = format!("{}: {}", configure(wrong.binding), wrong.problem);
+            let binding = wrong.binding.map(|binding| binding.name.as_str());
+            refused.get_or_insert_with(|| {
+                refusal::denied(self.subject.request, &policy.name, binding, "", &message)
+            });
+        }
+    }
+
+    fn say(&self, policy: &Policy, input: &Input, params: Option<&Value>) -> Said {
+        let params = policy.param_kind.as_ref().map(|_| params);
+        let values = input.values(params, true);
+        let conditions = Evaluation::new(policy, &values, &self.decisions, &self.unasked);
+        match conditions_hold(policy, conditions) {
+            Ok(true) => {}
+            Ok(false) => return Said::default(),
+            // Ignoring a failed condition is not meeting the policy.
+            Err(_) if policy.fails_open => return Said::failure(policy, String::new()),
+            Err(problem) => return Said::failure(policy, problem),
+        }
+        let values = input.values(params, false);
+        let mut evaluation = Evaluation::new(policy, &values, &self.decisions, &self.unasked);
+        validate::evaluate(policy, &mut evaluation)
+    }
+
+    fn follow(
+        &mut self,
+        meeting: &Meeting<'_>,
+        said: Said,
+        refused: &mut Option<Status>,
+        failures: &mut Vec<Value>,
+        annotations: &mut Vec<(String, Vec<String>)>,
+        heard: &mut Heard,
+    ) {
+        let (policy, binding) = (&meeting.bound.policy, meeting.binding);
+        let request = self.subject.request;
+        for (index, decision) in said.decisions.into_iter().enumerate() {
+            let (message, reason, error) = match decision {
+                Decision::Admitted => continue,
+                Decision::Ignored(error) => {
+                    self.note(
+                        Manner::Validating,
+                        policy,
+                        Some(binding),
+                        error,
+                        Enforcement::Allow,
+                    );
+                    continue;
+                }
+                Decision::Denied {
+                    message,
+                    reason,
+                    error,
+                } => (message, reason, error),
+            };
+            if binding.does("Deny") {
+                self.note(
+                    Manner::Validating,
+                    policy,
+                    Some(binding),
+                    error,
+                    Enforcement::Deny,
+                );
+                refused.get_or_insert_with(|| {
+                    refusal::denied(request, &policy.name, Some(&binding.name), &reason, &message)
+                });
+            }
+            if binding.does("Audit") {
+                self.note(
+                    Manner::Validating,
+                    policy,
+                    Some(binding),
+                    error,
+                    Enforcement::Audit,
+                );
+                failures.push(json!({
+                    "message": message,
+                    "policy": binding.policy,
+                    "binding": binding.name,
+                    "expressionIndex": index,
+                    "validationActions": binding.actions,
+                }));
+            }
+            if binding.does("Warn") {
+                self.note(
+                    Manner::Validating,
+                    policy,
+                    Some(binding),
+                    error,
+                    Enforcement::Warn,
+                );
+                heard.warnings.push(format!(
+                    "Validation failed for ValidatingAdmissionPolicy '{}' with binding '{}': {message}",
+                    policy.name, binding.name
+                ));
+            }
+        }
+        for (key, value) in said.annotations {
+            let value = match value {
+                Ok(value) => value,
+                Err(problem) => {
+                    self.note(
+                        Manner::Validating,
+                        policy,
+                        Some(binding),
+                        ErrorType::Invalid,
+                        Enforcement::Deny,
+                    );
+                    refused.get_or_insert_with(|| {
+                        refusal::denied(request, &policy.name, Some(&binding.name), "", &problem)
+                    });
+                    continue;
+                }
+            };
+            match annotations.iter_mut().find(|(known, _)| *known == key) {
+                Some((_, values)) if values.contains(&value) => {}
+                Some((_, values)) => values.push(value),
+                None => annotations.push((key, vec![value])),
+            }
+        }
+    }
+
+    /// Every MutatingAdmissionPolicy that takes part in this round, one after the other: each sees what those before it
+    /// did.
+    pub(crate) fn mutate(
+        &mut self,
+        in_force: &InForce,
+        object: &mut Value,
+        rounds: &mut Rounds,
+    ) -> Result<(), Status> {
+        if object.is_null() {
+            return Ok(());
+        }
+        let mut problems: Vec<(String, bool)> = Vec::new();
+        // Who is concerned is found out before anything is changed.
+        let mut meetings = Vec::new();
+        for bound in &in_force.mutating {
+            for meeting in self.meetings(bound, Some(object)) {
+                match meeting {
+                    Ok(meeting) => meetings.push(meeting),
+                    Err(wrong) => {
+                        let text = format!("{}: {}", configure(wrong.binding), wrong.problem);
+                        self.unmutated(bound, wrong.binding, text, false, &mut problems);
+                    }
+                }
+            }
+        }
+        if !meetings.is_empty() {
+            let namespace = self.namespace()?;
+            for meeting in &meetings {
+                for params in &meeting.params {
+                    let round = Round {
+                        meeting,
+                        params: params.as_deref(),
+                        namespace: namespace.as_deref(),
+                    };
+                    self.invoke(&round, object, rounds, &mut problems);
+                }
+            }
+        }
+        refusal::not_mutated_by(self.subject.request, &problems).map_or(Ok(()), Err)
+    }
+
+    fn unmutated(
+        &mut self,
+        bound: &Bound,
+        binding: Option<&Binding>,
+        problem: String,
+        evaluated: bool,
+        problems: &mut Vec<(String, bool)>,
+    ) {
+        let policy = &bound.policy;
+        let enforcement = if policy.fails_open {
+            Enforcement::Allow
+        } else {
+            Enforcement::Deny
+        };
+        self.note(Manner::Mutating, policy, binding, ErrorType::Invalid, enforcement);
+        tracing::warn!(
+            policy = policy.name,
+            problem,
+            "a MutatingAdmissionPolicy cannot be carried out"
+        );
+        if !policy.fails_open {
+            let binding = binding.map(|binding| binding.name.as_str());
+            problems.push((refusal::not_mutated(&policy.name, binding, &problem), evaluated));
+        }
+    }
+
+    fn invoke(
+        &mut self,
+        round: &Round<'_>,
+        object: &mut Value,
+        rounds: &mut Rounds,
+        problems: &mut Vec<(String, bool)>,
+    ) {
+        let Meeting {
+            bound,
+            binding,
+            version,
+            ..
+        } = round.meeting;
+        let policy = &bound.policy;
+        let Body::Mutating { mutations, .. } = &policy.body else {
+            return;
+        };
+        let params = policy.param_kind.as_ref().map(|_| round.params);
+        let mut input = Input::new(self.subject, version, Some(object), round.namespace);
+        let held = {
+            let values = input.values(params, true);
+            let conditions = Evaluation::new(policy, &values, &self.decisions, &self.unasked);
+            conditions_hold(policy, conditions)
+        };
+        match held {
+            Ok(true) => {}
+            Ok(false) => return,
+            Err(problem) => {
+                self.unmutated(bound, Some(binding), problem, true, problems);
+                return;
+            }
+        }
+        let id = (round.key().into(), 0);
+        if !rounds.includes(&id) {
+            return;
+        }
+        let before = object.clone();
+        for mutation in mutations {
+            let result = {
+                let values = input.values(params, false);
+                let mut evaluation = Evaluation::new(policy, &values, &self.decisions, &self.unasked);
+                let shown = input.object().unwrap_or(&Value::Null);
+                mutate::carry_out(mutation, &mut evaluation, self.subject, version, shown)
+            };
+            match result {
+                Ok(changed) => {
+                    if let Some(changed) = changed {
+                        let mut held = self.subject.as_held(version, changed);
+                        self.subject.default(&mut held);
+                        input.set_object(self.subject.in_version(version, &held));
+                        *object = held;
+                    }
+                    self.note(
+                        Manner::Mutating,
+                        policy,
+                        Some(binding),
+                        ErrorType::None,
+                        Enforcement::Allow,
+                    );
+                }
+                Err(problem) => self.unmutated(bound, Some(binding), problem, true, problems),
+            }
+        }
+        rounds.called(id, mutate::again(policy), *object != before);
+    }
+}
+
+/// One policy, binding and parameter in a round.
+struct Round<'p> {
+    meeting: &'p Meeting<'p>,
+    params: Option<&'p Value>,
+    namespace: Option<&'p Value>,
+}
+
+impl Round<'_> {
+    /// What tells it from every other, and from webhooks: their configurations have no space in their names.
+    fn key(&self) -> String {
+        let of = |field: &str| {
+            let text = self.params.map(|params| &params["metadata"][field]);
+            text.and_then(Value::as_str).unwrap_or_default()
+        };
+        let Meeting { bound, binding, .. } = self.meeting;
+        format!(
+            "policy {} {} {} {}",
+            bound.policy.name,
+            binding.name,
+            of("namespace"),
+            of("name")
+        )
+    }
+}
+
+fn configure(binding: Option<&Binding>) -> &'static str {
+    match binding {
+        None => "failed to configure policy",
+        Some(_) => "failed to configure binding",
+    }
+}

@@ -1,0 +1,156 @@
+//! The policies in force, as the admission chain asks them.
+
+use std::future::Future;
+use std::sync::Arc;
+
+use admission::client::{self, Consulted, Heard, Rounds, Subject};
+use cel::Decisions;
+use futures::future::join_all;
+use meta::Status;
+use parking_lot::Mutex;
+use serde_json::Value;
+
+use crate::Manner;
+use crate::dispatch::Pass;
+use crate::set::InForce;
+use crate::world::World;
+
+/// How often a write is evaluated again for access reviews. Each costs an expression a third of what it may, so few are
+/// met; who needs more makes them one by one in variables.
+const MOST_ROUNDS: usize = 64;
+
+/// The policies in force.
+pub struct Enforcer {
+    world: Arc<dyn World>,
+    in_force: Mutex<Arc<InForce>>,
+}
+
+impl Enforcer {
+    /// Those of `world`.
+    #[must_use]
+    pub fn new(world: Arc<dyn World>) -> Arc<Self> {
+        Arc::new(Self {
+            world,
+            in_force: Mutex::default(),
+        })
+    }
+
+    /// What is in force now; compiled when it changed.
+    fn in_force(&self) -> Arc<InForce> {
+        let stored = self.world.stored();
+        let known = Arc::clone(&self.in_force.lock());
+        if Arc::ptr_eq(&known.stored, &stored) {
+            return known;
+        }
+        let now = Arc::new(InForce::new(stored, &known));
+        tracing::info!(
+            validating = now.validating.len(),
+            mutating = now.mutating.len(),
+            "admission policies are in force"
+        );
+        *self.in_force.lock() = Arc::clone(&now);
+        now
+    }
+
+    /// Makes the reviews that were asked for; whether there were any.
+    async fn decide(
+        &self,
+        subject: &Subject<'_>,
+        pass: Pass<'_, '_>,
+        decisions: &mut Arc<Decisions>,
+    ) -> bool {
+        let unasked = pass.finish();
+        let user = subject.request.user;
+        let asked = unasked.iter().map(|review| self.world.decide(user, review));
+        let answers: Vec<_> = join_all(asked).await;
+        let any = !unasked.is_empty();
+        Arc::make_mut(decisions).extend(unasked.into_iter().zip(answers.into_iter().map(Arc::new)));
+        any
+    }
+
+    async fn judge(
+        &self,
+        subject: &Subject<'_>,
+        object: Option<&Value>,
+        heard: &mut Heard,
+    ) -> Result<(), Status> {
+        let in_force = self.in_force();
+        let mut decisions = Arc::default();
+        for _ in 0..MOST_ROUNDS {
+            let mut said = Heard::default();
+            let mut pass = Pass::new(&*self.world, subject, Arc::clone(&decisions));
+            let result = pass.validate(&in_force, object, &mut said);
+            if !self.decide(subject, pass, &mut decisions).await {
+                heard.warnings.append(&mut said.warnings);
+                heard.annotations.append(&mut said.annotations);
+                return result;
+            }
+        }
+        Err(too_many())
+    }
+
+    async fn change(
+        &self,
+        subject: &Subject<'_>,
+        object: &mut Value,
+        rounds: &mut Rounds,
+    ) -> Result<(), Status> {
+        let in_force = self.in_force();
+        let mut decisions = Arc::default();
+        for _ in 0..MOST_ROUNDS {
+            let (mut changed, mut after) = (object.clone(), rounds.clone());
+            let mut pass = Pass::new(&*self.world, subject, Arc::clone(&decisions));
+            let result = pass.mutate(&in_force, &mut changed, &mut after);
+            if !self.decide(subject, pass, &mut decisions).await {
+                (*object, *rounds) = (changed, after);
+                return result;
+            }
+        }
+        Err(too_many())
+    }
+}
+
+fn too_many() -> Status {
+    Status::internal(format!(
+        "admission policies ask for access reviews more than {MOST_ROUNDS} times one after the other"
+    ))
+}
+
+impl client::Policies for Enforcer {
+    fn names(&self) -> (&'static str, &'static str) {
+        (Manner::Mutating.kind(), Manner::Validating.kind())
+    }
+
+    fn concern(&self, subject: &Subject<'_>) -> bool {
+        let in_force = self.in_force();
+        [Manner::Mutating, Manner::Validating].into_iter().any(|manner| {
+            in_force.of(manner).iter().any(|bound| {
+                let constraints = bound.policy.constraints.as_ref();
+                constraints.is_none_or(|constraints| constraints.may_concern(subject))
+            })
+        })
+    }
+
+    fn mutate<'a>(
+        &'a self,
+        subject: &'a Subject<'a>,
+        object: &'a mut Value,
+        rounds: &'a mut Rounds,
+        _heard: &'a mut Heard,
+    ) -> Consulted<'a> {
+        boxed(self.change(subject, object, rounds))
+    }
+
+    fn validate<'a>(
+        &'a self,
+        subject: &'a Subject<'a>,
+        object: Option<&'a Value>,
+        heard: &'a mut Heard,
+    ) -> Consulted<'a> {
+        boxed(self.judge(subject, object, heard))
+    }
+}
+
+fn boxed<'a>(future: impl Future<Output = Result<(), Status>> + Send + 'a) -> Consulted<'a> {
+    Box::pin(future)
+}

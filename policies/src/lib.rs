@@ -1,0 +1,57 @@
+//! ValidatingAdmissionPolicy and MutatingAdmissionPolicy, evaluated as kube-apiserver evaluates them, for the kinds that a
+//! server stores itself.
+//!
+//! [`Policy`] is one policy, compiled; [`Enforcer`] holds those in force and answers the admission chain. Evaluating is
+//! pure: what a [`World`] knows (policies, bindings, namespaces, parameters) is read where it is, and access reviews, which
+//! may have to be waited for, are collected, made, and then everything is evaluated again with what they came to.
+
+#![allow(
+    clippy::result_large_err,
+    reason = "a Status is the error of nearly every function here, and errors are rare"
+)]
+
+mod binding;
+mod constraints;
+mod dispatch;
+mod enforcer;
+mod evaluate;
+mod expressions;
+mod input;
+mod mutate;
+mod params;
+mod policy;
+mod refusal;
+mod set;
+mod validate;
+mod world;
+
+#[cfg(test)]
+mod tests;
+
+pub use binding::Binding;
+pub use constraints::Constraints;
+pub use enforcer::Enforcer;
+pub use params::{ParamKind, ParamRef};
+pub use policy::Policy;
+pub use set::Stored;
+pub use world::{Check, Deciding, Enforcement, ErrorType, Params, World};
+
+/// The two kinds of policies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Manner {
+    /// MutatingAdmissionPolicy.
+    Mutating,
+    /// ValidatingAdmissionPolicy.
+    Validating,
+}
+
+impl Manner {
+    /// The kind of its policies.
+    #[must_use]
+    pub const fn kind(self) -> &'static str {
+        match self {
+            Self::Mutating => "MutatingAdmissionPolicy",
+            Self::Validating => "ValidatingAdmissionPolicy",
+        }
+    }
+}

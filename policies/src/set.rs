@@ -1,0 +1,107 @@
+//! The policies in force, each compiled once for what it says.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use crate::Manner;
+use crate::binding::Binding;
+use crate::policy::Policy;
+
+/// Policies and bindings as they are stored, in the order of their names.
+#[derive(Clone, Debug, Default)]
+pub struct Stored {
+    /// MutatingAdmissionPolicies.
+    pub mutating: Vec<Arc<Value>>,
+    /// Their bindings.
+    pub mutating_bindings: Vec<Arc<Value>>,
+    /// ValidatingAdmissionPolicies.
+    pub validating: Vec<Arc<Value>>,
+    /// Their bindings.
+    pub validating_bindings: Vec<Arc<Value>>,
+}
+
+/// A policy with the bindings that put it in force.
+#[derive(Debug)]
+pub(crate) struct Bound {
+    pub(crate) policy: Arc<Policy>,
+    pub(crate) bindings: Vec<Binding>,
+    /// What it was compiled of.
+    of: Arc<Value>,
+}
+
+/// What is in force.
+#[derive(Debug, Default)]
+pub(crate) struct InForce {
+    pub(crate) stored: Arc<Stored>,
+    pub(crate) mutating: Vec<Bound>,
+    pub(crate) validating: Vec<Bound>,
+}
+
+impl InForce {
+    /// Those of `stored`; what is as in `before` is taken over. A policy without a binding does nothing.
+    pub(crate) fn new(stored: Arc<Stored>, before: &Self) -> Self {
+        Self {
+            mutating: bound(
+                Manner::Mutating,
+                &stored.mutating,
+                &stored.mutating_bindings,
+                &before.mutating,
+            ),
+            validating: bound(
+                Manner::Validating,
+                &stored.validating,
+                &stored.validating_bindings,
+                &before.validating,
+            ),
+            stored,
+        }
+    }
+
+    pub(crate) fn of(&self, manner: Manner) -> &[Bound] {
+        match manner {
+            Manner::Mutating => &self.mutating,
+            Manner::Validating => &self.validating,
+        }
+    }
+}
+
+fn bound(manner: Manner, policies: &[Arc<Value>], bindings: &[Arc<Value>], before: &[Bound]) -> Vec<Bound> {
+    let mut by_policy: BTreeMap<String, Vec<Binding>> = BTreeMap::new();
+    for binding in bindings.iter().map(|value| Binding::of(value)) {
+        by_policy.entry(binding.policy.clone()).or_default().push(binding);
+    }
+    let known: BTreeMap<&str, &Bound> = before.iter().map(|one| (one.policy.name.as_str(), one)).collect();
+    let mut all = Vec::new();
+    for of in policies {
+        let name = of["metadata"]["name"].as_str().unwrap_or_default();
+        let Some(bindings) = by_policy.remove(name) else {
+            continue;
+        };
+        let policy = match known.get(name) {
+            Some(known) if known.of["spec"] == of["spec"] => Arc::clone(&known.policy),
+            _ => compiled(manner, of),
+        };
+        all.push(Bound {
+            policy,
+            bindings,
+            of: Arc::clone(of),
+        });
+    }
+    all
+}
+
+fn compiled(manner: Manner, of: &Value) -> Arc<Policy> {
+    let policy = Policy::compile(manner, of);
+    for problem in policy.problems() {
+        tracing::warn!(
+            kind = manner.kind(),
+            policy = policy.name,
+            field = problem.field,
+            problem = problem.text,
+            "an expression of a policy cannot be evaluated here; the failure policy decides"
+        );
+    }
+    Arc::new(policy)
+}

@@ -1,0 +1,110 @@
+//! What evaluating needs from its surroundings.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+
+use admission::UserInfo;
+use cel::{Decision, Review};
+use serde_json::Value;
+
+use crate::Manner;
+use crate::params::ParamKind;
+use crate::set::Stored;
+
+/// An access review under way.
+pub type Deciding<'a> = Pin<Box<dyn Future<Output = Decision> + Send + 'a>>;
+
+/// The objects of a kind that policies have as parameters.
+#[derive(Clone, Debug, Default)]
+pub struct Params {
+    /// Whether they are in namespaces.
+    pub namespaced: bool,
+    /// Those there are, that `find` was asked for, in the order of namespace and name.
+    pub objects: Vec<Arc<Value>>,
+}
+
+/// What evaluating needs to know.
+pub trait World: Send + Sync + 'static {
+    /// The policies and bindings there are; the same `Arc` as long as nothing changes.
+    fn stored(&self) -> Arc<Stored>;
+
+    /// A namespace.
+    fn namespace(&self, name: &str) -> Option<Arc<Value>>;
+
+    /// Objects of `kind`: of `namespace` where they are in namespaces, and of the name `name` if one is asked for.
+    ///
+    /// # Errors
+    /// Why they cannot be known, in kube-apiserver's words where it has some.
+    fn params(&self, kind: &ParamKind, namespace: &str, name: Option<&str>) -> Result<Params, String>;
+
+    /// Makes an access review for `user`, or for the service account that the review names.
+    fn decide<'a>(&'a self, user: &'a UserInfo, review: &'a Review) -> Deciding<'a>;
+
+    /// Notes what a policy had to say, for metrics.
+    fn checked(&self, check: &Check<'_>);
+}
+
+/// Why a policy could not be evaluated, as the label of kube-apiserver's metrics.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ErrorType {
+    /// It could.
+    None,
+    /// It does not compile.
+    Compile,
+    /// Its evaluation failed, cost too much, or its configuration is wrong.
+    Invalid,
+}
+
+impl ErrorType {
+    /// The label's value.
+    #[must_use]
+    pub const fn label(self) -> &'static str {
+        match self {
+            Self::None => "no_error",
+            Self::Compile => "compile_error",
+            Self::Invalid => "invalid_error",
+        }
+    }
+}
+
+/// What a policy did about a write, as the label of kube-apiserver's metrics.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Enforcement {
+    /// Nothing: it could not be evaluated, and is to be ignored then; or a mutation that was made.
+    Allow,
+    /// It refused the write.
+    Deny,
+    /// It warned.
+    Warn,
+    /// It is noted in the audit log.
+    Audit,
+}
+
+impl Enforcement {
+    /// The label's value.
+    #[must_use]
+    pub const fn label(self) -> &'static str {
+        match self {
+            Self::Allow => "allow",
+            Self::Deny => "deny",
+            Self::Warn => "warn",
+            Self::Audit => "audit",
+        }
+    }
+}
+
+/// What a policy had to say about one write.
+#[derive(Clone, Copy, Debug)]
+pub struct Check<'a> {
+    /// Which kind of policy.
+    pub manner: Manner,
+    /// Its name.
+    pub policy: &'a str,
+    /// The binding, or the empty string.
+    pub binding: &'a str,
+    /// Why it could not be evaluated.
+    pub error: ErrorType,
+    /// What followed.
+    pub enforcement: Enforcement,
+}
