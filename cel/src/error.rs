@@ -12,7 +12,7 @@ pub enum Error {
     /// An access review that nobody has made yet. No operator absorbs this: whoever evaluates makes it, and evaluates
     /// again.
     #[error("the access review is not made yet")]
-    Unasked(Box<crate::library::Review>),
+    Unasked(Box<crate::review::Review>),
     /// Anything else.
     #[error("{0}")]
     Failed(String),

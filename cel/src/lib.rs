@@ -17,6 +17,7 @@ mod library;
 mod meter;
 mod parser;
 mod program;
+mod review;
 mod signature;
 mod text;
 mod types;
@@ -30,11 +31,10 @@ pub use admission::AdmissionVariable;
 pub use environment::{Environment, LONGEST};
 pub use error::Error;
 pub use evaluate::{Lazy, Variable};
-pub use library::{
-    Access, Asked, Decision, Decisions, Function, Library, Outcome, Quantity, Review, Run, Semver, Url,
-};
+pub use library::{Access, Function, Library, Outcome, Quantity, Run, Semver, Url};
 pub use meter::Meter;
 pub use program::{Evaluation, Program};
+pub use review::{Asked, Decision, Decisions, Review};
 pub use text::CompileError;
 pub use types::{Object, Type};
 pub use value::{Key, List, Map, Message, Moment, Text, Value};

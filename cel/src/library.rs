@@ -19,7 +19,7 @@ mod strings;
 mod time;
 mod url;
 
-pub use authorizer::{Access, Asked, Decision, Decisions, Review};
+pub use authorizer::Access;
 pub(crate) use lists::sorted_by;
 pub(crate) use pattern::Pattern;
 pub use quantity::Quantity;

@@ -8,7 +8,8 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::error::Error;
-use crate::library::{Decision, Decisions, Pattern, Review};
+use crate::library::Pattern;
+use crate::review::{Decision, Decisions, Review};
 
 /// How many steps one unit of cost allows for.
 const STEPS: u64 = 4;

@@ -18,10 +18,12 @@ mod evaluate;
 mod expressions;
 mod input;
 mod mutate;
+mod param_kind;
 mod params;
 mod policy;
 mod refusal;
 mod set;
+mod stored;
 mod validate;
 mod world;
 
@@ -31,10 +33,12 @@ mod tests;
 pub use binding::Binding;
 pub use constraints::Constraints;
 pub use enforcer::Enforcer;
-pub use params::{ParamKind, ParamRef};
+pub use param_kind::ParamKind;
+pub use params::ParamRef;
 pub use policy::Policy;
-pub use set::Stored;
-pub use world::{Check, Deciding, Enforcement, ErrorType, Params, World};
+pub use policy::Problem;
+pub use stored::Stored;
+pub use world::{Catalog, Check, Decider, Deciding, Enforcement, ErrorType, Params, World};
 
 /// The two kinds of policies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

@@ -5,37 +5,8 @@ use std::sync::Arc;
 use meta::selector::{LabelSelector, Selector};
 use serde_json::Value;
 
+use crate::param_kind::ParamKind;
 use crate::world::World;
-
-/// `paramKind` of a policy.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct ParamKind {
-    /// `v1`, or group and version.
-    pub api_version: String,
-    /// The kind.
-    pub kind: String,
-}
-
-impl ParamKind {
-    /// Reads it; `None` where there is none.
-    #[must_use]
-    pub fn of(value: &Value) -> Option<Self> {
-        let text = |field: &str| value[field].as_str().map(str::to_owned);
-        Some(Self {
-            api_version: text("apiVersion")?,
-            kind: text("kind")?,
-        })
-    }
-
-    /// As kube-apiserver writes it in messages.
-    #[must_use]
-    pub fn shown(&self) -> String {
-        format!(
-            "&ParamKind{{APIVersion:{},Kind:{},}}",
-            self.api_version, self.kind
-        )
-    }
-}
 
 /// `paramRef` of a binding.
 #[derive(Clone, Debug, PartialEq)]

@@ -6,7 +6,7 @@ use serde_json::Value;
 use crate::Manner;
 use crate::constraints::Constraints;
 use crate::expressions::Expression;
-use crate::params::ParamKind;
+use crate::param_kind::ParamKind;
 
 /// A ValidatingAdmissionPolicy or MutatingAdmissionPolicy, compiled.
 #[derive(Debug)]

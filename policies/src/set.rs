@@ -8,19 +8,7 @@ use serde_json::Value;
 use crate::Manner;
 use crate::binding::Binding;
 use crate::policy::Policy;
-
-/// Policies and bindings as they are stored, in the order of their names.
-#[derive(Clone, Debug, Default)]
-pub struct Stored {
-    /// MutatingAdmissionPolicies.
-    pub mutating: Vec<Arc<Value>>,
-    /// Their bindings.
-    pub mutating_bindings: Vec<Arc<Value>>,
-    /// ValidatingAdmissionPolicies.
-    pub validating: Vec<Arc<Value>>,
-    /// Their bindings.
-    pub validating_bindings: Vec<Arc<Value>>,
-}
+use crate::stored::Stored;
 
 /// A policy with the bindings that put it in force.
 #[derive(Debug)]

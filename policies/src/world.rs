@@ -9,8 +9,8 @@ use cel::{Decision, Review};
 use serde_json::Value;
 
 use crate::Manner;
-use crate::params::ParamKind;
-use crate::set::Stored;
+use crate::param_kind::ParamKind;
+use crate::stored::Stored;
 
 /// An access review under way.
 pub type Deciding<'a> = Pin<Box<dyn Future<Output = Decision> + Send + 'a>>;
@@ -24,22 +24,28 @@ pub struct Params {
     pub objects: Vec<Arc<Value>>,
 }
 
-/// What evaluating needs to know.
-pub trait World: Send + Sync + 'static {
+/// Makes access reviews.
+pub trait Decider: Send + Sync + 'static {
+    /// Makes `review` for `user`, or for the service account that the review names.
+    fn decide<'a>(&'a self, user: &'a UserInfo, review: &'a Review) -> Deciding<'a>;
+}
+
+/// Knows the policies and their parameters.
+pub trait Catalog: Send + Sync + 'static {
     /// The policies and bindings there are; the same `Arc` as long as nothing changes.
     fn stored(&self) -> Arc<Stored>;
-
-    /// A namespace.
-    fn namespace(&self, name: &str) -> Option<Arc<Value>>;
 
     /// Objects of `kind`: of `namespace` where they are in namespaces, and of the name `name` if one is asked for.
     ///
     /// # Errors
     /// Why they cannot be known, in kube-apiserver's words where it has some.
     fn params(&self, kind: &ParamKind, namespace: &str, name: Option<&str>) -> Result<Params, String>;
+}
 
-    /// Makes an access review for `user`, or for the service account that the review names.
-    fn decide<'a>(&'a self, user: &'a UserInfo, review: &'a Review) -> Deciding<'a>;
+/// What evaluating needs to know.
+pub trait World: Decider + Catalog {
+    /// A namespace.
+    fn namespace(&self, name: &str) -> Option<Arc<Value>>;
 
     /// Notes what a policy had to say, for metrics.
     fn checked(&self, check: &Check<'_>);

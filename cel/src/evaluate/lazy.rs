@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use super::Outcome;
 use crate::error::Error;
-use crate::library::Decisions;
 use crate::program::Program;
+use crate::review::Decisions;
 use crate::value::Value;
 
 /// How many variables may be made of one another in a row. Each takes a piece of the stack.

@@ -1,13 +1,13 @@
 //! Access reviews. An expression only names them: what they came to is looked up among those that were made, and one that
 //! was not ends the evaluation with [`Error::Unasked`], so that the caller, who may wait, can make it and evaluate again.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::{Function, function};
 use crate::error::Error;
 use crate::library::Outcome;
 use crate::meter::Meter;
+use crate::review::{Asked, Decision, Review};
 use crate::value::{Text, Value};
 
 /// What a review costs, as in Kubernetes.
@@ -16,78 +16,6 @@ const CHECK: usize = 350_000;
 const LONGEST_NAME: usize = 253;
 /// The longest name of a namespace.
 const LONGEST_LABEL: usize = 63;
-
-/// What is asked of whom.
-#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Review {
-    /// The service account it is about, namespace and name; the user of the request when there is none.
-    pub account: Option<(Arc<str>, Arc<str>)>,
-    /// The verb.
-    pub verb: Arc<str>,
-    /// On what.
-    pub on: Asked,
-}
-
-/// What access is asked to.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Asked {
-    /// A path that is no resource.
-    Path(Arc<str>),
-    /// A resource.
-    Resource {
-        /// Its API group.
-        group: Arc<str>,
-        /// The plural.
-        resource: Arc<str>,
-        /// The subresource, or the empty string.
-        subresource: Arc<str>,
-        /// The namespace, or the empty string.
-        namespace: Arc<str>,
-        /// The name, or the empty string.
-        name: Arc<str>,
-        /// A field selector, or the empty string.
-        fields: Arc<str>,
-        /// A label selector, or the empty string.
-        labels: Arc<str>,
-    },
-}
-
-impl Default for Asked {
-    fn default() -> Self {
-        Self::Path("".into())
-    }
-}
-
-impl Asked {
-    /// A resource of a group, and nothing else said.
-    #[must_use]
-    pub fn resource(group: &str, resource: &str) -> Self {
-        let nothing: Arc<str> = "".into();
-        Self::Resource {
-            group: group.into(),
-            resource: resource.into(),
-            subresource: Arc::clone(&nothing),
-            namespace: Arc::clone(&nothing),
-            name: Arc::clone(&nothing),
-            fields: Arc::clone(&nothing),
-            labels: nothing,
-        }
-    }
-}
-
-/// What a review came to.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Decision {
-    /// Whether it is allowed.
-    pub allowed: bool,
-    /// Why.
-    pub reason: String,
-    /// Why it could not be found out.
-    pub error: Option<String>,
-}
-
-/// The reviews that were made.
-pub type Decisions = BTreeMap<Review, Arc<Decision>>;
 
 /// Somebody's rights, or a part of a question about them.
 #[derive(Clone, Debug)]

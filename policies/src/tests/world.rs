@@ -14,7 +14,7 @@ use parking_lot::Mutex;
 use schemars::JsonSchema;
 use serde_json::{Value, json};
 
-use crate::world::{Check, Deciding, Params, World};
+use crate::world::{Catalog, Check, Decider, Deciding, Params, World};
 use crate::{Enforcer, ParamKind, Stored};
 
 static INFO: KindInfo = KindInfo {
@@ -83,14 +83,20 @@ pub(super) struct Toys {
     pub(super) checks: Mutex<Vec<String>>,
 }
 
-impl World for Toys {
+impl Decider for Toys {
+    fn decide<'a>(&'a self, _: &'a UserInfo, review: &'a Review) -> Deciding<'a> {
+        self.reviews.lock().push(review.clone());
+        let allowed = self.allowed.contains(&*review.verb);
+        Box::pin(std::future::ready(Decision {
+            allowed,
+            ..Decision::default()
+        }))
+    }
+}
+
+impl Catalog for Toys {
     fn stored(&self) -> Arc<Stored> {
         Arc::clone(&self.stored)
-    }
-
-    fn namespace(&self, name: &str) -> Option<Arc<Value>> {
-        let found = json!({"metadata": {"name": name, "labels": {"tier": "gold"}}});
-        (name == "team").then(|| Arc::new(found))
     }
 
     fn params(&self, kind: &ParamKind, namespace: &str, name: Option<&str>) -> Result<Params, String> {
@@ -106,14 +112,12 @@ impl World for Toys {
             objects: known.objects.iter().filter(wanted).cloned().collect(),
         })
     }
+}
 
-    fn decide<'a>(&'a self, _: &'a UserInfo, review: &'a Review) -> Deciding<'a> {
-        self.reviews.lock().push(review.clone());
-        let allowed = self.allowed.contains(&*review.verb);
-        Box::pin(std::future::ready(Decision {
-            allowed,
-            ..Decision::default()
-        }))
+impl World for Toys {
+    fn namespace(&self, name: &str) -> Option<Arc<Value>> {
+        let found = json!({"metadata": {"name": name, "labels": {"tier": "gold"}}});
+        (name == "team").then(|| Arc::new(found))
     }
 
     fn checked(&self, check: &Check<'_>) {

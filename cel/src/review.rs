@@ -1,0 +1,76 @@
+//! Access reviews, as expressions name them.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// What is asked of whom.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Review {
+    /// The service account it is about, namespace and name; the user of the request when there is none.
+    pub account: Option<(Arc<str>, Arc<str>)>,
+    /// The verb.
+    pub verb: Arc<str>,
+    /// On what.
+    pub on: Asked,
+}
+
+/// What access is asked to.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Asked {
+    /// A path that is no resource.
+    Path(Arc<str>),
+    /// A resource.
+    Resource {
+        /// Its API group.
+        group: Arc<str>,
+        /// The plural.
+        resource: Arc<str>,
+        /// The subresource, or the empty string.
+        subresource: Arc<str>,
+        /// The namespace, or the empty string.
+        namespace: Arc<str>,
+        /// The name, or the empty string.
+        name: Arc<str>,
+        /// A field selector, or the empty string.
+        fields: Arc<str>,
+        /// A label selector, or the empty string.
+        labels: Arc<str>,
+    },
+}
+
+impl Default for Asked {
+    fn default() -> Self {
+        Self::Path("".into())
+    }
+}
+
+impl Asked {
+    /// A resource of a group, and nothing else said.
+    #[must_use]
+    pub fn resource(group: &str, resource: &str) -> Self {
+        let nothing: Arc<str> = "".into();
+        Self::Resource {
+            group: group.into(),
+            resource: resource.into(),
+            subresource: Arc::clone(&nothing),
+            namespace: Arc::clone(&nothing),
+            name: Arc::clone(&nothing),
+            fields: Arc::clone(&nothing),
+            labels: nothing,
+        }
+    }
+}
+
+/// What a review came to.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Decision {
+    /// Whether it is allowed.
+    pub allowed: bool,
+    /// Why.
+    pub reason: String,
+    /// Why it could not be found out.
+    pub error: Option<String>,
+}
+
+/// The reviews that were made.
+pub type Decisions = BTreeMap<Review, Arc<Decision>>;

@@ -1,0 +1,18 @@
+//! Policies as they are stored.
+
+use std::sync::Arc;
+
+use serde_json::Value;
+
+/// Policies and bindings as they are stored, in the order of their names.
+#[derive(Clone, Debug, Default)]
+pub struct Stored {
+    /// MutatingAdmissionPolicies.
+    pub mutating: Vec<Arc<Value>>,
+    /// Their bindings.
+    pub mutating_bindings: Vec<Arc<Value>>,
+    /// ValidatingAdmissionPolicies.
+    pub validating: Vec<Arc<Value>>,
+    /// Their bindings.
+    pub validating_bindings: Vec<Arc<Value>>,
+}
