@@ -1,3 +1,5 @@
+//! What MutatingAdmissionPolicies make of objects.
+
 use std::sync::Arc;
 
 use admission::Operation;

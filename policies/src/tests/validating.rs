@@ -1,3 +1,5 @@
+//! What ValidatingAdmissionPolicies say of writes.
+
 use std::sync::Arc;
 
 use admission::Operation;
