@@ -14,11 +14,13 @@ use syncer::rights::SyncerRightsArgs;
 
 use crate::actors::ActorArgs;
 use crate::audit::AuditArgs;
+use crate::backup::{BackupArgs, RestoreArgs};
 use crate::controllers::LeaderElectionArgs;
 use crate::etcd::EtcdArgs;
 use crate::hub::HubArgs;
 use crate::manifests::ManifestsArgs;
 use crate::migrate::MigrateArgs;
+use crate::repair::RepairArgs;
 use crate::uninstall::UninstallArgs;
 
 /// Which cluster does this go to, and why? An aggregated Kubernetes API server that decides, explains, binds and
@@ -72,6 +74,20 @@ pub enum Command {
     Load(LoadArgs),
     /// Issue a kubeconfig for a user of a standalone server
     Kubeconfig(KubeconfigArgs),
+    /// Back up a server's embedded database and certificates, while it serves
+    ///
+    /// The objects are of one moment: every write that was acknowledged before, none by half. Values that are encrypted
+    /// stay so. Run it as the server's user, where the data folder is: in a Pod `kubectl exec … -- berth backup --to -`.
+    Backup(BackupArgs),
+    /// Make a data folder of a backup
+    ///
+    /// Objects keep their uids and resourceVersions. Watches from before list anew.
+    Restore(RestoreArgs),
+    /// Say what of an embedded database is damaged, and take records out by name
+    ///
+    /// No berth may serve from it meanwhile. What is whole is kept, and the file as it was, too. Exit code 1: something is
+    /// damaged, and was left so.
+    Repair(RepairArgs),
     /// Copy a store, from the embedded database to etcd or back, without losing an object
     ///
     /// No berth may serve from either meanwhile. resourceVersions never go back: etcd's revision is raised to the

@@ -6,6 +6,7 @@
 pub mod actors;
 pub mod admission;
 pub mod audit;
+pub mod backup;
 pub mod causes;
 pub mod cli;
 pub mod configuration;
@@ -26,6 +27,7 @@ pub mod migrate;
 pub mod plan;
 pub mod publications;
 pub mod readable;
+pub mod repair;
 pub mod serve;
 pub mod simulate;
 pub mod terminal;

@@ -44,6 +44,13 @@ async fn run(command: Command) -> anyhow::Result<ExitCode> {
         Command::Plan(args) => return berth::live_plan::run(&args).await,
         Command::Kubeconfig(args) => berth::serve::issue_kubeconfig(&args)?,
         Command::Manifests(args) => berth::manifests::run(&args)?,
+        Command::Backup(args) => tokio::task::spawn_blocking(move || berth::backup::take(&args)).await??,
+        Command::Restore(args) => {
+            tokio::task::spawn_blocking(move || berth::backup::restore(&args)).await??
+        }
+        Command::Repair(args) => {
+            return tokio::task::spawn_blocking(move || berth::repair::run(&args)).await?;
+        }
         Command::Migrate(args) => berth::migrate::run(args).await?,
         Command::Uninstall(args) => berth::uninstall::run(&args).await?,
         Command::Syncer(args) => syncer::process::run(args).await?,

@@ -133,10 +133,8 @@ mod with {
     use storage::{EtcdConfig, EtcdStore, Limits, Snapshot};
 
     use super::{MigrateArgs, Place};
+    use crate::backup::FILE;
     use crate::{encryption, etcd};
-
-    /// The database's name in a data folder.
-    const FILE: &str = "berth.redb";
 
     /// See [`super::run`].
     pub(super) async fn run(args: MigrateArgs) -> Result<()> {

@@ -1,6 +1,7 @@
 //! The server, standing alone or behind a hub, put together: store, engine, virtual API, own kinds, identity, port.
 
 mod access;
+mod backups;
 mod configuration_files;
 mod controllers;
 mod groups;
@@ -28,6 +29,7 @@ use engine::controller::Leadership;
 use meta::{Clock, Timestamp};
 use storage::Store;
 use storage::embedded::EmbeddedStore;
+use storage::embedded::backup::Backups;
 use storage::memory::MemoryStore;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::task::JoinHandle;
@@ -37,6 +39,7 @@ use self::access::Access;
 pub use self::groups::reach;
 pub use self::options::Options;
 use crate::admission::{self, Audience, Front};
+use crate::backup::FILE;
 use crate::cli::{KubeconfigArgs, ServeArgs, Storage};
 use crate::encryption;
 use crate::etcd;
@@ -150,7 +153,8 @@ impl Standalone {
             false => None,
         };
         let registration = surroundings::registration(hub.as_ref(), &options, &folder, &clock).await?;
-        let (store, writes) = measures::Timed::of(open(&options, clock.now()).await?);
+        let (opened, backups) = open(&options, clock.now()).await?;
+        let (store, writes) = measures::Timed::of(opened);
         let parts = groups::assemble(&store, &clock, &options, hub.as_ref())?;
         if let Some(audit) = recording.audit.clone() {
             parts.registry.audit(audit)?;
@@ -168,6 +172,7 @@ impl Standalone {
             None => (surroundings::alone(&store, &parts, &clock, &ending).await?, None),
         };
         configuration_files::fill(&store, &parts, &options.config, behind.is_some(), clock.now()).await?;
+        tasks.extend(backups.and_then(|backups| backups::answer(&options.data_dir, backups)));
         tasks.push(parts.engine.spawn());
         tasks.push(parts.virtual_api.spawn());
         if let Some(publications) = &parts.publications {
@@ -267,25 +272,28 @@ impl Standalone {
     }
 }
 
-async fn open(options: &Options, now: Timestamp) -> Result<Arc<dyn Store>> {
+/// The store, and what takes backups of it where that is for the server to do.
+async fn open(options: &Options, now: Timestamp) -> Result<(Arc<dyn Store>, Option<Backups>)> {
     let encryption = encryption::load(options.encryption_provider_config.as_deref())?;
     match options.storage {
         Storage::Embedded => {
-            let file = options.data_dir.join("berth.redb");
+            let file = options.data_dir.join(FILE);
             let limits = storage::Limits::default();
-            Ok(Arc::new(EmbeddedStore::open_encrypted(
-                &file,
-                limits,
-                &encryption,
-            )?))
+            let store = EmbeddedStore::open_encrypted(&file, limits, &encryption)?;
+            let backups = store.backups();
+            Ok((Arc::new(store), Some(backups)))
         }
         Storage::Memory => {
             // So that a revision of another process, or of one before, is known to be foreign.
             let micros = u64::try_from(now.as_microsecond()).unwrap_or_default();
             let start = storage::Revision(micros.max(1));
-            Ok(Arc::new(MemoryStore::new(start, storage::Limits::default())))
+            let store = MemoryStore::new(start, storage::Limits::default());
+            Ok((Arc::new(store), None))
         }
-        Storage::Etcd => etcd::open(&options.etcd_servers, &options.etcd, &encryption).await,
+        Storage::Etcd => Ok((
+            etcd::open(&options.etcd_servers, &options.etcd, &encryption).await?,
+            None,
+        )),
     }
 }
 

@@ -9,12 +9,14 @@
 //! The file holds only the present. History, held lists and fences are in memory: after a restart a watch from an
 //! earlier revision is `Expired`, and the revision goes on where it was.
 
+pub mod backup;
 mod committer;
 mod disk;
 mod header;
 mod import;
 mod load;
 mod record;
+pub mod rescue;
 mod reserve;
 
 use std::path::Path;
@@ -44,6 +46,7 @@ pub struct EmbeddedStore {
     failed: Arc<OnceLock<String>>,
     queue: Option<Sender<Request>>,
     committer: Option<JoinHandle<()>>,
+    encryption: Arc<Encryption>,
 }
 
 impl EmbeddedStore {
@@ -102,6 +105,7 @@ impl EmbeddedStore {
         let failed = Arc::new(OnceLock::new());
         let (queue, requests) = mpsc::channel();
         disk.reserve().hold();
+        let encryption = disk.encryption();
         let committer = Committer::new(Arc::clone(&cache), disk, limits, Arc::clone(&failed));
         let committer = std::thread::Builder::new()
             .name("berth-commit".to_owned())
@@ -114,6 +118,7 @@ impl EmbeddedStore {
             failed,
             queue: Some(queue),
             committer: Some(committer),
+            encryption,
         })
     }
 }

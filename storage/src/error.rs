@@ -64,7 +64,7 @@ pub enum StoreError {
     },
     /// A stored record is not what was written, or the file cannot be read as a database. Nothing was changed.
     #[error(
-        "{file}: {key}: {problem}; the file is damaged: restore it from a backup, or move it away to start empty"
+        "{file}: {key}: {problem}; the file is damaged: restore it from a backup (`berth restore`), or let `berth repair` keep what is whole"
     )]
     Corrupt {
         /// The database file.

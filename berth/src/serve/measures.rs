@@ -12,6 +12,7 @@ use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
 use storage::{Applied, At, Collection, Scope, Source, Step, Store, StoreError, Watch, Writer};
 
 use super::Options;
+use crate::backup::FILE;
 use crate::cli::Storage;
 
 /// A store whose writes are timed.
@@ -92,7 +93,7 @@ pub(super) fn expose(
         );
     });
     if options.storage == Storage::Embedded {
-        let file = options.data_dir.join("berth.redb");
+        let file = options.data_dir.join(FILE);
         metrics.read_at_scrape(
             "apiserver_storage_size_bytes",
             "Size of the embedded store's file in bytes",

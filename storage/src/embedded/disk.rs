@@ -16,6 +16,7 @@ use meta::Revision;
 use redb::backends::FileBackend;
 use redb::{Builder, Database, DatabaseError, ReadOnlyDatabase, ReadableDatabase, TableDefinition};
 
+use crate::embedded::record::Raw;
 use crate::embedded::reserve::{self, Reserve, Reserved};
 use crate::embedded::{header, load, record};
 use crate::encryption::Encryption;
@@ -97,6 +98,15 @@ fn name_record(path: &Path, file: &str, encryption: &Arc<Encryption>, error: Sto
     }
 }
 
+/// Checks every page of the database at `path`, by redb's own checksums.
+pub(crate) fn verify(file: &str, path: &Path) -> Result<(), StoreError> {
+    let mut builder = Builder::new();
+    builder
+        .set_cache_size(PAGE_CACHE)
+        .set_check_integrity_on_open(true);
+    builder.open(path).map(drop).map_err(|error| broken(file, error))
+}
+
 /// Opens the database that `open` gives, known as `file` in errors; `reserve` is what its writes fall back on.
 pub(crate) fn open_with(
     file: &str,
@@ -136,6 +146,42 @@ impl Disk {
         &self.reserve
     }
 
+    /// What values are encrypted with.
+    pub(crate) fn encryption(&self) -> Arc<Encryption> {
+        Arc::clone(&self.encryption)
+    }
+
+    /// Writes `records` into a new file as they lie in another, in one transaction that ends at `revision`.
+    pub(crate) fn write_raw(&mut self, records: &[Raw], revision: Revision) -> Result<(), StoreError> {
+        let totals = guarded(&self.file, || {
+            let fail = |error: redb::Error| broken(&self.file, error);
+            let transaction = self.database.begin_write().map_err(|error| fail(error.into()))?;
+            let mut totals = Totals {
+                revision,
+                ..self.totals
+            };
+            let mut table = transaction
+                .open_table(RECORDS)
+                .map_err(|error| fail(error.into()))?;
+            for (key, value) in records {
+                let record = record::decode(value).filter(|record| record.intact(key));
+                let record = record
+                    .ok_or_else(|| corrupt(&self.file, record::show_key(key), "is not what was written"))?;
+                totals.crcs ^= record.crc;
+                totals.count += 1;
+                let twice = table.insert(key.as_slice(), value.as_ref());
+                if twice.map_err(|error| fail(error.into()))?.is_some() {
+                    return Err(corrupt(&self.file, record::show_key(key), "is there twice"));
+                }
+            }
+            drop(table);
+            write_totals(&self.file, transaction, totals)?;
+            Ok(totals)
+        })?;
+        self.totals = totals;
+        Ok(())
+    }
+
     /// Writes `changes`, in order, as one transaction that ends at `revision`. When this returns `Ok` it is on disk.
     ///
     /// # Errors
@@ -148,7 +194,7 @@ impl Disk {
                 .map_err(|error| broken(&self.file, error))?;
             transaction.set_two_phase_commit(true);
             let totals = self.fill(&transaction, changes, revision)?;
-            transaction.commit().map_err(|error| broken(&self.file, error))?;
+            write_totals(&self.file, transaction, totals)?;
             Ok(totals)
         })?;
         self.totals = totals;
@@ -200,13 +246,6 @@ impl Disk {
                 }
             }
         }
-        drop(records);
-        let mut table = transaction
-            .open_table(TOTALS)
-            .map_err(|error| fail(error.into()))?;
-        table
-            .insert(TOTALS_KEY, totals.encode().as_slice())
-            .map_err(|error| fail(error.into()))?;
         Ok(totals)
     }
 }
@@ -267,6 +306,12 @@ fn initialize(file: &str, database: &Database) -> Result<(), StoreError> {
     transaction
         .open_table(RECORDS)
         .map_err(|error| fail(error.into()))?;
+    write_totals(file, transaction, totals)
+}
+
+/// Ends `transaction` with what the file then adds up to.
+fn write_totals(file: &str, transaction: redb::WriteTransaction, totals: Totals) -> Result<(), StoreError> {
+    let fail = |error: redb::Error| broken(file, error);
     let mut table = transaction
         .open_table(TOTALS)
         .map_err(|error| fail(error.into()))?;
@@ -279,7 +324,7 @@ fn initialize(file: &str, database: &Database) -> Result<(), StoreError> {
 
 /// Runs `work` on the file. redb may panic on pages that are not what it wrote; at this boundary, and nowhere above
 /// it, such a panic becomes an error. What `work` touched is not used again after one.
-fn guarded<T>(file: &str, work: impl FnOnce() -> Result<T, StoreError>) -> Result<T, StoreError> {
+pub(crate) fn guarded<T>(file: &str, work: impl FnOnce() -> Result<T, StoreError>) -> Result<T, StoreError> {
     catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| {
         let text = panic.downcast_ref::<String>().map(String::as_str);
         let text = text

@@ -12,6 +12,12 @@ const TRANSACTION: usize = 104;
 /// The bytes this looks at.
 pub(crate) const LENGTH: usize = 64 + 2 * 128;
 
+/// Makes `header` that of a file that was closed cleanly, so that a copy can be read without redb mending it first: after a
+/// crash the newest commit is whole, as it was written in two phases.
+pub(crate) fn as_closed(header: &mut [u8; LENGTH]) {
+    header[FLAGS] &= !UNCLEAN;
+}
+
 /// What is wrong with the first bytes of a database file, if anything is that redb would not notice.
 ///
 /// After a crash the other slot may rightly be newer: a commit is on disk a moment before it is made the newest, and

@@ -28,14 +28,31 @@ pub(crate) fn import(
             file.display()
         )));
     }
-    // Under another name until it is whole, so that nobody starts on half of it.
+    whole(file, |partial| write(partial, snapshot, encryption))
+}
+
+/// Lets `make` make a database, which is put at `file` (in place of what is there) when it is whole and on the disk.
+///
+/// Until then it has another name, so that nobody starts on half of it; what is left of a failed attempt is removed.
+pub(crate) fn whole<T, E: From<StoreError>>(
+    file: &Path,
+    make: impl FnOnce(&Path) -> Result<T, E>,
+) -> Result<T, E> {
     let partial = partial(file);
     match fs::remove_file(&partial) {
-        Err(error) if error.kind() != ErrorKind::NotFound => return Err(failed(&partial, &error)),
+        Err(error) if error.kind() != ErrorKind::NotFound => return Err(failed(&partial, &error).into()),
         _ => {}
     }
-    write(&partial, snapshot, encryption)?;
-    fs::rename(&partial, file).map_err(|error| failed(file, &error))?;
+    let made = make(&partial).inspect_err(|_| {
+        // The first error is the one to tell; the next attempt removes what is left.
+        drop(fs::remove_file(&partial));
+    })?;
+    put(&partial, file)?;
+    Ok(made)
+}
+
+fn put(partial: &Path, file: &Path) -> Result<(), StoreError> {
+    fs::rename(partial, file).map_err(|error| failed(file, &error))?;
     let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty());
     File::open(folder.unwrap_or(Path::new(".")))
         .and_then(|folder| folder.sync_all())
@@ -63,13 +80,13 @@ fn write(file: &Path, snapshot: &Snapshot, encryption: &Arc<Encryption>) -> Resu
     disk.write(&[], snapshot.revision)
 }
 
-fn partial(file: &Path) -> PathBuf {
+pub(crate) fn partial(file: &Path) -> PathBuf {
     let mut name = file.as_os_str().to_owned();
     name.push(".partial");
     name.into()
 }
 
-fn failed(file: &Path, error: &std::io::Error) -> StoreError {
+pub(crate) fn failed(file: &Path, error: &std::io::Error) -> StoreError {
     StoreError::Unavailable(format!("{}: {error}", file.display()))
 }
 

@@ -9,7 +9,7 @@ use redb::{ReadableDatabase, ReadableTable};
 
 use crate::collection::Name;
 use crate::embedded::disk::{RECORDS, TOTALS, TOTALS_KEY, broken, corrupt};
-use crate::embedded::record::{self, Totals};
+use crate::embedded::record::{self, Raw, Totals};
 use crate::encryption::Encryption;
 use crate::error::StoreError;
 use crate::picture::Picture;
@@ -17,11 +17,8 @@ use crate::picture::Picture;
 /// Fewer records than this are not worth a thread.
 const WORTH_A_THREAD: usize = 512;
 
-/// A record as it lies in the file. Its object keeps the value: nothing is copied again.
-type Raw = (Vec<u8>, Bytes);
-
 /// Why a record is no object.
-enum Problem {
+pub(crate) enum Problem {
     /// It is not what was written.
     Damaged(String),
     /// It is, but for a key that is not at hand.
@@ -35,7 +32,7 @@ impl From<String> for Problem {
 }
 
 /// An object read back.
-struct Loaded {
+pub(crate) struct Loaded {
     resource: GroupResource,
     name: Name,
     object: Arc<Object>,
@@ -132,7 +129,7 @@ fn parse_part(file: &str, encryption: &Encryption, part: &[Raw]) -> Result<Vec<L
 }
 
 /// One record; its resource and namespace are shared with the `previous` one where they are the same.
-fn parse(
+pub(crate) fn parse(
     key: &[u8],
     value: &Bytes,
     encryption: &Encryption,

@@ -4,6 +4,7 @@
 //! and one record of totals carries the number of records and the XOR of all their CRCs: a damaged record fails its
 //! own check, a lost or doubled one fails the totals.
 
+use bytes::Bytes;
 use meta::{GroupResource, Key, Revision};
 
 /// Bytes before an object's JSON: CRC32 and revision, little endian.
@@ -11,7 +12,7 @@ const HEAD: usize = 12;
 /// The layout written here; another one is refused.
 const VERSION: u32 = 1;
 /// Bytes of the totals: version, revision, count, XOR of CRCs, own CRC32.
-const TOTALS: usize = 28;
+pub(crate) const TOTALS: usize = 28;
 
 /// What the whole file adds up to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,6 +24,9 @@ pub(crate) struct Totals {
     /// The XOR of all their CRCs.
     pub(crate) crcs: u32,
 }
+
+/// Key and value of a record as it lies in the file. Its object keeps the value: nothing is copied again.
+pub(crate) type Raw = (Vec<u8>, Bytes);
 
 /// A record as read.
 #[derive(Clone, Copy, Debug)]

@@ -1,0 +1,259 @@
+//! `berth backup` and `berth restore`: the embedded store, taken while it serves and put back.
+//!
+//! A server answers backups at a socket in its data folder, which only the folder's owner reaches: whoever can take one
+//! could read the database, too. Where no server runs, the file is read.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, BufReader, BufWriter, ErrorKind, Read, Write};
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail, ensure};
+use certs::files::make_folder;
+use clap::Args;
+use storage::embedded::backup::{self, Contents};
+use storage::embedded::rescue;
+use storage::{EmbeddedStore, Limits, StoreError};
+
+use crate::encryption;
+
+/// The database's name in a data folder.
+pub const FILE: &str = "berth.redb";
+/// Where a server in the data folder answers backups.
+pub const SOCKET: &str = "backup.sock";
+/// The objects' name in a backup.
+const OBJECTS: &str = "objects.backup";
+/// What else of a data folder is needed, so that kubeconfigs stay good.
+const CERTIFICATES: [&str; 5] = [
+    "ca.crt",
+    "ca.key",
+    "front-proxy-ca.crt",
+    "front-proxy-ca.key",
+    "admin.kubeconfig",
+];
+/// How long a server may be silent.
+const PATIENCE: Duration = Duration::from_mins(1);
+
+/// Arguments of `berth backup`.
+#[derive(Args, Clone, Debug)]
+pub struct BackupArgs {
+    /// The data folder of the server, running or not.
+    #[arg(long, env = "BERTH_DATA_DIR", default_value = "berth-data")]
+    pub data_dir: PathBuf,
+    /// The folder to make, for the objects and the certificates; `-` writes the objects to standard output.
+    #[arg(long, value_name = "FOLDER")]
+    pub to: PathBuf,
+    /// kube-apiserver's EncryptionConfiguration, where no server runs and values are encrypted.
+    #[arg(long, value_name = "FILE")]
+    pub encryption_provider_config: Option<PathBuf>,
+}
+
+/// Arguments of `berth restore`.
+#[derive(Args, Clone, Debug)]
+pub struct RestoreArgs {
+    /// What `berth backup` made: the folder, or its file objects.backup; `-` reads that from standard input.
+    #[arg(long, value_name = "PATH")]
+    pub from: PathBuf,
+    /// The data folder to restore into, from which no server may serve.
+    #[arg(long, env = "BERTH_DATA_DIR", default_value = "berth-data")]
+    pub data_dir: PathBuf,
+    /// Take the place of the database that is there; it is kept beside the new one under another name.
+    #[arg(long)]
+    pub replace: bool,
+    /// How far resourceVersions go on after the backup's: more than were given out since, so that none comes again.
+    #[arg(long, value_name = "N", default_value_t = 500_000)]
+    pub bump_revision: u64,
+    /// kube-apiserver's EncryptionConfiguration, to check values that are encrypted.
+    #[arg(long, value_name = "FILE")]
+    pub encryption_provider_config: Option<PathBuf>,
+}
+
+/// Takes a backup. Blocks.
+///
+/// # Errors
+/// When there is nothing to back up, or the target is there or cannot be written; nothing by half is left.
+pub fn take(args: &BackupArgs) -> Result<()> {
+    if args.to == Path::new("-") {
+        let contents = objects(args, &mut io::stdout().lock())?;
+        anstream::eprintln!("{}", told("backed up", contents, "standard output"));
+        return Ok(());
+    }
+    let folder = &args.to;
+    ensure!(
+        !folder.exists(),
+        "{} exists: a backup is made in a new folder",
+        folder.display()
+    );
+    // Under another name until it is whole.
+    let mut partial = folder.clone().into_os_string();
+    partial.push(".partial");
+    let partial = PathBuf::from(partial);
+    match fs::remove_dir_all(&partial) {
+        Err(error) if error.kind() != ErrorKind::NotFound => {
+            return Err(error).with_context(|| partial.display().to_string());
+        }
+        _ => {}
+    }
+    let contents = fill(args, &partial).inspect_err(|_| {
+        // The first error is the one to tell; the next backup removes what is left.
+        drop(fs::remove_dir_all(&partial));
+    })?;
+    fs::rename(&partial, folder).with_context(|| folder.display().to_string())?;
+    println!("{}", told("backed up", contents, &folder.display().to_string()));
+    Ok(())
+}
+
+fn told(what: &str, contents: Contents, place: &str) -> String {
+    let Contents { revision, objects } = contents;
+    format!("{what} {objects} objects at revision {revision} to {place}")
+}
+
+fn fill(args: &BackupArgs, folder: &Path) -> Result<Contents> {
+    make_folder(folder)?;
+    let path = folder.join(OBJECTS);
+    let named = || path.display().to_string();
+    let mut file = private(&path).with_context(named)?;
+    objects(args, &mut file)?;
+    file.sync_all().with_context(named)?;
+    // As it lies on the disk.
+    let mut written = BufReader::new(File::open(&path).with_context(named)?);
+    let contents = backup::check(&mut written).with_context(named)?;
+    for name in CERTIFICATES {
+        copy(&args.data_dir.join(name), &folder.join(name))?;
+    }
+    Ok(contents)
+}
+
+/// A new file for its owner only.
+fn private(path: &Path) -> io::Result<File> {
+    OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .mode(0o600)
+        .open(path)
+}
+
+/// Copies a file of keys, if it is there; whether it was.
+fn copy(from: &Path, to: &Path) -> Result<bool> {
+    let content = match fs::read(from) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(false),
+        other => other.with_context(|| from.display().to_string())?,
+    };
+    certs::files::write(to, &content, certs::files::Access::Owner)?;
+    Ok(true)
+}
+
+/// Writes the objects: those of the running server, or of the file of one that does not run.
+fn objects(args: &BackupArgs, out: &mut dyn Write) -> Result<Contents> {
+    let file = args.data_dir.join(FILE);
+    ensure!(
+        file.is_file(),
+        "{} is not there: --data-dir is the folder of a server with embedded storage (etcd has backups of its own: \
+         etcdctl snapshot save)",
+        file.display()
+    );
+    let mut out = BufWriter::with_capacity(1 << 20, out);
+    let socket = args.data_dir.join(SOCKET);
+    match UnixStream::connect(&socket) {
+        Ok(stream) => {
+            stream.set_read_timeout(Some(PATIENCE))?;
+            let mut checked = Tee {
+                input: stream,
+                out: &mut out,
+            };
+            let contents = backup::check(&mut checked).context("from the running server")?;
+            out.flush()?;
+            Ok(contents)
+        }
+        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::ConnectionRefused) => {
+            let encryption = encryption::load(args.encryption_provider_config.as_deref())?;
+            let store = EmbeddedStore::open_encrypted(&file, Limits::default(), &encryption)?;
+            Ok(store.backups().write(&mut out)?)
+        }
+        Err(error) => Err(error).with_context(|| socket.display().to_string()),
+    }
+}
+
+/// Writes out whatever is read.
+struct Tee<R, W> {
+    input: R,
+    out: W,
+}
+
+impl<R: Read, W: Write> Read for Tee<R, W> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.input.read(buffer)?;
+        self.out.write_all(&buffer[..read])?;
+        Ok(read)
+    }
+}
+
+/// Restores a backup. Blocks.
+///
+/// # Errors
+/// When the backup is not whole, or there is a database and it is not to be replaced; what is there then stays.
+pub fn restore(args: &RestoreArgs) -> Result<()> {
+    make_folder(&args.data_dir)?;
+    let file = args.data_dir.join(FILE);
+    let there = file.exists();
+    if there && !args.replace {
+        bail!(
+            "{} exists: restore into a new folder, or with --replace, which keeps it beside the restored one",
+            file.display()
+        );
+    }
+    let _held = there.then(|| rescue::hold(&file)).transpose()?;
+    let folder = args.from.is_dir().then_some(args.from.as_path());
+    let mut input = input(&args.from)?;
+    let kept = there.then(|| rescue::keep(&file)).transpose()?;
+    let contents = EmbeddedStore::restore(&file, &mut input, args.bump_revision);
+    let contents = match (contents, &kept) {
+        (Err(error), Some(kept)) => {
+            fs::remove_file(kept).with_context(|| kept.display().to_string())?;
+            return Err(error.into());
+        }
+        (contents, _) => contents?,
+    };
+    println!("{}", told("restored", contents, &file.display().to_string()));
+    if let Some(kept) = kept {
+        println!("what was there is {}", kept.display());
+    }
+    for name in CERTIFICATES {
+        let (Some(folder), target) = (folder, args.data_dir.join(name)) else {
+            break;
+        };
+        if target.exists() {
+            println!("{} stays as it is", target.display());
+        } else if copy(&folder.join(name), &target)? {
+            println!("restored {}", target.display());
+        }
+    }
+    opens(&file, args)
+}
+
+/// That a server can start from it.
+fn opens(file: &Path, args: &RestoreArgs) -> Result<()> {
+    let encryption = encryption::load(args.encryption_provider_config.as_deref())?;
+    match EmbeddedStore::open_encrypted(file, Limits::default(), &encryption) {
+        Ok(_) => Ok(()),
+        Err(problem @ StoreError::Sealed { .. }) => {
+            println!("not decrypted here: {problem}");
+            Ok(())
+        }
+        Err(problem) => Err(problem.into()),
+    }
+}
+
+fn input(from: &Path) -> Result<Box<dyn Read>> {
+    if from == Path::new("-") {
+        return Ok(Box::new(io::stdin().lock()));
+    }
+    let path = match from.is_dir() {
+        true => from.join(OBJECTS),
+        false => from.to_owned(),
+    };
+    let file = File::open(&path).with_context(|| path.display().to_string())?;
+    Ok(Box::new(BufReader::with_capacity(1 << 20, file)))
+}

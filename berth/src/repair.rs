@@ -1,0 +1,100 @@
+//! `berth repair`: says which records of the embedded store are damaged, and takes records out by name.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anyhow::{Result, ensure};
+use clap::Args;
+use storage::embedded::rescue::Rescue;
+
+use crate::backup::FILE;
+use crate::encryption;
+
+/// Arguments of `berth repair`.
+#[derive(Args, Clone, Debug)]
+pub struct RepairArgs {
+    /// The data folder, from which no server may serve.
+    #[arg(long, env = "BERTH_DATA_DIR", default_value = "berth-data")]
+    pub data_dir: PathBuf,
+    /// Take this record out, damaged or not; repeatable.
+    #[arg(long, value_name = "RESOURCE[.GROUP]/[NAMESPACE/]NAME")]
+    pub remove: Vec<String>,
+    /// Take out every record that is damaged, and do without those that cannot be read at all.
+    #[arg(long)]
+    pub remove_damaged: bool,
+    /// kube-apiserver's EncryptionConfiguration, to check values that are encrypted.
+    #[arg(long, value_name = "FILE")]
+    pub encryption_provider_config: Option<PathBuf>,
+}
+
+/// Looks, and mends what it is told to. Ends with 1 when something is damaged and stays so. Blocks.
+///
+/// # Errors
+/// When the file cannot be read or written, or no record has a name that is to be removed.
+pub fn run(args: &RepairArgs) -> Result<ExitCode> {
+    let file = args.data_dir.join(FILE);
+    let encryption = encryption::load(args.encryption_provider_config.as_deref())?;
+    let found = Rescue::open(&file, &encryption)?;
+    for damage in found.damaged() {
+        println!("damaged: {}: {}", damage.record, damage.problem);
+    }
+    for problem in found.problems() {
+        println!("damaged: {problem}");
+    }
+    // As errors show them.
+    let names = args
+        .remove
+        .iter()
+        .map(|name| name.strip_prefix("record ").unwrap_or(name));
+    let names: BTreeSet<String> = names.map(str::to_owned).collect();
+    let unknown = found.unknown(&names);
+    ensure!(
+        unknown.is_empty(),
+        "no record is called {}; nothing was changed",
+        unknown.join(", ")
+    );
+    let unnamed = found
+        .damaged()
+        .iter()
+        .filter(|damage| !names.contains(&damage.record))
+        .count();
+    let stays = !args.remove_damaged && (unnamed > 0 || lost(&found, &names));
+    if stays {
+        println!(
+            "nothing was changed: --remove NAME takes out a record, --remove-damaged all that is damaged; {} are whole",
+            found.objects()
+        );
+        return Ok(ExitCode::FAILURE);
+    }
+    if names.is_empty() && found.damaged().is_empty() && found.problems().is_empty() {
+        println!("{} objects, every one as it was written", found.objects());
+        return Ok(ExitCode::SUCCESS);
+    }
+    let before = found.write(&names)?;
+    for name in &names {
+        println!("removed {name}");
+    }
+    for damage in found
+        .damaged()
+        .iter()
+        .filter(|damage| !names.contains(&damage.record))
+    {
+        println!("removed {}", damage.record);
+    }
+    println!(
+        "{} has what is left; {} is as it was",
+        file.display(),
+        before.display()
+    );
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Whether more is lost than the records that are to be removed, whose pages are damaged with them.
+fn lost(found: &Rescue, names: &BTreeSet<String>) -> bool {
+    let named = found
+        .damaged()
+        .iter()
+        .any(|damage| names.contains(&damage.record));
+    !found.is_complete() || !(found.problems().is_empty() || named)
+}

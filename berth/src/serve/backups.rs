@@ -1,0 +1,89 @@
+//! Answers `berth backup` at a socket in the data folder, while the server serves.
+//!
+//! Whoever connects gets a backup; nothing is read from them. The folder and the socket are their owner's only, who
+//! could read the database as well.
+
+use std::fs::{self, Permissions};
+use std::io::{BufWriter, ErrorKind};
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::{Context as _, Result};
+use storage::embedded::backup::{Backups, Contents};
+use tokio::net::{UnixListener, UnixStream};
+use tokio::task::JoinHandle;
+
+use crate::backup::SOCKET;
+
+/// How long whoever takes a backup may be silent.
+const PATIENCE: Duration = Duration::from_secs(30);
+/// How long to wait when connections cannot be accepted.
+const PAUSE: Duration = Duration::from_secs(1);
+
+/// Answers in `folder` until the task is aborted. Without a socket the server serves all the same, and says so.
+pub(super) fn answer(folder: &Path, backups: Backups) -> Option<JoinHandle<()>> {
+    let path = folder.join(SOCKET);
+    match bind(&path) {
+        Ok(listener) => Some(tokio::spawn(serve(Bound { listener, path }, backups))),
+        Err(problem) => {
+            tracing::warn!(
+                socket = %path.display(), %problem,
+                "`berth backup` cannot reach this server: to back it up, stop it"
+            );
+            None
+        }
+    }
+}
+
+fn bind(path: &Path) -> std::io::Result<UnixListener> {
+    // Of a server that was killed: this one has the database, so no other answers there.
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
+    let listener = UnixListener::bind(path)?;
+    fs::set_permissions(path, Permissions::from_mode(0o600))?;
+    Ok(listener)
+}
+
+/// The socket, removed when the server ends in order.
+struct Bound {
+    listener: UnixListener,
+    path: PathBuf,
+}
+
+impl Drop for Bound {
+    fn drop(&mut self) {
+        // Nobody answers at what is left; the next start removes it.
+        drop(fs::remove_file(&self.path));
+    }
+}
+
+/// One after the other: each reads the whole store.
+async fn serve(bound: Bound, backups: Backups) {
+    loop {
+        let stream = match bound.listener.accept().await {
+            Ok((stream, _)) => stream,
+            Err(problem) => {
+                tracing::warn!(%problem, "accepting a connection for a backup");
+                tokio::time::sleep(PAUSE).await;
+                continue;
+            }
+        };
+        let backups = backups.clone();
+        let taken = tokio::task::spawn_blocking(move || write(stream, &backups)).await;
+        match taken.map_err(anyhow::Error::from).and_then(|taken| taken) {
+            Ok(Contents { revision, objects }) => tracing::info!(%revision, objects, "a backup was taken"),
+            Err(problem) => tracing::warn!(problem = format!("{problem:#}"), "a backup was not taken"),
+        }
+    }
+}
+
+fn write(stream: UnixStream, backups: &Backups) -> Result<Contents> {
+    let stream = stream.into_std().context("the socket")?;
+    stream.set_nonblocking(false).context("the socket")?;
+    stream.set_write_timeout(Some(PATIENCE)).context("the socket")?;
+    let mut out = BufWriter::with_capacity(1 << 18, stream);
+    Ok(backups.write(&mut out)?)
+}

@@ -1,0 +1,218 @@
+//! Backups: a stream of all records as they lie in the file, each with its checksum and its encryption.
+//!
+//! A backup is taken of one picture while the store serves, so it holds every write that was acknowledged before it began
+//! and none by half. It ends with what all records add up to: a stream that was cut off is never taken for a whole one.
+
+use std::io::{self, Read, Write};
+use std::path::Path;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use meta::Revision;
+
+use crate::cache::Cache;
+use crate::embedded::record::{self, Raw, TOTALS, Totals};
+use crate::embedded::{EmbeddedStore, disk, import};
+use crate::encryption::Encryption;
+use crate::error::StoreError;
+
+/// What every backup begins with: what it is, and the layout.
+pub const MAGIC: &[u8] = b"berth-backup/v1\n";
+/// Records per transaction when it is restored.
+const BATCH: usize = 1000;
+
+/// What a backup holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Contents {
+    /// The store's revision.
+    pub revision: Revision,
+    /// How many objects there are.
+    pub objects: u64,
+}
+
+/// Why a backup was not taken, or not restored.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum BackupError {
+    /// It does not begin as a backup does.
+    #[error("this is no backup of berth")]
+    NoBackup,
+    /// It is not what was written.
+    #[error("the backup is damaged: {key}: {problem}")]
+    Damaged {
+        /// Which part of it.
+        key: String,
+        /// What does not match.
+        problem: String,
+    },
+    /// It cannot be read or written.
+    #[error("the backup: {0}")]
+    Io(#[from] io::Error),
+    /// The store cannot.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+fn damaged(key: &str, problem: &str) -> BackupError {
+    BackupError::Damaged {
+        key: key.to_owned(),
+        problem: problem.to_owned(),
+    }
+}
+
+/// Takes backups of a store, also while it serves.
+#[derive(Clone)]
+pub struct Backups {
+    cache: Arc<Cache>,
+    encryption: Arc<Encryption>,
+}
+
+impl EmbeddedStore {
+    /// What takes backups of this store.
+    #[must_use]
+    pub fn backups(&self) -> Backups {
+        Backups {
+            cache: Arc::clone(&self.cache),
+            encryption: Arc::clone(&self.encryption),
+        }
+    }
+
+    /// Makes the database `file` of the backup in `input`, in place of what is there. Each object keeps its revision; the
+    /// store goes on `raise` after the backup's, so that no revision given out since comes again for another object. Blocks.
+    ///
+    /// # Errors
+    /// When the backup is damaged or cut off, or `file` cannot be written; `file` then is as it was.
+    pub fn restore(file: &Path, input: &mut dyn Read, raise: u64) -> Result<Contents, BackupError> {
+        import::whole(file, |partial| {
+            let mut disk = disk::open(partial, &Arc::default())?.disk;
+            let mut batch = Vec::with_capacity(BATCH);
+            let totals = read(input, |raw| {
+                batch.push(raw);
+                if batch.len() == BATCH {
+                    disk.write_raw(&batch, Revision(1))?;
+                    batch.clear();
+                }
+                Ok(())
+            })?;
+            let raised = totals.revision.0.checked_add(raise);
+            let raised = raised.ok_or_else(|| damaged("totals", "no revision comes after its own"))?;
+            disk.write_raw(&batch, Revision(raised))?;
+            Ok(Contents {
+                revision: Revision(raised),
+                objects: totals.count,
+            })
+        })
+    }
+}
+
+impl Backups {
+    /// Writes every object there is now. Blocks.
+    ///
+    /// # Errors
+    /// When `out` does not take it.
+    pub fn write(&self, out: &mut dyn Write) -> Result<Contents, BackupError> {
+        let snapshot = self.cache.picture().snapshot();
+        let mut totals = Totals {
+            revision: snapshot.revision,
+            count: 0,
+            crcs: 0,
+        };
+        out.write_all(MAGIC)?;
+        let mut buffer = Vec::new();
+        for (key, object) in &snapshot.objects {
+            let name = record::encode_key(key);
+            let sealed = self.encryption.seal(key.resource, &name, object.bytes());
+            let sealed = sealed.map_err(StoreError::Unavailable)?;
+            totals.crcs ^= record::encode(&mut buffer, &name, object.revision(), &sealed);
+            totals.count += 1;
+            out.write_all(&length(&name)?)?;
+            out.write_all(&length(&buffer)?)?;
+            out.write_all(&name)?;
+            out.write_all(&buffer)?;
+        }
+        out.write_all(&0_u32.to_le_bytes())?;
+        out.write_all(&totals.encode())?;
+        out.flush()?;
+        Ok(Contents {
+            revision: totals.revision,
+            objects: totals.count,
+        })
+    }
+}
+
+/// Reads a backup to its end without keeping it.
+///
+/// # Errors
+/// When it is damaged or cut off.
+pub fn check(input: &mut dyn Read) -> Result<Contents, BackupError> {
+    let totals = read(input, |_| Ok(()))?;
+    Ok(Contents {
+        revision: totals.revision,
+        objects: totals.count,
+    })
+}
+
+fn length(bytes: &[u8]) -> io::Result<[u8; 4]> {
+    let length = u32::try_from(bytes.len());
+    let length = length.map_err(|_| io::Error::other("a record of 4 GiB or more"))?;
+    Ok(length.to_le_bytes())
+}
+
+/// Hands every record of a backup to `take`, checked; gives what they add up to.
+fn read(
+    input: &mut dyn Read,
+    mut take: impl FnMut(Raw) -> Result<(), BackupError>,
+) -> Result<Totals, BackupError> {
+    let begin = exactly(input, MAGIC.len() as u32)?;
+    if begin.as_deref() != Some(MAGIC) {
+        return Err(BackupError::NoBackup);
+    }
+    let (mut count, mut crcs) = (0, 0);
+    let mut last = Vec::new();
+    let cut_off = || damaged("end", "it was cut off");
+    loop {
+        let name = number(input)?.ok_or_else(cut_off)?;
+        if name == 0 {
+            break;
+        }
+        let value = number(input)?.ok_or_else(cut_off)?;
+        let key = exactly(input, name)?.ok_or_else(cut_off)?;
+        let value = exactly(input, value)?.ok_or_else(cut_off)?;
+        let shown = || record::show_key(&key);
+        let record = record::decode(&value).ok_or_else(|| damaged(&shown(), "it is too short"))?;
+        if !record.intact(&key) {
+            return Err(damaged(&shown(), "its checksum does not match"));
+        }
+        if last >= key {
+            return Err(damaged(&shown(), "it is not where it was written"));
+        }
+        count += 1;
+        crcs ^= record.crc;
+        last.clone_from(&key);
+        take((key, Bytes::from(value)))?;
+    }
+    let totals = exactly(input, TOTALS as u32)?.ok_or_else(cut_off)?;
+    let totals = Totals::decode(&totals).map_err(|problem| damaged("totals", &problem))?;
+    if (totals.count, totals.crcs) != (count, crcs) {
+        return Err(damaged("totals", "the records do not add up to them"));
+    }
+    if input.read(&mut [0])? != 0 {
+        return Err(damaged("end", "something follows"));
+    }
+    Ok(totals)
+}
+
+fn number(input: &mut dyn Read) -> Result<Option<u32>, BackupError> {
+    let bytes = exactly(input, 4)?;
+    Ok(bytes.and_then(|bytes| Some(u32::from_le_bytes(bytes.try_into().ok()?))))
+}
+
+/// The next `length` bytes, if there are as many. A length that damage made up costs no memory.
+fn exactly(input: &mut dyn Read, length: u32) -> Result<Option<Vec<u8>>, BackupError> {
+    let mut bytes = Vec::new();
+    let read = input.take(u64::from(length)).read_to_end(&mut bytes)?;
+    Ok((read as u64 == u64::from(length)).then_some(bytes))
+}
+
+#[cfg(test)]
+mod tests;

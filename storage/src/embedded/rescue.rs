@@ -1,0 +1,335 @@
+//! Taking single records out of a database file, and reading what can be read of a damaged one.
+//!
+//! The file itself is not changed before a new one is whole: damage is read from a copy, forwards and then backwards, so
+//! that pages redb cannot read cost what is on them and nothing else.
+
+use std::collections::BTreeSet;
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io::{ErrorKind, Read as _, Seek as _, Write as _};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use bytes::Bytes;
+use meta::Revision;
+use redb::{Builder, ConcurrencyMode, ReadOnlyDatabase, ReadableTable};
+
+use crate::embedded::disk::{RECORDS, TOTALS, TOTALS_KEY, broken, guarded};
+use crate::embedded::load::{self, Problem};
+use crate::embedded::record::{self, Raw, Totals};
+use crate::embedded::{disk, header, import};
+use crate::encryption::Encryption;
+use crate::error::StoreError;
+
+/// How far the revision goes on when the last one given out is not readable.
+const RAISE: u64 = 1000;
+
+/// A record that is not what was written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Damage {
+    /// `<resource>.<group>/<namespace>/<name>`, as in the errors of a start.
+    pub record: String,
+    /// What does not match.
+    pub problem: String,
+}
+
+/// What is in a database file that nobody serves from; held, so that nobody starts to.
+pub struct Rescue {
+    file: PathBuf,
+    intact: Vec<Raw>,
+    damaged: Vec<Damage>,
+    problems: Vec<String>,
+    complete: bool,
+    revision: Revision,
+    _held: File,
+}
+
+impl Rescue {
+    /// Reads `file`. Blocks.
+    ///
+    /// # Errors
+    /// `Unavailable` when it cannot be read or a server has it open; `Corrupt` when it is no database at all.
+    pub fn open(file: &Path, encryption: &Encryption) -> Result<Self, StoreError> {
+        let name = file.display().to_string();
+        let held = hold(file)?;
+        let copy = suffixed(file, ".reading");
+        let read = copied(file, &copy)
+            .map_err(|error| import::failed(&copy, &error))
+            .and_then(|()| Found::read(&name, &copy));
+        // Last, as it may write to the copy.
+        let pages = guarded(&name, || disk::verify(&name, &copy));
+        // It is only in the way; the next run overwrites it.
+        drop(fs::remove_file(&copy));
+        let found = read?;
+        let mut problems = found.problems;
+        if let (Err(error), true) = (pages, problems.is_empty()) {
+            problems.push(error.to_string());
+        }
+        let (mut intact, mut damaged) = (Vec::new(), Vec::new());
+        for raw in found.records {
+            match load::parse(&raw.0, &raw.1, encryption, None) {
+                // What cannot be decrypted now is not damaged by that.
+                Ok(_) | Err(Problem::Sealed(_)) => intact.push(raw),
+                Err(Problem::Damaged(problem)) => damaged.push(Damage {
+                    record: shown(&raw.0),
+                    problem,
+                }),
+            }
+        }
+        let there = (intact.len() + damaged.len()) as u64;
+        let newest = intact.iter().filter_map(|(_, value)| record::decode(value));
+        let newest = newest.map(|record| record.revision).max().unwrap_or(Revision(1));
+        let revision = match &found.totals {
+            Ok(totals) if totals.count != there => {
+                problems.push(format!(
+                    "{there} records can be read, {} were written",
+                    totals.count
+                ));
+                totals.revision.max(newest)
+            }
+            Ok(totals) => {
+                let crcs = intact.iter().filter_map(|(_, value)| record::decode(value));
+                if damaged.is_empty() && crcs.fold(0, |crcs, record| crcs ^ record.crc) != totals.crcs {
+                    problems.push("the records are not those that were written last".to_owned());
+                }
+                totals.revision.max(newest)
+            }
+            Err(problem) => {
+                problems.push(format!("record of totals: {problem}"));
+                Revision(newest.0.saturating_add(RAISE))
+            }
+        };
+        Ok(Self {
+            file: file.to_owned(),
+            complete: matches!(found.totals, Ok(totals) if totals.count == there),
+            intact,
+            damaged,
+            problems,
+            revision,
+            _held: held,
+        })
+    }
+
+    /// How many records are whole.
+    #[must_use]
+    pub fn objects(&self) -> usize {
+        self.intact.len()
+    }
+
+    /// The records that are not.
+    #[must_use]
+    pub fn damaged(&self) -> &[Damage] {
+        &self.damaged
+    }
+
+    /// What is wrong with the file beside: records that are lost without their names, pages that cannot be read.
+    #[must_use]
+    pub fn problems(&self) -> &[String] {
+        &self.problems
+    }
+
+    /// Whether every record that was written is among the whole and the damaged ones.
+    #[must_use]
+    pub fn is_complete(&self) -> bool {
+        self.complete
+    }
+
+    /// Of `names`, those that no record has.
+    #[must_use]
+    pub fn unknown<'a>(&self, names: &'a BTreeSet<String>) -> Vec<&'a str> {
+        let intact = self.intact.iter().map(|(key, _)| shown(key));
+        let damaged = self.damaged.iter().map(|damage| damage.record.clone());
+        let there: BTreeSet<String> = intact.chain(damaged).collect();
+        names
+            .iter()
+            .map(String::as_str)
+            .filter(|name| !there.contains(*name))
+            .collect()
+    }
+
+    /// Puts a file in place that has the whole records, `without` those. What was there is kept beside it, under the
+    /// name that is given back. Blocks.
+    ///
+    /// # Errors
+    /// When the new file cannot be written; the old one then is where it was.
+    pub fn write(&self, without: &BTreeSet<String>) -> Result<PathBuf, StoreError> {
+        let kept: Vec<&Raw> = self
+            .intact
+            .iter()
+            .filter(|(key, _)| !without.contains(&shown(key)))
+            .collect();
+        // Something changed: whoever remembers the last revision lists anew.
+        let revision = Revision(self.revision.0.saturating_add(1));
+        let before = keep(&self.file)?;
+        import::whole(&self.file, |partial| {
+            let mut target = disk::open(partial, &Arc::default())?.disk;
+            for batch in kept.chunks(1000) {
+                let batch: Vec<Raw> = batch.iter().map(|raw| (*raw).clone()).collect();
+                target.write_raw(&batch, revision)?;
+            }
+            target.write_raw(&[], revision)
+        })?;
+        Ok(before)
+    }
+}
+
+/// Gives `file` a second name that is free, which it keeps when another file takes the first.
+///
+/// # Errors
+/// When the folder does not take it.
+pub fn keep(file: &Path) -> Result<PathBuf, StoreError> {
+    for number in 1..=10_000 {
+        let name = suffixed(file, &format!(".before-{number}"));
+        let kept = match fs::hard_link(file, &name) {
+            // Not every file system has links.
+            Err(error) if error.kind() != ErrorKind::AlreadyExists && !name.exists() => {
+                fs::copy(file, &name).map(drop)
+            }
+            other => other,
+        };
+        match kept {
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+            Err(error) => return Err(import::failed(&name, &error)),
+            Ok(()) => return Ok(name),
+        }
+    }
+    Err(StoreError::Unavailable(format!(
+        "{}: too many files of earlier repairs beside it: move them away",
+        file.display()
+    )))
+}
+
+/// Holds `file` as redb does while it is open.
+///
+/// # Errors
+/// `Unavailable` when it is not there, or is open elsewhere.
+pub fn hold(file: &Path) -> Result<File, StoreError> {
+    let opened = OpenOptions::new().read(true).write(true).open(file);
+    let opened = opened.map_err(|error| import::failed(file, &error))?;
+    match opened.try_lock() {
+        Ok(()) => Ok(opened),
+        Err(TryLockError::WouldBlock) => Err(StoreError::Unavailable(format!(
+            "{} is in use: stop the server first",
+            file.display()
+        ))),
+        Err(TryLockError::Error(error)) => Err(import::failed(file, &error)),
+    }
+}
+
+fn shown(key: &[u8]) -> String {
+    let shown = record::show_key(key);
+    shown.strip_prefix("record ").unwrap_or(&shown).to_owned()
+}
+
+fn suffixed(file: &Path, suffix: &str) -> PathBuf {
+    let mut name = file.as_os_str().to_owned();
+    name.push(suffix);
+    name.into()
+}
+
+/// Copies the file, as one that was closed cleanly: redb would mend any other, and give up on a damaged one.
+fn copied(file: &Path, copy: &Path) -> std::io::Result<()> {
+    fs::copy(file, copy)?;
+    let mut opened = OpenOptions::new().read(true).write(true).open(copy)?;
+    let mut head = [0; header::LENGTH];
+    match opened.read_exact(&mut head) {
+        // Too short for a database, which redb says.
+        Err(error) if error.kind() == ErrorKind::UnexpectedEof => return Ok(()),
+        other => other?,
+    }
+    header::as_closed(&mut head);
+    opened.rewind()?;
+    opened.write_all(&head)
+}
+
+/// What can be read, whatever it is worth.
+struct Found {
+    records: Vec<Raw>,
+    totals: Result<Totals, String>,
+    problems: Vec<String>,
+}
+
+impl Found {
+    fn read(name: &str, copy: &Path) -> Result<Self, StoreError> {
+        let database = guarded(name, || {
+            // Beside another process redb reads no lists of free pages, which are there only after a clean end.
+            let mut builder = Builder::new();
+            builder.set_concurrency_mode(ConcurrencyMode::SingleWriter);
+            let opened = builder.open_read_only(copy);
+            opened.map_err(|error| broken(name, error))
+        })?;
+        let totals = guarded(name, || totals(name, &database)).unwrap_or_else(|error| Err(error.to_string()));
+        let mut problems = Vec::new();
+        let mut forwards = Vec::new();
+        if let Err(error) = guarded(name, || walk(name, &database, Way::Forwards, &mut forwards)) {
+            problems.push(error.to_string());
+            let after = forwards.last().map(|(key, _): &Raw| key.clone());
+            let mut backwards = Vec::new();
+            let way = Way::BackwardsUntil(after.as_deref());
+            if let Err(error) = guarded(name, || walk(name, &database, way, &mut backwards)) {
+                problems.push(error.to_string());
+            }
+            forwards.extend(backwards.into_iter().rev());
+        }
+        Ok(Self {
+            records: forwards,
+            totals,
+            problems,
+        })
+    }
+}
+
+fn totals(name: &str, database: &ReadOnlyDatabase) -> Result<Result<Totals, String>, StoreError> {
+    use redb::ReadableDatabase as _;
+    let transaction = database.begin_read().map_err(|error| broken(name, error))?;
+    let table = transaction
+        .open_table(TOTALS)
+        .map_err(|error| broken(name, error))?;
+    let value = table.get(TOTALS_KEY).map_err(|error| broken(name, error))?;
+    Ok(value
+        .ok_or_else(|| "is missing".to_owned())
+        .and_then(|bytes| Totals::decode(bytes.value())))
+}
+
+#[derive(Clone, Copy)]
+enum Way<'a> {
+    Forwards,
+    /// Until this key, which was reached from the other side.
+    BackwardsUntil(Option<&'a [u8]>),
+}
+
+/// Reads records one way into `found`, as far as that goes. Keys that do not go on in order are pages that lead in circles.
+fn walk(
+    name: &str,
+    database: &ReadOnlyDatabase,
+    way: Way<'_>,
+    found: &mut Vec<Raw>,
+) -> Result<(), StoreError> {
+    use redb::ReadableDatabase as _;
+    let transaction = database.begin_read().map_err(|error| broken(name, error))?;
+    let table = transaction
+        .open_table(RECORDS)
+        .map_err(|error| broken(name, error))?;
+    let mut entries = table.iter().map_err(|error| broken(name, error))?;
+    loop {
+        let entry = match way {
+            Way::Forwards => entries.next(),
+            Way::BackwardsUntil(_) => entries.next_back(),
+        };
+        let Some(entry) = entry else { return Ok(()) };
+        let (key, value) = entry.map_err(|error| broken(name, error))?;
+        let key = key.value().to_vec();
+        let last = found.last().map(|(key, _)| key);
+        let in_order = match way {
+            Way::Forwards => last.is_none_or(|last| *last < key),
+            Way::BackwardsUntil(Some(end)) if key.as_slice() <= end => return Ok(()),
+            Way::BackwardsUntil(_) => last.is_none_or(|last| *last > key),
+        };
+        if !in_order {
+            return Err(disk::corrupt(name, record::show_key(&key), "it is out of order"));
+        }
+        found.push((key, Bytes::copy_from_slice(value.value())));
+    }
+}
+
+#[cfg(test)]
+mod tests;
