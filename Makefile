@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help demo test fuzz e2e differential etcd faults lint ci static bench-scheduling bench-explain bench-server bench-scheduling-peers
+.PHONY: help demo test fuzz e2e differential etcd faults lint ci static release bench-scheduling bench-explain bench-server bench-scheduling-peers
 
 # Where cargo builds, and the peers of the benchmarks beside it.
 TARGET := $(abspath $(or $(CARGO_TARGET_DIR),target))
@@ -59,6 +59,9 @@ static: ## the image's root in target/static: a static binary, with etcd, and /t
 	cargo build --release --locked --features etcd --bin berth --target $(STATIC)
 	mkdir -p $(TARGET)/static/tmp && chmod 1777 $(TARGET)/static/tmp
 	strip -o $(TARGET)/static/berth $(TARGET)/$(STATIC)/release/berth
+
+release: ## VERSION=0.1.0: programs, checksums, SPDX and notes in target/release-VERSION, each program built twice with the same bytes
+	deploy/release build $(VERSION) $(TARGET)/release-$(VERSION)
 
 bench-scheduling: ## time of one decision by fleet size, for each dialect
 	cargo run --release -p dialect-fleet --example bench-fleet

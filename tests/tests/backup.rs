@@ -210,7 +210,7 @@ async fn a_damaged_record_keeps_the_server_from_starting_until_it_is_taken_out_b
         .unwrap();
     let told = String::from_utf8_lossy(&start.stderr).into_owned();
     assert!(
-        !start.status.success() && told.contains("configmaps/default/two") && told.contains("berth repair"),
+        !start.status.success() && told.contains("berth.redb") && told.contains("`berth repair`"),
         "{told}"
     );
 
