@@ -3,6 +3,7 @@
 //! Targets and Decisions are projections that can be watched; candidates, reviews and the subresources `scheduling`
 //! and `binding` are made at each request. Start reading at [`VirtualApi`]; the shapes are in [`kinds`].
 
+mod asked;
 mod binding;
 mod candidates;
 mod commit;

@@ -1,7 +1,6 @@
 //! Plans on the live world: SchedulingReviews with `spec.changes` (docs/api.md, "Planning").
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
+use std::collections::BTreeSet;
 
 use apiserver::{Attributes, Call, Reply};
 use dialect_contract::config;
@@ -11,9 +10,10 @@ use engine::{Catalog, Plan, World};
 use meta::{FieldError, Key, Status, Timestamp, budget};
 use serde_json::{Value, json};
 
+use super::asked::Asked;
+use super::hidden;
 use super::kinds::{GROUP, VERSION};
 use super::reviews::Reviews;
-use super::{hidden, names};
 
 /// Why there is no plan.
 enum NoPlan {
@@ -31,13 +31,13 @@ impl Reviews {
         let spec = &body["spec"];
         let entries = spec["changes"].as_array().map(Vec::as_slice).unwrap_or_default();
         let steps = Step::read_all(entries, "", "spec.changes").map_err(invalid)?;
-        let asked = asked(spec);
+        let asked = Asked::read(spec).map_err(invalid)?;
         self.may_plan(call, &steps).await?;
         let mut worlds = Vec::new();
         for dialect in self.engine.dialects() {
             worlds.push(self.world(dialect, "Live").await?);
         }
-        let planned = answer(&self.catalog, worlds, &steps, &asked, now);
+        let planned = answer(&self.catalog, worlds, &steps, asked, now);
         budget::wanted()?;
         let plan = match planned {
             Ok(plan) => plan,
@@ -84,23 +84,11 @@ impl Reviews {
     }
 }
 
-/// Namespace and name of every decision that is asked for, in the order of the review.
-fn asked(spec: &Value) -> Vec<(String, String)> {
-    let list = spec["decisions"]
-        .as_array()
-        .map(Vec::as_slice)
-        .unwrap_or_default();
-    let text = |entry: &Value, field: &str| entry[field].as_str().unwrap_or_default().to_owned();
-    list.iter()
-        .map(|entry| (text(entry, "namespace"), text(entry, "name")))
-        .collect()
-}
-
 fn answer(
     catalog: &Catalog,
     mut worlds: Vec<World>,
     steps: &[Step],
-    asked: &[(String, String)],
+    mut asked: Asked,
     now: Timestamp,
 ) -> Result<Plan, NoPlan> {
     let before: Vec<_> = worlds.iter_mut().map(World::begin).collect();
@@ -108,35 +96,17 @@ fn answer(
         NoPlan::Problems(problems.into_iter().map(|problem| problem.error).collect())
     };
     plan::apply(&mut worlds, catalog, steps, now).map_err(problems)?;
-    let asked: BTreeMap<&(String, String), usize> = asked.iter().zip(0..).collect();
-    let mut missing: BTreeMap<usize, &str> = asked.iter().map(|(place, index)| (*index, &*place.1)).collect();
     let terms = Terms { now, seed: None };
     let mut whole = Plan::default();
     for (before, world) in before.iter().zip(&mut worlds) {
-        let dialect = Arc::clone(&before.dialect);
-        let mut wanted = BTreeSet::new();
-        for demand in before
-            .inventory
-            .demands()
-            .into_iter()
-            .chain(world.snapshot().inventory.demands())
-        {
-            let place = names::place(&*dialect, &demand);
-            if let Some(index) = asked.get(&place) {
-                missing.remove(index);
-                wanted.insert(demand);
-            }
-        }
+        let wanted = asked.find(before, world.snapshot());
         if world.changes() == 0 && wanted.is_empty() {
             continue;
         }
         let part = Plan::of(before, world, &terms, |demand| wanted.contains(demand));
         whole.add(part.map_err(|fault| NoPlan::Fault(fault.to_string()))?);
     }
-    let missing: Vec<FieldError> = missing
-        .into_iter()
-        .map(|(index, name)| FieldError::not_found(format!("spec.decisions[{index}]"), name))
-        .collect();
+    let missing = asked.missing();
     if missing.is_empty() {
         Ok(whole)
     } else {

@@ -368,6 +368,98 @@ async fn a_plan_tells_of_the_decisions_that_are_asked_for_even_when_they_stay() 
 }
 
 #[tokio::test]
+async fn a_plan_tells_of_the_decisions_that_a_selector_selects() {
+    let (world, cluster) = bound().await;
+    let resource = meta::GroupResource::new("cluster.open-cluster-management.io", "placements");
+    let key = meta::Key::new(resource, "story-1", "placement");
+    world.edit(&key, |object| {
+        object["metadata"]["labels"] = json!({"team": "a", "tier": "web"});
+    });
+    let change = json!({"patch": {
+        "apiVersion": "cluster.open-cluster-management.io/v1", "kind": "ManagedCluster",
+        "metadata": {"name": cluster, "labels": {"color": "red"}},
+    }});
+    let table = [
+        (json!({"selector": {"matchLabels": {"team": "a"}}}), true),
+        (json!({"selector": {}}), true),
+        (
+            json!({"namespace": "story-1", "selector": {"matchExpressions": [
+                {"key": "tier", "operator": "In", "values": ["db", "web"]},
+            ]}}),
+            true,
+        ),
+        (
+            json!({"namespace": "elsewhere", "selector": {"matchLabels": {"team": "a"}}}),
+            false,
+        ),
+        // Nothing selected is no error.
+        (json!({"selector": {"matchLabels": {"team": "b"}}}), false),
+    ];
+    for (entry, is_told) in table {
+        let spec = json!({"changes": [change], "decisions": [entry]});
+        let review = world.review(spec).await.unwrap();
+        let plan = &review["status"]["plan"];
+        let entries = plan["entries"].as_array().unwrap();
+        let told: Vec<(&str, &str)> = entries
+            .iter()
+            .map(|entry| (text(entry, "/name"), text(entry, "/verdict")))
+            .collect();
+        let expected: &[(&str, &str)] = if is_told {
+            &[("placement.ocm", "Same")]
+        } else {
+            &[]
+        };
+        assert_eq!(told, expected, "{entry}");
+    }
+}
+
+#[tokio::test]
+async fn a_plan_selects_by_the_labels_that_its_own_change_gives() {
+    let (world, _) = bound().await;
+    let change = json!({"patch": {
+        "apiVersion": "cluster.open-cluster-management.io/v1beta1", "kind": "Placement",
+        "metadata": {"namespace": "story-1", "name": "placement", "labels": {"team": "new"}},
+    }});
+    let selected = json!([{"selector": {"matchLabels": {"team": "new"}}}]);
+    let review = world
+        .review(json!({"changes": [change], "decisions": selected}))
+        .await
+        .unwrap();
+    assert_eq!(text(&review, "/status/plan/entries/0/name"), "placement.ocm");
+}
+
+#[tokio::test]
+async fn a_plan_that_names_decisions_badly_is_refused_with_every_entry() {
+    let (world, cluster) = bound().await;
+    let change = json!({"drain": cluster});
+    let decisions = json!([
+        {"namespace": "story-1"},
+        {"name": "placement.ocm", "selector": {}},
+        {"selector": {"matchExpressions": [{"key": "team", "operator": "Like", "values": ["a"]}]}},
+        {"selector": {"matchLabels": {"team": "not a value"}}},
+        {"namespace": "story-1", "name": "placement.ocm"},
+    ]);
+    let asked = json!({"changes": [change], "decisions": decisions});
+    let status = world.review(asked).await.unwrap_err();
+    assert_eq!(status.code, 422);
+    let causes = status.details.unwrap().causes;
+    let fields: Vec<&str> = causes.iter().map(|cause| cause.field.as_str()).collect();
+    assert_eq!(
+        fields,
+        [
+            "spec.decisions[0].name",
+            "spec.decisions[1].selector",
+            "spec.decisions[2].selector.matchExpressions[0].operator",
+            "spec.decisions[3].selector.matchLabels",
+        ]
+    );
+    let many: Vec<Value> = (0..101).map(|_| json!({"selector": {}})).collect();
+    let asked = json!({"changes": [change], "decisions": many});
+    let status = world.review(asked).await.unwrap_err();
+    assert_eq!(status.details.unwrap().causes[0].field, "spec.decisions");
+}
+
+#[tokio::test]
 async fn a_plan_is_refused_with_every_change_that_makes_no_sense() {
     let (world, cluster) = bound().await;
     let cluster = json!({"apiVersion": "cluster.open-cluster-management.io/v1", "kind": "ManagedCluster",

@@ -1,6 +1,7 @@
 //! SchedulingReview: a hypothetical question to the scheduler.
 
 use meta::kind::KindInfo;
+use meta::selector::{LabelSelector, Selector};
 use meta::{FieldError, Schema, Scope, time};
 use schemars::JsonSchema;
 use serde_json::Value;
@@ -8,6 +9,9 @@ use serde_json::Value;
 use super::scheduling::SchedulingStatus;
 use super::shared::AnyObject;
 use super::{INFO, Virtual};
+
+/// How many selectors `spec.decisions` may have.
+const MOST_SELECTORS: usize = 100;
 
 /// Asks what the scheduler would decide, with other objects, another fleet, another configuration or at another time.
 /// Creating one answers in its status; nothing is stored and nothing is bound.
@@ -52,7 +56,7 @@ pub struct SchedulingReviewSpec {
     /// What would change, to be told what that does to the decisions. Instead of `object` or `reference`, on the
     /// live world; at most 1,000, each object in one of them.
     pub changes: Option<Vec<Change>>,
-    /// With `changes`: decisions that are told of even when nothing moves.
+    /// With `changes`: decisions that are told of even when nothing moves; at most 100 of the entries are selectors.
     pub decisions: Option<Vec<DecisionReference>>,
     /// The instant to decide for; left out, now.
     #[schemars(extend("format" = "date-time"))]
@@ -73,14 +77,17 @@ pub struct Change {
     pub drain: Option<String>,
 }
 
-/// Names a Decision, or a ClusterDecision where there is no namespace.
+/// Names a Decision, or a ClusterDecision where there is no namespace; or selects decisions by their labels.
 #[derive(JsonSchema)]
 #[schemars(rename_all = "camelCase")]
 pub struct DecisionReference {
-    /// The namespace of the Decision.
+    /// The namespace of the Decision. With `selector`, left out, those of all namespaces and those that have none.
     pub namespace: Option<String>,
-    /// The name, with its system: `web.gardener`.
-    pub name: String,
+    /// The name, with its system: `web.gardener`. Either this or `selector`.
+    pub name: Option<String>,
+    /// The labels of the decisions, which are those of the objects that they place. Either this or `name`; an empty
+    /// selector selects every decision.
+    pub selector: Option<LabelSelector>,
 }
 
 /// Names an object that exists.
@@ -201,7 +208,54 @@ fn plan_rules(spec: &Value) -> Vec<FieldError> {
             "a plan has at least one change",
         ));
     }
+    errors.extend(decision_rules(spec));
     errors
+}
+
+/// What is wrong with the entries of `spec.decisions`.
+fn decision_rules(spec: &Value) -> Vec<FieldError> {
+    let (mut errors, mut selectors) = (Vec::new(), 0);
+    let list = spec["decisions"].as_array().map(Vec::as_slice);
+    for (index, entry) in list.unwrap_or_default().iter().enumerate() {
+        let path = format!("spec.decisions[{index}]");
+        let has = |field: &str| entry.get(field).is_some_and(|value| !value.is_null());
+        match (has("name"), has("selector")) {
+            (true, true) => errors.push(FieldError::forbidden(
+                format!("{path}.selector"),
+                "may not be set together with name",
+            )),
+            (false, false) => errors.push(FieldError::required(
+                format!("{path}.name"),
+                "either name or selector is required",
+            )),
+            (true, false) => {}
+            (false, true) => {
+                selectors += 1;
+                errors.extend(selector(entry, &path).err().into_iter().flatten());
+            }
+        }
+    }
+    if selectors > MOST_SELECTORS {
+        // Each is tried on every decision.
+        errors.push(FieldError::too_many("spec.decisions", selectors, MOST_SELECTORS));
+    }
+    errors
+}
+
+/// The selector of `entry`, which stands at `path` in `spec.decisions`, if it has one.
+///
+/// # Errors
+/// Everything wrong with it.
+pub fn selector(entry: &Value, path: &str) -> Result<Option<Selector>, Vec<FieldError>> {
+    let Some(given) = entry.get("selector").filter(|given| !given.is_null()) else {
+        return Ok(None);
+    };
+    let path = format!("{path}.selector");
+    let read: Result<LabelSelector, _> = serde_json::from_value(given.clone());
+    match read {
+        Ok(selector) => Selector::compile(&selector, &path).map(Some),
+        Err(error) => Err(vec![FieldError::invalid(path, given.clone(), error.to_string())]),
+    }
 }
 
 /// What a LocalSchedulingReview must satisfy: a plan tells of all decisions.
