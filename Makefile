@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help demo test fuzz e2e differential etcd faults lint ci static release bench-scheduling bench-explain bench-server bench-scheduling-peers
+.PHONY: help demo test console fuzz e2e differential etcd faults lint ci static release bench-scheduling bench-explain bench-server bench-scheduling-peers
 
 # Where cargo builds, and the peers of the benchmarks beside it.
 TARGET := $(abspath $(or $(CARGO_TARGET_DIR),target))
@@ -12,6 +12,10 @@ demo: ## serve standalone with the examples loaded, decided and explained
 
 test: ## every test: unit, scenario, storage, requests, and black-box with kubectl
 	cargo test --workspace
+
+console: ## the console in headless Chromium, and its pictures in docs/console (needs chromium and chromium-driver)
+	$(ETCD_TESTS) --no-run --test console
+	BERTH_PROGRAM=$(TARGET)/debug/berth cargo test $(ETCD) --test console -- --ignored --test-threads 1
 
 # One shape for whatever is built with etcd: another choice of packages would resolve features anew and build it all again.
 ETCD := --workspace --features storage/etcd,berth/etcd

@@ -78,12 +78,17 @@ export async function follow(path, signal, show) {
       const fresh = new Map();
       let next = "";
       let version = "";
+      let due = 0;
       do {
         const page = await get(`${path}?limit=500${next && `&continue=${encodeURIComponent(next)}`}`, signal);
         for (const item of page.items ?? []) fresh.set(key(item), item);
         next = page.metadata.continue ?? "";
         version = page.metadata.resourceVersion;
-        if (next && fresh.size > items.size) show(fresh, null, false);
+        // The first page at once, then now and then: showing sorts and filters all that is there.
+        if (next && fresh.size > items.size && performance.now() > due) {
+          show(fresh, null, false);
+          due = performance.now() + 250;
+        }
       } while (next);
       items = fresh;
       show(items, null, true);

@@ -33,10 +33,22 @@ class Live extends Component {
 }
 
 const system = (item) => item.metadata.name.slice(item.metadata.name.lastIndexOf(".") + 1);
-const byName = (a, b) => (a.metadata.namespace ?? "").localeCompare(b.metadata.namespace ?? "") || a.metadata.name.localeCompare(b.metadata.name);
-const matches = (words, item) => {
-  const hay = `${item.metadata.namespace ?? ""}/${item.metadata.name} ${JSON.stringify(item.metadata.labels ?? {})}`.toLowerCase();
-  return words.toLowerCase().split(/\s+/).every((word) => hay.includes(word));
+const compare = (a, b) => (a < b ? -1 : a > b ? 1 : 0);
+const byName = (a, b) => compare(a.metadata.namespace ?? "", b.metadata.namespace ?? "") || compare(a.metadata.name, b.metadata.name);
+
+/** What a search looks at, made once per object: there may be tens of thousands. */
+const texts = new WeakMap();
+const hay = (item) => {
+  if (!texts.has(item)) {
+    texts.set(item, `${item.metadata.namespace ?? ""}/${item.metadata.name} ${JSON.stringify(item.metadata.labels ?? {})}`.toLowerCase());
+  }
+  return texts.get(item);
+};
+
+/** Whether an item has every word; without words nothing is looked at. */
+const search = (typed) => {
+  const words = (typed ?? "").toLowerCase().split(/\s+/).filter(Boolean);
+  return (item) => words.every((word) => hay(item).includes(word));
 };
 
 const Count = ({ shown, all, what, whole }) =>
@@ -60,11 +72,12 @@ export class Fleet extends Live {
   }
   render({ query, set }) {
     const all = this.all();
+    const matches = search(query.search);
     const rows = all
       .filter((item) => (!query.system || system(item) === query.system)
         && (!query.region || item.status?.region === query.region)
         && (!query.ready || readiness(item) === query.ready)
-        && matches(query.search ?? "", item))
+        && matches(item))
       .sort(byName);
     const columns = [
       { title: "Target", cell: (row) => html`<strong>${row.metadata.name.slice(0, row.metadata.name.lastIndexOf("."))}</strong>` },
@@ -97,12 +110,13 @@ export class Decisions extends Live {
   }
   render({ query, set, go }) {
     const all = this.all();
+    const matches = search(query.search);
     const rows = all
       .filter((item) => (!query.phase || item.status?.phase === query.phase)
         && (!query.system || system(item) === query.system)
         && (!query.namespace || item.metadata.namespace === query.namespace)
         && (!query.reason || item.status?.reason === query.reason)
-        && matches(query.search ?? "", item))
+        && matches(item))
       .sort(byName);
     const columns = [
       { title: "Namespace", narrow: true, cell: (row) => text(row.metadata.namespace) },

@@ -91,9 +91,19 @@ impl Server {
     /// Starts a server with more arguments.
     #[must_use]
     pub fn start_with(arguments: &[&str]) -> Self {
+        Self::start_on(0, arguments)
+    }
+
+    /// Starts a server at a port of [`ports::free`], where it can be started again for clients that stay.
+    #[must_use]
+    pub fn start_at(port: u16) -> Self {
+        Self::start_on(port, &[])
+    }
+
+    fn start_on(port: u16, arguments: &[&str]) -> Self {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let data = folder.path().join("data");
-        let (child, url) = spawn(&data, arguments);
+        let (child, url) = spawn(&data, port, arguments);
         Self {
             child,
             folder,
@@ -105,7 +115,7 @@ impl Server {
     /// Starts a server whose data is in `data`.
     #[must_use]
     pub fn start_in(data: PathBuf) -> Self {
-        let (child, url) = spawn(&data, &[]);
+        let (child, url) = spawn(&data, 0, &[]);
         Self {
             child,
             folder: tempfile::tempdir().expect("a temporary folder"),
@@ -116,7 +126,12 @@ impl Server {
 
     /// Starts the server again on the same data, after [`Server::crash`].
     pub fn restart(&mut self) {
-        let (child, url) = spawn(&self.data, &[]);
+        self.restart_at(0);
+    }
+
+    /// Starts the server again on the same data at `port`, after [`Server::crash`].
+    pub fn restart_at(&mut self, port: u16) {
+        let (child, url) = spawn(&self.data, port, &[]);
         self.child = child;
         self.url = url;
     }
@@ -245,9 +260,9 @@ impl Drop for Server {
     }
 }
 
-fn spawn(data: &Path, arguments: &[&str]) -> (Child, String) {
+fn spawn(data: &Path, port: u16, arguments: &[&str]) -> (Child, String) {
     let mut child = Command::new(berth())
-        .args(["serve", "--secure-port", "0", "--data-dir"])
+        .args(["serve", "--secure-port", &port.to_string(), "--data-dir"])
         .arg(data)
         .args(arguments)
         .stdin(Stdio::null())

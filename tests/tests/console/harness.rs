@@ -1,0 +1,86 @@
+//! A console beside a server with the examples in it.
+
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::{Child, ChildStdout, Command, Stdio};
+
+use tests::Server;
+
+/// Rows of decisions are on screen.
+pub(crate) const DECISIONS_SHOWN: &str = "document.querySelectorAll('tbody a').length > 3";
+
+/// A console that ends with the test.
+pub(crate) struct Console {
+    child: Child,
+    /// The address with the token.
+    pub(crate) url: String,
+    /// Kept open: a console that says something to a closed pipe ends.
+    _output: BufReader<ChildStdout>,
+}
+
+impl Console {
+    /// A console for the server's admin.
+    pub(crate) fn start(server: &Server, arguments: &[&str]) -> Self {
+        Self::of(&server.kubeconfig(), arguments)
+    }
+
+    /// A console for whom `kubeconfig` names.
+    pub(crate) fn of(kubeconfig: &Path, arguments: &[&str]) -> Self {
+        let mut child = Command::new(tests::berth())
+            .args(["console", "--no-open", "--kubeconfig"])
+            .arg(kubeconfig)
+            .args(arguments)
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("berth starts");
+        let mut line = String::new();
+        let mut output = BufReader::new(child.stdout.take().expect("the output is piped"));
+        output.read_line(&mut line).expect("the console says where it is");
+        let url = line.trim().to_owned();
+        assert!(url.starts_with("http://127.0.0.1:"), "{url}");
+        Self {
+            child,
+            url,
+            _output: output,
+        }
+    }
+
+    /// `http://127.0.0.1:<port>`.
+    pub(crate) fn origin(&self) -> &str {
+        self.url.split("/#").next().expect("an address")
+    }
+
+    /// The token of its run.
+    pub(crate) fn token(&self) -> &str {
+        self.url.split('=').nth(1).expect("a token")
+    }
+
+    /// The address of a view.
+    pub(crate) fn view(&self, view: &str) -> String {
+        format!("{}/#/{view}", self.origin())
+    }
+}
+
+impl Drop for Console {
+    fn drop(&mut self) {
+        // Both fail only when it has ended already.
+        drop(self.child.kill());
+        drop(self.child.wait());
+    }
+}
+
+/// A server with four systems' examples.
+pub(crate) fn loaded() -> Server {
+    loaded_at(0)
+}
+
+/// The same at a port of `ports::free`.
+pub(crate) fn loaded_at(port: u16) -> Server {
+    let server = Server::start_at(port);
+    let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples");
+    for system in ["ocm", "gardener", "fleet", "openmcp"] {
+        server.load(&examples.join(system));
+    }
+    server
+}

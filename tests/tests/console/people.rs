@@ -1,0 +1,77 @@
+//! What people meet: a server that goes away, and rights that do not reach.
+
+use serde_json::Value;
+use tests::ports;
+
+use crate::harness::{Console, DECISIONS_SHOWN, loaded, loaded_at};
+use crate::webdriver::Browser;
+
+#[test]
+#[ignore = "needs chromium and chromedriver: make console"]
+fn a_server_that_goes_away_is_said_to_and_when_it_is_back_the_page_follows_it_again() {
+    let port = ports::free();
+    let mut server = loaded_at(port);
+    let console = Console::start(&server, &[]);
+    let browser = Browser::start();
+    browser.go(&console.url);
+    browser.eventually(DECISIONS_SHOWN);
+    server.crash();
+    browser.eventually("document.querySelector('.problem')?.innerText.includes('did not answer')");
+    let rows: Value = browser.run("return document.querySelectorAll('tbody a').length");
+    assert!(rows.as_u64().is_some_and(|rows| rows > 3), "{rows}");
+    server.restart_at(port);
+    browser.eventually(&format!(
+        "!document.querySelector('.problem') && {DECISIONS_SHOWN}"
+    ));
+    // What changes from now on is seen.
+    server.load(&server.file("late.yaml", LATE));
+    browser.eventually("document.body.innerText.includes('came-late.ocm')");
+}
+
+/// Something to decide that is there only after the server came back.
+const LATE: &str = "
+apiVersion: v1
+kind: Namespace
+metadata: {name: a-late}
+---
+apiVersion: cluster.open-cluster-management.io/v1beta1
+kind: Placement
+metadata: {name: came-late, namespace: a-late}
+spec: {}
+";
+
+/// The rights to see the fleet, and nothing that is decided.
+const FLEET_ONLY: &str = "
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRole
+metadata: {name: fleet-only}
+rules:
+- apiGroups: [scheduling.berth.dev]
+  resources: [targets]
+  verbs: [get, list, watch]
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRoleBinding
+metadata: {name: fleet-only}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: fleet-only}
+subjects:
+- {apiGroup: rbac.authorization.k8s.io, kind: User, name: ann}
+";
+
+#[test]
+#[ignore = "needs chromium and chromedriver: make console"]
+fn somebody_with_few_rights_sees_what_they_may_and_is_told_of_the_rest() {
+    let server = loaded();
+    server.kubectl("apply -f -").input(FLEET_ONLY).ok();
+    let ann = server.kubeconfig_for("ann", &[]);
+    let console = Console::of(&ann, &["--allow-writes"]);
+    let browser = Browser::start();
+    browser.go(&console.url);
+    browser.eventually("document.querySelector('.problem')?.innerText.includes('cannot list resource')");
+    browser.go(&console.view("fleet"));
+    browser.eventually(
+        "document.querySelectorAll('tbody tr').length > 3 && !document.querySelector('.problem')",
+    );
+    browser.go(&console.view("decision?namespace=garden-dev&name=web.gardener"));
+    browser.eventually("document.querySelector('.problem')?.innerText.includes('cannot get resource')");
+}
