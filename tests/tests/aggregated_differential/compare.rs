@@ -202,7 +202,9 @@ impl Difference {
         };
         let mut sort = format!("{method} {resource} {}{}", told(".code"), told(".body[0].causes"));
         if !sort.contains(": ") {
-            sort.push_str(self.lines.first().map_or("", String::as_str));
+            // Where it differs: what stands there depends on the requests that are left out.
+            let place = self.lines.first().and_then(|line| line.split(": ").next());
+            sort.push_str(place.unwrap_or_default());
         }
         sort.chars().take(200).collect()
     }
