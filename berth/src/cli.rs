@@ -358,6 +358,16 @@ pub struct LoadArgs {
     /// The data folder of the standalone server.
     #[arg(long, env = "BERTH_DATA_DIR", default_value = "berth-data")]
     pub data_dir: PathBuf,
+    /// Apply the objects and their status on the server: fields that others own and that differ are a conflict, and
+    /// fields left out since the last time go.
+    #[arg(long)]
+    pub server_side: bool,
+    /// The field manager of what is written.
+    #[arg(long, default_value = "berth-load")]
+    pub field_manager: String,
+    /// Take over the fields that others own, with --server-side.
+    #[arg(long, requires = "server_side")]
+    pub force_conflicts: bool,
 }
 
 /// Arguments of `berth kubeconfig`.

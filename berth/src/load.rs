@@ -1,4 +1,5 @@
-//! `berth load`: writes objects with their status, which `kubectl apply` cannot.
+//! `berth load`: writes objects with their status, which `kubectl apply` cannot; replaced as the files have them, or by
+//! server-side apply.
 
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -17,6 +18,32 @@ const MANY: usize = 100;
 /// How often a long load says how far it is.
 const PROGRESS: Duration = Duration::from_secs(2);
 
+/// How objects are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Manner {
+    /// Created, or replaced by what the file has.
+    Replace,
+    /// Server-side apply.
+    Apply {
+        /// Whether fields of others are taken over.
+        force: bool,
+    },
+}
+
+impl Manner {
+    /// What `--server-side` and `--force-conflicts` say.
+    #[must_use]
+    pub fn of(server_side: bool, force_conflicts: bool) -> Self {
+        if server_side {
+            Self::Apply {
+                force: force_conflicts,
+            }
+        } else {
+            Self::Replace
+        }
+    }
+}
+
 /// Writes every object of `paths` (namespaces first), each with its status, and prints a line for each. What belongs to a
 /// scheduler stays as it is stored; where a file says otherwise, a line on standard error says so. Many objects of one
 /// kind in a row are written side by side.
@@ -24,7 +51,7 @@ const PROGRESS: Duration = Duration::from_secs(2);
 /// # Errors
 /// Every problem of the files, before anything is written; or the objects the server refused, after the others are
 /// written.
-pub async fn run(client: &mut Client, paths: &[PathBuf]) -> Result<()> {
+pub async fn run(client: &mut Client, paths: &[PathBuf], manner: Manner) -> Result<()> {
     let documents = match manifest::read(paths) {
         Ok(documents) => namespaces_first(documents),
         Err(problems) => bail!(lines(&problems)),
@@ -36,13 +63,13 @@ pub async fn run(client: &mut Client, paths: &[PathBuf]) -> Result<()> {
         // The first one finds out where the kind is served, for all.
         let (first, rest) = run.split_at(1);
         for document in first {
-            refused.extend(tell(write(client, document).await));
+            refused.extend(tell(write(client, document, manner).await));
             progress.one_more();
         }
         let clients = std::iter::repeat_with(|| client.clone());
         let writes = rest.iter().zip(clients);
         let mut written = stream::iter(writes)
-            .map(async |(document, mut client)| write(&mut client, document).await)
+            .map(async |(document, mut client)| write(&mut client, document, manner).await)
             .buffered(at_once);
         while let Some(outcome) = written.next().await {
             refused.extend(tell(outcome));
@@ -61,9 +88,13 @@ pub async fn run(client: &mut Client, paths: &[PathBuf]) -> Result<()> {
 type Written = (String, Vec<String>);
 
 /// Writes one object.
-async fn write(client: &mut Client, document: &Document) -> Result<Written, String> {
+async fn write(client: &mut Client, document: &Document, manner: Manner) -> Result<Written, String> {
     let mut notes = Vec::new();
-    match client.put(&document.object, &mut notes).await {
+    let written = match manner {
+        Manner::Replace => client.put(&document.object, &mut notes).await,
+        Manner::Apply { force } => client.apply(&document.object, force).await,
+    };
+    match written {
         Ok((name, what)) => {
             let notes = notes.into_iter().map(|note| format!("{name}: {note}"));
             Ok((format!("{name} {what}"), notes.collect()))

@@ -38,8 +38,10 @@ async fn run(command: Command) -> anyhow::Result<ExitCode> {
             let path = args
                 .kubeconfig
                 .unwrap_or_else(|| args.data_dir.join("admin.kubeconfig"));
-            let mut client = berth_client::Client::from_kubeconfig(&path).await?;
-            berth::load::run(&mut client, &args.filename).await?;
+            let client = berth_client::Client::from_kubeconfig(&path).await?;
+            let manner = berth::load::Manner::of(args.server_side, args.force_conflicts);
+            let mut client = client.writing_as(args.field_manager);
+            berth::load::run(&mut client, &args.filename, manner).await?;
         }
         Command::Plan(args) => return berth::live_plan::run(&args).await,
         Command::Kubeconfig(args) => berth::serve::issue_kubeconfig(&args)?,

@@ -1,7 +1,9 @@
 //! A client of any API server: objects of any kind by apiVersion and kind, answers as JSON, refusals as `Status`.
 //!
-//! Start reading at [`Client::send`] (one request) and [`Client::put`] (create or update an object, as `berth load` does).
+//! Start reading at [`Client::send`] (one request), [`Client::put`] (create or update an object, as `berth load` does) and
+//! [`Client::apply`] (server-side apply, as `berth load --server-side` does).
 
+mod apply;
 mod giving_way;
 
 use std::collections::HashMap;
@@ -29,6 +31,8 @@ struct Place {
 pub struct Client {
     inner: kube::Client,
     places: HashMap<(String, String), Place>,
+    /// The field manager of what is written; the server goes by the user agent where there is none.
+    manager: Option<String>,
 }
 
 /// How often a write that is refused for single fields is tried without them: guards and rules speak in turn.
@@ -57,7 +61,15 @@ impl Client {
         Self {
             inner,
             places: HashMap::new(),
+            manager: None,
         }
+    }
+
+    /// The same client, whose writes by [`Client::put`] and [`Client::apply`] belong to the field manager of that name.
+    #[must_use]
+    pub fn writing_as(mut self, manager: impl Into<String>) -> Self {
+        self.manager = Some(manager.into());
+        self
     }
 
     /// Sends one request. The outer error is a connection that failed.
@@ -119,15 +131,7 @@ impl Client {
         let name = object["metadata"]["name"].as_str().unwrap_or_default();
         let collection = collection(object, &place);
         let path = format!("{collection}/{name}");
-        let group = object["apiVersion"]
-            .as_str()
-            .and_then(|version| version.split_once('/'))
-            .map(|(group, _)| group);
-        let kind = object["kind"].as_str().unwrap_or_default().to_lowercase();
-        let shown = match group {
-            Some(group) => format!("{kind}.{group}/{name}"),
-            None => format!("{kind}/{name}"),
-        };
+        let shown = shown(object);
         let (mut stored, before) = match self.send(Method::GET, &path, None).await? {
             Ok(stored) => {
                 let before = stored["metadata"]["resourceVersion"].clone();
@@ -137,7 +141,11 @@ impl Client {
             }
             Err(status) if status.code == 404 => {
                 let answer = self
-                    .send(Method::POST, &collection, Some(("application/json", object)))
+                    .send(
+                        Method::POST,
+                        &self.managed(&collection, false),
+                        Some(("application/json", object)),
+                    )
                     .await?;
                 (answer.map_err(refused)?, None)
             }
@@ -172,7 +180,11 @@ impl Client {
         let mut kept = Vec::new();
         for _ in 0..ATTEMPTS {
             let answer = self
-                .send(Method::PUT, path, Some(("application/json", &next)))
+                .send(
+                    Method::PUT,
+                    &self.managed(path, false),
+                    Some(("application/json", &next)),
+                )
                 .await?;
             match answer {
                 Ok(written) => {
@@ -226,6 +238,19 @@ impl Client {
                 .insert((version.to_owned(), text(&resource["kind"])), place);
         }
         Ok(())
+    }
+}
+
+/// `kind.group/name`, as kubectl prints objects.
+fn shown(object: &Value) -> String {
+    let kind = object["kind"].as_str().unwrap_or_default().to_lowercase();
+    let name = object["metadata"]["name"].as_str().unwrap_or_default();
+    match object["apiVersion"]
+        .as_str()
+        .and_then(|version| version.split_once('/'))
+    {
+        Some((group, _)) => format!("{kind}.{group}/{name}"),
+        None => format!("{kind}/{name}"),
     }
 }
 

@@ -4,6 +4,7 @@
 pub mod bench;
 pub mod etcd;
 pub mod example;
+pub mod helm;
 pub mod hub;
 pub mod raw;
 pub mod small_disk;

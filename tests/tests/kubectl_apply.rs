@@ -1,5 +1,10 @@
 //! Server-side apply with the real `kubectl`, as people, pipelines and GitOps tools use it.
 
+#[path = "kubectl_apply/load.rs"]
+mod load;
+#[path = "kubectl_apply/prune.rs"]
+mod prune;
+
 use serde_json::{Value, json};
 use tests::{Output, Server};
 

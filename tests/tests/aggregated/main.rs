@@ -5,5 +5,6 @@ mod examples;
 mod kubectl;
 mod life;
 mod probes;
+mod releases;
 mod trust;
 mod users;

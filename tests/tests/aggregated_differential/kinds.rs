@@ -34,13 +34,6 @@ impl Kind {
         serde_json::from_str(change).expect("a change is JSON")
     }
 
-    /// Whether sequences of several managers are about it: what is filled in there is the same on both.
-    pub(crate) fn applied(&self) -> bool {
-        !["services", "deployments", "managedclusters"]
-            .iter()
-            .any(|plural| self.path.ends_with(plural))
-    }
-
     /// Whether its objects are in namespaces.
     pub(crate) fn namespaced(&self) -> bool {
         self.path.contains("$ID")

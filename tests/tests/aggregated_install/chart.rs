@@ -2,59 +2,26 @@
 //! takes it, and what does not go together is refused.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
-use std::sync::OnceLock;
+use std::path::Path;
+use std::process::Output;
 
 use serde_json::{Value, json};
+use tests::helm::Helm;
 use tests::hub::Hub;
+use tests::hub::berth::NAMESPACE;
 
 use crate::installation::{Installation, ON_HUB};
 
 const CHART: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../deploy/helm/berth");
 
-/// Helm, built from the module in `tests/helm`. The first build takes minutes; after that Go's cache answers.
-fn helm() -> &'static Path {
-    static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
-    PROGRAM.get_or_init(|| {
-        let test = std::env::current_exe().expect("a test knows its own path");
-        let target = test
-            .ancestors()
-            .nth(3)
-            .expect("tests live in <target>/<profile>/deps");
-        let program = target.join("helm").join("helm");
-        let output = Command::new("go")
-            .current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/helm"))
-            .env("GOFLAGS", "-mod=readonly")
-            .args(["build", "-buildvcs=false", "-trimpath", "-ldflags", "-s -w", "-o"])
-            .arg(&program)
-            .arg("helm.sh/helm/v3/cmd/helm")
-            .output()
-            .unwrap_or_else(|problem| panic!("`go` cannot be run ({problem}): install Go 1.26 or newer"));
-        assert!(
-            output.status.success(),
-            "{}",
-            String::from_utf8_lossy(&output.stderr)
-        );
-        program
-    })
-}
-
 /// Runs Helm in the namespace of the manifests.
 fn run(arguments: &[&str]) -> Output {
-    let output = Command::new(helm())
-        .args(arguments)
-        .args(["--namespace", "berth-system"])
-        .output();
-    output.expect("helm runs")
+    Helm::Three.run(NAMESPACE, arguments)
 }
 
 /// The same, which must succeed.
 fn done(arguments: &[&str]) -> String {
-    let output = run(arguments);
-    let errors = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "helm {arguments:?}: {errors}");
-    String::from_utf8(output.stdout).expect("Helm prints text")
+    Helm::Three.done(NAMESPACE, arguments)
 }
 
 const TEMPLATE: [&str; 7] = [

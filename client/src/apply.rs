@@ -1,0 +1,87 @@
+//! Server-side apply of one object: what it says of itself, then what it says of its status.
+
+use anyhow::{Result, anyhow};
+use http::Method;
+use meta::Status;
+use serde_json::{Value, json};
+
+use crate::{Client, collection, refused, shown};
+
+/// The media type of what is applied. There is none with `+json`; JSON is YAML.
+const APPLY: &str = "application/apply-patch+yaml";
+
+impl Client {
+    /// Applies `object` by the manager of this client, then its status where it has one and the kind a status subresource.
+    /// Gives its name and `serverside-applied`, as kubectl says it. With `force`, fields of other managers that have
+    /// other values are taken over; without, they are a conflict.
+    ///
+    /// # Errors
+    /// When the server refused, or none answered.
+    pub async fn apply(&mut self, object: &Value, force: bool) -> Result<(String, &'static str)> {
+        let place = self.place(object).await?;
+        let name = object["metadata"]["name"].as_str().unwrap_or_default();
+        let path = format!("{}/{name}", collection(object, &place));
+        let mut main = object.clone();
+        let status = match main.as_object_mut() {
+            Some(fields) if place.status => fields.remove("status"),
+            _ => None,
+        };
+        self.apply_at(&path, &main, force).await?;
+        if let Some(status) = status {
+            let of_status = status_alone(object, status);
+            self.apply_at(&format!("{path}/status"), &of_status, force)
+                .await?;
+        }
+        Ok((shown(object), "serverside-applied"))
+    }
+
+    async fn apply_at(&self, path: &str, object: &Value, force: bool) -> Result<()> {
+        let path = self.managed(path, force);
+        let answer = self.send(Method::PATCH, &path, Some((APPLY, object))).await?;
+        answer.map(drop).map_err(conflict_or_refused)
+    }
+
+    /// `path` with the manager of this client, and `force`.
+    pub(crate) fn managed(&self, path: &str, force: bool) -> String {
+        let Some(manager) = &self.manager else {
+            return path.to_owned();
+        };
+        let mut query = form_urlencoded::Serializer::new(String::new());
+        query.append_pair("fieldManager", manager);
+        if force {
+            query.append_pair("force", "true");
+        }
+        format!("{path}?{}", query.finish())
+    }
+}
+
+/// What a status is applied with: which object, and nothing else of it.
+fn status_alone(object: &Value, status: Value) -> Value {
+    let metadata = &object["metadata"];
+    let mut alone = json!({
+        "apiVersion": object["apiVersion"], "kind": object["kind"],
+        "metadata": {"name": metadata["name"]}, "status": status,
+    });
+    if let Some(namespace) = metadata.get("namespace") {
+        alone["metadata"]["namespace"] = namespace.clone();
+    }
+    alone
+}
+
+/// A conflict says how it is overcome.
+fn conflict_or_refused(status: Box<Status>) -> anyhow::Error {
+    let causes = status.details.iter().flat_map(|details| &details.causes);
+    if causes
+        .into_iter()
+        .any(|cause| cause.reason == "FieldManagerConflict")
+    {
+        return anyhow!(
+            "{}\ngive these fields up in the file, or take them over with --force-conflicts",
+            status.message
+        );
+    }
+    refused(status)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,103 @@
+//! `berth load --server-side` beside kubectl: the same conflicts, words and owners, with the status.
+
+use serde_json::{Value, json};
+use tests::Server;
+
+/// What `berth load` says of a file: whether it went, then all its text.
+fn load(server: &Server, flags: &[&str], text: &str) -> (bool, String) {
+    let output = std::process::Command::new(tests::berth())
+        .args(["load", "--kubeconfig"])
+        .arg(server.kubeconfig())
+        .arg("-f")
+        .arg(server.file("loaded.yaml", text))
+        .args(flags)
+        .output()
+        .expect("berth runs");
+    let said = [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+    (output.status.success(), said.concat())
+}
+
+fn cluster(labels: &str, cpu: u32) -> String {
+    format!(
+        "apiVersion: cluster.open-cluster-management.io/v1\nkind: ManagedCluster\nmetadata: {{name: east, labels: {{{labels}}}}}\n\
+         spec: {{hubAcceptsClient: true}}\nstatus: {{capacity: {{cpu: \"{cpu}\"}}}}\n"
+    )
+}
+
+fn stored(server: &Server) -> Value {
+    server
+        .kubectl("get managedcluster east -o json --show-managed-fields")
+        .json()
+}
+
+/// Manager, operation and subresource of each entry.
+fn managers(object: &Value) -> Vec<Value> {
+    let list = object["metadata"]["managedFields"].as_array().expect("managers");
+    list.iter()
+        .map(|entry| json!([entry["manager"], entry["operation"], entry["subresource"]]))
+        .collect()
+}
+
+#[test]
+fn loading_server_side_applies_the_object_and_its_status_by_the_manager_named() {
+    let server = Server::start_with(&["--controllers=-ocm"]);
+    let flags = ["--server-side", "--field-manager=fleet team"];
+    let (loaded, said) = load(&server, &flags, &cluster("tier: gold, zone: a", 4));
+    assert!(
+        loaded && said.contains("managedcluster.cluster.open-cluster-management.io/east serverside-applied"),
+        "{said}"
+    );
+    let made = stored(&server);
+    assert_eq!(made["status"]["capacity"], json!({"cpu": "4"}));
+    assert_eq!(
+        managers(&made),
+        [
+            json!(["fleet team", "Apply", null]),
+            json!(["fleet team", "Apply", "status"])
+        ]
+    );
+    // The same again is no write; what is left out goes.
+    assert!(load(&server, &flags, &cluster("tier: gold, zone: a", 4)).0);
+    assert_eq!(
+        stored(&server)["metadata"]["resourceVersion"],
+        made["metadata"]["resourceVersion"]
+    );
+    assert!(load(&server, &flags, &cluster("tier: gold", 4)).0);
+    assert_eq!(stored(&server)["metadata"]["labels"].get("zone"), None);
+}
+
+#[test]
+fn loading_server_side_meets_conflicts_and_takes_over_only_when_told_to() {
+    let server = Server::start_with(&["--controllers=-ocm"]);
+    assert!(
+        load(
+            &server,
+            &["--server-side", "--field-manager=ops"],
+            &cluster("tier: gold", 4)
+        )
+        .0
+    );
+    let before = stored(&server);
+    let (loaded, said) = load(&server, &["--server-side"], &cluster("tier: silver", 4));
+    assert!(
+        !loaded
+            && said.contains("Apply failed with 1 conflict: conflict with \"ops\": .metadata.labels.tier")
+            && said.contains("--force-conflicts"),
+        "{said}"
+    );
+    assert_eq!(stored(&server), before, "nothing is half-written");
+    let (loaded, said) = load(
+        &server,
+        &["--server-side", "--force-conflicts"],
+        &cluster("tier: silver", 8),
+    );
+    assert!(loaded, "{said}");
+    let after = stored(&server);
+    assert_eq!(after["metadata"]["labels"]["tier"], "silver");
+    assert_eq!(after["status"]["capacity"]["cpu"], "8");
+    let (loaded, said) = load(&server, &["--force-conflicts"], &cluster("tier: gold", 4));
+    assert!(!loaded && said.contains("--server-side"), "{said}");
+    // Loading without the flag is an update, by a name of its own.
+    assert!(load(&server, &[], &cluster("tier: bronze", 8)).0);
+    assert!(managers(&stored(&server)).contains(&json!(["berth-load", "Update", null])));
+}

@@ -1,0 +1,89 @@
+//! `kubectl apply --prune`: what a manifest no longer has goes, by allowlist and by ApplySet, from the client and on the
+//! server; what others applied stays.
+
+use tests::Server;
+
+/// Two ConfigMaps and two Placements, or the first of each.
+fn manifest(names: &[&str]) -> String {
+    let documents = names.iter().map(|name| {
+        format!(
+            "---\n{{apiVersion: v1, kind: ConfigMap, metadata: {{name: {name}, namespace: default, labels: {{app: shop}}}}, \
+             data: {{color: blue}}}}\n---\n{{apiVersion: cluster.open-cluster-management.io/v1beta1, kind: Placement, \
+             metadata: {{name: {name}, namespace: default, labels: {{app: shop}}}}, spec: {{numberOfClusters: 1}}}}\n"
+        )
+    });
+    documents.collect()
+}
+
+/// The names of the ConfigMaps and Placements that stand there.
+fn standing(server: &Server) -> Vec<String> {
+    let kinds = "configmaps,placements.cluster.open-cluster-management.io";
+    let listed = server.kubectl(&format!("-n default get {kinds} -o name")).ok();
+    let mut names: Vec<String> = listed
+        .lines()
+        .filter(|name| !name.ends_with("kube-root-ca.crt"))
+        .map(str::to_owned)
+        .collect();
+    names.sort();
+    names
+}
+
+const FIRST: [&str; 2] = [
+    "configmap/one",
+    "placement.cluster.open-cluster-management.io/one",
+];
+
+/// From the client only: kubectl prunes by allowlist nothing that was applied on the server, and says so.
+#[test]
+fn pruning_by_an_allowlist_takes_what_the_manifest_no_longer_has() {
+    const ALLOWED: &str = "--prune-allowlist=core/v1/ConfigMap \
+                           --prune-allowlist=cluster.open-cluster-management.io/v1beta1/Placement";
+    let server = Server::start();
+    let apply = |names: &[&str]| {
+        let command = format!("-n default apply --prune -l app=shop {ALLOWED} -f -");
+        server.kubectl(&command).input(manifest(names)).ok()
+    };
+    apply(&["one", "two"]);
+    assert_eq!(standing(&server).len(), 4);
+    // Not applied, so not pruned, though it has the label.
+    server.kubectl("-n default create configmap bystander").ok();
+    server
+        .kubectl("-n default label configmap bystander app=shop")
+        .ok();
+    let said = apply(&["one"]);
+    assert!(
+        said.contains("configmap/two pruned")
+            && said.contains("placement.cluster.open-cluster-management.io/two pruned"),
+        "{said}"
+    );
+    let mut left = FIRST.to_vec();
+    left.insert(0, "configmap/bystander");
+    assert_eq!(standing(&server), left);
+}
+
+#[test]
+fn pruning_by_an_applyset_takes_what_left_the_set() {
+    for how in ["", "--server-side"] {
+        let server = Server::start();
+        let apply = |names: &[&str]| {
+            let command = format!("-n default apply {how} --prune --applyset=shop -f -");
+            let kubectl = server.kubectl(&command).env("KUBECTL_APPLYSET", "true");
+            kubectl.input(manifest(names)).ok()
+        };
+        apply(&["one", "two"]);
+        let set = server
+            .kubectl("-n default get secret shop -o json --show-managed-fields")
+            .json();
+        let kinds = &set["metadata"]["annotations"]["applyset.kubernetes.io/contains-group-kinds"];
+        assert_eq!(
+            kinds, "ConfigMap,Placement.cluster.open-cluster-management.io",
+            "{how}: {set}"
+        );
+        server.kubectl("-n default create configmap bystander").ok();
+        let said = apply(&["one"]);
+        assert!(said.contains("configmap/two pruned"), "{how}: {said}");
+        let mut left = FIRST.to_vec();
+        left.insert(0, "configmap/bystander");
+        assert_eq!(standing(&server), left, "{how}");
+    }
+}
