@@ -5,8 +5,8 @@ use std::fmt;
 use std::io;
 
 pub use json_patch::Patch;
-use json_patch::PatchOperation;
 use json_patch::jsonptr::Pointer;
+use json_patch::{AddOperation, PatchOperation};
 use serde_json::Value;
 
 use crate::budget::{Budget, Exceeded};
@@ -59,7 +59,8 @@ pub fn apply(patch: &Patch, value: &mut Value, budget: &mut Budget) -> Result<()
         if tests_absence(operation, value) {
             continue;
         }
-        json_patch::patch_unsafe(value, std::slice::from_ref(operation))
+        let added = replaces_absence(operation, value);
+        json_patch::patch_unsafe(value, std::slice::from_ref(added.as_ref().unwrap_or(operation)))
             .map_err(|error| failed(&format_args!(" at {:?}: {}", error.path.as_str(), error.kind)))?;
         bound = bound.max(depth_after(operation, bound));
         if bound > DEPTH_LIMIT {
@@ -87,6 +88,22 @@ fn tests_absence(operation: &PatchOperation, value: &Value) -> bool {
     };
     let parent = value.pointer(parent.as_str()).and_then(Value::as_object);
     test.value.is_null() && parent.is_some_and(|fields| !fields.contains_key(field.decoded().as_ref()))
+}
+
+/// What `operation` comes to where it replaces a field that is not there: kube-apiserver adds it.
+fn replaces_absence(operation: &PatchOperation, value: &Value) -> Option<PatchOperation> {
+    let PatchOperation::Replace(replace) = operation else {
+        return None;
+    };
+    let (parent, field) = replace.path.split_back()?;
+    let parent = value.pointer(parent.as_str())?.as_object()?;
+    if parent.contains_key(field.decoded().as_ref()) {
+        return None;
+    }
+    Some(PatchOperation::Add(AddOperation {
+        path: replace.path.clone(),
+        value: replace.value.clone(),
+    }))
 }
 
 /// What is said of a patch with `count` operations, which are more than [`OPERATIONS_LIMIT`].

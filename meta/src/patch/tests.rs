@@ -69,3 +69,14 @@ fn ordinary_patches_cost_a_few_steps() {
     assert!(budget.steps() < 20, "{}", budget.steps());
     assert_eq!(value, json!({"spec": {"taints": [{"key": "b"}, {"key": "c"}]}}));
 }
+
+#[test]
+fn a_replacement_of_a_field_that_is_not_there_adds_it_where_its_map_is() {
+    let mut value = json!({"labels": {}, "list": []});
+    let replace = |path: &str| json!([{"op": "replace", "path": path, "value": "b"}]);
+    applied(replace("/labels/a"), &mut value).0.unwrap();
+    assert_eq!(value, json!({"labels": {"a": "b"}, "list": []}));
+    for path in ["/annotations/a", "/list/0"] {
+        assert!(applied(replace(path), &mut value).0.is_err(), "{path}");
+    }
+}

@@ -140,6 +140,10 @@ const MEANT: &[Meant] = &[
                 *other = reference.clone();
             }
             if request.path.contains("/managedclusters") {
+                // The time of a new taint is the server's, as OCM's own webhook has it.
+                for side in [&mut *reference, &mut *other] {
+                    each(side, &mut |map| drop(map.remove("timeAdded")));
+                }
                 each(other, &mut |map| {
                     let default = map.get("cluster.open-cluster-management.io/clusterset");
                     if default.is_some_and(|set| set == "default") {
