@@ -315,6 +315,8 @@ impl Registration {
         if read.shared.is_rotating() || !announced {
             *standing = Standing::Unsettled;
         }
-        Ok(Some(read.shared.bundle()))
+        let bundle = read.shared.bundle();
+        ca.publish(&bundle).await?;
+        Ok(Some(bundle))
     }
 }

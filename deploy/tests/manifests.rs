@@ -14,7 +14,7 @@ use k8s_openapi::api::admissionregistration::v1::{
     ValidatingWebhookConfiguration,
 };
 use k8s_openapi::api::apps::v1::Deployment;
-use k8s_openapi::api::core::v1::{Namespace, PersistentVolumeClaim, Secret, ServiceAccount};
+use k8s_openapi::api::core::v1::{ConfigMap, Namespace, PersistentVolumeClaim, Secret, ServiceAccount};
 use k8s_openapi::api::networking::v1::NetworkPolicy;
 use k8s_openapi::api::policy::v1::PodDisruptionBudget;
 use k8s_openapi::api::rbac::v1::{ClusterRole, ClusterRoleBinding, Role, RoleBinding};
@@ -130,6 +130,7 @@ fn kubernetes_knows_every_field() {
         match object["kind"].as_str().expect("objects have kinds") {
             "APIService" => survives::<APIService>(&object),
             "ClusterRole" => survives::<ClusterRole>(&object),
+            "ConfigMap" => survives::<ConfigMap>(&object),
             "ClusterRoleBinding" => survives::<ClusterRoleBinding>(&object),
             "CustomResourceDefinition" => survives::<CustomResourceDefinition>(&object),
             "Deployment" => survives::<Deployment>(&object),

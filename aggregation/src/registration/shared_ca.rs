@@ -1,4 +1,5 @@
-//! The CA that all servers of an installation share, in a Secret.
+//! The CA that all servers of an installation share, in a Secret; and its certificate alone, for whoever only has to
+//! trust it, in a ConfigMap of the same name.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -9,8 +10,8 @@ use certs::Authority;
 use certs::rotation::{Moment, Shared, Step};
 use jiff::SignedDuration;
 use k8s_openapi::ByteString;
-use k8s_openapi::api::core::v1::Secret;
-use kube::api::{ObjectMeta, PostParams};
+use k8s_openapi::api::core::v1::{ConfigMap, Secret};
+use kube::api::{ObjectMeta, Patch, PatchParams, PostParams};
 use kube::{Api, Client};
 use meta::Timestamp;
 
@@ -18,11 +19,13 @@ use crate::reviewer::chain;
 
 /// How often a Secret that others change meanwhile is tried again.
 const ATTEMPTS: usize = 8;
+/// The entry of the ConfigMap that the certificates stand in, as where Kubernetes publishes its own.
+const CERTIFICATES: &str = "ca.crt";
 
 /// A CA that all servers behind one Service share.
 #[derive(Clone, Debug)]
 pub struct SharedCaOptions {
-    /// The name of the Secret, in the namespace of the Service.
+    /// The name of the Secret, and of the ConfigMap, in the namespace of the Service.
     pub secret: String,
     /// How long each step of a rotation takes: trusted, signing, alone.
     pub step: SignedDuration,
@@ -33,6 +36,7 @@ pub struct SharedCaOptions {
 /// The Secret.
 pub(super) struct SharedCa {
     secrets: Api<Secret>,
+    published: Api<ConfigMap>,
     /// The Secret in words.
     place: PathBuf,
     options: SharedCaOptions,
@@ -49,7 +53,8 @@ pub(super) struct Read {
 impl SharedCa {
     pub(super) fn new(client: Client, namespace: &str, options: SharedCaOptions, source: &str) -> Self {
         Self {
-            secrets: Api::namespaced(client, namespace),
+            secrets: Api::namespaced(client.clone(), namespace),
+            published: Api::namespaced(client, namespace),
             place: PathBuf::from(format!("the Secret {namespace}/{}", options.secret)),
             options,
             source: source.to_owned(),
@@ -108,6 +113,31 @@ impl SharedCa {
         };
         tracing::info!("{}: {text}", self.place.display());
         Ok(Read { secret, shared: next })
+    }
+
+    /// Tells those who only have to trust the CA (Prometheus) which certificates those are. A ConfigMap that nobody has
+    /// made, or that this server may not write, is nobody's.
+    pub(super) async fn publish(&self, bundle: &str) -> Result<()> {
+        let name = &self.options.secret;
+        let failed = |problem: kube::Error| match problem {
+            kube::Error::Api(status) if matches!(status.code, 403 | 404) => Ok(()),
+            problem => Err(anyhow!(
+                "publishing the CA in the ConfigMap {name}: {}",
+                chain(&problem)
+            )),
+        };
+        let found = match self.published.get(name).await {
+            Ok(found) => found,
+            Err(problem) => return failed(problem),
+        };
+        let is_there =
+            |data: &BTreeMap<String, String>| data.get(CERTIFICATES).is_some_and(|pem| pem == bundle);
+        if found.data.as_ref().is_some_and(is_there) {
+            return Ok(());
+        }
+        let patch = Patch::Merge(serde_json::json!({"data": {CERTIFICATES: bundle}}));
+        let patched = self.published.patch(name, &PatchParams::default(), &patch).await;
+        patched.map(drop).or_else(failed)
     }
 
     /// The CA that signs.

@@ -14,7 +14,7 @@ const SELF_REGISTRATION: &str = "berth:self-registration";
 /// The role of the Secret.
 const CA: &str = "berth:ca";
 
-/// The Secret with the CA that the servers share.
+/// The Secret with the CA that the servers share, and the ConfigMap with its certificates alone.
 #[must_use]
 pub fn ca_secret_name(service: &Service) -> String {
     format!("{}-ca", service.name)
@@ -86,7 +86,7 @@ fn cluster_wide(service: &Service, name: &str, rules: &Value) -> [Value; 2] {
     ]
 }
 
-/// The Secret is part of the manifests, empty, so that nobody has to create Secrets.
+/// The Secret is part of the manifests, empty, so that nobody has to create Secrets; so is the ConfigMap.
 fn of_the_secret(service: &Service) -> [Value; 2] {
     let namespace = &service.namespace;
     [
@@ -99,6 +99,11 @@ fn of_the_secret(service: &Service) -> [Value; 2] {
                 "resources": ["secrets"],
                 "resourceNames": [ca_secret_name(service)],
                 "verbs": ["get", "update"],
+            }, {
+                "apiGroups": [""],
+                "resources": ["configmaps"],
+                "resourceNames": [ca_secret_name(service)],
+                "verbs": ["get", "patch"],
             }],
         }),
         json!({

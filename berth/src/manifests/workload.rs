@@ -53,7 +53,7 @@ pub fn namespace(service: &Service) -> Value {
 pub fn workload(installation: &Installation) -> Vec<Value> {
     let service = &installation.service;
     let mut all = match installation.certificates {
-        Certificates::Berth => vec![ca_secret(service)],
+        Certificates::Berth => vec![ca_secret(service), ca_certificates(service)],
         Certificates::CertManager => certificates(service),
     };
     if installation.storage == Storage::Embedded {
@@ -75,6 +75,15 @@ fn ca_secret(service: &Service) -> Value {
         "kind": "Secret",
         "metadata": metadata(service, &ca_secret_name(service)),
         "type": "Opaque",
+    })
+}
+
+/// Empty too: Berth writes the CA's certificates there, for whoever may not see its key.
+fn ca_certificates(service: &Service) -> Value {
+    json!({
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": metadata(service, &ca_secret_name(service)),
     })
 }
 
@@ -135,8 +144,10 @@ fn disruption_budget(service: &Service) -> Value {
 pub fn service_monitor(installation: &Installation) -> Value {
     let service = &installation.service;
     let ca = match installation.certificates {
-        Certificates::Berth => ca_secret_name(service),
-        Certificates::CertManager => cert_manager::secret_name(service),
+        Certificates::Berth => json!({"configMap": {"name": ca_secret_name(service), "key": "ca.crt"}}),
+        Certificates::CertManager => {
+            json!({"secret": {"name": cert_manager::secret_name(service), "key": "ca.crt"}})
+        }
     };
     json!({
         "apiVersion": "monitoring.coreos.com/v1",
@@ -150,7 +161,7 @@ pub fn service_monitor(installation: &Installation) -> Value {
                 "path": "/metrics",
                 "authorization": {"credentials": {"name": format!("{}-metrics", service.name), "key": "token"}},
                 "tlsConfig": {
-                    "ca": {"secret": {"name": ca, "key": "ca.crt"}},
+                    "ca": ca,
                     "serverName": service.host(),
                 },
             }],

@@ -91,6 +91,13 @@ fn the_ca_gives_way_to_the_next_under_open_watches_and_no_request_fails() {
         asked_by(&next_ca).success.then_some(())
     });
     assert!(!asked_by(&first_ca).success);
+    // For whoever has to trust it and may not see its key.
+    eventually("the new CA to be published", || {
+        let published = hub
+            .kubectl("get configmap berth-ca -n berth-system -o json")
+            .json();
+        (published["data"] == serde_json::json!({"ca.crt": bundle(&hub)})).then_some(())
+    });
 
     // The watch that was open all the time goes on.
     hub.kubectl("create -f -").input(shoot("later").to_string()).ok();
