@@ -4,9 +4,10 @@ use std::collections::HashSet;
 use std::path::Path;
 use std::sync::Arc;
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, anyhow, bail, ensure};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use meta::GroupResource;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use storage::encryption::{Encryption, Key, Rule};
@@ -58,12 +59,25 @@ struct NamedSecret {
 /// # Errors
 /// When it cannot be read or says what cannot be done: where, and what is possible.
 pub fn load(file: Option<&Path>) -> Result<Arc<Encryption>> {
+    said(file).map(Arc::new)
+}
+
+/// The same; and those of `copies` that it does not encrypt are for this process alone ([`Encryption::with_ephemeral`]).
+///
+/// # Errors
+/// As [`load`].
+pub fn load_for_copies(file: Option<&Path>, copies: &[GroupResource]) -> Result<Arc<Encryption>> {
+    let encryption = said(file)?.with_ephemeral(copies);
+    encryption.map(Arc::new).map_err(|problem| anyhow!(problem))
+}
+
+fn said(file: Option<&Path>) -> Result<Encryption> {
     let Some(file) = file else {
-        return Ok(Arc::default());
+        return Ok(Encryption::default());
     };
     let named = || format!("--encryption-provider-config: {}", file.display());
     let text = std::fs::read_to_string(file).with_context(named)?;
-    Ok(Arc::new(read(&text).with_context(named)?))
+    read(&text).with_context(named)
 }
 
 fn read(text: &str) -> Result<Encryption> {

@@ -23,6 +23,7 @@ use aggregation::{Clients, Delegation, Given, Policies, Registration, policies};
 use anyhow::Result;
 use berth_hub::{Copies, HubCommitter, LeaseKeeper, Mirror, Needs, Presence, Shadows, Tenure};
 use certs::Folder;
+use dialect_contract::Concern;
 use engine::controller::{Elector, Lease, Terms};
 use engine::{Committer, Engine};
 use meta::{Clock, GroupResource, Kind};
@@ -125,12 +126,13 @@ impl Hub {
         self.args.is_on_hub(dialect)
     }
 
-    /// Begins to copy the objects of `kinds` into `store`, while `office` says that this replica does so.
+    /// Begins to copy the objects of `kinds` into `store`, those with a [`Concern`] as far as it goes, while `office` says
+    /// that this replica does so.
     #[must_use]
     pub fn mirror(
         &self,
         store: &Arc<dyn Store>,
-        kinds: &[Arc<dyn Kind>],
+        kinds: &[(Arc<dyn Kind>, Option<Concern>)],
         office: watch::Receiver<bool>,
     ) -> Mirror {
         Mirror::start(&self.clients.objects, store, kinds, &self.shadows, office)

@@ -26,10 +26,12 @@ use apiserver::version::VersionInfo;
 use apiserver::{ByteLimiter, ChainConfig, ConnectionLimits, Limits, Running, Server, ServerConfig};
 use certs::Folder;
 use engine::controller::Leadership;
+use kubernetes::core::secret;
 use meta::{Clock, Timestamp};
 use storage::Store;
 use storage::embedded::EmbeddedStore;
 use storage::embedded::backup::Backups;
+use storage::encryption::Encryption;
 use storage::memory::MemoryStore;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::task::JoinHandle;
@@ -153,9 +155,11 @@ impl Standalone {
             false => None,
         };
         let registration = surroundings::registration(hub.as_ref(), &options, &folder, &clock).await?;
-        let (opened, backups) = open(&options, clock.now()).await?;
+        let encryption = encrypted(&options, hub.is_some())?;
+        let (opened, backups) = open(&options, &encryption, clock.now()).await?;
         let (store, writes) = measures::Timed::of(opened);
         let parts = groups::assemble(&store, &clock, &options, hub.as_ref())?;
+        mirrors::keeps_secrets(&parts.mirrored, options.storage, &encryption)?;
         if let Some(audit) = recording.audit.clone() {
             parts.registry.audit(audit)?;
         }
@@ -272,14 +276,26 @@ impl Standalone {
     }
 }
 
+/// What is encrypted at rest. Behind a hub Secrets are copies of its own, which this process alone can read.
+fn encrypted(options: &Options, is_behind: bool) -> Result<Arc<Encryption>> {
+    let file = options.encryption_provider_config.as_deref();
+    if is_behind && options.storage == Storage::Embedded {
+        return encryption::load_for_copies(file, &[secret::RESOURCE]);
+    }
+    encryption::load(file)
+}
+
 /// The store, and what takes backups of it where that is for the server to do.
-async fn open(options: &Options, now: Timestamp) -> Result<(Arc<dyn Store>, Option<Backups>)> {
-    let encryption = encryption::load(options.encryption_provider_config.as_deref())?;
+async fn open(
+    options: &Options,
+    encryption: &Arc<Encryption>,
+    now: Timestamp,
+) -> Result<(Arc<dyn Store>, Option<Backups>)> {
     match options.storage {
         Storage::Embedded => {
             let file = options.data_dir.join(FILE);
             let limits = storage::Limits::default();
-            let store = EmbeddedStore::open_encrypted(&file, limits, &encryption)?;
+            let store = EmbeddedStore::open_encrypted(&file, limits, encryption)?;
             let backups = store.backups();
             Ok((Arc::new(store), Some(backups)))
         }
@@ -291,7 +307,7 @@ async fn open(options: &Options, now: Timestamp) -> Result<(Arc<dyn Store>, Opti
             Ok((Arc::new(store), None))
         }
         Storage::Etcd => Ok((
-            etcd::open(&options.etcd_servers, &options.etcd, &encryption).await?,
+            etcd::open(&options.etcd_servers, &options.etcd, encryption).await?,
             None,
         )),
     }

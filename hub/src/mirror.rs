@@ -5,6 +5,7 @@
 //! objects, and is looked for again and again. Nothing waits for the hub: what is copied is there, what is not yet is
 //! said ([`Progress`]).
 
+mod concerned;
 mod copies;
 mod follow;
 mod shadows;
@@ -13,7 +14,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 pub use copies::Copies;
-use dialect_contract::config;
+use dialect_contract::{Concern, config};
 use follow::{Follower, Shared};
 use kube::Client;
 use meta::{GroupResource, Kind};
@@ -57,17 +58,18 @@ pub struct Mirror {
 
 impl Mirror {
     /// Begins to copy the objects of `kinds` from the hub into `store`, while `office` says so: nobody else may write
-    /// them there. `shadows` is told what the hub has in any case.
+    /// them there. Of a kind with a [`Concern`], only those that it is about. `shadows` is told what the hub has in any
+    /// case.
     pub fn start(
         client: &Client,
         store: &Arc<dyn Store>,
-        kinds: &[Arc<dyn Kind>],
+        kinds: &[(Arc<dyn Kind>, Option<Concern>)],
         shadows: &Arc<Shadows>,
         office: watch::Receiver<bool>,
     ) -> Self {
         let waiting = kinds
             .iter()
-            .map(|kind| (kind.info().resource(), Copied::Waiting(None)));
+            .map(|(kind, _)| (kind.info().resource(), Copied::Waiting(None)));
         let (sender, progress) = watch::channel(waiting.collect());
         let shared = Shared {
             client: client.clone(),
@@ -78,7 +80,7 @@ impl Mirror {
         };
         let tasks = kinds
             .iter()
-            .map(|kind| tokio::spawn(Follower::new(shared.clone(), kind).run()))
+            .map(|(kind, concern)| tokio::spawn(Follower::new(shared.clone(), kind, *concern).run()))
             .collect();
         Self { progress, tasks }
     }

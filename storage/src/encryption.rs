@@ -5,6 +5,10 @@
 //! before there was a key is read as it is. Values are AES-GCM with a nonce of their own, and bound to the key (the
 //! place) they are stored at, so one cannot be put in another's place. They begin with what says how to read them, as in
 //! kube-apiserver: `k8s:enc:aesgcm:v1:<key name>:`.
+//!
+//! What is only a copy of what is stored elsewhere, and must not be readable on disk, is encrypted with a key that only
+//! the process knows ([`Encryption::with_ephemeral`]): with the process its copies are gone, and the next one makes them
+//! anew. They begin with `k8s:enc:ephemeral:v1:<process>:`.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -17,6 +21,26 @@ use ring::rand::{SecureRandom as _, SystemRandom};
 const ENCRYPTED: &[u8] = b"k8s:enc:";
 /// What follows for the one algorithm there is.
 const AES_GCM: &str = "k8s:enc:aesgcm:v1:";
+/// The same with a key that only the process knows.
+const EPHEMERAL: &str = "k8s:enc:ephemeral:v1:";
+
+/// Why an encrypted value cannot be read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Closed {
+    /// Only the process that wrote it could.
+    Ephemeral,
+    /// The sentence says which key is missing, or that it is another one.
+    Key(String),
+}
+
+impl fmt::Display for Closed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Ephemeral => f.write_str("it is a copy that only the process could read that wrote it"),
+            Self::Key(problem) => f.write_str(problem),
+        }
+    }
+}
 
 /// A key with its name.
 pub struct Key {
@@ -83,21 +107,66 @@ impl Rule {
     }
 }
 
+/// Resources encrypted with a key that only this process knows.
+#[derive(Debug)]
+struct Ephemeral {
+    resources: Vec<GroupResource>,
+    key: Key,
+}
+
 /// Which values are encrypted, and how. The default encrypts nothing.
 #[derive(Debug, Default)]
 pub struct Encryption {
     rules: Vec<Rule>,
+    ephemeral: Option<Ephemeral>,
 }
 
 impl Encryption {
     /// Encryption by `rules`, of which the first that covers a resource counts.
     #[must_use]
     pub fn new(rules: Vec<Rule>) -> Self {
-        Self { rules }
+        Self {
+            rules,
+            ephemeral: None,
+        }
+    }
+
+    /// The same, and those of `resources` that are not encrypted by a rule are with a key that nobody else will know.
+    /// Whatever a store has of them when it is opened is dropped: it is for copies that are made anew.
+    ///
+    /// # Errors
+    /// When the system has no random numbers.
+    pub fn with_ephemeral(mut self, resources: &[GroupResource]) -> Result<Self, String> {
+        let (mut name, mut secret) = ([0; 8], [0; 32]);
+        random(&mut name)?;
+        random(&mut secret)?;
+        let key = Key::aes_gcm(&format!("{:016x}", u64::from_be_bytes(name)), &secret)?;
+        let resources = resources.iter().copied();
+        self.ephemeral = Some(Ephemeral {
+            resources: resources.filter(|resource| !self.writes(*resource)).collect(),
+            key,
+        });
+        Ok(self)
     }
 
     fn rule(&self, resource: GroupResource) -> Option<&Rule> {
         self.rules.iter().find(|rule| rule.covers(resource))
+    }
+
+    fn writes(&self, resource: GroupResource) -> bool {
+        self.rule(resource).is_some_and(|rule| rule.writes_encrypted)
+    }
+
+    /// Whether values of `resource` cannot be read without a key.
+    #[must_use]
+    pub fn covers(&self, resource: GroupResource) -> bool {
+        self.writes(resource) || self.is_ephemeral(resource)
+    }
+
+    /// Whether values of `resource` are good for this process only.
+    pub(crate) fn is_ephemeral(&self, resource: GroupResource) -> bool {
+        let ephemeral = self.ephemeral.as_ref();
+        ephemeral.is_some_and(|ephemeral| ephemeral.resources.contains(&resource))
     }
 
     /// `value` of a `resource` as it is to be stored at `place`.
@@ -110,18 +179,21 @@ impl Encryption {
         place: &[u8],
         value: &'a [u8],
     ) -> Result<Cow<'a, [u8]>, String> {
+        let ephemeral = self.ephemeral.as_ref();
+        let ephemeral = ephemeral.filter(|ephemeral| ephemeral.resources.contains(&resource));
         let rule = self.rule(resource).filter(|rule| rule.writes_encrypted);
-        let Some(key) = rule.and_then(|rule| rule.keys.first()) else {
-            return Ok(Cow::Borrowed(value));
+        let (prefix, key) = match (ephemeral, rule.and_then(|rule| rule.keys.first())) {
+            (Some(ephemeral), _) => (EPHEMERAL, &ephemeral.key),
+            (None, Some(key)) => (AES_GCM, key),
+            (None, None) => return Ok(Cow::Borrowed(value)),
         };
         let mut nonce = [0; NONCE_LEN];
-        let random = SystemRandom::new().fill(&mut nonce);
-        random.map_err(|_| "the system gives no random numbers".to_owned())?;
+        random(&mut nonce)?;
         let mut body = value.to_vec();
         key.key
             .seal_in_place_append_tag(Nonce::assume_unique_for_key(nonce), Aad::from(place), &mut body)
             .map_err(|_| format!("it cannot be encrypted with key {:?}", key.name))?;
-        let mut stored = format!("{AES_GCM}{}:", key.name).into_bytes();
+        let mut stored = format!("{prefix}{}:", key.name).into_bytes();
         stored.extend_from_slice(&nonce);
         stored.append(&mut body);
         Ok(Cow::Owned(stored))
@@ -130,16 +202,34 @@ impl Encryption {
     /// The value of a `resource` that is `stored` at `place`; `None` when it is not encrypted.
     ///
     /// # Errors
-    /// The sentence says which key is missing, or that it is another one.
+    /// Why it cannot be read.
     pub(crate) fn open(
         &self,
         resource: GroupResource,
         place: &[u8],
         stored: &[u8],
-    ) -> Result<Option<Vec<u8>>, String> {
-        if !stored.starts_with(ENCRYPTED) {
-            return Ok(None);
+    ) -> Result<Option<Vec<u8>>, Closed> {
+        if stored.starts_with(EPHEMERAL.as_bytes()) {
+            return Err(Closed::Ephemeral);
         }
+        if !stored.starts_with(ENCRYPTED) {
+            // Written before it was known to be a copy.
+            return if self.is_ephemeral(resource) {
+                Err(Closed::Ephemeral)
+            } else {
+                Ok(None)
+            };
+        }
+        let opened = self.open_with_keys(resource, place, stored);
+        opened.map(Some).map_err(Closed::Key)
+    }
+
+    fn open_with_keys(
+        &self,
+        resource: GroupResource,
+        place: &[u8],
+        stored: &[u8],
+    ) -> Result<Vec<u8>, String> {
         let (name, body) = parts(stored)?;
         let key = self
             .rule(resource)
@@ -164,11 +254,16 @@ impl Encryption {
             }
         };
         body.truncate(length);
-        Ok(Some(body))
+        Ok(body)
     }
 }
 
-/// Whether `problem` was given by [`Encryption::open`]: the value may be whole, only the keys are not those.
+fn random(bytes: &mut [u8]) -> Result<(), String> {
+    let filled = SystemRandom::new().fill(bytes);
+    filled.map_err(|_| "the system gives no random numbers".to_owned())
+}
+
+/// Whether `problem` is the text of a [`Closed`]: the value may be whole, only the keys are not those.
 #[cfg(feature = "etcd")]
 pub(crate) fn is_of_keys(problem: &str) -> bool {
     problem.starts_with("it is encrypted") || problem.starts_with("it cannot be decrypted")
@@ -214,7 +309,7 @@ mod tests {
             both.seal(SECRETS, b"place", b"{}").unwrap(),
             "each has a nonce of its own"
         );
-        let missing = old.open(SECRETS, b"place", &now).unwrap_err();
+        let missing = old.open(SECRETS, b"place", &now).unwrap_err().to_string();
         assert!(
             missing.contains("\"new\"") && missing.contains("--encryption-provider-config"),
             "{missing}"
@@ -232,7 +327,8 @@ mod tests {
     fn another_secret_another_place_and_every_change_are_noticed() {
         let ours = keys(&["k"], 1);
         let stored = ours.seal(SECRETS, b"place", b"{}").unwrap().into_owned();
-        let wrong = keys(&["k"], 2).open(SECRETS, b"place", &stored).unwrap_err();
+        let wrong = keys(&["k"], 2).open(SECRETS, b"place", &stored);
+        let wrong = wrong.unwrap_err().to_string();
         assert!(wrong.contains("\"k\""), "{wrong}");
         assert!(ours.open(SECRETS, b"other", &stored).is_err());
         for at in 0..stored.len() {
@@ -249,6 +345,30 @@ mod tests {
                     || at >= 8
             );
         }
+    }
+
+    #[test]
+    fn what_is_good_for_one_process_is_read_by_no_other_and_keys_that_are_given_come_first() {
+        let of = |encryption: Encryption| encryption.with_ephemeral(&[SECRETS]).unwrap();
+        let ours = of(Encryption::default());
+        let stored = ours.seal(SECRETS, b"place", b"{}").unwrap();
+        assert!(stored.starts_with(EPHEMERAL.as_bytes()));
+        for other in [of(Encryption::default()), Encryption::default(), keys(&["k"], 1)] {
+            assert_eq!(other.open(SECRETS, b"place", &stored), Err(Closed::Ephemeral));
+        }
+        let plain = ours.open(SECRETS, b"place", b"{}");
+        assert_eq!(
+            plain,
+            Err(Closed::Ephemeral),
+            "of a process that wrote it in plain"
+        );
+        assert_eq!(*ours.seal(OTHERS, b"place", b"{}").unwrap(), *b"{}");
+
+        let given = of(keys(&["k"], 1));
+        let stored = given.seal(SECRETS, b"place", b"{}").unwrap();
+        assert_eq!(given.open(SECRETS, b"place", &stored), Ok(Some(b"{}".to_vec())));
+        assert!(given.covers(SECRETS) && ours.covers(SECRETS) && !ours.covers(OTHERS));
+        assert!(!given.is_ephemeral(SECRETS));
     }
 
     #[test]

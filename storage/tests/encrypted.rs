@@ -85,3 +85,46 @@ async fn a_wrong_or_missing_key_refuses_the_start_and_names_object_and_key() {
     }
     assert!(open(&file, &with(&[("k1", 1)])).is_ok(), "nothing was changed");
 }
+
+#[tokio::test]
+async fn copies_that_one_process_alone_can_read_are_on_disk_for_nobody_and_gone_at_the_next_start() {
+    use storage::conformance::OTHERS;
+    let own = || Arc::new(Encryption::default().with_ephemeral(&[THINGS]).unwrap());
+    let folder = TempDir::new().unwrap();
+    let file = folder.path().join("berth.redb");
+    let kept = storage::Key {
+        resource: OTHERS,
+        ..thing("a", "kept")
+    };
+    let store = open(&file, &own()).unwrap();
+    store
+        .apply(vec![create(&thing("a", "copy"), 424_242)])
+        .await
+        .unwrap();
+    store.apply(vec![create(&kept, 3)]).await.unwrap();
+    assert_eq!(value(store.cached(THINGS).get("a", "copy").unwrap()), 424_242);
+    let mut backup = Vec::new();
+    assert_eq!(store.backups().write(&mut backup).unwrap().objects, 1);
+    let revision = store.revision();
+    drop(store);
+    assert!(contains(&file, "k8s:enc:ephemeral:v1:") && !contains(&file, "424242"));
+
+    // Whoever opens it next, whatever it is told about keys.
+    for encryption in [own(), Arc::default(), own()] {
+        let store = open(&file, &encryption).unwrap();
+        assert_eq!(store.cached(THINGS).iter(None, None).count(), 0);
+        assert_eq!(value(store.cached(OTHERS).get("a", "kept").unwrap()), 3);
+        assert_eq!(store.revision(), revision, "nothing has happened");
+    }
+    let store = open(&file, &own()).unwrap();
+    store.apply(vec![create(&thing("a", "copy"), 5)]).await.unwrap();
+    drop(store);
+    assert_eq!(
+        open(&file, &own())
+            .unwrap()
+            .cached(OTHERS)
+            .iter(None, None)
+            .count(),
+        1
+    );
+}

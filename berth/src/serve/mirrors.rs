@@ -3,14 +3,17 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use anyhow::{Result, anyhow};
+use anyhow::{Result, anyhow, bail};
 use apiserver::registry::Registry;
 use apiserver::{Backing, Group, Resource};
 use berth_hub::Needs;
-use dialect_contract::Dialect;
-use kubernetes::core::{namespace, resource_quota};
+use dialect_contract::{Concern, Dialect};
+use kubernetes::core::{namespace, resource_quota, secret};
 use meta::{Clock, GroupResource, Kind};
 use storage::Source;
+use storage::encryption::Encryption;
+
+use crate::cli::Storage;
 
 /// Kubernetes' own resources that are copied: namespaces and their quotas, and what the followers of `dialects` watch. Wherever a
 /// system's own kinds are, Kubernetes' are the hub's (docs/api.md, "Where objects are").
@@ -45,6 +48,47 @@ pub(super) fn copies(
     let registry = Registry::new(::admission::Chain::default(), Arc::clone(clock));
     registry.install(&groups).map_err(|problem| anyhow!(problem))?;
     Ok(registry)
+}
+
+/// What makes an object of `resource` worth a copy; `None` where one of `dialects`, or the server itself, goes by all.
+pub(super) fn concern(dialects: &[Arc<dyn Dialect>], resource: GroupResource) -> Option<Concern> {
+    if [namespace::RESOURCE, resource_quota::RESOURCE].contains(&resource) {
+        return None;
+    }
+    let uses = |dialect: &&Arc<dyn Dialect>| {
+        let followers = dialect.followers(None).into_iter();
+        let mut watched = followers.flat_map(|follower| follower.watches());
+        dialect.reads().contains(&resource) || watched.any(|watched| watched == resource)
+    };
+    let mut concerns = dialects
+        .iter()
+        .filter(uses)
+        .map(|dialect| dialect.concern(resource));
+    let only = concerns.next()?;
+    concerns.next().is_none().then_some(only)?
+}
+
+/// Makes sure that no Secret of a hub is written down in plain.
+///
+/// # Errors
+/// When they are copied to an etcd and not encrypted there: what to do.
+pub(super) fn keeps_secrets(
+    kinds: &[Arc<dyn Kind>],
+    storage: Storage,
+    encryption: &Encryption,
+) -> Result<()> {
+    let mut resources = kinds.iter().map(|kind| kind.info().resource());
+    if storage != Storage::Etcd || !resources.any(|resource| resource == secret::RESOURCE) {
+        return Ok(());
+    }
+    if encryption.covers(secret::RESOURCE) {
+        return Ok(());
+    }
+    bail!(
+        "the hub's Secrets would be copied to etcd in plain: encrypt them (--encryption-provider-config with a key for \
+         \"secrets\", the same file for every replica), or leave them out of what kcp syncs \
+         (--kcp-synced-resources=configmaps,serviceaccounts,services,deployments.apps)"
+    )
 }
 
 /// What each of `dialects` needs of what is copied.
@@ -101,6 +145,38 @@ mod tests {
         assert!(named("ocm").reads.is_empty());
         assert!(super::needs(&dialects, &[]).is_empty());
     }
+
+    #[test]
+    fn secrets_are_copied_to_etcd_only_where_they_are_encrypted() {
+        let kinds = kubernetes::core::kinds();
+        let plain = Encryption::default();
+        let told = keeps_secrets(&kinds, Storage::Etcd, &plain)
+            .unwrap_err()
+            .to_string();
+        assert!(told.contains("--encryption-provider-config"), "{told}");
+        let sealed = Encryption::default().with_ephemeral(&[secret::RESOURCE]).unwrap();
+        keeps_secrets(&kinds, Storage::Etcd, &sealed).unwrap();
+        keeps_secrets(&kinds, Storage::Embedded, &plain).unwrap();
+        keeps_secrets(&[], Storage::Etcd, &plain).unwrap();
+    }
+
+    #[test]
+    fn of_what_kcp_syncs_only_what_concerns_it_is_copied() {
+        let dialects = dialect_registry::all();
+        let marked =
+            serde_json::json!({"metadata": {"labels": {"state.internal.workloads.kcp.dev/abc": "Sync"}}});
+        let of = |group, resource| concern(&dialects, GroupResource::new(group, resource));
+        for (group, resource) in [("", "secrets"), ("", "configmaps"), ("apps", "deployments")] {
+            let concern = of(group, resource).unwrap_or_else(|| panic!("every one of {resource} is copied"));
+            assert!(concern(&marked) && !concern(&serde_json::json!({"metadata": {"name": "a"}})));
+        }
+        for resource in ["namespaces", "resourcequotas"] {
+            assert!(of("", resource).is_none(), "{resource}");
+        }
+        assert!(of("core.gardener.cloud", "seeds").is_none());
+        assert!(of("workload.kcp.io", "workloadclusters").is_none());
+    }
+
     #[test]
     fn what_kcp_places_and_syncs_is_copied_wherever_its_own_kinds_are() {
         let (dialects, kinds) = (dialect_registry::all(), kubernetes::core::kinds());

@@ -16,7 +16,7 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use super::groups::{self, Parts};
-use super::{Options, identity};
+use super::{Options, identity, mirrors};
 use crate::cli::Storage;
 use crate::hub::Hub;
 use crate::manifests::Installation;
@@ -69,7 +69,11 @@ pub(super) async fn behind(
         Storage::Etcd => leadership.leading(),
         Storage::Embedded | Storage::Memory => watch::channel(true).1,
     };
-    let mirror = hub.mirror(store, &parts.mirrored, office);
+    let copied = parts.mirrored.iter().map(|kind| {
+        let concern = mirrors::concern(&parts.dialects, kind.info().resource());
+        (Arc::clone(kind), concern)
+    });
+    let mirror = hub.mirror(store, &copied.collect::<Vec<_>>(), office);
     let (presence, telling) = Hub::presence(parts.needs.clone(), &parts.engine, &mirror).await;
     let mut tasks = mirror.tasks;
     tasks.push(telling);

@@ -46,6 +46,9 @@ pub struct Protected {
     pub by: GroupResource,
 }
 
+/// Whether an object is a dialect's business, by what is on it.
+pub type Concern = fn(&serde_json::Value) -> bool;
+
 /// One multi-cluster system: its kinds, its rules, its way to decide.
 pub trait Dialect: Send + Sync + 'static {
     /// `ocm`, `gardener`, …: the last part of every virtual name.
@@ -166,6 +169,12 @@ pub trait Dialect: Send + Sync + 'static {
     /// have rights on where a hub stores it.
     fn records(&self) -> &'static [GroupResource] {
         self.reserves()
+    }
+
+    /// What makes the objects of a `resource` that a hub stores the business of this dialect, where not all of them are:
+    /// those that pass, and those in a namespace that does. No other is copied. `None`: all of them.
+    fn concern(&self, _resource: GroupResource) -> Option<Concern> {
+        None
     }
 
     /// The resources of which [`Inventory::reserved`] may reserve objects for the scheduler.

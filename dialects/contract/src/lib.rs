@@ -19,7 +19,7 @@ pub mod view;
 
 pub use control::{Backoff, Note, NoteType, Pace, Related};
 pub use decision::{Action, BindingChange, Current, Decision, Outcome, Refused, Write, WriteVerb};
-pub use dialect::{Affected, Ask, DemandKind, Dialect, Due, Inventory, Protected, Reserved};
+pub use dialect::{Affected, Ask, Concern, DemandKind, Dialect, Due, Inventory, Protected, Reserved};
 pub use difference::{Difference, difference};
 pub use edit::Edit;
 pub use facts::{Access, Facts};

@@ -4,12 +4,13 @@ use std::sync::Arc;
 
 use admission::Plugin;
 use dialect_contract::dialect::{DemandKind, Dialect, Inventory};
-use dialect_contract::{Follower, HubRule, config};
+use dialect_contract::{Concern, Follower, HubRule, config};
 use meta::{FieldError, GroupResource, Kind};
 use serde_json::Value;
 
 use crate::admission::{PlacementGuard, PlacementValues, Role, Settings, hub_rules, user_of};
 use crate::config::Config;
+use crate::edit::identifiers;
 use crate::fleet::Fleet;
 use crate::followers::{self, Resources};
 use crate::kind;
@@ -135,6 +136,12 @@ impl Dialect for Kcp {
 
     fn hub_rules(&self) -> Vec<HubRule> {
         hub_rules::of(&self.settings.synced_resources)
+    }
+
+    /// What is synced: in a placed namespace, or with the marks of a cluster still on it.
+    fn concern(&self, resource: GroupResource) -> Option<Concern> {
+        let is_own = self.reads().contains(&resource);
+        (!is_own).then_some(|object| !identifiers(object).is_empty())
     }
 
     /// Namespaces and what follows them.

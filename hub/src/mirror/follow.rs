@@ -8,7 +8,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use aggregation::reviewer::chain;
+use dialect_contract::Concern;
 use futures::StreamExt;
+use kube::api::ListParams;
 use kube::core::{ApiResource, DynamicObject};
 use kube::runtime::watcher::{self, Event, watcher};
 use kube::{Api, Client};
@@ -17,6 +19,7 @@ use serde_json::Value;
 use storage::{At, Expect, Step, Store, StoreError, Verb};
 use tokio::sync::watch;
 
+use super::concerned::{Concerned, NAMESPACES};
 use super::shadows::{Shadow, Shadows};
 use super::{Copied, FROM_FILE, Progress};
 
@@ -28,6 +31,12 @@ const PAUSES: (Duration, Duration) = (Duration::from_millis(500), Duration::from
 const ABSENT: Duration = Duration::from_secs(5);
 /// How often it is looked whether the replica that writes has written everything.
 const LOOK: Duration = Duration::from_millis(200);
+/// How often copies that concern nobody any more are removed.
+const TIDY: Duration = Duration::from_secs(30);
+/// When more namespaces than this come to concern a system at once, everything is listed anew.
+const ONE_BY_ONE: usize = 8;
+/// How many objects of a namespace are asked for at once.
+const PAGE: u32 = 500;
 
 /// What the followers of all kinds share.
 #[derive(Clone)]
@@ -46,6 +55,8 @@ pub(super) struct Follower {
     objects: Api<DynamicObject>,
     resource: GroupResource,
     served: ApiResource,
+    /// What makes an object worth a copy, where not every object is.
+    concern: Option<Concern>,
     /// What this process has seen on the hub and not removed from the store.
     known: HashSet<Key>,
     /// The list that is coming in.
@@ -59,7 +70,7 @@ pub(super) struct Follower {
 }
 
 impl Follower {
-    pub(super) fn new(shared: Shared, kind: &Arc<dyn Kind>) -> Self {
+    pub(super) fn new(shared: Shared, kind: &Arc<dyn Kind>, concern: Option<Concern>) -> Self {
         let info = kind.info();
         let api_version = if info.group.is_empty() {
             info.storage_version.to_owned()
@@ -78,6 +89,7 @@ impl Follower {
             shared,
             resource: info.resource(),
             served,
+            concern,
             known: HashSet::new(),
             listed: HashSet::new(),
             pending: Vec::new(),
@@ -93,13 +105,18 @@ impl Follower {
         }
     }
 
-    /// Follows until this replica gets the office.
+    /// Follows until this replica gets the office, or has to list anew.
     async fn follow(&mut self) {
+        let mut concerned = match self.concerned().await {
+            Ok(concerned) => concerned,
+            Err(problem) => return self.pause(&problem).await,
+        };
         let mut events = watcher(self.objects.clone(), watcher::Config::default()).boxed();
         let mut office = self.shared.office.clone();
         let mut has_office = *office.borrow_and_update();
         let mut pause = PAUSES.0;
         let mut last_problem = None;
+        let mut tidy = tokio::time::interval(TIDY);
         loop {
             let event = tokio::select! {
                 event = events.next() => event,
@@ -114,13 +131,24 @@ impl Follower {
                     self.look();
                     continue;
                 }
+                come = news(&mut concerned) => {
+                    let Ok(come) = come else { return };
+                    if come.len() > ONE_BY_ONE || self.fetch(&come).await.is_err() {
+                        return;
+                    }
+                    continue;
+                }
+                _ = tidy.tick(), if concerned.is_some() => {
+                    self.tidy(concerned.as_mut()).await;
+                    continue;
+                }
             };
             match event {
                 None => return,
                 Some(Ok(event)) => {
                     pause = PAUSES.0;
                     last_problem = None;
-                    self.take(event).await;
+                    self.take(event, concerned.as_mut()).await;
                 }
                 Some(Err(problem)) if is_absent(&problem) => {
                     self.miss().await;
@@ -141,16 +169,71 @@ impl Follower {
         }
     }
 
-    async fn take(&mut self, event: Event<DynamicObject>) {
+    /// Which objects are worth a copy, where not all are: known once the copies of the namespaces are there.
+    async fn concerned(&self) -> Result<Option<Concerned>, StoreError> {
+        let Some(concern) = self.concern else {
+            return Ok(None);
+        };
+        let is_known = |progress: &Progress| {
+            let namespaces = progress.get(&NAMESPACES);
+            matches!(namespaces, Some(Copied::Complete | Copied::Absent))
+        };
+        // It fails only when the sender is gone, which `shared` holds.
+        drop(self.shared.progress.subscribe().wait_for(is_known).await);
+        Concerned::begin(concern, &self.shared.store).await.map(Some)
+    }
+
+    /// Copies what is in `namespaces`, which has not been worth it before. What the watch says of these objects until
+    /// it has come to this moment may be older; it ends with what is newest.
+    async fn fetch(&mut self, namespaces: &[Arc<str>]) -> Result<(), kube::Error> {
+        for namespace in namespaces {
+            let objects: Api<DynamicObject> =
+                Api::namespaced_with(self.shared.client.clone(), namespace, &self.served);
+            let mut page = ListParams::default().limit(PAGE);
+            loop {
+                let list = objects.list(&page).await.inspect_err(|problem| {
+                    let problem = chain(problem);
+                    tracing::warn!(resource = %self.resource, %namespace, problem, "copying from the hub");
+                })?;
+                for object in list.items {
+                    // A list of all may be coming in, and does not have to hold it any more.
+                    let key = self.put(object, None);
+                    self.listed.extend(key);
+                }
+                self.flush().await;
+                match list.metadata.continue_.filter(|token| !token.is_empty()) {
+                    Some(token) => page.continue_token = Some(token),
+                    None => break,
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Removes the copies that concern nobody any more.
+    async fn tidy(&mut self, concerned: Option<&mut Concerned>) {
+        let past = concerned.map(|concerned| concerned.past(&self.shared.store, self.resource));
+        for (namespace, name) in past.into_iter().flatten() {
+            self.remove(Key {
+                resource: self.resource,
+                namespace,
+                name,
+            });
+        }
+        self.flush().await;
+    }
+
+    /// Takes what the hub tells; of objects that are not worth a copy only those that have one.
+    async fn take(&mut self, event: Event<DynamicObject>, concerned: Option<&mut Concerned>) {
+        // Not shared across an await: a watch is for one task.
         match event {
             Event::Init => {
                 self.listed.clear();
                 self.pending.clear();
             }
             Event::InitApply(object) => {
-                if let Some(key) = self.put(object) {
-                    self.listed.insert(key);
-                }
+                let key = self.put(object, concerned.as_deref());
+                self.listed.extend(key);
                 if self.pending.len() >= BATCH {
                     self.flush().await;
                 }
@@ -165,7 +248,8 @@ impl Follower {
                 }
             }
             Event::Apply(object) => {
-                self.put(object);
+                let is_followed = self.known.contains(&self.key(&object));
+                self.put(object, concerned.as_deref().filter(|_| !is_followed));
                 self.flush().await;
             }
             Event::Delete(object) => {
@@ -228,19 +312,23 @@ impl Follower {
         )
     }
 
-    /// Takes note of `object` and plans to store a copy.
-    fn put(&mut self, mut object: DynamicObject) -> Option<Key> {
+    /// Takes note of `object` and plans to store a copy, unless it is none of those `concerned`.
+    fn put(&mut self, mut object: DynamicObject, concerned: Option<&Concerned>) -> Option<Key> {
         let key = self.key(&object);
         object.metadata.managed_fields = None;
         let version = object.metadata.resource_version.take().unwrap_or_default();
-        let draft = serde_json::to_value(&object)
-            .map_err(|problem| problem.to_string())
-            .and_then(|mut value| {
-                // The items of some lists do not say what they are.
-                value["apiVersion"] = Value::from(self.served.api_version.clone());
-                value["kind"] = Value::from(self.served.kind.clone());
-                Draft::new(&value).map_err(|problem| problem.to_string())
-            });
+        let value = serde_json::to_value(&object).map_err(|problem| problem.to_string());
+        if let (Ok(value), Some(concerned)) = (&value, concerned)
+            && !concerned.has(&key.namespace, value)
+        {
+            return None;
+        }
+        let draft = value.and_then(|mut value| {
+            // The items of some lists do not say what they are.
+            value["apiVersion"] = Value::from(self.served.api_version.clone());
+            value["kind"] = Value::from(self.served.kind.clone());
+            Draft::new(&value).map_err(|problem| problem.to_string())
+        });
         let draft = match draft {
             Ok(draft) => draft,
             Err(problem) => {
@@ -260,6 +348,8 @@ impl Follower {
 
     /// Takes note that the object at `key` is gone, and plans to remove its copy.
     fn remove(&mut self, key: Key) {
+        // Nobody waits for a copy of it any more.
+        self.listed.remove(&key);
         if self.writes() {
             self.known.remove(&key);
             self.pending.push((key, None));
@@ -346,6 +436,14 @@ impl Follower {
             expect,
             guards: Vec::new(),
         })
+    }
+}
+
+/// The namespaces that have come to be `concerned`; never where everything is copied.
+async fn news(concerned: &mut Option<Concerned>) -> Result<Vec<Arc<str>>, StoreError> {
+    match concerned {
+        Some(concerned) => concerned.next().await,
+        None => std::future::pending().await,
     }
 }
 

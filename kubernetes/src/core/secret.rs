@@ -6,12 +6,15 @@ use std::sync::LazyLock;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use meta::kind::{ALL_VERBS, SelectableField, Write};
-use meta::{Cell, Column, FieldError, Kind, KindInfo, Object, Schema, Scope};
+use meta::{Cell, Column, FieldError, GroupResource, Kind, KindInfo, Object, Schema, Scope};
 use schemars::JsonSchema;
 use serde_json::Value;
 
 use crate::core::config_map::data_schema::{Base64, Text};
 use crate::core::{data, value};
+
+/// The resource.
+pub const RESOURCE: GroupResource = GroupResource::new("", "secrets");
 
 /// The fields of a Secret.
 #[derive(JsonSchema)]

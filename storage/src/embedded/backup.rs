@@ -106,7 +106,7 @@ impl EmbeddedStore {
 }
 
 impl Backups {
-    /// Writes every object there is now. Blocks.
+    /// Writes every object there is now, but for copies that nobody else could read. Blocks.
     ///
     /// # Errors
     /// When `out` does not take it.
@@ -119,7 +119,8 @@ impl Backups {
         };
         out.write_all(MAGIC)?;
         let mut buffer = Vec::new();
-        for (key, object) in &snapshot.objects {
+        let lasting = snapshot.objects.iter();
+        for (key, object) in lasting.filter(|(key, _)| !self.encryption.is_ephemeral(key.resource)) {
             let name = record::encode_key(key);
             let sealed = self.encryption.seal(key.resource, &name, object.bytes());
             let sealed = sealed.map_err(StoreError::Unavailable)?;

@@ -121,16 +121,20 @@ pub(crate) fn open_with(
             .set_check_integrity_on_open(true);
         let database = open(&mut builder).map_err(|error| broken(file, error))?;
         initialize(file, &database)?;
-        let (totals, picture) = load::load(file, encryption, &database)?;
+        let loaded = load::load(file, encryption, &database)?;
+        let mut disk = Disk {
+            database,
+            file: file.to_owned(),
+            totals: loaded.totals,
+            reserve,
+            encryption: Arc::clone(encryption),
+        };
+        if !loaded.ephemeral.is_empty() {
+            disk.drop_records(&loaded.ephemeral)?;
+        }
         Ok(Opened {
-            disk: Disk {
-                database,
-                file: file.to_owned(),
-                totals,
-                reserve,
-                encryption: Arc::clone(encryption),
-            },
-            picture,
+            disk,
+            picture: loaded.picture,
         })
     })
 }
@@ -178,6 +182,30 @@ impl Disk {
             write_totals(&self.file, transaction, totals)?;
             Ok(totals)
         })?;
+        self.totals = totals;
+        Ok(())
+    }
+
+    /// Removes the records with these keys, which nobody was ever told of: the revision stays.
+    fn drop_records(&mut self, keys: &[Vec<u8>]) -> Result<(), StoreError> {
+        let fail = |error: redb::Error| broken(&self.file, error);
+        let mut transaction = self.database.begin_write().map_err(|error| fail(error.into()))?;
+        transaction.set_two_phase_commit(true);
+        let mut totals = self.totals;
+        let mut records = transaction
+            .open_table(RECORDS)
+            .map_err(|error| fail(error.into()))?;
+        for key in keys {
+            let gone = records
+                .remove(key.as_slice())
+                .map_err(|error| fail(error.into()))?;
+            if let Some(record) = gone.as_ref().and_then(|value| record::decode(value.value())) {
+                totals.crcs ^= record.crc;
+                totals.count -= 1;
+            }
+        }
+        drop(records);
+        write_totals(&self.file, transaction, totals)?;
         self.totals = totals;
         Ok(())
     }

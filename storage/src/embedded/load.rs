@@ -10,7 +10,7 @@ use redb::{ReadableDatabase, ReadableTable};
 use crate::collection::Name;
 use crate::embedded::disk::{RECORDS, TOTALS, TOTALS_KEY, broken, corrupt};
 use crate::embedded::record::{self, Raw, Totals};
-use crate::encryption::Encryption;
+use crate::encryption::{Closed, Encryption};
 use crate::error::StoreError;
 use crate::picture::Picture;
 
@@ -23,6 +23,26 @@ pub(crate) enum Problem {
     Damaged(String),
     /// It is, but for a key that is not at hand.
     Sealed(String),
+    /// It is a copy that was good for another process only; with its checksum.
+    Ephemeral(u32),
+}
+
+/// Everything in a file.
+pub(crate) struct Contents {
+    /// What it adds up to, ephemeral records included.
+    pub(crate) totals: Totals,
+    /// The objects.
+    pub(crate) picture: Picture,
+    /// The keys of records that were good for another process only.
+    pub(crate) ephemeral: Vec<Vec<u8>>,
+}
+
+/// What some records are.
+#[derive(Default)]
+struct Parsed {
+    loaded: Vec<Loaded>,
+    /// Key and checksum of those that were good for another process only.
+    ephemeral: Vec<(Vec<u8>, u32)>,
 }
 
 impl From<String> for Problem {
@@ -47,19 +67,23 @@ pub(crate) fn load(
     file: &str,
     encryption: &Encryption,
     database: &impl ReadableDatabase,
-) -> Result<(Totals, Picture), StoreError> {
+) -> Result<Contents, StoreError> {
     let (totals, raw) = read(file, database)?;
-    let loaded = parse_all(file, encryption, raw)?;
-    check_totals(file, &totals, &loaded)?;
+    let parsed = parse_all(file, encryption, raw)?;
+    check_totals(file, &totals, &parsed)?;
     let mut picture = Picture::new(totals.revision);
-    for group in loaded.chunk_by(|a, b| a.resource == b.resource) {
+    for group in parsed.loaded.chunk_by(|a, b| a.resource == b.resource) {
         let items: OrdMap<_, _> = group
             .iter()
             .map(|loaded| (loaded.name.clone(), Arc::clone(&loaded.object)))
             .collect();
         picture.load(group[0].resource, items);
     }
-    Ok((totals, picture))
+    Ok(Contents {
+        totals,
+        picture,
+        ephemeral: parsed.ephemeral.into_iter().map(|(key, _)| key).collect(),
+    })
 }
 
 fn read(file: &str, database: &impl ReadableDatabase) -> Result<(Totals, Vec<Raw>), StoreError> {
@@ -85,7 +109,7 @@ fn read(file: &str, database: &impl ReadableDatabase) -> Result<(Totals, Vec<Raw
 }
 
 /// Checks and parses on all processors: this is most of the time until the server is ready.
-fn parse_all(file: &str, encryption: &Encryption, mut raw: Vec<Raw>) -> Result<Vec<Loaded>, StoreError> {
+fn parse_all(file: &str, encryption: &Encryption, mut raw: Vec<Raw>) -> Result<Parsed, StoreError> {
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     let share = raw.len().div_ceil(threads).max(WORTH_A_THREAD);
     let total = raw.len();
@@ -105,27 +129,36 @@ fn parse_all(file: &str, encryption: &Encryption, mut raw: Vec<Raw>) -> Result<V
             })
             .collect()
     });
-    let mut loaded = Vec::with_capacity(total);
+    let mut all = Parsed {
+        loaded: Vec::with_capacity(total),
+        ephemeral: Vec::new(),
+    };
     for part in parts {
-        loaded.append(&mut part?);
+        let mut part = part?;
+        all.loaded.append(&mut part.loaded);
+        all.ephemeral.append(&mut part.ephemeral);
     }
-    Ok(loaded)
+    Ok(all)
 }
 
-fn parse_part(file: &str, encryption: &Encryption, part: &[Raw]) -> Result<Vec<Loaded>, StoreError> {
-    let mut loaded: Vec<Loaded> = Vec::with_capacity(part.len());
+fn parse_part(file: &str, encryption: &Encryption, part: &[Raw]) -> Result<Parsed, StoreError> {
+    let mut parsed = Parsed::default();
+    parsed.loaded.reserve(part.len());
     for (key, value) in part {
-        let one = parse(key, value, encryption, loaded.last());
-        loaded.push(one.map_err(|problem| match problem {
-            Problem::Damaged(problem) => corrupt(file, record::show_key(key), problem),
-            Problem::Sealed(problem) => StoreError::Sealed {
-                place: file.to_owned(),
-                key: record::show_key(key),
-                problem,
-            },
-        })?);
+        match parse(key, value, encryption, parsed.loaded.last()) {
+            Ok(one) => parsed.loaded.push(one),
+            Err(Problem::Ephemeral(crc)) => parsed.ephemeral.push((key.clone(), crc)),
+            Err(Problem::Damaged(problem)) => return Err(corrupt(file, record::show_key(key), problem)),
+            Err(Problem::Sealed(problem)) => {
+                return Err(StoreError::Sealed {
+                    place: file.to_owned(),
+                    key: record::show_key(key),
+                    problem,
+                });
+            }
+        }
     }
-    Ok(loaded)
+    Ok(parsed)
 }
 
 /// One record; its resource and namespace are shared with the `previous` one where they are the same.
@@ -147,10 +180,11 @@ pub(crate) fn parse(
         }
         _ => GroupResource::intern(group, resource),
     };
-    let json = match encryption
-        .open(resource, key, record.json)
-        .map_err(Problem::Sealed)?
-    {
+    let json = encryption.open(resource, key, record.json);
+    let json = match json.map_err(|closed| match closed {
+        Closed::Ephemeral => Problem::Ephemeral(record.crc),
+        Closed::Key(problem) => Problem::Sealed(problem),
+    })? {
         Some(json) => Bytes::from(json),
         None => value.slice_ref(record.json),
     };
@@ -180,16 +214,19 @@ fn object(json: &Bytes, revision: Revision) -> Result<Object, String> {
     Object::new(&value, revision).map_err(|error| format!("it is no object: {error}"))
 }
 
-fn check_totals(file: &str, totals: &Totals, loaded: &[Loaded]) -> Result<(), StoreError> {
+fn check_totals(file: &str, totals: &Totals, parsed: &Parsed) -> Result<(), StoreError> {
     let problem = |problem: String| Err(corrupt(file, "record of totals".to_owned(), problem));
-    if loaded.len() as u64 != totals.count {
+    let loaded = &parsed.loaded;
+    let count = loaded.len() + parsed.ephemeral.len();
+    if count as u64 != totals.count {
         return problem(format!(
-            "{} records are there, {} were written",
-            loaded.len(),
+            "{count} records are there, {} were written",
             totals.count
         ));
     }
-    if loaded.iter().fold(0, |crcs, loaded| crcs ^ loaded.crc) != totals.crcs {
+    let ephemeral = parsed.ephemeral.iter().map(|(_, crc)| *crc);
+    let crcs = loaded.iter().map(|loaded| loaded.crc).chain(ephemeral);
+    if crcs.fold(0, |crcs, crc| crcs ^ crc) != totals.crcs {
         return problem("the records do not add up to it".to_owned());
     }
     if let Some(ahead) = loaded

@@ -67,8 +67,8 @@ impl Rescue {
         let (mut intact, mut damaged) = (Vec::new(), Vec::new());
         for raw in found.records {
             match load::parse(&raw.0, &raw.1, encryption, None) {
-                // What cannot be decrypted now is not damaged by that.
-                Ok(_) | Err(Problem::Sealed(_)) => intact.push(raw),
+                // What cannot be decrypted now is not damaged by that; what nobody can any more goes at the next start.
+                Ok(_) | Err(Problem::Sealed(_) | Problem::Ephemeral(_)) => intact.push(raw),
                 Err(Problem::Damaged(problem)) => damaged.push(Damage {
                     record: shown(&raw.0),
                     problem,

@@ -126,7 +126,8 @@ impl Layout {
     /// # Errors
     /// Which encryption key is missing or wrong.
     pub(crate) fn open(&self, resource: GroupResource, stored: &[u8], value: &[u8]) -> Result<Bytes, String> {
-        let opened = self.encryption.open(resource, stored, value)?;
+        let opened = self.encryption.open(resource, stored, value);
+        let opened = opened.map_err(|closed| closed.to_string())?;
         Ok(opened.map_or_else(|| Bytes::copy_from_slice(value), Bytes::from))
     }
 

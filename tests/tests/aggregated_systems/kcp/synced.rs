@@ -105,6 +105,29 @@ fn what_is_on_the_hub_is_synced_to_workload_clusters_that_berth_stores() {
     story(&World::owned(&json!({"heartbeatThreshold": "1h"}), &[]));
 }
 
+/// What is in no placed namespace is not copied at all, and a Secret of one that is arrives at `cluster` and is written
+/// down nowhere.
+fn copies_nothing_else(world: &World, cluster: &Cluster) {
+    let hub = &world.hub;
+    hub.kubectl("-n kube-system create configmap elsewhere --from-literal=mark=unplaced-424242")
+        .ok();
+    hub.kubectl("-n app create secret generic login --from-literal=password=placed-171717")
+        .ok();
+    hub.kubectl("-n app create configmap after --from-literal=mark=placed-565656")
+        .ok();
+    let login = cluster.arrived("secret", "app", "login");
+    assert_eq!(login["data"]["password"], "cGxhY2VkLTE3MTcxNw==");
+    cluster.arrived("configmap", "app", "after");
+    if let Some(copied) = world.stores("placed-565656") {
+        assert!(copied, "what is synced is a copy in the store");
+        for text in ["unplaced-424242", "cGxhY2VkLTE3MTcxNw", "placed-171717"] {
+            assert_eq!(world.stores(text), Some(false), "{text}");
+        }
+    }
+    hub.kubectl("-n app delete secret login").ok();
+    hub.kubectl("-n app delete configmap after").ok();
+}
+
 /// Everything syncers do with two workload clusters.
 fn story(world: &World) {
     let clusters = [Cluster::join(world, "east"), Cluster::join(world, "west")];
@@ -137,6 +160,7 @@ fn story(world: &World) {
     );
     let web = old.arrived("deployment", "app", "web");
     assert_eq!(web["spec"]["replicas"], 2);
+    copies_nothing_else(world, old);
     assert_eq!(new.namespace("app"), None);
 
     // The status returns, of the hub's own generation.

@@ -41,7 +41,7 @@ spec:
 /// See the module.
 pub(super) struct World {
     pub(super) hub: Hub,
-    _berth: Berth,
+    berth: Berth,
 }
 
 impl World {
@@ -72,7 +72,13 @@ impl World {
         let berth = Installation::new(sources).install(&hub, &arguments);
         trusted(&hub);
         hub.kubectl("create -f -").input(LOCATION).ok();
-        Self { hub, _berth: berth }
+        Self { hub, berth }
+    }
+
+    /// Whether `text` stands in Berth's database file; `None` where it has none, since everything is on the hub.
+    pub(super) fn stores(&self, text: &str) -> Option<bool> {
+        let file = std::fs::read(self.berth.data_dir().join("berth.redb")).ok()?;
+        Some(memchr::memmem::find(&file, text.as_bytes()).is_some())
     }
 
     /// Makes a WorkloadCluster and gives its identifier.
