@@ -74,7 +74,7 @@ bench-scheduling: ## time of one decision by fleet size, for each dialect
 	cargo run --release -p dialect-ocm --example bench-ocm
 	cargo run --release -p dialect-openmcp --example bench-openmcp
 
-bench-server: ## beside kube-apiserver and sample-apiserver, into docs/benchmarks (BENCH_ROUNDS=1 BENCH_SECONDS=0.3: short)
+bench-server: ## beside kube-apiserver, sample-apiserver and, with BENCH_OTHER, another berth, into docs/benchmarks (BENCH_ROUNDS=1 BENCH_SECONDS=0.3: short)
 	cd tests/peers/sample-apiserver && GOFLAGS=-mod=readonly go build -trimpath -o $(TARGET)/peers/sample-apiserver .
 	cargo build --release -p berth --features etcd
 	BERTH_PROGRAM=$(TARGET)/release/berth cargo run --release -p tests --example bench-server

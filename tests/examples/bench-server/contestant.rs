@@ -10,13 +10,14 @@ use crate::object::{Make, Template};
 use crate::settings::Settings;
 
 /// Who takes part, in the order of tables: key, heading.
-pub(crate) const ALL: [(&str, &str); 6] = [
+pub(crate) const ALL: [(&str, &str); 7] = [
     ("kube", "kube-apiserver + CRD"),
     ("sample", "sample-apiserver"),
     ("sample-aggregated", "sample-apiserver, aggregated"),
     ("berth", "Berth, embedded"),
     ("berth-etcd", "Berth on etcd"),
     ("berth-aggregated", "Berth, aggregated"),
+    ("berth-other", "Berth, BENCH_OTHER"),
 ];
 
 /// One way to a store.

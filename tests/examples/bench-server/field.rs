@@ -1,6 +1,6 @@
 //! The field: every contestant started, filled with the same objects, ready.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
@@ -28,6 +28,7 @@ pub(crate) struct Field {
     pub(crate) contestants: Vec<Contestant>,
     aggregated: Option<Berth>,
     embedded: Option<Program>,
+    other: Option<Program>,
     on_etcd: Option<Program>,
     sample: Option<Program>,
     hub: Option<Hub>,
@@ -47,6 +48,7 @@ impl Field {
             contestants: Vec::new(),
             aggregated: None,
             embedded: None,
+            other: None,
             on_etcd: None,
             sample: None,
             hub: None,
@@ -55,13 +57,14 @@ impl Field {
                 .prefix("bench-server-")
                 .tempdir_in(target)?,
         };
-        if settings.only.is_empty() || settings.only.iter().any(|key| key != "berth") {
+        if settings.needs_hub() {
             println!("starting etcd and kube-apiserver");
             field.hub = Some(block_in_place(Hub::start_to_measure));
         }
         field.start_kube(settings).await?;
         field.start_sample(settings).await?;
         field.start_embedded(settings).await?;
+        field.start_other(settings).await?;
         field.start_on_etcd(settings).await?;
         field.start_aggregated(settings).await?;
         // In the order of tables.
@@ -146,10 +149,21 @@ impl Field {
             return Ok(());
         }
         println!("starting Berth, embedded");
-        let (program, target) = self.alone("embedded", None).await?;
+        let (program, target) = self.alone(tests::berth(), "embedded", None).await?;
         let processes = (vec![program.id()], None);
         self.embedded = Some(program);
         self.add("berth", &target, OURS, processes, settings).await
+    }
+
+    async fn start_other(&mut self, settings: &Settings) -> Result<()> {
+        let Some(other) = &settings.other else {
+            return Ok(());
+        };
+        println!("starting {}", other.display());
+        let (program, target) = self.alone(other, "other", None).await?;
+        let processes = (vec![program.id()], None);
+        self.other = Some(program);
+        self.add("berth-other", &target, OURS, processes, settings).await
     }
 
     async fn start_on_etcd(&mut self, settings: &Settings) -> Result<()> {
@@ -158,16 +172,16 @@ impl Field {
         }
         println!("starting Berth on etcd");
         let etcd = self.hub()?.etcd().to_owned();
-        let (program, target) = self.alone("on-etcd", Some(&etcd)).await?;
+        let (program, target) = self.alone(tests::berth(), "on-etcd", Some(&etcd)).await?;
         let processes = (vec![program.id()], Some(self.process("etcd")?));
         self.on_etcd = Some(program);
         self.add("berth-etcd", &target, OURS, processes, settings).await
     }
 
-    async fn alone(&self, name: &str, etcd: Option<&str>) -> Result<(Program, Target)> {
+    async fn alone(&self, berth: &Path, name: &str, etcd: Option<&str>) -> Result<(Program, Target)> {
         let (data, port) = (self.folder.path().join(name), ports::free());
         let log = data.with_extension("log");
-        let mut program = Program::start(programs::berth(&data, port, etcd), &log)?;
+        let mut program = Program::start(programs::berth(berth, &data, port, etcd), &log)?;
         let kubeconfig = data.join("admin.kubeconfig");
         program.wait_for_file(&kubeconfig).await?;
         let target = Target::of(&kubeconfig).await?;
@@ -202,9 +216,9 @@ impl Field {
             "sample" => programs::sample(self.hub()?, &self.sample_program, port)?,
             "berth" => {
                 self.embedded = None;
-                programs::berth(&data("embedded"), port, None)
+                programs::berth(tests::berth(), &data("embedded"), port, None)
             }
-            "berth-etcd" => programs::berth(&data("on-etcd"), port, Some(self.hub()?.etcd())),
+            "berth-etcd" => programs::berth(tests::berth(), &data("on-etcd"), port, Some(self.hub()?.etcd())),
             _ => return Ok(None),
         };
         let contestant = self.contestants.iter().find(|contestant| contestant.key == key);

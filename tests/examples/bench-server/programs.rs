@@ -94,8 +94,8 @@ pub(crate) async fn answers(target: &Target, path: &str) -> Result<()> {
 }
 
 /// `berth serve` on its own, in a folder.
-pub(crate) fn berth(folder: &Path, port: u16, etcd: Option<&str>) -> Command {
-    let mut command = Command::new(tests::berth());
+pub(crate) fn berth(program: &Path, folder: &Path, port: u16, etcd: Option<&str>) -> Command {
+    let mut command = Command::new(program);
     command
         .args(["serve", "--secure-port", &port.to_string(), "--data-dir"])
         .arg(folder);

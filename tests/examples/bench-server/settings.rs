@@ -23,6 +23,8 @@ pub(crate) struct Settings {
     pub(crate) watchers: usize,
     /// Keys of the contestants; all of them when empty (`BENCH_ONLY`).
     pub(crate) only: Vec<String>,
+    /// Another Berth to stand beside this one, embedded: its program (`BENCH_OTHER`).
+    pub(crate) other: Option<PathBuf>,
     /// The folder of the table and the plot (`BENCH_OUTPUT`).
     pub(crate) output: PathBuf,
 }
@@ -47,13 +49,24 @@ impl Settings {
                 .filter(|key| !key.is_empty())
                 .map(str::to_owned)
                 .collect(),
+            other: std::env::var_os("BENCH_OTHER").map(PathBuf::from),
             output: std::env::var_os("BENCH_OUTPUT").map_or(folder, PathBuf::from),
         })
     }
 
     /// Whether a contestant takes part.
     pub(crate) fn wants(&self, key: &str) -> bool {
+        if key == "berth-other" {
+            return self.other.is_some();
+        }
         self.only.is_empty() || self.only.iter().any(|wanted| wanted == key)
+    }
+}
+
+impl Settings {
+    /// Whether somebody takes part who needs a hub.
+    pub(crate) fn needs_hub(&self) -> bool {
+        self.only.is_empty() || self.only.iter().any(|key| key != "berth")
     }
 }
 
