@@ -1,5 +1,7 @@
 //! The command line. Flags take the names kube-apiserver gives them, where it has one.
 
+mod asking;
+
 use std::net::IpAddr;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -11,6 +13,8 @@ use meta::Timestamp;
 use meta::duration::parse_unsigned;
 use syncer::SyncerArgs;
 use syncer::rights::SyncerRightsArgs;
+
+pub use asking::{ConnectionArgs, PlanArgs, PlanQuestion, WhyArgs, WhyOutput, WhyQuestion};
 
 use crate::actors::ActorArgs;
 use crate::audit::AuditArgs;
@@ -68,6 +72,10 @@ pub enum Command {
     /// It is served on loopback by this process, and nothing is installed in the cluster. The address that is printed holds
     /// a token: keep it to yourself.
     Console(ConsoleArgs),
+    /// Say which cluster an object goes to, and why not to the others, as a running server decides
+    ///
+    /// Also `kubectl berth why`: docs/terminal.md.
+    Why(WhyArgs),
     /// Tell what a change would do to the decisions of a running server; nothing is stored
     Plan(PlanArgs),
     /// Write objects with their status, as `kubectl apply` cannot
@@ -318,32 +326,6 @@ impl ChangeArgs {
     pub fn is_empty(&self) -> bool {
         self.change.is_empty() && self.drain.is_empty() && self.delete.is_empty()
     }
-}
-
-/// Arguments of `berth plan`.
-#[derive(Args, Clone, Debug)]
-pub struct PlanArgs {
-    /// Objects to create or replace, and SchedulingReviews with `spec.changes`; `-` is standard input; repeatable.
-    #[arg(short = 'f', long = "filename", num_args = 1.., value_name = "PATH")]
-    pub filename: Vec<PathBuf>,
-    /// Tell what emptying this cluster would do: the name of its Target, with or without the system; repeatable.
-    #[arg(long, value_name = "TARGET")]
-    pub drain: Vec<String>,
-    /// Tell what deleting this object would do; repeatable.
-    #[arg(long, value_name = "KIND/[NAMESPACE/]NAME")]
-    pub delete: Vec<String>,
-    /// How to print.
-    #[arg(short = 'o', long, value_enum, default_value_t = SimulateOutput::Table)]
-    pub output: SimulateOutput,
-    /// Exit with 1 when anything would change.
-    #[arg(long)]
-    pub exit_code: bool,
-    /// The kubeconfig of the server, or of the hub; by default the admin's of --data-dir.
-    #[arg(long, env = "KUBECONFIG")]
-    pub kubeconfig: Option<PathBuf>,
-    /// The data folder of the standalone server.
-    #[arg(long, env = "BERTH_DATA_DIR", default_value = "berth-data")]
-    pub data_dir: PathBuf,
 }
 
 /// Arguments of `berth load`.

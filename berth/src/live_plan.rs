@@ -8,23 +8,44 @@ use berth_client::Client;
 use http::Method;
 use serde_json::{Value, json};
 
-use crate::cli::{ChangeArgs, PlanArgs};
+use crate::cli::{ChangeArgs, ConnectionArgs, PlanArgs, PlanQuestion};
 use crate::plan::changes::{self, Entry};
 use crate::plan::print;
 use crate::simulate::{DONE, MALFORMED, UNPLACED, catalog};
 use crate::virtual_api::API_VERSION;
 
-/// Asks and prints. What is wrong with the changes goes to standard error, all of it, and ends it with exit code 2.
+/// `berth plan`: asks the server of the kubeconfig.
 ///
 /// # Errors
 /// When no server answers, or the answer is no plan.
 pub async fn run(args: &PlanArgs) -> Result<ExitCode> {
+    let path = args.kubeconfig.clone();
+    let path = path.unwrap_or_else(|| args.data_dir.join("admin.kubeconfig"));
+    ask(&args.question, None, Client::from_kubeconfig(&path)).await
+}
+
+/// `kubectl berth plan`: objects that name no namespace are in the context's, or the one that is given.
+///
+/// # Errors
+/// When no server answers, or the answer is no plan.
+pub async fn run_as_kubectl(question: &PlanQuestion, connection: &ConnectionArgs) -> Result<ExitCode> {
+    let client = connection.client().await?;
+    let namespace = connection.namespace(&client).to_owned();
+    ask(question, Some(&namespace), async { Ok(client) }).await
+}
+
+/// Asks and prints. What is wrong with the changes goes to standard error, all of it, and ends it with exit code 2.
+async fn ask(
+    args: &PlanQuestion,
+    namespace: Option<&str>,
+    client: impl Future<Output = Result<Client>>,
+) -> Result<ExitCode> {
     let change = ChangeArgs {
         change: args.filename.clone(),
         drain: args.drain.clone(),
         delete: args.delete.clone(),
     };
-    let read = changes::read(&change, &catalog(&dialect_registry::all()));
+    let read = changes::read(&change, &catalog(&dialect_registry::all()), namespace);
     for note in &read.notes {
         anstream::eprintln!("note: {note}");
     }
@@ -36,9 +57,7 @@ pub async fn run(args: &PlanArgs) -> Result<ExitCode> {
     if !problems.is_empty() {
         return Ok(refused(&problems));
     }
-    let path = args.kubeconfig.clone();
-    let path = path.unwrap_or_else(|| args.data_dir.join("admin.kubeconfig"));
-    let client = Client::from_kubeconfig(&path).await?;
+    let client = client.await?;
     let review = json!({
         "apiVersion": API_VERSION,
         "kind": "SchedulingReview",
@@ -92,7 +111,7 @@ fn refused(problems: &[String]) -> ExitCode {
     ExitCode::from(MALFORMED)
 }
 
-fn shown(args: &PlanArgs, plan: &Value) -> Result<ExitCode> {
+fn shown(args: &PlanQuestion, plan: &Value) -> Result<ExitCode> {
     let mut out = BufWriter::with_capacity(1 << 16, anstream::AutoStream::auto(io::stdout().lock()));
     let printed = print::print(&mut out, plan, args.output).and_then(|()| out.flush());
     match printed {

@@ -2,23 +2,44 @@
 
 use std::process::ExitCode;
 
-use berth::cli::{Cli, Command};
+use berth::cli::{Cli, Command, LogFormat};
+use berth::plugin::{self, Called, PluginCli};
 use clap::Parser;
 
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
-    let cli = Cli::parse();
-    if let Err(error) = berth::logs::begin(&cli.log_level, cli.logging_format) {
+    match plugin::called(std::env::args_os().next().as_deref()) {
+        Called::Plugin => {
+            let cli = PluginCli::parse();
+            let filter = cli.log_level.clone();
+            logged(&filter, LogFormat::Text, plugin::run(cli))
+        }
+        Called::Completion => ended(async { Ok(plugin::complete(std::env::args_os().skip(1)).await) }),
+        Called::Berth => {
+            let cli = Cli::parse();
+            logged(&cli.log_level, cli.logging_format, run(cli.command))
+        }
+    }
+}
+
+/// The same with a log.
+fn logged(filter: &str, format: LogFormat, work: impl Future<Output = anyhow::Result<ExitCode>>) -> ExitCode {
+    if let Err(error) = berth::logs::begin(filter, format) {
         anstream::eprintln!("error: {}", berth::causes::told(&error));
         return ExitCode::from(2);
     }
+    ended(work)
+}
+
+/// Runs to the end.
+fn ended(work: impl Future<Output = anyhow::Result<ExitCode>>) -> ExitCode {
     let outcome = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()
         .map_err(anyhow::Error::from)
-        .and_then(|runtime| runtime.block_on(run(cli.command)));
+        .and_then(|runtime| runtime.block_on(work));
     match outcome {
         Ok(code) => code,
         Err(error) => {
@@ -43,6 +64,7 @@ async fn run(command: Command) -> anyhow::Result<ExitCode> {
             let mut client = client.writing_as(args.field_manager);
             berth::load::run(&mut client, &args.filename, manner).await?;
         }
+        Command::Why(args) => return berth::why::run(&args.question, &args.connection).await,
         Command::Plan(args) => return berth::live_plan::run(&args).await,
         Command::Kubeconfig(args) => berth::serve::issue_kubeconfig(&args)?,
         Command::Manifests(args) => berth::manifests::run(&args)?,

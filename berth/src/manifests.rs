@@ -9,6 +9,7 @@ mod cert_manager;
 mod definitions;
 mod hub_sources;
 mod installation;
+mod krew;
 mod own_changes;
 mod registration_rights;
 mod server_rights;
@@ -31,6 +32,7 @@ pub use cert_manager::{ANNOTATION, certificates};
 pub use definitions::{scheduler_configurations, system_definitions};
 pub use hub_sources::hub_sources;
 pub use installation::{Certificates, Installation, default_service};
+pub use krew::{KrewArgs, krew};
 pub use own_changes::own_changes;
 pub use registration_rights::{ca_secret_name, registration_rights, self_registration_rights};
 pub use server_rights::server_rights;
@@ -59,6 +61,8 @@ pub enum Set {
     Workload,
     /// Everything, with the namespace, in the order of applying
     All,
+    /// No part of it: the manifest by which krew installs `kubectl berth` from a release
+    Krew,
 }
 
 /// Arguments of `berth manifests`.
@@ -74,6 +78,9 @@ pub struct ManifestsArgs {
     /// systems: create them with `kubectl create`, which leaves alone what is there, never with `kubectl apply`.
     #[arg(long)]
     pub systems: bool,
+    /// Where the release is.
+    #[command(flatten)]
+    pub krew: KrewArgs,
 }
 
 /// What an installation is, on the command line.
@@ -170,6 +177,10 @@ impl InstallationArgs {
 /// # Errors
 /// When there can be no such installation, or an object has no form in YAML.
 pub fn run(args: &ManifestsArgs) -> Result<()> {
+    if args.set == Set::Krew {
+        print!("{}", yaml(&[krew(&args.krew)?])?);
+        return Ok(());
+    }
     let installation = args.installation.installation()?;
     let mut objects = objects(&installation, args.set);
     if args.systems && matches!(args.set, Set::Crds | Set::All) {
@@ -202,6 +213,7 @@ pub fn objects(installation: &Installation, set: Set) -> Vec<Value> {
         }
         Set::Webhooks => trusted(installation, webhooks(installation).to_vec()),
         Set::Workload => workload(installation),
+        Set::Krew => Vec::new(),
         Set::All => {
             let mut sets = vec![Set::Crds, Set::Rbac, Set::Workload];
             // Berth creates these itself where it is told to.

@@ -72,6 +72,25 @@ pub fn styled_table(headings: &[&str], rows: &[Vec<Cell>]) -> String {
     text
 }
 
+/// Text of others, that no part of it commands the terminal: control characters are written as `^[` and alike.
+#[must_use]
+pub fn shown(text: &str) -> String {
+    let mut safe = String::with_capacity(text.len());
+    for letter in text.chars() {
+        match letter {
+            '\n' | '\t' => safe.push(' '),
+            '\0'..='\u{1f}' => {
+                safe.push('^');
+                // Only the C0 set comes here, whose names are 64 letters on.
+                safe.extend(char::from_u32(u32::from(letter) + 64));
+            }
+            '\u{7f}'..='\u{9f}' => safe.push('\u{fffd}'),
+            other => safe.push(other),
+        }
+    }
+    safe
+}
+
 fn styled(style: Style, text: &str) -> String {
     if style.is_plain() {
         return text.to_owned();
@@ -112,6 +131,14 @@ pub fn dim(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_others_wrote_does_not_command_the_terminal() {
+        assert_eq!(
+            shown("a\u{1b}[2Jb\nc\u{7f}\u{9b}31m é"),
+            "a^[[2Jb c\u{fffd}\u{fffd}31m é"
+        );
+    }
 
     #[test]
     fn columns_are_as_wide_as_their_widest_cell() {

@@ -47,12 +47,36 @@ impl Client {
     /// # Errors
     /// When the file cannot be read or does not make a configuration.
     pub async fn from_kubeconfig(path: &Path) -> Result<Self> {
-        let file = Kubeconfig::read_from(path).with_context(|| format!("reading {}", path.display()))?;
+        let file = kubeconfig(Some(path))?;
         let config = kube::Config::from_custom_kubeconfig(file, &KubeConfigOptions::default())
             .await
             .with_context(|| format!("using {}", path.display()))?;
         let inner = kube::Client::try_from(config).context("building the client")?;
         Ok(Self::new(inner))
+    }
+
+    /// Connects as kubectl does: with the kubeconfig at `path`, or what KUBECONFIG names, or `~/.kube/config`, in its
+    /// current context or the one that is named.
+    ///
+    /// # Errors
+    /// When there is none, or it does not make a configuration.
+    pub async fn as_kubectl(path: Option<&Path>, context: Option<&str>) -> Result<Self> {
+        let file = kubeconfig(path)?;
+        let options = KubeConfigOptions {
+            context: context.map(str::to_owned),
+            ..KubeConfigOptions::default()
+        };
+        let config = kube::Config::from_custom_kubeconfig(file, &options)
+            .await
+            .context("using the kubeconfig")?;
+        let inner = kube::Client::try_from(config).context("building the client")?;
+        Ok(Self::new(inner))
+    }
+
+    /// The namespace of the context.
+    #[must_use]
+    pub fn namespace(&self) -> &str {
+        self.inner.default_namespace()
     }
 
     /// The same over a connection made elsewhere.
@@ -102,12 +126,20 @@ impl Client {
             .collect_bytes()
             .await
             .with_context(|| format!("{method} {path}"))?;
-        let value: Value = serde_json::from_slice(&bytes)
-            .with_context(|| format!("{method} {path}: {code}: {}", String::from_utf8_lossy(&bytes)))?;
         if code.is_success() {
+            let value = serde_json::from_slice(&bytes)
+                .with_context(|| format!("{method} {path}: {code}: {}", String::from_utf8_lossy(&bytes)))?;
             return Ok(Ok(value));
         }
-        let status = serde_json::from_value(value).with_context(|| format!("{method} {path}: {code}"))?;
+        // Where nothing is served, and from what is in between, an answer has no form.
+        let status = serde_json::from_slice(&bytes).unwrap_or_else(|_| {
+            let text = String::from_utf8_lossy(&bytes);
+            Status::failure(
+                code.as_u16(),
+                "",
+                format!("{method} {path}: {code}: {}", text.trim()),
+            )
+        });
         Ok(Err(Box::new(status)))
     }
 
@@ -238,6 +270,17 @@ impl Client {
                 .insert((version.to_owned(), text(&resource["kind"])), place);
         }
         Ok(())
+    }
+}
+
+/// The kubeconfig at `path`, or the one that kubectl would read.
+///
+/// # Errors
+/// When there is none, or it cannot be read.
+pub fn kubeconfig(path: Option<&Path>) -> Result<Kubeconfig> {
+    match path {
+        Some(path) => Kubeconfig::read_from(path).with_context(|| format!("reading {}", path.display())),
+        None => Kubeconfig::read().context("reading the kubeconfig (--kubeconfig names one)"),
     }
 }
 

@@ -7,6 +7,20 @@ use clap::Args;
 /// Arguments of `berth console`.
 #[derive(Args, Clone, Debug, Default)]
 pub struct ConsoleArgs {
+    /// How the page is served.
+    #[command(flatten)]
+    pub page: PageArgs,
+    /// The kubeconfig; by default what KUBECONFIG names, or ~/.kube/config.
+    #[arg(long, value_name = "FILE")]
+    pub kubeconfig: Option<PathBuf>,
+    /// The context of the kubeconfig; by default its current one.
+    #[arg(long, value_name = "NAME")]
+    pub context: Option<String>,
+}
+
+/// How the page is served.
+#[derive(Args, Clone, Debug, Default)]
+pub struct PageArgs {
     /// The port of 127.0.0.1 (and of [::1], where there is one) to listen on; 0 takes a free one.
     #[arg(long, default_value_t = 0)]
     pub port: u16,
@@ -20,10 +34,4 @@ pub struct ConsoleArgs {
     /// host can then reach this server with your rights, if they know its token.
     #[arg(long, value_name = "HOST[:PORT]")]
     pub allow_host: Vec<String>,
-    /// The kubeconfig; by default what KUBECONFIG names, or ~/.kube/config.
-    #[arg(long, value_name = "FILE")]
-    pub kubeconfig: Option<PathBuf>,
-    /// The context of the kubeconfig; by default its current one.
-    #[arg(long, value_name = "NAME")]
-    pub context: Option<String>,
 }

@@ -12,5 +12,5 @@ mod paths;
 mod refusal;
 pub mod server;
 
-pub use args::ConsoleArgs;
+pub use args::{ConsoleArgs, PageArgs};
 pub use server::{Console, run};

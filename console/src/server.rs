@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
 
-use crate::args::ConsoleArgs;
+use crate::args::{ConsoleArgs, PageArgs};
 use crate::guard::{Guard, Wanted, protect};
 use crate::paths::Allowed;
 use crate::refusal::Refusal;
@@ -64,14 +64,14 @@ impl Console {
             "context": context,
             "server": config.cluster_url.to_string(),
             "namespace": config.default_namespace,
-            "writes": args.allow_writes,
+            "writes": args.page.allow_writes,
         });
         let client = kube::Client::try_from(config).context("building the client")?;
-        Self::listen(args, groups, client, about).await
+        Self::listen(&args.page, groups, client, about).await
     }
 
     async fn listen(
-        args: &ConsoleArgs,
+        args: &PageArgs,
         groups: BTreeSet<String>,
         client: kube::Client,
         about: Value,
@@ -186,7 +186,7 @@ pub async fn run(args: ConsoleArgs, groups: BTreeSet<String>) -> Result<()> {
     let console = Console::start(&args, groups).await?;
     let url = console.url();
     anstream::println!("{url}\n\nYour kubeconfig's rights are behind this address. Ctrl-C ends it.");
-    if !args.no_open && std::io::stdout().is_terminal() {
+    if !args.page.no_open && std::io::stdout().is_terminal() {
         open(&url);
     }
     tokio::select! {

@@ -29,20 +29,23 @@ pub struct Changes {
     pub problems: Vec<String>,
 }
 
-/// Reads the changes of `args`.
+/// Reads the changes of `args`. Objects that should have a namespace and name none are in `namespace`, if it is given.
 #[must_use]
-pub fn read(args: &ChangeArgs, catalog: &Catalog) -> Changes {
+pub fn read(args: &ChangeArgs, catalog: &Catalog, namespace: Option<&str>) -> Changes {
     let mut changes = Changes::default();
     let (documents, problems) = manifest::read_all(&args.change);
     changes.problems.extend(problems.iter().map(ToString::to_string));
-    for document in documents {
+    for mut document in documents {
+        if let Some(namespace) = namespace {
+            stand_in(&mut document.object, catalog, namespace);
+        }
         changes.take(document, catalog);
     }
     for target in &args.drain {
         changes.add("", "--drain".to_owned(), json!({"drain": target}));
     }
     for text in &args.delete {
-        match reference(text, catalog) {
+        match reference(text, catalog, namespace) {
             Ok(reference) => changes.add("", "--delete".to_owned(), json!({"delete": reference})),
             Err(problem) => changes.problems.push(format!("--delete {text}: {problem}")),
         }
@@ -117,8 +120,21 @@ impl Changes {
     }
 }
 
+/// Puts an object of a namespaced kind that names no namespace into `namespace`.
+fn stand_in(object: &mut Value, catalog: &Catalog, namespace: &str) {
+    let text = |field: &str| object[field].as_str().unwrap_or_default();
+    let known = catalog.find(text("apiVersion"), text("kind"));
+    let metadata = &object["metadata"];
+    if known.is_some_and(|(kind, _)| kind.info().namespaced())
+        && metadata.is_object()
+        && metadata["namespace"].as_str().is_none_or(str::is_empty)
+    {
+        object["metadata"]["namespace"] = namespace.into();
+    }
+}
+
 /// What `KIND/NAME` or `KIND/NAMESPACE/NAME` names.
-fn reference(text: &str, catalog: &Catalog) -> Result<Value, String> {
+fn reference(text: &str, catalog: &Catalog, given: Option<&str>) -> Result<Value, String> {
     let parts: Vec<&str> = text.split('/').collect();
     let (kind, namespace, name) = match parts.as_slice() {
         [kind, name] if !name.is_empty() => (*kind, "", *name),
@@ -140,6 +156,10 @@ fn reference(text: &str, catalog: &Catalog) -> Result<Value, String> {
         });
     };
     let info = found.info();
+    let namespace = match given {
+        Some(given) if namespace.is_empty() && info.namespaced() => given,
+        _ => namespace,
+    };
     if namespace.is_empty() && info.namespaced() {
         return Err(format!(
             "a {} has a namespace: KIND/NAMESPACE/NAME is expected",

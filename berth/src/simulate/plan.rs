@@ -36,7 +36,7 @@ fn plan(args: &SimulateArgs, mut simulation: Simulation, terms: &Terms) -> Resul
             .map_err(|fault| vec![fault.to_string()]);
     }
     let catalog = catalog(&dialect_registry::all());
-    let changes = changes::read(&args.change, &catalog);
+    let changes = changes::read(&args.change, &catalog, None);
     for note in &changes.notes {
         anstream::eprintln!("note: {note}");
     }

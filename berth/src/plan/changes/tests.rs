@@ -15,7 +15,7 @@ fn objects_are_named_by_kind_as_kubectl_users_write_it() {
         ("seeds.core.gardener.cloud/a", "Seed", None),
         ("shoot/ns/a", "Shoot", Some("ns")),
     ] {
-        let reference = reference(text, &catalog).unwrap();
+        let reference = reference(text, &catalog, None).unwrap();
         assert_eq!(reference["kind"], kind, "{text}");
         assert_eq!(reference["name"], "a", "{text}");
         assert_eq!(reference["namespace"].as_str(), namespace, "{text}");
@@ -29,7 +29,7 @@ fn objects_are_named_by_kind_as_kubectl_users_write_it() {
         ),
         ("whale/a", "there is no kind \"whale\""),
     ] {
-        assert_eq!(reference(text, &catalog).unwrap_err(), problem, "{text}");
+        assert_eq!(reference(text, &catalog, None).unwrap_err(), problem, "{text}");
     }
 }
 
@@ -46,7 +46,7 @@ fn a_review_stands_for_its_changes_and_an_object_for_itself() {
         drain: vec!["c".to_owned()],
         delete: vec!["managedcluster/d".to_owned()],
     };
-    let changes = read(&args, &catalog());
+    let changes = read(&args, &catalog(), None);
     assert_eq!(changes.problems, Vec::<String>::new());
     assert_eq!(changes.notes.len(), 1, "{:?}", changes.notes);
     let fields: Vec<&String> = changes
@@ -65,5 +65,5 @@ fn a_review_stands_for_its_changes_and_an_object_for_itself() {
 
 #[test]
 fn changes_that_no_scheduler_looks_at_are_no_plan() {
-    assert_eq!(read(&ChangeArgs::default(), &catalog()).problems.len(), 1);
+    assert_eq!(read(&ChangeArgs::default(), &catalog(), None).problems.len(), 1);
 }

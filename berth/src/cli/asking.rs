@@ -1,0 +1,116 @@
+//! Arguments of the commands that ask a running server.
+
+use std::path::PathBuf;
+
+use anyhow::Result;
+use berth_client::Client;
+use clap::{Args, ValueEnum};
+
+use super::SimulateOutput;
+
+/// Which server, as whom, and where: as kubectl has it.
+#[derive(Args, Clone, Debug, Default)]
+pub struct ConnectionArgs {
+    /// The kubeconfig; by default what KUBECONFIG names, or ~/.kube/config.
+    #[arg(long, global = true, value_name = "FILE")]
+    pub kubeconfig: Option<PathBuf>,
+    /// The context of the kubeconfig; by default its current one.
+    #[arg(long, global = true, value_name = "NAME")]
+    pub context: Option<String>,
+    /// The namespace; by default the context's.
+    #[arg(short = 'n', long, global = true, value_name = "NAME")]
+    pub namespace: Option<String>,
+}
+
+/// What a plan is asked for, and how it is printed.
+#[derive(Args, Clone, Debug)]
+pub struct PlanQuestion {
+    /// Objects to create or replace, and SchedulingReviews with `spec.changes`; `-` is standard input; repeatable.
+    #[arg(short = 'f', long = "filename", num_args = 1.., value_name = "PATH")]
+    pub filename: Vec<PathBuf>,
+    /// Tell what emptying this cluster would do: the name of its Target, with or without the system; repeatable.
+    #[arg(long, value_name = "TARGET")]
+    pub drain: Vec<String>,
+    /// Tell what deleting this object would do; repeatable.
+    #[arg(long, value_name = "KIND/[NAMESPACE/]NAME")]
+    pub delete: Vec<String>,
+    /// How to print.
+    #[arg(short = 'o', long, value_enum, default_value_t = SimulateOutput::Table)]
+    pub output: SimulateOutput,
+    /// Exit with 1 when anything would change.
+    #[arg(long)]
+    pub exit_code: bool,
+}
+
+/// Arguments of `berth plan`.
+#[derive(Args, Clone, Debug)]
+pub struct PlanArgs {
+    /// What is asked.
+    #[command(flatten)]
+    pub question: PlanQuestion,
+    /// The kubeconfig of the server, or of the hub; by default the admin's of --data-dir.
+    #[arg(long, env = "KUBECONFIG")]
+    pub kubeconfig: Option<PathBuf>,
+    /// The data folder of the standalone server.
+    #[arg(long, env = "BERTH_DATA_DIR", default_value = "berth-data")]
+    pub data_dir: PathBuf,
+}
+
+/// How `berth why` prints.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum WhyOutput {
+    /// Tables to read; long fleets are cut, with counts by reason.
+    Table,
+    /// The same with the parts of each score.
+    Wide,
+    /// The Scheduling in JSON.
+    Json,
+    /// The Scheduling in YAML.
+    Yaml,
+    /// The decision's name.
+    Name,
+}
+
+/// What `berth why` is asked.
+#[derive(Args, Clone, Debug)]
+pub struct WhyQuestion {
+    /// A decision (`web.gardener`), or the object that wants a place: `shoot/web`, `shoot web`, `web`.
+    #[arg(required = true, num_args = 1..=2, value_name = "DECISION|OBJECT")]
+    pub object: Vec<String>,
+    /// Only this cluster's reasons: its name, or that of its Target.
+    #[arg(long, value_name = "CLUSTER")]
+    pub cluster: Option<String>,
+    /// How to print.
+    #[arg(short = 'o', long, value_enum, default_value_t = WhyOutput::Table)]
+    pub output: WhyOutput,
+    /// Show every cluster in the table, however many there are.
+    #[arg(long)]
+    pub all: bool,
+}
+
+/// Arguments of `berth why`.
+#[derive(Args, Clone, Debug)]
+pub struct WhyArgs {
+    /// What is asked.
+    #[command(flatten)]
+    pub question: WhyQuestion,
+    /// Of whom.
+    #[command(flatten)]
+    pub connection: ConnectionArgs,
+}
+
+impl ConnectionArgs {
+    /// Connects.
+    ///
+    /// # Errors
+    /// When there is no kubeconfig, or it cannot be used.
+    pub async fn client(&self) -> Result<Client> {
+        Client::as_kubectl(self.kubeconfig.as_deref(), self.context.as_deref()).await
+    }
+
+    /// The namespace that is meant: the one given, or that of the context `client` is connected with.
+    #[must_use]
+    pub fn namespace<'a>(&'a self, client: &'a Client) -> &'a str {
+        self.namespace.as_deref().unwrap_or_else(|| client.namespace())
+    }
+}

@@ -1,0 +1,141 @@
+//! Berth as a plugin of kubectl (docs/terminal.md): the program, found as `kubectl-berth`, is `kubectl berth`; found as
+//! `kubectl_complete-berth`, it completes that.
+
+mod complete;
+
+use std::ffi::{OsStr, OsString};
+use std::path::Path;
+use std::process::ExitCode;
+
+use anyhow::Result;
+use clap::{Parser, Subcommand};
+use console::{ConsoleArgs, PageArgs};
+
+use crate::cli::{ConnectionArgs, PlanQuestion, SimulateArgs, WhyQuestion};
+
+/// What the program is found as.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Called {
+    /// Itself.
+    Berth,
+    /// `kubectl berth`.
+    Plugin,
+    /// What kubectl asks for completions of that.
+    Completion,
+}
+
+/// What the program is called as by its first argument.
+#[must_use]
+pub fn called(program: Option<&OsStr>) -> Called {
+    let name = program.and_then(|program| Path::new(program).file_name());
+    let name = name.and_then(OsStr::to_str).unwrap_or_default();
+    match name.strip_suffix(".exe").unwrap_or(name) {
+        "kubectl-berth" => Called::Plugin,
+        "kubectl_complete-berth" => Called::Completion,
+        _ => Called::Berth,
+    }
+}
+
+/// Which cluster does this go to, and why?
+#[derive(Debug, Parser)]
+#[command(
+    name = "kubectl-berth",
+    bin_name = "kubectl berth",
+    version,
+    max_term_width = 100
+)]
+pub struct PluginCli {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: PluginCommand,
+    /// Which server, as whom, and where.
+    #[command(flatten)]
+    pub connection: ConnectionArgs,
+    /// Log level, as of `berth`.
+    #[arg(long, global = true, env = "BERTH_LOG", default_value = "warn", hide = true)]
+    pub log_level: String,
+}
+
+/// The commands.
+#[derive(Debug, Subcommand)]
+pub enum PluginCommand {
+    /// Say which cluster an object goes to, and why not to the others
+    Why(WhyQuestion),
+    /// Tell what a change would do to the decisions; nothing is stored
+    ///
+    /// Objects that name no namespace are in that of -n, or the context's.
+    Plan(PlanQuestion),
+    /// Open a page in the browser that shows decisions with every reason, as your kubeconfig may read them
+    ///
+    /// It is served on loopback by this process, and nothing is installed in the cluster. The address that is printed holds
+    /// a token: keep it to yourself.
+    Console(PageArgs),
+    /// Decide every placeable object in files against the clusters in them, with no server
+    Simulate(SimulateArgs),
+}
+
+/// Does what is asked.
+///
+/// # Errors
+/// When the command fails.
+pub async fn run(cli: PluginCli) -> Result<ExitCode> {
+    let connection = cli.connection;
+    match cli.command {
+        PluginCommand::Why(question) => crate::why::run(&question, &connection).await,
+        PluginCommand::Plan(question) => crate::live_plan::run_as_kubectl(&question, &connection).await,
+        PluginCommand::Simulate(args) => Ok(crate::simulate::run(&args)),
+        PluginCommand::Console(page) => {
+            let args = ConsoleArgs {
+                page,
+                kubeconfig: connection.kubeconfig,
+                context: connection.context,
+            };
+            console::run(args, crate::readable::groups()).await?;
+            Ok(ExitCode::SUCCESS)
+        }
+    }
+}
+
+/// Prints what may follow `words`, the last of which is being written, in the form that kubectl reads.
+pub async fn complete(words: impl Iterator<Item = OsString>) -> ExitCode {
+    let words: Vec<String> = words.map(|word| word.to_string_lossy().into_owned()).collect();
+    let proposals = complete::proposals(&words).await;
+    crate::logs::say(&proposals.to_string());
+    ExitCode::SUCCESS
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        <PluginCli as clap::CommandFactory>::command().debug_assert();
+    }
+
+    #[test]
+    fn the_name_says_what_the_program_is() {
+        for (name, is) in [
+            ("berth", Called::Berth),
+            ("/usr/bin/kubectl-berth", Called::Plugin),
+            ("kubectl-berth.exe", Called::Plugin),
+            ("kubectl_complete-berth", Called::Completion),
+            ("/kubectl-berth/berth", Called::Berth),
+        ] {
+            assert_eq!(called(Some(OsStr::new(name))), is, "{name}");
+        }
+        assert_eq!(called(None), Called::Berth);
+    }
+
+    #[test]
+    fn flags_of_the_connection_stand_anywhere() {
+        for words in [
+            ["kubectl-berth", "-n", "a", "--context=c", "why", "x"],
+            ["kubectl-berth", "why", "x", "-n", "a", "--context=c"],
+        ] {
+            let cli = PluginCli::try_parse_from(words).unwrap();
+            assert_eq!(cli.connection.namespace.as_deref(), Some("a"), "{words:?}");
+            assert_eq!(cli.connection.context.as_deref(), Some("c"), "{words:?}");
+        }
+    }
+}

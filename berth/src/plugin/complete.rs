@@ -1,0 +1,337 @@
+//! Completion of `kubectl berth`: kubectl runs `kubectl_complete-berth` with the words after `berth`, and reads proposals,
+//! one a line, and after them a number that says what the shell does with them.
+
+use std::fmt;
+use std::time::Duration;
+
+use berth_client::Client;
+use clap::{Arg, ArgAction, Command, CommandFactory};
+use http::Method;
+use serde_json::Value;
+
+use super::PluginCli;
+use crate::virtual_api::API_VERSION;
+
+/// How long a server may take: a shell waits.
+const PATIENCE: Duration = Duration::from_secs(2);
+/// How many names are asked for.
+const MOST: usize = 500;
+
+/// What may come next.
+#[derive(Debug, Default, PartialEq)]
+pub(super) struct Proposals {
+    /// Words, each with what it is.
+    words: Vec<(String, String)>,
+    /// Whether the shell proposes files instead.
+    files: bool,
+}
+
+impl fmt::Display for Proposals {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (word, what) in &self.words {
+            match what.as_str() {
+                "" => writeln!(f, "{word}")?,
+                what => writeln!(f, "{word}\t{what}")?,
+            }
+        }
+        // Cobra's directives: 0 leaves it to the shell, which proposes files; 4 keeps it from that.
+        write!(f, ":{}", if self.files { 0 } else { 4 })
+    }
+}
+
+/// Names that a server or a kubeconfig knows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Names {
+    Contexts,
+    Namespaces,
+    Targets,
+    Decisions,
+}
+
+/// What a word is.
+#[derive(Debug, PartialEq)]
+enum Next {
+    /// One of these.
+    Words(Vec<(String, String)>),
+    /// A name of those.
+    Names(Names),
+    /// A path.
+    Files,
+}
+
+/// The words so far, read as far as completion needs.
+#[derive(Debug, Default)]
+struct Given {
+    kubeconfig: Option<String>,
+    context: Option<String>,
+    namespace: Option<String>,
+}
+
+/// What may stand for the last of `words`.
+pub(super) async fn proposals(words: &[String]) -> Proposals {
+    let (before, partial) = words
+        .split_last()
+        .map_or((&[][..], ""), |(partial, before)| (before, partial.as_str()));
+    let (next, given) = next(before, partial);
+    let mut proposals = Proposals::default();
+    match next {
+        Next::Words(words) => proposals.words = words,
+        Next::Files => proposals.files = true,
+        Next::Names(names) => {
+            let asked = tokio::time::timeout(PATIENCE, names_of(names, &given)).await;
+            proposals.words = asked.unwrap_or_default();
+        }
+    }
+    // `--flag=val` is completed as one word.
+    let (flag, value) = match partial.split_once('=') {
+        Some((flag, value)) if flag.starts_with("--") => (format!("{flag}="), value),
+        _ => (String::new(), partial),
+    };
+    proposals.words.retain(|(word, _)| word.starts_with(value));
+    for (word, _) in &mut proposals.words {
+        *word = format!("{flag}{word}");
+    }
+    proposals
+}
+
+/// What the word after `before` is, of which `partial` is written.
+fn next(before: &[String], partial: &str) -> (Next, Given) {
+    let root = PluginCli::command();
+    let mut command = &root;
+    let mut given = Given::default();
+    let mut waiting: Option<&Arg> = None;
+    let mut positionals = 0;
+    for word in before {
+        if let Some(arg) = waiting.take() {
+            given.take(arg, word);
+        } else if let Some((arg, value)) = flag(&root, command, word) {
+            match value {
+                Some(value) => given.take(arg, value),
+                None if takes_value(arg) => waiting = Some(arg),
+                None => {}
+            }
+        } else if let Some(found) = subcommand(command, word) {
+            command = found;
+        } else {
+            positionals += 1;
+        }
+    }
+    let next = match (waiting, partial.split_once('=')) {
+        (Some(arg), _) => values(arg),
+        (None, Some((name, _))) if name.starts_with("--") => match flag(&root, command, name) {
+            Some((arg, _)) => values(arg),
+            None => Next::Words(Vec::new()),
+        },
+        _ if partial.starts_with('-') => Next::Words(flags(&root, command)),
+        _ if command.has_subcommands() => Next::Words(
+            command
+                .get_subcommands()
+                .map(|command| (command.get_name().to_owned(), about(command.get_about())))
+                .collect(),
+        ),
+        _ if command.get_name() == "why" && positionals < 2 => Next::Names(Names::Decisions),
+        _ => Next::Words(Vec::new()),
+    };
+    (next, given)
+}
+
+fn subcommand<'a>(command: &'a Command, word: &str) -> Option<&'a Command> {
+    command
+        .get_subcommands()
+        .find(|command| command.get_name() == word)
+}
+
+/// The flags of `command`, and of the plugin, which stand anywhere.
+fn arguments<'a>(root: &'a Command, command: &'a Command) -> impl Iterator<Item = &'a Arg> {
+    let own = command.get_arguments();
+    let global = root
+        .get_arguments()
+        .filter(move |arg| arg.is_global_set() && !std::ptr::eq(root, command));
+    own.chain(global).filter(|arg| !arg.is_positional())
+}
+
+/// The flag that `word` is, with its value if that is in the same word.
+fn flag<'a, 'b>(
+    root: &'a Command,
+    command: &'a Command,
+    word: &'b str,
+) -> Option<(&'a Arg, Option<&'b str>)> {
+    let mut all = arguments(root, command);
+    if let Some(long) = word.strip_prefix("--") {
+        let (name, value) = match long.split_once('=') {
+            Some((name, value)) => (name, Some(value)),
+            None => (long, None),
+        };
+        return all
+            .find(|arg| arg.get_long() == Some(name))
+            .map(|arg| (arg, value));
+    }
+    let mut letters = word.strip_prefix('-')?.chars();
+    let short = letters.next()?;
+    let rest = Some(letters.as_str()).filter(|rest| !rest.is_empty());
+    all.find(|arg| arg.get_short() == Some(short))
+        .map(|arg| (arg, rest))
+}
+
+fn takes_value(arg: &Arg) -> bool {
+    matches!(arg.get_action(), ArgAction::Set | ArgAction::Append)
+}
+
+fn flags(root: &Command, command: &Command) -> Vec<(String, String)> {
+    let flags = arguments(root, command)
+        .filter(|arg| !arg.is_hide_set())
+        .filter_map(|arg| {
+            let long = arg.get_long()?;
+            Some((format!("--{long}"), about(arg.get_help())))
+        });
+    flags.collect()
+}
+
+/// The first sentence of a help text.
+fn about(text: Option<&clap::builder::StyledStr>) -> String {
+    let text = text.map(ToString::to_string).unwrap_or_default();
+    text.split([';', '\n']).next().unwrap_or_default().to_owned()
+}
+
+fn values(arg: &Arg) -> Next {
+    match arg.get_id().as_str() {
+        "context" => Next::Names(Names::Contexts),
+        "namespace" => Next::Names(Names::Namespaces),
+        "cluster" | "drain" => Next::Names(Names::Targets),
+        "kubeconfig" | "filename" | "change" | "against" | "config" => Next::Files,
+        _ => Next::Words(
+            arg.get_possible_values()
+                .iter()
+                .map(|value| (value.get_name().to_owned(), about(value.get_help())))
+                .collect(),
+        ),
+    }
+}
+
+impl Given {
+    fn take(&mut self, arg: &Arg, value: &str) {
+        let place = match arg.get_id().as_str() {
+            "kubeconfig" => &mut self.kubeconfig,
+            "context" => &mut self.context,
+            "namespace" => &mut self.namespace,
+            _ => return,
+        };
+        *place = Some(value.to_owned());
+    }
+}
+
+/// The names there are; none where nobody answers, or they may not be read.
+async fn names_of(names: Names, given: &Given) -> Vec<(String, String)> {
+    let kubeconfig = given.kubeconfig.as_deref().map(std::path::Path::new);
+    if names == Names::Contexts {
+        let file = berth_client::kubeconfig(kubeconfig).unwrap_or_default();
+        let contexts = file.contexts.into_iter();
+        return contexts.map(|context| (context.name, String::new())).collect();
+    }
+    let Ok(client) = Client::as_kubectl(kubeconfig, given.context.as_deref()).await else {
+        return Vec::new();
+    };
+    let namespace = given.namespace.as_deref().unwrap_or_else(|| client.namespace());
+    let apis = format!("/apis/{API_VERSION}");
+    let paths = match names {
+        Names::Contexts => Vec::new(),
+        Names::Namespaces => vec!["/api/v1/namespaces".to_owned()],
+        Names::Targets => vec![format!("{apis}/targets")],
+        Names::Decisions => vec![
+            format!("{apis}/namespaces/{namespace}/decisions"),
+            format!("{apis}/clusterdecisions"),
+        ],
+    };
+    let mut all = Vec::new();
+    for path in paths {
+        let answer = client
+            .send(Method::GET, &format!("{path}?limit={MOST}"), None)
+            .await;
+        if let Ok(Ok(list)) = answer {
+            let items = list["items"].as_array().cloned().unwrap_or_default();
+            all.extend(items.iter().map(proposal));
+        }
+    }
+    all
+}
+
+/// The name of an object, and where it stands in a word.
+fn proposal(item: &Value) -> (String, String) {
+    let name = item["metadata"]["name"].as_str().unwrap_or_default();
+    let phase = item["status"]["phase"].as_str().unwrap_or_default();
+    (crate::terminal::shown(name), crate::terminal::shown(phase))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn after(words: &str) -> (Next, Given) {
+        let mut words: Vec<String> = words.split(' ').map(str::to_owned).collect();
+        let partial = words.pop().unwrap();
+        next(&words, &partial)
+    }
+
+    fn words(text: &str) -> Vec<String> {
+        match after(text).0 {
+            Next::Words(words) => words.into_iter().map(|(word, _)| word).collect(),
+            other => panic!("{text:?}: {other:?}"),
+        }
+    }
+
+    #[test]
+    fn commands_flags_and_values_are_proposed_where_they_may_stand() {
+        assert_eq!(words(""), ["why", "plan", "console", "simulate"]);
+        assert_eq!(words("-n a p"), ["why", "plan", "console", "simulate"]);
+        let flags = words("why --");
+        for flag in [
+            "--cluster",
+            "--output",
+            "--all",
+            "--namespace",
+            "--context",
+            "--kubeconfig",
+        ] {
+            assert!(flags.iter().any(|known| known == flag), "{flag}: {flags:?}");
+        }
+        assert!(!flags.iter().any(|flag| flag == "--drain"));
+        assert_eq!(words("why x -o "), ["table", "wide", "json", "yaml", "name"]);
+        assert_eq!(
+            words("why x --output=j"),
+            ["table", "wide", "json", "yaml", "name"]
+        );
+        assert_eq!(words("why shoot x "), Vec::<String>::new());
+        for (text, names) in [
+            ("why ", Names::Decisions),
+            ("-n team why we", Names::Decisions),
+            ("why x --cluster ", Names::Targets),
+            ("plan --drain ", Names::Targets),
+            ("why -n ", Names::Namespaces),
+            ("--context ", Names::Contexts),
+        ] {
+            assert_eq!(after(text).0, Next::Names(names), "{text:?}");
+        }
+        assert_eq!(after("plan -f ").0, Next::Files);
+        assert_eq!(after("simulate -f x --change ").0, Next::Files);
+    }
+
+    #[test]
+    fn the_server_that_is_asked_is_the_one_the_words_name() {
+        let (_, given) = after("--kubeconfig=k why --context c -nteam ");
+        assert_eq!(given.kubeconfig.as_deref(), Some("k"));
+        assert_eq!(given.context.as_deref(), Some("c"));
+        assert_eq!(given.namespace.as_deref(), Some("team"));
+    }
+
+    #[test]
+    fn proposals_have_the_form_that_kubectl_reads() {
+        let proposals = Proposals {
+            words: vec![
+                ("why".to_owned(), "Say".to_owned()),
+                ("plan".to_owned(), String::new()),
+            ],
+            files: false,
+        };
+        assert_eq!(proposals.to_string(), "why\tSay\nplan\n:4");
+    }
+}

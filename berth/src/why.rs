@@ -1,0 +1,146 @@
+//! `berth why`, and `kubectl berth why`: which cluster, and why not the others, as a running server decides
+//! (docs/terminal.md).
+
+mod asked;
+mod print;
+
+use std::io::{self, BufWriter, Write};
+use std::process::ExitCode;
+
+use anyhow::{Result, anyhow, bail};
+use berth_client::Client;
+use http::Method;
+use serde_json::Value;
+
+use crate::cli::{ConnectionArgs, WhyOutput, WhyQuestion};
+use crate::simulate::catalog;
+use crate::virtual_api::API_VERSION;
+use asked::Place;
+
+/// How many clusters a table shows one by one.
+const SHOWN: usize = 50;
+
+/// Asks and prints.
+///
+/// # Errors
+/// When there is no such decision or cluster, the server refuses, or none answers.
+pub async fn run(question: &WhyQuestion, connection: &ConnectionArgs) -> Result<ExitCode> {
+    let client = connection.client().await?;
+    let dialects = dialect_registry::all();
+    let namespace = connection.namespace(&client);
+    let places = asked::places(&question.object, namespace, &dialects, &catalog(&dialects))
+        .map_err(|problem| anyhow!("{problem}"))?;
+    let table = matches!(question.output, WhyOutput::Table | WhyOutput::Wide);
+    let cut = table && !question.all && question.cluster.is_none();
+    let query = if cut {
+        format!("?limit={SHOWN}")
+    } else {
+        String::new()
+    };
+    let mut found = find(&client, &places, &query).await?;
+    let (place, mut report) = match found.len() {
+        0 => return Err(absent(&client, question, namespace).await),
+        1 => found.remove(0),
+        _ => {
+            let names: Vec<&str> = found.iter().map(|(place, _)| place.name.as_str()).collect();
+            bail!(
+                "there are several: name the decision, one of {}",
+                names.join(", ")
+            );
+        }
+    };
+    if let Some(cluster) = &question.cluster {
+        only(&mut report, cluster)?;
+    }
+    // The counts are of all clusters, those that are shown among them.
+    let counts = match report["status"]["remainingCandidates"].as_u64() {
+        Some(1..) => {
+            let path = path(&place, "?limit=1&reasons=counts");
+            client.get(&path).await?["status"]["reasonCounts"].take()
+        }
+        _ => Value::Null,
+    };
+    let mut out = BufWriter::with_capacity(1 << 16, anstream::AutoStream::auto(io::stdout().lock()));
+    let printed = print::print(&mut out, question, &report, &counts).and_then(|()| out.flush());
+    match printed {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(error.into()),
+        _ => Ok(ExitCode::SUCCESS),
+    }
+}
+
+fn path(place: &Place, query: &str) -> String {
+    let (namespace, name) = (&place.namespace, &place.name);
+    if namespace.is_empty() {
+        format!("/apis/{API_VERSION}/clusterdecisions/{name}/scheduling{query}")
+    } else {
+        format!("/apis/{API_VERSION}/namespaces/{namespace}/decisions/{name}/scheduling{query}")
+    }
+}
+
+/// The reports of those of `places` that are there.
+async fn find(client: &Client, places: &[Place], query: &str) -> Result<Vec<(Place, Value)>> {
+    let (mut found, mut refused) = (Vec::new(), None);
+    for place in places {
+        match client.send(Method::GET, &path(place, query), None).await? {
+            Ok(report) => found.push((place.clone(), report)),
+            Err(status) if status.code == 404 => {}
+            // A name alone is asked for in every system; most people may not look into all.
+            Err(status) => refused = refused.or(Some(status)),
+        }
+    }
+    match refused {
+        Some(status) if found.is_empty() => Err(anyhow!("{}", status.message)),
+        _ => Ok(found),
+    }
+}
+
+/// What to say where nothing was found.
+async fn absent(client: &Client, question: &WhyQuestion, namespace: &str) -> anyhow::Error {
+    let group = client
+        .send(Method::GET, &format!("/apis/{API_VERSION}"), None)
+        .await;
+    match group {
+        Err(error) => error,
+        Ok(Err(status)) if status.code == 404 => anyhow!(
+            "this server knows no {API_VERSION}: Berth is not there, or the kubeconfig names another cluster"
+        ),
+        _ => anyhow!(
+            "\"{}\" wants no place in namespace \"{namespace}\", nor as a cluster-wide object: -n names another \
+             namespace, and `kubectl get decisions -A` lists what does",
+            question.object.join(" ")
+        ),
+    }
+}
+
+/// Leaves of the candidates those that `cluster` names: the system's name, or the Target's, with or without the system.
+fn only(report: &mut Value, cluster: &str) -> Result<()> {
+    let system = report["spec"]["dialect"].as_str().unwrap_or_default().to_owned();
+    let full = format!("{cluster}.{system}");
+    let Some(candidates) = report["status"]["candidates"].as_array_mut() else {
+        bail!("the server named no clusters");
+    };
+    let is = |candidate: &Value| {
+        let target = candidate["target"].as_str().unwrap_or_default();
+        candidate["clusterName"] == cluster || target == cluster || target == full
+    };
+    if !candidates.iter().any(is) {
+        let known: Vec<&str> = candidates
+            .iter()
+            .filter_map(|candidate| candidate["target"].as_str())
+            .take(10)
+            .collect();
+        let more = match candidates.len().saturating_sub(known.len()) {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        bail!(
+            "no cluster \"{cluster}\" was considered; there are {}{more}",
+            match known.is_empty() {
+                true => "none".to_owned(),
+                false => known.join(", "),
+            }
+        );
+    }
+    candidates.retain(is);
+    Ok(())
+}

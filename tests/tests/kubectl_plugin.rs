@@ -1,0 +1,290 @@
+//! `kubectl berth`: the plugin as kubectl finds and runs it, against a standalone server (docs/terminal.md).
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use serde_json::Value;
+use tests::Server;
+
+fn example(path: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../examples")
+        .join(path)
+}
+
+/// A server with Gardener's example, and a folder of plugins.
+struct Plugin {
+    server: Server,
+    folder: tempfile::TempDir,
+}
+
+impl Plugin {
+    fn start() -> Self {
+        let server = Server::start();
+        server.bind_by_hand(&["gardener", "ocm"]);
+        for file in ["fleet.yaml", "load.yaml", "same-region.yaml"] {
+            server.load(&example("gardener").join(file));
+        }
+        let folder = tempfile::tempdir().unwrap();
+        for name in ["kubectl-berth", "kubectl_complete-berth"] {
+            std::os::unix::fs::symlink(tests::berth(), folder.path().join(name)).unwrap();
+        }
+        Self { server, folder }
+    }
+
+    /// `kubectl` with `words`, the plugins on its PATH, and a kubeconfig in KUBECONFIG.
+    fn kubectl(&self, kubeconfig: &Path, words: &[&str]) -> Output {
+        let path = std::env::var("PATH").unwrap();
+        Command::new("kubectl")
+            .args(words)
+            .env("PATH", format!("{}:{path}", self.folder.path().display()))
+            .env("KUBECONFIG", kubeconfig)
+            .env("HOME", self.folder.path())
+            .output()
+            .unwrap()
+    }
+
+    fn ok(&self, words: &[&str]) -> String {
+        let output = self.kubectl(&self.server.kubeconfig(), words);
+        let (out, err) = (text(&output.stdout), text(&output.stderr));
+        assert!(output.status.success(), "kubectl {words:?}:\n{out}{err}");
+        out
+    }
+
+    fn fails(&self, words: &[&str]) -> String {
+        let output = self.kubectl(&self.server.kubeconfig(), words);
+        assert_eq!(output.status.code(), Some(1), "kubectl {words:?}");
+        text(&output.stderr)
+    }
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+#[test]
+fn why_shows_every_cluster_with_its_reasons_however_the_object_is_named() {
+    let plugin = Plugin::start();
+    let first = plugin.ok(&["berth", "why", "web.gardener", "-n", "garden-dev"]);
+    let mut lines = first.lines();
+    assert_eq!(
+        lines.next(),
+        Some("Shoot garden-dev/web (gardener): Scheduled, Picked"),
+        "{first}"
+    );
+    for (cluster, reason) in [
+        ("aws-eu2", "Bind"),
+        ("aws-eu1", "NotPicked  Utilization: 2 shoots"),
+        ("aws-us1", "Strategy/NotSameRegion: "),
+        ("aws-guarded", "Taints/Untolerated: "),
+        ("gcp-eu1", "Usable/NotReady: "),
+    ] {
+        let line = first.lines().find(|line| line.trim_start().starts_with(cluster));
+        assert!(
+            line.is_some_and(|line| line.contains(reason)),
+            "{cluster}:\n{first}"
+        );
+    }
+    for words in [
+        &["shoot/web"][..],
+        &["shoot", "web"],
+        &["web"],
+        &["decision/web.gardener"],
+    ] {
+        let words = [&["berth", "-n", "garden-dev", "why"][..], words].concat();
+        assert_eq!(plugin.ok(&words), first, "{words:?}");
+    }
+    let in_red = text(
+        &plugin
+            .kubectl(
+                &plugin.server.kubeconfig(),
+                &["berth", "why", "web", "-n", "garden-dev"],
+            )
+            .stdout,
+    );
+    assert!(!in_red.contains('\u{1b}'), "no colours where nobody sees them");
+}
+
+fn why<'a>(more: &[&'a str]) -> Vec<&'a str> {
+    [&["berth", "why", "shoot/web", "-n", "garden-dev"][..], more].concat()
+}
+
+#[test]
+fn why_tells_of_one_cluster_and_prints_as_kubectl_does() {
+    let plugin = Plugin::start();
+    for cluster in ["aws-us1", "aws-us1.gardener"] {
+        let one = plugin.ok(&why(&["--cluster", cluster]));
+        assert!(
+            one.contains("aws-us1 is refused:\n    Strategy/NotSameRegion: ") && !one.contains("aws-eu1"),
+            "{one}"
+        );
+    }
+    let one = plugin.ok(&why(&["--cluster", "aws-eu2"]));
+    assert!(one.contains("aws-eu2 is picked, rank 1"), "{one}");
+    let json: Value = serde_json::from_str(&plugin.ok(&why(&["-o", "json"]))).unwrap();
+    assert_eq!(json["kind"], "Scheduling");
+    assert_eq!(json["status"]["candidates"].as_array().unwrap().len(), 5);
+    let yaml = plugin.ok(&why(&["-o", "yaml", "--cluster=gcp-eu1"]));
+    let yaml: Value = serde_saphyr::from_str(&yaml).unwrap();
+    assert_eq!(yaml["status"]["candidates"].as_array().unwrap().len(), 1);
+    assert_eq!(
+        plugin.ok(&why(&["-o", "name"])),
+        "decision.scheduling.berth.dev/web.gardener\n"
+    );
+    let unknown = plugin.fails(&why(&["--cluster", "mars"]));
+    assert!(
+        unknown.contains("no cluster \"mars\" was considered") && unknown.contains("aws-eu1.gardener"),
+        "{unknown}"
+    );
+}
+
+#[test]
+fn what_is_not_there_or_not_allowed_is_said() {
+    let plugin = Plugin::start();
+    let absent = plugin.fails(&["berth", "why", "web"]);
+    assert!(
+        absent.contains("wants no place in namespace \"default\"") && absent.contains("-n"),
+        "{absent}"
+    );
+    let seed = plugin.fails(&["berth", "why", "seed/aws-eu1"]);
+    assert!(seed.contains("nothing decides where a \"seed\" goes"), "{seed}");
+    let ann = plugin.server.kubeconfig_for("ann", &[]);
+    let refused = plugin.kubectl(&ann, &["berth", "why", "shoot/web", "-n", "garden-dev"]);
+    assert_eq!(refused.status.code(), Some(1));
+    let refused = text(&refused.stderr);
+    assert!(
+        refused.contains("forbidden") && refused.contains("ann"),
+        "{refused}"
+    );
+    let context = plugin.fails(&["berth", "why", "web", "--context", "mars"]);
+    assert!(context.contains("mars"), "{context}");
+    let usage = plugin.kubectl(&ann, &["berth", "fly"]);
+    assert_eq!(usage.status.code(), Some(2));
+    assert!(
+        text(&usage.stderr).contains("kubectl berth"),
+        "{}",
+        text(&usage.stderr)
+    );
+}
+
+#[test]
+fn the_context_of_the_kubeconfig_says_where_and_a_flag_says_otherwise() {
+    let plugin = Plugin::start();
+    let config = plugin.server.file(
+        "contexts.kubeconfig",
+        &std::fs::read_to_string(plugin.server.kubeconfig()).unwrap(),
+    );
+    let file = config.display().to_string();
+    for words in [
+        "config set-context here --cluster=berth --user=berth --namespace=garden-dev",
+        "config set-context there --cluster=nowhere --user=berth",
+    ] {
+        let words: Vec<&str> = words.split(' ').collect();
+        assert!(plugin.kubectl(&config, &words).status.success());
+    }
+    let view = plugin.kubectl(&config, &["config", "view", "-o", "json"]);
+    let view: Value = serde_json::from_slice(&view.stdout).unwrap();
+    let user = view["contexts"][0]["context"]["user"]
+        .as_str()
+        .unwrap()
+        .to_owned();
+    let cluster = view["contexts"][0]["context"]["cluster"]
+        .as_str()
+        .unwrap()
+        .to_owned();
+    let set = [
+        "config",
+        "set-context",
+        "here",
+        "--cluster",
+        &cluster,
+        "--user",
+        &user,
+    ];
+    assert!(plugin.kubectl(&config, &set).status.success());
+    let shown = plugin.ok(&["berth", "--kubeconfig", &file, "--context", "here", "why", "web"]);
+    assert!(shown.starts_with("Shoot garden-dev/web"), "{shown}");
+    let gone = plugin.kubectl(&config, &["berth", "why", "web", "--context", "there"]);
+    assert!(!gone.status.success());
+}
+
+#[test]
+fn plans_are_asked_in_the_namespace_of_the_context() {
+    let plugin = Plugin::start();
+    let shoot = std::fs::read_to_string(example("gardener/same-region.yaml")).unwrap();
+    let changed = shoot
+        .replace("namespace: garden-dev", "")
+        .replace("name: web", "name: other");
+    let file = plugin.server.file("change.yaml", &changed);
+    let words = [
+        "berth",
+        "plan",
+        "-n",
+        "garden-dev",
+        "-f",
+        &file.display().to_string(),
+        "-o",
+        "json",
+    ];
+    let plan: Value = serde_json::from_str(&plugin.ok(&words)).unwrap();
+    let entry = &plan["status"]["plan"]["entries"][0];
+    assert_eq!(entry["namespace"], "garden-dev", "{plan}");
+    assert_eq!(entry["name"], "other.gardener", "{plan}");
+    let drain = ["berth", "plan", "--drain", "aws-eu1", "--exit-code"];
+    let output = plugin.kubectl(&plugin.server.kubeconfig(), &drain);
+    assert_eq!(output.status.code(), Some(1), "{}", text(&output.stderr));
+    assert!(
+        text(&output.stdout).contains("aws-eu1"),
+        "{}",
+        text(&output.stdout)
+    );
+}
+
+#[test]
+fn simulate_and_the_console_are_there_too() {
+    let plugin = Plugin::start();
+    let folder = example("ocm").display().to_string();
+    let simulated = plugin.ok(&["berth", "simulate", "-f", &folder, "--at", "2021-10-28T09:00:00Z"]);
+    assert!(simulated.contains("(ocm)"), "{simulated}");
+    let help = plugin.ok(&["berth", "console", "--help"]);
+    assert!(
+        help.contains("--allow-writes") && help.contains("--context"),
+        "{help}"
+    );
+    let help = plugin.ok(&["berth", "--help"]);
+    for command in ["why", "plan", "console", "simulate"] {
+        assert!(help.contains(command), "{help}");
+    }
+    assert!(
+        !help.contains("\n  serve ") && help.contains("kubectl berth"),
+        "{help}"
+    );
+}
+
+/// The completion scripts of kubectl run `kubectl __complete`, and that runs ours.
+#[test]
+fn kubectl_completes_commands_flags_and_what_the_server_has() {
+    let plugin = Plugin::start();
+    let proposed = |words: &[&str]| {
+        let words = [&["__complete", "berth"][..], words].concat();
+        plugin.ok(&words)
+    };
+    let commands = proposed(&[""]);
+    assert!(
+        commands.contains("why\tSay which cluster") && commands.contains("console\t"),
+        "{commands}"
+    );
+    assert!(commands.ends_with(":4\n"), "no files: {commands}");
+    assert!(proposed(&["wh"]).starts_with("why\t"));
+    let decisions = proposed(&["why", "-n", "garden-dev", "we"]);
+    assert!(decisions.contains("web.gardener\tPending"), "{decisions}");
+    let clusters = proposed(&["why", "web", "--cluster", "aws-eu"]);
+    assert!(
+        clusters.contains("aws-eu1.gardener") && !clusters.contains("gcp-eu1"),
+        "{clusters}"
+    );
+    let namespaces = proposed(&["why", "--namespace=gard"]);
+    assert!(namespaces.contains("--namespace=garden-dev"), "{namespaces}");
+    assert!(proposed(&["why", "-o", "w"]).starts_with("wide\t"));
+    assert!(proposed(&["plan", "-f", ""]).ends_with(":0\n"));
+}
