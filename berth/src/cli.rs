@@ -14,7 +14,10 @@ use meta::duration::parse_unsigned;
 use syncer::SyncerArgs;
 use syncer::rights::SyncerRightsArgs;
 
-pub use asking::{ConnectionArgs, PlanArgs, PlanQuestion, WhyArgs, WhyOutput, WhyQuestion};
+pub use asking::{
+    CheckArgs, CheckOutput, CheckQuestion, ConnectionArgs, PlanArgs, PlanQuestion, ServerArgs, WhyArgs,
+    WhyOutput, WhyQuestion,
+};
 
 use crate::actors::ActorArgs;
 use crate::audit::AuditArgs;
@@ -78,6 +81,10 @@ pub enum Command {
     Why(WhyArgs),
     /// Tell what a change would do to the decisions of a running server; nothing is stored
     Plan(PlanArgs),
+    /// Say whether a server, or what a hub was told of one, is as it should be, with the command that mends what is not
+    ///
+    /// Exit code 1: something is wrong.
+    Check(CheckArgs),
     /// Write objects with their status, as `kubectl apply` cannot
     Load(LoadArgs),
     /// Issue a kubeconfig for a user of a standalone server

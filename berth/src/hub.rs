@@ -43,7 +43,7 @@ use crate::manifests::{self, Installation, Set};
 use events::HubEvents;
 
 /// The name of the Lease of the replica that does what only one may do.
-const OFFICE: &str = "berth-controllers";
+pub(crate) const OFFICE: &str = "berth-controllers";
 /// The field manager of what Berth writes into its registration.
 const MANAGER: &str = "berth";
 /// How long the first copies are waited for: so that the first answers are complete where the hub is at hand.

@@ -8,6 +8,7 @@ pub mod admission;
 pub mod audit;
 pub mod backup;
 pub mod causes;
+pub mod check;
 pub mod cli;
 pub mod configuration;
 pub mod controllers;

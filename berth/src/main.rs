@@ -65,6 +65,7 @@ async fn run(command: Command) -> anyhow::Result<ExitCode> {
             berth::load::run(&mut client, &args.filename, manner).await?;
         }
         Command::Why(args) => return berth::why::run(&args.question, &args.connection).await,
+        Command::Check(args) => return berth::check::run(&args.question, &args.server).await,
         Command::Plan(args) => return berth::live_plan::run(&args).await,
         Command::Kubeconfig(args) => berth::serve::issue_kubeconfig(&args)?,
         Command::Manifests(args) => berth::manifests::run(&args)?,

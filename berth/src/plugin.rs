@@ -11,7 +11,7 @@ use anyhow::Result;
 use clap::{Parser, Subcommand};
 use console::{ConsoleArgs, PageArgs};
 
-use crate::cli::{ConnectionArgs, PlanQuestion, SimulateArgs, WhyQuestion};
+use crate::cli::{CheckQuestion, ConnectionArgs, PlanQuestion, SimulateArgs, WhyQuestion};
 
 /// What the program is found as.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -70,6 +70,8 @@ pub enum PluginCommand {
     /// It is served on loopback by this process, and nothing is installed in the cluster. The address that is printed holds
     /// a token: keep it to yourself.
     Console(PageArgs),
+    /// Say whether Berth is as it should be, with the command that mends what is not; 1 when something is wrong
+    Check(CheckQuestion),
     /// Decide every placeable object in files against the clusters in them, with no server
     Simulate(SimulateArgs),
 }
@@ -83,12 +85,13 @@ pub async fn run(cli: PluginCli) -> Result<ExitCode> {
     match cli.command {
         PluginCommand::Why(question) => crate::why::run(&question, &connection).await,
         PluginCommand::Plan(question) => crate::live_plan::run_as_kubectl(&question, &connection).await,
+        PluginCommand::Check(question) => crate::check::run(&question, &connection.server).await,
         PluginCommand::Simulate(args) => Ok(crate::simulate::run(&args)),
         PluginCommand::Console(page) => {
             let args = ConsoleArgs {
                 page,
-                kubeconfig: connection.kubeconfig,
-                context: connection.context,
+                kubeconfig: connection.server.kubeconfig,
+                context: connection.server.context,
             };
             console::run(args, crate::readable::groups()).await?;
             Ok(ExitCode::SUCCESS)
@@ -135,7 +138,7 @@ mod tests {
         ] {
             let cli = PluginCli::try_parse_from(words).unwrap();
             assert_eq!(cli.connection.namespace.as_deref(), Some("a"), "{words:?}");
-            assert_eq!(cli.connection.context.as_deref(), Some("c"), "{words:?}");
+            assert_eq!(cli.connection.server.context.as_deref(), Some("c"), "{words:?}");
         }
     }
 }

@@ -38,6 +38,17 @@ pub struct Client {
 /// How often a write that is refused for single fields is tried without them: guards and rules speak in turn.
 const ATTEMPTS: usize = 4;
 
+/// An answer that is no object.
+#[derive(Clone, Debug)]
+pub struct Raw {
+    /// The HTTP status.
+    pub code: u16,
+    /// The header Date.
+    pub date: Option<String>,
+    /// The body.
+    pub text: String,
+}
+
 /// What a server answered: the object, or its refusal.
 pub type Answer = std::result::Result<Value, Box<Status>>;
 
@@ -141,6 +152,29 @@ impl Client {
             )
         });
         Ok(Err(Box::new(status)))
+    }
+
+    /// Reads `path` as text, with the time the server says it is.
+    ///
+    /// # Errors
+    /// When no answer came.
+    pub async fn raw(&self, path: &str) -> Result<Raw> {
+        let request = Request::builder().uri(path).body(Body::empty());
+        let request = request.with_context(|| path.to_owned())?;
+        let response = self.inner.send(request).await.with_context(|| path.to_owned())?;
+        let code = response.status().as_u16();
+        let date = response.headers().get("date").and_then(|date| date.to_str().ok());
+        let date = date.map(str::to_owned);
+        let bytes = response
+            .into_body()
+            .collect_bytes()
+            .await
+            .with_context(|| path.to_owned())?;
+        Ok(Raw {
+            code,
+            date,
+            text: String::from_utf8_lossy(&bytes).into_owned(),
+        })
     }
 
     /// Reads `path`.

@@ -12,7 +12,7 @@ mod lease;
 pub mod mirror;
 mod presence;
 pub mod roles;
-mod tenure;
+pub mod tenure;
 pub mod wire;
 
 pub use commits::HubCommitter;

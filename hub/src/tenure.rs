@@ -14,7 +14,7 @@ use tokio_util::sync::CancellationToken;
 use super::lease::LeaseKeeper;
 
 /// The name of the Lease.
-const NAME: &str = "berth-store";
+pub const NAME: &str = "berth-store";
 /// The file of the store's identity, in the data folder: the same process comes back to its own Lease at once.
 const FILE: &str = "store-id";
 /// How long the Lease of a Berth that is gone is waited for.

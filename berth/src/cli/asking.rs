@@ -8,15 +8,23 @@ use clap::{Args, ValueEnum};
 
 use super::SimulateOutput;
 
-/// Which server, as whom, and where: as kubectl has it.
+/// Which server, and as whom: as kubectl has it.
 #[derive(Args, Clone, Debug, Default)]
-pub struct ConnectionArgs {
+pub struct ServerArgs {
     /// The kubeconfig; by default what KUBECONFIG names, or ~/.kube/config.
     #[arg(long, global = true, value_name = "FILE")]
     pub kubeconfig: Option<PathBuf>,
     /// The context of the kubeconfig; by default its current one.
     #[arg(long, global = true, value_name = "NAME")]
     pub context: Option<String>,
+}
+
+/// Which server, as whom, and where: as kubectl has it.
+#[derive(Args, Clone, Debug, Default)]
+pub struct ConnectionArgs {
+    /// Which server, and as whom.
+    #[command(flatten)]
+    pub server: ServerArgs,
     /// The namespace; by default the context's.
     #[arg(short = 'n', long, global = true, value_name = "NAME")]
     pub namespace: Option<String>,
@@ -99,13 +107,51 @@ pub struct WhyArgs {
     pub connection: ConnectionArgs,
 }
 
-impl ConnectionArgs {
+/// How `berth check` prints.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum CheckOutput {
+    /// A table to read, with the command that mends each.
+    Table,
+    /// One JSON object.
+    Json,
+}
+
+/// Arguments of `berth check`.
+#[derive(Args, Clone, Debug)]
+pub struct CheckArgs {
+    /// What is asked.
+    #[command(flatten)]
+    pub question: CheckQuestion,
+    /// Of whom.
+    #[command(flatten)]
+    pub server: ServerArgs,
+}
+
+/// How it is asked.
+#[derive(Args, Clone, Debug)]
+pub struct CheckQuestion {
+    /// How to print.
+    #[arg(short = 'o', long, value_enum, default_value_t = CheckOutput::Table)]
+    pub output: CheckOutput,
+}
+
+impl ServerArgs {
     /// Connects.
     ///
     /// # Errors
     /// When there is no kubeconfig, or it cannot be used.
     pub async fn client(&self) -> Result<Client> {
         Client::as_kubectl(self.kubeconfig.as_deref(), self.context.as_deref()).await
+    }
+}
+
+impl ConnectionArgs {
+    /// Connects.
+    ///
+    /// # Errors
+    /// When there is no kubeconfig, or it cannot be used.
+    pub async fn client(&self) -> Result<Client> {
+        self.server.client().await
     }
 
     /// The namespace that is meant: the one given, or that of the context `client` is connected with.

@@ -281,8 +281,8 @@ mod tests {
 
     #[test]
     fn commands_flags_and_values_are_proposed_where_they_may_stand() {
-        assert_eq!(words(""), ["why", "plan", "console", "simulate"]);
-        assert_eq!(words("-n a p"), ["why", "plan", "console", "simulate"]);
+        assert_eq!(words(""), ["why", "plan", "console", "check", "simulate"]);
+        assert_eq!(words("-n a p"), ["why", "plan", "console", "check", "simulate"]);
         let flags = words("why --");
         for flag in [
             "--cluster",

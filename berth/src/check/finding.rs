@@ -1,0 +1,67 @@
+//! What a check found.
+
+use serde::Serialize;
+
+/// How it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub(super) enum Verdict {
+    /// As it should be.
+    Ok,
+    /// Nothing is broken, and somebody may want to know.
+    Note,
+    /// It could not be looked at.
+    Unknown,
+    /// Something does not work, or soon will not.
+    Wrong,
+}
+
+impl Verdict {
+    /// As it is printed.
+    #[must_use]
+    pub(super) fn as_str(self) -> &'static str {
+        match self {
+            Self::Ok => "ok",
+            Self::Note => "note",
+            Self::Unknown => "unknown",
+            Self::Wrong => "WRONG",
+        }
+    }
+}
+
+/// One line of the table.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub(super) struct Finding {
+    /// What it is about: `versions`, `rights`, …
+    pub(super) area: &'static str,
+    /// Which of them.
+    pub(super) subject: String,
+    /// How it is.
+    pub(super) verdict: Verdict,
+    /// In words.
+    pub(super) message: String,
+    /// The command that mends it, or shows more; empty where there is nothing to do.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub(super) mend: String,
+}
+
+impl Finding {
+    /// Something as it should be.
+    #[must_use]
+    pub(super) fn ok(area: &'static str, subject: impl Into<String>, message: impl Into<String>) -> Self {
+        Self {
+            area,
+            subject: subject.into(),
+            verdict: Verdict::Ok,
+            message: message.into(),
+            mend: String::new(),
+        }
+    }
+
+    /// The same line with another verdict, and what to do about it.
+    #[must_use]
+    pub(super) fn but(mut self, verdict: Verdict, mend: impl Into<String>) -> Self {
+        self.verdict = verdict;
+        self.mend = mend.into();
+        self
+    }
+}

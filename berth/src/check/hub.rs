@@ -1,0 +1,245 @@
+//! What a hub was told about Berth: registrations, webhooks, definitions, what runs, and who leads.
+
+use std::collections::BTreeSet;
+
+use anyhow::Result;
+use serde_json::Value;
+
+use super::finding::{Finding, Verdict};
+use super::{Asked, Read, items, judge, rights};
+use crate::manifests::{Installation, Service, configuration_name, default_service};
+use crate::virtual_api::kinds::{GROUP, VERSION};
+
+const API_SERVICES: &str = "/apis/apiregistration.k8s.io/v1/apiservices";
+const DEFINITIONS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+const WEBHOOKS: &str = "/apis/admissionregistration.k8s.io/v1";
+
+impl Asked<'_> {
+    /// Everything about a hub.
+    pub(super) async fn registered(&self) -> Result<Vec<Finding>> {
+        let list = match self.read(API_SERVICES).await? {
+            Read::Object(list) => list,
+            Read::Absent => return Ok(Vec::new()),
+            Read::Refused(message) => {
+                let finding = Finding::ok("registration", "APIServices", message);
+                return Ok(vec![finding.but(Verdict::Unknown, "")]);
+            }
+        };
+        let own = format!("{VERSION}.{GROUP}");
+        let all = items(&list);
+        let registered = all
+            .iter()
+            .find(|object| object["metadata"]["name"] == own.as_str());
+        let service = registered
+            .and_then(judge::service)
+            .unwrap_or_else(default_service);
+        let ours: Vec<&Value> = all
+            .iter()
+            .filter(|object| judge::service(object).is_some_and(|other| is(&other, &service)))
+            .collect();
+        let mut findings: Vec<Finding> = ours
+            .iter()
+            .flat_map(|object| judge::api_service(object, self.now))
+            .collect();
+        if registered.is_none() {
+            findings.push(
+                Finding::ok("registration", format!("APIService {own}"), "it is not there").but(
+                    Verdict::Wrong,
+                    "berth manifests | kubectl apply --server-side -f -",
+                ),
+            );
+        }
+        let owned: BTreeSet<&str> = ours
+            .iter()
+            .filter_map(|object| object["spec"]["group"].as_str())
+            .collect();
+        let (definitions, installation) = self.definitions(&service, &owned).await?;
+        findings.extend(self.webhooks(&service, &installation).await?);
+        findings.extend(definitions);
+        let runs = self.workload(&service).await?;
+        // Where it runs as somebody else, its start tells what that somebody may not.
+        let known = runs.verdict == Verdict::Ok || runs.verdict == Verdict::Wrong;
+        findings.push(runs);
+        if known {
+            findings.extend(self.server_rights(&installation).await?);
+        }
+        findings.extend(self.leases(&service).await?);
+        Ok(findings)
+    }
+
+    async fn webhooks(&self, service: &Service, installation: &Installation) -> Result<Vec<Finding>> {
+        let mut findings = Vec::new();
+        let name = configuration_name(service);
+        for (resource, kind) in [
+            ("mutatingwebhookconfigurations", "MutatingWebhookConfiguration"),
+            (
+                "validatingwebhookconfigurations",
+                "ValidatingWebhookConfiguration",
+            ),
+        ] {
+            let subject = format!("{kind} {name}");
+            let mend = format!(
+                "berth manifests webhooks{} | kubectl apply --server-side -f -",
+                rights::flags(installation)
+            );
+            findings.push(match self.read(&format!("{WEBHOOKS}/{resource}/{name}")).await? {
+                Read::Object(object) => judge::webhooks(&object, service, self.now).unwrap_or_else(|| {
+                    Finding::ok("registration", &subject, "none of its webhooks asks Berth")
+                        .but(Verdict::Wrong, &mend)
+                }),
+                Read::Absent => Finding::ok("registration", subject, "it is not there: nothing is guarded")
+                    .but(Verdict::Wrong, mend),
+                Read::Refused(message) => {
+                    Finding::ok("registration", subject, message).but(Verdict::Unknown, "")
+                }
+            });
+        }
+        Ok(findings)
+    }
+
+    /// The definitions of configurations and of the systems, and what is installed by them.
+    async fn definitions(
+        &self,
+        service: &Service,
+        owned: &BTreeSet<&str>,
+    ) -> Result<(Vec<Finding>, Installation)> {
+        let list = match self.read(DEFINITIONS).await? {
+            Read::Object(list) => list,
+            Read::Absent => Value::Null,
+            Read::Refused(message) => {
+                let finding = Finding::ok("definitions", "CustomResourceDefinitions", message);
+                return Ok((vec![finding.but(Verdict::Unknown, "")], Installation::on_hub()));
+            }
+        };
+        let mut installation = Installation {
+            service: service.clone(),
+            ..Installation::on_hub()
+        };
+        let named = |name: &str| {
+            items(&list)
+                .iter()
+                .find(|object| object["metadata"]["name"] == name)
+        };
+        let mut findings = vec![match named("schedulerconfigurations.config.berth.dev") {
+            Some(object) => judge::definition(object),
+            None => Finding::ok(
+                "definitions",
+                "schedulerconfigurations.config.berth.dev",
+                "it is not there",
+            )
+            .but(
+                Verdict::Wrong,
+                "berth manifests crds | kubectl apply --server-side -f -",
+            ),
+        }];
+        for dialect in dialect_registry::all() {
+            let system = dialect.name();
+            let kinds: Vec<String> = dialect
+                .kinds()
+                .iter()
+                .map(|kind| kind.info())
+                .filter(|info| info.group.contains('.') && !info.group.ends_with(".k8s.io"))
+                .map(|info| format!("{}.{}", info.plural, info.group))
+                .collect();
+            let target = dialect.target();
+            if owned.contains(target.group) {
+                installation.on_hub.remove(system);
+                findings.push(Finding::ok("sources", system, "Berth stores its objects"));
+                continue;
+            }
+            let there: Vec<&Value> = kinds.iter().filter_map(|name| named(name)).collect();
+            if there.is_empty() {
+                installation = installation.without(system);
+                findings.push(Finding::ok(
+                    "sources",
+                    system,
+                    "off: the hub knows none of its kinds",
+                ));
+                continue;
+            }
+            let absent: Vec<&String> = kinds.iter().filter(|name| named(name).is_none()).collect();
+            let broken: Vec<Finding> = there
+                .iter()
+                .map(|object| judge::definition(object))
+                .filter(|finding| finding.verdict != Verdict::Ok)
+                .collect();
+            findings.push(sources(system, there.len(), &absent));
+            findings.extend(broken);
+        }
+        Ok((findings, installation))
+    }
+
+    /// What runs behind the Service, where it is a Deployment.
+    async fn workload(&self, service: &Service) -> Result<Finding> {
+        let Service { name, namespace, .. } = service;
+        let subject = format!("Deployment {namespace}/{name}");
+        let path = format!("/apis/apps/v1/namespaces/{namespace}/deployments/{name}");
+        Ok(match self.read(&path).await? {
+            Read::Object(object) => {
+                let number = |field: &Value| field.as_u64().unwrap_or_default();
+                let ready = number(&object["status"]["readyReplicas"]);
+                let wanted = object["spec"]["replicas"].as_u64().unwrap_or(1);
+                let image = object["spec"]["template"]["spec"]["containers"][0]["image"].as_str();
+                let message = format!("{ready} of {wanted} ready, {}", image.unwrap_or("no image"));
+                let finding = Finding::ok("versions", subject, message);
+                match ready >= wanted && ready > 0 {
+                    true => finding,
+                    false => finding.but(
+                        Verdict::Wrong,
+                        format!(
+                            "kubectl -n {namespace} describe pods; kubectl -n {namespace} logs deploy/{name}"
+                        ),
+                    ),
+                }
+            }
+            Read::Absent => {
+                Finding::ok("versions", subject, "Berth runs elsewhere").but(Verdict::Unknown, "")
+            }
+            Read::Refused(message) => Finding::ok("versions", subject, message).but(Verdict::Unknown, ""),
+        })
+    }
+
+    async fn leases(&self, service: &Service) -> Result<Vec<Finding>> {
+        let path = format!(
+            "/apis/coordination.k8s.io/v1/namespaces/{}/leases",
+            service.namespace
+        );
+        Ok(match self.read(&path).await? {
+            Read::Object(list) => items(&list)
+                .iter()
+                .filter(|lease| lease["metadata"]["name"].as_str().is_some_and(leads))
+                .filter_map(|lease| judge::lease(lease, self.now))
+                .collect(),
+            Read::Absent => Vec::new(),
+            Read::Refused(message) => {
+                vec![Finding::ok("leader", "leases", message).but(Verdict::Unknown, "")]
+            }
+        })
+    }
+}
+
+/// Whether a Lease says who works; others fence capacity.
+fn leads(name: &str) -> bool {
+    name == crate::hub::OFFICE || name == berth_hub::tenure::NAME
+}
+
+fn is(one: &Service, other: &Service) -> bool {
+    one.name == other.name && one.namespace == other.namespace
+}
+
+/// A system whose objects are on the hub.
+fn sources(system: &str, there: usize, absent: &[&String]) -> Finding {
+    if absent.is_empty() {
+        return Finding::ok("sources", system, format!("on the hub, {there} kinds"));
+    }
+    let names: Vec<&str> = absent.iter().map(|name| name.as_str()).collect();
+    Finding::ok(
+        "sources",
+        system,
+        format!("on the hub, without {}", names.join(", ")),
+    )
+    .but(
+        Verdict::Note,
+        "berth manifests crds --systems | kubectl create -f -",
+    )
+}

@@ -1,0 +1,335 @@
+//! What objects of the server say, judged. Everything here is a function of what was read and of the instant.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use jiff::SignedDuration;
+use meta::{Timestamp, time};
+use serde_json::Value;
+
+use super::finding::{Finding, Verdict};
+use crate::manifests::Service;
+
+/// A certificate that runs out within this time is mentioned.
+const SOON: SignedDuration = SignedDuration::from_hours(14 * 24);
+/// Clocks that differ by less are of one mind: answers take a while, and have whole seconds.
+const DRIFT: SignedDuration = SignedDuration::from_secs(5);
+/// Clocks that differ by more break certificates and heartbeats.
+const SKEW: SignedDuration = SignedDuration::from_mins(1);
+/// How many decisions are named one by one.
+const NAMED: usize = 10;
+
+/// The Service that an APIService names.
+pub(super) fn service(api_service: &Value) -> Option<Service> {
+    let service = &api_service["spec"]["service"];
+    Some(Service {
+        name: service["name"].as_str()?.to_owned(),
+        namespace: service["namespace"].as_str()?.to_owned(),
+        port: service["port"]
+            .as_u64()
+            .and_then(|port| u16::try_from(port).ok())
+            .unwrap_or(443),
+    })
+}
+
+/// Whether an APIService answers, and whom the hub trusts there.
+pub(super) fn api_service(object: &Value, now: Timestamp) -> Vec<Finding> {
+    let name = text(&object["metadata"]["name"]);
+    let of = service(object).map_or_else(String::new, |service| {
+        format!(
+            "kubectl -n {} describe deployment {}",
+            service.namespace, service.name
+        )
+    });
+    let mut findings = Vec::new();
+    let subject = format!("APIService {name}");
+    match condition(object, "Available") {
+        Some((true, _)) => findings.push(Finding::ok("registration", &subject, "Available")),
+        Some((false, message)) => findings.push(
+            Finding::ok("registration", &subject, format!("not Available: {message}"))
+                .but(Verdict::Wrong, of),
+        ),
+        None => findings.push(
+            Finding::ok("registration", &subject, "the hub has not looked at it yet")
+                .but(Verdict::Wrong, format!("kubectl get apiservice {name} -o yaml")),
+        ),
+    }
+    if object["spec"]["insecureSkipTLSVerify"] == true {
+        findings.push(
+            Finding::ok(
+                "registration",
+                &subject,
+                "anyone may answer for it: insecureSkipTLSVerify is set",
+            )
+            .but(Verdict::Wrong, "berth manifests apiservice | kubectl apply -f -"),
+        );
+    } else {
+        findings.push(bundle(&subject, &object["spec"]["caBundle"], now));
+    }
+    findings
+}
+
+/// Whether the webhooks of a configuration that ask `service` trust somebody; `None` where none asks it.
+pub(super) fn webhooks(object: &Value, service: &Service, now: Timestamp) -> Option<Finding> {
+    let all = object["webhooks"].as_array()?.iter();
+    let ours: Vec<&Value> = all
+        .filter(|webhook| {
+            let asked = &webhook["clientConfig"]["service"];
+            asked["name"] == service.name.as_str() && asked["namespace"] == service.namespace.as_str()
+        })
+        .collect();
+    let subject = format!("{} {}", text(&object["kind"]), text(&object["metadata"]["name"]));
+    let findings = ours
+        .iter()
+        .map(|webhook| bundle(&subject, &webhook["clientConfig"]["caBundle"], now));
+    // One line for all: they have one bundle. The worst is told.
+    let mut worst = findings.max_by_key(|finding| finding.verdict as u8)?;
+    if worst.verdict == Verdict::Ok {
+        worst.message = format!("{} webhooks; {}", ours.len(), worst.message);
+    }
+    Some(worst)
+}
+
+/// A caBundle: whether it is there, and until when it holds.
+fn bundle(subject: &str, bundle: &Value, now: Timestamp) -> Finding {
+    let renew = "kubectl -n berth-system logs deploy/berth | grep -i -e register -e caBundle";
+    let Some(encoded) = bundle.as_str().filter(|text| !text.is_empty()) else {
+        return Finding::ok(
+            "registration",
+            subject,
+            "it has no caBundle: the hub trusts nobody there",
+        )
+        .but(Verdict::Wrong, renew);
+    };
+    let until = STANDARD
+        .decode(encoded)
+        .map_err(|problem| problem.to_string())
+        .and_then(|pem| last_day(&pem));
+    match until {
+        Err(problem) => {
+            Finding::ok("registration", subject, format!("its caBundle {problem}")).but(Verdict::Wrong, renew)
+        }
+        Ok(until) => expiry(
+            "certificates",
+            &format!("caBundle of {subject}"),
+            until,
+            now,
+            renew,
+        ),
+    }
+}
+
+/// Until when the last of the certificates of a PEM file holds.
+pub(super) fn last_day(pem: &[u8]) -> Result<Timestamp, String> {
+    let list = certs::pem::certificates(pem, Path::new("it")).map_err(|problem| problem.to_string())?;
+    let mut last: Option<Timestamp> = None;
+    for certificate in &list {
+        let (_, until) = certs::pem::validity(certificate)?;
+        last = last.max(Some(until));
+    }
+    last.ok_or_else(|| "holds no certificate".to_owned())
+}
+
+/// A certificate that holds until `until`.
+pub(super) fn expiry(
+    area: &'static str,
+    subject: &str,
+    until: Timestamp,
+    now: Timestamp,
+    mend: &str,
+) -> Finding {
+    let left = until.duration_since(now);
+    let day = time::rfc3339(until);
+    if left <= SignedDuration::ZERO {
+        Finding::ok(area, subject, format!("ran out at {day}")).but(Verdict::Wrong, mend)
+    } else if left < SOON {
+        let hours = left.as_hours();
+        Finding::ok(area, subject, format!("runs out at {day}, in {hours} hours")).but(Verdict::Note, mend)
+    } else {
+        Finding::ok(area, subject, format!("holds until {day}"))
+    }
+}
+
+/// The certificates that a server's metrics tell of.
+pub(super) fn certificates(metrics: &str, now: Timestamp) -> Vec<Finding> {
+    const NAME: &str = "berth_certificate_expiration_timestamp_seconds";
+    let lines = metrics.lines().filter_map(|line| line.strip_prefix(NAME));
+    lines
+        .filter_map(|rest| {
+            let (labels, value) = rest.rsplit_once(' ')?;
+            let subject = labels.split('"').nth(1).unwrap_or("certificate").to_owned();
+            #[expect(clippy::cast_possible_truncation, reason = "seconds of this age fit")]
+            let until = Timestamp::from_second(value.parse::<f64>().ok()? as i64).ok()?;
+            let mend = "restart the server: it issues what has run out (docs/operate.md, \"Certificates\")";
+            Some(expiry("certificates", &subject, until, now, mend))
+        })
+        .collect()
+}
+
+/// The server's clock beside ours, by a Date header.
+pub(super) fn clock(date: Option<&str>, now: Timestamp) -> Finding {
+    let theirs = date.and_then(|date| jiff::fmt::rfc2822::parse(date).ok());
+    let Some(theirs) = theirs else {
+        return Finding::ok("clock", "server", "it does not tell the time").but(Verdict::Unknown, "");
+    };
+    let skew = theirs.timestamp().duration_since(now);
+    let apart = skew.abs();
+    let told = match (apart < DRIFT, skew.is_negative()) {
+        (true, _) => "agrees with this machine's".to_owned(),
+        (false, true) => format!("{apart:#} behind this machine's"),
+        (false, false) => format!("{apart:#} ahead of this machine's"),
+    };
+    let finding = Finding::ok("clock", "server", told);
+    let mend = "timedatectl status # on both machines";
+    match apart {
+        apart if apart < DRIFT => finding,
+        apart if apart < SKEW => finding.but(Verdict::Note, mend),
+        _ => finding.but(Verdict::Wrong, mend),
+    }
+}
+
+/// The checks of `/readyz?verbose`, as far as they fail; one line where none does.
+pub(super) fn readiness(text: &str) -> Vec<Finding> {
+    let failing: Vec<Finding> = text
+        .lines()
+        .filter_map(|line| line.strip_prefix("[-]"))
+        .map(|line| {
+            let name = line.split_whitespace().next().unwrap_or(line);
+            let mend = format!("kubectl get --raw '/readyz/{name}'; the server's log says why");
+            Finding::ok("sources", name, line.to_owned()).but(Verdict::Wrong, mend)
+        })
+        .collect();
+    if failing.is_empty() {
+        let count = text.lines().filter(|line| line.starts_with("[+]")).count();
+        return vec![Finding::ok(
+            "sources",
+            "readiness",
+            format!("{count} checks pass"),
+        )];
+    }
+    failing
+}
+
+/// Whether a CustomResourceDefinition is served.
+pub(super) fn definition(object: &Value) -> Finding {
+    let name = text(&object["metadata"]["name"]);
+    match condition(object, "Established") {
+        Some((true, _)) => Finding::ok("definitions", name, "Established"),
+        other => {
+            let message = other.map_or_else(|| "no condition".to_owned(), |(_, message)| message);
+            Finding::ok("definitions", name, format!("not Established: {message}"))
+                .but(Verdict::Wrong, format!("kubectl describe crd {name}"))
+        }
+    }
+}
+
+/// Whether a SchedulerConfiguration is in force.
+pub(super) fn configuration(object: &Value) -> Finding {
+    let name = text(&object["metadata"]["name"]);
+    match condition(object, "Valid") {
+        Some((false, message)) => Finding::ok("configuration", name, format!("not in force: {message}")).but(
+            Verdict::Wrong,
+            format!("kubectl edit schedulerconfiguration {name}"),
+        ),
+        Some((true, _)) => Finding::ok("configuration", name, "in force"),
+        None => Finding::ok("configuration", name, "stored"),
+    }
+}
+
+/// Whether a Lease is renewed.
+pub(super) fn lease(object: &Value, now: Timestamp) -> Option<Finding> {
+    let name = text(&object["metadata"]["name"]);
+    let spec = &object["spec"];
+    let holder = spec["holderIdentity"]
+        .as_str()
+        .filter(|holder| !holder.is_empty())?;
+    let renewed = time::parse(spec["renewTime"].as_str()?)?;
+    let life = SignedDuration::from_secs(spec["leaseDurationSeconds"].as_i64().unwrap_or(15));
+    let age = now.duration_since(renewed);
+    let finding = Finding::ok("leader", name, format!("{holder} holds it"));
+    // Others take it over within another life of it.
+    if age > life + life + DRIFT {
+        let message = format!(
+            "{holder} held it until {}: nobody does its work",
+            time::rfc3339(renewed)
+        );
+        let namespace = text(&object["metadata"]["namespace"]);
+        return Some(Finding::ok("leader", name, message).but(
+            Verdict::Wrong,
+            format!("kubectl -n {namespace} get pods; kubectl -n {namespace} logs deploy/berth"),
+        ));
+    }
+    Some(finding)
+}
+
+/// What of `decisions` has no place, and why: a line for each, and a count of the rest.
+pub(super) fn held(decisions: &[Value]) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    let mut rest: BTreeMap<String, usize> = BTreeMap::new();
+    let mut bound = 0;
+    for decision in decisions {
+        let phase = text(&decision["status"]["phase"]);
+        if !matches!(phase, "Unschedulable" | "Partial" | "Pending" | "Releasing") {
+            bound += 1;
+            continue;
+        }
+        let (name, namespace) = (&decision["metadata"]["name"], &decision["metadata"]["namespace"]);
+        let reason = match text(&decision["status"]["reason"]) {
+            "" => phase.to_owned(),
+            reason => format!("{phase}, {reason}"),
+        };
+        if findings.len() == NAMED {
+            *rest.entry(reason).or_default() += 1;
+            continue;
+        }
+        let (subject, mend) = match text(namespace) {
+            "" => (text(name).to_owned(), format!("berth why {}", text(name))),
+            namespace => (
+                format!("{namespace}/{}", text(name)),
+                format!("berth why {} -n {namespace}", text(name)),
+            ),
+        };
+        let message = match text(&decision["status"]["message"]) {
+            "" => reason,
+            message => format!("{reason}: {message}"),
+        };
+        findings.push(Finding::ok("held", subject, message).but(Verdict::Note, mend));
+    }
+    let more: usize = rest.values().sum();
+    if more > 0 {
+        let counts: Vec<String> = rest
+            .iter()
+            .map(|(reason, count)| format!("{count} {reason}"))
+            .collect();
+        findings.push(
+            Finding::ok("held", format!("{more} more"), counts.join("; ")).but(
+                Verdict::Note,
+                "kubectl get decisions -A; kubectl get clusterdecisions",
+            ),
+        );
+    }
+    if findings.is_empty() {
+        findings.push(Finding::ok("held", "decisions", format!("none of {bound}")));
+    }
+    findings
+}
+
+/// A condition: whether it is True, and its message.
+fn condition(object: &Value, r#type: &str) -> Option<(bool, String)> {
+    let conditions = object["status"]["conditions"].as_array()?;
+    let condition = conditions.iter().find(|condition| condition["type"] == r#type)?;
+    let message = match (text(&condition["message"]), text(&condition["reason"])) {
+        ("", reason) => reason,
+        (message, _) => message,
+    };
+    Some((condition["status"] == "True", message.to_owned()))
+}
+
+fn text(value: &Value) -> &str {
+    value.as_str().unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests;

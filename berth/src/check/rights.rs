@@ -1,0 +1,283 @@
+//! Rights: those of whoever asks, and those that Berth needs on a hub, by the manifests that give them.
+
+use std::collections::BTreeMap;
+
+use anyhow::Result;
+use http::Method;
+use serde_json::{Value, json};
+
+use super::Asked;
+use super::finding::{Finding, Verdict};
+use crate::manifests::{Installation, Set, objects};
+
+/// What the readers of decisions need: the ClusterRole that gives it, verb, resource and subresource.
+const READERS: [(&str, &str, &str, &str); 6] = [
+    ("berth:decision-viewer", "list", "decisions", ""),
+    ("berth:decision-viewer", "list", "clusterdecisions", ""),
+    ("berth:target-viewer", "list", "targets", ""),
+    ("berth:explainer", "get", "decisions", "scheduling"),
+    ("berth:explainer", "create", "schedulingreviews", ""),
+    ("berth:binder", "create", "decisions", "binding"),
+];
+
+/// One right, as an access review asks for it.
+pub(super) type Right = Value;
+
+/// Who needs which rights by one binding.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Needed {
+    /// The role.
+    pub(super) role: String,
+    /// The user name.
+    pub(super) user: String,
+    /// A service account's groups.
+    pub(super) groups: Vec<String>,
+    /// What the role gives.
+    pub(super) rights: Vec<Right>,
+}
+
+/// What Berth needs in an installation, as its manifests say.
+pub(super) fn needed(installation: &Installation) -> Vec<Needed> {
+    let all = objects(installation, Set::Rbac);
+    let roles: BTreeMap<(&str, &str, &str), &Value> = all
+        .iter()
+        .map(|object| {
+            let meta = &object["metadata"];
+            let key = (
+                text(&object["kind"]),
+                text(&meta["namespace"]),
+                text(&meta["name"]),
+            );
+            (key, object)
+        })
+        .collect();
+    let mut needed = Vec::new();
+    for object in &all {
+        let namespace = text(&object["metadata"]["namespace"]);
+        let reference = &object["roleRef"];
+        let kind = text(&reference["kind"]);
+        let of = if kind == "Role" { namespace } else { "" };
+        let Some(role) = roles.get(&(kind, of, text(&reference["name"]))) else {
+            continue;
+        };
+        let rights: Vec<Right> = list(&role["rules"])
+            .iter()
+            .flat_map(|rule| rights(rule, namespace))
+            .collect();
+        for subject in list(&object["subjects"]) {
+            let (user, groups) = match text(&subject["kind"]) {
+                "ServiceAccount" => {
+                    let (space, name) = (text(&subject["namespace"]), text(&subject["name"]));
+                    (
+                        format!("system:serviceaccount:{space}:{name}"),
+                        vec![
+                            "system:serviceaccounts".to_owned(),
+                            format!("system:serviceaccounts:{space}"),
+                            "system:authenticated".to_owned(),
+                        ],
+                    )
+                }
+                "User" => (
+                    text(&subject["name"]).to_owned(),
+                    vec!["system:authenticated".to_owned()],
+                ),
+                _ => continue,
+            };
+            needed.push(Needed {
+                role: text(&reference["name"]).to_owned(),
+                user,
+                groups,
+                rights: rights.clone(),
+            });
+        }
+    }
+    needed
+}
+
+/// Every right of a rule, in `namespace` or (empty) everywhere.
+fn rights(rule: &Value, namespace: &str) -> Vec<Right> {
+    let mut all = Vec::new();
+    let name = list(&rule["resourceNames"]).first().cloned();
+    for group in list(&rule["apiGroups"]) {
+        for resource in list(&rule["resources"]) {
+            for verb in list(&rule["verbs"]) {
+                let (resource, subresource) = text(resource).split_once('/').unwrap_or((text(resource), ""));
+                let mut right = json!({
+                    "group": group, "resource": resource, "subresource": subresource, "verb": verb,
+                    "namespace": namespace,
+                });
+                if let Some(name) = &name {
+                    right["name"] = name.clone();
+                }
+                all.push(right);
+            }
+        }
+    }
+    all
+}
+
+/// `list seeds.core.gardener.cloud`.
+pub(super) fn shown(right: &Right) -> String {
+    let mut shown = format!("{} {}", text(&right["verb"]), text(&right["resource"]));
+    for (before, field) in [('/', "subresource"), ('.', "group")] {
+        match text(&right[field]) {
+            "" => {}
+            part => {
+                shown.push(before);
+                shown.push_str(part);
+            }
+        }
+    }
+    shown
+}
+
+impl Asked<'_> {
+    /// What whoever asks may not do. Few may do all of it, and that is no fault.
+    pub(super) async fn own_rights(&self) -> Result<Vec<Finding>> {
+        let mut missing: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+        for (role, verb, resource, subresource) in READERS {
+            let right = json!({
+                "group": "scheduling.berth.dev", "resource": resource, "subresource": subresource, "verb": verb,
+            });
+            match self
+                .may("selfsubjectaccessreviews", json!({"resourceAttributes": right}))
+                .await?
+            {
+                Ok(true) => {}
+                Ok(false) => missing.entry(role).or_default().push(shown(&right)),
+                Err(message) => {
+                    let finding = Finding::ok("rights", "yours", message);
+                    return Ok(vec![finding.but(Verdict::Unknown, "kubectl auth can-i --list")]);
+                }
+            }
+        }
+        if missing.is_empty() {
+            return Ok(vec![Finding::ok(
+                "rights",
+                "yours",
+                "decisions may be read, explained and bound",
+            )]);
+        }
+        let who = self.who().await?;
+        let findings = missing.into_iter().map(|(role, rights)| {
+            let name = role.replace(':', "-");
+            Finding::ok("rights", "yours", format!("you may not {}", rights.join(", "))).but(
+                Verdict::Note,
+                format!("kubectl create clusterrolebinding {name}-{who} --clusterrole={role} --user={who}"),
+            )
+        });
+        Ok(findings.collect())
+    }
+
+    /// What Berth may not do on a hub.
+    pub(super) async fn server_rights(&self, installation: &Installation) -> Result<Vec<Finding>> {
+        let mut findings = Vec::new();
+        for needed in needed(installation) {
+            let mut missing = Vec::new();
+            for right in &needed.rights {
+                let spec = json!({"user": needed.user, "groups": needed.groups, "resourceAttributes": right});
+                match self.may("subjectaccessreviews", spec).await? {
+                    Ok(true) => {}
+                    Ok(false) => missing.push(shown(right)),
+                    Err(message) => {
+                        findings.push(Finding::ok("rights", "Berth's", message).but(Verdict::Unknown, ""));
+                        return Ok(findings);
+                    }
+                }
+            }
+            findings.push(judged(&needed, &missing, installation));
+        }
+        Ok(findings)
+    }
+
+    async fn may(&self, resource: &str, spec: Value) -> Result<std::result::Result<bool, String>> {
+        let kind = match resource {
+            "subjectaccessreviews" => "SubjectAccessReview",
+            _ => "SelfSubjectAccessReview",
+        };
+        let review = json!({"apiVersion": "authorization.k8s.io/v1", "kind": kind, "spec": spec});
+        let path = format!("/apis/authorization.k8s.io/v1/{resource}");
+        let answer = self
+            .client
+            .send(Method::POST, &path, Some(("application/json", &review)))
+            .await?;
+        Ok(answer
+            .map(|answer| answer["status"]["allowed"] == true)
+            .map_err(|status| status.message))
+    }
+
+    /// The user's name, as far as the server tells it.
+    async fn who(&self) -> Result<String> {
+        let path = "/apis/authentication.k8s.io/v1/selfsubjectreviews";
+        let review = json!({"apiVersion": "authentication.k8s.io/v1", "kind": "SelfSubjectReview"});
+        let answer = self
+            .client
+            .send(Method::POST, path, Some(("application/json", &review)))
+            .await?;
+        let name = answer.ok().and_then(|answer| {
+            let name = answer["status"]["userInfo"]["username"].as_str()?;
+            Some(name.to_owned())
+        });
+        Ok(name.unwrap_or_else(|| "NAME".to_owned()))
+    }
+}
+
+/// One line for a role of one user.
+fn judged(needed: &Needed, missing: &[String], installation: &Installation) -> Finding {
+    let subject = format!("{} of {}", needed.role, needed.user);
+    if missing.is_empty() {
+        return Finding::ok("rights", subject, format!("all {}", needed.rights.len()));
+    }
+    let some = missing.iter().take(5).cloned().collect::<Vec<_>>().join(", ");
+    let more = match missing.len() {
+        0..=5 => String::new(),
+        count => format!(" and {} more", count - 5),
+    };
+    Finding::ok("rights", subject, format!("missing: {some}{more}")).but(
+        Verdict::Wrong,
+        format!(
+            "berth manifests rbac{} | kubectl apply --server-side -f -",
+            flags(installation)
+        ),
+    )
+}
+
+/// The flags that render an installation's manifests.
+pub(super) fn flags(installation: &Installation) -> String {
+    let mut flags = String::new();
+    for system in &installation.on_hub {
+        flags.push_str(&format!(" --source={system}=hub"));
+    }
+    for system in &installation.off {
+        flags.push_str(&format!(" --source={system}=off"));
+    }
+    if installation.on_hub.len() < installation.dialects.len() {
+        for dialect in installation
+            .owned_dialects()
+            .filter(|dialect| dialect.name() == "kcp")
+        {
+            flags.push_str(&format!(" --source={}=owned", dialect.name()));
+        }
+    }
+    let service = &installation.service;
+    for (flag, value, default) in [
+        ("namespace", &service.namespace, "berth-system"),
+        ("service", &service.name, "berth"),
+    ] {
+        if value != default {
+            flags.push_str(&format!(" --{flag}={value}"));
+        }
+    }
+    flags
+}
+
+fn list(value: &Value) -> &[Value] {
+    value.as_array().map(Vec::as_slice).unwrap_or_default()
+}
+
+fn text(value: &Value) -> &str {
+    value.as_str().unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests;

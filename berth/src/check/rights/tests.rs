@@ -1,0 +1,59 @@
+//! What Berth needs, by its manifests.
+
+use super::*;
+
+#[test]
+fn what_is_needed_is_what_the_manifests_give() {
+    let installation = Installation::on_hub();
+    let needed = needed(&installation);
+    let of = |role: &str| needed.iter().find(|one| one.role == role).unwrap();
+    let server = of("berth:server");
+    assert_eq!(server.user, "system:serviceaccount:berth-system:berth");
+    assert!(
+        server
+            .groups
+            .contains(&"system:serviceaccounts:berth-system".to_owned())
+    );
+    assert!(!server.rights.is_empty());
+    let locks = of("berth:locks");
+    assert!(
+        locks
+            .rights
+            .iter()
+            .all(|right| right["namespace"] == "berth-system")
+    );
+    assert!(
+        locks
+            .rights
+            .iter()
+            .any(|right| shown(right) == "update leases.coordination.k8s.io")
+    );
+    let reader = of("berth:reader");
+    assert!(
+        reader
+            .rights
+            .iter()
+            .any(|right| shown(right) == "list seeds.core.gardener.cloud")
+    );
+    let impersonated = &of("berth:impersonator").rights[0];
+    assert!(impersonated["name"].as_str().unwrap().starts_with("berth:"));
+    // Who writes decisions needs rights of their own.
+    assert!(needed.iter().any(|one| one.user.starts_with("berth:")));
+}
+
+#[test]
+fn what_is_missing_is_named_with_the_manifests_that_give_it() {
+    let installation = Installation::on_hub().without("kcp");
+    let needed = &needed(&installation)[0];
+    let fine = judged(needed, &[], &installation);
+    assert_eq!(fine.verdict, Verdict::Ok);
+    let missing: Vec<String> = (0..7).map(|number| format!("get a{number}")).collect();
+    let wrong = judged(needed, &missing, &installation);
+    assert_eq!(wrong.verdict, Verdict::Wrong);
+    assert!(wrong.message.contains("get a4 and 2 more"), "{}", wrong.message);
+    assert!(
+        wrong.mend.contains("--source=gardener=hub") && wrong.mend.contains("--source=kcp=off"),
+        "{}",
+        wrong.mend
+    );
+}
