@@ -15,8 +15,8 @@ use syncer::SyncerArgs;
 use syncer::rights::SyncerRightsArgs;
 
 pub use asking::{
-    CheckArgs, CheckOutput, CheckQuestion, ConnectionArgs, PlanArgs, PlanQuestion, ServerArgs, WhyArgs,
-    WhyOutput, WhyQuestion,
+    CheckArgs, CheckOutput, CheckQuestion, ConnectionArgs, ExportArgs, ExportQuestion, PlanArgs,
+    PlanQuestion, ServerArgs, WhyArgs, WhyOutput, WhyQuestion,
 };
 
 use crate::actors::ActorArgs;
@@ -81,6 +81,11 @@ pub enum Command {
     Why(WhyArgs),
     /// Tell what a change would do to the decisions of a running server; nothing is stored
     Plan(PlanArgs),
+    /// Write what a running server decides by as files that `berth simulate` reads
+    ///
+    /// All that the schedulers read, as far as you may read it, of every namespace, or with -n of that one and what has
+    /// none. What was left out is told on standard error.
+    Export(ExportArgs),
     /// Say whether a server, or what a hub was told of one, is as it should be, with the command that mends what is not
     ///
     /// Exit code 1: something is wrong.

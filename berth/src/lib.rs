@@ -16,6 +16,7 @@ pub mod definitions;
 pub mod demo;
 pub mod encryption;
 pub mod etcd;
+pub mod export;
 pub mod hub;
 pub mod integrations;
 pub mod kubeconfig;

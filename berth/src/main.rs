@@ -55,6 +55,7 @@ async fn run(command: Command) -> anyhow::Result<ExitCode> {
         Command::Demo(args) => berth::demo::run(args).await?,
         Command::Simulate(args) => return Ok(berth::simulate::run(&args)),
         Command::Console(args) => console::run(args, berth::readable::groups()).await?,
+        Command::Export(args) => berth::export::run(&args.question, &args.connection).await?,
         Command::Load(args) => {
             let path = args
                 .kubeconfig

@@ -11,7 +11,7 @@ use anyhow::Result;
 use clap::{Parser, Subcommand};
 use console::{ConsoleArgs, PageArgs};
 
-use crate::cli::{CheckQuestion, ConnectionArgs, PlanQuestion, SimulateArgs, WhyQuestion};
+use crate::cli::{CheckQuestion, ConnectionArgs, ExportQuestion, PlanQuestion, SimulateArgs, WhyQuestion};
 
 /// What the program is found as.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -72,6 +72,8 @@ pub enum PluginCommand {
     Console(PageArgs),
     /// Say whether Berth is as it should be, with the command that mends what is not; 1 when something is wrong
     Check(CheckQuestion),
+    /// Write what the schedulers read as files that `simulate` reads, of every namespace or with -n of that one
+    Export(ExportQuestion),
     /// Decide every placeable object in files against the clusters in them, with no server
     Simulate(SimulateArgs),
 }
@@ -86,6 +88,10 @@ pub async fn run(cli: PluginCli) -> Result<ExitCode> {
         PluginCommand::Why(question) => crate::why::run(&question, &connection).await,
         PluginCommand::Plan(question) => crate::live_plan::run_as_kubectl(&question, &connection).await,
         PluginCommand::Check(question) => crate::check::run(&question, &connection.server).await,
+        PluginCommand::Export(question) => {
+            crate::export::run(&question, &connection).await?;
+            Ok(ExitCode::SUCCESS)
+        }
         PluginCommand::Simulate(args) => Ok(crate::simulate::run(&args)),
         PluginCommand::Console(page) => {
             let args = ConsoleArgs {

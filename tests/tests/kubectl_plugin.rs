@@ -252,7 +252,7 @@ fn simulate_and_the_console_are_there_too() {
         "{help}"
     );
     let help = plugin.ok(&["berth", "--help"]);
-    for command in ["why", "plan", "console", "check", "simulate"] {
+    for command in ["why", "plan", "console", "check", "export", "simulate"] {
         assert!(help.contains(command), "{help}");
     }
     assert!(

@@ -107,6 +107,25 @@ pub struct WhyArgs {
     pub connection: ConnectionArgs,
 }
 
+/// What is exported.
+#[derive(Args, Clone, Debug)]
+pub struct ExportQuestion {
+    /// The folder, made when missing. Files of an export before are replaced; others stay.
+    #[arg(value_name = "FOLDER")]
+    pub folder: PathBuf,
+}
+
+/// Arguments of `berth export`.
+#[derive(Args, Clone, Debug)]
+pub struct ExportArgs {
+    /// What is asked.
+    #[command(flatten)]
+    pub question: ExportQuestion,
+    /// Of whom.
+    #[command(flatten)]
+    pub connection: ConnectionArgs,
+}
+
 /// How `berth check` prints.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum CheckOutput {

@@ -129,6 +129,7 @@ fn next(before: &[String], partial: &str) -> (Next, Given) {
                 .map(|command| (command.get_name().to_owned(), about(command.get_about())))
                 .collect(),
         ),
+        _ if command.get_name() == "export" => Next::Files,
         _ if command.get_name() == "why" && positionals < 2 => Next::Names(Names::Decisions),
         _ => Next::Words(Vec::new()),
     };
@@ -281,8 +282,14 @@ mod tests {
 
     #[test]
     fn commands_flags_and_values_are_proposed_where_they_may_stand() {
-        assert_eq!(words(""), ["why", "plan", "console", "check", "simulate"]);
-        assert_eq!(words("-n a p"), ["why", "plan", "console", "check", "simulate"]);
+        assert_eq!(
+            words(""),
+            ["why", "plan", "console", "check", "export", "simulate"]
+        );
+        assert_eq!(
+            words("-n a p"),
+            ["why", "plan", "console", "check", "export", "simulate"]
+        );
         let flags = words("why --");
         for flag in [
             "--cluster",

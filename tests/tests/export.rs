@@ -1,0 +1,188 @@
+//! `berth export`: the files of a running server decide as the server does (docs/api.md, "Exporting").
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::process::{Command, Output};
+
+use serde_json::Value;
+use tests::{Server, example::example};
+
+fn berth(kubeconfig: &Path, arguments: &[&str]) -> Output {
+    Command::new(tests::berth())
+        .args(arguments)
+        .env("KUBECONFIG", kubeconfig)
+        .output()
+        .unwrap()
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// What is decided, but for when, by which revision, and what depends on that.
+fn decided(scheduling: &Value) -> Value {
+    let mut status = scheduling["status"].clone();
+    let fields = status.as_object_mut().unwrap();
+    for field in ["evaluatedAt", "inventoryRevision", "writes", "conditions"] {
+        fields.remove(field);
+    }
+    status
+}
+
+/// Where a Scheduling is: its namespace and name.
+fn place(scheduling: &Value) -> (String, String) {
+    let meta = &scheduling["metadata"];
+    let part = |field: &str| meta[field].as_str().unwrap_or_default().to_owned();
+    (part("namespace"), part("name"))
+}
+
+/// What the server would decide now about everything.
+fn live(server: &Server) -> BTreeMap<(String, String), Value> {
+    let mut all = BTreeMap::new();
+    for (resource, flag) in [("decisions", "-A"), ("clusterdecisions", "")] {
+        let list = server.kubectl(&format!("get {resource} {flag} -o json")).json();
+        for decision in list["items"].as_array().unwrap() {
+            let (namespace, name) = place(decision);
+            let at = match namespace.as_str() {
+                "" => String::new(),
+                namespace => format!("/namespaces/{namespace}"),
+            };
+            let path = format!("/apis/scheduling.berth.dev/v1alpha1{at}/{resource}/{name}/scheduling");
+            let scheduling = server.kubectl(&format!("get --raw {path}")).json();
+            all.insert((namespace, name), decided(&scheduling));
+        }
+    }
+    all
+}
+
+fn load(server: &Server, path: &str) {
+    let file = server.file("example.yaml", &example(path));
+    server.load(&file);
+}
+
+#[test]
+fn what_is_exported_of_all_five_systems_is_decided_as_the_server_does() {
+    let server = Server::start();
+    // What is not bound has a decision with a choice.
+    server.bind_by_hand(&["gardener", "ocm", "fleet"]);
+    for path in [
+        "gardener/fleet.yaml",
+        "gardener/load.yaml",
+        "gardener/same-region.yaml",
+        "gardener/unschedulable.yaml",
+        "ocm/fleet.yaml",
+        "ocm/story-1.yaml",
+        "ocm/story-3.yaml",
+        "fleet/fleet.yaml",
+        "fleet/pick-n.yaml",
+        "fleet/pick-all.yaml",
+        "openmcp/configuration.yaml",
+        "openmcp/fleet.yaml",
+        "openmcp/shared.yaml",
+        "openmcp/exclusive.yaml",
+        "kcp/fleet.yaml",
+        "kcp/namespaces.yaml",
+    ] {
+        load(&server, path);
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let files = folder.path().join("live").display().to_string();
+    // What binds by itself has come to rest when the same is decided before and after.
+    let (before, simulated) = tests::eventually("the server to come to rest", || {
+        let before = live(&server);
+        let exported = berth(&server.kubeconfig(), &["export", &files]);
+        assert!(exported.status.success(), "{}", text(&exported.stderr));
+        let output = berth(
+            &server.kubeconfig(),
+            &["simulate", "-f", &files, "--independent", "-o", "json"],
+        );
+        assert!(output.status.success(), "{}", text(&output.stderr));
+        assert!(
+            output.stderr.is_empty(),
+            "nothing is left out of account: {}",
+            text(&output.stderr)
+        );
+        (live(&server) == before).then_some((before, output.stdout))
+    });
+    let list: Value = serde_json::from_slice(&simulated).unwrap();
+    let simulated: BTreeMap<(String, String), Value> = list["items"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|scheduling| (place(scheduling), decided(scheduling)))
+        .collect();
+    let systems: std::collections::BTreeSet<&str> = before
+        .keys()
+        .filter_map(|(_, name)| name.rsplit_once('.').map(|(_, system)| system))
+        .collect();
+    assert_eq!(systems.len(), 5, "{systems:?}");
+    let names = |all: &BTreeMap<(String, String), Value>| all.keys().cloned().collect::<Vec<_>>();
+    assert_eq!(names(&simulated), names(&before));
+    for (place, scheduling) in &before {
+        assert_eq!(&simulated[place], scheduling, "{place:?}");
+    }
+    // The same again gives the same files.
+    let read = || {
+        let mut all: Vec<(String, String)> = std::fs::read_dir(&files)
+            .unwrap()
+            .map(|entry| entry.unwrap().path())
+            .map(|path| {
+                (
+                    path.display().to_string(),
+                    std::fs::read_to_string(&path).unwrap(),
+                )
+            })
+            .collect();
+        all.sort();
+        all
+    };
+    let first = read();
+    assert!(berth(&server.kubeconfig(), &["export", &files]).status.success());
+    let names = |files: &[(String, String)]| files.iter().map(|(name, _)| name.clone()).collect::<Vec<_>>();
+    assert_eq!(names(&read()), names(&first));
+    assert!(first.iter().all(|(_, text)| !text.contains("managedFields")));
+}
+
+#[test]
+fn only_what_the_caller_may_read_is_exported_and_the_rest_is_named() {
+    let server = Server::start();
+    load(&server, "gardener/fleet.yaml");
+    load(&server, "gardener/same-region.yaml");
+    let folder = tempfile::tempdir().unwrap();
+    let files = folder.path().join("live");
+    let path = files.display().to_string();
+    let ann = server.kubeconfig_for("ann", &[]);
+    let nothing = berth(&ann, &["export", &path]);
+    assert_eq!(nothing.status.code(), Some(1));
+    assert!(
+        text(&nothing.stderr).contains("may not read it"),
+        "{}",
+        text(&nothing.stderr)
+    );
+    assert!(!files.exists());
+    server
+        .kubectl("create clusterrole seeds --verb=list --resource=seeds.core.gardener.cloud")
+        .ok();
+    server
+        .kubectl("create clusterrolebinding seeds --clusterrole=seeds --user=ann")
+        .ok();
+    let some = berth(&ann, &["export", &path]);
+    assert!(some.status.success(), "{}", text(&some.stderr));
+    assert!(
+        text(&some.stderr).contains("left out: ") && text(&some.stderr).contains("shoots"),
+        "{}",
+        text(&some.stderr)
+    );
+    let names: Vec<String> = std::fs::read_dir(&files)
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    assert_eq!(names, ["seeds.core.gardener.cloud.yaml"]);
+    let one = berth(&server.kubeconfig(), &["export", &path, "-n", "default"]);
+    assert!(one.status.success(), "{}", text(&one.stderr));
+    assert!(files.join("seeds.core.gardener.cloud.yaml").exists());
+    assert!(
+        !files.join("shoots.core.gardener.cloud.yaml").exists(),
+        "there are none in that namespace"
+    );
+}
