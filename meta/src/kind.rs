@@ -347,6 +347,11 @@ pub trait Kind: Send + Sync + 'static {
         false
     }
 
+    /// Whether deletions of its objects say what becomes of their dependents. An event's does not, whatever was asked for.
+    fn has_dependents(&self) -> bool {
+        true
+    }
+
     /// Rules beyond the schema: cross-field checks and immutability. All errors, not the first.
     fn validate(&self, _write: &Write<'_>, _new: &Value) -> Vec<FieldError> {
         Vec::new()

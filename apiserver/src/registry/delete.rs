@@ -85,7 +85,7 @@ fn finalizers(served: &Served, propagation: Option<Propagation>, current: &Objec
         return list;
     };
     list.retain(|finalizer| finalizer != FOREGROUND && finalizer != ORPHAN);
-    if served.is_collected() {
+    if served.is_collected() && served.kind().has_dependents() {
         match propagation {
             Propagation::Background => {}
             Propagation::Foreground => list.push(FOREGROUND.to_owned()),

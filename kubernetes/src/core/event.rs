@@ -210,6 +210,10 @@ impl Kind for CoreEvent {
         true
     }
 
+    fn has_dependents(&self) -> bool {
+        false
+    }
+
     fn columns(&self) -> &[Column] {
         row::COLUMNS
     }
@@ -260,6 +264,10 @@ impl Kind for Event {
 
     fn creates_on_update(&self) -> bool {
         true
+    }
+
+    fn has_dependents(&self) -> bool {
+        false
     }
 
     fn stored_in(&self) -> GroupResource {

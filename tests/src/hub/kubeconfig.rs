@@ -1,5 +1,6 @@
 //! Kubeconfig files with everything embedded, written as JSON, which every reader of YAML takes.
 
+use std::io::Write as _;
 use std::path::Path;
 
 use base64::Engine as _;
@@ -33,5 +34,10 @@ pub(super) fn write(path: &Path, url: &str, ca: &str, credentials: &Credentials)
         "contexts": [{"name": "hub", "context": {"cluster": "hub", "user": "user"}}],
         "current-context": "hub",
     });
-    std::fs::write(path, config.to_string()).expect("the folder is writable");
+    // Whole or not at all: another test of the same hub may be reading the one that is there.
+    let folder = path.parent().expect("it is in a folder");
+    let mut file = tempfile::NamedTempFile::new_in(folder).expect("the folder is writable");
+    file.write_all(config.to_string().as_bytes())
+        .expect("the folder is writable");
+    file.persist(path).expect("the folder is writable");
 }

@@ -217,3 +217,10 @@ fn names_of_events_are_free_in_v1_and_subdomains_in_the_newer_api() {
     }
     assert!(CoreEvent.validate_name("a/b").is_err());
 }
+
+#[test]
+fn a_deletion_of_an_event_waits_for_no_dependents_whatever_was_asked_for() {
+    for kind in [&CoreEvent as &dyn Kind, &Event] {
+        assert!(!kind.has_dependents(), "{}", kind.info().group);
+    }
+}
