@@ -3,7 +3,11 @@
 //! While a webhook that must answer is registered and nobody answers, writes fail; while an APIService is registered and
 //! nobody serves it, no namespace can be deleted. So the right to register again goes first, then what is registered, and
 //! what runs only after that. Whatever is gone already is passed over, so that it can be run again.
+//!
+//! Some objects have finalizers that only Berth's controllers take off ([`dialect_contract::Hold`]). While there are any,
+//! nothing is done unless it is said what becomes of them.
 
+mod holds;
 mod removal;
 
 use std::collections::BTreeSet;
@@ -12,12 +16,16 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use clap::Args;
+use dialect_contract::Hold;
+use kube::api::ListParams;
 use kube::config::{KubeConfigOptions, Kubeconfig};
-use kube::{Client, Config};
+use kube::{Api, Client, Config};
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
+use crate::hub::OFFICE;
 use crate::manifests::{self, Certificates, Installation, Service, Set, default_service};
+use holds::Waiting;
 use removal::{Removal, Removed};
 
 /// How long an APIService may take to go.
@@ -51,6 +59,14 @@ pub struct UninstallArgs {
     /// Delete the namespace too, with everything in it: also the database of a server that stored objects in one.
     #[arg(long, conflicts_with = "registration_only")]
     pub delete_namespace: bool,
+    /// Take the finalizers off that only Berth's controllers would, once they are gone, so that no object and no
+    /// namespace waits for them: openMCP's on ClusterRequests and Clusters, Fleet's on placements and bindings, those of
+    /// kcp's syncers.
+    #[arg(long, conflicts_with_all = ["registration_only", "keep_finalizers"])]
+    pub release_finalizers: bool,
+    /// Leave these finalizers where they are, for another controller of the same system.
+    #[arg(long, conflicts_with = "registration_only")]
+    pub keep_finalizers: bool,
     /// Only ask the hub what would happen.
     #[arg(long)]
     pub dry_run: bool,
@@ -71,6 +87,16 @@ pub async fn run(args: &UninstallArgs) -> Result<()> {
         ..default_service()
     };
     let steps = Steps::of(&service);
+    let looks = !args.registration_only && !args.keep_finalizers;
+    // What Berth serves itself, as long as it is registered.
+    let own = if looks {
+        remover.groups(&service).await?
+    } else {
+        BTreeSet::new()
+    };
+    if looks {
+        remover.consider(&own, args).await?;
+    }
     remover.all(&steps.self_registration).await?;
     for webhooks in &steps.webhooks {
         remover.webhooks(webhooks, &service).await?;
@@ -80,7 +106,11 @@ pub async fn run(args: &UninstallArgs) -> Result<()> {
         return Ok(());
     }
     remover.all(&steps.rest).await?;
+    if args.release_finalizers && !args.dry_run {
+        remover.release(&own).await?;
+    }
     if !args.delete_namespace {
+        remover.leases(&service).await?;
         remover.kept(&steps.kept).await?;
     }
     if args.delete_configurations {
@@ -185,6 +215,76 @@ impl Remover {
             Removed::Now if self.dry_run => println!("would delete {removal}"),
             Removed::Now => println!("deleted {removal}"),
             Removed::Before => {}
+        }
+        Ok(())
+    }
+
+    /// The groups of Berth's own APIServices.
+    async fn groups(&self, service: &Service) -> Result<BTreeSet<String>> {
+        let found = removal::list(&self.client, "apiregistration.k8s.io", "APIService").await?;
+        let ours = found
+            .iter()
+            .filter(|object| is_for(&object["spec"]["service"], service));
+        let groups = ours.filter_map(|object| object["spec"]["group"].as_str());
+        Ok(groups.map(str::to_owned).collect())
+    }
+
+    async fn waiting(&self, own: &BTreeSet<String>) -> Result<Vec<Waiting>> {
+        let dialects = dialect_registry::all();
+        let holds: Vec<Hold> = dialects.iter().flat_map(|dialect| dialect.holds()).collect();
+        holds::find(&self.client, &holds, own).await
+    }
+
+    /// Says what waits for Berth, and goes on only where it is said what becomes of it.
+    async fn consider(&self, own: &BTreeSet<String>, args: &UninstallArgs) -> Result<()> {
+        let waiting = self.waiting(own).await?;
+        for one in &waiting {
+            match (args.release_finalizers, args.dry_run) {
+                (false, _) => println!("only Berth would finish {one}"),
+                (true, true) => println!("would release {}: {one}", one.what()),
+                (true, false) => {}
+            }
+        }
+        if waiting.is_empty() || args.release_finalizers {
+            return Ok(());
+        }
+        let advice = "delete these objects while Berth runs; or let them go with --release-finalizers; or leave them to another \
+                      controller of the same system with --keep-finalizers";
+        if args.dry_run {
+            println!("would change nothing: {advice}");
+            return Ok(());
+        }
+        bail!("nothing was changed: {advice}")
+    }
+
+    /// Lets go of what waits, now that nobody takes it up again.
+    async fn release(&self, own: &BTreeSet<String>) -> Result<()> {
+        for waiting in self.waiting(own).await? {
+            let count = waiting.release(&self.client).await?;
+            println!("released {count} {}", waiting.what());
+        }
+        Ok(())
+    }
+
+    /// The Leases by which servers agreed: fences, who leads, whose the store is.
+    async fn leases(&self, service: &Service) -> Result<()> {
+        let leases: Api<k8s_openapi::api::coordination::v1::Lease> =
+            Api::namespaced(self.client.clone(), &service.namespace);
+        let all = leases.list(&ListParams::default()).await;
+        let all = all.with_context(|| format!("listing the Leases of {}", service.namespace))?;
+        for lease in all {
+            let (name, annotations) = (
+                lease.metadata.name.unwrap_or_default(),
+                lease.metadata.annotations,
+            );
+            let is_fence = annotations.is_some_and(|annotations| berth_hub::is_fence(&annotations));
+            if is_fence || [OFFICE, berth_hub::STORE_LEASE].contains(&name.as_str()) {
+                let object = json!({"apiVersion": "coordination.k8s.io/v1", "kind": "Lease",
+                    "metadata": {"namespace": service.namespace, "name": name}});
+                if let Some(removal) = Removal::of(&object) {
+                    self.one(&removal).await?;
+                }
+            }
         }
         Ok(())
     }

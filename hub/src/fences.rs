@@ -44,6 +44,11 @@ const TOUCHED: &str = "scheduling.berth.dev/touched";
 /// leader waits that long once for each capacity; a writer that is slower than this only has to decide again.
 const PATIENCE: Duration = Duration::from_millis(1500);
 
+/// Whether a Lease with these `annotations` is a fence.
+pub fn is_fence(annotations: &std::collections::BTreeMap<String, String>) -> bool {
+    annotations.contains_key(NAME)
+}
+
 /// The fences of one hub.
 pub(crate) struct Fences {
     client: Client,

@@ -16,7 +16,8 @@ pub mod tenure;
 pub mod wire;
 
 pub use commits::HubCommitter;
+pub use fences::is_fence;
 pub use lease::LeaseKeeper;
 pub use mirror::{Copies, Mirror, Shadows};
 pub use presence::{Needs, Note, Presence, settled};
-pub use tenure::Tenure;
+pub use tenure::{NAME as STORE_LEASE, Tenure};

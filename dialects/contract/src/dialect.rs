@@ -12,6 +12,7 @@ use crate::decision::{Decision, Refused, Write};
 use crate::edit::Edit;
 use crate::facts::Facts;
 use crate::follower::Follower;
+use crate::hold::Hold;
 use crate::hub_rule::HubRule;
 use crate::view::{DemandView, TargetView, Unusable};
 
@@ -162,6 +163,11 @@ pub trait Dialect: Send + Sync + 'static {
     /// from the other parts of this contract ([`Dialect::protects`], [`Dialect::reserves`], [`Dialect::judges`]) is
     /// asked anyway.
     fn hub_rules(&self) -> Vec<HubRule> {
+        Vec::new()
+    }
+
+    /// The finalizers that this dialect's controllers put on objects and nobody else takes off.
+    fn holds(&self) -> Vec<Hold> {
         Vec::new()
     }
 

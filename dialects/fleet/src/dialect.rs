@@ -3,14 +3,16 @@
 use std::sync::Arc;
 
 use admission::Plugin;
-use dialect_contract::{DemandKind, Dialect, Facts, HubRule, Inventory};
+use dialect_contract::{DemandKind, Dialect, Facts, Finalizer, Hold, HubRule, Inventory};
 use meta::{FieldError, GroupResource, Kind};
 use serde_json::Value;
 
 use crate::admission::{DecisionGuard, PlacementHold, Settings, hub_rules};
 use crate::facts::facts;
 use crate::fleet::Fleet;
-use crate::names::{ACTOR, BINDINGS, CLUSTERS, DIALECT, PLACEMENTS, SNAPSHOTS, STORED};
+use crate::names::{
+    ACTOR, BINDING_FINALIZER, BINDINGS, CLUSTERS, DIALECT, PLACEMENT_FINALIZER, PLACEMENTS, SNAPSHOTS, STORED,
+};
 use crate::{config, kind};
 
 /// KubeFleet.
@@ -68,6 +70,18 @@ impl Dialect for KubeFleet {
 
     fn inventory(&self) -> Arc<dyn Inventory> {
         Arc::new(Fleet::default())
+    }
+
+    fn holds(&self) -> Vec<Hold> {
+        let of = |resource, finalizer| Hold {
+            resource,
+            version: STORED,
+            finalizer: Finalizer::Is(finalizer),
+        };
+        vec![
+            of(PLACEMENTS, PLACEMENT_FINALIZER),
+            of(BINDINGS, BINDING_FINALIZER),
+        ]
     }
 
     fn admission(&self) -> Vec<Arc<dyn Plugin>> {

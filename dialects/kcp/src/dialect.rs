@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use admission::Plugin;
 use dialect_contract::dialect::{DemandKind, Dialect, Inventory};
-use dialect_contract::{Concern, Follower, HubRule, config};
+use dialect_contract::{Concern, Finalizer, Follower, Hold, HubRule, config};
 use meta::{FieldError, GroupResource, Kind};
 use serde_json::Value;
 
@@ -15,7 +15,7 @@ use crate::fleet::Fleet;
 use crate::followers::{self, Resources};
 use crate::kind;
 use crate::machine::Actor;
-use crate::names::{DIALECT, LOCATIONS, NAMESPACES, SYNCED_BY_DEFAULT, WORKLOAD_CLUSTERS};
+use crate::names::{DIALECT, LOCATIONS, NAMESPACES, SYNCED_BY_DEFAULT, SYNCER_FINALIZER, WORKLOAD_CLUSTERS};
 
 /// kcp: namespaces want a workload cluster.
 #[derive(Clone, Debug, Default)]
@@ -124,6 +124,18 @@ impl Dialect for Kcp {
             ..Config::default()
         };
         Arc::new(Fleet::usually(usual).syncing(self.settings.syncable()))
+    }
+
+    /// Those of syncers, on what is synced.
+    fn holds(&self) -> Vec<Hold> {
+        let synced = self.settings.synced_resources.iter();
+        synced
+            .map(|resource| Hold {
+                resource: *resource,
+                version: "v1",
+                finalizer: Finalizer::Begins(SYNCER_FINALIZER),
+            })
+            .collect()
     }
 
     fn admission(&self) -> Vec<Arc<dyn Plugin>> {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use admission::Plugin;
-use dialect_contract::{DemandKind, Dialect, Facts, HubRule, Inventory, config};
+use dialect_contract::{DemandKind, Dialect, Facts, Finalizer, Hold, HubRule, Inventory, config};
 use meta::{FieldError, GroupResource, Kind};
 use serde_json::{Value, json};
 
@@ -13,7 +13,7 @@ use crate::config::Config;
 use crate::facts::facts;
 use crate::fleet::Fleet;
 use crate::kind;
-use crate::names::{ACTOR, CLUSTERS, DIALECT, REQUESTS, VERSION};
+use crate::names::{ACTOR, CLUSTERS, DIALECT, REQUEST_FINALIZER, REQUESTS, USE_FINALIZER, VERSION};
 
 /// openMCP: requests want a Cluster.
 #[derive(Clone, Copy, Debug, Default)]
@@ -61,6 +61,18 @@ impl Dialect for OpenMcp {
 
     fn inventory(&self) -> Arc<dyn Inventory> {
         Arc::new(Fleet::default())
+    }
+
+    fn holds(&self) -> Vec<Hold> {
+        let of = |resource, finalizer| Hold {
+            resource,
+            version: VERSION,
+            finalizer,
+        };
+        vec![
+            of(REQUESTS, Finalizer::Is(REQUEST_FINALIZER)),
+            of(CLUSTERS, Finalizer::Begins(USE_FINALIZER)),
+        ]
     }
 
     fn admission(&self) -> Vec<Arc<dyn Plugin>> {

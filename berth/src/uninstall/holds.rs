@@ -1,0 +1,226 @@
+//! What waits for Berth: objects with finalizers that nobody else takes off.
+
+use std::collections::BTreeSet;
+use std::fmt;
+
+use anyhow::{Result, anyhow, bail};
+use dialect_contract::Hold;
+use kube::api::{ListParams, Patch, PatchParams};
+use kube::core::{ApiResource, DynamicObject, ObjectMeta, PartialObjectMeta};
+use kube::{Api, Client};
+use serde_json::json;
+
+/// How many objects are asked for at once.
+const PAGE: u32 = 500;
+/// How often an object that others change meanwhile is tried again.
+const ATTEMPTS: usize = 8;
+/// How many objects are named.
+const NAMED: usize = 5;
+
+/// The objects of one resource that wait.
+pub(super) struct Waiting {
+    hold: Hold,
+    objects: Vec<ObjectMeta>,
+}
+
+/// Every object of the hub that one of `holds` is on. What Berth itself serves, under the groups `own`, goes with it.
+///
+/// # Errors
+/// When a resource may not be listed.
+pub(super) async fn find(client: &Client, holds: &[Hold], own: &BTreeSet<String>) -> Result<Vec<Waiting>> {
+    let mut found = Vec::new();
+    for hold in holds.iter().filter(|hold| !own.contains(hold.resource.group)) {
+        let objects = held(client, hold).await?;
+        if !objects.is_empty() {
+            found.push(Waiting { hold: *hold, objects });
+        }
+    }
+    Ok(found)
+}
+
+async fn held(client: &Client, hold: &Hold) -> Result<Vec<ObjectMeta>> {
+    let all: Api<DynamicObject> = Api::all_with(client.clone(), &resource(hold));
+    let mut page = ListParams::default().limit(PAGE);
+    let mut found = Vec::new();
+    loop {
+        let list = match all.list_metadata(&page).await {
+            Ok(list) => list,
+            // The hub has no such system.
+            Err(kube::Error::Api(status)) if status.code == 404 => return Ok(found),
+            Err(problem) => bail!(
+                "listing {}: {problem}; --keep-finalizers does not look",
+                hold.resource
+            ),
+        };
+        let metadata = list
+            .items
+            .into_iter()
+            .map(|object: PartialObjectMeta<DynamicObject>| object.metadata);
+        found.extend(metadata.filter(|metadata| is_held(metadata, hold)));
+        match list.metadata.continue_.filter(|token| !token.is_empty()) {
+            Some(token) => page.continue_token = Some(token),
+            None => return Ok(found),
+        }
+    }
+}
+
+fn is_held(metadata: &ObjectMeta, hold: &Hold) -> bool {
+    let mut finalizers = metadata.finalizers.iter().flatten();
+    finalizers.any(|finalizer| hold.finalizer.covers(finalizer))
+}
+
+/// Resources are all that is asked for; what their kinds are called does not matter.
+fn resource(hold: &Hold) -> ApiResource {
+    let (group, version) = (hold.resource.group, hold.version);
+    let api_version = match group {
+        "" => version.to_owned(),
+        group => format!("{group}/{version}"),
+    };
+    ApiResource {
+        group: group.to_owned(),
+        version: version.to_owned(),
+        api_version,
+        kind: hold.resource.resource.to_owned(),
+        plural: hold.resource.resource.to_owned(),
+    }
+}
+
+impl Waiting {
+    /// Takes the finalizers off; how many objects had them.
+    ///
+    /// # Errors
+    /// When the hub refuses.
+    pub(super) async fn release(&self, client: &Client) -> Result<usize> {
+        for object in &self.objects {
+            let release = self.release_one(client, object.clone()).await;
+            release.map_err(|problem| {
+                anyhow!("releasing {} {}: {problem}", self.hold.resource, named(object))
+            })?;
+        }
+        Ok(self.objects.len())
+    }
+
+    async fn release_one(&self, client: &Client, mut object: ObjectMeta) -> Result<(), kube::Error> {
+        let resource = resource(&self.hold);
+        let objects: Api<DynamicObject> = match &object.namespace {
+            Some(namespace) => Api::namespaced_with(client.clone(), namespace, &resource),
+            None => Api::all_with(client.clone(), &resource),
+        };
+        let name = object.name.clone().unwrap_or_default();
+        for attempt in 1.. {
+            let finalizers = object.finalizers.iter().flatten();
+            let others: Vec<&String> = finalizers
+                .filter(|finalizer| !self.hold.finalizer.covers(finalizer))
+                .collect();
+            let patch =
+                json!({"metadata": {"resourceVersion": object.resource_version, "finalizers": others}});
+            let patched = objects
+                .patch_metadata(&name, &PatchParams::default(), &Patch::Merge(patch))
+                .await;
+            match patched {
+                Ok(_) => return Ok(()),
+                Err(kube::Error::Api(status)) if status.code == 404 => return Ok(()),
+                Err(kube::Error::Api(status)) if status.code == 409 && attempt < ATTEMPTS => {}
+                Err(problem) => return Err(problem),
+            }
+            match objects.get_metadata_opt(&name).await? {
+                Some(newer) => object = newer.metadata,
+                None => return Ok(()),
+            }
+        }
+        Ok(())
+    }
+
+    /// What is released, for a line.
+    pub(super) fn what(&self) -> String {
+        format!("{} from {}", self.hold.resource, self.hold.finalizer)
+    }
+}
+
+impl fmt::Display for Waiting {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let count = self.objects.len();
+        write!(
+            f,
+            "{count} {} with the finalizer {}",
+            self.hold.resource, self.hold.finalizer
+        )?;
+        let going = self
+            .objects
+            .iter()
+            .filter(|object| object.deletion_timestamp.is_some());
+        match going.count() {
+            0 => {}
+            going => write!(f, ", {going} of them being deleted")?,
+        }
+        let names: Vec<String> = self.objects.iter().take(NAMED).map(named).collect();
+        write!(f, ": {}", names.join(", "))?;
+        match count.saturating_sub(NAMED) {
+            0 => Ok(()),
+            more => write!(f, " and {more} more"),
+        }
+    }
+}
+
+fn named(object: &ObjectMeta) -> String {
+    let name = object.name.as_deref().unwrap_or_default();
+    match &object.namespace {
+        Some(namespace) => format!("{namespace}/{name}"),
+        None => name.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use dialect_contract::Finalizer;
+    use meta::GroupResource;
+
+    use super::*;
+
+    fn object(name: &str, finalizers: &[&str]) -> ObjectMeta {
+        ObjectMeta {
+            name: Some(name.to_owned()),
+            namespace: Some("ns".to_owned()),
+            finalizers: Some(finalizers.iter().map(|&name| name.to_owned()).collect()),
+            ..ObjectMeta::default()
+        }
+    }
+
+    #[test]
+    fn what_waits_is_counted_and_the_first_are_named() {
+        let hold = Hold {
+            resource: GroupResource::new("example.dev", "things"),
+            version: "v1",
+            finalizer: Finalizer::Begins("use.example.dev/"),
+        };
+        assert!(is_held(&object("a", &["other", "use.example.dev/1"]), &hold));
+        assert!(!is_held(&object("a", &["other"]), &hold));
+        let objects = (1..=7).map(|number| object(&format!("t{number}"), &["use.example.dev/1"]));
+        let waiting = Waiting {
+            hold,
+            objects: objects.collect(),
+        };
+        assert_eq!(
+            waiting.to_string(),
+            "7 things.example.dev with the finalizer use.example.dev/…: ns/t1, ns/t2, ns/t3, ns/t4, ns/t5 and 2 more"
+        );
+    }
+
+    #[test]
+    fn every_system_says_what_only_its_controllers_let_go_of() {
+        let holds: Vec<String> = dialect_registry::all()
+            .iter()
+            .flat_map(|dialect| dialect.holds())
+            .map(|hold| format!("{} {}", hold.resource, hold.finalizer))
+            .collect();
+        for hold in [
+            "clusterrequests.clusters.openmcp.cloud clusters.openmcp.cloud/request",
+            "clusters.clusters.openmcp.cloud request.clusters.openmcp.cloud/…",
+            "clusterresourceplacements.placement.kubernetes-fleet.io kubernetes-fleet.io/scheduler-cleanup",
+            "clusterresourcebindings.placement.kubernetes-fleet.io kubernetes-fleet.io/scheduler-crb-cleanup",
+            "secrets workloads.kcp.dev/syncer-…",
+        ] {
+            assert!(holds.iter().any(|have| have == hold), "{hold} in {holds:?}");
+        }
+    }
+}

@@ -1,0 +1,45 @@
+//! Finalizers that nobody but a dialect's own controllers takes off: objects with one wait for ever once Berth is gone.
+
+use std::fmt;
+
+use meta::GroupResource;
+
+/// Which finalizers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Finalizer {
+    /// The one of this name.
+    Is(&'static str),
+    /// Those that begin with this.
+    Begins(&'static str),
+}
+
+impl Finalizer {
+    /// Whether `name` is one of them.
+    #[must_use]
+    pub fn covers(self, name: &str) -> bool {
+        match self {
+            Self::Is(own) => own == name,
+            Self::Begins(prefix) => name.starts_with(prefix),
+        }
+    }
+}
+
+impl fmt::Display for Finalizer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Is(name) => f.write_str(name),
+            Self::Begins(prefix) => write!(f, "{prefix}…"),
+        }
+    }
+}
+
+/// Finalizers on the objects of one resource.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Hold {
+    /// The resource.
+    pub resource: GroupResource,
+    /// A version it is served in.
+    pub version: &'static str,
+    /// The finalizers.
+    pub finalizer: Finalizer,
+}
