@@ -77,9 +77,11 @@ impl Client {
             context: context.map(str::to_owned),
             ..KubeConfigOptions::default()
         };
-        let config = kube::Config::from_custom_kubeconfig(file, &options)
+        let mut config = kube::Config::from_custom_kubeconfig(file, &options)
             .await
             .context("using the kubeconfig")?;
+        // That a server is not available is an answer: whoever asks does not wait minutes for another.
+        config.default_retry = false;
         let inner = kube::Client::try_from(config).context("building the client")?;
         Ok(Self::new(inner))
     }

@@ -131,6 +131,8 @@ fn a_server_without_berth_is_wrong_and_says_what_mends_it() {
             let count = stream.read(&mut bytes).unwrap_or(0);
             let (code, body) = if bytes[..count].starts_with(b"GET /version ") {
                 ("200 OK", r#"{"gitVersion":"v1.30.0"}"#)
+            } else if bytes[..count].starts_with(b"GET /apis/apiregistration.k8s.io/") {
+                ("503 Service Unavailable", "later\n")
             } else {
                 ("404 Not Found", "404 page not found\n")
             };
@@ -149,14 +151,20 @@ fn a_server_without_berth_is_wrong_and_says_what_mends_it() {
          users: [{{name: u, user: {{token: t}}}}]\ncontexts: [{{name: c, context: {{cluster: c, user: u}}}}]\n"
     );
     std::fs::write(&kubeconfig, config).unwrap();
+    let begun = std::time::Instant::now();
     let output = check(&kubeconfig, &[]);
+    assert!(
+        begun.elapsed() < std::time::Duration::from_secs(20),
+        "what is not available is told, not waited for"
+    );
     assert_eq!(output.status.code(), Some(1));
     let table = text(&output.stdout);
     for part in [
         "Kubernetes v1.30.0",
         "it is not served",
         "→ berth manifests",
-        "things are wrong",
+        "503",
+        "wrong.",
     ] {
         assert!(table.contains(part), "{part}:\n{table}");
     }

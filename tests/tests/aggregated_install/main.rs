@@ -4,6 +4,7 @@
 
 mod apply;
 mod chart;
+mod check;
 mod columns;
 mod registration;
 mod rotation;

@@ -1,0 +1,80 @@
+//! `berth check` against a hub: what is wrong is found, and what is not wrong is not.
+
+use std::collections::BTreeSet;
+use std::process::Command;
+
+use serde_json::Value;
+use tests::eventually;
+use tests::hub::Hub;
+
+use crate::installation::{Installation, ON_HUB, define_systems, trusted};
+
+/// The exit code, and what is wrong.
+fn check(hub: &Hub) -> (Option<i32>, BTreeSet<String>) {
+    let output = Command::new(tests::berth())
+        .args(["check", "-o", "json"])
+        .env("KUBECONFIG", hub.admin())
+        .output()
+        .expect("berth runs");
+    let report: Value = serde_json::from_slice(&output.stdout)
+        .unwrap_or_else(|error| panic!("{error}: {}", String::from_utf8_lossy(&output.stderr)));
+    let findings = report["findings"].as_array().expect("a list").iter();
+    let text = |finding: &Value, field: &str| finding[field].as_str().unwrap_or_default().to_owned();
+    let wrong = findings.filter(|finding| finding["verdict"] == "Wrong");
+    let wrong = wrong.map(|finding| format!("{}: {}", text(finding, "subject"), text(finding, "message")));
+    (output.status.code(), wrong.collect())
+}
+
+fn has(wrong: &BTreeSet<String>, subject: &str, message: &str) -> bool {
+    wrong
+        .iter()
+        .any(|line| line.starts_with(subject) && line.contains(message))
+}
+
+#[test]
+#[ignore = "builds and runs a real kube-apiserver: `make e2e`"]
+fn what_is_wrong_on_a_hub_is_found_and_nothing_else() {
+    let hub = Hub::start();
+    let (code, wrong) = check(&hub);
+    assert_eq!(code, Some(1));
+    assert!(
+        has(&wrong, "scheduling.berth.dev/v1alpha1", "not served"),
+        "{wrong:#?}"
+    );
+    define_systems(&hub);
+    let installation = Installation::new(&ON_HUB);
+    let berth = installation.install(&hub, &[]);
+    trusted(&hub);
+    // No Pod runs here, which is wrong indeed; all else is as it should be.
+    let wrong = eventually("only the Deployment to be wrong", || {
+        let (_, wrong) = check(&hub);
+        (wrong.len() == 1).then_some(wrong)
+    });
+    assert!(
+        has(&wrong, "Deployment berth-system/berth", "0 of 2 ready"),
+        "{wrong:#?}"
+    );
+    hub.kubectl("delete validatingwebhookconfiguration berth").ok();
+    hub.kubectl("delete clusterrolebinding berth:reader").ok();
+    let (code, wrong) = check(&hub);
+    assert_eq!(code, Some(1));
+    assert!(
+        has(&wrong, "ValidatingWebhookConfiguration berth", "not there"),
+        "{wrong:#?}"
+    );
+    let lost = eventually("the right to be gone", || {
+        let (_, wrong) = check(&hub);
+        has(&wrong, "berth:reader of", "missing: ").then_some(wrong)
+    });
+    assert_eq!(lost.len(), 3, "{lost:#?}");
+    drop(berth);
+    eventually("the hub to notice that nobody answers", || {
+        let (_, wrong) = check(&hub);
+        has(
+            &wrong,
+            "APIService v1alpha1.scheduling.berth.dev",
+            "not Available",
+        )
+        .then_some(())
+    });
+}
