@@ -7,7 +7,6 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use console::ConsoleArgs;
 use http::uri::Authority;
 use meta::Timestamp;
 use meta::duration::parse_unsigned;
@@ -15,8 +14,8 @@ use syncer::SyncerArgs;
 use syncer::rights::SyncerRightsArgs;
 
 pub use asking::{
-    CheckArgs, CheckOutput, CheckQuestion, ConnectionArgs, ExportArgs, ExportQuestion, PlanArgs,
-    PlanQuestion, ServerArgs, WhyArgs, WhyOutput, WhyQuestion,
+    CheckArgs, CheckOutput, CheckQuestion, ConnectionArgs, ConsoleCommand, ExportArgs, ExportQuestion,
+    FilesArgs, PlanArgs, PlanQuestion, ServerArgs, WhyArgs, WhyOutput, WhyQuestion,
 };
 
 use crate::actors::ActorArgs;
@@ -74,7 +73,9 @@ pub enum Command {
     ///
     /// It is served on loopback by this process, and nothing is installed in the cluster. The address that is printed holds
     /// a token: keep it to yourself.
-    Console(ConsoleArgs),
+    ///
+    /// With -f it shows files, and asks no server.
+    Console(ConsoleCommand),
     /// Say which cluster an object goes to, and why not to the others, as a running server decides
     ///
     /// Also `kubectl berth why`: docs/terminal.md.

@@ -13,10 +13,12 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 use apiserver::SystemClock;
 use berth_client::Client;
+use console::{Console, ConsoleArgs};
 use meta::Clock;
 
 use crate::actors::ActorArgs;
 use crate::cli::DemoArgs;
+use crate::readable;
 use crate::serve::{Options, Signals, Standalone};
 use crate::terminal::{dim, heading};
 use live::Live;
@@ -53,12 +55,16 @@ pub async fn run(args: DemoArgs) -> Result<()> {
     let heartbeats = tokio::spawn(heartbeats::keep(beating, heartbeats::all(SystemClock.now())?));
     let told = tell(&mut client, &kubeconfig).await;
     if told.is_ok() && !args.exit {
-        anstream::println!("{}", commands(&kubeconfig.display().to_string()));
+        let console = console_of(&kubeconfig).await?;
+        anstream::println!("{}", commands(&kubeconfig.display().to_string(), &console.url()));
+        // It ends with the demo.
+        let showing = tokio::spawn(console.serve());
         let ended = match Signals::listen() {
             Ok(signals) => running.until_signal(signals).await,
             Err(problem) => Err(problem),
         };
         heartbeats.abort();
+        showing.abort();
         ended?;
     } else {
         heartbeats.abort();
@@ -82,14 +88,28 @@ async fn tell(client: &mut Client, kubeconfig: &Path) -> Result<()> {
     live.eviction(now()).await
 }
 
+/// The console of the demo's server, which only reads.
+async fn console_of(kubeconfig: &Path) -> Result<Console> {
+    let args = ConsoleArgs {
+        kubeconfig: Some(kubeconfig.to_owned()),
+        ..ConsoleArgs::default()
+    };
+    Console::start(&args, readable::groups()).await
+}
+
 /// What to try next.
-fn commands(kubeconfig: &str) -> String {
+fn commands(kubeconfig: &str, console: &str) -> String {
     let hint = |text: &str, what: &str| format!("  {text}\n      {}\n", dim(what));
     let mut text = format!(
-        "{}\n\n  export KUBECONFIG={kubeconfig}\n\n",
-        heading("The server is running. Explore it:")
+        "{}\n\n  {console}\n      {}\n\n  export KUBECONFIG={kubeconfig}\n\n",
+        heading("The server is running. Explore it:"),
+        dim("all of it in a browser; with a server of yours: berth console")
     );
     for (command, what) in [
+        (
+            "berth why placement/placement -n story-2",
+            "which clusters, and why not the others",
+        ),
         (
             "kubectl get targets",
             "every cluster of every system, with readiness and capacity",

@@ -17,6 +17,7 @@ pub mod demo;
 pub mod encryption;
 pub mod etcd;
 pub mod export;
+pub mod folder;
 pub mod hub;
 pub mod integrations;
 pub mod kubeconfig;

@@ -54,7 +54,10 @@ async fn run(command: Command) -> anyhow::Result<ExitCode> {
         Command::Serve(args) => berth::serve::run(*args).await?,
         Command::Demo(args) => berth::demo::run(args).await?,
         Command::Simulate(args) => return Ok(berth::simulate::run(&args)),
-        Command::Console(args) => console::run(args, berth::readable::groups()).await?,
+        Command::Console(args) if !args.files.filename.is_empty() => {
+            return berth::folder::run(&args.files, &args.console.page).await;
+        }
+        Command::Console(args) => console::run(args.console, berth::readable::groups()).await?,
         Command::Export(args) => berth::export::run(&args.question, &args.connection).await?,
         Command::Load(args) => {
             let path = args

@@ -11,7 +11,9 @@ use anyhow::Result;
 use clap::{Parser, Subcommand};
 use console::{ConsoleArgs, PageArgs};
 
-use crate::cli::{CheckQuestion, ConnectionArgs, ExportQuestion, PlanQuestion, SimulateArgs, WhyQuestion};
+use crate::cli::{
+    CheckQuestion, ConnectionArgs, ExportQuestion, FilesArgs, PlanQuestion, SimulateArgs, WhyQuestion,
+};
 
 /// What the program is found as.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,7 +71,16 @@ pub enum PluginCommand {
     ///
     /// It is served on loopback by this process, and nothing is installed in the cluster. The address that is printed holds
     /// a token: keep it to yourself.
-    Console(PageArgs),
+    ///
+    /// With -f it shows files, and asks no server.
+    Console {
+        /// How the page is served.
+        #[command(flatten)]
+        page: PageArgs,
+        /// What it shows, if no server.
+        #[command(flatten)]
+        files: FilesArgs,
+    },
     /// Say whether Berth is as it should be, with the command that mends what is not; 1 when something is wrong
     Check(CheckQuestion),
     /// Write what the schedulers read as files that `simulate` reads, of every namespace or with -n of that one
@@ -93,7 +104,10 @@ pub async fn run(cli: PluginCli) -> Result<ExitCode> {
             Ok(ExitCode::SUCCESS)
         }
         PluginCommand::Simulate(args) => Ok(crate::simulate::run(&args)),
-        PluginCommand::Console(page) => {
+        PluginCommand::Console { page, files } if !files.filename.is_empty() => {
+            crate::folder::run(&files, &page).await
+        }
+        PluginCommand::Console { page, .. } => {
             let args = ConsoleArgs {
                 page,
                 kubeconfig: connection.server.kubeconfig,

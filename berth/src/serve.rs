@@ -6,6 +6,7 @@ mod configuration_files;
 mod controllers;
 mod groups;
 mod identity;
+mod in_memory;
 mod measures;
 mod mirrors;
 mod options;
@@ -39,6 +40,7 @@ use tokio_util::sync::CancellationToken;
 
 use self::access::Access;
 pub use self::groups::reach;
+pub use self::in_memory::InMemory;
 pub use self::options::Options;
 use crate::admission::{self, Audience, Front};
 use crate::backup::FILE;

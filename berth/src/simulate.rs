@@ -7,6 +7,7 @@ mod table;
 mod wanted;
 
 use std::io::{self, BufWriter, Write};
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 
@@ -128,7 +129,7 @@ fn print(
 fn load(args: &SimulateArgs, terms: &Terms) -> Result<Simulation, Vec<String>> {
     let dialects = dialect_registry::all();
     let mut problems = Vec::new();
-    let configurations = configurations(args, &dialects, &mut problems);
+    let configurations = configurations(&args.config, &dialects, &mut problems);
     let (documents, unread) = manifest::read_all(&args.filename);
     problems.extend(unread.iter().map(ToString::to_string));
     let inputs = documents.into_iter().map(input).collect();
@@ -150,7 +151,7 @@ pub(crate) fn catalog(dialects: &[Arc<dyn Dialect>]) -> Catalog {
     Catalog::new(core::kinds().into_iter().chain(kinds).chain([configuration as _]))
 }
 
-fn input(document: Document) -> Input {
+pub(crate) fn input(document: Document) -> Input {
     Input {
         at: format!("{}: document {}", document.file, document.number),
         value: document.object,
@@ -158,13 +159,13 @@ fn input(document: Document) -> Input {
 }
 
 /// The configurations of `--config`, each for its dialect.
-fn configurations(
-    args: &SimulateArgs,
+pub(crate) fn configurations(
+    files: &[PathBuf],
     dialects: &[Arc<dyn Dialect>],
     problems: &mut Vec<String>,
 ) -> Vec<(Arc<dyn Dialect>, Value)> {
     let mut list: Vec<(Arc<dyn Dialect>, Value)> = Vec::new();
-    for file in &args.config {
+    for file in files {
         let name = file.display();
         let text = match std::fs::read_to_string(file) {
             Ok(text) => text,

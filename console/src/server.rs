@@ -57,9 +57,11 @@ impl Console {
             context: args.context.clone(),
             ..KubeConfigOptions::default()
         };
-        let config = kube::Config::from_custom_kubeconfig(file, &options)
+        let mut config = kube::Config::from_custom_kubeconfig(file, &options)
             .await
             .context("using the kubeconfig")?;
+        // That a server is not available is an answer, which the page tells and asks again by itself.
+        config.default_retry = false;
         let about = json!({
             "context": context,
             "server": config.cluster_url.to_string(),
@@ -67,10 +69,14 @@ impl Console {
             "writes": args.page.allow_writes,
         });
         let client = kube::Client::try_from(config).context("building the client")?;
-        Self::listen(&args.page, groups, client, about).await
+        Self::over(&args.page, groups, client, about).await
     }
 
-    async fn listen(
+    /// Listens on loopback, and sends requests on by `client`. `about` is what the page is told of it.
+    ///
+    /// # Errors
+    /// When the port is taken.
+    pub async fn over(
         args: &PageArgs,
         groups: BTreeSet<String>,
         client: kube::Client,
@@ -123,6 +129,26 @@ impl Console {
             self.port,
             self.shared.guard.token()
         )
+    }
+
+    /// Prints the address with `note`, opens a browser unless told not to, and serves until Ctrl-C.
+    ///
+    /// # Errors
+    /// When a listener fails.
+    pub async fn until_ctrl_c(self, page: &PageArgs, note: &str) -> Result<()> {
+        let url = self.url();
+        anstream::println!("{url}\n\n{note}");
+        if !page.no_open && std::io::stdout().is_terminal() {
+            open(&url);
+        }
+        tokio::select! {
+            ended = self.serve() => ended,
+            signal = tokio::signal::ctrl_c() => {
+                signal.context("listening for Ctrl-C")?;
+                anstream::println!("the console ended");
+                Ok(())
+            }
+        }
     }
 
     /// Serves until the future is dropped.
@@ -184,19 +210,8 @@ impl Shared {
 /// When the console cannot start.
 pub async fn run(args: ConsoleArgs, groups: BTreeSet<String>) -> Result<()> {
     let console = Console::start(&args, groups).await?;
-    let url = console.url();
-    anstream::println!("{url}\n\nYour kubeconfig's rights are behind this address. Ctrl-C ends it.");
-    if !args.page.no_open && std::io::stdout().is_terminal() {
-        open(&url);
-    }
-    tokio::select! {
-        ended = console.serve() => ended,
-        signal = tokio::signal::ctrl_c() => {
-            signal.context("listening for Ctrl-C")?;
-            anstream::println!("the console ended");
-            Ok(())
-        }
-    }
+    let note = "Your kubeconfig's rights are behind this address. Ctrl-C ends it.";
+    console.until_ctrl_c(&args.page, note).await
 }
 
 /// Opens a browser; where there is none, the address has been printed.

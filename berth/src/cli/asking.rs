@@ -5,6 +5,8 @@ use std::path::PathBuf;
 use anyhow::Result;
 use berth_client::Client;
 use clap::{Args, ValueEnum};
+use console::ConsoleArgs;
+use meta::Timestamp;
 
 use super::SimulateOutput;
 
@@ -124,6 +126,32 @@ pub struct ExportArgs {
     /// Of whom.
     #[command(flatten)]
     pub connection: ConnectionArgs,
+}
+
+/// Files to show in the place of a server.
+#[derive(Args, Clone, Debug, Default)]
+pub struct FilesArgs {
+    /// Show these files and folders of YAML or JSON instead of a server, each decided as `berth simulate --independent` does.
+    #[arg(short = 'f', long = "filename", num_args = 1.., value_name = "PATH",
+          conflicts_with_all = ["allow_writes", "kubeconfig", "context"])]
+    pub filename: Vec<PathBuf>,
+    /// A system's own configuration file, or a SchedulerConfiguration, for -f; repeatable, one per system.
+    #[arg(long, value_name = "FILE", requires = "filename")]
+    pub config: Vec<PathBuf>,
+    /// The instant to decide for (RFC 3339), for -f; the clock's at the start by default.
+    #[arg(long, value_name = "RFC3339", requires = "filename")]
+    pub at: Option<Timestamp>,
+}
+
+/// Arguments of `berth console`.
+#[derive(Args, Clone, Debug)]
+pub struct ConsoleCommand {
+    /// The console of a server.
+    #[command(flatten)]
+    pub console: ConsoleArgs,
+    /// Or of files.
+    #[command(flatten)]
+    pub files: FilesArgs,
 }
 
 /// How `berth check` prints.

@@ -35,7 +35,7 @@ fn behind(seen: &Seen) -> kube::Client {
 
 async fn console(client: kube::Client, args: &PageArgs) -> Console {
     let groups = BTreeSet::from(["scheduling.berth.dev".to_owned()]);
-    Console::listen(args, groups, client, json!({"writes": args.allow_writes}))
+    Console::over(args, groups, client, json!({"writes": args.allow_writes}))
         .await
         .unwrap()
 }

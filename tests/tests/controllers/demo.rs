@@ -1,8 +1,10 @@
 //! `berth demo` tells its stories live: what moves in them is moved by the controllers.
 
-use std::process::Command;
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::TcpStream;
+use std::process::{Command, Stdio};
 
-use tests::berth;
+use tests::{berth, eventually};
 
 #[test]
 fn the_demo_shows_a_disaster_and_an_eviction_that_mend_themselves() {
@@ -52,4 +54,45 @@ fn the_demo_shows_a_disaster_and_an_eviction_that_mend_themselves() {
             .unwrap_or_else(|| panic!("{part:?} is missing in\n{rest}"));
         rest = after;
     }
+}
+
+#[test]
+fn the_demo_offers_the_console_of_its_server_and_ends_with_it() {
+    let mut demo = Command::new(berth())
+        .arg("demo")
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let lines = BufReader::new(demo.stdout.take().unwrap()).lines();
+    let mut lines = lines.map(Result::unwrap);
+    let url = lines
+        .find(|line| line.contains("/#token="))
+        .expect("the demo prints the console's address");
+    // What is printed after it must not fill the pipe.
+    let rest = std::thread::spawn(move || lines.collect::<Vec<String>>().join("\n"));
+    let (address, token) = url.trim().split_once("/#token=").unwrap();
+    let host = address.strip_prefix("http://").unwrap();
+    let mut stream = TcpStream::connect(host).unwrap();
+    let path = "/cluster/apis/scheduling.berth.dev/v1alpha1/targets?limit=1";
+    write!(
+        stream,
+        "GET {path} HTTP/1.1\r\nHost: {host}\r\nx-berth-console-token: {token}\r\nConnection: close\r\n\r\n"
+    )
+    .unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    assert!(
+        answer.starts_with("HTTP/1.1 200") && answer.contains("\"TargetList\""),
+        "{answer}"
+    );
+    let id = demo.id().to_string();
+    assert!(Command::new("kill").arg(&id).status().unwrap().success());
+    let ended = eventually("the demo to end", || demo.try_wait().unwrap());
+    assert!(ended.success(), "{ended}");
+    let told = rest.join().unwrap();
+    assert!(
+        told.contains("export KUBECONFIG=") && told.contains("berth why placement/placement -n story-2"),
+        "{told}"
+    );
+    assert!(TcpStream::connect(host).is_err(), "nobody answers any more");
 }

@@ -1,0 +1,189 @@
+//! `berth console -f`: files in the console, decided as `berth simulate --independent` does (docs/console.md, "Files").
+
+use std::io::{BufRead as _, BufReader};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+
+use serde_json::Value;
+
+const NOW: &str = "2021-10-28T09:00:00Z";
+const GROUP: &str = "/cluster/apis/scheduling.berth.dev/v1alpha1";
+
+/// A console that runs.
+struct Console {
+    child: Child,
+    port: u16,
+    token: String,
+}
+
+impl Drop for Console {
+    fn drop(&mut self) {
+        // Both fail only when it has ended already.
+        drop(self.child.kill());
+        drop(self.child.wait());
+    }
+}
+
+impl Console {
+    fn of(folders: &[String]) -> Self {
+        let mut child = Command::new(tests::berth())
+            .args(["console", "--no-open", "--at", NOW, "-f"])
+            .args(folders)
+            .env("KUBECONFIG", "/nowhere")
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        let url = lines.next().unwrap().unwrap();
+        let (address, token) = url.split_once("/#token=").unwrap();
+        let port = address.rsplit_once(':').unwrap().1.parse().unwrap();
+        let token = token.to_owned();
+        Self { child, port, token }
+    }
+
+    /// The status and the body of an answer.
+    fn ask(&self, method: &str, path: &str, body: &str) -> (u16, Value) {
+        use std::io::{Read as _, Write as _};
+        let mut stream = std::net::TcpStream::connect(("127.0.0.1", self.port)).unwrap();
+        let (port, token, length) = (self.port, &self.token, body.len());
+        write!(
+            stream,
+            "{method} {path} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nx-berth-console-token: {token}\r\nAccept: application/json\r\n\
+             Content-Type: application/json\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n{body}"
+        )
+        .unwrap();
+        let mut bytes = Vec::new();
+        stream.read_to_end(&mut bytes).unwrap();
+        let end = bytes.windows(4).position(|four| four == b"\r\n\r\n").unwrap();
+        let head = String::from_utf8_lossy(&bytes[..end]).into_owned();
+        let code = head.split(' ').nth(1).unwrap().parse().unwrap();
+        let mut body = &bytes[end + 4..];
+        let mut whole = Vec::new();
+        if head.to_lowercase().contains("transfer-encoding: chunked") {
+            loop {
+                let line = body.windows(2).position(|two| two == b"\r\n").unwrap();
+                let size = usize::from_str_radix(std::str::from_utf8(&body[..line]).unwrap(), 16).unwrap();
+                if size == 0 {
+                    break;
+                }
+                whole.extend_from_slice(&body[line + 2..line + 2 + size]);
+                body = &body[line + 4 + size..];
+            }
+        } else {
+            whole.extend_from_slice(body);
+        }
+        (code, serde_json::from_slice(&whole).unwrap_or_default())
+    }
+
+    fn get(&self, path: &str) -> Value {
+        let (code, answer) = self.ask("GET", &format!("{GROUP}/{path}"), "");
+        assert_eq!(code, 200, "{path}: {answer}");
+        answer
+    }
+}
+
+fn example(path: &str) -> String {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../examples")
+        .join(path)
+        .display()
+        .to_string()
+}
+
+/// What is decided, but for what the server and the simulation count for themselves.
+fn decided(scheduling: &Value) -> Value {
+    let mut status = scheduling["status"].clone();
+    let fields = status.as_object_mut().unwrap();
+    for field in ["inventoryRevision", "writes", "conditions"] {
+        fields.remove(field);
+    }
+    status
+}
+
+#[test]
+fn files_of_all_five_systems_are_shown_as_simulate_decides_each() {
+    let files = [
+        "gardener/fleet.yaml",
+        "gardener/load.yaml",
+        "gardener/same-region.yaml",
+        "gardener/unschedulable.yaml",
+        "ocm/fleet.yaml",
+        "ocm/story-1.yaml",
+        "fleet/fleet.yaml",
+        "fleet/pick-n.yaml",
+        "openmcp/configuration.yaml",
+        "openmcp/fleet.yaml",
+        "openmcp/shared.yaml",
+        "kcp/fleet.yaml",
+        "kcp/namespaces.yaml",
+    ]
+    .map(example);
+    let simulated = Command::new(tests::berth())
+        .args(["simulate", "--independent", "--at", NOW, "-o", "json", "-f"])
+        .args(&files)
+        .output()
+        .unwrap();
+    let simulated: Value = serde_json::from_slice(&simulated.stdout).unwrap();
+    let simulated = simulated["items"].as_array().unwrap();
+    let console = Console::of(&files);
+    let (_, about) = console.ask("GET", "/-/about", "");
+    assert_eq!(about["writes"], false);
+    assert!(about["server"].as_str().unwrap().contains(NOW), "{about}");
+    let mut systems = std::collections::BTreeSet::new();
+    for expected in simulated {
+        let text = |field: &str| expected["metadata"][field].as_str().unwrap_or_default();
+        let path = match text("namespace") {
+            "" => format!("clusterdecisions/{}/scheduling", text("name")),
+            namespace => format!("namespaces/{namespace}/decisions/{}/scheduling", text("name")),
+        };
+        assert_eq!(decided(&console.get(&path)), decided(expected), "{path}");
+        systems.insert(expected["spec"]["dialect"].as_str().unwrap().to_owned());
+    }
+    assert_eq!(systems.len(), 5, "{systems:?}");
+    let count = |list: &Value| list["items"].as_array().unwrap().len();
+    let listed =
+        count(&console.get("decisions?limit=500")) + count(&console.get("clusterdecisions?limit=500"));
+    assert_eq!(listed, simulated.len());
+    assert!(count(&console.get("targets?limit=500")) >= 10);
+}
+
+#[test]
+fn what_if_is_answered_and_nothing_is_written() {
+    let console = Console::of(&["gardener/fleet.yaml", "gardener/same-region.yaml"].map(example));
+    let review = r#"{"apiVersion":"scheduling.berth.dev/v1alpha1","kind":"SchedulingReview","metadata":{"name":"x"},
+        "spec":{"reference":{"apiVersion":"core.gardener.cloud/v1beta1","kind":"Shoot","namespace":"garden-dev","name":"web"}}}"#;
+    let (code, answer) = console.ask("POST", &format!("{GROUP}/schedulingreviews"), review);
+    assert_eq!(code, 201, "{answer}");
+    assert_eq!(answer["status"]["outcome"], "Scheduled");
+    let binding = r#"{"apiVersion":"scheduling.berth.dev/v1alpha1","kind":"Binding","metadata":{"name":"web.gardener"}}"#;
+    let (code, _) = console.ask(
+        "POST",
+        &format!("{GROUP}/namespaces/garden-dev/bindings"),
+        binding,
+    );
+    assert_eq!(code, 403);
+}
+
+#[test]
+fn malformed_files_are_told_of_as_simulate_does_and_flags_of_a_server_do_not_go_with_files() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("bad.yaml").display().to_string();
+    std::fs::write(
+        &file,
+        "apiVersion: core.gardener.cloud/v1beta1\nkind: Seed\nmetadata: {name: A_b}\nspec: {provider: 1}\n",
+    )
+    .unwrap();
+    let run = |command: &str, more: &[&str]| {
+        let mut program = Command::new(tests::berth());
+        program.args([command, "-f", &file]).args(more).output().unwrap()
+    };
+    let (console, simulate) = (run("console", &["--no-open"]), run("simulate", &[]));
+    assert_eq!(console.status.code(), Some(2));
+    assert_eq!(
+        String::from_utf8_lossy(&console.stderr),
+        String::from_utf8_lossy(&simulate.stderr)
+    );
+    for more in [["--allow-writes", "--no-open"], ["--context", "x"]] {
+        assert_eq!(run("console", &more).status.code(), Some(2), "{more:?}");
+    }
+}
