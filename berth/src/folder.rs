@@ -1,6 +1,7 @@
 //! `berth console -f`: a folder of files in the console, decided as `berth simulate --independent` does, with no server
 //! (docs/console.md, "Files").
 
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 
@@ -32,13 +33,8 @@ pub async fn run(args: &FilesArgs, page: &PageArgs) -> Result<ExitCode> {
         }
     };
     let served = InMemory::serve(objects, &args.config, now).await?;
-    let names: Vec<String> = args
-        .filename
-        .iter()
-        .map(|path| path.display().to_string())
-        .collect();
     let about = json!({
-        "context": names.join(", "),
+        "context": named(&args.filename),
         "server": format!("files, decided for {}", meta::time::rfc3339(now)),
         "namespace": "default",
         "writes": false,
@@ -53,6 +49,15 @@ pub async fn run(args: &FilesArgs, page: &PageArgs) -> Result<ExitCode> {
         )
         .await?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// The files, as the page names them.
+fn named(paths: &[PathBuf]) -> String {
+    let first = paths.first().map(|path| path.display().to_string());
+    match paths.len() {
+        0 | 1 => first.unwrap_or_default(),
+        some => format!("{} and {} more", first.unwrap_or_default(), some - 1),
+    }
 }
 
 /// The objects of the files that some scheduler or server knows, or everything wrong with the files.

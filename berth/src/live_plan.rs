@@ -21,7 +21,7 @@ use crate::virtual_api::API_VERSION;
 pub async fn run(args: &PlanArgs) -> Result<ExitCode> {
     let path = args.kubeconfig.clone();
     let path = path.unwrap_or_else(|| args.data_dir.join("admin.kubeconfig"));
-    ask(&args.question, None, Client::from_kubeconfig(&path)).await
+    ask(&args.question, None, Client::as_kubectl(Some(&path), None)).await
 }
 
 /// `kubectl berth plan`: objects that name no namespace are in the context's, or the one that is given.

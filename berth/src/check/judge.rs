@@ -10,7 +10,7 @@ use meta::{Timestamp, time};
 use serde_json::Value;
 
 use super::finding::{Finding, Verdict};
-use crate::manifests::Service;
+use crate::manifests::{Service, default_service};
 
 /// A certificate that runs out within this time is mentioned.
 const SOON: SignedDuration = SignedDuration::from_hours(14 * 24);
@@ -66,7 +66,8 @@ pub(super) fn api_service(object: &Value, now: Timestamp) -> Vec<Finding> {
             .but(Verdict::Wrong, "berth manifests apiservice | kubectl apply -f -"),
         );
     } else {
-        findings.push(bundle(&subject, &object["spec"]["caBundle"], now));
+        let service = service(object).unwrap_or_else(default_service);
+        findings.push(bundle(&subject, &object["spec"]["caBundle"], &service, now));
     }
     findings
 }
@@ -83,7 +84,7 @@ pub(super) fn webhooks(object: &Value, service: &Service, now: Timestamp) -> Opt
     let subject = format!("{} {}", text(&object["kind"]), text(&object["metadata"]["name"]));
     let findings = ours
         .iter()
-        .map(|webhook| bundle(&subject, &webhook["clientConfig"]["caBundle"], now));
+        .map(|webhook| bundle(&subject, &webhook["clientConfig"]["caBundle"], service, now));
     // One line for all: they have one bundle. The worst is told.
     let mut worst = findings.max_by_key(|finding| finding.verdict as u8)?;
     if worst.verdict == Verdict::Ok {
@@ -93,8 +94,11 @@ pub(super) fn webhooks(object: &Value, service: &Service, now: Timestamp) -> Opt
 }
 
 /// A caBundle: whether it is there, and until when it holds.
-fn bundle(subject: &str, bundle: &Value, now: Timestamp) -> Finding {
-    let renew = "kubectl -n berth-system logs deploy/berth | grep -i -e register -e caBundle";
+fn bundle(subject: &str, bundle: &Value, service: &Service, now: Timestamp) -> Finding {
+    let Service { name, namespace, .. } = service;
+    // Whoever fills it in says why it does not: Berth, or cert-manager.
+    let renew =
+        &format!("kubectl -n {namespace} logs deploy/{name}; kubectl -n {namespace} get certificates");
     let Some(encoded) = bundle.as_str().filter(|text| !text.is_empty()) else {
         return Finding::ok(
             "registration",
