@@ -1,8 +1,10 @@
 //! A consistent, ordered picture of one resource. Cloning is cheap: the map is persistent.
 
+use std::cmp::Ordering;
 use std::ops::Bound;
 use std::sync::Arc;
 
+use equivalent::{Comparable, Equivalent};
 use imbl::OrdMap;
 use meta::{Object, Revision};
 
@@ -26,6 +28,21 @@ impl Name {
     }
 }
 
+/// A place that is only looked up: by namespace and name, as [`Name`] is ordered.
+struct Place<'a>(&'a str, &'a str);
+
+impl Equivalent<Name> for Place<'_> {
+    fn equivalent(&self, name: &Name) -> bool {
+        self.compare(name).is_eq()
+    }
+}
+
+impl Comparable<Name> for Place<'_> {
+    fn compare(&self, name: &Name) -> Ordering {
+        (self.0, self.1).cmp(&(&*name.namespace, &*name.name))
+    }
+}
+
 /// The objects of one resource at one revision.
 #[derive(Clone, Debug, Default)]
 pub struct Collection {
@@ -36,10 +53,16 @@ pub struct Collection {
 }
 
 impl Collection {
+    /// Whether it has the very same objects as `other`. Cheap; two that were made apart differ.
+    #[must_use]
+    pub fn is(&self, other: &Self) -> bool {
+        self.items.ptr_eq(&other.items)
+    }
+
     /// One object.
     #[must_use]
     pub fn get(&self, namespace: &str, name: &str) -> Option<&Arc<Object>> {
-        self.items.get(&Name::new(namespace, name))
+        self.items.get(&Place(namespace, name))
     }
 
     /// The objects of one namespace, or of all with `None`, in order, beginning after `after`.

@@ -6,9 +6,9 @@ use std::sync::Arc;
 use admission::{Denied, Guard, Needed, Plugin, Ready, Request};
 use dialect_contract::{Dialect, config};
 use meta::{GroupResource, Object};
-use parking_lot::Mutex;
+use parking_lot::{Mutex, MutexGuard};
 use serde_json::Value;
-use storage::Source;
+use storage::{Collection, Source};
 
 /// The rules of one dialect.
 pub struct Rules {
@@ -18,11 +18,12 @@ pub struct Rules {
 }
 
 /// What was made of a configuration.
-#[derive(Clone)]
 struct Kept {
-    /// The configuration.
+    /// The configurations it was made of.
+    all: Collection,
+    /// The one of the dialect.
     seen: Option<Arc<Object>>,
-    plugins: Arc<[Arc<dyn Plugin>]>,
+    plugins: Vec<Arc<dyn Plugin>>,
     guards: Arc<[GroupResource]>,
 }
 
@@ -31,8 +32,9 @@ impl Rules {
     pub(super) fn new(dialect: &Arc<dyn Dialect>, source: &Arc<dyn Source>) -> Arc<Self> {
         Arc::new(Self {
             kept: Mutex::new(Kept {
+                all: Collection::default(),
                 seen: None,
-                plugins: dialect.admission().into(),
+                plugins: dialect.admission(),
                 guards: dialect.guards(None).into(),
             }),
             dialect: Arc::clone(dialect),
@@ -54,40 +56,58 @@ impl Rules {
 
     /// The resource of these names, if the rules guard it now.
     pub(super) fn guarded(&self, group: &str, resource: &str) -> Option<GroupResource> {
-        let guards = self.now().guards;
+        let guards = self.guards();
         let found = guards
             .iter()
             .find(|known| known.group == group && known.resource == resource);
         found.copied()
     }
 
-    fn now(&self) -> Kept {
-        let name = self.dialect.name();
-        let stored = self.source.cached(config::RESOURCE).get("", name).cloned();
+    fn guards(&self) -> Arc<[GroupResource]> {
+        Arc::clone(&self.now().guards)
+    }
+
+    fn plugin(&self, number: usize) -> Option<Arc<dyn Plugin>> {
+        self.now().plugins.get(number).map(Arc::clone)
+    }
+
+    /// What is in force. Asked several times in every request, so that nothing is looked up while nothing changes.
+    fn now(&self) -> MutexGuard<'_, Kept> {
+        let all = self.source.cached(config::RESOURCE);
         let mut kept = self.kept.lock();
+        if !kept.all.is(&all) {
+            self.take(&mut kept, &all);
+            kept.all = all;
+        }
+        kept
+    }
+
+    fn take(&self, kept: &mut Kept, all: &Collection) {
+        let name = self.dialect.name();
+        let stored = all.get("", name).cloned();
         let same = match (&kept.seen, &stored) {
             (None, None) => true,
             (Some(seen), Some(stored)) => Arc::ptr_eq(seen, stored),
             _ => false,
         };
-        if !same {
-            let spec = stored
-                .as_ref()
-                .and_then(|object| object.value()["spec"].get(name));
-            match spec {
-                None => {
-                    kept.plugins = self.dialect.admission().into();
-                    kept.guards = self.dialect.guards(None).into();
-                }
-                Some(spec) if self.dialect.validate_config(spec, "spec").is_empty() => {
-                    kept.plugins = self.dialect.admission_under(spec).into();
-                    kept.guards = self.dialect.guards(Some(spec)).into();
-                }
-                Some(_) => {}
-            }
-            kept.seen = stored;
+        if same {
+            return;
         }
-        kept.clone()
+        let spec = stored
+            .as_ref()
+            .and_then(|object| object.value()["spec"].get(name));
+        match spec {
+            None => {
+                kept.plugins = self.dialect.admission();
+                kept.guards = self.dialect.guards(None).into();
+            }
+            Some(spec) if self.dialect.validate_config(spec, "spec").is_empty() => {
+                kept.plugins = self.dialect.admission_under(spec);
+                kept.guards = self.dialect.guards(Some(spec)).into();
+            }
+            Some(_) => {}
+        }
+        kept.seen = stored;
     }
 }
 
@@ -101,8 +121,8 @@ struct InForce {
 
 impl InForce {
     fn now(&self) -> Arc<dyn Plugin> {
-        let plugins = self.rules.now().plugins;
-        Arc::clone(plugins.get(self.number).unwrap_or(&self.plain))
+        let plugin = self.rules.plugin(self.number);
+        plugin.unwrap_or_else(|| Arc::clone(&self.plain))
     }
 }
 
