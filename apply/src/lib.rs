@@ -24,7 +24,8 @@
 //! work grows with `n log n` of their length. What breaks a limit is refused or left untracked, and nothing panics.
 //!
 //! The rules are those of <https://kubernetes.io/docs/reference/using-api/server-side-apply/> and of the enhancement
-//! proposal KEP-555. `tests/apply_reference` plays random writes here and on kube-apiserver's own field manager.
+//! proposal KEP-555. `tests/apply_reference` plays random writes here and on kube-apiserver's own field manager, and has
+//! `rows.json`: eighty short sequences with what comes out.
 
 mod atomics;
 mod compare;

@@ -6,7 +6,6 @@ mod lists;
 mod managers;
 mod properties;
 mod rows;
-mod table;
 
 use meta::time::Timestamp;
 use serde_json::{Value, json};

@@ -1,11 +1,15 @@
 //! Random kinds and random writes to their objects, here and on the field manager of k8s.io/apimachinery: after each step both
 //! have the same object, the same `managedFields`, and the same conflicts.
 //!
+//! `rows` plays fixed ones, which say what is to come out, there and here.
+//!
 //! Needs Go and builds `tests/differential/apply` (`make e2e`). `APPLY_SEED` and `APPLY_SEQUENCES` say which and how many.
 
+mod expected;
 mod generate;
 mod play;
 mod random;
+mod rows;
 
 use std::io::Write as _;
 use std::path::PathBuf;
@@ -26,7 +30,8 @@ fn random_writes_end_as_on_the_reference() {
     let sequences: Vec<Sequence> = (seed..seed + count)
         .map(|seed| Sequence::random(&mut Random::new(seed)))
         .collect();
-    let outcomes = reference(&sequences);
+    let lines = sequences.iter().map(|sequence| sequence.wire().to_string());
+    let outcomes = reference(lines.collect());
     assert_eq!(outcomes.len(), sequences.len());
     let (mut steps, mut conflicts, mut refused) = (0, 0, 0);
     for (index, (sequence, theirs)) in sequences.iter().zip(&outcomes).enumerate() {
@@ -62,18 +67,14 @@ fn random_writes_end_as_on_the_reference() {
     );
 }
 
-/// What the reference makes of them.
-fn reference(sequences: &[Sequence]) -> Vec<Value> {
+/// What the reference makes of the sequences, one a line.
+fn reference(lines: Vec<String>) -> Vec<Value> {
     let mut process = Command::new(program())
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .spawn()
         .expect("the reference starts");
     let mut input = process.stdin.take().expect("standard input is piped");
-    let lines: Vec<String> = sequences
-        .iter()
-        .map(|sequence| sequence.wire().to_string())
-        .collect();
     let writer = std::thread::spawn(move || {
         for line in lines {
             if writeln!(input, "{line}").is_err() {

@@ -19,9 +19,9 @@ pub(crate) struct World {
 
 /// What a step led to.
 pub(crate) struct Outcome {
-    error: Option<String>,
+    pub(crate) error: Option<String>,
     conflicts: bool,
-    object: Value,
+    pub(crate) object: Value,
 }
 
 impl Outcome {

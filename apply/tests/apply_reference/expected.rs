@@ -1,0 +1,136 @@
+//! What a step of `rows.json` says against what it led to.
+
+use std::collections::BTreeMap;
+
+use berth_apply::Managers;
+use serde_json::{Map, Value, json};
+
+/// What is compared of an object: itself with its empty metadata left out, and its entries by owner, without their times.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Seen {
+    pub(crate) object: Value,
+    owns: BTreeMap<String, Vec<String>>,
+}
+
+/// Whole numbers are whole, however they are written.
+fn whole(value: &mut Value) {
+    match value {
+        Value::Array(items) => items.iter_mut().for_each(whole),
+        Value::Object(fields) => fields.values_mut().for_each(whole),
+        Value::Number(number) => {
+            if let Some(float) = number.as_f64().filter(|float| float.fract() == 0.0) {
+                *value = json!(format!("{float}").parse::<i64>().expect("it is whole"));
+            }
+        }
+        _ => {}
+    }
+}
+
+fn empty(value: &Value) -> bool {
+    match value {
+        Value::Null => true,
+        Value::Object(fields) => fields.is_empty(),
+        Value::Array(items) => items.is_empty(),
+        _ => false,
+    }
+}
+
+pub(crate) fn seen(object: &Value) -> Seen {
+    let mut object = object.clone();
+    whole(&mut object);
+    let mut entries = Value::Null;
+    if let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) {
+        entries = metadata.remove("managedFields").unwrap_or_default();
+        metadata.retain(|_, value| !empty(value));
+    }
+    let managers = Managers::decode_value(&entries).expect("what is written can be read");
+    let owns = managers.iter().map(|(owner, entry)| {
+        let mut name = owner.manager.clone();
+        if !owner.subresource.is_empty() {
+            name.extend(["/", &owner.subresource]);
+        }
+        if !owner.api_version.is_empty() {
+            name.push_str(" update");
+        }
+        if owner.api_version.ends_with("v1beta1") {
+            name.push_str(" v1beta1");
+        }
+        let paths = entry.set.paths().into_iter();
+        let short = paths.map(|path| path.strip_prefix(".spec.").unwrap_or(&path).to_owned());
+        let mut paths: Vec<String> = short.collect();
+        paths.sort();
+        (name, paths)
+    });
+    let owns = owns.collect();
+    Seen { object, owns }
+}
+
+/// Holds what `step` says against what it led to, `object` or `error`.
+pub(crate) fn check(at: &str, step: &Value, before: &Value, object: &Value, error: Option<&str>) {
+    let conflict = step["409"].as_str().map(|text| {
+        let text = text.replace('\'', "\"");
+        format!("Apply failed with 1 conflict: conflict with {text}")
+    });
+    assert_eq!(error, conflict.as_deref(), "{at}: conflicts");
+    let (was, now) = (seen(before), seen(object));
+    if let Some(noop) = step["noop"].as_bool() {
+        assert_eq!(was == now, noop, "{at}: whether nothing is written: {now:?}");
+    }
+    if let Some(Value::Object(spec)) = step.get("is") {
+        let mut spec = spec.clone();
+        spec.entry("replicas").or_insert(json!(1));
+        assert_eq!(now.object["spec"], Value::Object(spec), "{at}: spec");
+    }
+    if let Some(status) = step.get("st") {
+        assert_eq!(
+            now.object.get("status").unwrap_or(&Value::Null),
+            status,
+            "{at}: status"
+        );
+    }
+    for (name, value) in step["meta"].as_object().unwrap_or(&Map::new()) {
+        assert_eq!(now.object["metadata"][name], *value, "{at}: {name}");
+    }
+    if let Some(owns) = step["owns"].as_object() {
+        let wanted: BTreeMap<String, Vec<String>> = owns
+            .iter()
+            .map(|(owner, paths)| (owner.clone(), words(paths)))
+            .collect();
+        assert_eq!(now.owns, wanted, "{at}: who owns what");
+    }
+    if step["annotated"] == true {
+        let text = &now.object["metadata"]["annotations"]["kubectl.kubernetes.io/last-applied-configuration"];
+        let last: Value = serde_json::from_str(text.as_str().unwrap_or_default()).expect("it is JSON");
+        assert_eq!(last["spec"], step["spec"], "{at}: the last applied configuration");
+    }
+    let list = object["metadata"]["managedFields"].as_array();
+    let entries = || list.into_iter().flatten();
+    if let Some(order) = step["order"].as_array() {
+        let names: Vec<&Value> = entries().map(|entry| &entry["manager"]).collect();
+        assert_eq!(names, order.iter().collect::<Vec<_>>(), "{at}: order of entries");
+    }
+    if let Some(untimed) = step["untimed"].as_str() {
+        let first = entries().next().expect("there is an entry");
+        assert_eq!(
+            (&first["manager"], first.get("time")),
+            (&json!(untimed), None),
+            "{at}"
+        );
+    }
+    for (manager, second) in step["times"].as_object().unwrap_or(&Map::new()) {
+        let entry = entries().find(|entry| entry["manager"] == *manager);
+        let time = format!("1970-01-01T00:00:0{second}Z");
+        assert_eq!(
+            entry.expect("it has an entry")["time"],
+            time,
+            "{at}: the time of {manager}"
+        );
+    }
+}
+
+fn words(paths: &Value) -> Vec<String> {
+    let text = paths.as_str().expect("paths are text").replace('\'', "\"");
+    let mut words: Vec<String> = text.split(' ').map(str::to_owned).collect();
+    words.sort();
+    words
+}
