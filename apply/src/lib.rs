@@ -18,7 +18,8 @@
 //! * [`Types::prune`]: the merge without what the manager named before, names no more, and nobody else owns.
 //!
 //! Where it differs from kube-apiserver: pruning never leaves `null` in an object, which most schemas refuse. A container
-//! that loses its last entry goes, or stays empty if somebody owns it.
+//! that loses its last entry goes, or stays empty if somebody owns it. Whether anything changed is asked by owner
+//! ([`Managers::same_but_times`]), so that entries that would only change places need not be written.
 //!
 //! Depth is limited ([`MAX_DEPTH`]), and so are the bytes of a list ([`MAX_BYTES`]); lists are indexed by key, so that the
 //! work grows with `n log n` of their length. What breaks a limit is refused or left untracked, and nothing panics.

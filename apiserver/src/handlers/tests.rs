@@ -11,6 +11,7 @@ mod lists;
 mod metadata;
 mod others;
 mod patches;
+mod rows;
 mod shapes;
 mod shared;
 mod toys;

@@ -108,13 +108,15 @@ fn entries_are_written_in_order_and_owners_of_nothing_not_at_all() {
 
 #[test]
 fn of_two_entries_of_one_owner_the_later_is_believed() {
-    let list = json!([
+    let mut list = json!([
         entry("a", "Apply", &image()),
         entry("a", "Apply", &json!({"f:spec": {"f:note": {}}}))
     ]);
+    list[1]["time"] = json!("1970-01-01T00:00:02Z");
     let managers = decode(&list).unwrap();
     let (_, only) = managers.iter().next().unwrap();
     assert_eq!(only.set.paths(), [".spec.note"]);
+    assert_eq!(only.time.map(meta::Timestamp::as_second), Some(2));
 }
 
 #[test]

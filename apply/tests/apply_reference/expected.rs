@@ -1,4 +1,4 @@
-//! What a step of `rows.json` says against what it led to.
+//! What a step of `rows.json` says against what it led to. The tests of `apiserver` look by this, too.
 
 use std::collections::BTreeMap;
 

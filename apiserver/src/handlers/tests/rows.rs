@@ -1,0 +1,222 @@
+//! The sequences of `apply/tests/apply_reference/rows.json` as requests: beside who owns what, their codes, that what changes
+//! nothing is not written, status as a subresource, dry runs, admission, and kubectl's annotation.
+
+#[path = "../../../../apply/tests/apply_reference/expected.rs"]
+mod expected;
+
+use std::sync::Mutex;
+
+use admission::{Chain, Denied, Plugin, Request};
+use meta::kind::ALL_VERBS;
+use meta::{Cell, Column, Kind, KindInfo, Object, Revision, Schema, Scope, Timestamp};
+use storage::MemoryStore;
+
+use super::*;
+use crate::resource::{Backing, Group, Resource};
+
+const GROUP: &str = "example.dev";
+const ALL: &str = "/apis/example.dev/v1/namespaces/default/widgets";
+const ONE: &str = "/apis/example.dev/v1/namespaces/default/widgets/w";
+
+/// The kind of the rows.
+struct Widget {
+    info: KindInfo,
+    schema: Schema,
+    columns: [Column; 1],
+}
+
+impl Widget {
+    fn new() -> Self {
+        let schema = include_str!("../../../../apply/tests/apply_reference/widget.json");
+        Self {
+            info: KindInfo {
+                group: GROUP,
+                versions: &["v1", "v1beta1"],
+                storage_version: "v1",
+                kind: "Widget",
+                plural: "widgets",
+                singular: "",
+                short_names: &[],
+                categories: &[],
+                scope: Scope::Namespaced,
+                verbs: ALL_VERBS,
+                status: true,
+                unconditional_update: false,
+                strategic: false,
+            },
+            schema: Schema::from_value(serde_json::from_str(schema).unwrap()),
+            columns: [Column::NAME],
+        }
+    }
+}
+
+impl Kind for Widget {
+    fn info(&self) -> &KindInfo {
+        &self.info
+    }
+
+    fn schema(&self, _: &str) -> &Schema {
+        &self.schema
+    }
+
+    fn columns(&self) -> &[Column] {
+        &self.columns
+    }
+
+    fn row(&self, object: &Object) -> Vec<Cell> {
+        vec![object.meta().name.as_str().into()]
+    }
+}
+
+/// Admission that merges what it is told into what is written.
+#[derive(Default)]
+struct Others(Mutex<Value>);
+
+impl Plugin for Others {
+    fn name(&self) -> &'static str {
+        "Others"
+    }
+
+    fn handles(&self, request: &Request<'_>) -> bool {
+        request.resource.group == GROUP
+    }
+
+    fn mutate(&self, _: &Request<'_>, object: &mut Value, _: &mut Vec<String>) -> Result<(), Denied> {
+        let others = self.0.lock().unwrap();
+        if others.is_object() {
+            json_patch::merge(object, &others);
+        }
+        Ok(())
+    }
+}
+
+/// A server with that kind alone.
+struct Server {
+    api: ApiState,
+    others: Arc<Others>,
+}
+
+impl Server {
+    fn new() -> Self {
+        let others = Arc::new(Others::default());
+        let chain = Chain::new(vec![Arc::clone(&others) as Arc<dyn Plugin>]);
+        let registry = Registry::new(chain, testing::clock());
+        let store = Arc::new(MemoryStore::new(Revision(100), storage::Limits::default()));
+        let resources = vec![Resource::new(Arc::new(Widget::new()), Backing::Stored(store))];
+        let group = Group {
+            name: GROUP,
+            resources,
+        };
+        registry.install(&[group]).unwrap();
+        Self {
+            api: ApiState::over(registry),
+            others,
+        }
+    }
+
+    /// What comes of a request at the second `now`.
+    async fn send(&self, method: &str, path: &str, kind: &str, body: &Value, now: i64) -> (u16, Value) {
+        let text = body.to_string();
+        let mut request = Client::request(method, path, &[("content-type", kind)], text.as_bytes());
+        request.now = Timestamp::from_second(now).unwrap();
+        let response = self.api.dispatch(Authorized::new(request)).await;
+        let code = response.status().as_u16();
+        let bytes = response.into_body().collect().await.unwrap().to_bytes();
+        (code, serde_json::from_slice(&bytes).unwrap())
+    }
+
+    async fn live(&self) -> Option<Value> {
+        let (code, object) = self.send("GET", ONE, "", &Value::Null, 0).await;
+        (code == 200).then_some(object)
+    }
+
+    /// Does what `step` says.
+    async fn step(&self, step: &Value, live: Option<&Value>, now: i64) -> (u16, Value) {
+        let of = |verb: &'static str| step[verb].as_str().map(|manager| (verb, manager));
+        let verbs = ["A", "A!", "MP", "PUT", "POST", "SEED"];
+        let (verb, manager) = verbs.into_iter().find_map(of).unwrap();
+        *self.others.0.lock().unwrap() = step["admission"].clone();
+        let version = step["version"].as_str().unwrap_or("v1");
+        let of_version = |path: &str| path.replace("/v1/", &format!("/{version}/"));
+        let api_version = format!("{GROUP}/{version}");
+        let mut body = json!({"apiVersion": api_version, "kind": "Widget", "metadata": {"name": "w"}});
+        if let (Some(live), "PUT") = (live, verb) {
+            body = live.clone();
+        }
+        for part in ["spec", "status"] {
+            if let Some(value) = step.get(part) {
+                body[part] = value.clone();
+            }
+        }
+        for (name, value) in step["metadata"].as_object().into_iter().flatten() {
+            body["metadata"][name] = value.clone();
+        }
+        if let Some(entries) = step.get("managedFields") {
+            body["metadata"]["managedFields"] = entries.clone();
+        }
+        let subresource = match step["to"].as_str() {
+            Some(subresource) => format!("/{subresource}"),
+            None => String::new(),
+        };
+        let mut query = format!("?fieldManager={manager}");
+        query.push_str(if verb == "A!" { "&force=true" } else { "" });
+        query.push_str(if step["dryRun"] == true { "&dryRun=All" } else { "" });
+        let path = format!("{}{subresource}{query}", of_version(ONE));
+        let (method, path, kind) = match verb {
+            "A" | "A!" => ("PATCH", path, "application/apply-patch+yaml"),
+            "MP" => ("PATCH", path, "application/merge-patch+json"),
+            "PUT" => ("PUT", path, "application/json"),
+            _ => ("POST", format!("{}{query}", of_version(ALL)), "application/json"),
+        };
+        let (code, answer) = self.send(method, &path, kind, &body, now).await;
+        if verb != "SEED" {
+            return (code, answer);
+        }
+        // Nobody owns what is there.
+        let mut cleared = answer;
+        cleared["metadata"]["managedFields"] = json!([{}]);
+        self.send("PUT", ONE, "application/json", &cleared, now).await
+    }
+}
+
+#[tokio::test]
+async fn the_rows_end_as_on_kube_apiserver() {
+    let rows: Vec<Value> =
+        serde_json::from_str(include_str!("../../../../apply/tests/apply_reference/rows.json")).unwrap();
+    let played = |row: &&Value| {
+        let by = row["where"].as_array();
+        by.is_none_or(|by| by.contains(&json!("server")))
+    };
+    let rows: Vec<&Value> = rows.iter().filter(played).collect();
+    assert!(rows.len() > 80, "rows are missing");
+    for row in rows {
+        let server = Server::new();
+        let mut before = None;
+        for (step, now) in row["steps"].as_array().unwrap().iter().zip(1..) {
+            let at = format!("row {}, step {} ({step})", row["row"], now - 1);
+            let (code, answer) = server.step(step, before.as_ref(), now).await;
+            let created = before.is_none() && step["SEED"].is_null();
+            let usual = match step.get("409") {
+                Some(_) => 409,
+                None => 200 + u64::from(created),
+            };
+            let wanted = step["code"].as_u64().unwrap_or(usual);
+            assert_eq!(u64::from(code), wanted, "{at}: {answer}");
+            let after = server.live().await;
+            let error = step.get("409").map(|_| answer["message"].as_str().unwrap());
+            let object = after.clone().unwrap_or_default();
+            let old = before.clone().unwrap_or_default();
+            expected::check(&at, step, &old, &object, error);
+            for (name, value) in step["answers"].as_object().into_iter().flatten() {
+                assert_eq!(answer["spec"][name], *value, "{at}: the answer");
+            }
+            if step["generation"] == "same" {
+                assert_eq!(
+                    object["metadata"]["generation"], old["metadata"]["generation"],
+                    "{at}: generation"
+                );
+            }
+            before = after;
+        }
+    }
+}
