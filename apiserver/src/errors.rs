@@ -1,6 +1,6 @@
 //! The one place where a store's errors become what a client sees.
 
-use meta::{GroupResource, Revision, Status};
+use meta::{FieldError, GroupResource, KindInfo, Revision, Status};
 use storage::StoreError;
 
 use crate::registry::Served;
@@ -68,6 +68,14 @@ pub(crate) fn of_store(error: StoreError, served: &Served) -> Status {
 #[must_use]
 pub(crate) fn modified(resource: GroupResource, name: &str) -> Status {
     Status::conflict(resource, name, MODIFIED)
+}
+
+/// 422: a body's resourceVersion is none that a server gives.
+#[must_use]
+pub(crate) fn no_version(kind: &KindInfo, name: &str, version: &str) -> Status {
+    let detail = "must be an unsigned integer, as the server gave it";
+    let error = FieldError::invalid("metadata.resourceVersion", version, detail);
+    Status::invalid(kind.group, kind.kind, name, &[error])
 }
 
 fn too_old(asked: Revision, oldest: Revision) -> Status {

@@ -174,8 +174,8 @@ fn merge_field(
             };
             let items = node.and_then(|node| node.items.as_deref());
             let have = match target.remove(name) {
-                Some(Value::Array(have)) => have,
-                _ => Vec::new(),
+                Some(Value::Array(have)) => Some(have),
+                _ => None,
             };
             let merged = list::merge(items, strategy, have, elements, order, &path, budget)?;
             target.insert(name.to_owned(), Value::Array(merged));

@@ -9,6 +9,7 @@ use meta::{Object, Status};
 
 use super::Cx;
 use crate::auth::Attributes;
+use crate::errors;
 use crate::negotiation::Answer;
 use crate::options::WriteOptions;
 use crate::registry::{CONFLICT_ATTEMPTS, Wish, metadata, text};
@@ -58,6 +59,10 @@ async fn create(
                 text(&wish.value, "uid")
             );
             return Err(Status::conflict(cx.served.name, cx.name, &problem));
+        }
+        let version = text(&wish.value, "resourceVersion");
+        if !version.is_empty() && version.parse::<u64>().is_err() {
+            return Err(errors::no_version(cx.served.info(), cx.name, version));
         }
         metadata(&mut wish.value).remove("resourceVersion");
         Ok(wish)

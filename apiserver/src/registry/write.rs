@@ -217,10 +217,7 @@ pub(crate) fn check_base(
         text => match text.parse::<u64>() {
             Ok(revision) if Revision(revision) == current.revision() => Ok(()),
             Ok(_) => Err(errors::modified(served.name, name)),
-            Err(_) => Err(invalid(
-                text,
-                "must be an unsigned integer, as the server gave it",
-            )),
+            Err(_) => Err(errors::no_version(served.info(), name, text)),
         },
     }
 }

@@ -10,16 +10,18 @@ use crate::budget::Budget;
 use crate::patch::Problem;
 use crate::schema::Node;
 
-/// The list that comes of `have` and the patch's `elements`.
+/// The list that comes of `have`, where there is one, and the patch's `elements`.
 pub(super) fn merge(
     items: Option<&Node>,
     strategy: Strategy<'_>,
-    have: Vec<Value>,
+    have: Option<Vec<Value>>,
     elements: &[Value],
     order: Option<&[Value]>,
     path: &str,
     budget: &mut Budget,
 ) -> Result<Vec<Value>, Problem> {
+    let is_new = have.is_none();
+    let have = have.unwrap_or_default();
     budget.spend(have.len() + elements.len() * (1 + path.len() / 16) + order.map_or(0, <[Value]>::len))?;
     let replaces = replaces(elements, path)?;
     if !strategy.merge || replaces {
@@ -32,7 +34,7 @@ pub(super) fn merge(
     // Without an order of its own a patch gives that of its elements: what is new stands before what is there.
     let order = Order::of(&have, order.unwrap_or(elements), strategy.merge_key);
     let mut merged = match strategy.merge_key {
-        Some(key) => by_key(items, key, have, elements, path, budget)?,
+        Some(key) => by_key(items, key, (have, is_new), elements, path, budget)?,
         None => united(have, elements, path)?,
     };
     order.sort(&mut merged);
@@ -136,10 +138,12 @@ impl<'a> Keyed<'a> {
     }
 }
 
+/// A list that is new takes what is without the key, too: there is nothing to merge it with, and the schema or the kind's
+/// rules say what is wrong with it.
 fn by_key(
     items: Option<&Node>,
     key: &str,
-    have: Vec<Value>,
+    (have, is_new): (Vec<Value>, bool),
     elements: &[Value],
     path: &str,
     budget: &mut Budget,
@@ -150,19 +154,27 @@ fn by_key(
         let fields = element
             .as_object()
             .ok_or_else(|| format!("{path}: must be an object"))?;
-        let identity = fields
-            .get(key)
-            .ok_or_else(|| format!("{path}: does not contain the declared merge key: {key}"))?;
-        if Directive::of(fields, &path)? == Some(Directive::Delete) {
-            have.delete(identity);
-        } else if let Some(known) = have.first(identity) {
-            merge_map(items, known, fields, &path, budget)?;
-            have.changed(identity);
-        } else {
-            // Merging into nothing drops nulls and directives.
-            let mut fresh = Map::new();
-            merge_map(items, &mut fresh, fields, &path, budget)?;
-            have.push(Value::Object(fresh));
+        let identity = fields.get(key);
+        if identity.is_none() && !is_new {
+            return Err(format!("{path}: does not contain the declared merge key: {key}").into());
+        }
+        let deletes = Directive::of(fields, &path)? == Some(Directive::Delete);
+        let known = identity
+            .filter(|_| !deletes)
+            .and_then(|identity| have.first(identity));
+        match (identity, known) {
+            (Some(identity), _) if deletes => have.delete(identity),
+            (None, _) if deletes => {}
+            (Some(identity), Some(known)) => {
+                merge_map(items, known, fields, &path, budget)?;
+                have.changed(identity);
+            }
+            _ => {
+                // Merging into nothing drops nulls and directives.
+                let mut fresh = Map::new();
+                merge_map(items, &mut fresh, fields, &path, budget)?;
+                have.push(Value::Object(fresh));
+            }
         }
     }
     Ok(have.into_list())

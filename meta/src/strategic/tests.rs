@@ -152,6 +152,13 @@ fn what_kubectl_apply_sends_for_an_unchanged_object_changes_nothing() {
 }
 
 #[test]
+fn a_new_list_takes_elements_without_the_merge_key_for_others_to_judge() {
+    let patch = json!({"ports": [{"name": "x", "gone": null}]});
+    assert_eq!(patched(json!({}), &patch), Ok(json!({"ports": [{"name": "x"}]})));
+    assert!(patched(json!({"ports": [{"port": 1}]}), &patch).is_err());
+}
+
+#[test]
 fn malformed_patches_say_what_and_where() {
     let cases = [
         (json!([]), "a strategic merge patch must be a JSON object"),
@@ -179,7 +186,7 @@ fn malformed_patches_say_what_and_where() {
     ];
     for (patch, words) in cases {
         assert_eq!(
-            patched(json!({"set": ["a"]}), &patch).unwrap_err(),
+            patched(json!({"set": ["a"], "ports": []}), &patch).unwrap_err(),
             words,
             "{patch}"
         );

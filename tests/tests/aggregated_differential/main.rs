@@ -14,7 +14,7 @@ mod request;
 mod side;
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, Weak};
 
 use compare::{Difference, Outcome, Pair};
 use futures::StreamExt as _;
@@ -73,10 +73,18 @@ struct World {
 }
 
 impl World {
-    /// The ones that the tests of this program share.
-    async fn shared() -> &'static Self {
-        static SHARED: OnceLock<World> = OnceLock::new();
-        let started = tokio::task::spawn_blocking(|| SHARED.get_or_init(Self::start));
+    /// The ones that the tests of this program share; they end with the last test that has them.
+    async fn shared() -> Arc<Self> {
+        static SHARED: Mutex<Weak<World>> = Mutex::new(Weak::new());
+        let started = tokio::task::spawn_blocking(|| {
+            let mut shared = SHARED.lock().expect("no start has panicked");
+            let running = shared.upgrade();
+            running.unwrap_or_else(|| {
+                let started = Arc::new(Self::start());
+                *shared = Arc::downgrade(&started);
+                started
+            })
+        });
         started.await.expect("both servers start")
     }
 

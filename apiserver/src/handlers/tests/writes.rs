@@ -423,6 +423,13 @@ async fn an_update_creates_what_is_not_there_where_the_kind_lets_it() {
         "apiVersion": "toys.example.com/v1", "kind": "Gadget",
         "metadata": {"name": "g", "resourceVersion": "7"}, "parts": [{"name": "a"}],
     });
+    let mut bad = gadget.clone();
+    bad["metadata"]["resourceVersion"] = json!("x");
+    let message = client.put(&path, &bad).await.refusal(422, "Invalid");
+    assert!(
+        message.contains("metadata.resourceVersion: Invalid value: \"x\""),
+        "{message}"
+    );
     let dry = client.put(&format!("{path}?dryRun=All"), &gadget).await;
     assert_eq!(dry.expect(201)["parts"], gadget["parts"]);
     client.get(&path).await.refusal(404, "NotFound");
