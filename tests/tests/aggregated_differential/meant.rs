@@ -28,6 +28,10 @@ pub(crate) fn settle(request: &Request, reference: &mut Value, other: &mut Value
     found
 }
 
+/// What one of them says that changes what is stored.
+pub(crate) const KEPT: &str =
+    "unknown fields are kept, not pruned, so that what newer releases write survives";
+
 const MEANT: &[Meant] = &[
     Meant {
         why: "errors are a Status in JSON also where kube-apiserver answers in plain text",
@@ -81,8 +85,16 @@ const MEANT: &[Meant] = &[
         },
     },
     Meant {
-        why: "unknown fields are kept, not pruned, so that what newer releases write survives",
-        settle: |_, _, other| each(other, &mut |map| drop(map.remove("nope"))),
+        why: KEPT,
+        settle: |_, reference, other| {
+            // The field of a change counts, too.
+            if has(other, "nope") && !has(reference, "nope") {
+                each(other, &mut |map| drop(map.remove("nope")));
+                for side in [reference, other] {
+                    each(side, &mut |map| drop(map.remove("generation")));
+                }
+            }
+        },
     },
     Meant {
         why: "empty values where Go's types write null, {} or an empty text",
@@ -150,6 +162,18 @@ const MEANT: &[Meant] = &[
                         map.remove("cluster.open-cluster-management.io/clusterset");
                     }
                 });
+            }
+        },
+    },
+    Meant {
+        why: "a patch of apiVersion or kind is refused in every format; kube-apiserver ignores it in strategic merges",
+        settle: |request, reference, other| {
+            let refused = other["body"][0]["causes"] == json!(["FieldValueInvalid patch"]);
+            if request.content == "application/strategic-merge-patch+json"
+                && refused
+                && reference["code"] == 200
+            {
+                *other = reference.clone();
             }
         },
     },
@@ -249,6 +273,13 @@ fn untyped(body: &str) -> bool {
         let missing = |key: &str| body[key].as_str().is_none_or(str::is_empty);
         missing("kind") || missing("apiVersion")
     })
+}
+
+/// Whether a map of an answer's body has `key`.
+fn has(answer: &mut Value, key: &str) -> bool {
+    let mut found = false;
+    each(answer, &mut |map| found |= map.contains_key(key));
+    found
 }
 
 fn refused(answer: &Value) -> bool {
