@@ -23,7 +23,7 @@ ETCD_TESTS := cargo test $(ETCD) --test 'aggregated*' --test 'etcd*' --test comm
 
 e2e: ## the tests behind a real kube-apiserver and against its field manager, built from Go modules (the first time takes minutes; needs go and protoc)
 	$(ETCD_TESTS) --no-run
-	BERTH_PROGRAM=$(TARGET)/debug/berth cargo test $(ETCD) --test 'aggregated*' -- --ignored --skip as_by_kube_apiserver --skip on_kube_apiserver
+	BERTH_PROGRAM=$(TARGET)/debug/berth cargo test $(ETCD) --test 'aggregated*' -- --ignored
 	cargo test $(ETCD) --test apply_reference -- --ignored
 
 # The seed and the number of sequences of each test.

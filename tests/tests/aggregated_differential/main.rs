@@ -1,8 +1,8 @@
 //! The same generated requests to kube-apiserver, which has our kinds as CustomResourceDefinitions, and to a Berth that
 //! owns them: the answers are equal but for what [`meant`] lists.
 //!
-//! `DIFFERENTIAL_SEQUENCES` and `DIFFERENTIAL_SEED` say how many and which ones. What needs a kube-apiserver is
-//! `make differential`, and ignored elsewhere.
+//! `DIFFERENTIAL_SEQUENCES` and `DIFFERENTIAL_SEED` say how many and which ones. What needs a kube-apiserver is part of
+//! `make e2e`, with more of them `make differential`, and ignored elsewhere.
 
 mod blindness;
 mod compare;
@@ -11,6 +11,7 @@ mod kinds;
 mod meant;
 mod normal;
 mod request;
+mod rows;
 mod side;
 
 use std::collections::BTreeMap;
@@ -33,7 +34,7 @@ const NO_CONTROLLERS: &str = "--controllers=-ocm,-fleet,-gardener,-openmcp,-kcp-
                               -kcp-location,-kcp-heartbeat";
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-#[ignore = "builds and runs a real kube-apiserver: `make differential`"]
+#[ignore = "builds and runs a real kube-apiserver: `make e2e`"]
 async fn generated_requests_are_answered_as_by_kube_apiserver() {
     let world = World::shared().await;
     let pair = Pair::new(world.reference().await, world.other().await, "d");
@@ -41,7 +42,7 @@ async fn generated_requests_are_answered_as_by_kube_apiserver() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-#[ignore = "builds and runs a real kube-apiserver: `make differential`"]
+#[ignore = "builds and runs a real kube-apiserver: `make e2e`"]
 async fn several_managers_own_what_they_own_on_kube_apiserver() {
     let world = World::shared().await;
     let pair = Pair::new(world.reference().await, world.other().await, "m").with_owners();

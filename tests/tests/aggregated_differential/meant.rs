@@ -142,7 +142,11 @@ const MEANT: &[Meant] = &[
             let rule = |path: &str, cause: &str| {
                 request.path.contains(path) && other["body"][0]["causes"] == json!([cause])
             };
-            let refused = rule("/clusterrequests/", "FieldValueInvalid spec")
+            // The time of a new taint is the server's: one that was sent is another value.
+            let timed = rule("/managedclusters", "FieldManagerConflict .spec.taints")
+                && request.body.contains("timeAdded");
+            let refused = timed
+                || rule("/clusterrequests/", "FieldValueInvalid spec")
                 || rule("/managedclusters", "FieldValueInvalid spec.taints[0].timeAdded")
                 || ["tolerations", "numberOfClusters"].iter().any(|field| {
                     let cause = format!("FieldValueForbidden spec.policy.{field}");
@@ -152,7 +156,7 @@ const MEANT: &[Meant] = &[
                 *other = reference.clone();
             }
             if request.path.contains("/managedclusters") {
-                // The time of a new taint is the server's, as OCM's own webhook has it.
+                // As OCM's own webhook has it.
                 for side in [&mut *reference, &mut *other] {
                     each(side, &mut |map| drop(map.remove("timeAdded")));
                 }
