@@ -8,6 +8,7 @@ pub mod args;
 pub mod assets;
 mod forward;
 mod guard;
+mod idle;
 mod paths;
 mod refusal;
 pub mod server;

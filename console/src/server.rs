@@ -18,6 +18,7 @@ use tokio::sync::Semaphore;
 
 use crate::args::{ConsoleArgs, PageArgs};
 use crate::guard::{Guard, Wanted, protect};
+use crate::idle::{self, Idle};
 use crate::paths::Allowed;
 use crate::refusal::Refusal;
 use crate::{assets, forward};
@@ -38,6 +39,7 @@ struct Shared {
     client: kube::Client,
     about: Value,
     inflight: Semaphore,
+    idle: Arc<Idle>,
 }
 
 impl Console {
@@ -101,6 +103,7 @@ impl Console {
             client,
             about,
             inflight: Semaphore::new(INFLIGHT),
+            idle: Arc::default(),
         };
         Ok(Self {
             listeners,
@@ -131,7 +134,8 @@ impl Console {
         )
     }
 
-    /// Prints the address with `note`, opens a browser unless told not to, and serves until Ctrl-C.
+    /// Prints the address with `note`, opens a browser unless told not to, and serves until Ctrl-C, or until nobody has
+    /// asked for as long as `page` says.
     ///
     /// # Errors
     /// When a listener fails.
@@ -141,8 +145,19 @@ impl Console {
         if !page.no_open && std::io::stdout().is_terminal() {
             open(&url);
         }
+        let idle = Arc::clone(&self.shared.idle);
+        let unused = async {
+            match page.idle_timeout {
+                Some(limit) => idle.for_long(limit).await,
+                None => std::future::pending().await,
+            }
+        };
         tokio::select! {
             ended = self.serve() => ended,
+            () = unused => {
+                anstream::println!("the console ended: nobody has asked for {:?}", page.idle_timeout.unwrap_or_default());
+                Ok(())
+            }
             signal = tokio::signal::ctrl_c() => {
                 signal.context("listening for Ctrl-C")?;
                 anstream::println!("the console ended");
@@ -174,12 +189,13 @@ fn router(shared: Arc<Shared>) -> Router {
 }
 
 async fn handle(State(shared): State<Arc<Shared>>, request: Request) -> Response<Body> {
+    let busy = shared.idle.busy();
     let mut response = shared
         .answer(request)
         .await
         .unwrap_or_else(Refusal::into_response);
     protect(response.headers_mut());
-    response
+    response.map(|body| idle::held(body, busy))
 }
 
 impl Shared {

@@ -1,0 +1,111 @@
+//! Whether anybody still asks: a page that is open holds watches open, so that a console nobody looks at has no answer on
+//! its way.
+
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use axum::body::{Body, Bytes};
+use http_body::{Frame, SizeHint};
+use tokio::sync::watch;
+
+/// Counts the answers on their way.
+pub(crate) struct Idle {
+    open: watch::Sender<usize>,
+}
+
+impl Default for Idle {
+    fn default() -> Self {
+        Self {
+            open: watch::Sender::new(0),
+        }
+    }
+}
+
+/// An answer on its way, until it is dropped.
+pub(crate) struct Busy(Arc<Idle>);
+
+impl Drop for Busy {
+    fn drop(&mut self) {
+        self.0.open.send_modify(|open| *open -= 1);
+    }
+}
+
+impl Idle {
+    /// One more answer.
+    pub(crate) fn busy(self: &Arc<Self>) -> Busy {
+        self.open.send_modify(|open| *open += 1);
+        Busy(Arc::clone(self))
+    }
+
+    /// Waits until no answer has been on its way for `limit`.
+    pub(crate) async fn for_long(&self, limit: Duration) {
+        let mut changes = self.open.subscribe();
+        loop {
+            // Neither fails, since the sender is borrowed.
+            drop(changes.wait_for(|open| *open == 0).await);
+            if tokio::time::timeout(limit, changes.changed()).await.is_err() {
+                return;
+            }
+        }
+    }
+}
+
+/// A body that is on its way as long as it is there.
+pub(crate) fn held(body: Body, busy: Busy) -> Body {
+    Body::new(Held { body, _busy: busy })
+}
+
+struct Held {
+    body: Body,
+    _busy: Busy,
+}
+
+impl http_body::Body for Held {
+    type Data = Bytes;
+    type Error = axum::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+        Pin::new(&mut self.body).poll_frame(cx)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LIMIT: Duration = Duration::from_secs(60);
+
+    #[tokio::test(start_paused = true)]
+    async fn it_is_idle_once_no_answer_was_on_its_way_for_the_whole_time() {
+        let idle = Arc::new(Idle::default());
+        let begun = tokio::time::Instant::now();
+        let watch = held(Body::empty(), idle.busy());
+        let waiting = tokio::spawn({
+            let idle = Arc::clone(&idle);
+            async move {
+                idle.for_long(LIMIT).await;
+                tokio::time::Instant::now()
+            }
+        });
+        tokio::time::sleep(LIMIT * 3).await;
+        assert!(!waiting.is_finished(), "a watch is open");
+        drop(watch);
+        tokio::time::sleep(LIMIT / 2).await;
+        drop(idle.busy());
+        let ended = waiting.await.unwrap();
+        assert_eq!(ended - begun, LIMIT * 3 + LIMIT / 2 + LIMIT);
+    }
+}
