@@ -320,6 +320,20 @@ pub fn auto_bind(hub: &Hub, systems: &[&str], mode: &str) {
     }
 }
 
+/// A file for `--encryption-provider-config` that encrypts Secrets: where kcp's are copied to an etcd they have to be.
+#[must_use]
+pub fn encryption(hub: &Hub) -> String {
+    const CONFIGURATION: &str = "
+apiVersion: apiserver.config.k8s.io/v1
+kind: EncryptionConfiguration
+resources:
+- resources: [secrets]
+  providers:
+  - aesgcm: {keys: [{name: one, secret: AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=}]}
+";
+    hub.file("encryption.yaml", CONFIGURATION).display().to_string()
+}
+
 /// Writes the objects of a text (YAML) through the hub with their status.
 ///
 /// # Panics

@@ -17,6 +17,8 @@ async fn replicas_on_etcd_are_one_server_and_watches_move_between_them() {
     let started = tokio::task::spawn_blocking(|| {
         let hub = Hub::start();
         let servers = hub.etcd().to_owned();
+        // kcp's namespaces are read on the hub: a list of all targets waits for them. So is what it syncs.
+        let encryption = berth::encryption(&hub);
         let arguments = [
             "--storage",
             "etcd",
@@ -24,8 +26,9 @@ async fn replicas_on_etcd_are_one_server_and_watches_move_between_them() {
             &servers,
             "--etcd-prefix",
             "/of-berth",
+            "--encryption-provider-config",
+            &encryption,
         ];
-        // kcp's namespaces are read on the hub: a list of all targets waits for them.
         berth::apply(&hub, "owned-sources-rbac.yaml");
         let replicas = start(&hub, &arguments, &["apiservice.yaml", "apiservices-owned.yaml"]);
         berth::load(&hub, "../examples/gardener/fleet.yaml");

@@ -7,18 +7,9 @@ use tests::hub::berth::{self, Berth};
 
 use crate::by_themselves::shoot;
 
-const ENCRYPTION: &str = "
-apiVersion: apiserver.config.k8s.io/v1
-kind: EncryptionConfiguration
-resources:
-- resources: [secrets]
-  providers:
-  - aesgcm: {keys: [{name: one, secret: AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=}]}
-";
-
 fn start(hub: &Hub) -> Berth {
     // What kcp syncs is copied, Secrets with it: not in plain.
-    let encryption = hub.file("encryption.yaml", ENCRYPTION).display().to_string();
+    let encryption = berth::encryption(hub);
     let arguments = [
         "--encryption-provider-config",
         &encryption,
