@@ -1,6 +1,8 @@
 //! The known sequences of server-side apply (`apply/tests/apply_reference/rows.json`) sent to a definition of their schema on
 //! kube-apiserver: it answers as they say, as Berth does (`apiserver/src/handlers/tests/rows.rs`).
 
+#[path = "../../../apply/tests/apply_reference/asked.rs"]
+mod asked;
 #[path = "../../../apply/tests/apply_reference/expected.rs"]
 mod expected;
 
@@ -64,10 +66,6 @@ struct Widget<'a> {
 }
 
 impl Widget<'_> {
-    fn all(version: &str) -> String {
-        format!("/apis/{GROUP}/{version}/namespaces/default/widgets")
-    }
-
     async fn send(&self, method: Method, path: &str, kind: &str, body: &Value) -> (u16, Value) {
         let body = if body.is_null() {
             Vec::new()
@@ -79,7 +77,7 @@ impl Widget<'_> {
     }
 
     async fn live(&self) -> Option<Value> {
-        let path = format!("{}/{}", Self::all("v1"), self.name);
+        let path = asked::path("v1", &self.name);
         let (code, object) = self
             .send(Method::GET, &path, "application/json", &Value::Null)
             .await;
@@ -88,53 +86,15 @@ impl Widget<'_> {
 
     /// Does what `step` says.
     async fn step(&self, step: &Value, live: Option<&Value>) -> (u16, Value) {
-        let of = |verb: &'static str| step[verb].as_str().map(|manager| (verb, manager));
-        let verbs = ["A", "A!", "MP", "PUT", "POST", "SEED"];
-        let (verb, manager) = verbs.into_iter().find_map(of).expect("a step has a verb");
-        let version = step["version"].as_str().unwrap_or("v1");
-        let mut body = json!({
-            "apiVersion": format!("{GROUP}/{version}"), "kind": "Widget", "metadata": {"name": self.name},
-        });
-        if let (Some(live), "PUT") = (live, verb) {
-            body = live.clone();
-        }
-        for part in ["spec", "status"] {
-            if let Some(value) = step.get(part) {
-                body[part] = value.clone();
-            }
-        }
-        for (name, value) in step["metadata"].as_object().into_iter().flatten() {
-            body["metadata"][name] = value.clone();
-        }
-        if let Some(entries) = step.get("managedFields") {
-            body["metadata"]["managedFields"] = entries.clone();
-        }
-        let subresource = step["to"]
-            .as_str()
-            .map(|name| format!("/{name}"))
-            .unwrap_or_default();
-        let mut query = format!("?fieldManager={manager}");
-        query.push_str(if verb == "A!" { "&force=true" } else { "" });
-        query.push_str(if step["dryRun"] == true { "&dryRun=All" } else { "" });
-        let one = format!("{}/{}", Self::all(version), self.name);
-        let path = format!("{one}{subresource}{query}");
-        let (method, path, kind) = match verb {
-            "A" | "A!" => (Method::PATCH, path, "application/apply-patch+yaml"),
-            "MP" => (Method::PATCH, path, "application/merge-patch+json"),
-            "PUT" => (Method::PUT, path, "application/json"),
-            _ => (
-                Method::POST,
-                format!("{}{query}", Self::all(version)),
-                "application/json",
-            ),
-        };
-        let (code, answer) = self.send(method, &path, kind, &body).await;
-        if verb != "SEED" {
+        let asked = asked::asked(step, &self.name, live);
+        let method = asked.method.parse().expect("a method");
+        let (code, answer) = self.send(method, &asked.path, asked.content, &asked.body).await;
+        if !asked.seeds {
             return (code, answer);
         }
-        // Nobody owns what is there.
         let mut cleared = answer;
         cleared["metadata"]["managedFields"] = json!([{}]);
+        let one = asked::path("v1", &self.name);
         self.send(Method::PUT, &one, "application/json", &cleared).await
     }
 
@@ -149,13 +109,11 @@ impl Widget<'_> {
             }
             let at = format!("row {}, step {} ({step})", row["row"], index + 1);
             let (code, answer) = self.step(step, before.as_ref()).await;
-            let created = before.is_none() && step["SEED"].is_null();
-            let usual = match step.get("409") {
-                Some(_) => 409,
-                None => 200 + u64::from(created),
-            };
-            let wanted = step["code"].as_u64().unwrap_or(usual);
-            assert_eq!(u64::from(code), wanted, "{at}: {answer}");
+            assert_eq!(
+                u64::from(code),
+                asked::code(step, before.is_some()),
+                "{at}: {answer}"
+            );
             let after = self.live().await;
             let error = step
                 .get("409")

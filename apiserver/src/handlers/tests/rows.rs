@@ -1,6 +1,8 @@
 //! The sequences of `apply/tests/apply_reference/rows.json` as requests: beside who owns what, their codes, that what changes
 //! nothing is not written, status as a subresource, dry runs, admission, and kubectl's annotation.
 
+#[path = "../../../../apply/tests/apply_reference/asked.rs"]
+mod asked;
 #[path = "../../../../apply/tests/apply_reference/expected.rs"]
 mod expected;
 
@@ -15,8 +17,6 @@ use super::*;
 use crate::resource::{Backing, Group, Resource};
 
 const GROUP: &str = "example.dev";
-const ALL: &str = "/apis/example.dev/v1/namespaces/default/widgets";
-const ONE: &str = "/apis/example.dev/v1/namespaces/default/widgets/w";
 
 /// The kind of the rows.
 struct Widget {
@@ -126,56 +126,26 @@ impl Server {
     }
 
     async fn live(&self) -> Option<Value> {
-        let (code, object) = self.send("GET", ONE, "", &Value::Null, 0).await;
+        let (code, object) = self
+            .send("GET", &asked::path("v1", "w"), "", &Value::Null, 0)
+            .await;
         (code == 200).then_some(object)
     }
 
     /// Does what `step` says.
     async fn step(&self, step: &Value, live: Option<&Value>, now: i64) -> (u16, Value) {
-        let of = |verb: &'static str| step[verb].as_str().map(|manager| (verb, manager));
-        let verbs = ["A", "A!", "MP", "PUT", "POST", "SEED"];
-        let (verb, manager) = verbs.into_iter().find_map(of).unwrap();
         *self.others.0.lock().unwrap() = step["admission"].clone();
-        let version = step["version"].as_str().unwrap_or("v1");
-        let of_version = |path: &str| path.replace("/v1/", &format!("/{version}/"));
-        let api_version = format!("{GROUP}/{version}");
-        let mut body = json!({"apiVersion": api_version, "kind": "Widget", "metadata": {"name": "w"}});
-        if let (Some(live), "PUT") = (live, verb) {
-            body = live.clone();
-        }
-        for part in ["spec", "status"] {
-            if let Some(value) = step.get(part) {
-                body[part] = value.clone();
-            }
-        }
-        for (name, value) in step["metadata"].as_object().into_iter().flatten() {
-            body["metadata"][name] = value.clone();
-        }
-        if let Some(entries) = step.get("managedFields") {
-            body["metadata"]["managedFields"] = entries.clone();
-        }
-        let subresource = match step["to"].as_str() {
-            Some(subresource) => format!("/{subresource}"),
-            None => String::new(),
-        };
-        let mut query = format!("?fieldManager={manager}");
-        query.push_str(if verb == "A!" { "&force=true" } else { "" });
-        query.push_str(if step["dryRun"] == true { "&dryRun=All" } else { "" });
-        let path = format!("{}{subresource}{query}", of_version(ONE));
-        let (method, path, kind) = match verb {
-            "A" | "A!" => ("PATCH", path, "application/apply-patch+yaml"),
-            "MP" => ("PATCH", path, "application/merge-patch+json"),
-            "PUT" => ("PUT", path, "application/json"),
-            _ => ("POST", format!("{}{query}", of_version(ALL)), "application/json"),
-        };
-        let (code, answer) = self.send(method, &path, kind, &body, now).await;
-        if verb != "SEED" {
+        let asked = asked::asked(step, "w", live);
+        let (code, answer) = self
+            .send(asked.method, &asked.path, asked.content, &asked.body, now)
+            .await;
+        if !asked.seeds {
             return (code, answer);
         }
-        // Nobody owns what is there.
         let mut cleared = answer;
         cleared["metadata"]["managedFields"] = json!([{}]);
-        self.send("PUT", ONE, "application/json", &cleared, now).await
+        self.send("PUT", &asked::path("v1", "w"), "application/json", &cleared, now)
+            .await
     }
 }
 
@@ -195,13 +165,11 @@ async fn the_rows_end_as_on_kube_apiserver() {
         for (step, now) in row["steps"].as_array().unwrap().iter().zip(1..) {
             let at = format!("row {}, step {} ({step})", row["row"], now - 1);
             let (code, answer) = server.step(step, before.as_ref(), now).await;
-            let created = before.is_none() && step["SEED"].is_null();
-            let usual = match step.get("409") {
-                Some(_) => 409,
-                None => 200 + u64::from(created),
-            };
-            let wanted = step["code"].as_u64().unwrap_or(usual);
-            assert_eq!(u64::from(code), wanted, "{at}: {answer}");
+            assert_eq!(
+                u64::from(code),
+                asked::code(step, before.is_some()),
+                "{at}: {answer}"
+            );
             let after = server.live().await;
             let error = step.get("409").map(|_| answer["message"].as_str().unwrap());
             let object = after.clone().unwrap_or_default();

@@ -1,0 +1,77 @@
+//! A step of `rows.json` as a request: for those who play the rows on a server.
+
+use serde_json::{Value, json};
+
+/// A request.
+pub(crate) struct Asked {
+    pub(crate) method: &'static str,
+    pub(crate) path: String,
+    pub(crate) content: &'static str,
+    pub(crate) body: Value,
+    /// Whether what it makes is to be cleared of its owners: nobody owns what is there.
+    pub(crate) seeds: bool,
+}
+
+/// Where Widgets are, and the one called `name` where it is not empty.
+pub(crate) fn path(version: &str, name: &str) -> String {
+    let all = format!("/apis/example.dev/{version}/namespaces/default/widgets");
+    match name {
+        "" => all,
+        name => format!("{all}/{name}"),
+    }
+}
+
+/// What `step` asks about the Widget `name`, which is `live` where it is there.
+pub(crate) fn asked(step: &Value, name: &str, live: Option<&Value>) -> Asked {
+    let of = |verb: &'static str| step[verb].as_str().map(|manager| (verb, manager));
+    let verbs = ["A", "A!", "MP", "PUT", "POST", "SEED"];
+    let (verb, manager) = verbs.into_iter().find_map(of).expect("a step does something");
+    let version = step["version"].as_str().unwrap_or("v1");
+    let mut body = json!({
+        "apiVersion": format!("example.dev/{version}"), "kind": "Widget", "metadata": {"name": name},
+    });
+    if let (Some(live), "PUT") = (live, verb) {
+        body = live.clone();
+    }
+    for part in ["spec", "status"] {
+        if let Some(value) = step.get(part) {
+            body[part] = value.clone();
+        }
+    }
+    for (name, value) in step["metadata"].as_object().into_iter().flatten() {
+        body["metadata"][name] = value.clone();
+    }
+    if let Some(entries) = step.get("managedFields") {
+        body["metadata"]["managedFields"] = entries.clone();
+    }
+    let (method, content) = match verb {
+        "A" | "A!" => ("PATCH", "application/apply-patch+yaml"),
+        "MP" => ("PATCH", "application/merge-patch+json"),
+        "PUT" => ("PUT", "application/json"),
+        _ => ("POST", "application/json"),
+    };
+    let mut path = path(version, if method == "POST" { "" } else { name });
+    if let Some(subresource) = step["to"].as_str() {
+        path.extend(["/", subresource]);
+    }
+    path.extend(["?fieldManager=", manager]);
+    path.push_str(if verb == "A!" { "&force=true" } else { "" });
+    path.push_str(if step["dryRun"] == true { "&dryRun=All" } else { "" });
+    Asked {
+        method,
+        path,
+        content,
+        body,
+        seeds: verb == "SEED",
+    }
+}
+
+/// The code that `step` is to be answered with, where the object `is_there` before it.
+pub(crate) fn code(step: &Value, is_there: bool) -> u64 {
+    let creates = !is_there && step["SEED"].is_null();
+    let usual = match step.get("409") {
+        Some(_) => 409,
+        None => 200 + u64::from(creates),
+    };
+    step["code"].as_u64().unwrap_or(usual)
+}
