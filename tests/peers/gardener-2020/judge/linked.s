@@ -1,0 +1,1 @@
+// Without a file like this one, the compiler wants the linked functions to have bodies.

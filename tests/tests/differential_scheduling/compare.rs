@@ -1,0 +1,167 @@
+//! Lets both decide about a world, and makes a smaller one of a world that differs.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+use tests::differential::differences;
+
+use crate::meant::{self, Case};
+use crate::side::Side;
+use crate::system::System;
+use crate::world::World;
+
+/// How often the reducer tries a smaller world.
+const TRIES: usize = 4_000;
+
+/// Both sides, the first of which is right.
+pub(crate) struct Pair {
+    pub(crate) system: &'static System,
+    pub(crate) reference: Box<dyn Side>,
+    pub(crate) other: Box<dyn Side>,
+}
+
+/// What became of a world.
+#[derive(Debug, Default)]
+pub(crate) struct Outcome {
+    /// How many demands both decided.
+    pub(crate) decisions: usize,
+    /// How many of them placed something.
+    pub(crate) placed: usize,
+    /// How often a filter of each side judged a cluster for a demand.
+    pub(crate) verdicts: usize,
+    /// How many of these refused it.
+    pub(crate) refusals: usize,
+    /// The meant differences that were seen, each once a demand.
+    pub(crate) meant: BTreeMap<&'static str, usize>,
+    /// How many demands differ in what is meant alone.
+    pub(crate) settled: usize,
+    /// What differs and is not meant: one for each demand.
+    pub(crate) found: Vec<Difference>,
+}
+
+/// A difference that nobody meant.
+#[derive(Clone, Debug)]
+pub(crate) struct Difference {
+    pub(crate) world: World,
+    pub(crate) demand: String,
+    pub(crate) lines: Vec<String>,
+}
+
+impl Pair {
+    /// Lets both decide about `world`.
+    pub(crate) fn run(&mut self, world: &World) -> Result<Outcome, String> {
+        if !(self.system.fits)(world) {
+            return Err("it cannot come about".to_owned());
+        }
+        let mut theirs = self.reference.decide(world)?;
+        let mut ours = self.other.decide(world)?;
+        let clusters = world.objects.iter();
+        let clusters = clusters
+            .filter(|object| object["kind"] == self.system.cluster)
+            .count();
+        let mut outcome = Outcome::default();
+        let demands: Vec<String> = names(&theirs).chain(names(&ours)).cloned().collect();
+        for demand in demands {
+            let (mut one, mut two) = (theirs[&demand].take(), ours[&demand].take());
+            if (&one, &two) == (&Value::Null, &Value::Null) {
+                continue;
+            }
+            outcome.count(&one, clusters * self.system.filters);
+            let case = Case {
+                world,
+                demand: &demand,
+            };
+            let settled = meant::settle(self.system.meant, &case, &mut one, &mut two);
+            for &why in &settled {
+                *outcome.meant.entry(why).or_default() += 1;
+            }
+            let lines = differences(&one, &two);
+            outcome.settled += usize::from(!settled.is_empty() && lines.is_empty());
+            if !lines.is_empty() {
+                outcome.found.push(Difference {
+                    world: world.clone(),
+                    demand,
+                    lines,
+                });
+            }
+        }
+        Ok(outcome)
+    }
+
+    /// A smaller world that still differs in the same way.
+    pub(crate) fn reduce(&mut self, found: Difference) -> Difference {
+        let sort = found.sort();
+        let mut best = found;
+        let (mut place, mut progress) = (0, false);
+        for _ in 0..TRIES {
+            let Some(smaller) = best.world.smaller(place) else {
+                // What was needed before may no longer be.
+                if std::mem::take(&mut progress) {
+                    place = 0;
+                    continue;
+                }
+                break;
+            };
+            let outcome = self.run(&smaller).unwrap_or_default();
+            let same = outcome.found.into_iter().find(|other| other.sort() == sort);
+            match same {
+                Some(difference) => (best, progress) = (difference, true),
+                None => place += 1,
+            }
+        }
+        best
+    }
+}
+
+fn names(verdicts: &Value) -> impl Iterator<Item = &String> {
+    verdicts.as_object().into_iter().flat_map(|all| all.keys())
+}
+
+impl Outcome {
+    fn count(&mut self, theirs: &Value, verdicts: usize) {
+        self.decisions += 1;
+        let placed = theirs["picked"]
+            .as_array()
+            .is_some_and(|picked| !picked.is_empty());
+        self.placed += usize::from(placed);
+        if theirs["problem"].is_null() {
+            self.verdicts += verdicts;
+            let refused = theirs["refused"]
+                .as_object()
+                .into_iter()
+                .flat_map(|all| all.values());
+            self.refusals += refused.filter_map(Value::as_array).map(Vec::len).sum::<usize>();
+        }
+    }
+}
+
+impl Difference {
+    /// What differs, without the names of clusters: one of each sort is shown, and stays what it is while it is made
+    /// small.
+    pub(crate) fn sort(&self) -> String {
+        let sorts = self.lines.iter().map(|line| sort_of(line));
+        sorts.min().map(|(_, sort)| sort).unwrap_or_default()
+    }
+
+    /// For whoever has to mend it.
+    pub(crate) fn shown(&self) -> String {
+        format!(
+            "{}  {} differs (original | Berth):\n    {}\n",
+            self.world.shown(),
+            self.demand,
+            self.lines.join("\n    ")
+        )
+    }
+}
+
+/// What a line is about, and how early in a decision that comes.
+fn sort_of(line: &str) -> (usize, String) {
+    const EARLY_FIRST: [&str; 5] = ["problem", "refused", "scores", "totals", "picked"];
+    let place = line.split(": ").next().unwrap_or_default();
+    let mut parts = place.trim_start_matches('.').splitn(3, ['.', '[']);
+    let part = parts.next().unwrap_or_default();
+    let early = EARLY_FIRST.iter().position(|known| *known == part);
+    // The second part is a cluster or a place in a list.
+    let rest = parts.nth(1).unwrap_or_default();
+    (early.unwrap_or(EARLY_FIRST.len()), format!("{part} {rest}"))
+}

@@ -1,0 +1,292 @@
+//! Gardens of seeds and shoots. What only one of the originals knows is in its worlds alone: capacity, workerless shoots and
+//! IPv6 in those of today; DNS, old taints and overlapping ranges of IPv4 in those of 2020.
+
+use serde_json::{Value, json};
+use tests::differential::Draw;
+
+use crate::world::World;
+
+const API_VERSION: &str = "core.gardener.cloud/v1beta1";
+const SEEDS: [&str; 8] = ["alpha", "beta", "delta", "eta", "gamma", "iota", "kappa", "zeta"];
+const REGIONS: [&str; 12] = [
+    "eu-west-1",
+    "eu-west-1",
+    "eu-west-1",
+    "eu-west-1",
+    "eu-west-1",
+    "eu-central-1",
+    "us-east-1",
+    "eu-west-2",
+    "europe",
+    "ap-southeast-1",
+    "eu-de-1",
+    "northeurope",
+];
+const PROVIDERS: [&str; 4] = ["aws", "aws", "aws", "gcp"];
+
+#[derive(Clone, Copy, PartialEq)]
+enum Era {
+    Today,
+    Of2020,
+}
+
+pub(super) fn today(draw: &mut Draw) -> World {
+    world(draw, Era::Today)
+}
+
+pub(super) fn of_2020(draw: &mut Draw) -> World {
+    world(draw, Era::Of2020)
+}
+
+fn world(draw: &mut Draw, era: Era) -> World {
+    let six = era == Era::Today && draw.below(2) == 0;
+    let count = 2 + draw.below(SEEDS.len() - 1);
+    let mut objects = profiles(draw);
+    for name in &SEEDS[..count] {
+        objects.push(seed(draw, name, era, six));
+    }
+    for number in 0..draw.below(10) {
+        let mut bound = shoot(draw, &format!("bound-{number}"), era, six);
+        bound["spec"]["seedName"] = json!(draw.one(&SEEDS[..count]));
+        if era == Era::Today && draw.once_in(4) {
+            bound["status"] = json!({"seedName": draw.one(&SEEDS)});
+        }
+        objects.push(bound);
+    }
+    for number in 0..1 + draw.below(3) {
+        objects.push(shoot(draw, &format!("shoot-{number}"), era, six));
+    }
+    let strategy = draw.one(&["SameRegion", "MinimalDistance"]);
+    World {
+        objects,
+        configuration: json!({"schedulers": {"shoot": {"candidateDeterminationStrategy": strategy}}}),
+    }
+}
+
+fn object(kind: &str, name: &str, spec: Value) -> Value {
+    let mut value = json!({
+        "apiVersion": API_VERSION, "kind": kind, "spec": spec,
+        "metadata": {"name": name, "uid": format!("uid-{kind}-{name}"), "generation": 1, "creationTimestamp": "2021-10-01T00:00:00Z"},
+    });
+    if kind == "Shoot" {
+        value["metadata"]["namespace"] = json!("garden-dev");
+    }
+    value
+}
+
+fn profiles(draw: &mut Draw) -> Vec<Value> {
+    let mut list = Vec::new();
+    for provider in ["aws", "gcp"] {
+        let mut spec = json!({"type": provider});
+        if draw.once_in(6) {
+            spec["seedSelector"] = selector(draw);
+        }
+        if draw.once_in(3) {
+            let types: &[&str] = [&["aws"][..], &["aws", "gcp"], &["*"], &["azure"]][draw.below(4)];
+            spec["seedSelector"]["providerTypes"] = json!(types);
+        }
+        list.push(object("CloudProfile", provider, spec));
+    }
+    list
+}
+
+fn selector(draw: &mut Draw) -> Value {
+    match draw.below(4) {
+        0 => json!({"matchLabels": {"environment": draw.one(&["prod", "dev"])}}),
+        1 => {
+            json!({"matchExpressions": [{"key": "environment", "operator": draw.one(&["In", "NotIn"]), "values": ["prod"]}]})
+        }
+        2 => {
+            json!({"matchExpressions": [{"key": "tier", "operator": draw.one(&["Exists", "DoesNotExist"])}]})
+        }
+        _ => json!({"matchLabels": {"seed.gardener.cloud/provider": draw.one(&["aws", "gcp"])}}),
+    }
+}
+
+/// One of some ranges; of another number, another one, which meets none of the others.
+fn range(six: bool, number: usize) -> String {
+    if six {
+        format!("fd00:{number:x}::/64")
+    } else {
+        format!("10.{number}.0.0/16")
+    }
+}
+
+fn seed(draw: &mut Draw, name: &str, era: Era, six: bool) -> Value {
+    let (provider, region) = (draw.one(&PROVIDERS), draw.one(&REGIONS));
+    let mut networks = json!({"pods": range(six, 2), "services": range(six, 3)});
+    if draw.often() {
+        networks["nodes"] = json!(range(six, 1));
+    }
+    if six {
+        networks["ipFamilies"] = json!(["IPv6"]);
+    }
+    if era == Era::Of2020 && draw.often() || era == Era::Today && draw.below(2) == 0 {
+        // Now and then the range that some shoots' nodes are in.
+        let pods = if six || era == Era::Of2020 {
+            4 + draw.below(4)
+        } else {
+            6
+        };
+        networks["shootDefaults"] = json!({"pods": range(six, pods), "services": range(six, 9)});
+    }
+    let mut value = object(
+        "Seed",
+        name,
+        json!({"provider": {"type": provider, "region": region}, "networks": networks}),
+    );
+    // As the API server labels seeds.
+    value["metadata"]["labels"] =
+        json!({"seed.gardener.cloud/provider": provider, "seed.gardener.cloud/region": region});
+    for (key, values) in [("environment", ["prod", "dev"]), ("tier", ["1", "2"])] {
+        if draw.often() {
+            value["metadata"]["labels"][key] = json!(draw.one(&values));
+        }
+    }
+    if draw.once_in(16) {
+        value["metadata"]["deletionTimestamp"] = json!("2021-10-28T08:00:00Z");
+        value["metadata"]["finalizers"] = json!(["gardener"]);
+    }
+    value["spec"]["taints"] = taints(draw, era);
+    match draw.below(12) {
+        0 => value["spec"]["settings"]["scheduling"] = json!({"visible": false}),
+        1 => value["spec"]["settings"]["scheduling"] = json!({"visible": true}),
+        2 => value["spec"]["settings"]["scheduling"] = json!({}),
+        _ => {}
+    }
+    if era == Era::Of2020 {
+        match draw.below(10) {
+            0 => value["spec"]["settings"]["shootDNS"] = json!({"enabled": false}),
+            1 => value["spec"]["settings"]["shootDNS"] = json!({"enabled": true}),
+            2 => value["spec"]["settings"]["shootDNS"] = json!({}),
+            _ => {}
+        }
+    }
+    status(draw, &mut value, era);
+    value
+}
+
+fn taints(draw: &mut Draw, era: Era) -> Value {
+    let mut list = Vec::new();
+    for key in ["gpu", "dedicated", "seed.gardener.cloud/protected"] {
+        if draw.once_in(8) {
+            let mut taint = json!({"key": key});
+            if draw.below(2) == 0 {
+                taint["value"] = json!(draw.one(&["a", "b", ""]));
+            }
+            list.push(taint);
+        }
+    }
+    if era == Era::Of2020 {
+        for key in ["disable-dns", "invisible", "disable-capacity-reservation"] {
+            if draw.once_in(12) {
+                list.push(json!({"key": format!("seed.gardener.cloud/{key}")}));
+            }
+        }
+    }
+    json!(list)
+}
+
+fn status(draw: &mut Draw, value: &mut Value, era: Era) {
+    let ready = |draw: &mut Draw| {
+        draw.one(&[
+            "True", "True", "True", "True", "True", "True", "True", "False", "Unknown",
+        ])
+    };
+    let condition = |r#type: &str, status: &str| {
+        json!({"type": r#type, "status": status, "lastTransitionTime": "2021-10-01T00:00:00Z",
+               "lastUpdateTime": "2021-10-01T00:00:00Z", "reason": "Said", "message": ""})
+    };
+    let mut conditions = vec![condition("GardenletReady", ready(draw))];
+    if era == Era::Of2020 {
+        conditions.push(condition("Bootstrapped", ready(draw)));
+    } else {
+        if draw.below(2) == 0 {
+            value["spec"]["backup"] = json!({"provider": "aws"});
+            conditions.push(condition("BackupBucketsReady", ready(draw)));
+        }
+        value["status"]["lastOperation"] = json!({"type": "Reconcile", "state": "Succeeded", "progress": 100,
+            "description": "", "lastUpdateTime": "2021-10-01T00:00:00Z"});
+        if draw.below(2) == 0 {
+            value["status"]["allocatable"] = json!({"shoots": draw.below(4).to_string()});
+        }
+    }
+    value["status"]["conditions"] = json!(conditions);
+}
+
+fn shoot(draw: &mut Draw, name: &str, era: Era, six: bool) -> Value {
+    let provider = draw.one(&PROVIDERS);
+    let mut spec = json!({
+        "cloudProfileName": if draw.once_in(40) { "missing" } else { provider },
+        "region": draw.one(&REGIONS), "provider": {"type": provider},
+        "purpose": draw.one(&["evaluation", "production", "testing"]),
+    });
+    let workerless = era == Era::Today && draw.once_in(8);
+    if !workerless {
+        spec["provider"]["workers"] = json!([{
+            "name": "pool", "minimum": 1, "maximum": 1, "machine": {"type": "large"},
+        }]);
+    }
+    spec["networking"] = networking(draw, era, six, workerless);
+    if draw.once_in(6) {
+        spec["seedSelector"] = selector(draw);
+    }
+    let mut tolerations = Vec::new();
+    for key in ["gpu", "dedicated", "seed.gardener.cloud/protected"] {
+        if draw.once_in(3) {
+            let mut toleration = json!({"key": key});
+            if draw.below(2) == 0 {
+                toleration["value"] = json!(draw.one(&["a", "b"]));
+            }
+            tolerations.push(toleration);
+        }
+    }
+    spec["tolerations"] = json!(tolerations);
+    if era == Era::Of2020 && draw.once_in(3) {
+        spec["dns"] = match draw.below(3) {
+            0 => json!({"domain": "a.example.org", "providers": [{"type": "unmanaged"}]}),
+            1 => {
+                json!({"domain": "a.example.org", "providers": [{"type": "aws-route53", "primary": true, "secretName": "dns"}]})
+            }
+            _ => json!({"domain": "a.example.org"}),
+        };
+    }
+    let mut value = object("Shoot", name, spec);
+    if draw.once_in(12) {
+        value["metadata"]["namespace"] = json!("garden");
+    }
+    if draw.once_in(25) {
+        value["metadata"]["deletionTimestamp"] = json!("2021-10-28T08:00:00Z");
+        value["metadata"]["finalizers"] = json!(["gardener"]);
+    }
+    value
+}
+
+/// Ranges 1 to 3 are the seeds' nodes, pods and services, 4 to 7 their defaults for pods. In 2020 nodes were compared with
+/// nodes alone, and pods and services with each other: the other pairs, which we compare as its documentation says, are not drawn.
+fn networking(draw: &mut Draw, era: Era, six: bool, workerless: bool) -> Value {
+    let meets = six || era == Era::Of2020;
+    let one_of = |draw: &mut Draw, theirs: &[usize], own: usize| {
+        let theirs = if six { &[1, 2, 3][..] } else { theirs };
+        let number = if meets && draw.once_in(8) {
+            theirs[draw.below(theirs.len())]
+        } else {
+            own
+        };
+        json!(range(six, number))
+    };
+    let mut networking = json!({"type": "calico"});
+    if six {
+        networking["ipFamilies"] = json!(["IPv6"]);
+    }
+    if !workerless && draw.often() {
+        networking["nodes"] = one_of(draw, &[1], 10);
+    }
+    if !workerless && (era == Era::Today || draw.below(2) == 0) {
+        networking["pods"] = one_of(draw, &[2, 3], 11);
+    }
+    if era == Era::Today || draw.below(2) == 0 {
+        networking["services"] = one_of(draw, &[2, 3], 12);
+    }
+    networking
+}

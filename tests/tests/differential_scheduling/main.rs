@@ -1,0 +1,169 @@
+//! Random worlds, decided by the originals' own schedulers and by us: picks, scores, what is written, and what every filter
+//! says of every cluster are equal but for what `meant` lists.
+//!
+//! `SCHEDULING_WORLDS` and `SCHEDULING_SEED` say how many and which ones. What needs the originals, Go modules, is part of
+//! `make e2e`, with more of them `make differential-scheduling`, and ignored elsewhere.
+
+mod blindness;
+mod build;
+mod compare;
+mod fleet;
+mod gardener;
+mod meant;
+mod ocm;
+mod openmcp;
+mod ours;
+mod side;
+mod system;
+mod world;
+
+use std::collections::BTreeMap;
+
+use compare::{Difference, Outcome, Pair};
+use side::{Original, Ours, Side};
+use system::System;
+use tests::differential::{Draw, variable};
+
+/// Without variables: a run of seconds.
+const WORLDS: u64 = 300;
+/// The most differences that are made small and shown.
+const SHOWN: usize = 12;
+
+#[test]
+#[ignore = "builds and runs OCM's scheduler: `make e2e`"]
+fn ocm_decides_the_same() {
+    equal(&ocm::OCM);
+}
+
+#[test]
+#[ignore = "builds and runs KubeFleet's scheduler: `make e2e`"]
+fn fleet_decides_the_same() {
+    equal(&fleet::FLEET);
+}
+
+#[test]
+#[ignore = "builds and runs Gardener's scheduler: `make e2e`"]
+fn gardener_decides_the_same() {
+    equal(&gardener::TODAY);
+}
+
+#[test]
+#[ignore = "builds and runs Gardener's scheduler of v1.8.0: `make e2e`"]
+fn gardener_of_2020_decides_the_same() {
+    equal(&gardener::OF_2020);
+}
+
+#[test]
+#[ignore = "builds and runs openMCP's scheduler: `make e2e`"]
+fn openmcp_decides_the_same() {
+    equal(&openmcp::OPENMCP);
+}
+
+/// Every system there is.
+static SYSTEMS: [&System; 5] = [
+    &ocm::OCM,
+    &fleet::FLEET,
+    &gardener::TODAY,
+    &gardener::OF_2020,
+    &openmcp::OPENMCP,
+];
+
+/// Decides the worlds of a seed, none of which may differ but by what is meant.
+fn equal(system: &'static System) {
+    let original = Original::start(system, &build::program(system));
+    let mut pair = Pair::new(system, Box::new(original), Box::new(Ours(system)));
+    let seed = variable("SCHEDULING_SEED", 1);
+    let report = run(&mut pair, seed, variable("SCHEDULING_WORLDS", WORLDS));
+    println!("{}", report.summary(system, seed));
+    assert!(report.found.is_empty(), "{}", report.shown(&mut pair));
+}
+
+/// What became of many worlds.
+#[derive(Default)]
+struct Report {
+    worlds: usize,
+    total: Outcome,
+    found: Vec<(u64, Difference)>,
+}
+
+impl Report {
+    fn add(&mut self, number: u64, outcome: Outcome) {
+        let total = &mut self.total;
+        self.worlds += 1;
+        total.decisions += outcome.decisions;
+        total.placed += outcome.placed;
+        total.verdicts += outcome.verdicts;
+        total.refusals += outcome.refusals;
+        total.settled += outcome.settled;
+        for (why, times) in outcome.meant {
+            *total.meant.entry(why).or_default() += times;
+        }
+        let found = outcome.found.into_iter();
+        self.found.extend(found.map(|difference| (number, difference)));
+    }
+
+    fn summary(&self, system: &System, seed: u64) -> String {
+        let total = &self.total;
+        let meant = total.meant.iter();
+        let meant: Vec<String> = meant
+            .map(|(why, times)| format!("  {times} times meant: {why}\n"))
+            .collect();
+        format!(
+            "{}, SCHEDULING_SEED={seed}: {} worlds, {} decisions ({} place something), {} verdicts of filters ({} refuse): {} \
+             equal, {} but for what is meant, {} differ\n{}",
+            system.name,
+            self.worlds,
+            total.decisions,
+            total.placed,
+            total.verdicts,
+            total.refusals,
+            total.decisions - total.settled - self.found.len(),
+            total.settled,
+            self.found.len(),
+            meant.concat()
+        )
+    }
+
+    /// The first differences of each sort, made small.
+    fn shown(&self, pair: &mut Pair) -> String {
+        let mut sorts = BTreeMap::new();
+        let mut counts: BTreeMap<String, usize> = BTreeMap::new();
+        for (number, difference) in &self.found {
+            *counts.entry(difference.sort()).or_default() += 1;
+            sorts.entry(difference.sort()).or_insert((number, difference));
+        }
+        let mut text = format!(
+            "{} of {} decisions differ: {counts:#?}\n",
+            self.found.len(),
+            self.total.decisions
+        );
+        for (number, difference) in sorts.values().take(SHOWN) {
+            let small = pair.reduce((*difference).clone());
+            text.push_str(&format!("\n# world {number}\n{}", small.shown()));
+        }
+        text
+    }
+}
+
+/// Decides that many worlds.
+fn run(pair: &mut Pair, seed: u64, count: u64) -> Report {
+    let mut report = Report::default();
+    for number in 0..count {
+        let world = (pair.system.generate)(&mut Draw::new(seed, number));
+        let outcome = pair.run(&world).unwrap_or_else(|problem| {
+            panic!("world {number} cannot be decided: {problem}\n{}", world.shown())
+        });
+        report.add(number, outcome);
+    }
+    report
+}
+
+impl Pair {
+    fn new(system: &'static System, reference: Box<dyn Side>, other: Box<dyn Side>) -> Self {
+        Self {
+            system,
+            reference,
+            other,
+        }
+    }
+}

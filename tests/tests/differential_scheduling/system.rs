@@ -1,0 +1,50 @@
+//! The systems that are compared: how their worlds are drawn, what is told of a decision, and what is meant.
+
+use std::sync::Arc;
+
+use dialect_contract::Dialect;
+use serde_json::Value;
+use tests::differential::Draw;
+
+use crate::meant::Meant;
+use crate::ours::Decided;
+use crate::world::World;
+
+/// An original and our dialect.
+pub(crate) struct System {
+    /// What it is called.
+    pub(crate) name: &'static str,
+    /// Our dialect.
+    pub(crate) dialect: &'static str,
+    /// The folder of its Go program below `tests/peers`.
+    pub(crate) program: &'static str,
+    /// What the Go program needs to be linked.
+    pub(crate) linked: &'static [&'static str],
+    /// How many filters judge each cluster.
+    pub(crate) filters: usize,
+    /// The resource of the clusters, in words.
+    pub(crate) cluster: &'static str,
+    /// Draws a world.
+    pub(crate) generate: fn(&mut Draw) -> World,
+    /// Whether a world can come about: while one is made smaller, others turn up.
+    pub(crate) fits: fn(&World) -> bool,
+    /// Tells a decision of ours as the program tells the original's.
+    pub(crate) told: fn(&Decided<'_>) -> Value,
+    /// The differences that are meant.
+    pub(crate) meant: &'static [Meant],
+    /// What is planted to be seen.
+    pub(crate) planted: &'static [Planted],
+}
+
+/// A change of one side that must be seen.
+pub(crate) struct Planted {
+    pub(crate) name: &'static str,
+    /// Changes one object of the world.
+    pub(crate) change: fn(&mut Value),
+}
+
+impl System {
+    pub(crate) fn dialect(&self) -> Arc<dyn Dialect> {
+        dialect_registry::by_name(self.dialect).expect("there is such a dialect")
+    }
+}
