@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help demo test console fuzz e2e differential etcd faults lint ci static release bench-scheduling bench-explain bench-server bench-scheduling-peers
+.PHONY: help demo test console fuzz e2e differential differential-scheduling etcd faults lint ci static release bench-scheduling bench-explain bench-server bench-scheduling-peers
 
 # Where cargo builds, and the peers of the benchmarks beside it.
 TARGET := $(abspath $(or $(CARGO_TARGET_DIR),target))
@@ -19,12 +19,13 @@ console: ## the console in headless Chromium, and its pictures in docs/console (
 
 # One shape for whatever is built with etcd: another choice of packages would resolve features anew and build it all again.
 ETCD := --workspace --features storage/etcd,berth/etcd
-ETCD_TESTS := cargo test $(ETCD) --test 'aggregated*' --test 'etcd*' --test command_line --test apply_reference
+ETCD_TESTS := cargo test $(ETCD) --test 'aggregated*' --test 'etcd*' --test command_line --test apply_reference --test observability --test differential_scheduling
 
-e2e: ## the tests behind a real kube-apiserver and against its field manager, built from Go modules (the first time takes minutes; needs go and protoc)
+e2e: ## the tests behind a real kube-apiserver, against its field manager and the systems' own schedulers, built from Go modules (the first time takes minutes; needs go and protoc)
 	$(ETCD_TESTS) --no-run
 	BERTH_PROGRAM=$(TARGET)/debug/berth cargo test $(ETCD) --test 'aggregated*' -- --ignored
-	cargo test $(ETCD) --test apply_reference -- --ignored
+	cargo test $(ETCD) --test apply_reference --test observability -- --ignored
+	cargo test $(ETCD) --test differential_scheduling -- --ignored --nocapture
 
 # The seed and the number of sequences of each test.
 differential: export DIFFERENTIAL_SEED := $(or $(DIFFERENTIAL_SEED),1)
@@ -32,6 +33,13 @@ differential: export DIFFERENTIAL_SEQUENCES := $(or $(DIFFERENTIAL_SEQUENCES),50
 differential: ## thousands of generated requests, answered as by kube-apiserver (DIFFERENTIAL_SEQUENCES, DIFFERENTIAL_SEED)
 	$(ETCD_TESTS) --no-run
 	BERTH_PROGRAM=$(TARGET)/debug/berth cargo test $(ETCD) --test aggregated_differential -- --ignored --nocapture
+
+# The seed and the number of worlds of each system.
+differential-scheduling: export SCHEDULING_SEED := $(or $(SCHEDULING_SEED),1)
+differential-scheduling: export SCHEDULING_WORLDS := $(or $(SCHEDULING_WORLDS),3000)
+differential-scheduling: ## thousands of generated worlds, decided as by the systems' own schedulers (SCHEDULING_WORLDS, SCHEDULING_SEED)
+	$(ETCD_TESTS) --no-run
+	cargo test $(ETCD) --test differential_scheduling -- --include-ignored --nocapture
 
 etcd: ## the store on etcd, against a real etcd built from its Go module (needs go and protoc)
 	$(ETCD_TESTS) --no-run

@@ -50,6 +50,7 @@ pub trait Observer: Send + Sync + 'static {
 #[derive(Clone, Default)]
 pub struct Chain {
     plugins: Vec<Arc<dyn Plugin>>,
+    last: Vec<Arc<dyn Plugin>>,
     observer: Option<Arc<dyn Observer>>,
     break_glass: Arc<[String]>,
     authority: Option<Arc<dyn Authority>>,
@@ -64,6 +65,14 @@ impl Chain {
             plugins,
             ..Self::default()
         }
+    }
+
+    /// The same, where `plugin` judges what all others let through, those who are consulted among them: what they refuse
+    /// takes no room in a quota.
+    #[must_use]
+    pub fn ending_with(mut self, plugin: Arc<dyn Plugin>) -> Self {
+        self.last.push(plugin);
+        self
     }
 
     /// The same, telling `observer` of every pass.
@@ -199,6 +208,35 @@ impl Chain {
         self.acting(request)
             .flat_map(|plugin| plugin.guards(request, object))
             .collect()
+    }
+
+    /// Has those judge the final object who come after all others, and says what must still be true when it is stored
+    /// beside what [`Chain::guards`] says.
+    ///
+    /// # Errors
+    /// The first refusal, as the client sees it.
+    pub fn conclude(
+        &self,
+        request: &Request<'_>,
+        object: Option<&Value>,
+        warnings: &mut Vec<String>,
+    ) -> Result<Vec<Guard>, Status> {
+        let mut guards = Vec::new();
+        for plugin in self.last.iter().filter(|plugin| plugin.handles(request)) {
+            let start = Instant::now();
+            let result = plugin.validate(request, object, warnings);
+            let took = start.elapsed();
+            self.tell(
+                Some(plugin.name()),
+                Phase::Validate,
+                request,
+                result.is_err(),
+                took,
+            );
+            result.map_err(|denied| denied.into_status(request))?;
+            guards.extend(plugin.guards(request, object));
+        }
+        Ok(guards)
     }
 
     /// What the audit log should say of the write, which was let through: keys without a prefix, each once.

@@ -1,5 +1,5 @@
 //! The calling side of admission webhooks: what a hub's webhook configurations say about writes of objects that Berth
-//! owns. kube-apiserver passes those writes on before its own admission (docs/api.md, "Webhooks of the hub"), so
+//! owns. kube-apiserver passes those writes on before its own admission (docs/api.md, "Policies and webhooks of the hub"), so
 //! whoever serves them has to ask.
 //!
 //! Everything here is pure: [`Hook`] is one webhook of a configuration, [`Hook::concerns`] says whether it is to be

@@ -5,8 +5,8 @@
 //!   kube-system/extension-apiserver-authentication, TokenReviews) and may do what it says (SubjectAccessReviews).
 //! - [`Registration`]: the caBundles of APIServices and webhook configurations follow the serving certificate's CA, which
 //!   replicas may share.
-//! - [`Policies`]: the hub's admission webhooks are called for the kinds that this server stores, because kube-apiserver
-//!   passes requests for them on before its own admission.
+//! - [`Policies`] and [`HubPolicies`]: the hub's admission webhooks are called, and its admission policies known, for the
+//!   kinds that this server stores, because kube-apiserver passes requests for them on before its own admission.
 //!
 //! It stands on `apiserver` alone and knows no kind, so any server made with that library can use it.
 
@@ -19,6 +19,6 @@ pub mod reviewer;
 
 pub use client::{Clients, Kubeconfigs};
 pub use delegation::{CacheTimes, Delegation};
-pub use policies::Policies;
+pub use policies::{HubPolicies, Policies};
 pub use published::Given;
 pub use registration::Registration;

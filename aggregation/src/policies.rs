@@ -1,17 +1,18 @@
-//! The hub's admission webhooks, asked about the objects that this server stores. kube-apiserver passes requests for them on
-//! before its own admission (docs/api.md, "Webhooks of the hub"), so a policy that somebody set up for the whole hub
-//! would not hold for them unless it is called from here.
+//! The hub's admission webhooks and policies, asked about the objects that this server stores. kube-apiserver passes
+//! requests for them on before its own admission (docs/api.md, "Policies and webhooks of the hub"), so what somebody set up
+//! for the whole hub would not hold for them unless it is asked from here.
 //!
 //! Configurations are watched and compiled when they change; what is known stays in force while the watch is lost.
 //! Which webhook is called about which write, and what its answer may be, are pure questions, answered by
-//! [`admission::client`].
+//! [`admission::client`]; policies are evaluated by the crate `policies`, for which [`HubPolicies`] has them.
 
 mod call;
+mod catalog;
 mod conditions;
 mod consult;
 mod follow;
-mod not_run;
 mod own;
+mod params;
 mod prepared;
 mod resolve;
 #[cfg(test)]
@@ -21,9 +22,11 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use ::policies::Decider;
 use admission::client::Manner;
 use anyhow::{Result, bail};
 use apiserver::metrics::WebhookMetrics;
+pub use catalog::HubPolicies;
 use kube::Client;
 use meta::GroupResource;
 pub use own::Own;
@@ -41,16 +44,17 @@ const NAMESPACES: GroupResource = GroupResource::new("", "namespaces");
 const GROUP: &str = "admissionregistration.k8s.io";
 
 /// What is watched: group and resource.
-pub const WATCHED: [(&str, &str); 2] = [
+pub const WATCHED: [(&str, &str); 6] = [
     (GROUP, "mutatingwebhookconfigurations"),
     (GROUP, "validatingwebhookconfigurations"),
+    (GROUP, catalog::KINDS[0].1),
+    (GROUP, catalog::KINDS[1].1),
+    (GROUP, catalog::KINDS[2].1),
+    (GROUP, catalog::KINDS[3].1),
 ];
 
-/// What is looked at once, to say that it does not hold here.
-pub const LOOKED_AT: [(&str, &str); 2] = [
-    (GROUP, "validatingadmissionpolicies"),
-    (GROUP, "mutatingadmissionpolicies"),
-];
+/// The label of the cluster roles whose rules say what else may be the parameters of policies, beside ConfigMaps.
+pub const PARAMETERS: &str = "rbac.berth.dev/aggregate-to-policy-params";
 
 /// What is read to find the way to a webhook.
 pub const READ: (&str, &str) = ("", "services");
@@ -60,8 +64,7 @@ pub const READ: (&str, &str) = ("", "services");
 pub fn rights() -> Vec<Value> {
     let rule = |(group, resource): (&str, &str), verbs: &[&str]| json!({"apiGroups": [group], "resources": [resource], "verbs": verbs});
     let watched = WATCHED.map(|watched| rule(watched, &["list", "watch"]));
-    let looked_at = LOOKED_AT.map(|looked_at| rule(looked_at, &["list"]));
-    let mut rules: Vec<Value> = watched.into_iter().chain(looked_at).collect();
+    let mut rules: Vec<Value> = watched.into_iter().collect();
     rules.push(rule(READ, &["get"]));
     rules
 }
@@ -85,24 +88,27 @@ impl Hooks {
     }
 }
 
-/// The hub's policies, as far as they are webhooks.
+/// The hub's webhooks.
 pub struct Policies {
     hooks: RwLock<Hooks>,
     /// Where the copies of the hub's namespaces are.
     store: Arc<dyn Store>,
     maker: Maker,
+    /// Makes the access reviews that match conditions ask for.
+    decider: Arc<dyn Decider>,
     metrics: Arc<WebhookMetrics>,
 }
 
 impl Policies {
-    /// None yet. `client` finds the Services of webhooks, `store` has the copies of the hub's namespaces, and `own` tells
-    /// which webhooks are this server's.
+    /// None yet. `client` finds the Services of webhooks, `store` has the copies of the hub's namespaces, `own` tells
+    /// which webhooks are this server's, and `decider` says who may do what.
     #[must_use]
-    pub fn new(client: Client, store: &Arc<dyn Store>, own: Own) -> Arc<Self> {
+    pub fn new(client: Client, store: &Arc<dyn Store>, own: Own, decider: Arc<dyn Decider>) -> Arc<Self> {
         Arc::new(Self {
             hooks: RwLock::default(),
             store: Arc::clone(store),
             maker: Maker { client, own },
+            decider,
             metrics: WebhookMetrics::new(),
         })
     }
@@ -113,12 +119,11 @@ impl Policies {
         &self.metrics
     }
 
-    /// Begins to follow the configurations, and waits until all there are now are in force. Says in the log which other
-    /// policies about `served` are not.
+    /// Begins to follow the configurations, and waits until all there are now are in force.
     ///
     /// # Errors
     /// When the hub does not list them within a minute.
-    pub async fn follow(self: &Arc<Self>, served: Vec<GroupResource>) -> Result<Vec<JoinHandle<()>>> {
+    pub async fn follow(self: &Arc<Self>) -> Result<Vec<JoinHandle<()>>> {
         let mut tasks = Vec::new();
         let client = &self.maker.client;
         for manner in [Manner::Mutating, Manner::Validating] {
@@ -134,12 +139,11 @@ impl Policies {
                 );
             }
         }
-        tasks.push(tokio::spawn(not_run::warn(client.clone(), served)));
         Ok(tasks)
     }
 
     /// Puts the webhooks of `configurations`, by their name, in force. What did not change keeps its connections.
-    fn replace(&self, manner: Manner, configurations: &BTreeMap<String, Value>) {
+    fn replace(&self, manner: Manner, configurations: &BTreeMap<String, Arc<Value>>) {
         let before = Arc::clone(self.hooks.read().of(manner));
         let now: Arc<[_]> = self.maker.all(configurations, &before).into();
         tracing::info!(

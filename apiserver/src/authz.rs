@@ -1,5 +1,6 @@
 //! Authorization: authorizers asked in turn, the two rules every server has, and the refusal a client reads.
 
+pub mod expressions;
 pub mod subject_access_review;
 
 use std::sync::Arc;
@@ -167,14 +168,16 @@ fn selected(info: &RequestInfo) -> Selected {
     if !info.is_resource || !matches!(info.verb, "list" | "watch" | "deletecollection") {
         return Selected::default();
     }
-    let fields = info
-        .query
-        .first("fieldSelector")
-        .and_then(|text| FieldSelector::parse(text).ok());
-    let labels = info
-        .query
-        .first("labelSelector")
-        .and_then(|text| Selector::parse(text).ok());
+    limited(
+        info.query.first("fieldSelector"),
+        info.query.first("labelSelector"),
+    )
+}
+
+/// What selectors limit a request to; one that is none limits nothing.
+fn limited(fields: Option<&str>, labels: Option<&str>) -> Selected {
+    let fields = fields.and_then(|text| FieldSelector::parse(text).ok());
+    let labels = labels.and_then(|text| Selector::parse(text).ok());
     let field = |(path, equal, value): (String, bool, String)| Requirement {
         key: path,
         operator: if equal { Operator::In } else { Operator::NotIn },

@@ -251,6 +251,7 @@ impl<'a> Cx<'a> {
             manager: &self.manager,
             now: self.request.now,
             dry_run,
+            asked: false,
             warnings: &self.request.warnings,
             annotations: &self.request.annotations,
         }

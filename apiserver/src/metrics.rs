@@ -6,6 +6,7 @@
 mod admission;
 mod labels;
 mod objects;
+mod policies;
 mod process;
 mod read;
 mod unsuffixed;
@@ -27,6 +28,7 @@ use storage::Store;
 pub use self::admission::AdmissionMetrics;
 pub(crate) use self::labels::Labels;
 use self::labels::{Outcome, Place, Sent, Termination, WatchList, Watched};
+pub use self::policies::PolicyMetrics;
 pub use self::read::Series;
 use self::unsuffixed::Unsuffixed;
 pub use self::webhooks::{Rejection, WebhookMetrics};

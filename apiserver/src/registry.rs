@@ -28,6 +28,7 @@ use crate::call::{Call, Warnings};
 use crate::errors;
 use crate::resource::Group;
 
+use commit::Origin;
 pub use commit::{Author, InternalWrite};
 pub(crate) use consulting::Consulting;
 pub(crate) use delete::Deleted;
@@ -203,7 +204,17 @@ impl Registry {
             manager: &call.manager,
             cause: None,
         };
-        let mut objects = self.commit(author, vec![write], guards, call.dry_run).await?;
+        let origin = Origin {
+            warnings: Some(call.warnings.clone()),
+            // A body of another kind was shown to them as it is.
+            asked: self
+                .preferred(key.resource)?
+                .subresource(subresource)
+                .is_some_and(|part| part.schema.is_some()),
+        };
+        let mut objects = self
+            .commit_from(&origin, author, vec![write], guards, call.dry_run)
+            .await?;
         objects
             .pop()
             .ok_or_else(|| Status::internal("the storage answered for no step"))

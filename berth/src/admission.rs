@@ -21,6 +21,8 @@ mod owners;
 mod placed_on_create;
 mod reserved;
 mod sources;
+mod stored_policies;
+mod world;
 
 use std::sync::Arc;
 
@@ -36,6 +38,8 @@ pub use auto_bind::AutoBind;
 pub use config_maps::{CONFIG_MAPS, LABEL as CONFIG_LABEL};
 pub use front::{Front, MUTATE_PATH, PATHS, VALIDATE_PATH, routes};
 pub use in_force::Rules;
+pub use stored_policies::StoredPolicies;
+pub use world::World;
 
 use bound_on_create::Held;
 use knowledge::Knowledge;
@@ -74,9 +78,8 @@ impl Parts {
         plugins.extend(self.of_dialects());
         plugins.extend(self.knowing(Held::ByGuards, Audience::Known));
         plugins.push(Arc::new(configurations::Configurations::warning(self.dialects())));
-        // Last, as in kube-apiserver: what others refuse takes no room.
-        plugins.push(Arc::new(ResourceQuotas::new(Arc::clone(source))));
         self.chain(plugins)
+            .ending_with(Arc::new(ResourceQuotas::new(Arc::clone(source))))
     }
 
     /// The chain of the webhooks, which a hub asks about its own objects; `catalog` reads them, `audience` hears the

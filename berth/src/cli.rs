@@ -14,8 +14,9 @@ use syncer::SyncerArgs;
 use syncer::rights::SyncerRightsArgs;
 
 pub use asking::{
-    CheckArgs, CheckOutput, CheckQuestion, ConnectionArgs, ConsoleCommand, ExportArgs, ExportQuestion,
-    FilesArgs, PlanArgs, PlanQuestion, ServerArgs, WhyArgs, WhyOutput, WhyQuestion,
+    AdviceArgs, AdviceOutput, AdviceQuestion, CheckArgs, CheckOutput, CheckQuestion, ConnectionArgs,
+    ConsoleCommand, ExportArgs, ExportQuestion, FilesArgs, HistoryArgs, HistoryOutput, HistoryQuestion,
+    PlanArgs, PlanQuestion, ServerArgs, WhyArgs, WhyOutput, WhyQuestion,
 };
 
 use crate::actors::ActorArgs;
@@ -80,6 +81,15 @@ pub enum Command {
     ///
     /// Also `kubectl berth why`: docs/terminal.md.
     Why(WhyArgs),
+    /// Tell how a decision changed: when, from and to which clusters, why, and by whom
+    ///
+    /// Also `kubectl berth history`. What is not remembered is told, and is no failure.
+    History(HistoryArgs),
+    /// Say what to change so that an object goes to a cluster, as a running server finds it; nothing is stored
+    ///
+    /// The smallest sets of changes, each tried on a copy of what the server knows, with the line of kubectl that makes it.
+    /// Also `kubectl berth advice`: docs/terminal.md.
+    Advice(AdviceArgs),
     /// Tell what a change would do to the decisions of a running server; nothing is stored
     Plan(PlanArgs),
     /// Write what a running server decides by as files that `berth simulate` reads
@@ -210,6 +220,12 @@ pub struct ServeArgs {
     /// How long events are kept after they were last seen (such as 1h); 0s keeps them for ever.
     #[arg(long, default_value = "1h", value_parser = parse_unsigned)]
     pub event_ttl: Duration,
+    /// How many changes of each decision are remembered (docs/api.md, "History"); 0 remembers none, and removes what is there.
+    #[arg(long, value_name = "COUNT", default_value_t = 20)]
+    pub history_per_decision: usize,
+    /// How long changes of decisions are remembered (such as 168h); 0s as long as there is room.
+    #[arg(long, value_name = "DURATION", default_value = "168h", value_parser = parse_unsigned)]
+    pub history_max_age: Duration,
     /// What is audited, and where to.
     #[command(flatten)]
     pub audit: AuditArgs,
@@ -310,6 +326,9 @@ pub struct SimulateArgs {
     /// Tell what is different in these files or folders instead; repeatable.
     #[arg(long, value_name = "PATH", conflicts_with_all = ["change", "drain", "delete", "for", "independent"])]
     pub against: Vec<PathBuf>,
+    /// Tell what to change so that clusters fit that an object does not go to.
+    #[arg(long, conflicts_with_all = ["change", "against"])]
+    pub advice: bool,
     /// How to print.
     #[arg(short = 'o', long, value_enum, default_value_t = SimulateOutput::Table)]
     pub output: SimulateOutput,

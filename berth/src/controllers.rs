@@ -7,6 +7,7 @@ mod election;
 mod event;
 mod events;
 mod expiry;
+mod listeners;
 mod metrics;
 mod pending;
 mod selection;
@@ -18,12 +19,13 @@ use std::time::Duration;
 
 use apiserver::registry::Registry;
 use engine::controller::{Alone, Elector, LEASES, Leadership, Lease, Settings, Terms};
-use engine::{Committer, Controllers, Engine};
+use engine::{BindObserver, Committer, Controllers, Engine};
 use meta::{Clock, GroupResource, Key};
 use storage::Store;
 use tokio::task::JoinHandle;
 
 use crate::configuration::{AutoBindMode, validity};
+use listeners::Listeners;
 
 pub use election::LeaderElectionArgs;
 pub use events::Events;
@@ -42,7 +44,7 @@ pub struct Running {
 }
 
 /// What controllers are started in.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 pub struct Setting<'a> {
     /// What decides.
     pub engine: &'a Arc<Engine>,
@@ -60,6 +62,8 @@ pub struct Setting<'a> {
     pub leadership: &'a Leadership,
     /// How long events are kept; zero is for ever.
     pub event_ttl: Duration,
+    /// Who else is told of bindings.
+    pub history: Option<Arc<dyn BindObserver>>,
     /// What counts.
     pub metrics: &'a Arc<ControllerMetrics>,
 }
@@ -73,7 +77,8 @@ impl Setting<'_> {
     pub fn start(self, selection: Selection) -> Result<Running, String> {
         let (sink, metrics) = (Arc::clone(self.sink), Arc::clone(self.metrics));
         let (events, writing) = Events::spawn(self.engine, sink, metrics);
-        self.engine.observe(Arc::new(events))?;
+        let heard = std::iter::once(Arc::new(events) as Arc<dyn BindObserver>).chain(self.history.clone());
+        self.engine.observe(Arc::new(Listeners(heard.collect())))?;
         let mut tasks = vec![writing];
         let leading = self.leadership.leading();
         tasks.push(validity::spawn(self.engine, self.committer, leading.clone()));
@@ -100,12 +105,12 @@ impl Setting<'_> {
         })
     }
 
-    fn serves(self, resource: GroupResource) -> bool {
+    fn serves(&self, resource: GroupResource) -> bool {
         self.registry.index().preferred(resource).is_some()
     }
 
     /// The followers of `selection` whose dialect places anything here.
-    fn followers(self, selection: &Selection) -> Vec<&'static str> {
+    fn followers(&self, selection: &Selection) -> Vec<&'static str> {
         let dialects = self.engine.dialects();
         let here = dialects.filter(|dialect| self.places(dialect.name()));
         let names = here.flat_map(|dialect| {
@@ -118,7 +123,7 @@ impl Setting<'_> {
     }
 
     /// Whether everything the dialect named `name` places is served here, or copied from a hub.
-    fn places(self, name: &str) -> bool {
+    fn places(&self, name: &str) -> bool {
         let mut dialects = self.engine.dialects();
         let dialect = dialects.find(|dialect| dialect.name() == name);
         dialect.is_some_and(|dialect| {

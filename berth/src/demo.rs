@@ -8,6 +8,8 @@ mod heartbeats;
 mod live;
 mod story;
 
+use std::fs::Permissions;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
@@ -33,6 +35,8 @@ pub async fn run(args: DemoArgs) -> Result<()> {
         None => Some(
             tempfile::Builder::new()
                 .prefix("berth-demo-")
+                // It holds the keys of the demo's users.
+                .permissions(Permissions::from_mode(0o700))
                 .tempdir()
                 .context("making a data folder")?,
         ),

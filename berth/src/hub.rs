@@ -18,8 +18,9 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use ::policies::{Catalog, Decider};
 use aggregation::registration::{self, Sources};
-use aggregation::{Clients, Delegation, Given, Policies, Registration, policies};
+use aggregation::{Clients, Delegation, Given, HubPolicies, Policies, Registration, policies};
 use anyhow::Result;
 use berth_hub::{Copies, HubCommitter, LeaseKeeper, Mirror, Needs, Presence, Shadows, Tenure};
 use certs::Folder;
@@ -180,10 +181,22 @@ impl Hub {
         Arc::new(HubEvents::new(self.clients.objects.clone()))
     }
 
-    /// The hub's admission webhooks, which have a say in what is stored here; `own` tells which of them are Berth's.
+    /// The hub's admission webhooks, which have a say in what is stored here; `own` tells which of them are Berth's, and
+    /// `decider` who may do what.
     #[must_use]
-    pub(crate) fn policies(&self, store: &Arc<dyn Store>, own: policies::Own) -> Arc<Policies> {
-        Policies::new(self.clients.objects.clone(), store, own)
+    pub(crate) fn webhooks(
+        &self,
+        store: &Arc<dyn Store>,
+        own: policies::Own,
+        decider: Arc<dyn Decider>,
+    ) -> Arc<Policies> {
+        Policies::new(self.clients.objects.clone(), store, own, decider)
+    }
+
+    /// The hub's admission policies, which have a say in what is stored here; `local` knows the parameters among that.
+    #[must_use]
+    pub(crate) fn policies(&self, local: Arc<dyn Catalog>) -> Arc<HubPolicies> {
+        HubPolicies::new(self.clients.objects.clone(), local)
     }
 
     /// What commits decisions: those about objects of `resources` on the hub, the others through `own`. It carries out

@@ -5,6 +5,7 @@
 
 pub mod actors;
 pub mod admission;
+pub mod advice;
 pub mod audit;
 pub mod backup;
 pub mod causes;
@@ -18,6 +19,7 @@ pub mod encryption;
 pub mod etcd;
 pub mod export;
 pub mod folder;
+pub mod history;
 pub mod hub;
 pub mod integrations;
 pub mod kubeconfig;
@@ -27,6 +29,7 @@ pub mod logs;
 pub mod manifest;
 pub mod manifests;
 pub mod migrate;
+pub mod past;
 pub mod plan;
 pub mod plugin;
 pub mod publications;

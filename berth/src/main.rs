@@ -68,7 +68,9 @@ async fn run(command: Command) -> anyhow::Result<ExitCode> {
             let mut client = client.writing_as(args.field_manager);
             berth::load::run(&mut client, &args.filename, manner).await?;
         }
+        Command::Advice(args) => return berth::advice::run(&args.question, &args.connection).await,
         Command::Why(args) => return berth::why::run(&args.question, &args.connection).await,
+        Command::History(args) => return berth::past::run(&args.question, &args.connection).await,
         Command::Check(args) => return berth::check::run(&args.question, &args.server).await,
         Command::Plan(args) => return berth::live_plan::run(&args).await,
         Command::Kubeconfig(args) => berth::serve::issue_kubeconfig(&args)?,

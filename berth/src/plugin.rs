@@ -12,7 +12,8 @@ use clap::{Parser, Subcommand};
 use console::{ConsoleArgs, PageArgs};
 
 use crate::cli::{
-    CheckQuestion, ConnectionArgs, ExportQuestion, FilesArgs, PlanQuestion, SimulateArgs, WhyQuestion,
+    AdviceQuestion, CheckQuestion, ConnectionArgs, ExportQuestion, FilesArgs, HistoryQuestion, PlanQuestion,
+    SimulateArgs, WhyQuestion,
 };
 
 /// What the program is found as.
@@ -63,6 +64,10 @@ pub struct PluginCli {
 pub enum PluginCommand {
     /// Say which cluster an object goes to, and why not to the others
     Why(WhyQuestion),
+    /// Tell how a decision changed: when, from and to which clusters, why, and by whom
+    History(HistoryQuestion),
+    /// Say what to change so that an object goes to a cluster; nothing is stored
+    Advice(AdviceQuestion),
     /// Tell what a change would do to the decisions; nothing is stored
     ///
     /// Objects that name no namespace are in that of -n, or the context's.
@@ -97,6 +102,8 @@ pub async fn run(cli: PluginCli) -> Result<ExitCode> {
     let connection = cli.connection;
     match cli.command {
         PluginCommand::Why(question) => crate::why::run(&question, &connection).await,
+        PluginCommand::History(question) => crate::past::run(&question, &connection).await,
+        PluginCommand::Advice(question) => crate::advice::run(&question, &connection).await,
         PluginCommand::Plan(question) => crate::live_plan::run_as_kubectl(&question, &connection).await,
         PluginCommand::Check(question) => crate::check::run(&question, &connection.server).await,
         PluginCommand::Export(question) => {

@@ -47,6 +47,7 @@ use crate::backup::FILE;
 use crate::cli::{KubeconfigArgs, ServeArgs, Storage};
 use crate::encryption;
 use crate::etcd;
+use crate::history;
 use crate::hub::Hub;
 use crate::integrations::{self, TokenFile};
 use crate::kubeconfig::Kubeconfig;
@@ -66,6 +67,7 @@ pub struct Standalone {
     kubeconfig: PathBuf,
     tasks: Vec<JoinHandle<()>>,
     controllers: controllers::Running,
+    history: history::Running,
     /// Outlives whatever needs it.
     leadership: Leadership,
     /// Cancelled when the background work is to end.
@@ -184,6 +186,7 @@ impl Standalone {
         if let Some(publications) = &parts.publications {
             tasks.extend(publications.spawn(&parts.committer));
         }
+        let history = parts.history.spawn(leadership.leading());
         loaded(&parts).await?;
         tasks.extend(surroundings::policies(&parts).await?);
         let controllers = controllers::start(&options, &store, &parts, &leadership)?;
@@ -235,6 +238,7 @@ impl Standalone {
             kubeconfig,
             tasks,
             controllers,
+            history,
             leadership,
             ending,
         })
@@ -269,6 +273,7 @@ impl Standalone {
     pub async fn stop(self) -> Result<()> {
         self.running.stop().await.context("the server's task failed")?;
         self.controllers.stop().await;
+        self.history.stop().await;
         self.leadership.stop().await;
         self.ending.cancel();
         for task in self.tasks {
@@ -360,8 +365,9 @@ fn chain(
     let Recording { metrics, audit } = recording;
     metrics.count_stored(apiserver::stored(&parts.groups));
     metrics.count_admission(&parts.admission_metrics);
-    if let Some(policies) = &parts.policies {
-        metrics.count_webhooks(policies.metrics());
+    metrics.count_policies(&parts.policy_metrics);
+    if let Some(webhooks) = &parts.webhooks {
+        metrics.count_webhooks(webhooks.metrics());
     }
     parts.controller_metrics.expose(&metrics);
     let version = version();

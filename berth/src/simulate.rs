@@ -1,6 +1,7 @@
 //! `berth simulate`: decides every placeable object in files against the clusters in them, with no server (docs/api.md,
 //! "Simulating"). The "plan" step for a placement change.
 
+pub(crate) mod advice;
 mod output;
 mod plan;
 mod table;
@@ -13,7 +14,8 @@ use std::sync::Arc;
 
 use apiserver::SystemClock;
 use dialect_contract::{Dialect, Outcome, config};
-use engine::simulate::{Fault, Input, Terms};
+use engine::advice::NoAdvice;
+use engine::simulate::{Decided, Fault, Input, Terms};
 use engine::{Catalog, Simulation};
 use kubernetes::core;
 use meta::Clock;
@@ -41,6 +43,9 @@ enum Stop {
     /// A dialect is at fault.
     #[error(transparent)]
     Fault(#[from] Fault),
+    /// So it is when advice was asked for.
+    #[error(transparent)]
+    NoAdvice(#[from] NoAdvice),
 }
 
 /// Decides and prints; problems of the input go to standard error, all of them, and end it with exit code 2.
@@ -104,13 +109,24 @@ fn print(
             Outcome::Partial | Outcome::Unschedulable | Outcome::Invalid
         );
     };
+    let catalog = catalog(&dialect_registry::all());
+    let advised = |decided: &Decided<'_>| -> Result<Option<Value>, Stop> {
+        match args.advice {
+            true => found(decided, &catalog, terms).map(Some),
+            false => Ok(None),
+        }
+    };
     let mut out = BufWriter::with_capacity(1 << 16, anstream::AutoStream::auto(io::stdout().lock()));
     match args.output {
         SimulateOutput::Table => {
             let mut tables = Tables::default();
             simulation.run(terms, choose, |decided| -> Result<(), Stop> {
                 note(decided.decision.outcome);
-                Ok(tables.write(&mut out, decided)?)
+                tables.write(&mut out, decided)?;
+                if let Some(advice) = advised(decided)? {
+                    advice::targets(&mut out, &advice)?;
+                }
+                Ok(())
             })?;
             tables.end(&mut out)?;
         }
@@ -118,12 +134,25 @@ fn print(
             let mut list = List::new(args.output);
             simulation.run(terms, choose, |decided| -> Result<(), Stop> {
                 note(decided.decision.outcome);
-                Ok(list.write(&mut out, decided)?)
+                let advice = advised(decided)?;
+                Ok(list.write(&mut out, decided, advice)?)
             })?;
             list.end(&mut out)?;
         }
     }
     Ok(out.flush()?)
+}
+
+/// What may be done so that targets fit.
+fn found(decided: &Decided<'_>, catalog: &Catalog, terms: &Terms) -> Result<Value, Stop> {
+    let terms = engine::advice::Terms {
+        now: terms.now,
+        seed: terms.seed,
+        limit: engine::advice::TARGETS,
+        only: None,
+    };
+    let found = engine::advice::advise(decided.world, catalog, &decided.decision.demand, &terms)?;
+    Ok(found.short())
 }
 
 fn load(args: &SimulateArgs, terms: &Terms) -> Result<Simulation, Vec<String>> {

@@ -177,6 +177,8 @@ impl Steps {
                 .filter(|removal| seen.insert(removal.to_string()))
                 .collect();
             removals.reverse();
+            // When a part of an aggregated role goes, the hub's controller applies the role, and so makes it anew.
+            removals.sort_by_key(|removal| !removal.is_aggregated());
             removals
         };
         let self_registration = manifests::self_registration_rights(&installations[0]);
@@ -418,6 +420,8 @@ mod tests {
         assert!(place("Deployment berth-system/berth") < place("ClusterRoleBinding berth:server"));
         assert!(place("ClusterRoleBinding berth:server") < place("ClusterRole berth:server"));
         assert!(place("ClusterRole berth:server") < place("ServiceAccount berth-system/berth"));
+        let whole = place("ClusterRole berth:policy-params");
+        assert!(whole < place("ClusterRole berth:policy-params-configmaps"));
         assert_eq!(
             names(&steps.self_registration)[0],
             "ClusterRoleBinding berth:self-registration"

@@ -3,22 +3,27 @@
 //! Targets and Decisions are projections that can be watched; candidates, reviews and the subresources `scheduling`
 //! and `binding` are made at each request. Start reading at [`VirtualApi`]; the shapes are in [`kinds`].
 
+mod advice;
 mod asked;
 mod binding;
 mod candidates;
 mod commit;
 mod faults;
+mod head;
 mod hidden;
 pub mod kinds;
+mod live;
 pub mod names;
 pub(crate) mod own_places;
 mod owned;
 mod plans;
 pub mod projection;
+pub mod records;
 mod render;
 mod resolve;
 pub mod review;
 mod reviews;
+mod rights_to_change;
 mod scheduling;
 pub(crate) mod updater;
 
@@ -35,6 +40,7 @@ use self::binding::{Binder, Bindings};
 use self::candidates::Candidates;
 use self::kinds::{GROUP, Virtual};
 use self::projection::Projection;
+use self::records::{Past, Records};
 use self::resolve::About;
 use self::reviews::Reviews;
 
@@ -52,6 +58,7 @@ pub struct VirtualApi {
     registry: Arc<Registry>,
     projection: Arc<Projection>,
     catalog: Arc<Catalog>,
+    records: Option<Records>,
 }
 
 impl VirtualApi {
@@ -68,6 +75,7 @@ impl VirtualApi {
             registry,
             projection,
             catalog,
+            records: None,
         }
     }
 
@@ -75,6 +83,13 @@ impl VirtualApi {
     #[must_use]
     pub fn binding_through(mut self, committer: Arc<dyn Committer>) -> Self {
         self.binder.committer = committer;
+        self
+    }
+
+    /// The same with the history of decisions, which is read in `records`.
+    #[must_use]
+    pub fn remembering(mut self, records: Records) -> Self {
+        self.records = Some(records);
         self
     }
 
@@ -124,7 +139,7 @@ impl VirtualApi {
         // A review brings worlds and decisions of its own, in few bytes.
         let apart: Effort = Arc::new(|| usize::MAX);
         let review = |kind, name| resource(kind, reviews(name)).taking(Arc::clone(&apart));
-        let resources = vec![
+        let mut resources = vec![
             deciding(kinds::binding::namespaced(), bindings()),
             deciding(kinds::candidate::namespaced(), candidates(true)),
             deciding(kinds::binding::cluster(), bindings()),
@@ -135,6 +150,11 @@ impl VirtualApi {
             review(kinds::review::kind(), "SchedulingReview"),
             resource(kinds::target::kind(), self.projected()),
         ];
+        if let Some(records) = &self.records {
+            let stored = || Backing::Stored(Arc::clone(&records.store));
+            resources.push(resource(kinds::record::cluster(), stored()));
+            resources.push(resource(kinds::record::namespaced(), stored()));
+        }
         vec![Group {
             name: GROUP,
             resources,
@@ -147,10 +167,12 @@ impl VirtualApi {
 
     fn decisions(&self, kind: Virtual) -> Resource {
         let namespaced = kind.info().namespaced();
-        let subresources = vec![
+        let mut subresources = vec![
             owned::binding(&self.binder, About::Decision, namespaced),
             owned::scheduling(&self.binder.engine, &self.catalog, About::Decision),
+            owned::advice(&self.binder.engine, &self.catalog),
         ];
+        subresources.extend(self.records.clone().map(history));
         resource(kind, self.projected())
             .with_all(subresources)
             .taking(self.effort())
@@ -186,6 +208,19 @@ impl VirtualApi {
                 owned::subresources(&self.binder, &self.registry, &self.catalog, &**dialect, demand)
             })
             .collect()
+    }
+}
+
+/// The `history` subresource.
+fn history(records: Records) -> Subresource {
+    Subresource {
+        name: "history",
+        group: GROUP,
+        version: kinds::VERSION,
+        kind: "DecisionHistory",
+        verbs: &["get"],
+        schema: Some(Arc::new(kinds::record::history())),
+        handler: Arc::new(Past(records)),
     }
 }
 

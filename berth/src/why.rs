@@ -1,8 +1,8 @@
 //! `berth why`, and `kubectl berth why`: which cluster, and why not the others, as a running server decides
 //! (docs/terminal.md).
 
-mod asked;
-mod print;
+pub(crate) mod asked;
+pub(crate) mod print;
 
 use std::io::{self, BufWriter, Write};
 use std::process::ExitCode;
@@ -37,17 +37,9 @@ pub async fn run(question: &WhyQuestion, connection: &ConnectionArgs) -> Result<
     } else {
         String::new()
     };
-    let mut found = find(&client, &places, &query).await?;
-    let (place, mut report) = match found.len() {
-        0 => return Err(absent(&client, question, namespace).await),
-        1 => found.remove(0),
-        _ => {
-            let names: Vec<&str> = found.iter().map(|(place, _)| place.name.as_str()).collect();
-            bail!(
-                "there are several: name the decision, one of {}",
-                names.join(", ")
-            );
-        }
+    let found = find(&client, &places, "scheduling", &query).await?;
+    let Some((place, mut report)) = only_one(found)? else {
+        return Err(absent(&client, &question.object, namespace).await);
     };
     if let Some(cluster) = &question.cluster {
         only(&mut report, cluster)?;
@@ -55,7 +47,7 @@ pub async fn run(question: &WhyQuestion, connection: &ConnectionArgs) -> Result<
     // The counts are of all clusters, those that are shown among them.
     let counts = match report["status"]["remainingCandidates"].as_u64() {
         Some(1..) => {
-            let path = path(&place, "?limit=1&reasons=counts");
+            let path = path(&place, "scheduling", "?limit=1&reasons=counts");
             client.get(&path).await?["status"]["reasonCounts"].take()
         }
         _ => Value::Null,
@@ -68,20 +60,46 @@ pub async fn run(question: &WhyQuestion, connection: &ConnectionArgs) -> Result<
     }
 }
 
-fn path(place: &Place, query: &str) -> String {
+/// The one report that was found, if there is any.
+///
+/// # Errors
+/// When there are several.
+pub(crate) fn only_one(mut found: Vec<(Place, Value)>) -> Result<Option<(Place, Value)>> {
+    if found.len() > 1 {
+        let names: Vec<&str> = found.iter().map(|(place, _)| place.name.as_str()).collect();
+        bail!(
+            "there are several: name the decision, one of {}",
+            names.join(", ")
+        );
+    }
+    Ok(found.pop())
+}
+
+fn path(place: &Place, subresource: &str, query: &str) -> String {
     let (namespace, name) = (&place.namespace, &place.name);
     if namespace.is_empty() {
-        format!("/apis/{API_VERSION}/clusterdecisions/{name}/scheduling{query}")
+        format!("/apis/{API_VERSION}/clusterdecisions/{name}/{subresource}{query}")
     } else {
-        format!("/apis/{API_VERSION}/namespaces/{namespace}/decisions/{name}/scheduling{query}")
+        format!("/apis/{API_VERSION}/namespaces/{namespace}/decisions/{name}/{subresource}{query}")
     }
 }
 
-/// The reports of those of `places` that are there.
-async fn find(client: &Client, places: &[Place], query: &str) -> Result<Vec<(Place, Value)>> {
+/// What `subresource` says of those of `places` that are there.
+///
+/// # Errors
+/// When none answers, or all that is there is refused.
+pub(crate) async fn find(
+    client: &Client,
+    places: &[Place],
+    subresource: &str,
+    query: &str,
+) -> Result<Vec<(Place, Value)>> {
     let (mut found, mut refused) = (Vec::new(), None);
     for place in places {
-        match client.send(Method::GET, &path(place, query), None).await? {
+        match client
+            .send(Method::GET, &path(place, subresource, query), None)
+            .await?
+        {
             Ok(report) => found.push((place.clone(), report)),
             Err(status) if status.code == 404 => {}
             // A name alone is asked for in every system; most people may not look into all.
@@ -95,7 +113,7 @@ async fn find(client: &Client, places: &[Place], query: &str) -> Result<Vec<(Pla
 }
 
 /// What to say where nothing was found.
-async fn absent(client: &Client, question: &WhyQuestion, namespace: &str) -> anyhow::Error {
+pub(crate) async fn absent(client: &Client, object: &[String], namespace: &str) -> anyhow::Error {
     let group = client
         .send(Method::GET, &format!("/apis/{API_VERSION}"), None)
         .await;
@@ -107,7 +125,7 @@ async fn absent(client: &Client, question: &WhyQuestion, namespace: &str) -> any
         _ => anyhow!(
             "\"{}\" wants no place in namespace \"{namespace}\", nor as a cluster-wide object: -n names another \
              namespace, and `kubectl get decisions -A` lists what does",
-            question.object.join(" ")
+            object.join(" ")
         ),
     }
 }

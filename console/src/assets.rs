@@ -25,6 +25,8 @@ pub const ASSETS: &[Asset] = &[
     ("/parts.js", SCRIPT, include_str!("../web/parts.js")),
     ("/views.js", SCRIPT, include_str!("../web/views.js")),
     ("/decision.js", SCRIPT, include_str!("../web/decision.js")),
+    ("/timeline.js", SCRIPT, include_str!("../web/timeline.js")),
+    ("/advice.js", SCRIPT, include_str!("../web/advice.js")),
     (
         "/vendor/preact.module.js",
         SCRIPT,

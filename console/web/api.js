@@ -52,6 +52,10 @@ async function request(path, options = {}) {
 /** What the console knows of itself. */
 export const about = async () => (await request("/-/about")).json();
 
+/** The resources and subresources there are in Berth's group, by discovery. */
+export const resources = async () =>
+  new Set(((await (await request(`/cluster${GROUP}`)).json()).resources ?? []).map((one) => one.name));
+
 /** @param {string} path below Berth's group */
 export const get = async (path, signal) => (await request(`/cluster${GROUP}/${path}`, { signal })).json();
 
@@ -69,8 +73,9 @@ export const post = async (path, body) =>
  * @param {string} path
  * @param {AbortSignal} signal
  * @param {(items: Map<string, object>, problem: Refused | null, whole: boolean) => void} show
+ * @param {string} [selector] more of the query, with its `&`
  */
-export async function follow(path, signal, show) {
+export async function follow(path, signal, show, selector = "") {
   let items = new Map();
   let delay = 500;
   while (!signal.aborted) {
@@ -80,7 +85,7 @@ export async function follow(path, signal, show) {
       let version = "";
       let due = 0;
       do {
-        const page = await get(`${path}?limit=500${next && `&continue=${encodeURIComponent(next)}`}`, signal);
+        const page = await get(`${path}?limit=500${selector}${next && `&continue=${encodeURIComponent(next)}`}`, signal);
         for (const item of page.items ?? []) fresh.set(key(item), item);
         next = page.metadata.continue ?? "";
         version = page.metadata.resourceVersion;
@@ -93,7 +98,7 @@ export async function follow(path, signal, show) {
       items = fresh;
       show(items, null, true);
       delay = 500;
-      await watch(path, version, items, signal, () => show(items, null, true));
+      await watch(path, version, items, signal, () => show(items, null, true), selector);
     } catch (problem) {
       if (signal.aborted) return;
       show(items, problem, true);
@@ -105,8 +110,8 @@ export async function follow(path, signal, show) {
 }
 
 /** Reads one watch to its end and shows changes at most ten times a second. */
-async function watch(path, version, items, signal, show) {
-  const query = `watch=true&allowWatchBookmarks=true&timeoutSeconds=240&resourceVersion=${encodeURIComponent(version)}`;
+async function watch(path, version, items, signal, show, selector) {
+  const query = `watch=true&allowWatchBookmarks=true&timeoutSeconds=240&resourceVersion=${encodeURIComponent(version)}${selector}`;
   const response = await request(`/cluster${GROUP}/${path}?${query}`, { signal });
   const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
   let rest = "";

@@ -1,12 +1,13 @@
 // The page: which view is shown is in the address, so that it can be sent to a colleague with a console of their own.
 
 import { render, Component } from "./vendor/preact.module.js";
-import { about, takeToken } from "./api.js";
+import { about, resources, takeToken } from "./api.js";
 import { html, text, Problem } from "./parts.js";
 import { Fleet, Decisions } from "./views.js";
 import { Decision, WhatIf } from "./decision.js";
+import { Timeline } from "./timeline.js";
 
-const VIEWS = { decisions: Decisions, fleet: Fleet, decision: Decision, whatif: WhatIf };
+const VIEWS = { decisions: Decisions, fleet: Fleet, decision: Decision, whatif: WhatIf, timeline: Timeline };
 
 const read = () => {
   const [view, query] = location.hash.slice(2).split("?");
@@ -21,13 +22,15 @@ const address = (view, query) => {
 class App extends Component {
   constructor() {
     super();
-    this.state = { ...read(), about: null, problem: null };
+    this.state = { ...read(), about: null, has: new Set(), problem: null };
   }
   componentDidMount() {
     addEventListener("hashchange", () => this.setState(read()));
     about().then((found) => this.setState({ about: found }), (problem) => this.setState({ problem }));
+    // What this server does not have is left out.
+    resources().then((found) => this.setState({ has: found }), () => {});
   }
-  render(_, { view, query, about: known, problem }) {
+  render(_, { view, query, about: known, has, problem }) {
     const go = (next, more) => { location.hash = address(next, more); };
     const set = (more) => {
       const next = { ...query, ...more };
@@ -41,7 +44,7 @@ class App extends Component {
         ${link("decisions", "Decisions")}${link("fleet", "Fleet")}${link("whatif", "What if")}
         <span class="context" title=${text(known?.server)}>${text(known?.context)}${known && !known.writes ? " · read only" : ""}</span></nav>
       <main><${Problem} of=${problem} />
-        ${known && html`<${View} key=${view === "decision" || view === "whatif" ? `${view}/${query.namespace}/${query.name}` : view} query=${query} set=${set} go=${go} about=${known} />`}</main>
+        ${known && html`<${View} key=${["decision", "whatif", "timeline"].includes(view) ? `${view}/${query.namespace}/${query.name}` : view} query=${query} set=${set} go=${go} about=${known} has=${has} />`}</main>
     </div>`;
   }
 }

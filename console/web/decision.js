@@ -2,6 +2,7 @@
 
 import { Component } from "./vendor/preact.module.js";
 import { get, post, decisionPath } from "./api.js";
+import { Advice } from "./advice.js";
 import { html, text, State, Problem, Bar, Kubectl, Table } from "./parts.js";
 
 const PAST = { Scheduled: "found a place", Unchanged: "stays where it is", Partial: "found some of the places it asks for",
@@ -72,17 +73,19 @@ export class Decision extends Component {
       this.setState({ problem });
     }
   }
-  render({ query, about, go }, { report, problem }) {
+  render({ query, about, go, has }, { report, problem }) {
     const { namespace, name } = query;
     const resource = namespace ? `-n ${namespace} get decision` : "get clusterdecision";
     return html`<section>
       <header><h1>${text(name)}</h1>${namespace && html`<span class="count">in ${namespace}</span>`}
         <span class="actions"><button onClick=${() => this.read()}>Decide again</button>
+        ${has.has("decisions/history") && html`<button onClick=${() => go("timeline", { namespace, name })}>History</button>`}
         <button onClick=${() => go("whatif", { namespace, name })}>What if …</button>
         ${about.writes && html`<button class="danger" onClick=${() => this.bind()}>Bind</button>`}</span></header>
       <${Problem} of=${problem} />
       ${report ? html`<${Report} status=${report.status} />` : !problem && html`<p class="empty">Reading …</p>`}
       <${Kubectl} command=${`kubectl ${resource} ${name} --subresource=scheduling`} />
+      ${has?.has(namespace ? "decisions/advice" : "clusterdecisions/advice") && html`<${Advice} namespace=${namespace} name=${name} />`}
     </section>`;
   }
 }

@@ -53,8 +53,8 @@ pub trait Committer: Send + Sync + 'static {
 
 /// Is told of bindings, whoever asked for them. Called on the binding's own task: must not block.
 pub trait BindObserver: Send + Sync + 'static {
-    /// `bound` is committed (or nothing was to be written). Not called for dry runs.
-    fn bound(&self, bound: &Bound);
+    /// What `wish` came to: `bound` is committed (or nothing was to be written). Not called for dry runs.
+    fn bound(&self, wish: &Bind<'_>, bound: &Bound);
 
     /// `demand` of the dialect named `dialect` was decided, but nothing could be written.
     fn failed(&self, dialect: &str, demand: &Key, error: &BindError);
@@ -82,6 +82,8 @@ pub struct Bind<'a> {
     pub dry_run: bool,
     /// What to do when nothing would be placed.
     pub unplaced: Unplaced,
+    /// The user who asked for it; `None` where Berth does it by itself.
+    pub by: Option<&'a str>,
 }
 
 /// A binding that was made, or was there already (then nothing is `written`).
@@ -144,7 +146,7 @@ impl Engine {
         });
         if let Some(observer) = self.observer.get().filter(|_| !bind.dry_run) {
             match &result {
-                Ok(bound) => observer.bound(bound),
+                Ok(bound) => observer.bound(&bind, bound),
                 Err(error) => observer.failed(bind.dialect, bind.demand, error),
             }
         }

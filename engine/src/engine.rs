@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, OnceLock, Weak};
 use std::time::Duration;
 
-use dialect_contract::{Dialect, Inventory};
-use meta::{Clock, GroupResource, Revision};
+use dialect_contract::{Dialect, Due, Inventory};
+use meta::{Change, Clock, GroupResource, Revision};
 use parking_lot::Mutex;
 use storage::Source;
 use tokio::sync::{Notify, watch};
@@ -39,6 +39,13 @@ pub enum Behind {
     },
 }
 
+/// Is told of every change as it is folded, before anybody decides on it. Called by the feeder under a dialect's lock: must
+/// be quick. What a load finds in the source is no change.
+pub trait Witness: Send + Sync + 'static {
+    /// `change` was folded into the inventory of `dialect`, and made `due` stale.
+    fn folded(&self, dialect: &'static str, change: &Change, due: &Due);
+}
+
 /// One dialect and what it knows.
 pub(crate) struct Slot {
     pub(crate) dialect: Arc<dyn Dialect>,
@@ -66,6 +73,7 @@ pub struct Engine {
     /// The dialects whose world is not complete, and what they wait for.
     held: Mutex<BTreeMap<&'static str, String>>,
     pub(crate) observer: OnceLock<Arc<dyn BindObserver>>,
+    pub(crate) witness: OnceLock<Arc<dyn Witness>>,
 }
 
 impl Engine {
@@ -90,6 +98,7 @@ impl Engine {
             subscribers: Mutex::default(),
             held: Mutex::default(),
             observer: OnceLock::new(),
+            witness: OnceLock::new(),
         })
     }
 
@@ -101,6 +110,16 @@ impl Engine {
         self.observer
             .set(observer)
             .map_err(|_| "somebody is told of bindings already".to_owned())
+    }
+
+    /// Sets who is told of every change, once.
+    ///
+    /// # Errors
+    /// A sentence when somebody is told already.
+    pub fn witness(&self, witness: Arc<dyn Witness>) -> Result<(), String> {
+        self.witness
+            .set(witness)
+            .map_err(|_| "somebody is told of changes already".to_owned())
     }
 
     /// Starts the feeder. It runs until the handle is aborted or the engine's last other owner is gone with it.

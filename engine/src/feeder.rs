@@ -11,7 +11,7 @@ use storage::{At, Collection, Event, Scope, StoreError, Watch};
 
 use crate::aside::aside;
 use crate::dirty::Dirty;
-use crate::engine::{Engine, Slot};
+use crate::engine::{Engine, Slot, Witness};
 
 /// How many changes are folded under one lock, at most.
 const BATCH: usize = 512;
@@ -96,7 +96,7 @@ impl Engine {
             .collect();
         let mut dirty = Vec::new();
         for slot in &self.slots {
-            let due = slot.fold(&changes, through);
+            let due = slot.fold(&changes, through, self.witness.get().map(|witness| &**witness));
             if !due.is_empty() {
                 dirty.push((slot.dialect.name(), due));
             }
@@ -130,14 +130,18 @@ impl Slot {
     }
 
     /// Folds the changes this dialect reads; gives what they made stale.
-    fn fold(&self, changes: &[&Change], through: Revision) -> Dirty {
+    fn fold(&self, changes: &[&Change], through: Revision, witness: Option<&dyn Witness>) -> Dirty {
         let mut dirty = Dirty::default();
         let mut state = self.state.lock();
         for change in changes
             .iter()
             .filter(|change| self.reads.contains(&change.key.resource))
         {
-            dirty.add(writable(&mut state.inventory).fold(change));
+            let due = writable(&mut state.inventory).fold(change);
+            if let Some(witness) = witness {
+                witness.folded(self.dialect.name(), change, &due);
+            }
+            dirty.add(due);
         }
         state.revision = through;
         dirty

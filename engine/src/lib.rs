@@ -3,8 +3,9 @@
 //! It follows a [`storage::Source`], folds every change into one inventory per dialect, and decides on snapshots of
 //! them. It knows no dialect by name, no HTTP and no kind; time comes from a [`meta::Clock`]. Start reading at
 //! [`engine`]; [`controller`] keeps decisions current; [`what_if`] decides on worlds made up by hand (reviews), [`simulate`] on whole
-//! folders of them, [`mod@plan`] on what a change makes of them.
+//! folders of them, [`mod@plan`] on what a change makes of them, [`mod@advice`] on what to change.
 
+pub mod advice;
 mod aside;
 pub mod bind;
 pub mod controller;
@@ -16,10 +17,11 @@ pub mod simulate;
 pub mod snapshot;
 pub mod what_if;
 
+pub use advice::Advice;
 pub use bind::{Bind, BindError, BindObserver, Bound, Commit, CommitError, Committer, Unplaced};
 pub use controller::Controllers;
 pub use dirty::{Batch, Dirty, Marked, Subscription};
-pub use engine::{Behind, Engine};
+pub use engine::{Behind, Engine, Witness};
 pub use plan::Plan;
 pub use simulate::Simulation;
 pub use snapshot::Snapshot;

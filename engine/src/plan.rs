@@ -21,6 +21,7 @@ use serde::{Serialize, Serializer};
 pub use change::{Step, What};
 pub use compare::{Counts, Entry, Side, Verdict};
 pub use edits::apply;
+pub(crate) use edits::substance;
 
 use compare::{Said, Seen};
 
@@ -268,4 +269,4 @@ impl Run<'_> {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -52,9 +52,10 @@ pub struct Terms {
 }
 
 /// One demand, decided.
-#[derive(Debug)]
 pub struct Decided<'a> {
     /// The world it was decided on.
+    pub world: &'a World,
+    /// The same, to decide on.
     pub snapshot: &'a Snapshot,
     /// The decision.
     pub decision: &'a Decision,
@@ -117,6 +118,13 @@ impl Simulation {
         &self.unread
     }
 
+    /// The world of the dialect named `dialect`.
+    #[must_use]
+    pub fn world(&self, dialect: &str) -> Option<&World> {
+        let mut worlds = self.worlds.iter();
+        worlds.find(|world| world.snapshot().dialect.name() == dialect)
+    }
+
     /// Every demand with its dialect, in output order: by dialect, namespace and name.
     #[must_use]
     pub fn demands(&self) -> Vec<(&Arc<dyn Dialect>, Key)> {
@@ -146,7 +154,7 @@ impl Simulation {
             let mut demands = world.snapshot().inventory.demands();
             demands.sort_by_cached_key(|demand| names::place(&*dialect, demand));
             for demand in demands.iter().filter(|demand| wanted(&*dialect, demand)) {
-                let writes = step(world.snapshot(), demand, terms, &mut each)?;
+                let writes = step(world, demand, terms, &mut each)?;
                 if !terms.independent {
                     let applied = world.make(&writes, terms.now);
                     applied.map_err(|malformed| Fault::new(demand, malformed.to_string()))?;
@@ -239,11 +247,12 @@ impl Fault {
 /// Decides one demand and shows it; gives what binding it would write. A demand that an earlier decision removed has
 /// nothing to decide.
 fn step<E: From<Fault>>(
-    snapshot: &Snapshot,
+    world: &World,
     demand: &Key,
     terms: &Terms,
     each: &mut impl FnMut(&Decided<'_>) -> Result<(), E>,
 ) -> Result<Vec<dialect_contract::Write>, E> {
+    let snapshot = world.snapshot();
     let Some(object) = snapshot.inventory.object(demand) else {
         return Ok(Vec::new());
     };
@@ -266,6 +275,7 @@ fn step<E: From<Fault>>(
         .next()
         .unwrap_or_default();
     each(&Decided {
+        world,
         snapshot,
         decision: &decision,
         object: &object,

@@ -99,6 +99,7 @@ fn wish<'a>(demand: &'a Key, chosen: Option<&'a [String]>) -> Bind<'a> {
         chosen,
         dry_run: false,
         unplaced: Unplaced::Refuse,
+        by: None,
     }
 }
 

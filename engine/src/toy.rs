@@ -9,7 +9,8 @@ use std::time::Duration;
 
 use dialect_contract::{
     Action, Affected, Ask, Backoff, BindingChange, Current, Decision, DemandKind, DemandView, Dialect, Due,
-    Follower, Inventory, Outcome, Pace, Phase, Placed, Refused, TargetView, Unusable, Write, WriteVerb,
+    Edit, Follower, Inventory, Outcome, Pace, Phase, Placed, Refused, Remedy, TargetView, Unusable, Whose,
+    Write, WriteVerb,
 };
 use meta::{Change, FieldError, GroupResource, Key, Kind, Object, Timestamp};
 use scheduling::{Ix, Reason, Rejection, Solved};
@@ -106,16 +107,23 @@ impl Shelf {
         self.used(name) < shelf.value()["spec"]["capacity"].as_i64().unwrap_or(0)
     }
 
+    fn has_lid(&self, candidate: Ix) -> bool {
+        let (_, shelf) = self.boxes.iter().nth(candidate as usize).expect("a known box");
+        shelf.value()["spec"]["lid"].is_string()
+    }
+
     fn pick(&self, ask: &Ask<'_>, solved: &mut Solved) -> Result<(), Refused> {
         for candidate in 0..self.count() {
-            if self.room(candidate) {
+            let refusals = [(0, self.room(candidate)), (1, !self.has_lid(candidate))];
+            let refused = refusals.into_iter().filter(|(_, passes)| !passes);
+            let before = solved.rejections.len();
+            solved.rejections.extend(refused.map(|(plugin, _)| Rejection {
+                candidate,
+                plugin,
+                reason: Reason { code: 0, detail: 0 },
+            }));
+            if solved.rejections.len() == before {
                 solved.feasible.push(candidate);
-            } else {
-                solved.rejections.push(Rejection {
-                    candidate,
-                    plugin: 0,
-                    reason: Reason { code: 0, detail: 0 },
-                });
             }
         }
         solved.ranked = solved.feasible.clone();
@@ -285,7 +293,7 @@ impl Inventory for Shelf {
         }))
     }
     fn filters(&self) -> &'static [&'static str] {
-        &["Room"]
+        &["Room", "Lid"]
     }
     fn token(&self, _: u16, _: Reason) -> &'static str {
         "Full"
@@ -305,6 +313,38 @@ impl Inventory for Shelf {
     }
     fn conditions(&self, _: &Decision) -> Vec<Value> {
         Vec::new()
+    }
+    fn remedies(&self, decision: &Decision, candidate: Ix, refusal: Option<&Rejection>) -> Vec<Remedy> {
+        let name = self.cluster_name(candidate);
+        if refusal.is_none() {
+            return Vec::new();
+        }
+        if &*name == "sealed" {
+            return vec![Remedy::none("it is glued shut")];
+        }
+        let key = Key::new(BOXES, "", &name);
+        if refusal.is_some_and(|refusal| refusal.plugin == 1) {
+            let patch = json!({"spec": {"lid": null}});
+            let edit = Edit::Merge { key, patch };
+            return vec![Remedy::new(Whose::Target, "take the lid off", edit)];
+        }
+        // What helps nobody: the search must not tell of it.
+        let toy = decision.demand.clone();
+        let shrunk = Edit::of(toy, &self.toys[&decision.demand], |toy| {
+            toy["spec"]["small"] = true.into()
+        });
+        let capacity = self.used(&name) + 1;
+        vec![
+            Remedy::new(Whose::Request, "make the toy small", shrunk),
+            Remedy::new(
+                Whose::Target,
+                format!("widen box {name} to {capacity}"),
+                Edit::Merge {
+                    key,
+                    patch: json!({"spec": {"capacity": capacity}}),
+                },
+            ),
+        ]
     }
     fn writes(&self, decision: &Decision) -> Vec<Write> {
         let Some(change) = decision.changes.first() else {

@@ -65,9 +65,13 @@ impl Catalog {
     /// The version in which objects of `resource` are stored.
     #[must_use]
     pub fn version_of(&self, resource: GroupResource) -> Option<&'static str> {
-        let mut kinds = self.kinds.values();
-        let kind = kinds.find(|kind| kind.stored_in() == resource)?;
-        Some(kind.info().storage_version)
+        Some(self.stored_in(resource)?.info().storage_version)
+    }
+
+    /// The kind whose objects are stored as `resource`.
+    #[must_use]
+    pub fn stored_in(&self, resource: GroupResource) -> Option<&Arc<dyn Kind>> {
+        self.kinds.values().find(|kind| kind.stored_in() == resource)
     }
 
     /// Whether any kind of `group` is in it.
@@ -213,7 +217,8 @@ fn place(value: &mut Value, info: &kind::KindInfo, path: &str) -> Result<(), Vec
     Ok(())
 }
 
-/// A world that can be changed without anyone noticing.
+/// A world that can be changed without anyone noticing. A clone shares what neither changes.
+#[derive(Clone)]
 pub struct World {
     snapshot: Snapshot,
     /// What the snapshot was made of, to tell what an object replaces.

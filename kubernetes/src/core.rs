@@ -1,7 +1,8 @@
 //! Kubernetes' own kinds, as a standalone server serves them (docs/api.md, "Kubernetes' own kinds"): namespaces,
-//! configmaps, secrets, serviceaccounts, services, resourcequotas, deployments, both Event APIs over one store, and RBAC. One file
-//! each; behind an aggregator they are never registered.
+//! configmaps, secrets, serviceaccounts, services, resourcequotas, deployments, both Event APIs over one store, RBAC, and
+//! admission policies. One file each; behind an aggregator they are never registered.
 
+pub mod admission_policies;
 pub mod config_map;
 mod data;
 pub mod deployment;
@@ -33,6 +34,10 @@ pub fn kinds() -> Vec<Arc<dyn Kind>> {
         Arc::new(secret::Secret),
         Arc::new(service_account::ServiceAccount),
         Arc::new(service::Service),
+        Arc::new(admission_policies::MutatingAdmissionPolicy),
+        Arc::new(admission_policies::MutatingAdmissionPolicyBinding),
+        Arc::new(admission_policies::ValidatingAdmissionPolicy),
+        Arc::new(admission_policies::ValidatingAdmissionPolicyBinding),
         Arc::new(deployment::Deployment),
         Arc::new(event::Event),
         Arc::new(rbac::ClusterRoleBinding),

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use admission::client::{Heard, Rounds, Subject};
 use cel::{Decisions, Review};
@@ -10,7 +11,7 @@ use serde_json::{Value, json};
 
 use crate::Manner;
 use crate::binding::Binding;
-use crate::evaluate::{Evaluation, Unasked, conditions_hold};
+use crate::evaluate::{Evaluation, OutOfBudget, Unasked, conditions_hold};
 use crate::input::Input;
 use crate::mutate;
 use crate::params::ParamRef;
@@ -38,8 +39,17 @@ struct Checked {
     manner: Manner,
     policy: Arc<Policy>,
     binding: String,
+    outcome: Outcome,
+    /// Why it could not be evaluated, or the empty string.
+    problem: String,
+}
+
+/// What came of an evaluation, and how long it took.
+#[derive(Clone, Copy)]
+struct Outcome {
     error: ErrorType,
     enforcement: Enforcement,
+    took: Duration,
 }
 
 /// One policy with one binding that concerns the write.
@@ -77,9 +87,13 @@ impl<'w, 's> Pass<'w, 's> {
                     manner: one.manner,
                     policy: &one.policy.name,
                     binding: &one.binding,
-                    error: one.error,
-                    enforcement: one.enforcement,
+                    error: one.outcome.error,
+                    enforcement: one.outcome.enforcement,
+                    took: one.outcome.took,
                 });
+                if !one.problem.is_empty() {
+                    one.policy.tell(one.manner, &one.binding, &one.problem);
+                }
             }
         }
         unasked
@@ -90,15 +104,15 @@ impl<'w, 's> Pass<'w, 's> {
         manner: Manner,
         policy: &Arc<Policy>,
         binding: Option<&Binding>,
-        error: ErrorType,
-        enforcement: Enforcement,
+        outcome: Outcome,
+        problem: &str,
     ) {
         self.checks.push(Checked {
             manner,
             policy: Arc::clone(policy),
             binding: binding.map(|binding| binding.name.clone()).unwrap_or_default(),
-            error,
-            enforcement,
+            outcome,
+            problem: problem.to_owned(),
         });
     }
 
@@ -125,6 +139,11 @@ impl<'w, 's> Pass<'w, 's> {
             Ok(None) => return Vec::new(),
             Err(problem) => return vec![Err(wrong(None, problem))],
         };
+        if let Some(kind) = &bound.policy.param_kind
+            && let Err(problem) = self.world.find(kind)
+        {
+            return vec![Err(wrong(None, problem))];
+        }
         let mut all = Vec::new();
         for binding in &bound.bindings {
             let concerns = binding.constraints.as_ref().map_or(Ok(true), |constraints| {
@@ -216,18 +235,12 @@ impl<'w, 's> Pass<'w, 's> {
         } else {
             Enforcement::Deny
         };
-        self.note(
-            Manner::Validating,
-            policy,
-            wrong.binding,
-            ErrorType::Invalid,
+        let outcome = Outcome {
+            error: ErrorType::Invalid,
             enforcement,
-        );
-        tracing::warn!(
-            policy = policy.name,
-            problem = wrong.problem,
-            "a ValidatingAdmissionPolicy cannot be evaluated"
-        );
+            took: Duration::ZERO,
+        };
+        self.note(Manner::Validating, policy, wrong.binding, outcome, &wrong.problem);
         if !policy.fails_open {
             let message = format!("{}: {}", configure(wrong.binding), wrong.problem);
             let binding = wrong.binding.map(|binding| binding.name.as_str());
@@ -264,17 +277,20 @@ impl<'w, 's> Pass<'w, 's> {
     ) {
         let (policy, binding) = (&meeting.bound.policy, meeting.binding);
         let request = self.subject.request;
-        for (index, decision) in said.decisions.into_iter().enumerate() {
+        for (index, (decision, took)) in said.decisions.into_iter().enumerate() {
+            let mut note = |error, enforcement, problem: &str| {
+                let outcome = Outcome {
+                    error,
+                    enforcement,
+                    took,
+                };
+                let problem = if error == ErrorType::None { "" } else { problem };
+                self.note(Manner::Validating, policy, Some(binding), outcome, problem);
+            };
             let (message, reason, error) = match decision {
                 Decision::Admitted => continue,
-                Decision::Ignored(error) => {
-                    self.note(
-                        Manner::Validating,
-                        policy,
-                        Some(binding),
-                        error,
-                        Enforcement::Allow,
-                    );
+                Decision::Ignored { problem, error } => {
+                    note(error, Enforcement::Allow, &problem);
                     continue;
                 }
                 Decision::Denied {
@@ -284,25 +300,13 @@ impl<'w, 's> Pass<'w, 's> {
                 } => (message, reason, error),
             };
             if binding.does("Deny") {
-                self.note(
-                    Manner::Validating,
-                    policy,
-                    Some(binding),
-                    error,
-                    Enforcement::Deny,
-                );
+                note(error, Enforcement::Deny, &message);
                 refused.get_or_insert_with(|| {
                     refusal::denied(request, &policy.name, Some(&binding.name), &reason, &message)
                 });
             }
             if binding.does("Audit") {
-                self.note(
-                    Manner::Validating,
-                    policy,
-                    Some(binding),
-                    error,
-                    Enforcement::Audit,
-                );
+                note(error, Enforcement::Audit, &message);
                 failures.push(json!({
                     "message": message,
                     "policy": binding.policy,
@@ -312,13 +316,7 @@ impl<'w, 's> Pass<'w, 's> {
                 }));
             }
             if binding.does("Warn") {
-                self.note(
-                    Manner::Validating,
-                    policy,
-                    Some(binding),
-                    error,
-                    Enforcement::Warn,
-                );
+                note(error, Enforcement::Warn, &message);
                 heard.warnings.push(format!(
                     "Validation failed for ValidatingAdmissionPolicy '{}' with binding '{}': {message}",
                     policy.name, binding.name
@@ -329,13 +327,12 @@ impl<'w, 's> Pass<'w, 's> {
             let value = match value {
                 Ok(value) => value,
                 Err(problem) => {
-                    self.note(
-                        Manner::Validating,
-                        policy,
-                        Some(binding),
-                        ErrorType::Invalid,
-                        Enforcement::Deny,
-                    );
+                    let outcome = Outcome {
+                        error: ErrorType::Invalid,
+                        enforcement: Enforcement::Deny,
+                        took: Duration::ZERO,
+                    };
+                    self.note(Manner::Validating, policy, Some(binding), outcome, &problem);
                     refused.get_or_insert_with(|| {
                         refusal::denied(request, &policy.name, Some(&binding.name), "", &problem)
                     });
@@ -405,12 +402,16 @@ impl<'w, 's> Pass<'w, 's> {
         } else {
             Enforcement::Deny
         };
-        self.note(Manner::Mutating, policy, binding, ErrorType::Invalid, enforcement);
-        tracing::warn!(
-            policy = policy.name,
-            problem,
-            "a MutatingAdmissionPolicy cannot be carried out"
-        );
+        let error = match problem == OutOfBudget::text() {
+            true => ErrorType::OutOfBudget,
+            false => ErrorType::Invalid,
+        };
+        let outcome = Outcome {
+            error,
+            enforcement,
+            took: Duration::ZERO,
+        };
+        self.note(Manner::Mutating, policy, binding, outcome, &problem);
         if !policy.fails_open {
             let binding = binding.map(|binding| binding.name.as_str());
             problems.push((refusal::not_mutated(&policy.name, binding, &problem), evaluated));
@@ -455,6 +456,7 @@ impl<'w, 's> Pass<'w, 's> {
         }
         let before = object.clone();
         for mutation in mutations {
+            let start = Instant::now();
             let result = {
                 let values = input.values(params, false);
                 let mut evaluation = Evaluation::new(policy, &values, &self.decisions, &self.unasked);
@@ -469,13 +471,12 @@ impl<'w, 's> Pass<'w, 's> {
                         input.set_object(self.subject.in_version(version, &held));
                         *object = held;
                     }
-                    self.note(
-                        Manner::Mutating,
-                        policy,
-                        Some(binding),
-                        ErrorType::None,
-                        Enforcement::Allow,
-                    );
+                    let outcome = Outcome {
+                        error: ErrorType::None,
+                        enforcement: Enforcement::Allow,
+                        took: start.elapsed(),
+                    };
+                    self.note(Manner::Mutating, policy, Some(binding), outcome, "");
                 }
                 Err(problem) => self.unmutated(bound, Some(binding), problem, true, problems),
             }

@@ -2,7 +2,7 @@
 
 use admission::client::{self, Subject};
 use cel::{Asked, Value};
-use serde_json::{Map, Value as Json, json};
+use serde_json::{Map, Value as Json};
 
 /// What one policy sees of a write, in the version it matched.
 pub(crate) struct Input {
@@ -70,7 +70,8 @@ impl Input {
     }
 }
 
-/// The request without its objects. What an AdmissionRequest leaves out when it is empty is empty in CEL, not missing.
+/// The request without its objects. As in kube-apiserver, CEL finds no field that an AdmissionRequest leaves out when it is empty
+/// (`subResource`, `userInfo.uid`).
 fn request(subject: &Subject<'_>, version: &str) -> Json {
     let shown = client::request("", &Subject { ..*subject }, version, None);
     let Json::Object(mut fields) = shown else {
@@ -78,14 +79,6 @@ fn request(subject: &Subject<'_>, version: &str) -> Json {
     };
     for object in ["object", "oldObject", "uid"] {
         fields.remove(object);
-    }
-    for text in ["name", "namespace", "subResource", "requestSubResource"] {
-        fields.entry(text).or_insert_with(|| "".into());
-    }
-    if let Some(user) = fields.get_mut("userInfo").and_then(Json::as_object_mut) {
-        user.entry("uid").or_insert_with(|| "".into());
-        user.entry("groups").or_insert_with(|| json!([]));
-        user.entry("extra").or_insert_with(|| json!({}));
     }
     Json::Object(fields)
 }

@@ -22,6 +22,24 @@ impl ParamKind {
         })
     }
 
+    /// Its group, the empty string for the core group, and its version.
+    #[must_use]
+    pub fn group_version(&self) -> (&str, &str) {
+        self.api_version
+            .split_once('/')
+            .unwrap_or(("", &self.api_version))
+    }
+
+    /// What is said where nothing is known of it.
+    #[must_use]
+    pub fn unknown(&self) -> String {
+        let (group, version) = self.group_version();
+        format!(
+            "failed to find resource referenced by paramKind: '{group}/{version}, Kind={}'",
+            self.kind
+        )
+    }
+
     /// As kube-apiserver writes it in messages.
     #[must_use]
     pub fn shown(&self) -> String {

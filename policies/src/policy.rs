@@ -1,6 +1,7 @@
 //! A policy, compiled.
 
 use cel::{Environment, Type, Variable};
+use parking_lot::Mutex;
 use serde_json::Value;
 
 use crate::Manner;
@@ -21,6 +22,8 @@ pub struct Policy {
     pub(crate) variables: Vec<Variable>,
     sources: Vec<String>,
     pub(crate) body: Body,
+    /// Why it could not be evaluated when that was last told.
+    told: Mutex<String>,
 }
 
 /// What it does.
@@ -110,6 +113,22 @@ impl Policy {
                 Manner::Mutating => mutating(spec, environment),
             },
             param_kind,
+            told: Mutex::default(),
+        }
+    }
+
+    /// Says in the log why it could not be evaluated, once for each problem in a row: every write may meet it.
+    pub(crate) fn tell(&self, manner: Manner, binding: &str, problem: &str) {
+        let mut told = self.told.lock();
+        if *told != problem {
+            problem.clone_into(&mut told);
+            tracing::warn!(
+                kind = manner.kind(),
+                policy = self.name,
+                binding,
+                problem,
+                "an admission policy cannot be evaluated; its failure policy decides"
+            );
         }
     }
 

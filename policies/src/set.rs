@@ -47,6 +47,10 @@ impl InForce {
         }
     }
 
+    pub(crate) fn is_empty(&self) -> bool {
+        self.mutating.is_empty() && self.validating.is_empty()
+    }
+
     pub(crate) fn of(&self, manner: Manner) -> &[Bound] {
         match manner {
             Manner::Mutating => &self.mutating,

@@ -1,5 +1,7 @@
 //! What one ValidatingAdmissionPolicy says of a write, with one binding and one parameter.
 
+use std::time::{Duration, Instant};
+
 use cel::Value;
 
 use crate::evaluate::{Evaluation, OutOfBudget};
@@ -16,7 +18,11 @@ const LONGEST_ANNOTATION: usize = 10 * 1024;
 pub(crate) enum Decision {
     Admitted,
     /// It could not be evaluated, and that is to be ignored.
-    Ignored(ErrorType),
+    Ignored {
+        /// Why it could not.
+        problem: String,
+        error: ErrorType,
+    },
     Denied {
         message: String,
         /// The reason of the answer, or the empty string.
@@ -28,7 +34,8 @@ pub(crate) enum Decision {
 /// Everything it says.
 #[derive(Debug, Default)]
 pub(crate) struct Said {
-    pub(crate) decisions: Vec<Decision>,
+    /// What each validation came to, and how long its expression took.
+    pub(crate) decisions: Vec<(Decision, Duration)>,
     /// Audit annotations, by key; an error refuses the write.
     pub(crate) annotations: Vec<(String, Result<String, String>)>,
 }
@@ -36,8 +43,12 @@ pub(crate) struct Said {
 impl Said {
     /// Nothing but that it could not be evaluated.
     pub(crate) fn failure(policy: &Policy, problem: String) -> Self {
+        let error = match problem == OutOfBudget::text() {
+            true => ErrorType::OutOfBudget,
+            false => ErrorType::Invalid,
+        };
         Self {
-            decisions: vec![failed(policy, problem, ErrorType::Invalid)],
+            decisions: vec![(failed(policy, problem, error), Duration::ZERO)],
             annotations: Vec::new(),
         }
     }
@@ -45,7 +56,10 @@ impl Said {
 
 fn failed(policy: &Policy, message: String, error: ErrorType) -> Decision {
     if policy.fails_open {
-        return Decision::Ignored(error);
+        return Decision::Ignored {
+            problem: message,
+            error,
+        };
     }
     let reason = String::new();
     Decision::Denied {
@@ -66,15 +80,16 @@ pub(crate) fn evaluate<'a>(policy: &'a Policy, evaluation: &mut Evaluation<'a, '
     };
     let mut results = Vec::with_capacity(validations.len());
     for validation in validations {
+        let start = Instant::now();
         match evaluation.value(&validation.expression) {
-            Ok(result) => results.push(result),
+            Ok(result) => results.push((result, start.elapsed())),
             Err(OutOfBudget) => return Said::failure(policy, OutOfBudget::text()),
         }
     }
     let messages = messages(validations, evaluation);
     let mut said = Said::default();
-    for (index, (validation, result)) in validations.iter().zip(results).enumerate() {
-        said.decisions.push(match (result, &messages) {
+    for (index, (validation, (result, took))) in validations.iter().zip(results).enumerate() {
+        let decision = match (result, &messages) {
             (Err(problem), _) => {
                 let error = match validation.expression.program {
                     Ok(_) => ErrorType::Invalid,
@@ -92,7 +107,8 @@ pub(crate) fn evaluate<'a>(policy: &'a Policy, evaluation: &mut Evaluation<'a, '
                 reason: validation.reason.clone(),
                 error: ErrorType::None,
             },
-        });
+        };
+        said.decisions.push((decision, took));
     }
     evaluation.renew();
     for (key, expression) in annotations {

@@ -3,6 +3,7 @@
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
+use std::time::Duration;
 
 use admission::UserInfo;
 use cel::{Decision, Review};
@@ -35,6 +36,12 @@ pub trait Catalog: Send + Sync + 'static {
     /// The policies and bindings there are; the same `Arc` as long as nothing changes.
     fn stored(&self) -> Arc<Stored>;
 
+    /// Whether `kind` is one whose objects can be found at all.
+    ///
+    /// # Errors
+    /// That it is not, in kube-apiserver's words.
+    fn find(&self, kind: &ParamKind) -> Result<(), String>;
+
     /// Objects of `kind`: of `namespace` where they are in namespaces, and of the name `name` if one is asked for.
     ///
     /// # Errors
@@ -58,8 +65,10 @@ pub enum ErrorType {
     None,
     /// It does not compile.
     Compile,
-    /// Its evaluation failed, cost too much, or its configuration is wrong.
+    /// Its evaluation failed, or its configuration is wrong.
     Invalid,
+    /// It cost more than it may.
+    OutOfBudget,
 }
 
 impl ErrorType {
@@ -70,6 +79,7 @@ impl ErrorType {
             Self::None => "no_error",
             Self::Compile => "compile_error",
             Self::Invalid => "invalid_error",
+            Self::OutOfBudget => "out_of_budget",
         }
     }
 }
@@ -113,4 +123,6 @@ pub struct Check<'a> {
     pub error: ErrorType,
     /// What followed.
     pub enforcement: Enforcement,
+    /// How long evaluating the expression took that this is about.
+    pub took: Duration,
 }

@@ -2,8 +2,10 @@
 //! pauses. Everything a test starts ends with it.
 
 pub mod bench;
+pub mod differential;
 pub mod etcd;
 pub mod example;
+pub mod go;
 pub mod helm;
 pub mod hub;
 pub mod raw;

@@ -1,6 +1,7 @@
 //! `berth console -f`: files in the console, decided as `berth simulate --independent` does (docs/console.md, "Files").
 
 use std::io::{BufRead as _, BufReader};
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
@@ -185,5 +186,57 @@ fn malformed_files_are_told_of_as_simulate_does_and_flags_of_a_server_do_not_go_
     );
     for more in [["--allow-writes", "--no-open"], ["--context", "x"]] {
         assert_eq!(run("console", &more).status.code(), Some(2), "{more:?}");
+    }
+}
+
+/// The process that `child` began, or itself: `script` waits for what it runs.
+fn innermost(child: &Child) -> String {
+    let pid = child.id().to_string();
+    let begun = std::fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap();
+    begun.split_whitespace().next().map_or(pid, str::to_owned)
+}
+
+#[test]
+fn the_address_is_printed_a_browser_opened_from_a_terminal_only_and_ctrl_c_ends_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let browser = folder.path().join("xdg-open");
+    std::fs::write(&browser, "#!/bin/sh\nprintf %s \"$1\" > \"$OPENED\"\n").unwrap();
+    std::fs::set_permissions(&browser, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let path = format!("{}:{}", folder.path().display(), std::env::var("PATH").unwrap());
+    let files = example("ocm/fleet.yaml");
+    let line = format!("exec {} console --at {NOW} -f {files}", tests::berth().display());
+    for from_a_terminal in [true, false] {
+        let opened = folder.path().join(format!("opened-{from_a_terminal}"));
+        // `script` gives what it runs a terminal.
+        let (program, arguments) = match from_a_terminal {
+            true => ("script", vec!["-qec", &line, "/dev/null"]),
+            false => ("sh", vec!["-c", &line]),
+        };
+        let mut child = Command::new(program)
+            .args(arguments)
+            .env("PATH", &path)
+            .env("OPENED", &opened)
+            .env("KUBECONFIG", "/nowhere")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut lines = BufReader::new(child.stdout.take().unwrap())
+            .lines()
+            .map(Result::unwrap);
+        let printed = lines.next().unwrap();
+        let url = &printed[printed.find("http://").unwrap()..];
+        assert!(url.contains("/#token="), "{printed}");
+        if from_a_terminal {
+            tests::eventually("the browser to be opened", || {
+                let with = std::fs::read_to_string(&opened).unwrap_or_default();
+                (with == url.trim()).then_some(())
+            });
+        }
+        let interrupted = Command::new("kill").args(["-INT", &innermost(&child)]).status();
+        assert!(interrupted.unwrap().success());
+        assert!(lines.any(|line| line.trim() == "the console ended"));
+        assert!(child.wait().unwrap().success());
+        assert_eq!(opened.exists(), from_a_terminal);
     }
 }

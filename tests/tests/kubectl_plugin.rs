@@ -63,6 +63,38 @@ fn text(bytes: &[u8]) -> String {
 }
 
 #[test]
+fn advice_numbers_what_to_change_with_the_line_that_does_it() {
+    let plugin = Plugin::start();
+    let advice = ["berth", "advice", "shoot/web", "-n", "garden-dev"];
+    let text = plugin.ok(&[&advice[..], &["--cluster", "aws-guarded"]].concat());
+    assert!(
+        text.starts_with("Shoot garden-dev/web (gardener): Scheduled, Picked\n"),
+        "{text}"
+    );
+    let first = "\n  1. tolerate the taint seed.gardener.cloud/protected (then Picked)\n     kubectl patch \
+                 shoots.core.gardener.cloud web -n garden-dev --type=json -p ";
+    assert!(text.contains(first), "{text}");
+    assert!(
+        text.contains("off Seed aws-guarded [Target] (then Picked)"),
+        "{text}"
+    );
+    let json = plugin.ok(&[&advice[..], &["--limit", "1", "-o", "json"]].concat());
+    let found: Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(found["status"]["targets"].as_array().unwrap().len(), 1);
+    assert!(
+        found["status"]["remainingTargets"].as_u64().unwrap() > 0,
+        "{json}"
+    );
+    let unknown = plugin.fails(&[&advice[..], &["--cluster", "nowhere"]].concat());
+    assert!(
+        unknown.contains("no cluster \"nowhere\" was considered"),
+        "{unknown}"
+    );
+    let nobody = plugin.fails(&["berth", "advice", "shoot/nobody", "-n", "garden-dev"]);
+    assert!(nobody.contains("wants no place in namespace"), "{nobody}");
+}
+
+#[test]
 fn why_shows_every_cluster_with_its_reasons_however_the_object_is_named() {
     let plugin = Plugin::start();
     let first = plugin.ok(&["berth", "why", "web.gardener", "-n", "garden-dev"]);
@@ -252,7 +284,7 @@ fn simulate_and_the_console_are_there_too() {
         "{help}"
     );
     let help = plugin.ok(&["berth", "--help"]);
-    for command in ["why", "plan", "console", "check", "export", "simulate"] {
+    for command in ["why", "history", "plan", "console", "check", "export", "simulate"] {
         assert!(help.contains(command), "{help}");
     }
     assert!(

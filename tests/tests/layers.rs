@@ -5,6 +5,8 @@
 mod circles;
 #[path = "layers/floor_plan.rs"]
 mod floor_plan;
+#[path = "layers/names.rs"]
+mod names;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};

@@ -1,13 +1,18 @@
 //! `matchConditions`: CEL expressions over the request, its object and the old one, all of which must hold for the
 //! webhook to be called.
 //!
-//! What cannot be compiled, evaluated or afforded is an evaluation error, and the failure policy decides. `authorizer` is
-//! declared, so that expressions with it are checked, but cannot be asked.
+//! What cannot be compiled, evaluated or afforded is an evaluation error, and the failure policy decides. Judging is pure:
+//! access reviews that `authorizer` asks for are named, and once they are made everything is judged again with their
+//! answers.
 
-use std::sync::LazyLock;
+use std::collections::BTreeSet;
+use std::sync::{Arc, LazyLock};
 
 use admission::client::Condition;
-use cel::{AdmissionVariable, Environment, MATCH_CONDITIONS_LIMIT, PER_CALL_LIMIT, Program, Type, Value};
+use cel::{
+    AdmissionVariable, Asked, Decisions, Environment, Error, Lazy, MATCH_CONDITIONS_LIMIT, PER_CALL_LIMIT,
+    Program, Review, Type, Value,
+};
 use serde_json::Value as Json;
 
 /// What expressions may mention.
@@ -36,6 +41,8 @@ pub(super) enum Verdict {
     Excluded,
     /// None fails to hold, but some could not be evaluated.
     Unknown(String),
+    /// That depends on these access reviews.
+    Unasked(BTreeSet<Review>),
 }
 
 impl Conditions {
@@ -54,25 +61,38 @@ impl Conditions {
         self.0.is_empty()
     }
 
-    /// Whether all hold of `request`, the `request` of an AdmissionReview.
-    pub(super) fn judge(&self, request: &Json) -> Verdict {
+    /// Whether all hold of `request`, the `request` of an AdmissionReview, with the access reviews made so far.
+    pub(super) fn judge(&self, request: &Json, decisions: &Arc<Decisions>) -> Verdict {
         let shown = shown(request);
         let variables = variables(request, &shown);
+        let lazy = Lazy::new(&[], &variables, Arc::clone(decisions), PER_CALL_LIMIT);
         let mut left = MATCH_CONDITIONS_LIMIT;
         let mut problems = Vec::new();
+        let mut unasked = BTreeSet::new();
         for one in &self.0 {
-            match one.holds(&variables, &mut left) {
+            match one.holds(&variables, &lazy, &mut left) {
                 Ok(true) => {}
                 Ok(false) => return Verdict::Excluded,
-                Err(problem) => problems.push(format!("match condition {:?}: {problem}", one.name)),
+                Err(Unheld::Unasked(review)) => drop(unasked.insert(review)),
+                Err(Unheld::Problem(problem)) => {
+                    problems.push(format!("match condition {:?}: {problem}", one.name));
+                }
             }
         }
-        if problems.is_empty() {
+        if !unasked.is_empty() {
+            Verdict::Unasked(unasked)
+        } else if problems.is_empty() {
             Verdict::Holds
         } else {
             Verdict::Unknown(problems.join("; "))
         }
     }
+}
+
+/// Why it is not known whether a condition holds.
+enum Unheld {
+    Unasked(Review),
+    Problem(String),
 }
 
 impl Compiled {
@@ -90,22 +110,34 @@ impl Compiled {
     }
 
     /// Whether it holds; what it costs is taken from what is `left` for all conditions of the webhook.
-    fn holds(&self, variables: &[Value<'_>], left: &mut u64) -> Result<bool, String> {
-        let program = self.program.as_ref().map_err(Clone::clone)?;
-        let evaluation = program.evaluate(variables, PER_CALL_LIMIT.min(*left));
+    fn holds<'a>(
+        &'a self,
+        variables: &'a [Value<'a>],
+        lazy: &Lazy<'a>,
+        left: &mut u64,
+    ) -> Result<bool, Unheld> {
+        let program = self
+            .program
+            .as_ref()
+            .map_err(|problem| Unheld::Problem(problem.clone()))?;
+        let evaluation = program.evaluate_with(variables, PER_CALL_LIMIT.min(*left), lazy);
         *left = left.saturating_sub(evaluation.cost);
         match evaluation.value {
             Ok(Value::Bool(holds)) => Ok(holds),
-            Ok(other) => Err(format!("gives {}, not a bool", other.type_name())),
+            Ok(other) => Err(Unheld::Problem(format!(
+                "gives {}, not a bool",
+                other.type_name()
+            ))),
+            Err(Error::Unasked(review)) => Err(Unheld::Unasked(*review)),
             Err(problem) => {
                 let missing = OBJECTS.iter().find(|(_, place)| {
                     let place = *place as usize;
                     program.reads(place) && matches!(variables.get(place), Some(Value::Null))
                 });
-                Err(match missing {
+                Err(Unheld::Problem(match missing {
                     Some((name, _)) => format!("{problem}; there is no {name} in this operation"),
                     None => problem.to_string(),
-                })
+                }))
             }
         }
     }
@@ -114,34 +146,45 @@ impl Compiled {
 /// The variables of an expression, in the order of [`AdmissionVariable`].
 fn variables<'a>(review: &'a Json, request: &'a Json) -> [Value<'a>; 6] {
     let object = |name: &str| review.get(name).map_or(Value::Null, Value::from);
-    let unsupported = "authorizer is not supported for objects of aggregated APIs";
     [
         object("object"),
         object("oldObject"),
         Value::from(request),
         Value::Unavailable("there is no namespaceObject in match conditions"),
-        Value::Unavailable(unsupported),
-        Value::Unavailable(unsupported),
+        Value::authorizer(),
+        Value::authorizer_of(resource(review)),
     ]
 }
 
-/// The request without its objects. What an AdmissionRequest leaves out when it is empty is empty in CEL, not missing.
+/// What `authorizer.requestResource` is about.
+fn resource(review: &Json) -> Asked {
+    let text = |value: &Json| value.as_str().unwrap_or_default().to_owned();
+    let of = &review["resource"];
+    let mut asked = Asked::resource(&text(&of["group"]), &text(&of["resource"]));
+    if let Asked::Resource {
+        subresource,
+        namespace,
+        name,
+        ..
+    } = &mut asked
+    {
+        *subresource = text(&review["subResource"]).into();
+        *namespace = text(&review["namespace"]).into();
+        *name = text(&review["name"]).into();
+    }
+    asked
+}
+
+/// The request without its objects. As in kube-apiserver, CEL finds no field that an AdmissionRequest leaves out when it is empty
+/// (`subResource`, `userInfo.uid`).
 fn shown(review: &Json) -> Json {
     let fields = review.as_object().into_iter().flatten();
     let without = fields.filter(|(name, _)| !OBJECTS.iter().any(|(object, _)| object == name));
-    let mut fields: serde_json::Map<String, Json> = without
-        .map(|(name, field)| (name.clone(), field.clone()))
-        .collect();
-    for text in ["name", "namespace", "subResource", "requestSubResource"] {
-        fields.entry(text).or_insert_with(|| "".into());
-    }
-    if let Some(user) = fields.get_mut("userInfo").and_then(Json::as_object_mut) {
-        user.entry("uid").or_insert_with(|| "".into());
-        user.entry("groups").or_insert_with(|| Json::Array(Vec::new()));
-        user.entry("extra")
-            .or_insert_with(|| Json::Object(serde_json::Map::new()));
-    }
-    Json::Object(fields)
+    Json::Object(
+        without
+            .map(|(name, field)| (name.clone(), field.clone()))
+            .collect(),
+    )
 }
 
 #[cfg(test)]
@@ -151,6 +194,10 @@ mod tests {
     use super::*;
 
     fn judge(expressions: &[&str]) -> Verdict {
+        judge_with(expressions, &Arc::default())
+    }
+
+    fn judge_with(expressions: &[&str], decisions: &Arc<Decisions>) -> Verdict {
         let conditions: Vec<Condition> = expressions
             .iter()
             .enumerate()
@@ -159,13 +206,56 @@ mod tests {
                 expression: (*expression).to_owned(),
             })
             .collect();
-        Conditions::compile(&conditions).judge(&json!({
-            "uid": "u", "operation": "CREATE", "name": "p", "dryRun": false,
-            "resource": {"group": "g.example", "version": "v1", "resource": "foos"},
-            "userInfo": {"username": "alice", "groups": ["dev"]},
-            "object": {"metadata": {"name": "p", "labels": {"tier": "gold"}}, "spec": {"count": 3}},
-            "oldObject": null,
-        }))
+        Conditions::compile(&conditions).judge(
+            &json!({
+                "uid": "u", "operation": "CREATE", "name": "p", "dryRun": false,
+                "resource": {"group": "g.example", "version": "v1", "resource": "foos"},
+                "userInfo": {"username": "alice", "groups": ["dev"]},
+                "object": {"metadata": {"name": "p", "labels": {"tier": "gold"}}, "spec": {"count": 3}},
+                "oldObject": null,
+            }),
+            decisions,
+        )
+    }
+
+    #[test]
+    fn rights_are_asked_for_once_they_decide_and_then_judged_by_their_answers() {
+        let allowed =
+            "authorizer.group('apps').resource('deployments').namespace('team').check('get').allowed()";
+        let own = "authorizer.requestResource.check('delete').allowed()";
+        let Verdict::Unasked(reviews) = judge(&[allowed, own]) else {
+            panic!("both are to be asked");
+        };
+        assert_eq!(reviews.len(), 2);
+        let about_own = reviews.iter().find(|review| &*review.verb == "delete").unwrap();
+        let Asked::Resource {
+            group,
+            resource,
+            name,
+            ..
+        } = &about_own.on
+        else {
+            panic!("{about_own:?}");
+        };
+        assert_eq!((&**group, &**resource, &**name), ("g.example", "foos", "p"));
+        assert_eq!(
+            judge(&["false", allowed]),
+            Verdict::Excluded,
+            "nothing depends on it"
+        );
+        for (allowed_to, verdict) in [(true, Verdict::Holds), (false, Verdict::Excluded)] {
+            let decision = Arc::new(cel::Decision {
+                allowed: allowed_to,
+                ..cel::Decision::default()
+            });
+            let decisions = reviews
+                .iter()
+                .map(|review| (review.clone(), Arc::clone(&decision)));
+            assert_eq!(
+                judge_with(&[allowed, own], &Arc::new(decisions.collect())),
+                verdict
+            );
+        }
     }
 
     #[test]
@@ -173,6 +263,7 @@ mod tests {
         for (expression, verdict) in [
             ("true", Verdict::Holds),
             ("false", Verdict::Excluded),
+            ("has(request.subResource)", Verdict::Excluded),
             ("request.userInfo.username == 'alice'", Verdict::Holds),
             ("!('system:nodes' in request.userInfo.groups)", Verdict::Holds),
             ("'dev' in request.userInfo.groups", Verdict::Holds),
@@ -188,7 +279,7 @@ mod tests {
             ),
             ("object.metadata.labels[?'x'].orValue('') == ''", Verdict::Holds),
             ("object.spec.count == 3 && oldObject == null", Verdict::Holds),
-            ("request.namespace == '' && !request.dryRun", Verdict::Holds),
+            ("!has(request.namespace) && !request.dryRun", Verdict::Holds),
             ("object.metadata.name.matches('^p[a-z]*$')", Verdict::Holds),
             (
                 "oldObject == null || oldObject.metadata.name != 'p'",
@@ -227,10 +318,6 @@ mod tests {
             (
                 "lists.range(4000).all(x, lists.range(4000).all(y, true))",
                 "it costs more than 1000000",
-            ),
-            (
-                "authorizer.group('').resource('pods').check('get').allowed()",
-                "authorizer is not supported",
             ),
             ("object.spec ==", "does not compile"),
             (&format!("{}true", " ".repeat(20_000)), "at most 16384"),

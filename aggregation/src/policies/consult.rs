@@ -1,5 +1,6 @@
 //! Asking: who is asked about a write, in which order, and what follows from the answers.
 
+use std::sync::Arc;
 use std::time::Instant;
 
 use admission::client::{
@@ -16,6 +17,9 @@ use uuid::Uuid;
 use super::Policies;
 use super::conditions::Verdict;
 use super::prepared::Prepared;
+
+/// How often conditions are judged again for access reviews.
+const MOST_ROUNDS: usize = 64;
 
 /// The domains of kube-apiserver's audit annotations.
 const MUTATION: &str = "mutation.webhook.admission.k8s.io";
@@ -72,7 +76,7 @@ impl Policies {
                 subject,
                 place: format!("round_{}_index_{index}", rounds.number()),
             };
-            let Some(question) = asking.question(shown)? else {
+            let Some(question) = asking.question(shown).await? else {
                 continue;
             };
             let (said, result) = asking.ask(&question).await;
@@ -105,7 +109,7 @@ impl Policies {
                 subject,
                 place: format!("round_0_index_{index}"),
             };
-            if let Some(question) = asking.question(object)? {
+            if let Some(question) = asking.question(object).await? {
                 asked.push((asking, question));
             }
         }
@@ -151,7 +155,7 @@ impl<'a> Asking<'a> {
     }
 
     /// What to ask about `object`; nothing when the webhook has no say in it.
-    fn question(&self, object: Option<&Value>) -> Result<Option<Question<'a>>, Status> {
+    async fn question(&self, object: Option<&Value>) -> Result<Option<Question<'a>>, Status> {
         let hook = &self.prepared.hook;
         let labels = |namespace: &str| self.policies.labels(namespace);
         let Some(version) = hook.concerns(self.subject, object, labels)? else {
@@ -159,7 +163,7 @@ impl<'a> Asking<'a> {
         };
         let uid = Uuid::new_v4().to_string();
         let request = client::request(&uid, self.subject, version, object);
-        if !self.conditions_hold(&request)? {
+        if !self.conditions_hold(&request).await? {
             return Ok(None);
         }
         if self.subject.request.dry_run && !hook.dry_runs {
@@ -172,19 +176,38 @@ impl<'a> Asking<'a> {
         }))
     }
 
-    fn conditions_hold(&self, request: &Value) -> Result<bool, Status> {
-        let conditions = &self.prepared.conditions;
-        if conditions.is_empty() {
+    /// What the conditions come to, once every access review that they ask for is made.
+    async fn judged(&self, request: &Value) -> Verdict {
+        let user = self.subject.request.user;
+        let decider = &self.policies.decider;
+        let mut decisions = Arc::default();
+        for _ in 0..MOST_ROUNDS {
+            let reviews = match self.prepared.conditions.judge(request, &decisions) {
+                Verdict::Unasked(reviews) => reviews,
+                verdict => return verdict,
+            };
+            let answers = join_all(reviews.iter().map(|review| decider.decide(user, review))).await;
+            let answers = answers.into_iter().map(Arc::new);
+            Arc::make_mut(&mut decisions).extend(reviews.into_iter().zip(answers));
+        }
+        Verdict::Unknown(format!(
+            "match conditions ask for access reviews more than {MOST_ROUNDS} times one after the other"
+        ))
+    }
+
+    async fn conditions_hold(&self, request: &Value) -> Result<bool, Status> {
+        if self.prepared.conditions.is_empty() {
             return Ok(true);
         }
         let metrics = &self.policies.metrics;
         let operation = self.subject.request.operation;
-        match conditions.judge(request) {
+        match self.judged(request).await {
             Verdict::Holds => Ok(true),
             Verdict::Excluded => {
                 metrics.condition(self.name(), self.manner, operation, false);
                 Ok(false)
             }
+            Verdict::Unasked(_) => Ok(false),
             Verdict::Unknown(problem) => {
                 metrics.condition(self.name(), self.manner, operation, true);
                 if self.prepared.hook.fails_open {

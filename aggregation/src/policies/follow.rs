@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use admission::client::Manner;
-use futures::StreamExt;
+use futures::{Stream, StreamExt};
 use kube::core::{ApiResource, DynamicObject};
 use kube::runtime::WatchStreamExt;
 use kube::runtime::watcher::{self, Event, watcher};
@@ -30,6 +31,17 @@ pub(super) fn resource(manner: Manner) -> ApiResource {
     }
 }
 
+/// How long to wait before something that went wrong is tried again.
+pub(super) const PAUSE: Duration = Duration::from_secs(1);
+
+/// What is known of the objects of one resource.
+pub(super) enum Snapshot {
+    /// All there are, by their names.
+    All(Arc<BTreeMap<String, Arc<Value>>>),
+    /// The hub does not serve it any more.
+    Missing,
+}
+
 /// Keeps the configurations of one kind in force until the task is dropped; reports when all there were are.
 pub(super) async fn follow(
     client: Client,
@@ -39,40 +51,63 @@ pub(super) async fn follow(
 ) {
     let resource = resource(manner);
     let api: Api<DynamicObject> = Api::all_with(client, &resource);
-    let mut events = watcher(api, watcher::Config::default()).default_backoff().boxed();
-    let mut known = BTreeMap::new();
-    let mut listed = BTreeMap::new();
+    let mut snapshots = Box::pin(snapshots(api, resource.plural));
+    while let Some(snapshot) = snapshots.next().await {
+        if let Snapshot::All(known) = snapshot {
+            policies.replace(manner, &known);
+            report.send_replace(true);
+        }
+    }
+}
+
+/// What there is of `api` whenever it changes, beginning with all there is; it never ends.
+pub(super) fn snapshots(
+    api: Api<DynamicObject>,
+    plural: impl Into<String>,
+) -> impl Stream<Item = Snapshot> + Send {
+    let plural = plural.into();
+    let (mut known, mut listed) = (BTreeMap::new(), BTreeMap::new());
     let mut last_problem = None;
-    while let Some(event) = events.next().await {
-        match event {
+    let events = watcher(api, watcher::Config::default()).default_backoff();
+    events.filter_map(move |event| {
+        let snapshot = match event {
             Ok(event) => {
                 last_problem = None;
-                if take(event, &mut known, &mut listed) {
-                    policies.replace(manner, &known);
-                    report.send_replace(true);
-                }
+                take(event, &mut known, &mut listed).then(|| Snapshot::All(Arc::new(known.clone())))
             }
             Err(problem) => {
-                let problem = chain(&problem);
+                let text = chain(&problem);
                 // One line for each kind of problem: it may last.
-                if last_problem.as_ref() != Some(&problem) {
+                if last_problem.as_ref() != Some(&text) {
                     tracing::warn!(
-                        resource = resource.plural,
-                        problem,
-                        "following the hub's webhooks"
+                        resource = plural,
+                        problem = text,
+                        "following what has a say in admission on the hub"
                     );
                 }
-                last_problem = Some(problem);
+                last_problem = Some(text);
+                is_missing(&problem).then_some(Snapshot::Missing)
             }
-        }
+        };
+        std::future::ready(snapshot)
+    })
+}
+
+/// Whether the hub does not serve what is watched.
+pub(super) fn is_missing(problem: &watcher::Error) -> bool {
+    match problem {
+        watcher::Error::InitialListFailed(kube::Error::Api(status))
+        | watcher::Error::WatchStartFailed(kube::Error::Api(status))
+        | watcher::Error::WatchError(status) => status.code == 404,
+        _ => false,
     }
 }
 
 /// Takes one event in; whether what is known is complete and to be put in force.
 fn take(
     event: Event<DynamicObject>,
-    known: &mut BTreeMap<String, Value>,
-    listed: &mut BTreeMap<String, Value>,
+    known: &mut BTreeMap<String, Arc<Value>>,
+    listed: &mut BTreeMap<String, Arc<Value>>,
 ) -> bool {
     match event {
         Event::Init => {
@@ -98,11 +133,11 @@ fn take(
 }
 
 /// The name of a configuration and what matters of it.
-fn entry(object: &DynamicObject) -> Option<(String, Value)> {
+fn entry(object: &DynamicObject) -> Option<(String, Arc<Value>)> {
     let name = object.metadata.name.clone()?;
     let mut value = object.data.clone();
     value["metadata"] = serde_json::json!({"name": name});
-    Some((name, value))
+    Some((name, Arc::new(value)))
 }
 
 #[cfg(test)]

@@ -31,10 +31,12 @@ impl Maker {
     /// there. Those that are as in `before` are taken over.
     pub(super) fn all(
         &self,
-        configurations: &BTreeMap<String, Value>,
+        configurations: &BTreeMap<String, Arc<Value>>,
         before: &[Arc<Prepared>],
     ) -> Vec<Arc<Prepared>> {
-        let hooks = configurations.values().flat_map(Hook::all);
+        let hooks = configurations
+            .values()
+            .flat_map(|configuration| Hook::all(configuration));
         let others = hooks.filter(|hook| !self.own.is_at(&hook.endpoint));
         others.map(|hook| self.one(hook, before)).collect()
     }

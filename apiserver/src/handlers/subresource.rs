@@ -72,11 +72,14 @@ impl<'a> Custom<'a> {
         let (code, reply) = match verb {
             "get" => (StatusCode::OK, handler.get(&self.cx.call(false)).await?),
             "create" => {
-                let (call, body) = self.body(Operation::Create, "CreateOptions").await?;
+                let (call, body) = self.body(Operation::Create, "CreateOptions", None).await?;
                 (StatusCode::CREATED, handler.create(&call, body).await?)
             }
             "update" => {
-                let (call, body) = self.body(Operation::Update, "UpdateOptions").await?;
+                let before = self.before().await?;
+                let (call, body) = self
+                    .body(Operation::Update, "UpdateOptions", before.as_ref())
+                    .await?;
                 self.cx.check_name(&body)?;
                 (StatusCode::OK, handler.update(&call, body).await?)
             }
@@ -104,7 +107,31 @@ impl<'a> Custom<'a> {
         self.subresource.schema.as_deref().or_else(own)
     }
 
-    async fn body(&self, operation: Operation, options: &str) -> Result<(Call, Value), Status> {
+    /// What an update of it finds, for those who are asked about it; a body of the resource's own kind is judged when it
+    /// is written.
+    async fn before(&self) -> Result<Option<Value>, Status> {
+        if self.subresource.schema.is_none() || !self.subresource.verbs.contains(&"get") {
+            return Ok(None);
+        }
+        let reply = self.subresource.handler.get(&self.cx.call(false)).await?;
+        self.read(reply).map(Some)
+    }
+
+    fn read(&self, reply: Reply) -> Result<Value, Status> {
+        match reply {
+            Reply::Value(value) => Ok(value),
+            Reply::Document(document) => serde_json::from_slice(&document.json()?)
+                .map_err(|problem| Status::internal(problem.to_string())),
+            Reply::Object(object) => Ok(render::value(self.cx.served, &object)),
+        }
+    }
+
+    async fn body(
+        &self,
+        operation: Operation,
+        options: &str,
+        before: Option<&Value>,
+    ) -> Result<(Call, Value), Status> {
         let options = WriteOptions::parse(&self.cx.request.info.query, options)?;
         let mut value = self.cx.read_body(self.expected(), self.schema(), options)?;
         if text(&value, "name").is_empty() {
@@ -114,13 +141,19 @@ impl<'a> Custom<'a> {
         if !self.cx.namespace.is_empty() {
             metadata(&mut value).insert("namespace".to_owned(), self.cx.namespace.into());
         }
-        let value = self.admit(operation, options.dry_run, value).await?;
+        let value = self.admit(operation, options.dry_run, before, value).await?;
         Ok((self.cx.call(options.dry_run), value))
     }
 
     /// Admission and validation of a body by its own schema. One of the resource's kind goes through both when it is
     /// written.
-    async fn admit(&self, operation: Operation, dry_run: bool, mut value: Value) -> Result<Value, Status> {
+    async fn admit(
+        &self,
+        operation: Operation,
+        dry_run: bool,
+        before: Option<&Value>,
+        mut value: Value,
+    ) -> Result<Value, Status> {
         if self.subresource.schema.is_none() {
             return Ok(value);
         }
@@ -137,7 +170,7 @@ impl<'a> Custom<'a> {
             namespace: cx.namespace,
             name: cx.name,
             user: &cx.request.user,
-            old: None,
+            old: before,
             dry_run,
         };
         let (group, version) = self
@@ -223,14 +256,12 @@ impl<'a> Custom<'a> {
         let call = cx.call(patch.options.dry_run);
         let mut attempt = 1;
         loop {
-            let before = match self.subresource.handler.get(&call).await? {
-                Reply::Value(value) => value,
-                Reply::Document(document) => serde_json::from_slice(&document.json()?)
-                    .map_err(|problem| Status::internal(problem.to_string()))?,
-                Reply::Object(object) => render::value(cx.served, &object),
-            };
+            let before = self.read(self.subresource.handler.get(&call).await?)?;
             let revision = text(&before, "resourceVersion").to_owned();
-            let after = self.judge(patch.apply(cx, self.expected(), self.schema(), &before)?)?;
+            let after = patch.apply(cx, self.expected(), self.schema(), &before)?;
+            let after = self
+                .admit(Operation::Update, patch.options.dry_run, Some(&before), after)
+                .await?;
             let blind = text(&after, "resourceVersion") == revision;
             match self.subresource.handler.update(&call, after).await {
                 Err(status) if status.reason == "Conflict" && blind && attempt < CONFLICT_ATTEMPTS => {

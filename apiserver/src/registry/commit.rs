@@ -69,6 +69,15 @@ impl InternalWrite {
     }
 }
 
+/// Where a list of writes comes from.
+#[derive(Default)]
+pub(super) struct Origin {
+    /// Texts for whoever asked for it; nobody hears those of the process itself.
+    pub(super) warnings: Option<Warnings>,
+    /// Whether others were asked already, about the body of a subresource.
+    pub(super) asked: bool,
+}
+
 /// Steps made so far, one for each write, and the objects as they leave them.
 #[derive(Default)]
 struct Plan {
@@ -91,8 +100,21 @@ impl Registry {
         guards: Vec<Guard>,
         dry_run: bool,
     ) -> Result<Vec<Arc<Object>>, Status> {
+        self.commit_from(&Origin::default(), author, writes, guards, dry_run)
+            .await
+    }
+
+    /// The same for a list that comes from `origin`.
+    pub(super) async fn commit_from(
+        &self,
+        origin: &Origin,
+        author: Author<'_>,
+        writes: Vec<InternalWrite>,
+        guards: Vec<Guard>,
+        dry_run: bool,
+    ) -> Result<Vec<Arc<Object>>, Status> {
         let since = self.clock().now();
-        let result = self.apply(author, &writes, guards, dry_run).await;
+        let result = self.apply(origin, author, &writes, guards, dry_run).await;
         if !dry_run {
             self.record(author, &writes, since, &result).await;
         }
@@ -101,6 +123,7 @@ impl Registry {
 
     async fn apply(
         &self,
+        origin: &Origin,
         author: Author<'_>,
         writes: &[InternalWrite],
         guards: Vec<Guard>,
@@ -108,7 +131,7 @@ impl Registry {
     ) -> Result<Vec<Arc<Object>>, Status> {
         let mut attempt = 1;
         loop {
-            let mut plan = self.plan(author, writes, dry_run).await?;
+            let mut plan = self.plan(origin, author, writes, dry_run).await?;
             let Some(store) = plan.store.take() else {
                 return Ok(Vec::new());
             };
@@ -133,6 +156,7 @@ impl Registry {
 
     async fn plan(
         &self,
+        origin: &Origin,
         author: Author<'_>,
         writes: &[InternalWrite],
         dry_run: bool,
@@ -144,6 +168,7 @@ impl Registry {
             manager,
             now: self.clock().now(),
             dry_run,
+            asked: origin.asked,
             warnings: &warnings,
             annotations: &annotations,
         };
@@ -169,11 +194,14 @@ impl Registry {
             }
         }
         for warning in warnings.take() {
-            tracing::debug!(
-                user = user.name,
-                warning,
-                "admission warned about an internal write"
-            );
+            match &origin.warnings {
+                Some(heard) => heard.add(warning),
+                None => tracing::debug!(
+                    user = user.name,
+                    warning,
+                    "admission warned about an internal write"
+                ),
+            }
         }
         for (key, value) in annotations.all() {
             tracing::debug!(

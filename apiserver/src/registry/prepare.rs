@@ -28,6 +28,8 @@ pub(crate) struct Actor<'a> {
     pub(crate) now: Timestamp,
     /// Whether nothing will be stored.
     pub(crate) dry_run: bool,
+    /// Whether others were asked already, about the body of a subresource that this write comes of.
+    pub(crate) asked: bool,
     /// Texts for the client.
     pub(crate) warnings: &'a Warnings,
     /// Texts for the audit log.
@@ -214,7 +216,7 @@ impl Writing<'_> {
         let request = self.request(old);
         self.with_warnings(|warnings| self.chain.mutate(&request, &mut value, warnings))?;
         let held = self.served.info().storage_version;
-        let consults = self.chain.consults(&subject(self.served, &request, held));
+        let consults = !self.actor.asked && self.chain.consults(&subject(self.served, &request, held));
         // Others see the managed fields as clients do.
         let shown = before.filter(|_| consults).map(|(stored, _)| stored.parse());
         let told = self.request(shown.as_ref().or(old));
@@ -254,14 +256,16 @@ impl Writing<'_> {
             self.actor.warnings.add(warning);
         }
         self.with_warnings(|warnings| self.chain.validate(&request, Some(&value), warnings))?;
-        let guards = guards(self.chain, &request, Some(&value));
+        let mut guards = stored_guards(self.chain.guards(&request, Some(&value)));
         self.chain.entitled(&request, Some(&value)).await?;
-        // Last, since it takes longest and what happens meanwhile is noticed by the guards.
+        // After our own, since it takes longest and what happens meanwhile is noticed by the guards.
         if consults {
             ownership::put(&mut value, &managers);
             self.consulting().judge(&subject, Some(&value)).await?;
             ownership::take(&mut value);
         }
+        let last = self.with_warnings(|warnings| self.chain.conclude(&request, Some(&value), warnings))?;
+        guards.extend(stored_guards(last));
         annotate(self.chain, &self.actor, &request, Some(&value));
         Ok(Settled {
             value,
@@ -341,9 +345,13 @@ pub(crate) async fn admit_delete(
     let result = chain.validate(&request, None, &mut texts);
     texts.into_iter().for_each(|text| actor.warnings.add(text));
     result?;
-    let guards = guards(chain, &request, None);
+    let mut guards = stored_guards(chain.guards(&request, None));
     chain.entitled(&request, None).await?;
     consulting.judge(&subject, None).await?;
+    let mut texts = Vec::new();
+    let last = chain.conclude(&request, None, &mut texts);
+    texts.into_iter().for_each(|text| actor.warnings.add(text));
+    guards.extend(stored_guards(last?));
     annotate(chain, actor, &request, None);
     Ok(guards)
 }
@@ -354,9 +362,10 @@ fn annotate(chain: &Chain, actor: &Actor<'_>, request: &Request<'_>, object: Opt
     }
 }
 
-fn guards(chain: &Chain, request: &Request<'_>, object: Option<&Value>) -> Vec<Guard> {
-    let asked = chain.guards(request, object).into_iter();
+/// Guards of admission as the store checks them.
+fn stored_guards(asked: Vec<admission::Guard>) -> Vec<Guard> {
     asked
+        .into_iter()
         .map(|guard| match guard {
             admission::Guard::Unchanged { key, revision } => Guard::Unchanged { key, revision },
             admission::Guard::Fence { name, not_after } => Guard::Fence {

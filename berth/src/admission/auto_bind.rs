@@ -57,6 +57,7 @@ impl AutoBind {
                 chosen: None,
                 dry_run: false,
                 unplaced: Unplaced::Commit,
+                by: None,
             };
             engine.bind(&*committer, wish).await
         });

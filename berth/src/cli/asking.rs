@@ -98,12 +98,87 @@ pub struct WhyQuestion {
     pub all: bool,
 }
 
+/// How `berth advice` prints.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum AdviceOutput {
+    /// Lists to read.
+    Table,
+    /// The SchedulingAdvice in JSON.
+    Json,
+    /// The SchedulingAdvice in YAML.
+    Yaml,
+}
+
+/// What `berth advice` is asked.
+#[derive(Args, Clone, Debug)]
+pub struct AdviceQuestion {
+    /// A decision (`web.gardener`), or the object that wants a place: `shoot/web`, `shoot web`, `web`.
+    #[arg(required = true, num_args = 1..=2, value_name = "DECISION|OBJECT")]
+    pub object: Vec<String>,
+    /// Only about this cluster: its name, or that of its Target.
+    #[arg(long, value_name = "CLUSTER")]
+    pub cluster: Option<String>,
+    /// About so many clusters, those nearest to fitting first; 0 is all. By default 10.
+    #[arg(long, value_name = "NUMBER")]
+    pub limit: Option<usize>,
+    /// How to print.
+    #[arg(short = 'o', long, value_enum, default_value_t = AdviceOutput::Table)]
+    pub output: AdviceOutput,
+}
+
+/// Arguments of `berth advice`.
+#[derive(Args, Clone, Debug)]
+pub struct AdviceArgs {
+    /// What is asked.
+    #[command(flatten)]
+    pub question: AdviceQuestion,
+    /// Of whom.
+    #[command(flatten)]
+    pub connection: ConnectionArgs,
+}
+
 /// Arguments of `berth why`.
 #[derive(Args, Clone, Debug)]
 pub struct WhyArgs {
     /// What is asked.
     #[command(flatten)]
     pub question: WhyQuestion,
+    /// Of whom.
+    #[command(flatten)]
+    pub connection: ConnectionArgs,
+}
+
+/// How `berth history` prints.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum HistoryOutput {
+    /// One change after the other, each with its difference.
+    Table,
+    /// The DecisionHistory in JSON.
+    Json,
+    /// The DecisionHistory in YAML.
+    Yaml,
+}
+
+/// What `berth history` is asked.
+#[derive(Args, Clone, Debug)]
+pub struct HistoryQuestion {
+    /// A decision (`web.gardener`), or the object that wants a place: `shoot/web`, `shoot web`, `web`.
+    #[arg(required = true, num_args = 1..=2, value_name = "DECISION|OBJECT")]
+    pub object: Vec<String>,
+    /// Show only the newest changes, so many; 0 shows all.
+    #[arg(long, value_name = "COUNT", default_value_t = 0)]
+    pub limit: usize,
+    /// How to print.
+    #[arg(short = 'o', long, value_enum, default_value_t = HistoryOutput::Table)]
+    pub output: HistoryOutput,
+}
+
+/// Arguments of `berth history`.
+#[derive(Args, Clone, Debug)]
+pub struct HistoryArgs {
+    /// What is asked.
+    #[command(flatten)]
+    pub question: HistoryQuestion,
     /// Of whom.
     #[command(flatten)]
     pub connection: ConnectionArgs,

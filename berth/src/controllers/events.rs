@@ -9,7 +9,7 @@ use admission::UserInfo;
 use apiserver::registry::{Author, InternalWrite, Registry};
 use async_trait::async_trait;
 use dialect_contract::{Note, NoteType};
-use engine::{BindError, BindObserver, Bound, Engine};
+use engine::{Bind, BindError, BindObserver, Bound, Engine};
 use futures::StreamExt as _;
 use futures::stream;
 use meta::{GroupResource, Key, Status, Timestamp};
@@ -89,7 +89,7 @@ impl Events {
 }
 
 impl BindObserver for Events {
-    fn bound(&self, bound: &Bound) {
+    fn bound(&self, _wish: &Bind<'_>, bound: &Bound) {
         let (snapshot, decision) = (&bound.snapshot, &bound.decision);
         for note in snapshot.inventory.notes(decision, !bound.written.is_empty()) {
             self.send(Told::new(snapshot, &decision.demand, note), decision.now);

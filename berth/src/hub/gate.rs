@@ -15,6 +15,7 @@ use http::Response;
 use meta::Status;
 use meta::selector::FieldSelector;
 
+use crate::virtual_api::records::{CLUSTER_RECORDS, RECORDS};
 use crate::virtual_api::{behind, kinds, names};
 
 /// Seconds after which a client should list again: reading a system from the hub takes a moment.
@@ -43,6 +44,14 @@ fn dialect(info: &RequestInfo) -> Option<&str> {
     let name = info.name.as_str();
     let decision = names::split_candidate(name).map_or(name, |(decision, _)| decision);
     names::split(decision).map(|(_, dialect)| dialect)
+}
+
+/// Whether a request is about what was, which is Berth's own and all there.
+fn is_past(info: &RequestInfo) -> bool {
+    [RECORDS, CLUSTER_RECORDS]
+        .iter()
+        .any(|records| records.resource == info.resource)
+        || info.subresource == "history"
 }
 
 /// The answer to a list or a watch that could miss objects of `held`, the systems that are not read yet.
@@ -102,7 +111,7 @@ impl Api for Gate {
 
     async fn dispatch(&self, request: Authorized) -> Response<Body> {
         let info = &request.info;
-        if info.group == kinds::GROUP {
+        if info.group == kinds::GROUP && !is_past(info) {
             if let Some(Err(held)) = dialect(info).map(|dialect| self.engine.complete(dialect)) {
                 return respond::status(&behind(&held));
             }
@@ -216,6 +225,20 @@ mod tests {
         let (selector, _) = rest.split_once(' ').unwrap();
         assert_eq!(selector, "spec.dialect!=gardener,spec.dialect!=ocm");
         assert!(refusal(&listed("targets", selector), held()).is_none());
+    }
+
+    #[test]
+    fn history_is_read_whatever_is_not_read_from_the_hub_yet() {
+        let asked = |resource: &str, subresource: &str| {
+            is_past(&RequestInfo {
+                resource: resource.to_owned(),
+                subresource: subresource.to_owned(),
+                ..RequestInfo::default()
+            })
+        };
+        assert!(asked("decisionrecords", "") && asked("clusterdecisionrecords", ""));
+        assert!(asked("decisions", "history") && asked("clusterdecisions", "history"));
+        assert!(!asked("decisions", "") && !asked("decisions", "scheduling"));
     }
 
     #[test]

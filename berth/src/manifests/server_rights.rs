@@ -13,6 +13,10 @@ use crate::configuration::validity;
 const SERVER: &str = "berth:server";
 /// The role of whoever says in configurations whether they are in force.
 const CONFIGURATION: &str = "berth:configuration";
+/// The cluster role that is put together of what may be the parameters of admission policies.
+const PARAMETERS: &str = "berth:policy-params";
+/// The role that makes it ConfigMaps.
+const CONFIG_MAPS: &str = "berth:policy-params-configmaps";
 /// The role of the lock records: which replica works, whose store it is, and fences of counted capacity.
 const LOCKS: &str = "berth:locks";
 
@@ -48,6 +52,20 @@ pub fn server_rights(service: &Service) -> Vec<Value> {
         }),
         role(SERVER, &rules),
         bound(SERVER, SERVER, &account),
+        json!({
+            "apiVersion": "rbac.authorization.k8s.io/v1",
+            "kind": "ClusterRole",
+            "metadata": {"name": PARAMETERS},
+            // The hub fills in the rules.
+            "aggregationRule": {"clusterRoleSelectors": [{"matchLabels": {policies::PARAMETERS: "true"}}]},
+        }),
+        json!({
+            "apiVersion": "rbac.authorization.k8s.io/v1",
+            "kind": "ClusterRole",
+            "metadata": {"name": CONFIG_MAPS, "labels": {policies::PARAMETERS: "true"}},
+            "rules": [{"apiGroups": [""], "resources": ["configmaps"], "verbs": ["list", "watch"]}],
+        }),
+        bound(PARAMETERS, PARAMETERS, &account),
         role(CONFIGURATION, &[says]),
         bound(CONFIGURATION, CONFIGURATION, &scheduler),
         json!({

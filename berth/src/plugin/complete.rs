@@ -130,7 +130,9 @@ fn next(before: &[String], partial: &str) -> (Next, Given) {
                 .collect(),
         ),
         _ if command.get_name() == "export" => Next::Files,
-        _ if command.get_name() == "why" && positionals < 2 => Next::Names(Names::Decisions),
+        _ if matches!(command.get_name(), "why" | "advice" | "history") && positionals < 2 => {
+            Next::Names(Names::Decisions)
+        }
         _ => Next::Words(Vec::new()),
     };
     (next, given)
@@ -284,11 +286,15 @@ mod tests {
     fn commands_flags_and_values_are_proposed_where_they_may_stand() {
         assert_eq!(
             words(""),
-            ["why", "plan", "console", "check", "export", "simulate"]
+            [
+                "why", "history", "advice", "plan", "console", "check", "export", "simulate"
+            ]
         );
         assert_eq!(
             words("-n a p"),
-            ["why", "plan", "console", "check", "export", "simulate"]
+            [
+                "why", "history", "advice", "plan", "console", "check", "export", "simulate"
+            ]
         );
         let flags = words("why --");
         for flag in [
@@ -310,6 +316,7 @@ mod tests {
         assert_eq!(words("why shoot x "), Vec::<String>::new());
         for (text, names) in [
             ("why ", Names::Decisions),
+            ("history -n x ", Names::Decisions),
             ("-n team why we", Names::Decisions),
             ("why x --cluster ", Names::Targets),
             ("plan --drain ", Names::Targets),

@@ -35,6 +35,7 @@ pub(super) fn start(
         store,
         leadership,
         event_ttl: options.event_ttl,
+        history: parts.history.observer(),
         metrics: &parts.controller_metrics,
     };
     setting.start(selection).map_err(|problem| anyhow!(problem))

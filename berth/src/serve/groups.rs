@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
-use aggregation::Policies;
+use aggregation::{HubPolicies, Policies as Webhooks};
 use anyhow::{Result, anyhow};
+use apiserver::authz::expressions::Reviewer;
 use apiserver::handlers::ApiState;
-use apiserver::metrics::AdmissionMetrics;
+use apiserver::metrics::{AdmissionMetrics, PolicyMetrics};
 use apiserver::registry::Registry;
 use apiserver::{Authorizer, Backing, Group, Resource};
 use berth_hub::Needs;
@@ -16,17 +17,21 @@ use kubernetes::rbac::Rbac;
 use kubernetes::rbac::bootstrap::Reach;
 use kubernetes::{core, reviews};
 use meta::{Clock, Kind};
+use policies::{Catalog, Enforcer};
 use storage::{Source, Store};
 use syncer::{OnHub, Shown};
 
 use super::mirrors;
 use super::options::Options;
-use crate::admission::{self, AutoBind};
+use crate::admission::{self, AutoBind, StoredPolicies, World};
+use crate::cli::Storage;
 use crate::configuration;
 use crate::controllers::{ControllerMetrics, OwnEvents, Sink};
 use crate::definitions;
+use crate::history::History;
 use crate::hub::Hub;
 use crate::publications::Publications;
+use crate::virtual_api::records::{Bounds, Medium, Records};
 use crate::virtual_api::{RegistryCommitter, VirtualApi};
 
 /// The parts of a standalone server.
@@ -37,6 +42,8 @@ pub(super) struct Parts {
     pub engine: Arc<Engine>,
     /// Its resources.
     pub virtual_api: VirtualApi,
+    /// What remembers its decisions.
+    pub history: Arc<History>,
     /// What other tools read; nothing behind a hub, where its kinds may be somebody else's.
     pub publications: Option<Publications>,
     /// Who may do what, by the objects served here or the hub's word.
@@ -54,7 +61,11 @@ pub(super) struct Parts {
     /// What events are written to.
     pub sink: Arc<dyn Sink>,
     /// The hub's admission webhooks, where there is a hub.
-    pub policies: Option<Arc<Policies>>,
+    pub webhooks: Option<Arc<Webhooks>>,
+    /// The hub's admission policies, where there is a hub.
+    pub hub_policies: Option<Arc<HubPolicies>>,
+    /// What admission policies count.
+    pub policy_metrics: Arc<PolicyMetrics>,
     /// What admission is made of.
     pub admission: admission::Parts,
     /// What admission counts.
@@ -104,10 +115,24 @@ pub(super) fn assemble(
             }
         },
     };
-    let policies = hub.map(|hub| hub.policies(store, options.own_addresses()));
-    let mut chain = admission.in_process(&source);
-    if let Some(policies) = &policies {
-        chain = chain.with_policies(Arc::clone(policies) as Arc<_>);
+    let policy_metrics = PolicyMetrics::new();
+    let stored = StoredPolicies::new(&source);
+    let hub_policies = hub.map(|hub| hub.policies(Arc::clone(&stored) as Arc<_>));
+    let catalog: Arc<dyn Catalog> = match &hub_policies {
+        Some(policies) => Arc::clone(policies) as Arc<_>,
+        None => Arc::clone(&stored) as Arc<_>,
+    };
+    let world = World::new(catalog, &authorizer, &source, &policy_metrics);
+    let mut chain = admission
+        .in_process(&source)
+        .with_policies(Enforcer::new(Arc::new(world)));
+    let webhooks = hub.map(|hub| {
+        let reviewer = Arc::new(Reviewer::new(&authorizer));
+        hub.webhooks(store, options.own_addresses(), reviewer)
+    });
+    // In each pass after the policies, as in kube-apiserver.
+    if let Some(webhooks) = &webhooks {
+        chain = chain.with_policies(Arc::clone(webhooks) as Arc<_>);
     }
     let registry = Registry::new(chain, Arc::clone(clock));
     let committer = Arc::new(RegistryCommitter(Arc::clone(&registry)));
@@ -122,7 +147,20 @@ pub(super) fn assemble(
         .iter()
         .flat_map(|group| group.resources.iter().map(|resource| Arc::clone(&resource.kind)));
     let own_kinds: Vec<Arc<dyn Kind>> = own_kinds.collect();
-    let mut virtual_api = VirtualApi::new(Arc::clone(&engine), Arc::clone(&registry), own_kinds.clone());
+    let bounds = Bounds {
+        per_decision: options.history_per_decision,
+        max_age: options.history_max_age,
+        ..Bounds::default()
+    };
+    let mut virtual_api = VirtualApi::new(Arc::clone(&engine), Arc::clone(&registry), own_kinds.clone())
+        .remembering(Records {
+            store: Arc::clone(store),
+            medium: medium(options.storage),
+            bounds,
+        });
+    let namespaces = hub.is_none().then_some(core::namespace::RESOURCE);
+    let history = History::new(&engine, virtual_api.projection(), store, bounds, namespaces)
+        .map_err(|problem| anyhow!(problem))?;
     let mut configuration = configuration::group(dialects.clone(), Arc::clone(store));
     let mut mirrored = Vec::new();
     let mut groups = Vec::new();
@@ -176,6 +214,7 @@ pub(super) fn assemble(
     groups.extend(publications.as_ref().map(Publications::group));
     syncer::attach(&mut groups, shown, &dialects, super::version());
     registry.install(&groups).map_err(|problem| anyhow!(problem))?;
+    stored.serve(&groups);
     let api = Arc::new(ApiState::over(Arc::clone(&registry)).with_decoder(Arc::new(Protobuf)));
     Ok(Parts {
         needs: mirrors::needs(&dialects, &mirrored),
@@ -184,17 +223,28 @@ pub(super) fn assemble(
         dialects,
         engine,
         virtual_api,
+        history,
         publications,
         authorizer,
         api,
         groups,
         mirrored,
-        policies,
+        webhooks,
+        hub_policies,
+        policy_metrics,
         admission,
         admission_metrics,
         controller_metrics: ControllerMetrics::new(),
         registry,
     })
+}
+
+fn medium(storage: Storage) -> Medium {
+    match storage {
+        Storage::Memory => Medium::Memory,
+        Storage::Embedded => Medium::Database,
+        Storage::Etcd => Medium::Etcd,
+    }
 }
 
 /// What the users of `dialects` work with. Kubernetes' own kinds have their rules already.

@@ -65,7 +65,11 @@ impl InMemory {
         now: Timestamp,
     ) -> Result<Self> {
         let folder = tempfile::tempdir().context("making a folder for a moment")?;
-        let options = Options::demo(folder.path(), 0);
+        let options = Options {
+            // Nothing changes.
+            history_per_decision: 0,
+            ..Options::demo(folder.path(), 0)
+        };
         let clock: Arc<dyn Clock> = Arc::new(Still(now));
         let store = MemoryStore::new(Revision(1), storage::Limits::default());
         for (key, object) in objects {

@@ -18,6 +18,7 @@ use crate::etcd::EtcdArgs;
 use crate::hub::HubArgs;
 use crate::hub::args::{Place, on_a_hub};
 use crate::virtual_api::kinds::VERSION;
+use crate::virtual_api::records::Bounds;
 
 /// Everything a standalone server can be told.
 #[derive(Clone, Debug)]
@@ -54,6 +55,10 @@ pub struct Options {
     pub terms: Terms,
     /// How long events are kept; zero is for ever.
     pub event_ttl: Duration,
+    /// How many changes of each decision are remembered; 0 is none.
+    pub history_per_decision: usize,
+    /// How long they are; zero is for ever.
+    pub history_max_age: Duration,
     /// The audit log.
     pub audit: AuditArgs,
     /// Whether admission reviews are answered.
@@ -122,6 +127,8 @@ impl Options {
             controllers: vec!["*".to_owned()],
             terms: Terms::default(),
             event_ttl: Duration::from_hours(1),
+            history_per_decision: Bounds::default().per_decision,
+            history_max_age: Bounds::default().max_age,
             audit: AuditArgs::default(),
             admission_webhooks: false,
             admission_bind_port: None,
@@ -226,6 +233,8 @@ impl TryFrom<ServeArgs> for Options {
             controllers: args.controllers,
             terms: args.leader_election.terms()?,
             event_ttl: args.event_ttl,
+            history_per_decision: args.history_per_decision,
+            history_max_age: args.history_max_age,
             audit: args.audit,
             admission_webhooks: args.admission_webhooks.unwrap_or(is_aggregated || says_how),
             admission_bind_port: Some(args.admission_bind_port).filter(|port| *port != 0),

@@ -151,15 +151,17 @@ pub(super) async fn certificate(
     identity::certificate(options, folder, clock)
 }
 
-/// The hub's admission webhooks, in force before anything is written here; nothing where there is no hub.
+/// The hub's admission policies and webhooks, in force before anything is written here; nothing where there is no hub.
 ///
 /// # Errors
-/// When the hub does not list their configurations.
+/// When the hub does not list them.
 pub(super) async fn policies(parts: &Parts) -> Result<Vec<JoinHandle<()>>> {
-    let Some(policies) = &parts.policies else {
-        return Ok(Vec::new());
-    };
-    let served = parts.groups.iter().flat_map(|group| &group.resources);
-    let served = served.map(|resource| resource.kind.info().resource()).collect();
-    policies.follow(served).await
+    let mut tasks = Vec::new();
+    if let Some(policies) = &parts.hub_policies {
+        tasks.extend(policies.follow().await?);
+    }
+    if let Some(webhooks) = &parts.webhooks {
+        tasks.extend(webhooks.follow().await?);
+    }
+    Ok(tasks)
 }

@@ -20,10 +20,18 @@ impl List {
         Self { form, count: 0 }
     }
 
-    /// Writes one Scheduling.
-    pub(super) fn write(&mut self, out: &mut impl Write, decided: &Decided<'_>) -> io::Result<()> {
-        let item = scheduling_of(decided.snapshot, decided.decision)
+    /// Writes one Scheduling, with `advice` if that was asked for.
+    pub(super) fn write(
+        &mut self,
+        out: &mut impl Write,
+        decided: &Decided<'_>,
+        advice: Option<Value>,
+    ) -> io::Result<()> {
+        let mut item = scheduling_of(decided.snapshot, decided.decision)
             .map_err(|status| io::Error::other(status.message))?;
+        if let Some(advice) = advice {
+            item["status"]["advice"] = advice;
+        }
         if self.count == 0 {
             self.begin(out)?;
         }

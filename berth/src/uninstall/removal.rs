@@ -12,6 +12,7 @@ pub(super) struct Removal {
     resource: ApiResource,
     namespace: Option<String>,
     name: String,
+    is_aggregated: bool,
 }
 
 /// What became of it.
@@ -35,7 +36,13 @@ impl Removal {
             resource: ApiResource::from_gvk(&kind),
             namespace: object["metadata"]["namespace"].as_str().map(str::to_owned),
             name: object["metadata"]["name"].as_str()?.to_owned(),
+            is_aggregated: object["aggregationRule"].is_object(),
         })
+    }
+
+    /// Whether it is a role that a controller of the hub puts together of others.
+    pub(super) fn is_aggregated(&self) -> bool {
+        self.is_aggregated
     }
 
     /// Its kind.

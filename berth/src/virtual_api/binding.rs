@@ -104,6 +104,7 @@ impl Binder {
             chosen: chosen.as_deref(),
             dry_run: call.dry_run,
             unplaced: Unplaced::Refuse,
+            by: Some(&call.user.name),
         };
         match self.engine.bind(&*self.committer, wish).await {
             Ok(bound) => Ok(Reply::Value(answer(&bound, &body["spec"]["targets"]))),

@@ -214,14 +214,18 @@ impl Rows {
         let all_are_selected = query.fields.terms.iter().all(|(path, ..)| path == "decision");
         let mut rows = Vec::new();
         for (of, decided) in decided.iter().enumerate() {
-            let mut names: Vec<(String, Entry)> = decided
-                .view()
-                .entries()
+            let mut entries = decided.view().entries();
+            // Targets are numbered by name, so that little is left to sort by the names that are shown.
+            entries.sort_unstable_by_key(|&entry| match entry {
+                Entry::Target(candidate) => (0, candidate as usize),
+                Entry::Unknown(index) => (1, index),
+            });
+            let mut names: Vec<(String, Entry)> = entries
                 .into_iter()
                 .filter(|&entry| all_are_selected || decided.is_selected(entry, query))
-                .map(|entry| (decided.bare(entry).replace('/', "."), entry))
+                .map(|entry| (names::dotted(decided.bare(entry)), entry))
                 .collect();
-            names.sort_unstable_by(|(a, _), (b, _)| a.cmp(b));
+            names.sort_by(|(a, _), (b, _)| a.cmp(b));
             rows.extend(names.into_iter().map(|(_, entry)| Row { of, entry }));
         }
         if decided.len() > 1 {

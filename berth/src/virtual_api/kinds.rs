@@ -1,8 +1,10 @@
 //! The kinds of `scheduling.berth.dev`: one file each, all of them instances of [`Virtual`].
 
+pub mod advice;
 pub mod binding;
 pub mod candidate;
 pub mod decision;
+pub mod record;
 pub mod review;
 pub mod scheduling;
 pub mod shared;

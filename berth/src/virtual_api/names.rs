@@ -17,7 +17,16 @@ pub const CANDIDATE_SEPARATOR: char = ':';
 /// The name of the candidate `target` (as the inventory names it) of `decision`.
 #[must_use]
 pub fn candidate(decision: &str, target: &str) -> String {
-    format!("{decision}{CANDIDATE_SEPARATOR}{}", target.replace('/', "."))
+    format!("{decision}{CANDIDATE_SEPARATOR}{}", dotted(target.to_owned()))
+}
+
+/// A target as names of candidates write it.
+#[must_use]
+pub fn dotted(target: String) -> String {
+    match target.contains('/') {
+        true => target.replace('/', "."),
+        false => target,
+    }
 }
 
 /// The decision and the target name in the name of a candidate.

@@ -13,6 +13,7 @@ use meta::{FieldError, GroupResource, Key, Object, Status};
 use serde_json::Value;
 use storage::Guard;
 
+use super::advice::Advising;
 use super::binding::{Binder, BindingSubresource, check_name};
 use super::kinds::{self, GROUP, VERSION};
 use super::own_places::{self, OwnPlace};
@@ -71,6 +72,23 @@ pub(super) fn scheduling(engine: &Arc<Engine>, catalog: &Arc<Catalog>, about: Ab
             engine: Arc::clone(engine),
             catalog: Arc::clone(catalog),
             about,
+        }),
+    }
+}
+
+/// The `advice` subresource of decisions.
+pub(super) fn advice(engine: &Arc<Engine>, catalog: &Arc<Catalog>) -> Subresource {
+    Subresource {
+        name: "advice",
+        group: GROUP,
+        version: VERSION,
+        kind: kinds::advice::KIND,
+        verbs: &["get"],
+        schema: Some(Arc::new(kinds::advice::schema())),
+        handler: Arc::new(Advising {
+            engine: Arc::clone(engine),
+            catalog: Arc::clone(catalog),
+            about: About::Decision,
         }),
     }
 }

@@ -194,6 +194,9 @@ pub(crate) fn placed(placed: &[Placed]) -> Vec<Value> {
                 shown["score"] = score.into();
             }
             optional_text(&mut shown, "state", &at.state);
+            if at.leaving {
+                shown["leaving"] = true.into();
+            }
             shown
         })
         .collect()

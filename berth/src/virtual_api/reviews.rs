@@ -1,6 +1,5 @@
 //! `schedulingreviews` and `localschedulingreviews`: what-if questions over HTTP. The answer itself is made in [`review`](super::review).
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use apiserver::{Attributes, Call, Computed, Reply};
@@ -9,11 +8,10 @@ use dialect_contract::{DemandKind, Dialect};
 use engine::{Catalog, Engine, World};
 use meta::{FieldError, GroupResource, Key, Object, Status, Timestamp, time};
 use serde_json::Value;
-use storage::At;
 
 use super::hidden;
 use super::kinds::{GROUP, VERSION};
-use super::resolve::behind;
+use super::live::live;
 use super::review::{self, Question};
 
 /// Answers reviews.
@@ -183,27 +181,7 @@ impl Reviews {
         if mode == "Provided" {
             return Ok(World::empty(Arc::clone(dialect)));
         }
-        let snapshot = self
-            .engine
-            .fresh(dialect.name())
-            .await
-            .map_err(|error| behind(&error))?;
-        let snapshot = snapshot.ok_or_else(|| Status::internal(format!("no dialect {}", dialect.name())))?;
-        let mut base = BTreeMap::new();
-        for resource in dialect.reads() {
-            let exact = self
-                .engine
-                .source()
-                .list(resource, At::Exact(snapshot.revision))
-                .await;
-            let picture = match exact {
-                Ok(picture) => picture,
-                // So much was written since that the revision is gone; what is at hand is as good.
-                Err(_) => self.engine.source().cached(resource),
-            };
-            base.insert(resource, picture);
-        }
-        Ok(World::over(snapshot, base))
+        live(&self.engine, dialect).await
     }
 }
 

@@ -6,15 +6,19 @@ use apiserver::{Call, Document, Query, Reply, Rows, SubresourceHandler};
 use async_trait::async_trait;
 use dialect_contract::report::{self, Entry, Places, View, Written};
 use dialect_contract::{Decision, Report};
-use engine::{Catalog, Engine, Snapshot};
+use engine::advice::{self, Terms};
+use engine::{Catalog, Engine, Snapshot, World};
 use meta::{Key, Status, Timestamp};
 use serde::Serialize;
 use serde_json::{Value, json};
 
+use super::advice::ask;
+use super::head::head;
 use super::kinds::API_VERSION;
 use super::kinds::scheduling::{self, Judged};
-use super::resolve::{About, Found, kind_of};
-use super::{hidden, names, render};
+use super::live::live;
+use super::resolve::{About, Found};
+use super::{hidden, rights_to_change};
 
 /// Reads what the scheduler would decide.
 pub(super) struct Scheduling {
@@ -31,6 +35,15 @@ impl SubresourceHandler for Scheduling {
     async fn get(&self, call: &Call) -> Result<Reply, Status> {
         let choice = Choice::parse(&call.query)?;
         let Found { snapshot, demand } = self.about.find(&self.engine, &call.namespace, &call.name).await?;
+        let (snapshot, advice) = match choice.advice {
+            false => (snapshot, None),
+            // Of the same world, so that one never speaks of what the other does not know.
+            true => {
+                let world = live(&self.engine, &snapshot.dialect).await?;
+                let short = self.advice(call, &world, &demand).await?;
+                (world.snapshot().clone(), Some(short))
+            }
+        };
         let decision = decide(&snapshot, &demand, call.now)?;
         let mut writes = Vec::new();
         for write in report::writes(&*snapshot.inventory, &decision) {
@@ -42,8 +55,24 @@ impl SubresourceHandler for Scheduling {
             snapshot,
             decision,
             writes,
+            advice,
             choice,
         })))
+    }
+}
+
+impl Scheduling {
+    /// The advice that `call` may take, as it stands in a Scheduling.
+    async fn advice(&self, call: &Call, world: &World, demand: &Key) -> Result<Value, Status> {
+        let terms = Terms {
+            now: call.now,
+            seed: None,
+            limit: advice::TARGETS,
+            only: None,
+        };
+        let mut advice = ask(world, &self.catalog, demand, &terms)?;
+        rights_to_change::judge(call, &self.catalog, demand, &mut advice.targets).await?;
+        Ok(advice.short())
     }
 }
 
@@ -55,16 +84,17 @@ enum Reasons {
     All,
 }
 
-/// What is shown of a decision: `?limit=` candidates, and `?reasons=none|counts|all`.
+/// What is shown of a decision: `?limit=` candidates, `?reasons=none|counts|all`, and `?advice=true`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Choice {
     limit: usize,
     reasons: Reasons,
+    advice: bool,
 }
 
 impl Choice {
     /// # Errors
-    /// 400 for a limit that is no number of candidates, and for other words than none, counts and all.
+    /// 400 for a limit that is no number of candidates, and for words that are none of those a parameter takes.
     fn parse(query: &Query) -> Result<Self, Status> {
         let limit = match query.first("limit").unwrap_or_default() {
             "" | "0" => usize::MAX,
@@ -84,7 +114,20 @@ impl Choice {
                 )));
             }
         };
-        Ok(Self { limit, reasons })
+        let advice = match query.first("advice").unwrap_or_default() {
+            "true" => true,
+            "" | "false" => false,
+            other => {
+                return Err(Status::bad_request(format!(
+                    "unrecognized advice value: {other:?}: it must be true or false"
+                )));
+            }
+        };
+        Ok(Self {
+            limit,
+            reasons,
+            advice,
+        })
     }
 }
 
@@ -95,6 +138,8 @@ struct Explained {
     places: Places,
     /// What binding would write, as the caller may see it.
     writes: Vec<Value>,
+    /// Where it was asked for.
+    advice: Option<Value>,
     choice: Choice,
 }
 
@@ -106,7 +151,7 @@ struct Object<'a> {
     kind: &'static str,
     metadata: Value,
     spec: Value,
-    status: Report<Written<'a>, &'a [Value]>,
+    status: Report<Written<'a>, &'a [Value], &'a Value>,
 }
 
 impl Explained {
@@ -130,7 +175,7 @@ impl Explained {
 
 impl Document for Explained {
     fn metadata(&self) -> Value {
-        head(&self.snapshot, &self.decision.demand).0
+        head(&self.snapshot, &self.decision.demand, "Scheduling").0
     }
 
     fn json(&self) -> Result<Vec<u8>, Status> {
@@ -145,7 +190,8 @@ impl Document for Explained {
         status.remaining_candidates = Some(rest).filter(|&rest| rest > 0);
         status.reason_counts = (self.choice.reasons == Reasons::Counts)
             .then(|| report::reason_counts(&*self.snapshot.inventory, &self.decision));
-        let (metadata, spec) = head(&self.snapshot, &self.decision.demand);
+        status.advice = self.advice.as_ref();
+        let (metadata, spec) = head(&self.snapshot, &self.decision.demand, "Scheduling");
         let object = Object {
             api_version: API_VERSION,
             kind: "Scheduling",
@@ -192,7 +238,7 @@ pub(crate) fn value_of(report: &Report) -> Result<Value, Status> {
 /// The Scheduling that shows `decision`, which was made on `snapshot`, as a tree.
 pub(crate) fn scheduling_of(snapshot: &Snapshot, decision: &Decision) -> Result<Value, Status> {
     let report = value_of(&snapshot.report(decision))?;
-    let (metadata, spec) = head(snapshot, &decision.demand);
+    let (metadata, spec) = head(snapshot, &decision.demand, "Scheduling");
     Ok(json!({
         "apiVersion": API_VERSION,
         "kind": "Scheduling",
@@ -200,16 +246,4 @@ pub(crate) fn scheduling_of(snapshot: &Snapshot, decision: &Decision) -> Result<
         "spec": spec,
         "status": report,
     }))
-}
-
-/// Metadata and spec of the Scheduling of `demand`.
-fn head(snapshot: &Snapshot, demand: &Key) -> (Value, Value) {
-    let dialect = &*snapshot.dialect;
-    let (namespace, name) = names::place(dialect, demand);
-    let (mut metadata, mut spec) = (json!({}), json!({"dialect": dialect.name()}));
-    if let Some(source) = snapshot.inventory.object(demand) {
-        metadata = render::metadata(source.meta(), "Scheduling", &namespace, &name).into();
-        spec["sourceRef"] = render::source_ref(&source, kind_of(dialect, demand));
-    }
-    (metadata, spec)
 }

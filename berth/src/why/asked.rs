@@ -8,11 +8,11 @@ use meta::Key;
 
 /// A decision that may be there.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Place {
+pub(crate) struct Place {
     /// Empty for a ClusterDecision.
-    pub(super) namespace: String,
+    pub(crate) namespace: String,
     /// `<object>.<system>`.
-    pub(super) name: String,
+    pub(crate) name: String,
 }
 
 /// The resources that decisions are read by, as kubectl users write them.
@@ -29,7 +29,7 @@ const DECISIONS: [&str; 6] = [
 ///
 /// # Errors
 /// When they name a kind that nothing decides about, or nothing.
-pub(super) fn places(
+pub(crate) fn places(
     words: &[String],
     namespace: &str,
     dialects: &[Arc<dyn Dialect>],

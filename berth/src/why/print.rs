@@ -46,7 +46,7 @@ pub(super) fn print(
 }
 
 /// `Shoot garden-dev/web (gardener): Scheduled, Picked`.
-fn headline(report: &Value) -> String {
+pub(crate) fn headline(report: &Value) -> String {
     let (source, status) = (&report["spec"]["sourceRef"], &report["status"]);
     let place = match text(source, "namespace").as_str() {
         "" => text(source, "name"),

@@ -25,6 +25,7 @@ async fn a_seed_is_never_deleted_under_a_shoot_that_is_being_bound() {
                     chosen: Some(&chosen),
                     dry_run: false,
                     unplaced: Unplaced::Refuse,
+                    by: None,
                 };
                 world.engine.bind(&*world.committer, wish).await.map(drop)
             })

@@ -95,6 +95,7 @@ impl World {
             chosen: None,
             dry_run: false,
             unplaced: Unplaced::Refuse,
+            by: None,
         };
         let committer = RegistryCommitter(Arc::clone(&self.registry));
         self.engine.bind(&committer, wish).await.unwrap();

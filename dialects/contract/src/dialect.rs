@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use admission::{Denied, Plugin};
 use meta::{Change, FieldError, GroupResource, Key, Kind, Object, Timestamp};
-use scheduling::{Ix, Reason};
+use scheduling::{Ix, Reason, Rejection};
 
 use crate::control::{self, Note, Pace};
 use crate::decision::{Decision, Refused, Write};
@@ -14,6 +14,7 @@ use crate::facts::Facts;
 use crate::follower::Follower;
 use crate::hold::Hold;
 use crate::hub_rule::HubRule;
+use crate::remedy::Remedy;
 use crate::view::{DemandView, TargetView, Unusable};
 
 /// A kind of object that wants a place.
@@ -360,6 +361,13 @@ pub trait Inventory: Any + Send + Sync {
     /// its place were taken away. `None` where there is no such cluster, or the system has no way to empty one.
     fn drain(&self, _cluster_name: &str, _now: Timestamp) -> Option<Vec<Edit>> {
         None
+    }
+
+    /// What may lift `refusal` of `candidate` in `decision`, the ways that change least first; with no `refusal`, what may
+    /// have the candidate picked, which is feasible and is not. Where no change of an object helps, a remedy without
+    /// edits says why. Proposals only: whoever advises decides again with each.
+    fn remedies(&self, _decision: &Decision, _candidate: Ix, _refusal: Option<&Rejection>) -> Vec<Remedy> {
+        Vec::new()
     }
 
     /// Exactly what binding would write, in order: every prefix is a valid state, and deciding again finishes it.

@@ -1,4 +1,5 @@
-//! A change of stored objects as data: what a dialect proposes ([`crate::Inventory::drain`]) and a plan tries.
+//! A change of stored objects as data: what a dialect proposes
+//! ([`crate::Inventory::drain`], [`crate::Inventory::remedies`]) and a plan or advice tries.
 
 use meta::Key;
 use serde_json::Value;
@@ -15,6 +16,13 @@ pub enum Edit {
     },
     /// The object is deleted; with finalizers it stays, marked.
     Delete(Key),
+    /// An object that is not there is made.
+    Create {
+        /// Which object.
+        key: Key,
+        /// All of it.
+        object: Value,
+    },
 }
 
 impl Edit {
@@ -22,7 +30,7 @@ impl Edit {
     #[must_use]
     pub fn key(&self) -> &Key {
         match self {
-            Self::Merge { key, .. } | Self::Delete(key) => key,
+            Self::Merge { key, .. } | Self::Delete(key) | Self::Create { key, .. } => key,
         }
     }
 }

@@ -15,6 +15,7 @@ pub mod follower;
 pub mod hold;
 pub mod hub_rule;
 pub mod names;
+pub mod remedy;
 pub mod report;
 pub mod view;
 
@@ -27,5 +28,6 @@ pub use facts::{Access, Facts};
 pub use follower::{Follower, Objects, Sight, Step};
 pub use hold::{Finalizer, Hold};
 pub use hub_rule::{Condition, HubRule};
+pub use remedy::{Remedy, Whose};
 pub use report::Report;
 pub use view::{DemandView, Phase, Placed, Quantities, Taint, TargetView, Unusable};

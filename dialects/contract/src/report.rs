@@ -1,22 +1,24 @@
 //! The Scheduling report (docs/api.md, "The scheduling report"): one builder for all dialects, a view of a
 //! [`Decision`].
 
+mod written;
+
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
-use meta::budget;
 use scheduling::Rejection;
-use serde::ser::{Error as _, SerializeSeq};
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 use serde_json::Value;
 
 use crate::decision::Decision;
 use crate::dialect::Inventory;
 
+pub use written::Written;
+
 /// `status` of a Scheduling. Its long lists may be made while they are written ([`Written`]).
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Report<Candidates = Vec<Candidate>, Writes = Vec<WriteEntry>> {
+pub struct Report<Candidates = Vec<Candidate>, Writes = Vec<WriteEntry>, Advice = Value> {
     /// How it ended.
     pub outcome: &'static str,
     /// The token.
@@ -45,6 +47,9 @@ pub struct Report<Candidates = Vec<Candidate>, Writes = Vec<WriteEntry>> {
     pub conditions: Vec<Value>,
     /// What binding would write, in order.
     pub writes: Writes,
+    /// What may be done so that targets fit, where that was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub advice: Option<Advice>,
 }
 
 /// `status.reasonCounts[]`.
@@ -222,33 +227,14 @@ pub fn reason_counts(inventory: &dyn Inventory, decision: &Decision) -> Vec<Reas
         .collect()
 }
 
-/// Candidates that are made while they are written, so that those of a large fleet are never all there at once.
-pub struct Written<'a> {
-    /// Whose candidates.
-    pub view: View<'a>,
-    /// Which of them.
-    pub entries: &'a [Entry],
-    /// Whether their reasons are written.
-    pub with_reasons: bool,
-}
-
-impl Serialize for Written<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut candidates = serializer.serialize_seq(Some(self.entries.len()))?;
-        for &entry in self.entries {
-            budget::wanted().map_err(S::Error::custom)?;
-            candidates.serialize_element(&self.view.candidate(entry, self.with_reasons))?;
-        }
-        candidates.end()
-    }
-}
-
 /// Where every candidate of a decision stands: one pass instead of a search per candidate.
 #[derive(Clone, Debug)]
 pub struct Places {
     /// 1-based, 0 for none.
     ranks: Vec<usize>,
     picked: Vec<bool>,
+    /// Where the refusals of each candidate begin, and at last where they end.
+    refusals: Vec<usize>,
 }
 
 impl Places {
@@ -264,13 +250,36 @@ impl Places {
         for &candidate in &decision.solved.picked {
             picked[candidate as usize] = true;
         }
-        Self { ranks, picked }
+        let mut refusals = Vec::with_capacity(count + 1);
+        let mut rest = decision.solved.rejections.iter().enumerate().peekable();
+        for candidate in 0..inventory.count() {
+            refusals.push(
+                rest.peek()
+                    .map_or(decision.solved.rejections.len(), |&(at, _)| at),
+            );
+            while rest
+                .next_if(|(_, refusal)| refusal.candidate <= candidate)
+                .is_some()
+            {}
+        }
+        refusals.push(decision.solved.rejections.len());
+        Self {
+            ranks,
+            picked,
+            refusals,
+        }
     }
 
     /// The rank of `candidate`, 1-based; `None` for the infeasible.
     #[must_use]
     pub fn rank(&self, candidate: u32) -> Option<usize> {
         Some(self.ranks[candidate as usize]).filter(|&rank| rank > 0)
+    }
+
+    /// Whether `candidate` is in the resulting set.
+    #[must_use]
+    pub fn is_picked(&self, candidate: u32) -> bool {
+        self.picked[candidate as usize]
     }
 }
 
@@ -331,7 +340,7 @@ impl View<'_> {
     #[must_use]
     pub fn is_feasible(&self, entry: Entry) -> bool {
         match entry {
-            Entry::Target(candidate) => self.decision.solved.rejections_of(candidate).is_empty(),
+            Entry::Target(candidate) => self.refusals(candidate).is_empty(),
             Entry::Unknown(_) => false,
         }
     }
@@ -340,13 +349,13 @@ impl View<'_> {
     #[must_use]
     pub fn is_picked(&self, entry: Entry) -> bool {
         match entry {
-            Entry::Target(candidate) => self.places.picked[candidate as usize],
+            Entry::Target(candidate) => self.places.is_picked(candidate),
             Entry::Unknown(_) => false,
         }
     }
 
     /// The report with these `candidates` and `writes`.
-    pub fn report<C, W>(&self, revision: u64, candidates: C, writes: W) -> Report<C, W> {
+    pub fn report<C, W, A>(&self, revision: u64, candidates: C, writes: W) -> Report<C, W, A> {
         Report {
             outcome: self.decision.outcome.as_str(),
             reason: self.decision.reason,
@@ -361,6 +370,7 @@ impl View<'_> {
             reason_counts: None,
             conditions: self.inventory.conditions(self.decision),
             writes,
+            advice: None,
         }
     }
 
@@ -386,6 +396,11 @@ impl View<'_> {
 
     fn rank(&self, candidate: u32) -> Option<usize> {
         self.places.rank(candidate)
+    }
+
+    fn refusals(&self, candidate: u32) -> &[Rejection] {
+        let at = candidate as usize;
+        &self.decision.solved.rejections[self.places.refusals[at]..self.places.refusals[at + 1]]
     }
 
     fn scores(&self, candidate: u32) -> Vec<Score> {
@@ -481,29 +496,36 @@ impl View<'_> {
 
     /// Why `candidate` is refused, or why it is not picked.
     fn reasons(&self, candidate: u32, refusals: &[Rejection]) -> Vec<RejectionEntry> {
-        if refusals.is_empty() && !self.places.picked[candidate as usize] {
-            let rank = self.rank(candidate);
-            let (reason, message) = self.inventory.not_picked(self.decision, candidate, rank);
-            return vec![RejectionEntry {
-                plugin: "",
-                reason,
-                message,
-            }];
+        let refused = refusals.iter().map(|refusal| self.refusal(candidate, refusal));
+        refused.chain(self.passed_over(candidate, refusals)).collect()
+    }
+
+    fn refusal(&self, candidate: u32, refusal: &Rejection) -> RejectionEntry {
+        RejectionEntry {
+            plugin: self.inventory.filters()[usize::from(refusal.plugin)],
+            reason: self.inventory.token(refusal.plugin, refusal.reason),
+            message: self
+                .inventory
+                .sentence(self.decision, candidate, refusal.plugin, refusal.reason),
         }
-        refusals
-            .iter()
-            .map(|refusal| RejectionEntry {
-                plugin: self.inventory.filters()[usize::from(refusal.plugin)],
-                reason: self.inventory.token(refusal.plugin, refusal.reason),
-                message: self
-                    .inventory
-                    .sentence(self.decision, candidate, refusal.plugin, refusal.reason),
-            })
-            .collect()
+    }
+
+    /// Why `candidate` is not picked though nothing refuses it.
+    fn passed_over(&self, candidate: u32, refusals: &[Rejection]) -> Option<RejectionEntry> {
+        if !refusals.is_empty() || self.places.picked[candidate as usize] {
+            return None;
+        }
+        let rank = self.rank(candidate);
+        let (reason, message) = self.inventory.not_picked(self.decision, candidate, rank);
+        Some(RejectionEntry {
+            plugin: "",
+            reason,
+            message,
+        })
     }
 
     fn considered(&self, candidate: u32, with_reasons: bool) -> Candidate {
-        let refusals = self.decision.solved.rejections_of(candidate);
+        let refusals = self.refusals(candidate);
         let rejections = match with_reasons {
             true => self.reasons(candidate, refusals),
             false => Vec::new(),

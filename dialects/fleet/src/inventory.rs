@@ -3,12 +3,12 @@
 mod view;
 
 use crate::names::{BINDINGS, CLUSTERS};
-use crate::{decide, filters, words, writes};
+use crate::{decide, filters, remedies, words, writes};
 use dialect_contract::{
-    Ask, Decision, DemandView, Due, Edit, Inventory, Refused, TargetView, Unusable, Write,
+    Ask, Decision, DemandView, Due, Edit, Inventory, Refused, Remedy, TargetView, Unusable, Write,
 };
 use meta::{Change, Key, Object, Timestamp};
-use scheduling::{Ix, Reason};
+use scheduling::{Ix, Reason, Rejection};
 use serde_json::json;
 use std::sync::Arc;
 
@@ -116,6 +116,10 @@ impl Inventory for Fleet {
             .take_while(|(on, _, _)| **on == *cluster_name)
             .map(|(_, _, binding)| Edit::Delete(Key::new(BINDINGS, "", binding)));
         Some(std::iter::once(cordon).chain(bindings).collect())
+    }
+
+    fn remedies(&self, decision: &Decision, candidate: Ix, refusal: Option<&Rejection>) -> Vec<Remedy> {
+        remedies::remedies(self, decision, candidate, refusal)
     }
 
     fn writes(&self, decision: &Decision) -> Vec<Write> {

@@ -17,6 +17,7 @@ mod inventory;
 mod kind;
 mod names;
 mod policy;
+mod remedies;
 mod scores;
 #[cfg(test)]
 mod testing;

@@ -24,7 +24,7 @@ pub struct Fleet {
     /// What it goes by.
     pub(crate) config: Config,
     /// Whether [`Fleet::config`] was read from an object.
-    configured: bool,
+    pub(crate) configured: bool,
     /// What is wrong with the stored configuration while there was never a good one to go by.
     pub(crate) config_problem: Option<Arc<str>>,
     /// The seeds, by name.

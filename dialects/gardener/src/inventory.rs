@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use admission::Denied;
-use dialect_contract::Edit;
 use dialect_contract::control::{Note, Pace};
 use dialect_contract::decision::{Decision, Refused, Write};
 use dialect_contract::dialect::{Ask, Due, Inventory};
 use dialect_contract::view::{DemandView, Phase, Placed, Quantities, Taint, TargetView, Unusable};
+use dialect_contract::{Edit, Remedy};
 use meta::{Change, FieldError, GroupResource, Key, Object, Timestamp};
-use scheduling::{Ix, Reason};
+use scheduling::{Ix, Reason, Rejection};
 use serde_json::{Value, json};
 
 use crate::decide::detail::Detail;
@@ -17,7 +17,7 @@ use crate::fleet::Fleet;
 use crate::fleet::seed::{Row, unready};
 use crate::kind::common::condition;
 use crate::names::{SEEDS, SHOOTS};
-use crate::{agreement, binding, filters, notes, words, writes};
+use crate::{agreement, binding, filters, notes, remedies, words, writes};
 
 impl Inventory for Fleet {
     fn fork(&self) -> Arc<dyn Inventory> {
@@ -152,6 +152,10 @@ impl Inventory for Fleet {
         } else {
             Vec::new()
         }
+    }
+
+    fn remedies(&self, decision: &Decision, candidate: Ix, refusal: Option<&Rejection>) -> Vec<Remedy> {
+        remedies::remedies(self, decision, candidate, refusal)
     }
 
     fn writes(&self, decision: &Decision) -> Vec<Write> {

@@ -20,6 +20,7 @@ pub mod kind;
 pub mod names;
 mod notes;
 mod reader;
+mod remedies;
 mod request;
 mod solve;
 #[cfg(test)]

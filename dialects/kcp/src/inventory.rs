@@ -2,18 +2,18 @@
 
 use std::sync::Arc;
 
-use dialect_contract::Edit;
 use dialect_contract::decision::{Decision, Refused, Write};
 use dialect_contract::dialect::{Ask, Due, Inventory};
 use dialect_contract::view::{DemandView, Phase, Placed, Quantities, TargetView, Unusable};
+use dialect_contract::{Edit, Remedy};
 use meta::{Change, Key, Object, Timestamp};
-use scheduling::{Ix, Reason};
+use scheduling::{Ix, Reason, Rejection};
 use serde_json::{Value, json};
 
 use crate::decide::detail::Detail;
 use crate::fleet::{Fleet, Record, Row};
 use crate::names::WORKLOAD_CLUSTERS;
-use crate::{filters, words, writes};
+use crate::{filters, remedies, words, writes};
 
 /// Where a cluster's region is told by convention.
 const REGION: [&str; 2] = ["topology.kubernetes.io/region", "region"];
@@ -117,6 +117,10 @@ impl Inventory for Fleet {
             key: Key::new(WORKLOAD_CLUSTERS, "", &row.name),
             patch: json!({"spec": {"unschedulable": true, "evictAfter": meta::time::rfc3339(now)}}),
         }])
+    }
+
+    fn remedies(&self, decision: &Decision, candidate: Ix, refusal: Option<&Rejection>) -> Vec<Remedy> {
+        remedies::remedies(self, decision, candidate, refusal)
     }
 
     fn writes(&self, decision: &Decision) -> Vec<Write> {

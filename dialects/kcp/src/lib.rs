@@ -26,6 +26,7 @@ pub mod names;
 pub mod namespace_controller;
 pub mod placement;
 pub mod readiness;
+mod remedies;
 mod request;
 pub mod resource_controller;
 mod select;

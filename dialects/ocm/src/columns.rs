@@ -4,6 +4,7 @@
 //! snapshots until one of them does), by copying stretches ([`moved`]) at the first read after clusters came or went.
 
 pub(crate) mod moved;
+pub(crate) mod taints;
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -16,6 +17,7 @@ use crate::fleet::cluster::Cluster;
 use crate::fleet::record::{ClusterSet, Membership, Scores};
 use crate::fleet::tally::Tally;
 use crate::names::SET_LABEL;
+use taints::Taints;
 
 /// All clusters as columns.
 #[derive(Clone, Debug)]
@@ -34,8 +36,8 @@ pub(crate) struct Columns {
     pub(crate) claims: Labels,
     /// Clusters being deleted.
     pub(crate) terminating: Bits,
-    /// Clusters with a taint.
-    pub(crate) tainted: Bits,
+    /// The taints.
+    pub(crate) taints: Taints,
     /// Allocatable CPU in cores; not a number where it is not reported in full.
     pub(crate) cpu: Arc<Vec<f64>>,
     /// Allocatable memory in bytes; not a number where it is not reported in full.
@@ -82,10 +84,9 @@ impl Columns {
     ) -> Self {
         let rows: Vec<Arc<Cluster>> = clusters.cloned().collect();
         let count = Ix::try_from(rows.len()).expect("a fleet has fewer than 2^32 clusters");
-        let (mut terminating, mut tainted) = (Bits::none(count), Bits::none(count));
+        let mut terminating = Bits::none(count);
         for (candidate, row) in (0..).zip(&rows) {
             terminating.set(candidate, row.terminating());
-            tainted.set(candidate, !row.taints().is_empty());
         }
         let mut columns = Self {
             index: (0..)
@@ -97,7 +98,7 @@ impl Columns {
             labels: Labels::build(rows.iter().map(|row| row.labels())),
             claims: Labels::build(rows.iter().map(|row| &row.claims)),
             terminating,
-            tainted,
+            taints: Taints::build(rows.iter().map(|row| row.taints())),
             cpu: Arc::new(rows.iter().map(|row| row.cpu.unwrap_or(f64::NAN)).collect()),
             memory: Arc::new(rows.iter().map(|row| row.memory.unwrap_or(f64::NAN)).collect()),
             counts: Arc::new(rows.iter().map(|row| tally.of(&row.name)).collect()),
@@ -158,7 +159,7 @@ impl Columns {
         self.labels.change(candidate, old.labels(), row.labels());
         self.claims.change(candidate, &old.claims, &row.claims);
         self.terminating.set(candidate, row.terminating());
-        self.tainted.set(candidate, !row.taints().is_empty());
+        self.taints.set(candidate, row.taints());
         if old.cpu != row.cpu {
             Arc::make_mut(&mut self.cpu)[place] = row.cpu.unwrap_or(f64::NAN);
         }

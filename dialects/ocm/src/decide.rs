@@ -362,6 +362,7 @@ impl Case<'_> {
             satisfied: Some(satisfied),
             plan: Some(plan),
             status_changes: false,
+            policy: Some(Arc::clone(&self.record.policy)),
             in_scope,
         };
         detail.status_changes = status::changes(&self.record.view.status, &detail);

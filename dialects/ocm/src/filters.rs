@@ -1,6 +1,6 @@
 //! The filters ClusterSet, Lifecycle, Predicate and TaintToleration (docs/systems/ocm.md, "Filters").
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 
 use dialect_columns::Bits;
 use jiff::SignedDuration;
@@ -9,6 +9,7 @@ use scheduling::{Filter, Ix, Reason, Verdict};
 
 use crate::cel::{Evaluator, Exceeded};
 use crate::columns::Columns;
+use crate::columns::taints::Tainted;
 use crate::kind::{Taint, Toleration};
 use crate::policy::{self, Predicate, Problem};
 
@@ -130,6 +131,19 @@ pub(crate) struct TaintToleration<'a> {
     held: &'a Bits,
     now: Timestamp,
     ends: Cell<Option<Timestamp>>,
+    /// What is known of each list of taints in the columns, once a cluster with it was met.
+    judged: RefCell<Vec<Option<Judged>>>,
+}
+
+/// What can be told of a list of taints without a cluster that has it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Judged {
+    /// All are tolerated, for ever.
+    Tolerated,
+    /// The one at this place is not.
+    Untolerated(u32),
+    /// That depends on times, or on what is selected already.
+    Depends,
 }
 
 impl<'a> TaintToleration<'a> {
@@ -146,12 +160,35 @@ impl<'a> TaintToleration<'a> {
             held,
             now,
             ends: Cell::new(None),
+            judged: RefCell::default(),
         }
     }
 
     /// When the first toleration ends that a cluster owes its place to.
     pub(crate) fn ends(&self) -> Option<Timestamp> {
         self.ends.get()
+    }
+
+    /// What can be told of the taints `list` of `columns` alone.
+    fn judged(&self, columns: &Columns, list: u32) -> Judged {
+        let mut known = self.judged.borrow_mut();
+        known.resize(columns.taints.count(), None);
+        *known[list as usize].get_or_insert_with(|| self.judge(columns.taints.list(list)))
+    }
+
+    fn judge(&self, taints: &[Taint]) -> Judged {
+        for (place, taint) in (0..).zip(taints) {
+            if taint.effect == "PreferNoSelect" {
+                continue;
+            }
+            let about = |toleration: &&Toleration| matches(toleration, taint);
+            match self.tolerations.iter().find(about) {
+                Some(toleration) if toleration.toleration_seconds.is_none() => {}
+                None if taint.effect != "NoSelectIfNew" => return Judged::Untolerated(place),
+                _ => return Judged::Depends,
+            }
+        }
+        Judged::Tolerated
     }
 
     /// Whether `taint` of a cluster that is `held` or not is tolerated; notes when that ends.
@@ -219,8 +256,15 @@ impl Filter<Columns> for TaintToleration<'_> {
     }
 
     fn check(&self, columns: &Columns, candidate: Ix) -> Verdict {
-        if !columns.tainted.has(candidate) {
-            return Verdict::Pass;
+        let judged = match columns.taints.of(candidate) {
+            Tainted::Not => return Verdict::Pass,
+            Tainted::Like(list) => self.judged(columns, list),
+            Tainted::Somehow => Judged::Depends,
+        };
+        match judged {
+            Judged::Tolerated => return Verdict::Pass,
+            Judged::Untolerated(place) => return untolerated(place),
+            Judged::Depends => {}
         }
         let (held, in_scope) = (self.held.has(candidate), self.scope.has(candidate));
         let taints = columns.row(candidate).taints();
@@ -228,13 +272,18 @@ impl Filter<Columns> for TaintToleration<'_> {
             .zip(taints)
             .find(|(_, taint)| !self.tolerates(taint, held, in_scope))
         {
-            Some((place, _)) => Verdict::Reject(Reason {
-                code: 3,
-                detail: place,
-            }),
+            Some((place, _)) => untolerated(place),
             None => Verdict::Pass,
         }
     }
+}
+
+/// The refusal for the taint at `place`.
+fn untolerated(place: u32) -> Verdict {
+    Verdict::Reject(Reason {
+        code: 3,
+        detail: place,
+    })
 }
 
 #[cfg(test)]

@@ -3,12 +3,12 @@
 mod view;
 
 use crate::names::{CLUSTERS, PLACEMENTS};
-use crate::{decide, filters, words, writes};
+use crate::{decide, filters, remedies, words, writes};
 use dialect_contract::{
-    Ask, Decision, DemandView, Due, Edit, Inventory, Refused, Reserved, TargetView, Unusable, Write,
+    Ask, Decision, DemandView, Due, Edit, Inventory, Refused, Remedy, Reserved, TargetView, Unusable, Write,
 };
 use meta::{Change, Key, Object, Timestamp};
-use scheduling::{Ix, Reason};
+use scheduling::{Ix, Reason, Rejection};
 use serde_json::json;
 use std::sync::Arc;
 
@@ -141,6 +141,10 @@ impl Inventory for Fleet {
             key: Key::new(CLUSTERS, "", cluster_name),
             patch: json!({"spec": {"taints": taints}}),
         }])
+    }
+
+    fn remedies(&self, decision: &Decision, candidate: Ix, refusal: Option<&Rejection>) -> Vec<Remedy> {
+        remedies::remedies(self, decision, candidate, refusal)
     }
 
     fn writes(&self, decision: &Decision) -> Vec<Write> {

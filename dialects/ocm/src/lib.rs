@@ -16,6 +16,7 @@ mod kind;
 mod names;
 mod notes;
 mod policy;
+mod remedies;
 mod scores;
 #[cfg(test)]
 mod tests;

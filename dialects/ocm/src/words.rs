@@ -1,5 +1,7 @@
 //! Sentences about a decision, made only when someone reads it.
 
+use std::fmt;
+
 use dialect_contract::{Decision, Outcome};
 use meta::selector::Selector;
 use scheduling::{Ix, Reason, Solved};
@@ -28,10 +30,8 @@ pub(crate) fn refusal(
     plugin: u16,
     reason: Reason,
 ) -> String {
-    let policy = fleet
-        .placements
-        .get(&decision.demand)
-        .map(|record| &*record.policy);
+    let detail = decision.detail::<Detail>();
+    let policy = detail.and_then(|detail| detail.policy.as_deref());
     sentence(fleet.columns(), policy, candidate, plugin, reason)
 }
 
@@ -72,21 +72,13 @@ fn sentence(
         },
         1 => "the cluster is being deleted".to_owned(),
         2 => {
-            let predicates = policy
-                .and_then(|policy| policy.predicates.as_deref().ok())
-                .unwrap_or_default();
-            let mut evaluator = Evaluator::default();
-            let parts: Vec<String> = predicates
-                .iter()
-                .enumerate()
-                .map(|(index, predicate)| {
-                    format!(
-                        "predicates[{index}] {}",
-                        mismatch(predicate, columns, candidate, &mut evaluator)
-                    )
-                })
-                .collect();
-            parts.join("; ")
+            let predicates = policy.and_then(|policy| policy.predicates.as_deref().ok());
+            let unmatched = Unmatched {
+                predicates: predicates.unwrap_or_default(),
+                columns,
+                candidate,
+            };
+            unmatched.to_string()
         }
         _ => match row.taints().get(reason.detail as usize) {
             Some(taint) if taint.value.is_empty() => {
@@ -101,24 +93,66 @@ fn sentence(
     }
 }
 
-/// The first part of `predicate` that does not match.
-fn mismatch(predicate: &Predicate, columns: &Columns, candidate: Ix, evaluator: &mut Evaluator) -> String {
+/// What each predicate asks for that a cluster does not have. Of a large fleet most refusals are these, so that nothing is made
+/// in between.
+struct Unmatched<'a> {
+    predicates: &'a [Predicate],
+    columns: &'a Columns,
+    candidate: Ix,
+}
+
+impl fmt::Display for Unmatched<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut evaluator = Evaluator::default();
+        for (index, predicate) in self.predicates.iter().enumerate() {
+            let between = if index > 0 { "; " } else { "" };
+            let asked = mismatch(predicate, self.columns, self.candidate, &mut evaluator);
+            write!(f, "{between}predicates[{index}] {asked}")?;
+        }
+        Ok(())
+    }
+}
+
+/// What a predicate asks for and a cluster does not have.
+enum Asked<'a> {
+    Nothing,
+    Labels(&'a Selector),
+    Claims(&'a Selector),
+    Expression(&'a str),
+}
+
+impl fmt::Display for Asked<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Nothing => f.write_str("matches"),
+            Self::Labels(selector) => write!(f, "asks for labels {selector}"),
+            Self::Claims(selector) => write!(f, "asks for claims {selector}"),
+            Self::Expression(source) => write!(f, "asks for {source}"),
+        }
+    }
+}
+
+/// The first part of `predicate`, which refuses the cluster, that does not match.
+fn mismatch<'a>(
+    predicate: &'a Predicate,
+    columns: &Columns,
+    candidate: Ix,
+    evaluator: &mut Evaluator,
+) -> Asked<'a> {
+    // Where labels are all that it asks for, the cluster need not be looked at again: it has been refused.
+    if predicate.claims.is_everything() && predicate.expressions.is_empty() {
+        return Asked::Labels(&predicate.labels);
+    }
     let row = columns.row(candidate);
-    let asks = |what: &str, selector: &Selector| format!("asks for {what} {selector}");
     if !predicate.labels.matches(row.labels()) {
-        return asks("labels", &predicate.labels);
+        return Asked::Labels(&predicate.labels);
     }
     if !predicate.claims.matches(&row.claims) {
-        return asks("claims", &predicate.claims);
+        return Asked::Claims(&predicate.claims);
     }
-    let failed = predicate
-        .expressions
-        .iter()
-        .find(|(_, expression)| !evaluator.holds(expression, columns, candidate));
-    failed.map_or_else(
-        || "matches".to_owned(),
-        |(source, _)| format!("asks for {source}"),
-    )
+    let mut expressions = predicate.expressions.iter();
+    let failed = expressions.find(|(_, expression)| !evaluator.holds(expression, columns, candidate));
+    failed.map_or(Asked::Nothing, |(source, _)| Asked::Expression(source))
 }
 
 /// The token and the sentence for a feasible cluster that is not picked.

@@ -5,14 +5,14 @@ mod view;
 use std::sync::Arc;
 
 use dialect_contract::{
-    Ask, Decision, DemandView, Due, Edit, Inventory, Pace, Refused, TargetView, Unusable, Write,
+    Ask, Decision, DemandView, Due, Edit, Inventory, Pace, Refused, Remedy, TargetView, Unusable, Write,
 };
 use meta::{Change, Key, Object, Timestamp};
-use scheduling::{Ix, Reason};
+use scheduling::{Ix, Reason, Rejection};
 use serde_json::{Value, json};
 
 use crate::fleet::{Fleet, Place};
-use crate::{filters, words, writes};
+use crate::{filters, remedies, words, writes};
 
 impl Inventory for Fleet {
     fn fork(&self) -> Arc<dyn Inventory> {
@@ -123,6 +123,10 @@ impl Inventory for Fleet {
                 .chain(forget)
                 .collect(),
         )
+    }
+
+    fn remedies(&self, decision: &Decision, candidate: Ix, refusal: Option<&Rejection>) -> Vec<Remedy> {
+        remedies::remedies(self, decision, candidate, refusal)
     }
 
     fn writes(&self, decision: &Decision) -> Vec<Write> {

@@ -17,6 +17,7 @@ mod inventory;
 pub mod kind;
 pub mod names;
 mod naming;
+mod remedies;
 mod request;
 mod words;
 mod writes;

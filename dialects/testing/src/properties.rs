@@ -7,6 +7,7 @@
 //! Start reading at [`Property`]; `server` is the small API server the writes go through, `laws` says what must hold of
 //! one decision, `worlds` what must hold of whole worlds.
 
+mod advice;
 mod case;
 mod laws;
 mod plans;
@@ -76,13 +77,15 @@ pub enum Property {
     FoldingIsIncremental,
     /// A plan of a change says exactly what making the change, and deciding what it makes due, does.
     PlanEqualsDoingIt,
+    /// Advice applied makes the target fit, as it says, and the server takes every patch.
+    AdviceHolds,
     /// All laws of one decision hold at every step while the fleet, the demands and the time change.
     LawsHoldAllAlong,
 }
 
 impl Property {
     /// All of them.
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 15] = [
         Self::DecidingTwiceChangesNothing,
         Self::InputOrderDoesNotMatter,
         Self::SameSeedSameAnswer,
@@ -96,6 +99,7 @@ impl Property {
         Self::SnapshotsStand,
         Self::FoldingIsIncremental,
         Self::PlanEqualsDoingIt,
+        Self::AdviceHolds,
         Self::LawsHoldAllAlong,
     ];
 
@@ -115,6 +119,7 @@ impl Property {
             Self::SnapshotsStand => worlds::stand(generator, trial),
             Self::FoldingIsIncremental => worlds::incremental(generator, trial),
             Self::PlanEqualsDoingIt => plans::equal(generator, trial),
+            Self::AdviceHolds => each(advice::holds),
             Self::LawsHoldAllAlong => worlds::all_along(generator, trial),
         }
     }
@@ -202,6 +207,7 @@ macro_rules! properties {
             snapshots_stand SnapshotsStand,
             folding_is_incremental FoldingIsIncremental,
             plan_equals_doing_it PlanEqualsDoingIt,
+            advice_holds AdviceHolds,
             laws_hold_all_along LawsHoldAllAlong,
         );
     };

@@ -14,6 +14,8 @@
 //! errors: []                 # or: what each problem of the input says, in their order
 //! plan: {counts: {lost: 1}}  # with a change.yaml: what its changes (as in `spec.changes` of a SchedulingReview) do,
 //!                            # instead of items
+//! advice:                    # what may be done so that targets fit, demand by demand in output order, each matched as a
+//! - targets: []              # subset; instead of items. adviceLimit: 2 leaves the other targets out
 //! ```
 //!
 //! With `SCENARIO=<folder>` in the environment only that one runs, and its reports are printed.
@@ -84,7 +86,9 @@ fn folders(root: &Path) -> Vec<PathBuf> {
 fn shown(outcome: &Result<Answer, Vec<String>>) -> String {
     match outcome {
         Ok(Answer::Plan(plan)) => serde_saphyr::to_string(plan).unwrap_or_else(|error| error.to_string()),
-        Ok(Answer::Items(items)) => serde_saphyr::to_string(items).unwrap_or_else(|error| error.to_string()),
+        Ok(Answer::Advice(items) | Answer::Items(items)) => {
+            serde_saphyr::to_string(items).unwrap_or_else(|error| error.to_string())
+        }
         Err(problems) => problems.join("\n"),
     }
 }
@@ -100,6 +104,8 @@ struct Scenario {
 
 /// What came of a scenario.
 enum Answer {
+    /// What advice says of each demand.
+    Advice(Vec<Value>),
     /// The Schedulings.
     Items(Vec<Value>),
     /// The plan.
@@ -151,6 +157,15 @@ impl Scenario {
         if let Some(changes) = &self.changes {
             return plan(&mut simulation, &catalog, changes, &terms);
         }
+        if self.expected["advice"].is_array() {
+            let limit = self.expected["adviceLimit"].as_u64().unwrap_or(u64::MAX);
+            return advice(
+                &simulation,
+                &catalog,
+                &terms,
+                usize::try_from(limit).unwrap_or(usize::MAX),
+            );
+        }
         let mut items = Vec::new();
         let told = simulation.run::<Fault>(
             &terms,
@@ -192,6 +207,10 @@ impl Scenario {
                 }
                 differences(&json!({ "plan": expected }), &json!({ "plan": plan }))
             }
+            (Ok(Answer::Advice(found)), None) => {
+                let expected = &self.expected["advice"];
+                differences(&json!({ "advice": expected }), &json!({ "advice": found }))
+            }
             (Ok(Answer::Items(items)), None) => {
                 let expected = &self.expected["items"];
                 if !expected.is_array() {
@@ -224,6 +243,31 @@ fn plan(
     serde_json::to_value(&plan)
         .map(Answer::Plan)
         .map_err(|error| vec![error.to_string()])
+}
+
+/// What may be done so that targets fit each demand.
+fn advice(
+    simulation: &Simulation,
+    catalog: &Catalog,
+    terms: &Terms,
+    limit: usize,
+) -> Result<Answer, Vec<String>> {
+    let mut found = Vec::new();
+    for (dialect, demand) in simulation.demands() {
+        let asked = engine::advice::Terms {
+            now: terms.now,
+            seed: terms.seed,
+            limit,
+            only: None,
+        };
+        let Some(world) = simulation.world(dialect.name()) else {
+            continue;
+        };
+        let advice = engine::advice::advise(world, catalog, &demand, &asked);
+        let advice = advice.map_err(|problem| vec![problem.to_string()])?;
+        found.push(advice.status(world.snapshot()));
+    }
+    Ok(Answer::Advice(found))
 }
 
 /// Problems that do not say what was expected of them.

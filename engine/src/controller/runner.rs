@@ -251,6 +251,7 @@ async fn work(engine: Arc<Engine>, settings: Settings, dialect: &'static str, ke
         chosen: None,
         dry_run: false,
         unplaced: Unplaced::Commit,
+        by: None,
     };
     let result = engine.bind(&*settings.committer, wish).await;
     settings.observer.attempted(&Attempt {

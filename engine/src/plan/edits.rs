@@ -250,6 +250,7 @@ impl Editor<'_> {
             match &edit {
                 Edit::Merge { key, patch } => self.merge(key, step, patch)?,
                 Edit::Delete(key) => self.delete(key, step)?,
+                Edit::Create { key, object } => self.put(key, step, object.clone())?,
             }
         }
         Ok(())
@@ -313,7 +314,7 @@ fn keep(value: &mut Value, stored: &Value, field: &str) {
 }
 
 /// Everything but metadata and status: what `metadata.generation` counts.
-fn substance(value: &Value) -> Vec<(&String, &Value)> {
+pub(crate) fn substance(value: &Value) -> Vec<(&String, &Value)> {
     let fields = value.as_object().into_iter().flatten();
     fields
         .filter(|(name, _)| !matches!(name.as_str(), "metadata" | "status" | "apiVersion" | "kind"))

@@ -8,27 +8,27 @@ use crate::what_if::Catalog;
 
 mod kinds;
 
-fn now() -> Timestamp {
+pub(crate) fn now() -> Timestamp {
     "2024-01-01T00:00:00Z".parse().unwrap()
 }
 
-fn toy(name: &str) -> Value {
+pub(crate) fn toy(name: &str) -> Value {
     object("Toy", "ns", name, json!({}))
 }
 
-fn toy_in(name: &str, shelf: &str) -> Value {
+pub(crate) fn toy_in(name: &str, shelf: &str) -> Value {
     object("Toy", "ns", name, json!({"box": shelf}))
 }
 
-fn shelf(name: &str, capacity: i64) -> Value {
+pub(crate) fn shelf(name: &str, capacity: i64) -> Value {
     object("Box", "", name, json!({"capacity": capacity}))
 }
 
-fn catalog() -> Catalog {
+pub(crate) fn catalog() -> Catalog {
     Catalog::new(kinds::all())
 }
 
-fn world(objects: &[Value]) -> World {
+pub(crate) fn world(objects: &[Value]) -> World {
     let mut world = World::empty(Arc::new(Toys));
     for value in objects {
         let (key, object) = catalog().read(value.clone(), "", now()).unwrap();

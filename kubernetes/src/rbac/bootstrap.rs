@@ -248,9 +248,21 @@ fn berth_roles(reach: &Reach) -> Vec<Bootstrap> {
         decisions(),
         rule(
             BERTH,
-            &["decisions/scheduling", "clusterdecisions/scheduling"],
+            &[
+                "decisions/scheduling",
+                "clusterdecisions/scheduling",
+                "decisions/advice",
+                "clusterdecisions/advice",
+            ],
             &["get"],
         ),
+        // What the scheduler said then is for whoever may ask what it says now.
+        rule(
+            BERTH,
+            &["decisions/history", "clusterdecisions/history"],
+            &["get"],
+        ),
+        rule(BERTH, &["decisionrecords", "clusterdecisionrecords"], &READ),
         rule(BERTH, &["candidates", "clustercandidates"], &["get", "list"]),
         rule(
             BERTH,

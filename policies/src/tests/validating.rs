@@ -353,7 +353,10 @@ fn parameters_are_found_by_name_or_selector_and_missing_ones_are_allowed_or_deni
     }
     let message = told(validating(&spec, &json!({"paramRef": {"name": "m0"}})));
     assert!(
-        message.ends_with("failed to configure binding: paramKind kind `&ParamKind{APIVersion:v1,Kind:ConfigMap,}` not known"),
+        message.ends_with(
+            "ValidatingAdmissionPolicy 'p' denied request: failed to configure policy: failed to find resource referenced \
+             by paramKind: '/v1, Kind=ConfigMap'"
+        ),
         "{message}"
     );
 }

@@ -99,6 +99,13 @@ impl Catalog for Toys {
         Arc::clone(&self.stored)
     }
 
+    fn find(&self, kind: &ParamKind) -> Result<(), String> {
+        self.params
+            .get(&kind.kind)
+            .map(|_| ())
+            .ok_or_else(|| kind.unknown())
+    }
+
     fn params(&self, kind: &ParamKind, namespace: &str, name: Option<&str>) -> Result<Params, String> {
         let known = self.params.get(&kind.kind);
         let known = known.ok_or_else(|| format!("paramKind kind `{}` not known", kind.shown()))?;

@@ -5,10 +5,11 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use serde_json::Value;
+use tests::differential::{differences, members, without};
 
 use crate::kinds::KINDS;
 use crate::meant;
-use crate::normal::{differences, normal};
+use crate::normal::normal;
 use crate::request::{ID, Memory, Request};
 use crate::side::Side;
 
@@ -169,8 +170,7 @@ fn smaller(requests: &[Request], place: usize) -> Option<Vec<Request>> {
         let Ok(body) = serde_json::from_str::<Value>(&request.body) else {
             continue;
         };
-        let mut members = Vec::new();
-        pointers(&body, "", &mut members);
+        let members = members(&body);
         if let Some(pointer) = members.get(left) {
             let mut fewer = requests.to_vec();
             fewer[index].body = without(body, pointer).to_string();
@@ -179,25 +179,6 @@ fn smaller(requests: &[Request], place: usize) -> Option<Vec<Request>> {
         left -= members.len();
     }
     None
-}
-
-fn pointers(value: &Value, path: &str, into: &mut Vec<(String, String)>) {
-    if let Value::Object(map) = value {
-        for (key, value) in map {
-            if key != "kind" && key != "apiVersion" {
-                into.push((path.to_owned(), key.clone()));
-            }
-            let escaped = key.replace('~', "~0").replace('/', "~1");
-            pointers(value, &format!("{path}/{escaped}"), into);
-        }
-    }
-}
-
-fn without(mut body: Value, (path, key): &(String, String)) -> Value {
-    if let Some(Value::Object(map)) = body.pointer_mut(path) {
-        map.remove(key);
-    }
-    body
 }
 
 impl Difference {

@@ -1,8 +1,10 @@
 //! Sequences of requests out of a seed: an object is made, changed, read and removed, rightly and wrongly.
 
+use std::ops::{Deref, DerefMut};
+
 use http::Method;
-use scheduling::Random;
 use serde_json::{Value, json};
+use tests::differential;
 
 use crate::kinds::{KINDS, Kind};
 use crate::request::{JSON, Request};
@@ -18,15 +20,15 @@ const METADATA: &str = "application/json;as=PartialObjectMetadata;v=v1;g=meta.k8
 const METADATA_LIST: &str = "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io";
 
 /// The requests after the first one in a sequence: at most this many.
-const LONGEST: u64 = 7;
+const LONGEST: usize = 7;
 
 /// The sequence of that number.
 pub(crate) fn sequence(seed: u64, number: u64) -> Vec<Request> {
-    let mut draw = Draw(Random::new(seed.wrapping_add(number.wrapping_mul(0x9E37_79B9))));
+    let mut draw = Draw(differential::Draw::new(seed, number));
     // By number, so that a short run has them all.
     let kind = &KINDS[usize::try_from(number).unwrap_or_default() % KINDS.len()];
     let mut requests = vec![draw.create(kind)];
-    for _ in 0..2 + draw.0.below(LONGEST - 1) {
+    for _ in 0..2 + draw.below(LONGEST - 1) {
         requests.push(draw.request(kind));
     }
     requests
@@ -34,10 +36,10 @@ pub(crate) fn sequence(seed: u64, number: u64) -> Vec<Request> {
 
 /// The sequence of that number of several managers that apply, update and patch one object.
 pub(crate) fn managers(seed: u64, number: u64) -> Vec<Request> {
-    let mut draw = Draw(Random::new(seed.wrapping_add(number.wrapping_mul(0x9E37_79B9))));
+    let mut draw = Draw(differential::Draw::new(seed, number));
     let kind = &KINDS[usize::try_from(number).unwrap_or_default() % KINDS.len()];
     let mut requests = vec![draw.apply(kind)];
-    for _ in 0..3 + draw.0.below(LONGEST - 1) {
+    for _ in 0..3 + draw.below(LONGEST - 1) {
         let managed = match draw.below(8) {
             0 => draw.managed_patch(kind),
             1 => draw.status(kind),
@@ -49,21 +51,23 @@ pub(crate) fn managers(seed: u64, number: u64) -> Vec<Request> {
     requests
 }
 
-struct Draw(Random);
+struct Draw(differential::Draw);
+
+impl Deref for Draw {
+    type Target = differential::Draw;
+
+    fn deref(&self) -> &Self::Target {
+        &self.0
+    }
+}
+
+impl DerefMut for Draw {
+    fn deref_mut(&mut self) -> &mut Self::Target {
+        &mut self.0
+    }
+}
 
 impl Draw {
-    fn one<'a, T: ?Sized>(&mut self, of: &[&'a T]) -> &'a T {
-        of[self.below(of.len())]
-    }
-
-    fn below(&mut self, bound: usize) -> usize {
-        usize::try_from(self.0.below(bound as u64)).unwrap_or_default()
-    }
-
-    fn often(&mut self) -> bool {
-        self.below(4) > 0
-    }
-
     fn create(&mut self, kind: &Kind) -> Request {
         let mut object = kind.object();
         if !self.often() {

@@ -21,6 +21,7 @@ use compare::{Difference, Outcome, Pair};
 use futures::StreamExt as _;
 use side::Side;
 use tests::Server;
+use tests::differential::variable;
 use tests::hub::{Hub, berth};
 
 /// Without variables: a run of less than a minute.
@@ -189,11 +190,4 @@ async fn run(pair: &Arc<Pair>, sequence: Sequence, seed: u64, count: u64) -> Rep
         report.add(number, outcome);
     }
     report
-}
-
-fn variable(name: &str, otherwise: u64) -> u64 {
-    std::env::var(name).map_or(otherwise, |text| {
-        text.parse()
-            .unwrap_or_else(|_| panic!("{name} must be a whole number"))
-    })
 }

@@ -5,6 +5,7 @@
 #[path = "../../../aggregation/src/policies/tests/server.rs"]
 mod server;
 
+mod admission;
 mod outcomes;
 mod quota;
 

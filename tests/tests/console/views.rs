@@ -44,7 +44,7 @@ const UNHARMED: &str =
     "return window.harmed === undefined && !document.querySelector('img, svg, main script')";
 
 /// The views, their addresses below the console's, and what is on screen when they are shown.
-const VIEWS: [(&str, &str, &str); 4] = [
+const VIEWS: [(&str, &str, &str); 5] = [
     ("decisions", "decisions", DECISIONS_SHOWN),
     (
         "fleet",
@@ -60,6 +60,11 @@ const VIEWS: [(&str, &str, &str); 4] = [
         "whatif",
         "whatif?namespace=garden-dev&name=overlap.gardener",
         "document.querySelector('textarea')?.value.includes('overlap') && document.querySelector('.verdict')",
+    ),
+    (
+        "timeline",
+        "timeline?namespace=story-1&name=placement.ocm",
+        "document.querySelector('.step')?.innerText.includes('+ cluster1') && document.querySelector('main').innerText.includes('are remembered')",
     ),
 ];
 
@@ -94,6 +99,33 @@ fn every_view_is_shown_light_and_dark_and_no_text_becomes_markup() {
         browser.run("return location.href.includes('token')"),
         json!(false)
     );
+}
+
+#[test]
+#[ignore = "needs chromium and chromedriver: make console"]
+fn a_decision_says_what_would_have_to_change() {
+    const ASK: &str = "document.querySelector('.advice button')";
+    let server = loaded();
+    server.load(&server.file("hostile.yaml", HOSTILE));
+    let console = Console::start(&server, &[]);
+    let browser = Browser::start();
+    browser.go(&console.url);
+    browser.eventually(DECISIONS_SHOWN);
+    browser.go(&console.view("decision?namespace=garden-dev&name=web.gardener"));
+    browser.eventually(ASK);
+    browser.run(&format!("{ASK}.click()"));
+    browser.eventually(
+        "[...document.querySelectorAll('.advice li')].some((set) =>
+            set.innerText.includes('tolerate the taint seed.gardener.cloud/protected')
+            && set.innerText.includes('kubectl patch shoots.core.gardener.cloud web -n garden-dev'))",
+    );
+    browser.run(include_str!("vendor/axe.min.js"));
+    assert_eq!(browser.run(AUDIT), json!([]));
+    browser.go(&console.view("decision?namespace=a-hostile&name=hostile.ocm"));
+    browser.eventually(ASK);
+    browser.run(&format!("{ASK}.click()"));
+    browser.eventually("document.querySelector('.advised')");
+    assert_eq!(browser.run(UNHARMED), json!(true));
 }
 
 /// What axe-core finds that shuts people out.
@@ -176,6 +208,41 @@ fn everything_is_reached_by_keyboard_and_the_focus_is_seen() {
     }
     browser.press(ENTER);
     browser.eventually("location.hash.startsWith('#/decision?') && document.querySelector('.verdict')");
+}
+
+#[test]
+#[ignore = "needs chromium and chromedriver: make console"]
+fn the_timeline_is_offered_grows_by_itself_and_shows_what_came_and_went() {
+    let server = loaded();
+    let console = Console::start(&server, &[]);
+    let browser = Browser::start();
+    browser.go(&console.url);
+    browser.eventually(DECISIONS_SHOWN);
+    browser.go(&console.view("decision?namespace=story-1&name=placement.ocm"));
+    browser.eventually(
+        "[...document.querySelectorAll('.actions button')].some((one) => one.innerText === 'History')",
+    );
+    browser.run("[...document.querySelectorAll('.actions button')].find((one) => one.innerText === 'History').click()");
+    browser.eventually(
+        "location.hash.startsWith('#/timeline?') && document.querySelectorAll('.step').length === 1",
+    );
+    let taint = json!({"spec": {"taints": [{"key": "drain", "effect": "NoSelect"}]}}).to_string();
+    let words = [
+        "patch",
+        "managedcluster",
+        "cluster1",
+        "--type=merge",
+        "-p",
+        &taint,
+    ];
+    server.kubectl_args(&words).ok();
+    browser.eventually(
+        "document.querySelectorAll('.step').length === 2
+         && document.querySelector('.step').innerText.includes('ManagedCluster cluster1 was updated with kubectl-patch')
+         && document.querySelector('.step .left').innerText.includes('cluster1')",
+    );
+    browser.go(&console.view("timeline?namespace=story-1&name=nothing.ocm"));
+    browser.eventually("document.querySelector('main').innerText.includes('No change of it is remembered.')");
 }
 
 #[test]

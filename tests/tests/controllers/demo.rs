@@ -10,11 +10,9 @@ use tests::{berth, eventually};
 fn the_demo_shows_a_disaster_and_an_eviction_that_mend_themselves() {
     let output = Command::new(berth()).args(["demo", "--exit"]).output().unwrap();
     let told = String::from_utf8_lossy(&output.stdout);
-    assert!(
-        output.status.success(),
-        "{told}{}",
-        String::from_utf8_lossy(&output.stderr)
-    );
+    let logged = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{told}{logged}");
+    assert!(!logged.contains("WARN"), "{logged}");
     let (_, disaster) = told.split_once("Live: a disaster").expect("the disaster is told");
     let (disaster, eviction) = disaster
         .split_once("Live: an eviction")

@@ -70,12 +70,12 @@ const LEFT: &[(&str, &[&str])] = &[
 type Module = Vec<String>;
 
 /// Names of modules that are only there for tests.
-fn is_for_tests(name: &str) -> bool {
+pub(super) fn is_for_tests(name: &str) -> bool {
     matches!(name, "tests" | "testing" | "toys" | "toy")
 }
 
 /// The text without comments and without the tests at its end.
-fn code(text: &str) -> String {
+pub(super) fn code(text: &str) -> String {
     let product = text.split("#[cfg(test)]\nmod ").next().unwrap_or_default();
     let lines = product
         .lines()

@@ -18,7 +18,7 @@ fn dialects() -> Vec<PathBuf> {
 }
 
 /// What every dialect has in `src/`, and a line that must stand there.
-const FILES: [(&str, &str); 14] = [
+const FILES: [(&str, &str); 15] = [
     ("lib.rs", "mod dialect;"),
     ("dialect.rs", "impl Dialect for "),
     ("names.rs", ""),
@@ -30,6 +30,7 @@ const FILES: [(&str, &str); 14] = [
     ("decide.rs", "mod detail;"),
     ("decide/detail.rs", "struct Detail {"),
     ("words.rs", ""),
+    ("remedies.rs", "Vec<Remedy>"),
     ("writes.rs", "Vec<Write>"),
     ("admission.rs", "impl Plugin for "),
     ("admission/hub_rules.rs", "Vec<HubRule>"),

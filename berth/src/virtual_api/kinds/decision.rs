@@ -64,6 +64,8 @@ pub struct ClusterBinding {
     pub score: Option<i64>,
     /// The state of the binding, where the system names states.
     pub state: Option<String>,
+    /// True where it is on its way out: no place any more, though still occupied.
+    pub leaving: Option<bool>,
 }
 
 /// One reason and how many targets it refuses.

@@ -5,7 +5,8 @@ use meta::{Cell, Column, Schema};
 use schemars::JsonSchema;
 use serde_json::Value;
 
-use super::shared::{AnyObject, Condition, SourceRef};
+use super::advice::ShortAdvice;
+use super::shared::{AnyObject, Condition, SchedulingSpec};
 
 /// What the scheduler would decide about an object now, with every candidate and every reason. Reading it changes
 /// nothing; binding the object does what it says.
@@ -16,16 +17,6 @@ pub struct Scheduling {
     pub spec: Option<SchedulingSpec>,
     /// The decision.
     pub status: Option<SchedulingStatus>,
-}
-
-/// What is decided.
-#[derive(JsonSchema)]
-#[schemars(rename_all = "camelCase")]
-pub struct SchedulingSpec {
-    /// The scheduling system that decides.
-    pub dialect: String,
-    /// The placeable object.
-    pub source_ref: SourceRef,
 }
 
 /// A decision with everything that led to it.
@@ -59,6 +50,8 @@ pub struct SchedulingStatus {
     pub conditions: Vec<Condition>,
     /// Exactly what binding would write, in order.
     pub writes: Vec<PlannedWrite>,
+    /// What may be done so that targets fit, where `?advice=true` asked for it.
+    pub advice: Option<ShortAdvice>,
 }
 
 /// How many targets one reason refuses.

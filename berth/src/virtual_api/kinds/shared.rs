@@ -19,6 +19,16 @@ pub struct SourceRef {
     pub uid: Option<String>,
 }
 
+/// What is decided.
+#[derive(JsonSchema)]
+#[schemars(rename_all = "camelCase")]
+pub struct SchedulingSpec {
+    /// The scheduling system that decides.
+    pub dialect: String,
+    /// The placeable object.
+    pub source_ref: SourceRef,
+}
+
 /// A standard Kubernetes condition.
 #[derive(JsonSchema)]
 #[schemars(rename_all = "camelCase")]
@@ -37,6 +47,11 @@ pub struct Condition {
     /// The generation of the source object this was computed for.
     pub observed_generation: Option<i64>,
 }
+
+/// Any value, kept as it is.
+#[derive(JsonSchema)]
+#[schemars(transparent, extend("x-kubernetes-preserve-unknown-fields" = true))]
+pub struct AnyValue(pub Value);
 
 /// Any object, kept as it is.
 #[derive(JsonSchema)]

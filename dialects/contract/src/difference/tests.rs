@@ -63,6 +63,7 @@ fn report(outcome: &'static str, candidates: &[&'static str]) -> Report {
         reason_counts: None,
         conditions: Vec::new(),
         writes: Vec::new(),
+        advice: None,
     }
 }
 

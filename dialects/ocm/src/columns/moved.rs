@@ -66,7 +66,7 @@ impl Columns {
                 .claims
                 .moved(&renumbering, numbered(&fresh, &came, |row| &row.claims)),
             terminating: renumbering.bits(&self.terminating),
-            tainted: renumbering.bits(&self.tainted),
+            taints: self.taints.moved(&renumbering),
             cpu: Arc::new(renumbering.column(&self.cpu, f64::NAN)),
             memory: Arc::new(renumbering.column(&self.memory, f64::NAN)),
             counts: Arc::new(renumbering.column(&self.counts, 0)),
@@ -157,7 +157,7 @@ impl Columns {
         places[slot as usize] = candidate;
         self.index.insert(Arc::clone(&row.name), slot);
         self.terminating.set(candidate, row.terminating());
-        self.tainted.set(candidate, !row.taints().is_empty());
+        self.taints.set(candidate, row.taints());
         Arc::make_mut(&mut self.cpu)[place] = row.cpu.unwrap_or(f64::NAN);
         Arc::make_mut(&mut self.memory)[place] = row.memory.unwrap_or(f64::NAN);
         Arc::make_mut(&mut self.counts)[place] = records.tally.of(&row.name);

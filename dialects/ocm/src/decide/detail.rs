@@ -1,8 +1,10 @@
 //! What a decision of this system says beyond what every dialect reports.
 
+use std::sync::Arc;
+
 use super::plan::Plan;
 use super::status::Satisfied;
-use crate::policy::Problem;
+use crate::policy::{Policy, Problem};
 
 /// What the views and writes of a decision need beyond the decision.
 #[derive(Debug, Default)]
@@ -15,6 +17,8 @@ pub(crate) struct Detail {
     pub(crate) plan: Option<Plan>,
     /// Whether the status of the placement changes.
     pub(crate) status_changes: bool,
+    /// What the clusters were judged by; `None` where none was.
+    pub(crate) policy: Option<Arc<Policy>>,
     /// How many clusters the sets offer.
     pub(crate) in_scope: usize,
 }

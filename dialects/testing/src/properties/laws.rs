@@ -160,6 +160,7 @@ pub(crate) fn explained(matter: &Matter<'_>, server: Server) -> Result<(), Strin
     let Some(decision) = server.decide(matter.demand)? else {
         return Ok(());
     };
+    show::written_as_made(&server.snapshot, &decision)?;
     if matches!(
         decision.outcome,
         Outcome::Invalid | Outcome::Ignored | Outcome::Released

@@ -23,6 +23,17 @@ const KEPT: [&str; 6] = [
     "namespace",
 ];
 
+/// What a person writes.
+fn by_hand(verb: WriteVerb, key: &Key, object: Value, base: Option<Revision>) -> Write {
+    Write {
+        verb,
+        key: key.clone(),
+        subresource: "",
+        object,
+        base,
+    }
+}
+
 /// Stored objects and the inventory folded from them. Cloning is cheap.
 #[derive(Clone)]
 pub(crate) struct Server {
@@ -232,6 +243,30 @@ impl Server {
             (Some(stored), _) => self.update(write, &stored.parse()),
             (None, _) => self.create(write),
         }
+    }
+
+    /// The object at `key`.
+    pub(crate) fn stored(&self, key: &Key) -> Option<Arc<Object>> {
+        self.objects.get(key).cloned()
+    }
+
+    /// Takes `object` from a person who makes it.
+    pub(crate) fn made(&mut self, key: &Key, object: &Value) -> Result<(), String> {
+        let write = by_hand(WriteVerb::Create, key, object.clone(), None);
+        self.write(&write, false).map(drop)
+    }
+
+    /// Takes the changed `object` from a person.
+    pub(crate) fn changed(&mut self, key: &Key, mut object: Value) -> Result<(), String> {
+        metadata(&mut object).remove("resourceVersion");
+        if key.resource == config::RESOURCE {
+            let dialect = &self.snapshot.dialect;
+            let errors = dialect.validate_config(&object["spec"][dialect.name()], "spec");
+            refuse("the configuration", &errors)?;
+        }
+        let base = self.objects.get(key).map(|stored| stored.revision());
+        let write = by_hand(WriteVerb::Update, key, object, base);
+        self.write(&write, false).map(drop)
     }
 
     fn create(&mut self, write: &Write) -> Result<Due, String> {

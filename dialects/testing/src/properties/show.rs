@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use dialect_contract::report::{Places, View, Written};
 use dialect_contract::{Action, Decision, Due, Inventory, TargetView};
 use engine::Snapshot;
 use meta::{Key, Timestamp};
@@ -93,6 +94,30 @@ pub(crate) fn report(snapshot: &Snapshot, decision: &Decision) -> Result<Value, 
         fields.remove("inventoryRevision");
     }
     Ok(value)
+}
+
+/// That candidates written from the decision itself are, to the byte, those of its report.
+pub(crate) fn written_as_made(snapshot: &Snapshot, decision: &Decision) -> Result<(), String> {
+    let places = Places::of(&*snapshot.inventory, decision);
+    let view = View {
+        dialect: snapshot.dialect.name(),
+        inventory: &*snapshot.inventory,
+        decision,
+        places: &places,
+    };
+    let written = serde_json::to_string(&Written {
+        view,
+        entries: &view.entries(),
+        with_reasons: true,
+    });
+    let made = serde_json::to_string(&snapshot.report(decision).candidates);
+    match (written, made) {
+        (Ok(written), Ok(made)) if written == made => Ok(()),
+        (written, made) => Err(format!(
+            "{}: written are {written:?}, made {made:?}",
+            decision.demand
+        )),
+    }
 }
 
 /// The reports on every demand of `server`, each decided on the world as it is.

@@ -5,8 +5,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use dialect_contract::{
-    Action, Affected, Ask, BindingChange, Current, Decision, DemandKind, DemandView, Dialect, Due, Inventory,
-    Outcome, Phase, Placed, Quantities, Refused, TargetView, Unusable, Write, WriteVerb,
+    Action, Affected, Ask, BindingChange, Current, Decision, DemandKind, DemandView, Dialect, Due, Edit,
+    Inventory, Outcome, Phase, Placed, Quantities, Refused, Remedy, TargetView, Unusable, Whose, Write,
+    WriteVerb,
 };
 use meta::{Change, GroupResource, Key, Kind, KindInfo, Object, Scope, Timestamp};
 use scheduling::{Ix, Reason, Rejection, Solved};
@@ -103,7 +104,9 @@ impl Shelf {
         let value = toy.value();
         for (candidate, (name, (object, capacity))) in (0..).zip(&self.crates) {
             let colours = object.value()["spec"]["colour"] == value["spec"]["colour"];
-            let room = self.used(name, &toy.meta().name) < *capacity;
+            // A judgement that depends on how the world came about, which advice does not know.
+            let moody = self.is(Property::AdviceHolds) && self.folds.is_multiple_of(2);
+            let room = self.used(name, &toy.meta().name) < *capacity && !moody;
             let reject = |plugin| Rejection {
                 candidate,
                 plugin,
@@ -382,6 +385,27 @@ impl Inventory for Shelf {
     }
     fn conditions(&self, _: &Decision) -> Vec<Value> {
         Vec::new()
+    }
+    fn remedies(&self, decision: &Decision, candidate: Ix, refusal: Option<&Rejection>) -> Vec<Remedy> {
+        let Some(refusal) = refusal else {
+            return Vec::new();
+        };
+        let name = self.cluster_name(candidate);
+        let toy = &self.toys[&decision.demand];
+        let (text, spec) = if refusal.plugin == 0 {
+            (
+                "paint the crate",
+                json!({"colour": toy.value()["spec"]["colour"]}),
+            )
+        } else {
+            let capacity = self.used(&name, &decision.demand.name) + 1;
+            ("widen the crate", json!({"capacity": capacity}))
+        };
+        let edit = Edit::Merge {
+            key: Key::new(CRATES, "", &name),
+            patch: json!({"spec": spec}),
+        };
+        vec![Remedy::new(Whose::Target, text, edit)]
     }
     fn writes(&self, decision: &Decision) -> Vec<Write> {
         let toy = &self.toys[&decision.demand];

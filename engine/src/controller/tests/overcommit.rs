@@ -22,6 +22,7 @@ async fn replicas_bindings_and_creates_at_once_never_overcommit() {
                         chosen: None,
                         dry_run: false,
                         unplaced: Unplaced::Refuse,
+                        by: None,
                     };
                     let committer = StoreCommitter(Arc::clone(&world.store));
                     match engine.bind(&committer, wish).await {

@@ -1,0 +1,178 @@
+//! Access reviews that expressions ask for: `authorizer` in admission policies and match conditions.
+
+use std::sync::Arc;
+
+use admission::UserInfo;
+use cel::{Asked, Decision, Review};
+use policies::{Decider, Deciding};
+
+use super::{Masters, Union, limited};
+use crate::auth::{Access, Attributes, Authorizer};
+
+/// Answers expressions as requests are judged.
+pub struct Reviewer(Union);
+
+impl Reviewer {
+    /// One that asks `authorizer`, for those who are not in `system:masters`.
+    #[must_use]
+    pub fn new(authorizer: &Arc<dyn Authorizer>) -> Self {
+        Self(Union::new(vec![Arc::new(Masters), Arc::clone(authorizer)]))
+    }
+}
+
+impl Decider for Reviewer {
+    fn decide<'a>(&'a self, user: &'a UserInfo, review: &'a Review) -> Deciding<'a> {
+        let attributes = attributes(user, review);
+        Box::pin(async move {
+            match self.0.authorize(&attributes).await {
+                Ok(Access::Allow(reason)) => Decision {
+                    allowed: true,
+                    reason,
+                    error: None,
+                },
+                Ok(Access::Deny(reason) | Access::NoOpinion(reason)) => Decision {
+                    allowed: false,
+                    reason,
+                    error: None,
+                },
+                Err(problem) => Decision {
+                    allowed: false,
+                    reason: String::new(),
+                    error: Some(problem),
+                },
+            }
+        })
+    }
+}
+
+/// What `review` asks, of the service account it names or of `user`.
+fn attributes(user: &UserInfo, review: &Review) -> Attributes {
+    let user = match &review.account {
+        Some((namespace, name)) => UserInfo {
+            name: format!("system:serviceaccount:{namespace}:{name}"),
+            groups: vec![
+                "system:serviceaccounts".to_owned(),
+                format!("system:serviceaccounts:{namespace}"),
+            ],
+            ..UserInfo::default()
+        },
+        None => user.clone(),
+    };
+    let verb = review.verb.to_string();
+    match &review.on {
+        Asked::Path(path) => Attributes {
+            user,
+            verb,
+            path: path.to_string(),
+            ..Attributes::default()
+        },
+        Asked::Resource {
+            group,
+            resource,
+            subresource,
+            namespace,
+            name,
+            fields,
+            labels,
+        } => Attributes {
+            user,
+            verb,
+            is_resource: true,
+            group: group.to_string(),
+            version: "*".to_owned(),
+            resource: resource.to_string(),
+            subresource: subresource.to_string(),
+            namespace: namespace.to_string(),
+            name: name.to_string(),
+            selected: limited(Some(&**fields), Some(&**labels)),
+            ..Attributes::default()
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use async_trait::async_trait;
+    use parking_lot::Mutex;
+
+    use super::*;
+
+    /// Allows gets, cannot say anything about lists, and remembers what it was asked.
+    #[derive(Default)]
+    struct Judge(Mutex<Vec<Attributes>>);
+
+    #[async_trait]
+    impl Authorizer for Judge {
+        async fn authorize(&self, attributes: &Attributes) -> Result<Access, String> {
+            self.0.lock().push(attributes.clone());
+            match attributes.verb.as_str() {
+                "get" => Ok(Access::Allow("by a role".to_owned())),
+                "list" => Err("nobody answers".to_owned()),
+                _ => Ok(Access::NoOpinion(String::new())),
+            }
+        }
+    }
+
+    fn review(verb: &str) -> Review {
+        let mut on = Asked::resource("apps", "deployments");
+        if let Asked::Resource {
+            namespace, labels, ..
+        } = &mut on
+        {
+            (*namespace, *labels) = ("team".into(), "a=b".into());
+        }
+        Review {
+            account: None,
+            verb: verb.into(),
+            on,
+        }
+    }
+
+    #[tokio::test]
+    async fn a_review_is_answered_as_the_users_own_request_would_be() {
+        let inner = Arc::new(Judge::default());
+        let authorizer = Arc::clone(&inner) as Arc<dyn Authorizer>;
+        let reviewer = Reviewer::new(&authorizer);
+        let user = UserInfo {
+            name: "alice".to_owned(),
+            ..UserInfo::default()
+        };
+        let got = reviewer.decide(&user, &review("get")).await;
+        assert!(
+            got.allowed && got.reason == "by a role" && got.error.is_none(),
+            "{got:?}"
+        );
+        let listed = reviewer.decide(&user, &review("list")).await;
+        assert_eq!(listed.error.as_deref(), Some("nobody answers"));
+        assert!(!listed.allowed);
+        let account = Review {
+            account: Some(("team".into(), "robot".into())),
+            ..review("delete")
+        };
+        assert!(!reviewer.decide(&user, &account).await.allowed);
+        let path = Review {
+            verb: "get".into(),
+            on: Asked::Path("/healthz".into()),
+            account: None,
+        };
+        assert!(reviewer.decide(&user, &path).await.allowed);
+        let asked = inner.0.lock().clone();
+        assert_eq!(asked[0].user.name, "alice");
+        assert_eq!(
+            (asked[0].namespace.as_str(), asked[0].resource.as_str()),
+            ("team", "deployments")
+        );
+        assert_eq!(asked[0].selected.labels.len(), 1);
+        assert_eq!(asked[2].user.name, "system:serviceaccount:team:robot");
+        assert_eq!(
+            asked[2].user.groups,
+            ["system:serviceaccounts", "system:serviceaccounts:team"]
+        );
+        assert!(!asked[3].is_resource && asked[3].path == "/healthz");
+        let master = UserInfo {
+            groups: vec!["system:masters".to_owned()],
+            ..UserInfo::default()
+        };
+        assert!(reviewer.decide(&master, &review("delete")).await.allowed);
+    }
+}

@@ -1,0 +1,150 @@
+//! What admission policies say of writes, under kube-apiserver's names (docs/api.md, "Health, metrics, stopping").
+
+use std::sync::Arc;
+
+use policies::{Check, Manner};
+use prometheus_client::encoding::EncodeLabelSet;
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::histogram::Histogram;
+
+use super::Metrics;
+
+const LATENCIES: [f64; 5] = [0.000_000_5, 0.001, 0.01, 0.1, 1.0];
+
+fn latencies() -> Histogram {
+    Histogram::new(LATENCIES)
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct Validated {
+    policy: String,
+    policy_binding: String,
+    error_type: &'static str,
+    enforcement_action: &'static str,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct Mutated {
+    policy: String,
+    policy_binding: String,
+    error_type: &'static str,
+}
+
+/// The metrics of admission policies. They are exposed by [`Metrics::count_policies`].
+#[derive(Debug)]
+pub struct PolicyMetrics {
+    validated: Family<Validated, Counter>,
+    validating: Family<Validated, Histogram, fn() -> Histogram>,
+    mutated: Family<Mutated, Counter>,
+    mutating: Family<Mutated, Histogram, fn() -> Histogram>,
+}
+
+impl PolicyMetrics {
+    /// All of them, at zero.
+    #[must_use]
+    pub fn new() -> Arc<Self> {
+        Arc::new(Self {
+            validated: Family::default(),
+            validating: Family::new_with_constructor(latencies),
+            mutated: Family::default(),
+            mutating: Family::new_with_constructor(latencies),
+        })
+    }
+
+    /// Notes what a policy had to say about a write.
+    pub fn checked(&self, check: &Check<'_>) {
+        let (policy, policy_binding) = (check.policy.to_owned(), check.binding.to_owned());
+        let (error_type, seconds) = (check.error.label(), check.took.as_secs_f64());
+        match check.manner {
+            Manner::Validating => {
+                let labels = Validated {
+                    policy,
+                    policy_binding,
+                    error_type,
+                    enforcement_action: check.enforcement.label(),
+                };
+                self.validated.get_or_create(&labels).inc();
+                self.validating.get_or_create(&labels).observe(seconds);
+            }
+            Manner::Mutating => {
+                let labels = Mutated {
+                    policy,
+                    policy_binding,
+                    error_type,
+                };
+                self.mutated.get_or_create(&labels).inc();
+                self.mutating.get_or_create(&labels).observe(seconds);
+            }
+        }
+    }
+}
+
+impl Metrics {
+    /// Exposes what `policies` counts.
+    pub fn count_policies(&self, policies: &PolicyMetrics) {
+        self.register(|registry| {
+            registry.register(
+                "apiserver_validating_admission_policy_check",
+                "Validations of ValidatingAdmissionPolicies that did not hold or could not be evaluated, by policy, binding, \
+                 error and what followed",
+                policies.validated.clone(),
+            );
+            registry.register(
+                "apiserver_validating_admission_policy_check_duration_seconds",
+                "Seconds of evaluating them",
+                policies.validating.clone(),
+            );
+            registry.register(
+                "apiserver_mutating_admission_policy_check",
+                "Mutations of MutatingAdmissionPolicies that were made or could not be evaluated, by policy, binding and error",
+                policies.mutated.clone(),
+            );
+            registry.register(
+                "apiserver_mutating_admission_policy_check_duration_seconds",
+                "Seconds of evaluating them",
+                policies.mutating.clone(),
+            );
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use policies::{Enforcement, ErrorType};
+
+    use super::*;
+
+    #[test]
+    fn names_labels_and_buckets_are_those_of_kube_apiserver() {
+        let (metrics, policies) = (Metrics::new(), PolicyMetrics::new());
+        metrics.count_policies(&policies);
+        let check = |manner, error, enforcement| Check {
+            manner,
+            policy: "p",
+            binding: "b",
+            error,
+            enforcement,
+            took: Duration::from_micros(20),
+        };
+        policies.checked(&check(Manner::Validating, ErrorType::None, Enforcement::Deny));
+        policies.checked(&check(
+            Manner::Validating,
+            ErrorType::OutOfBudget,
+            Enforcement::Allow,
+        ));
+        policies.checked(&check(Manner::Mutating, ErrorType::Compile, Enforcement::Deny));
+        let text = metrics.render().unwrap();
+        for line in [
+            r#"apiserver_validating_admission_policy_check_total{policy="p",policy_binding="b",error_type="no_error",enforcement_action="deny"} 1"#,
+            r#"apiserver_validating_admission_policy_check_total{policy="p",policy_binding="b",error_type="out_of_budget",enforcement_action="allow"} 1"#,
+            r#"apiserver_mutating_admission_policy_check_total{policy="p",policy_binding="b",error_type="compile_error"} 1"#,
+            r#"apiserver_validating_admission_policy_check_duration_seconds_bucket{le="0.001",policy="p",policy_binding="b",error_type="no_error",enforcement_action="deny"} 1"#,
+            r#"apiserver_mutating_admission_policy_check_duration_seconds_count{policy="p",policy_binding="b",error_type="compile_error"} 1"#,
+        ] {
+            assert!(text.lines().any(|have| have == line), "{line} is not in\n{text}");
+        }
+    }
+}

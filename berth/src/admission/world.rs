@@ -1,0 +1,74 @@
+//! What admission policies know of their surroundings: the policies themselves with their parameters, from here or from
+//! a hub, who may do what, and the namespaces in the store, which behind a hub are copies.
+
+use std::sync::Arc;
+
+use ::admission::UserInfo;
+use apiserver::Authorizer;
+use apiserver::authz::expressions::Reviewer;
+use apiserver::metrics::PolicyMetrics;
+use cel::Review;
+use meta::GroupResource;
+use policies::{Catalog, Check, Decider, Deciding, ParamKind, Params, Stored};
+use serde_json::Value;
+use storage::Source;
+
+const NAMESPACES: GroupResource = GroupResource::new("", "namespaces");
+
+/// The surroundings of policies.
+pub struct World {
+    catalog: Arc<dyn Catalog>,
+    reviewer: Reviewer,
+    source: Arc<dyn Source>,
+    metrics: Arc<PolicyMetrics>,
+}
+
+impl World {
+    /// The policies of `catalog` where `authorizer` says who may do what, and namespaces are in `source`. What is found
+    /// out is counted in `metrics`.
+    #[must_use]
+    pub fn new(
+        catalog: Arc<dyn Catalog>,
+        authorizer: &Arc<dyn Authorizer>,
+        source: &Arc<dyn Source>,
+        metrics: &Arc<PolicyMetrics>,
+    ) -> Self {
+        Self {
+            catalog,
+            reviewer: Reviewer::new(authorizer),
+            source: Arc::clone(source),
+            metrics: Arc::clone(metrics),
+        }
+    }
+}
+
+impl Decider for World {
+    fn decide<'a>(&'a self, user: &'a UserInfo, review: &'a Review) -> Deciding<'a> {
+        self.reviewer.decide(user, review)
+    }
+}
+
+impl Catalog for World {
+    fn stored(&self) -> Arc<Stored> {
+        self.catalog.stored()
+    }
+
+    fn find(&self, kind: &ParamKind) -> Result<(), String> {
+        self.catalog.find(kind)
+    }
+
+    fn params(&self, kind: &ParamKind, namespace: &str, name: Option<&str>) -> Result<Params, String> {
+        self.catalog.params(kind, namespace, name)
+    }
+}
+
+impl policies::World for World {
+    fn namespace(&self, name: &str) -> Option<Arc<Value>> {
+        let namespaces = self.source.cached(NAMESPACES);
+        Some(Arc::clone(namespaces.get("", name)?.value()))
+    }
+
+    fn checked(&self, check: &Check<'_>) {
+        self.metrics.checked(check);
+    }
+}

@@ -1,0 +1,23 @@
+//! Several who are told of bindings.
+
+use std::sync::Arc;
+
+use engine::{Bind, BindError, BindObserver, Bound};
+use meta::Key;
+
+/// Those who are told, in order.
+pub(super) struct Listeners(pub(super) Vec<Arc<dyn BindObserver>>);
+
+impl BindObserver for Listeners {
+    fn bound(&self, wish: &Bind<'_>, bound: &Bound) {
+        for listener in &self.0 {
+            listener.bound(wish, bound);
+        }
+    }
+
+    fn failed(&self, dialect: &str, demand: &Key, error: &BindError) {
+        for listener in &self.0 {
+            listener.failed(dialect, demand, error);
+        }
+    }
+}

@@ -1,0 +1,257 @@
+//! The changes that were seen and are not recorded yet: those of a moment fall together, without losing a cluster.
+
+use std::collections::{BTreeMap, HashMap};
+use std::time::Duration;
+
+use dialect_contract::Phase;
+use meta::Timestamp;
+use storage::Name;
+
+use super::standing::{About, Standing, differ};
+
+/// How much longer a step waits that ends with nothing decided.
+const PENDING: u32 = 8;
+
+/// A change of one decision.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Step {
+    /// What it is about.
+    pub(crate) about: About,
+    /// Where it stood; `None` where it was not there.
+    pub(crate) from: Option<Standing>,
+    /// Where it stands; `None` where it is gone.
+    pub(crate) to: Option<Standing>,
+    /// When the last of it was seen.
+    pub(crate) at: Timestamp,
+    /// Whether nobody was there to see it.
+    pub(crate) unseen: bool,
+}
+
+/// The steps of one decision that are to be recorded.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Waiting {
+    /// Since when.
+    pub(crate) since: Timestamp,
+    /// The steps, oldest first.
+    pub(crate) steps: Vec<Step>,
+}
+
+/// Where all decisions stand, and what of it is to be recorded.
+#[derive(Default)]
+pub(crate) struct Book {
+    known: HashMap<Name, (About, Standing)>,
+    waiting: BTreeMap<Name, Waiting>,
+}
+
+impl Book {
+    /// Takes in that the decision at `place` stands at `to`, which is no change to be recorded.
+    pub(crate) fn know(&mut self, place: Name, about: About, to: Standing) {
+        self.known.insert(place, (about, to));
+    }
+
+    /// Where the decision at `place` stands.
+    pub(crate) fn standing(&self, place: &Name) -> Option<&Standing> {
+        self.known.get(place).map(|(_, standing)| standing)
+    }
+
+    /// What the decision at `place` is about, and where it stands.
+    pub(crate) fn known(&self, place: &Name) -> Option<&(About, Standing)> {
+        self.known.get(place)
+    }
+
+    /// Whether steps of the decision at `place` are to be recorded.
+    pub(crate) fn waits(&self, place: &Name) -> bool {
+        self.waiting.contains_key(place)
+    }
+
+    /// The decisions there are.
+    pub(crate) fn places(&self) -> impl Iterator<Item = &Name> {
+        self.known.keys()
+    }
+
+    /// Takes in where the decision at `place` stands now (`None`: it is gone).
+    pub(crate) fn note(&mut self, place: &Name, to: Option<(About, Standing)>, at: Timestamp) {
+        let before = self.known.remove(place);
+        let Some(about) = to.as_ref().or(before.as_ref()).map(|(about, _)| about.clone()) else {
+            return;
+        };
+        let from = before.map(|(_, standing)| standing);
+        if let Some(known) = &to {
+            self.known.insert(place.clone(), known.clone());
+        }
+        let step = Step {
+            about,
+            from,
+            to: to.map(|(_, standing)| standing),
+            at,
+            unseen: false,
+        };
+        if differ(step.from.as_ref(), step.to.as_ref()) {
+            self.put(place, step);
+        }
+    }
+
+    /// Adds a step of the decision at `place`.
+    pub(crate) fn put(&mut self, place: &Name, step: Step) {
+        let waiting = self.waiting.entry(place.clone()).or_insert_with(|| Waiting {
+            since: step.at,
+            steps: Vec::new(),
+        });
+        match waiting.steps.last_mut() {
+            Some(last) if falls_together(last, &step) => {
+                last.to = step.to;
+                last.about = step.about;
+                last.at = step.at;
+                if !differ(last.from.as_ref(), last.to.as_ref()) {
+                    waiting.steps.pop();
+                }
+            }
+            _ => waiting.steps.push(step),
+        }
+        if waiting.steps.is_empty() {
+            self.waiting.remove(place);
+        }
+    }
+
+    /// When the oldest step was seen.
+    pub(crate) fn oldest(&self) -> Option<Timestamp> {
+        self.waiting.values().map(|waiting| waiting.since).min()
+    }
+
+    /// Takes the steps that have waited for `delay` at `now`.
+    ///
+    /// What is not decided yet waits longer: mostly it is about to be.
+    pub(crate) fn take(&mut self, now: Timestamp, delay: Duration) -> Vec<(Name, Waiting)> {
+        let is_due = |waiting: &Waiting| {
+            let last = waiting.steps.last().and_then(|step| step.to.as_ref());
+            let delay = match last {
+                Some(to) if to.phase == Phase::Pending.as_str() => delay * PENDING,
+                _ => delay,
+            };
+            // A clock that was set back keeps nobody waiting.
+            Duration::try_from(now.duration_since(waiting.since)).map_or(true, |waited| waited >= delay)
+        };
+        let due: Vec<Name> = self
+            .waiting
+            .iter()
+            .filter(|(_, waiting)| is_due(waiting))
+            .map(|(place, _)| place.clone())
+            .collect();
+        due.into_iter()
+            .filter_map(|place| self.waiting.remove_entry(&place))
+            .collect()
+    }
+
+    /// Puts back what cannot be recorded yet: nothing newer was seen of it since it was taken.
+    pub(crate) fn put_back(&mut self, place: Name, waiting: Waiting) {
+        self.waiting.insert(place, waiting);
+    }
+}
+
+/// Whether `step` goes on with `last` as one: nothing is lost on the way, and it is not the end of what was there.
+fn falls_together(last: &Step, step: &Step) -> bool {
+    let (Some(was), Some(is)) = (&last.to, &step.to) else {
+        return false;
+    };
+    if last.unseen != step.unseen {
+        return false;
+    }
+    let names: std::collections::BTreeSet<&str> = is.names().collect();
+    was.names().all(|name| names.contains(name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::standing::standing;
+    use super::*;
+
+    const DELAY: Duration = Duration::from_millis(250);
+
+    fn at(millis: i64) -> Timestamp {
+        Timestamp::from_millisecond(millis).unwrap()
+    }
+
+    /// The steps that are recorded of one decision that stands so one after the other: phase and clusters.
+    fn steps(seen: &[Option<(&str, &[&str])>]) -> Vec<String> {
+        let mut book = Book::default();
+        let place = Name::new("ns", "p.ocm");
+        for (millis, side) in (0..).zip(seen) {
+            let to = side.map(|(phase, clusters)| (About::default(), standing(phase, clusters)));
+            book.note(&place, to, at(millis));
+        }
+        let told = |side: &Option<Standing>| match side {
+            None => "-".to_owned(),
+            Some(standing) => format!("{} {}", standing.phase, standing.names().collect::<String>()),
+        };
+        let taken = book.take(at(9000), DELAY);
+        taken
+            .iter()
+            .flat_map(|(_, waiting)| &waiting.steps)
+            .map(|step| format!("{} > {}", told(&step.from), told(&step.to)))
+            .collect()
+    }
+
+    #[test]
+    fn what_falls_into_a_moment_is_one_step_unless_a_cluster_is_left() {
+        let (pending, a, b, ab): (_, _, _, _) = (
+            Some(("Pending", &[][..])),
+            Some(("Bound", &["a"][..])),
+            Some(("Bound", &["b"][..])),
+            Some(("Bound", &["a", "b"][..])),
+        );
+        assert_eq!(steps(&[pending, a]), ["- > Bound a"]);
+        assert_eq!(steps(&[pending, a, ab]), ["- > Bound ab"]);
+        assert_eq!(steps(&[pending, a, b]), ["- > Bound a", "Bound a > Bound b"]);
+        assert_eq!(steps(&[a, ab, b]), ["- > Bound ab", "Bound ab > Bound b"]);
+        assert_eq!(steps(&[a, None]), ["- > Bound a", "Bound a > -"]);
+        assert_eq!(
+            steps(&[a, None, b]),
+            ["- > Bound a", "Bound a > -", "- > Bound b"]
+        );
+        assert_eq!(steps(&[a, a]), ["- > Bound a"]);
+        assert_eq!(steps(&[None]), Vec::<String>::new());
+    }
+
+    #[test]
+    fn there_and_back_in_a_moment_is_nothing() {
+        let mut book = Book::default();
+        let place = Name::new("ns", "p.ocm");
+        book.know(place.clone(), About::default(), standing("Unschedulable", &[]));
+        for phase in ["Pending", "Unschedulable"] {
+            book.note(&place, Some((About::default(), standing(phase, &[]))), at(1));
+        }
+        assert_eq!(book.oldest(), None);
+    }
+
+    #[test]
+    fn steps_are_taken_when_they_have_waited() {
+        let mut book = Book::default();
+        let place = Name::new("ns", "p.ocm");
+        book.note(
+            &place,
+            Some((About::default(), standing("Bound", &["a"]))),
+            at(1000),
+        );
+        assert_eq!(book.oldest(), Some(at(1000)));
+        assert!(book.take(at(1249), DELAY).is_empty());
+        assert_eq!(book.take(at(1250), DELAY).len(), 1);
+        assert_eq!(book.oldest(), None);
+        book.note(
+            &place,
+            Some((About::default(), standing("Pending", &[]))),
+            at(2000),
+        );
+        let taken = |book: &mut Book, millis| book.take(at(millis), DELAY).len();
+        assert_eq!(
+            (taken(&mut book, 3999), taken(&mut book, 4000)),
+            (0, 1),
+            "not decided yet"
+        );
+        book.note(
+            &place,
+            Some((About::default(), standing("Bound", &["a"]))),
+            at(5000),
+        );
+        assert_eq!(book.standing(&place).unwrap().phase, "Bound");
+    }
+}

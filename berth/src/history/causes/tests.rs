@@ -1,0 +1,199 @@
+//! Which change is taken for the cause of which decision, and for how long.
+
+use dialect_contract::{Affected, Due};
+use meta::{Change, Draft};
+use serde_json::json;
+
+use super::*;
+
+const PLACEMENTS: meta::GroupResource =
+    meta::GroupResource::new("cluster.open-cluster-management.io", "placements");
+const CLUSTERS: meta::GroupResource =
+    meta::GroupResource::new("cluster.open-cluster-management.io", "managedclusters");
+
+/// A clock moved by hand.
+struct Stepped(Mutex<Timestamp>);
+
+impl Clock for Stepped {
+    fn now(&self) -> Timestamp {
+        *self.0.lock()
+    }
+}
+
+struct World {
+    clock: Arc<Stepped>,
+    causes: Causes,
+}
+
+fn world() -> World {
+    let clock = Arc::new(Stepped(Mutex::new(Timestamp::from_second(1000).unwrap())));
+    World {
+        causes: Causes::new(Arc::clone(&clock) as Arc<dyn Clock>),
+        clock,
+    }
+}
+
+fn demand() -> Key {
+    Key::new(PLACEMENTS, "ns", "p")
+}
+
+impl World {
+    fn wait(&self, seconds: i64) {
+        *self.clock.0.lock() += jiff::SignedDuration::from_secs(seconds);
+    }
+
+    /// A change of the cluster `name` at `revision` that makes `decide` due and `view` look different.
+    fn change(&self, name: &str, revision: u64, decide: Affected, view: Affected) {
+        let value = json!({
+            "apiVersion": "cluster.open-cluster-management.io/v1", "kind": "ManagedCluster",
+            "metadata": {"name": name, "managedFields": [
+                {"manager": "first", "time": "2026-01-01T00:00:00Z"},
+                {"manager": "last", "time": "2026-01-01T00:00:01Z"},
+            ]},
+        });
+        let managed = serde_json::to_vec(&value["metadata"]["managedFields"]).unwrap();
+        let object = Arc::new(Draft::managed(&value, &managed).unwrap().at(Revision(revision)));
+        let change = Change {
+            revision: Revision(revision),
+            key: Key::new(CLUSTERS, "", name),
+            old: Some(Arc::clone(&object)),
+            new: Some(object),
+        };
+        let due = Due {
+            decide,
+            demands: view,
+            targets: None,
+        };
+        self.causes.folded("ocm", &change, &due);
+    }
+
+    fn due(&self, name: &str, revision: u64) {
+        self.change(name, revision, Affected::Some(vec![demand()]), Affected::None);
+    }
+
+    fn taken(&self, through: u64) -> Option<(String, u64)> {
+        let cause = self.causes.take_due("ocm", &demand(), Revision(through))?;
+        Some((cause.name, cause.more))
+    }
+
+    fn seen(&self) -> Option<String> {
+        let cause = self.causes.take_seen("ocm", &demand(), self.clock.now())?;
+        Some(cause.name)
+    }
+}
+
+#[test]
+fn the_newest_change_that_made_a_decision_due_is_its_cause_once() {
+    let world = world();
+    world.due("one", 5);
+    world.due("two", 6);
+    let cause = world.causes.take_due("ocm", &demand(), Revision(6)).unwrap();
+    assert_eq!(
+        cause,
+        ObjectCause {
+            verb: "Updated".to_owned(),
+            api_version: "cluster.open-cluster-management.io/v1".to_owned(),
+            kind: "ManagedCluster".to_owned(),
+            namespace: String::new(),
+            name: "two".to_owned(),
+            resource_version: "6".to_owned(),
+            field_manager: "last".to_owned(),
+            more: 1,
+        }
+    );
+    assert_eq!(world.taken(6), None, "taken");
+}
+
+#[test]
+fn a_change_after_the_world_that_was_decided_on_is_no_cause_yet() {
+    let world = world();
+    world.due("one", 5);
+    assert_eq!(world.taken(4), None);
+    assert_eq!(world.taken(5), Some(("one".to_owned(), 0)));
+}
+
+#[test]
+fn what_concerns_all_is_the_cause_of_each() {
+    let world = world();
+    world.change("one", 5, Affected::All, Affected::None);
+    assert_eq!(world.taken(9), Some(("one".to_owned(), 0)));
+    world.due("two", 6);
+    assert_eq!(world.taken(9), Some(("two".to_owned(), 0)));
+}
+
+#[test]
+fn a_change_that_was_acted_on_without_effect_explains_nothing_later() {
+    let world = world();
+    world.due("one", 5);
+    world.causes.settled(&demand(), Revision(5));
+    world.wait(5);
+    assert_eq!(
+        world.seen().as_deref(),
+        Some("one"),
+        "what is seen a moment later"
+    );
+    world.due("one", 6);
+    world.causes.settled(&demand(), Revision(6));
+    world.wait(11);
+    assert_eq!(world.seen(), None);
+    world.due("two", 7);
+    world.causes.settled(&demand(), Revision(6));
+    world.wait(60);
+    assert_eq!(
+        world.taken(7),
+        Some(("two".to_owned(), 0)),
+        "it was not decided yet"
+    );
+}
+
+#[test]
+fn what_only_looks_different_is_told_for_a_moment() {
+    let world = world();
+    let view = || Affected::Some(vec![demand()]);
+    world.change("one", 5, Affected::None, view());
+    assert_eq!(world.taken(9), None, "nothing is due");
+    assert_eq!(world.seen().as_deref(), Some("one"));
+    world.change("one", 6, Affected::None, view());
+    world.wait(11);
+    assert_eq!(world.seen(), None);
+}
+
+#[test]
+fn a_deletion_is_the_cause_of_its_end_whatever_follows_from_it() {
+    let world = world();
+    let value =
+        json!({"apiVersion": "v1", "kind": "Placement", "metadata": {"name": "p", "namespace": "ns"}});
+    let change = Change {
+        revision: Revision(5),
+        key: demand(),
+        old: Some(Arc::new(Draft::new(&value).unwrap().at(Revision(5)))),
+        new: None,
+    };
+    let due = Due {
+        demands: Affected::Some(vec![demand()]),
+        ..Due::nothing()
+    };
+    world.causes.folded("ocm", &change, &due);
+    world.change("one", 6, Affected::None, Affected::Some(vec![demand()]));
+    let cause = world
+        .causes
+        .take_seen("ocm", &demand(), world.clock.now())
+        .unwrap();
+    assert_eq!(
+        (cause.kind.as_str(), cause.verb.as_str()),
+        ("Placement", "Deleted")
+    );
+}
+
+#[test]
+fn what_is_over_is_forgotten() {
+    let world = world();
+    world.due("one", 5);
+    world.change("two", 6, Affected::All, Affected::All);
+    world.causes.sweep();
+    assert_eq!(world.causes.notes.lock().of.len(), 1);
+    world.wait(601);
+    world.causes.sweep();
+    let notes = world.causes.notes.lock();
+    assert!(notes.of.is_empty() && notes.of_all.is_empty());
+}

@@ -1,0 +1,246 @@
+//! Records made of two standings, by hand.
+
+use std::sync::Arc;
+
+use serde_json::json;
+
+use super::super::standing::{Place, standing};
+use super::*;
+
+fn about() -> About {
+    About {
+        dialect: "ocm".to_owned(),
+        source_ref: json!({"apiVersion": "v1", "kind": "Placement", "name": "p"}),
+    }
+}
+
+fn change<'a>(about: &'a About, from: Option<&'a Standing>, to: Option<&'a Standing>) -> Change<'a> {
+    Change {
+        decision: "p.ocm",
+        about,
+        at: "2026-11-23T10:14:03Z".parse().unwrap(),
+        from,
+        to,
+        said: None,
+        seen: None,
+        unseen: false,
+    }
+}
+
+fn object_cause(name: &str, manager: &str) -> ObjectCause {
+    ObjectCause {
+        verb: "Updated".to_owned(),
+        api_version: "v1".to_owned(),
+        kind: "ManagedCluster".to_owned(),
+        namespace: String::new(),
+        name: name.to_owned(),
+        resource_version: "7".to_owned(),
+        field_manager: manager.to_owned(),
+        more: 0,
+    }
+}
+
+fn counts(of: &[(&str, i64)]) -> Reasons {
+    of.iter()
+        .map(|(reason, count)| (("P".to_owned(), (*reason).to_owned()), *count))
+        .collect()
+}
+
+fn said() -> Said {
+    Said {
+        actor: "berth:scheduler",
+        message: "1 of 2 fit".to_owned(),
+        reasons: counts(&[("R", 2)]),
+        stays: [Arc::from("b")].into(),
+        leaves: [Arc::from("a")].into(),
+        clusters: vec![Cluster {
+            score: Some(30),
+            ..Cluster::named("b", Part::Joined)
+        }],
+        ..Said::default()
+    }
+}
+
+#[test]
+fn a_change_is_named_by_what_becomes_of_the_clusters() {
+    let about = about();
+    let (none, a, b, ab) = (
+        standing("Unschedulable", &[]),
+        standing("Bound", &["a"]),
+        standing("Bound", &["b"]),
+        standing("Bound", &["a", "b"]),
+    );
+    for (from, to, expected, joined, left) in [
+        (None, Some(&a), "Bound", 1, 0),
+        (None, Some(&none), "Unplaced", 0, 0),
+        (Some(&none), Some(&a), "Fits", 1, 0),
+        (Some(&a), Some(&ab), "Grown", 1, 0),
+        (Some(&a), Some(&b), "Moved", 1, 1),
+        (Some(&ab), Some(&b), "Shrunk", 0, 1),
+        (Some(&ab), Some(&none), "Lost", 0, 2),
+        (Some(&ab), None, "Removed", 0, 2),
+        (Some(&a), Some(&standing("Releasing", &["a"])), "Same", 0, 0),
+    ] {
+        let record = record(&change(&about, from, to));
+        let found = (record.change.as_str(), record.joined_count, record.left_count);
+        assert_eq!(found, (expected, joined, left));
+        assert_eq!(record.clusters.len(), joined + left);
+        assert_eq!(
+            (record.from.is_some(), record.to.is_some()),
+            (from.is_some(), to.is_some())
+        );
+    }
+}
+
+#[test]
+fn what_the_decision_said_is_in_the_record() {
+    let about = about();
+    let mut before = standing("Bound", &["a"]);
+    before.reasons = Some(counts(&[("R", 1), ("gone", 4)]));
+    let (after, said) = (standing("Bound", &["b"]), said());
+    let record = record(&Change {
+        said: Some(&said),
+        ..change(&about, Some(&before), Some(&after))
+    });
+    assert_eq!(record.to.unwrap().message, "1 of 2 fit");
+    assert_eq!(record.clusters[0].score, Some(30));
+    assert_eq!(record.clusters[1], Cluster::named("a", Part::Left));
+    let counted: Vec<_> = record
+        .reasons
+        .iter()
+        .map(|change| (change.reason.as_str(), change.from, change.to))
+        .collect();
+    assert_eq!(counted, [("R", Some(1), Some(2)), ("gone", Some(4), Some(0))]);
+    assert_eq!(record.actor.user, "berth:scheduler");
+    assert_eq!(record.cause, Cause::Time, "nothing made it due");
+}
+
+#[test]
+fn the_cause_is_an_object_a_person_time_or_unseen() {
+    let about = about();
+    let (a, b) = (standing("Bound", &["a"]), standing("Bound", &["b"]));
+    let plain = || change(&about, Some(&a), Some(&b));
+    let due = Said {
+        cause: Some(object_cause("one", "kubectl-edit")),
+        ..said()
+    };
+    let asked = Said {
+        by: Some("alice".to_owned()),
+        ..due.clone()
+    };
+    let of = |change: Change<'_>| {
+        let record = record(&change);
+        (record.cause, record.actor.user, record.actor.field_manager)
+    };
+    let text = |text: &str| text.to_owned();
+    assert_eq!(
+        of(Change {
+            said: Some(&due),
+            ..plain()
+        }),
+        (
+            Cause::Object(object_cause("one", "kubectl-edit")),
+            text("berth:scheduler"),
+            text("")
+        )
+    );
+    assert_eq!(
+        of(Change {
+            said: Some(&asked),
+            ..plain()
+        }),
+        (Cause::Request, text("alice"), text(""))
+    );
+    let seen = object_cause("p", "somebody");
+    assert_eq!(
+        of(Change {
+            seen: Some(seen.clone()),
+            ..plain()
+        }),
+        (Cause::Object(seen.clone()), text(""), text("somebody"))
+    );
+    assert_eq!(of(plain()), (Cause::Time, text(""), text("")));
+    assert_eq!(
+        of(Change {
+            seen: Some(seen),
+            unseen: true,
+            ..plain()
+        }),
+        (Cause::Unseen, text(""), text(""))
+    );
+}
+
+#[test]
+fn counts_go_on_where_the_last_record_ended() {
+    let about = about();
+    let (after, said) = (standing("Bound", &["b"]), said());
+    let spec = record(&Change {
+        said: Some(&said),
+        ..change(&about, None, Some(&after))
+    });
+    assert_eq!(spec.reasons[0].from, None, "nobody counted before");
+    assert_eq!(counts_after(&spec), Some(counts(&[("R", 2)])));
+    let none = Said {
+        reasons: counts(&[]),
+        ..said.clone()
+    };
+    let spec = record(&Change {
+        said: Some(&none),
+        ..change(&about, None, Some(&after))
+    });
+    assert_eq!(counts_after(&spec), Some(counts(&[])), "nothing was refused");
+    let nothing = record(&change(&about, None, Some(&after)));
+    assert_eq!(counts_after(&nothing), None);
+}
+
+#[test]
+fn of_many_clusters_the_first_are_named_and_all_are_counted() {
+    let about = about();
+    let mut many = standing("Bound", &[]);
+    many.clusters = (0..120)
+        .map(|number| Place {
+            cluster_name: format!("c{number:03}"),
+            ..Place::default()
+        })
+        .collect();
+    many.cluster_count = 120;
+    let record = record(&change(&about, None, Some(&many)));
+    assert_eq!((record.clusters.len(), record.joined_count), (SHOWN, 120));
+    let to = record.to.unwrap();
+    assert_eq!((to.clusters.len(), to.cluster_count), (SHOWN, 120));
+}
+
+#[test]
+fn a_record_is_an_object_that_is_found_by_label_and_read_back() {
+    let about = about();
+    let after = standing("Bound", &["b"]);
+    let spec = record(&Change {
+        seen: Some(object_cause("one", "")),
+        ..change(&about, None, Some(&after))
+    });
+    let now = "2026-11-23T10:14:04Z".parse().unwrap();
+    let value = object("ns", "p.ocm.1", &spec, now).unwrap();
+    assert_eq!(value["kind"], "DecisionRecord");
+    assert_eq!(
+        value["metadata"]["labels"],
+        json!({"decision": "p.ocm", "system": "ocm"})
+    );
+    assert_eq!(value["metadata"]["creationTimestamp"], "2026-11-23T10:14:04Z");
+    assert_eq!(value["spec"]["cause"]["type"], "Object");
+    assert_eq!(
+        serde_json::from_value::<Spec>(value["spec"].clone()).unwrap(),
+        spec
+    );
+
+    let long = Spec {
+        decision: format!("{}.ocm", "x".repeat(60)),
+        ..spec
+    };
+    let value = object("", "x.1", &long, now).unwrap();
+    assert_eq!(value["kind"], "ClusterDecisionRecord");
+    assert_eq!(
+        value["metadata"]["labels"],
+        json!({"system": "ocm"}),
+        "no label has so long a value"
+    );
+}

@@ -1,0 +1,255 @@
+//! Where a decision stands: as much of it as is worth remembering, read from the Decision as it is shown.
+
+use std::collections::BTreeMap;
+
+use meta::Object;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// How many clusters a record names on each side. The counts are of all.
+pub const SHOWN: usize = 50;
+
+/// How many targets each reason refuses, by plugin and reason.
+pub type Reasons = BTreeMap<(String, String), i64>;
+
+/// One cluster an object is bound to.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Place {
+    /// The system's own name of the cluster.
+    pub cluster_name: String,
+    /// The score it was chosen with, where the system records that.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub score: Option<i64>,
+    /// The state, as the system names it.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub state: String,
+    /// Whether it is on its way out: no place any more, though still occupied.
+    #[serde(skip_serializing_if = "is_false")]
+    pub leaving: bool,
+}
+
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde gives fields by reference"
+)]
+fn is_false(flag: &bool) -> bool {
+    !flag
+}
+
+/// Where a decision stands.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Standing {
+    /// The phase of the Decision.
+    pub phase: String,
+    /// Why it is not bound; empty once it is.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub reason: String,
+    /// The summary.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub message: String,
+    /// How many clusters it is bound to, those on their way out left out.
+    pub cluster_count: usize,
+    /// The clusters, by name; of a record the first [`SHOWN`].
+    pub clusters: Vec<Place>,
+    /// How many targets each reason refuses, where that is known. A record has the counts of both sides in one list.
+    #[serde(skip)]
+    pub reasons: Option<Reasons>,
+}
+
+impl Standing {
+    /// The names of its clusters, in order, without those on their way out.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        let stays = self.clusters.iter().filter(|place| !place.leaving);
+        stays.map(|place| place.cluster_name.as_str())
+    }
+
+    /// Whether `other` says something else that is worth a record: the phase, the reason, or the clusters. Either may
+    /// have been cut to what a record names.
+    #[must_use]
+    pub fn differs(&self, other: &Self) -> bool {
+        self.phase != other.phase
+            || self.reason != other.reason
+            || self.cluster_count != other.cluster_count
+            || self.names().take(SHOWN).ne(other.names().take(SHOWN))
+    }
+
+    /// As a record shows it.
+    #[must_use]
+    pub fn cut(&self) -> Self {
+        let mut cut = Self {
+            phase: self.phase.clone(),
+            reason: self.reason.clone(),
+            message: self.message.clone(),
+            cluster_count: self.cluster_count,
+            clusters: Vec::new(),
+            reasons: None,
+        };
+        let (stay, leave): (Vec<&Place>, Vec<&Place>) =
+            self.clusters.iter().partition(|place| !place.leaving);
+        let shown = stay.into_iter().take(SHOWN).chain(leave.into_iter().take(SHOWN));
+        cut.clusters = shown.cloned().collect();
+        cut.clusters.sort_by(|a, b| a.cluster_name.cmp(&b.cluster_name));
+        cut
+    }
+}
+
+/// Whether a decision that stood at `from` and stands at `to` (`None`: it was not there) is worth a record.
+#[must_use]
+pub fn differ(from: Option<&Standing>, to: Option<&Standing>) -> bool {
+    match (from, to) {
+        (None, None) => false,
+        (Some(from), Some(to)) => from.differs(to),
+        (Some(_), None) | (None, Some(_)) => true,
+    }
+}
+
+/// What a Decision is about.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct About {
+    /// The system.
+    pub dialect: String,
+    /// The object, as `spec.sourceRef` has it.
+    pub source_ref: Value,
+}
+
+#[derive(Deserialize)]
+struct Shown {
+    #[serde(default)]
+    spec: About,
+    #[serde(default)]
+    status: Status,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Status {
+    phase: String,
+    reason: String,
+    message: String,
+    decisions: Vec<Place>,
+    rejections: Vec<Counted>,
+}
+
+/// How many targets one reason refuses.
+#[derive(Clone, Debug, Deserialize)]
+struct Counted {
+    plugin: String,
+    reason: String,
+    targets: i64,
+}
+
+/// What the Decision `object` is about, and where it stands.
+///
+/// # Errors
+/// When it is no Decision.
+pub fn read(object: &Object) -> Result<(About, Standing), serde_json::Error> {
+    let Shown { spec, status } = object.view()?;
+    let mut clusters = status.decisions;
+    clusters.sort_by(|a, b| a.cluster_name.cmp(&b.cluster_name));
+    let counts = status.rejections.into_iter();
+    let reasons: Reasons = counts
+        .map(|counted| ((counted.plugin, counted.reason), counted.targets))
+        .collect();
+    let standing = Standing {
+        phase: status.phase,
+        reason: status.reason,
+        message: status.message,
+        cluster_count: clusters.iter().filter(|place| !place.leaving).count(),
+        clusters,
+        reasons: Some(reasons).filter(|reasons| !reasons.is_empty()),
+    };
+    Ok((spec, standing))
+}
+
+#[cfg(test)]
+pub(super) fn standing(phase: &str, clusters: &[&str]) -> Standing {
+    let place = |name: &&str| Place {
+        cluster_name: (*name).to_owned(),
+        ..Place::default()
+    };
+    Standing {
+        phase: phase.to_owned(),
+        cluster_count: clusters.len(),
+        clusters: clusters.iter().map(place).collect(),
+        ..Standing::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use meta::Draft;
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn what_is_worth_a_record_is_the_phase_the_reason_and_the_clusters() {
+        let bound = standing("Bound", &["a", "b"]);
+        for (what, other, worth) in [
+            ("the same", bound.clone(), false),
+            ("another cluster", standing("Bound", &["a", "c"]), true),
+            ("fewer", standing("Bound", &["a"]), true),
+            ("another phase", standing("Releasing", &["a", "b"]), true),
+            (
+                "another reason",
+                Standing {
+                    reason: "R".to_owned(),
+                    ..bound.clone()
+                },
+                true,
+            ),
+            (
+                "another message",
+                Standing {
+                    message: "m".to_owned(),
+                    ..bound.clone()
+                },
+                false,
+            ),
+        ] {
+            assert_eq!(bound.differs(&other), worth, "{what}");
+        }
+        assert!(differ(None, Some(&bound)) && differ(Some(&bound), None) && !differ(None, None));
+    }
+
+    #[test]
+    fn a_cluster_on_its_way_out_is_no_place_any_more() {
+        let mut leaving = standing("Bound", &["a", "b"]);
+        leaving.clusters[0].leaving = true;
+        leaving.cluster_count = 1;
+        assert!(!leaving.differs(&standing("Bound", &["b"])));
+    }
+
+    #[test]
+    fn of_many_clusters_a_record_names_the_first_and_is_still_known_again() {
+        let names: Vec<String> = (0..80).map(|number| format!("c{number:02}")).collect();
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        let whole = standing("Bound", &names);
+        let cut = whole.cut();
+        assert_eq!((cut.clusters.len(), cut.cluster_count), (SHOWN, 80));
+        assert!(!cut.differs(&whole));
+        assert!(cut.differs(&standing("Bound", &names[1..])));
+    }
+
+    #[test]
+    fn a_decision_is_read_as_it_is_shown() {
+        let value = json!({
+            "apiVersion": "scheduling.berth.dev/v1alpha1", "kind": "Decision", "metadata": {"name": "p.ocm"},
+            "spec": {"dialect": "ocm", "sourceRef": {"kind": "Placement", "name": "p"}},
+            "status": {
+                "phase": "Partial", "message": "m",
+                "decisions": [{"clusterName": "b", "reason": "", "score": 7}, {"clusterName": "a", "reason": ""}],
+                "rejections": [{"plugin": "P", "reason": "R", "targets": 3}],
+            },
+        });
+        let object = Draft::new(&value).unwrap().unstored();
+        let (about, standing) = read(&object).unwrap();
+        assert_eq!(about.dialect, "ocm");
+        assert_eq!(standing.names().collect::<Vec<_>>(), ["a", "b"]);
+        assert_eq!(standing.clusters[1].score, Some(7));
+        assert_eq!(standing.reasons.unwrap()[&("P".to_owned(), "R".to_owned())], 3);
+    }
+}

@@ -1,0 +1,94 @@
+//! Timelines as they are printed.
+
+use serde_json::json;
+
+use super::*;
+
+fn printed(history: &Value) -> String {
+    let mut out = Vec::new();
+    print(&mut out, HistoryOutput::Table, history, "web").unwrap();
+    let text = String::from_utf8(out).unwrap();
+    anstream::adapter::strip_str(&text).to_string()
+}
+
+#[test]
+fn each_step_says_when_why_by_whom_and_what_is_different() {
+    let history = json!({
+        "metadata": {"name": "p.ocm", "namespace": "ns"},
+        "status": {
+            "keptIn": "Memory", "perDecision": 20, "maxAgeSeconds": 3600, "remainingRecords": 4,
+            "records": [
+                {
+                    "name": "p.ocm.1", "at": "2026-11-23T10:14:03.250000Z", "change": "Bound",
+                    "sourceRef": {"kind": "Placement", "name": "p"},
+                    "to": {"phase": "Bound", "message": "1 of 2 fit"},
+                    "clusters": [{
+                        "clusterName": "one", "change": "Joined", "score": 30,
+                        "scores": [{"plugin": "Steady", "weighted": 30}],
+                    }],
+                    "joinedCount": 1, "leftCount": 0,
+                    "reasons": [{"plugin": "Taint", "reason": "Untolerated", "to": 1}],
+                    "cause": {"type": "Request"}, "actor": {"user": "al\u{1b}ice"},
+                },
+                {
+                    "name": "p.ocm.2", "at": "2026-11-23T10:20:00Z", "change": "Moved",
+                    "sourceRef": {"kind": "Placement", "name": "p"},
+                    "from": {"phase": "Bound"}, "to": {"phase": "Bound"},
+                    "clusters": [
+                        {"clusterName": "two", "change": "Joined"},
+                        {"clusterName": "one", "change": "Left",
+                         "rejections": [{"plugin": "Taint", "reason": "Untolerated", "message": "drained"}]},
+                    ],
+                    "joinedCount": 1, "leftCount": 3,
+                    "reasons": [
+                        {"plugin": "Taint", "reason": "Untolerated", "from": 1, "to": 2},
+                        {"plugin": "Set", "reason": "NotInSet", "from": 5, "to": 5},
+                    ],
+                    "cause": {"type": "Object", "kind": "ManagedCluster", "name": "one", "verb": "Updated",
+                              "resourceVersion": "17", "fieldManager": "kubectl-edit", "more": 2},
+                    "actor": {"user": "berth:scheduler"},
+                },
+                {
+                    "name": "p.ocm.3", "at": "2026-11-23T10:21:00Z", "change": "Removed",
+                    "sourceRef": {"kind": "Placement", "name": "p"}, "from": {"phase": "Bound"},
+                    "cause": {"type": "Unseen"}, "actor": {},
+                },
+            ],
+        },
+    });
+    let expected = "\
+ns/p.ocm (Placement p)
+4 older
+
+2026-11-23 10:14:03Z  Bound  a Binding was created, by al^[ice
+  Bound: 1 of 2 fit
+  + one  score 30 (Steady 30)
+  Taint/Untolerated refuses 1 target
+
+2026-11-23 10:20:00Z  Moved  ManagedCluster one was updated with kubectl-edit (resourceVersion 17), and 2 more changes, by berth:scheduler
+  Bound
+  + two
+  - one  Taint/Untolerated: drained
+  - 2 more
+  Taint/Untolerated refuses 1 → 2 targets
+
+2026-11-23 10:21:00Z  Removed  while nobody recorded
+  Bound → gone
+
+The last 20 changes, for 1 hours, in memory: it begins when the server was started.
+";
+    assert_eq!(printed(&history), expected);
+}
+
+#[test]
+fn no_history_is_told_and_why() {
+    let none = |status: Value| printed(&json!({"metadata": {"name": "web.gardener"}, "status": status}));
+    assert_eq!(
+        none(json!({"keptIn": "Database", "perDecision": 5, "maxAgeSeconds": 0, "records": []})),
+        "No change of \"web\" is remembered.\nThe last 5 changes, in the server's database.\n"
+    );
+    assert_eq!(
+        none(json!({"keptIn": "Database", "perDecision": 0, "maxAgeSeconds": 0, "records": []})),
+        "No change of \"web\" is remembered.\nThe server remembers no changes: --history-per-decision is 0.\n"
+    );
+}

@@ -1,0 +1,31 @@
+//! The world of a dialect as it is, for questions that change it without anyone noticing.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use dialect_contract::Dialect;
+use engine::{Engine, World};
+use meta::Status;
+use storage::At;
+
+use super::resolve::behind;
+
+/// The world as it is, to be changed without anyone noticing.
+pub(super) async fn live(engine: &Engine, dialect: &Arc<dyn Dialect>) -> Result<World, Status> {
+    let snapshot = engine
+        .fresh(dialect.name())
+        .await
+        .map_err(|error| behind(&error))?;
+    let snapshot = snapshot.ok_or_else(|| Status::internal(format!("no dialect {}", dialect.name())))?;
+    let mut base = BTreeMap::new();
+    for resource in dialect.reads() {
+        let exact = engine.source().list(resource, At::Exact(snapshot.revision)).await;
+        let picture = match exact {
+            Ok(picture) => picture,
+            // So much was written since that the revision is gone; what is at hand is as good.
+            Err(_) => engine.source().cached(resource),
+        };
+        base.insert(resource, picture);
+    }
+    Ok(World::over(snapshot, base))
+}

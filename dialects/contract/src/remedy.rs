@@ -1,0 +1,113 @@
+//! What lifts a refusal, as data: what a dialect proposes ([`crate::Inventory::remedies`]) and the engine's advice tries
+//! (docs/adding-a-system.md, "Advice").
+
+pub mod labels;
+#[cfg(test)]
+mod tests;
+
+use meta::{Key, Object};
+use serde_json::{Map, Value};
+
+use crate::edit::Edit;
+
+/// Whose a change is to make. The order is that of advice: what the asker can do alone comes first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Whose {
+    /// The asker's: the request, and what stands beside it in its namespace.
+    Request,
+    /// The target's owner's.
+    Target,
+    /// The administrator's: what holds for every request and every target.
+    Fleet,
+}
+
+impl Whose {
+    /// The token.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Request => "Request",
+            Self::Target => "Target",
+            Self::Fleet => "Fleet",
+        }
+    }
+}
+
+/// One way to lift one refusal. That it does is not promised: whoever advises decides again.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Remedy {
+    /// What to do, as a sentence in the imperative: `tolerate the taint gpu:NoSelect`. Without edits, why there is
+    /// nothing to edit: `the cluster's own agent reports condition Ready`.
+    pub text: String,
+    /// Whose it is to do.
+    pub whose: Whose,
+    /// The changes. None where no change of an object is the cure.
+    pub edits: Vec<Edit>,
+}
+
+impl Remedy {
+    /// What `whose` can do with one `edit`.
+    #[must_use]
+    pub fn new(whose: Whose, text: impl Into<String>, edit: Edit) -> Self {
+        Self {
+            text: text.into(),
+            whose,
+            edits: vec![edit],
+        }
+    }
+
+    /// Nothing to edit, and why.
+    #[must_use]
+    pub fn none(text: impl Into<String>) -> Self {
+        Self {
+            text: text.into(),
+            whose: Whose::Target,
+            edits: Vec::new(),
+        }
+    }
+}
+
+impl Edit {
+    /// `object`, which is at `key`, as `change` leaves it.
+    #[must_use]
+    pub fn of(key: Key, object: &Object, change: impl FnOnce(&mut Value)) -> Self {
+        let old = object.parse();
+        let mut new = old.clone();
+        change(&mut new);
+        Self::Merge {
+            key,
+            patch: merge_patch(&old, &new),
+        }
+    }
+}
+
+/// Adds `item` to the list at `list`, which may be absent.
+pub fn push(list: &mut Value, item: Value) {
+    match list {
+        Value::Array(items) => items.push(item),
+        _ => *list = Value::Array(vec![item]),
+    }
+}
+
+/// The JSON merge patch (RFC 7386) that makes `new` of `old`.
+fn merge_patch(old: &Value, new: &Value) -> Value {
+    let (Some(before), Some(after)) = (old.as_object(), new.as_object()) else {
+        return new.clone();
+    };
+    let mut patch = Map::new();
+    for (key, value) in after {
+        match before.get(key) {
+            Some(known) if known == value => {}
+            Some(known) => {
+                patch.insert(key.clone(), merge_patch(known, value));
+            }
+            None => {
+                patch.insert(key.clone(), value.clone());
+            }
+        }
+    }
+    for key in before.keys().filter(|key| !after.contains_key(*key)) {
+        patch.insert(key.clone(), Value::Null);
+    }
+    Value::Object(patch)
+}

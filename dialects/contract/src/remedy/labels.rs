@@ -1,0 +1,117 @@
+//! Labels and the selectors that ask for them: which labels to change so that a selector matches, and what is left of a
+//! selector when it asks only for what is there.
+
+use std::collections::BTreeMap;
+
+use meta::selector::{LabelSelector, LabelSelectorRequirement, Operator, Requirement, Selector};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+/// Labels to set, and (`None`) to take away.
+pub type Changes = BTreeMap<String, Option<String>>;
+
+/// What to change in `labels` so that `selector` matches. `None` when no labels can match it.
+#[must_use]
+pub fn to_match(selector: &Selector, labels: &BTreeMap<String, String>) -> Option<Changes> {
+    let mut changes = Changes::new();
+    for requirement in &selector.requirements {
+        let key = &requirement.key;
+        if changes.contains_key(key) {
+            continue;
+        }
+        let of_key: Vec<&Requirement> = selector
+            .requirements
+            .iter()
+            .filter(|other| other.key == *key)
+            .collect();
+        let meets = |value: Option<&str>| of_key.iter().all(|requirement| requirement.matches(value));
+        if meets(labels.get(key).map(String::as_str)) {
+            continue;
+        }
+        let named = of_key
+            .iter()
+            .filter(|requirement| requirement.operator == Operator::In)
+            .flat_map(|requirement| requirement.values.iter().map(String::as_str));
+        let value = named
+            .map(Some)
+            .chain([None, Some("true"), Some("")])
+            .find(|value| meets(*value))?;
+        changes.insert(key.clone(), value.map(str::to_owned));
+    }
+    Some(changes)
+}
+
+/// `changes` as a merge patch.
+#[must_use]
+pub fn patch(changes: &Changes) -> Value {
+    json!({"metadata": {"labels": changes}})
+}
+
+/// `label the cluster gpu=yes and take its label zone away`, for `what` such as `the cluster`.
+#[must_use]
+pub fn words(what: &str, changes: &Changes) -> String {
+    let (set, gone): (Vec<_>, Vec<_>) = changes.iter().partition(|(_, value)| value.is_some());
+    let set: Vec<String> = set
+        .iter()
+        .map(|(key, value)| format!("{key}={}", value.as_deref().unwrap_or_default()))
+        .collect();
+    let gone: Vec<&str> = gone.iter().map(|(key, _)| key.as_str()).collect();
+    match (set.is_empty(), gone.is_empty()) {
+        (false, false) => format!(
+            "label {what} {} and take its label {} away",
+            set.join(","),
+            gone.join(",")
+        ),
+        (true, _) => format!("take the label {} of {what} away", gone.join(",")),
+        (false, true) => format!("label {what} {}", set.join(",")),
+    }
+}
+
+/// Takes out of `selector`, a label selector in its object form, the requirements that `labels` do not meet; other fields
+/// stay. Gives what was taken out in the short form, or nothing when all of it is met.
+pub fn relax(selector: &mut Value, labels: &BTreeMap<String, String>) -> Vec<String> {
+    let mut gone = Vec::new();
+    let mut unmet = |one: &LabelSelector| match Selector::compile(one, "") {
+        Ok(compiled) if compiled.matches(labels) => false,
+        Ok(compiled) => {
+            gone.push(compiled.to_string());
+            true
+        }
+        // Nobody understands it, so it is none of ours.
+        Err(_) => false,
+    };
+    if let Some(wanted) = selector.get_mut("matchLabels").and_then(Value::as_object_mut) {
+        wanted.retain(|key, value| {
+            let one = LabelSelector {
+                match_labels: [(key.clone(), value.as_str().unwrap_or_default().to_owned())].into(),
+                ..LabelSelector::default()
+            };
+            !unmet(&one)
+        });
+    }
+    if let Some(wanted) = selector.get_mut("matchExpressions").and_then(Value::as_array_mut) {
+        wanted.retain(|expression| {
+            let Ok(requirement) = LabelSelectorRequirement::deserialize(expression) else {
+                return true;
+            };
+            let one = LabelSelector {
+                match_expressions: vec![requirement],
+                ..LabelSelector::default()
+            };
+            !unmet(&one)
+        });
+    }
+    for field in ["matchLabels", "matchExpressions"] {
+        let is_empty = |value: &Value| {
+            value.as_object().is_some_and(serde_json::Map::is_empty)
+                || value.as_array().is_some_and(Vec::is_empty)
+        };
+        if !gone.is_empty()
+            && selector.get(field).is_some_and(is_empty)
+            && let Some(fields) = selector.as_object_mut()
+        {
+            fields.remove(field);
+        }
+    }
+    gone
+}

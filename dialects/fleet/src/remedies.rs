@@ -1,0 +1,242 @@
+//! What lifts a refusal (docs/adding-a-system.md, "Advice"): a label, a required term, a toleration, a taint, a spread
+//! constraint, a name, a larger number.
+
+use dialect_contract::remedy::{labels, push};
+use dialect_contract::{Decision, Edit, Remedy, Whose};
+use meta::Key;
+use scheduling::{Ix, Rejection};
+use serde_json::{Value, json};
+
+use crate::decide::detail::Detail;
+use crate::filters::{AFFINITY, ELIGIBILITY, SPREAD, TAINTS};
+use crate::fleet::Fleet;
+use crate::fleet::cluster::Cluster;
+use crate::fleet::record::PlacementRecord;
+use crate::names::CLUSTERS;
+use crate::policy::{Mode, Policy, Term};
+
+/// Required terms that are gone into.
+const MOST: usize = 4;
+/// Where required terms stand.
+const REQUIRED: &str = "requiredDuringSchedulingIgnoredDuringExecution";
+
+/// What may lift `refusal`, or have a feasible cluster picked.
+pub(crate) fn remedies(
+    fleet: &Fleet,
+    decision: &Decision,
+    candidate: Ix,
+    refusal: Option<&Rejection>,
+) -> Vec<Remedy> {
+    let Some(record) = fleet.placements.get(&decision.demand) else {
+        return Vec::new();
+    };
+    let Ok(policy) = record.policy.as_ref() else {
+        return Vec::new();
+    };
+    let case = Case {
+        decision,
+        record,
+        policy,
+        cluster: fleet.columns().row(candidate),
+        candidate,
+    };
+    let Some(refusal) = refusal else {
+        return case.number();
+    };
+    let detail = refusal.reason.detail;
+    match refusal.plugin {
+        AFFINITY => case.affinity(),
+        ELIGIBILITY => vec![ineligible()],
+        TAINTS => case.taint(detail as usize),
+        SPREAD => case.spread(detail as usize),
+        _ if detail == 0 => vec![case.named()],
+        _ => vec![ineligible()],
+    }
+}
+
+fn ineligible() -> Remedy {
+    Remedy::none("the member agent reports this: the cluster or its agent must be mended")
+}
+
+/// One placement and one cluster.
+struct Case<'a> {
+    decision: &'a Decision,
+    record: &'a PlacementRecord,
+    policy: &'a Policy,
+    cluster: &'a Cluster,
+    candidate: Ix,
+}
+
+impl Case<'_> {
+    /// An edit of the policy.
+    fn asked(&self, text: String, change: impl FnOnce(&mut Value)) -> Remedy {
+        let demand = self.decision.demand.clone();
+        let edit = Edit::of(demand, &self.record.object, |placement| {
+            let policy = &mut placement["spec"]["policy"];
+            if policy.is_null() {
+                // What a placement without a policy is.
+                *policy = json!({"placementType": "PickAll"});
+            }
+            change(policy);
+        });
+        Remedy::new(Whose::Request, text, edit)
+    }
+
+    fn cluster_key(&self) -> Key {
+        Key::new(CLUSTERS, "", &self.cluster.name)
+    }
+
+    /// Each required term is one way in: by labels on the cluster, or by asking for less.
+    fn affinity(&self) -> Vec<Remedy> {
+        let mut remedies = Vec::new();
+        for (index, term) in self.policy.required.iter().enumerate().take(MOST) {
+            let failing = self.failing(term);
+            if failing.is_empty()
+                && let Some(changes) = labels::to_match(&term.labels, self.cluster.labels())
+            {
+                let text = labels::words(&format!("MemberCluster {}", self.cluster.name), &changes);
+                let edit = Edit::Merge {
+                    key: self.cluster_key(),
+                    patch: labels::patch(&changes),
+                };
+                remedies.push(Remedy::new(Whose::Target, text, edit));
+            }
+            remedies.extend(self.relaxed(index, &failing));
+        }
+        remedies
+    }
+
+    /// The properties that do not pass, by their places. They are measured: nobody sets them.
+    fn failing(&self, term: &Term) -> Vec<usize> {
+        let tests = term.properties.iter().enumerate();
+        tests
+            .filter(|(_, test)| {
+                let value = self.cluster.properties.get(test.name.as_str());
+                !test.passes(value.map(|amount| amount.exact))
+            })
+            .map(|(place, _)| place)
+            .collect()
+    }
+
+    /// The term at `index` without what the cluster does not meet; without anything left to ask for, no terms at all.
+    fn relaxed(&self, index: usize, failing: &[usize]) -> Option<Remedy> {
+        let mut gone = Vec::new();
+        let remedy = self.asked(String::new(), |policy| {
+            let affinity = &mut policy["affinity"]["clusterAffinity"];
+            let term = &mut affinity[REQUIRED]["clusterSelectorTerms"][index];
+            if let Some(selector) = term.get_mut("labelSelector") {
+                gone.extend(labels::relax(selector, self.cluster.labels()));
+            }
+            let tests = term.pointer_mut("/propertySelector/matchExpressions");
+            if let Some(tests) = tests.and_then(Value::as_array_mut) {
+                for &place in failing.iter().rev() {
+                    if place < tests.len() {
+                        let test = tests.remove(place);
+                        gone.push(format!(
+                            "the property {}",
+                            test["name"].as_str().unwrap_or_default()
+                        ));
+                    }
+                }
+            }
+            if is_empty(term)
+                && let Some(fields) = affinity.as_object_mut()
+            {
+                fields.remove(REQUIRED);
+            }
+        });
+        let text = format!("take {} out of clusterSelectorTerms[{index}]", gone.join(" and "));
+        (!gone.is_empty()).then_some(Remedy { text, ..remedy })
+    }
+
+    fn taint(&self, place: usize) -> Vec<Remedy> {
+        let Some(taint) = self.cluster.taints.get(place) else {
+            return Vec::new();
+        };
+        let mut toleration = json!({"key": taint.key, "operator": "Exists", "effect": taint.effect});
+        let mut shown = taint.key.clone();
+        if !taint.value.is_empty() {
+            toleration["operator"] = "Equal".into();
+            toleration["value"] = taint.value.as_str().into();
+            shown.push_str(&format!("={}", taint.value));
+        }
+        let shown = format!("{shown}:{}", taint.effect);
+        let tolerate = self.asked(format!("tolerate the taint {shown}"), |policy| {
+            push(&mut policy["tolerations"], toleration);
+        });
+        let text = format!("take the taint {shown} off MemberCluster {}", self.cluster.name);
+        let edit = Edit::of(self.cluster_key(), &self.cluster.object, |cluster| {
+            if let Some(taints) = cluster["spec"]["taints"].as_array_mut()
+                && place < taints.len()
+            {
+                taints.remove(place);
+            }
+        });
+        vec![tolerate, Remedy::new(Whose::Target, text, edit)]
+    }
+
+    /// A constraint that lets one more in, or that only prefers.
+    fn spread(&self, place: usize) -> Vec<Remedy> {
+        let Some(constraint) = self.policy.spread.get(place) else {
+            return Vec::new();
+        };
+        let over = format!(
+            "spec.policy.topologySpreadConstraints[{place}] (over {})",
+            constraint.key
+        );
+        let skews = self.decision.detail::<Detail>().map(|detail| &detail.skews);
+        let counts = skews.and_then(|skews| {
+            let place = skews.binary_search_by_key(&self.candidate, |(candidate, ..)| *candidate);
+            place.ok().map(|place| (skews[place].1, skews[place].2))
+        });
+        let mut remedies = Vec::new();
+        if let Some((own, least)) = counts {
+            let skew = (i64::from(own) + 1 - i64::from(least)).max(constraint.max_skew + 1);
+            remedies.push(
+                self.asked(format!("raise maxSkew of {over} to {skew}"), |policy| {
+                    policy["topologySpreadConstraints"][place]["maxSkew"] = skew.into();
+                }),
+            );
+        }
+        let text = format!("set whenUnsatisfiable of {over} to ScheduleAnyway");
+        remedies.push(self.asked(text, |policy| {
+            policy["topologySpreadConstraints"][place]["whenUnsatisfiable"] = "ScheduleAnyway".into();
+        }));
+        remedies
+    }
+
+    /// The cluster is among those that PickFixed names.
+    fn named(&self) -> Remedy {
+        let name = &self.cluster.name;
+        self.asked(format!("add {name} to spec.policy.clusterNames"), |policy| {
+            push(&mut policy["clusterNames"], json!(name));
+        })
+    }
+
+    /// So many clusters that this one is among them.
+    fn number(&self) -> Vec<Remedy> {
+        let ranked = &self.decision.solved.ranked;
+        let rank = ranked.iter().position(|&other| other == self.candidate);
+        let Some(number) = rank
+            .map(|rank| rank + 1)
+            .filter(|_| matches!(self.policy.mode, Mode::Number(_)))
+        else {
+            return Vec::new();
+        };
+        let text = format!("raise spec.policy.numberOfClusters to {number}");
+        vec![self.asked(text, |policy| policy["numberOfClusters"] = number.into())]
+    }
+}
+
+/// Whether a term asks for nothing.
+fn is_empty(term: &Value) -> bool {
+    let none = |value: Option<&Value>| match value {
+        None | Some(Value::Null) => true,
+        Some(Value::Array(list)) => list.is_empty(),
+        Some(Value::Object(map)) => map.is_empty(),
+        Some(_) => false,
+    };
+    none(term.get("labelSelector"))
+        && none(term.pointer("/propertySelector/matchExpressions"))
+        && none(term.get("propertySorter"))
+}

@@ -1,0 +1,320 @@
+//! What lifts a refusal (docs/adding-a-system.md, "Advice"): a switch or a label of the seed, what the shoot or its profile
+//! select, a toleration, a taint, a range, the strategy.
+
+use dialect_contract::remedy::{labels, push};
+use dialect_contract::{Decision, Edit, Remedy, Whose, config};
+use meta::{Key, selector::Selector};
+use scheduling::{Ix, Rejection};
+use serde_json::{Value, json};
+
+use crate::cidr::Range;
+use crate::filters::{Code, TOO_FEW_TOLERATIONS};
+use crate::fleet::Fleet;
+use crate::fleet::profile::Profile;
+use crate::fleet::seed::Row;
+use crate::fleet::shoot::Record;
+use crate::names::{CLOUD_PROFILES, DIALECT, PROVIDER_LABEL, REGION_LABEL, SEEDS, is_special_taint};
+
+/// What may lift `refusal`, or have a feasible seed picked.
+pub(crate) fn remedies(
+    fleet: &Fleet,
+    decision: &Decision,
+    candidate: Ix,
+    refusal: Option<&Rejection>,
+) -> Vec<Remedy> {
+    let Some(shoot) = fleet.shoot(&decision.demand) else {
+        return Vec::new();
+    };
+    let case = Case {
+        fleet,
+        decision,
+        shoot,
+        row: fleet.row(candidate),
+    };
+    match refusal {
+        None => case.not_picked(),
+        Some(refusal) => match Code::ALL.get(usize::from(refusal.reason.code)) {
+            Some(&code) => case.lift(code, refusal.reason.detail),
+            None => Vec::new(),
+        },
+    }
+}
+
+/// The ranges of a shoot, in the order of its networks.
+const RANGES: [&str; 3] = ["nodes", "pods", "services"];
+
+/// One shoot and one seed.
+struct Case<'a> {
+    fleet: &'a Fleet,
+    decision: &'a Decision,
+    shoot: &'a Record,
+    row: &'a Row,
+}
+
+impl Case<'_> {
+    fn lift(&self, code: Code, detail: u32) -> Vec<Remedy> {
+        let none = |text: &str| vec![Remedy::none(text)];
+        match code {
+            Code::Deleting => none("a seed that is being deleted takes nothing new"),
+            Code::NotReady => none("the seed's own agents report this: the seed must be mended"),
+            Code::Invisible => vec![self.of_seed("make visible to the scheduler", |seed| {
+                seed["spec"]["settings"]["scheduling"]["visible"] = true.into();
+            })],
+            Code::ProviderMismatch => self.provider(),
+            Code::ProfileMismatch => self.profile_labels(),
+            Code::ShootMismatch => self.shoot_labels(),
+            Code::Untolerated => self.taint(detail),
+            Code::DnsDisabled => vec![self.of_seed("enable DNS for shoots of", |seed| {
+                seed["spec"]["settings"]["shootDNS"]["enabled"] = true.into();
+            })],
+            Code::NetworksOverlap => self.overlap(detail),
+            Code::RangeMissing => self.ranges(detail),
+            Code::Full => none(
+                "the gardenlet reports how many shoots its seed takes (resources.capacity.shoots of its configuration)",
+            ),
+            Code::NotSameRegion => vec![self.by_distance()],
+            Code::NotSameProvider if self.shoot.wants.testing => {
+                none("a shoot of purpose testing goes to seeds of its own provider type only")
+            }
+            Code::NotSameProvider => vec![self.by_distance()],
+            Code::NotMinimalDistance => {
+                none("nearer seeds are feasible: only without them (seedSelector) is this one the nearest")
+            }
+        }
+    }
+
+    /// An edit of the shoot.
+    fn of_shoot(&self, text: String, change: impl FnOnce(&mut Value)) -> Remedy {
+        let edit = Edit::of(self.decision.demand.clone(), &self.shoot.object, change);
+        Remedy::new(Whose::Request, text, edit)
+    }
+
+    fn seed_key(&self) -> Key {
+        Key::new(SEEDS, "", &self.row.name)
+    }
+
+    /// An edit of the seed.
+    fn of_seed(&self, what: &str, change: impl FnOnce(&mut Value)) -> Remedy {
+        let edit = Edit::of(self.seed_key(), &self.row.record.object, change);
+        Remedy::new(Whose::Target, format!("{what} Seed {}", self.row.name), edit)
+    }
+
+    fn profile(&self) -> Option<&Profile> {
+        self.fleet.profile_of(&self.shoot.wants).map(|profile| &**profile)
+    }
+
+    fn profile_key(&self) -> Key {
+        Key::new(CLOUD_PROFILES, "", &self.shoot.wants.profile.1)
+    }
+
+    /// Both selectors let the seed's provider type in.
+    fn provider(&self) -> Vec<Remedy> {
+        let r#type = self.row.record.seed.spec.provider.r#type.as_str();
+        let lets_in =
+            |types: &[String]| types.is_empty() || types.iter().any(|known| known == "*" || known == r#type);
+        let wants = &self.shoot.wants;
+        let of_profile = self.profile().map_or(&[][..], |profile| &profile.provider_types);
+        if !lets_in(of_profile) {
+            let types: Vec<&str> = of_profile.iter().map(String::as_str).chain([r#type]).collect();
+            let edit = Edit::Merge {
+                key: self.profile_key(),
+                patch: json!({"spec": {"seedSelector": {"providerTypes": types}}}),
+            };
+            let name = &wants.profile.1;
+            let text = format!(
+                "add {} to seedSelector.providerTypes of CloudProfile {name}",
+                r#type
+            );
+            let profile = Remedy::new(Whose::Fleet, text, edit);
+            if lets_in(&wants.provider_types) {
+                return vec![profile];
+            }
+            let mut both = self.types(r#type);
+            both.text = format!("{} and {}", profile.text, both.text);
+            both.whose = Whose::Fleet;
+            both.edits.extend(profile.edits);
+            return vec![both];
+        }
+        vec![self.types(r#type)]
+    }
+
+    /// The shoot asks for seeds of this provider type, too.
+    fn types(&self, r#type: &str) -> Remedy {
+        self.of_shoot(
+            format!("add {} to spec.seedSelector.providerTypes", r#type),
+            |shoot| {
+                push(&mut shoot["spec"]["seedSelector"]["providerTypes"], json!(r#type));
+            },
+        )
+    }
+
+    /// Labels on the seed that `selector` matches; provider type and region are no labels that can be set.
+    fn labelled(&self, selector: &Selector) -> Option<Remedy> {
+        let changes = labels::to_match(selector, &self.row.record.labels)?;
+        if [PROVIDER_LABEL, REGION_LABEL]
+            .iter()
+            .any(|key| changes.contains_key(*key))
+        {
+            return None;
+        }
+        let text = labels::words(&format!("Seed {}", self.row.name), &changes);
+        let edit = Edit::Merge {
+            key: self.seed_key(),
+            patch: labels::patch(&changes),
+        };
+        Some(Remedy::new(Whose::Target, text, edit))
+    }
+
+    fn shoot_labels(&self) -> Vec<Remedy> {
+        let mut gone = Vec::new();
+        let mut relaxed = self.of_shoot(String::new(), |shoot| {
+            gone = labels::relax(&mut shoot["spec"]["seedSelector"], &self.row.record.labels);
+        });
+        relaxed.text = format!("take {} out of spec.seedSelector", gone.join(" and "));
+        let relaxed = Some(relaxed).filter(|_| !gone.is_empty());
+        relaxed
+            .into_iter()
+            .chain(self.labelled(&self.shoot.wants.selector))
+            .collect()
+    }
+
+    fn profile_labels(&self) -> Vec<Remedy> {
+        let selector = self.profile().map(|profile| &profile.selector);
+        let labelled = selector.and_then(|selector| self.labelled(selector));
+        match labelled {
+            Some(remedy) => vec![remedy],
+            None => vec![Remedy::none(format!(
+                "CloudProfile {} selects seeds by what this one is",
+                self.shoot.wants.profile.1
+            ))],
+        }
+    }
+
+    fn taint(&self, detail: u32) -> Vec<Remedy> {
+        if detail == TOO_FEW_TOLERATIONS {
+            return vec![Remedy::none(
+                "Gardener counts: the shoot needs as many tolerations as the seed has taints",
+            )];
+        }
+        let Some(taint) = self.row.facts.taints.get(detail as usize) else {
+            return Vec::new();
+        };
+        let mut toleration = json!({"key": taint.key});
+        let mut shown = taint.key.clone();
+        if let Some(value) = taint.value.as_deref().filter(|value| !value.is_empty()) {
+            toleration["value"] = value.into();
+            shown.push_str(&format!("={value}"));
+        }
+        let tolerate = self.of_shoot(format!("tolerate the taint {shown}"), |shoot| {
+            let list = &mut shoot["spec"]["tolerations"];
+            // Of two tolerations of one key the last one counts, and a list may have each key once.
+            if let Some(known) = list.as_array_mut() {
+                known.retain(|known| known["key"] != toleration["key"]);
+            }
+            push(list, toleration);
+        });
+        let untaint = self.of_seed(&format!("take the taint {shown} off"), |seed| {
+            let Some(taints) = seed["spec"]["taints"].as_array_mut() else {
+                return;
+            };
+            // The row leaves the special taints out.
+            let mut places = (0..taints.len())
+                .filter(|&place| !is_special_taint(taints[place]["key"].as_str().unwrap_or_default()));
+            if let Some(place) = places.nth(detail as usize) {
+                taints.remove(place);
+            }
+        });
+        vec![tolerate, untaint]
+    }
+
+    /// Ranges of the shoot's own where the seed's defaults meet the seed's networks. Its own ones stay what they are.
+    fn overlap(&self, pairs: u32) -> Vec<Remedy> {
+        let meets = |shoot: usize| pairs >> (3 * shoot) & 0b111 != 0;
+        let fixed: Vec<&str> = (0..3)
+            .filter(|&range| meets(range) && self.shoot.wants.ranges[range].is_some())
+            .map(|range| RANGES[range])
+            .collect();
+        if !fixed.is_empty() {
+            let free = self.free(&[]).unwrap_or_default();
+            return vec![Remedy::none(format!(
+                "the shoot's range for {} cannot be changed any more: a shoot made anew with, say, {free} would fit",
+                fixed.join(" and ")
+            ))];
+        }
+        self.ranges((0..3).filter(|&range| meets(range)).map(|range| 1 << range).sum())
+    }
+
+    /// The shoot names free ranges for those in `bits`.
+    fn ranges(&self, bits: u32) -> Vec<Remedy> {
+        let mut taken = Vec::new();
+        let mut given = Vec::new();
+        for range in (0..3).filter(|range| bits >> range & 1 == 1) {
+            let Some(free) = self.free(&taken) else {
+                return vec![Remedy::none("no range is left that meets none of the seed's")];
+            };
+            taken.push(Range::of(Some(&free)));
+            given.push((RANGES[range], free));
+        }
+        let words: Vec<String> = given
+            .iter()
+            .map(|(name, free)| format!("{name} {free}"))
+            .collect();
+        let text = format!("give the shoot a range of its own: {}", words.join(", "));
+        vec![self.of_shoot(text, |shoot| {
+            for (name, free) in given {
+                shoot["spec"]["networking"][name] = free.into();
+            }
+        })]
+    }
+
+    /// A range that meets neither the seed's nor the shoot's nor `taken`.
+    fn free(&self, taken: &[Range]) -> Option<String> {
+        let facts = &self.row.facts;
+        let others = facts.networks.iter().chain(&facts.defaults);
+        let others: Vec<Range> = others
+            .chain(&self.shoot.wants.networks)
+            .chain(taken)
+            .copied()
+            .collect();
+        let tens = (0..256).map(|second| format!("10.{second}.0.0/16"));
+        let shared = (64..128).map(|second| format!("100.{second}.0.0/16"));
+        let sixes = (0..256).map(|third| format!("fd00:{third:x}::/48"));
+        tens.chain(shared).chain(sixes).find(|text| {
+            let range = Range::of(Some(text));
+            !others.iter().any(|other| range.overlaps(*other))
+        })
+    }
+
+    /// The nearest seeds instead of those of one region.
+    fn by_distance(&self) -> Remedy {
+        let key = config::key(DIALECT);
+        let part = json!({DIALECT: {"schedulers": {"shoot": {
+            "candidateDeterminationStrategy": "MinimalDistance"
+        }}}});
+        let text = "set candidateDeterminationStrategy to MinimalDistance in the configuration of gardener";
+        let edit = if self.fleet.configured {
+            let patch = json!({"spec": part});
+            Edit::Merge { key, patch }
+        } else {
+            Edit::Create {
+                object: json!({
+                    "apiVersion": format!("{}/{}", config::GROUP, config::VERSION),
+                    "kind": config::KIND,
+                    "metadata": {"name": DIALECT},
+                    "spec": part,
+                }),
+                key,
+            }
+        };
+        Remedy::new(Whose::Fleet, text, edit)
+    }
+
+    fn not_picked(&self) -> Vec<Remedy> {
+        if self.shoot.seed.is_none() {
+            return Vec::new();
+        }
+        vec![Remedy::none(
+            "the shoot has its seed: another one is a control plane migration, through shoots/binding",
+        )]
+    }
+}

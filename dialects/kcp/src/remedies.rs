@@ -1,0 +1,97 @@
+//! What lifts a refusal (docs/adding-a-system.md, "Advice"): labels that a location asks for, a cordon or an eviction taken
+//! back.
+
+use std::sync::Arc;
+
+use dialect_contract::remedy::labels;
+use dialect_contract::{Decision, Edit, Remedy, Whose};
+use meta::Key;
+use scheduling::{Ix, Rejection};
+use serde_json::{Value, json};
+
+use crate::decide::detail::Detail;
+use crate::filters::Code;
+use crate::fleet::{Fleet, LocationRecord, Row};
+use crate::names::WORKLOAD_CLUSTERS;
+use crate::select::Scope;
+
+/// Locations that are gone into.
+const MOST: usize = 4;
+
+/// What may lift `refusal`, or have a feasible workload cluster picked.
+pub(crate) fn remedies(
+    fleet: &Fleet,
+    decision: &Decision,
+    candidate: Ix,
+    refusal: Option<&Rejection>,
+) -> Vec<Remedy> {
+    let row = fleet.row(candidate);
+    let Some(refusal) = refusal else {
+        return not_picked(decision);
+    };
+    let Some(code) = Code::ALL.get(usize::from(refusal.reason.code)) else {
+        return Vec::new();
+    };
+    match code {
+        Code::NotInLocation | Code::OtherLocation => located(fleet, decision, row),
+        Code::NotReady => vec![Remedy::none(
+            "its syncer reports this: the cluster or its syncer must be mended",
+        )],
+        Code::Cordoned => vec![edited(row, "uncordon", json!({"spec": {"unschedulable": false}}))],
+        Code::Evicting => vec![edited(
+            row,
+            "take spec.evictAfter off",
+            json!({"spec": {"evictAfter": null}}),
+        )],
+        Code::AlreadyPlaced => vec![Remedy::none(
+            "a namespace comes back to a workload cluster only when it has left it for good",
+        )],
+    }
+}
+
+fn edited(row: &Row, what: &str, patch: Value) -> Remedy {
+    let edit = Edit::Merge {
+        key: Key::new(WORKLOAD_CLUSTERS, "", &row.name),
+        patch,
+    };
+    Remedy::new(
+        Whose::Target,
+        format!("{what} WorkloadCluster {}", row.name),
+        edit,
+    )
+}
+
+/// Labels by which the cluster comes into a location that is looked in.
+fn located(fleet: &Fleet, decision: &Decision, row: &Row) -> Vec<Remedy> {
+    let scope = fleet
+        .namespace(&decision.demand)
+        .map(|record| fleet.keep(record, true, decision.now).scope);
+    let looked_in = |(_, location): &(&Arc<str>, &Arc<LocationRecord>)| match &scope {
+        Some(Scope::Only(numbers)) => numbers.contains(&location.number),
+        _ => true,
+    };
+    let have = &row.record.object.meta().labels;
+    let into = |(name, location): (&Arc<str>, &Arc<LocationRecord>)| {
+        let changes = labels::to_match(&location.selector, have)?;
+        let what = labels::words(&format!("WorkloadCluster {}", row.name), &changes);
+        let edit = Edit::Merge {
+            key: Key::new(WORKLOAD_CLUSTERS, "", &row.name),
+            patch: labels::patch(&changes),
+        };
+        let text = format!("{what}, so that it is in location {name}");
+        Some(Remedy::new(Whose::Target, text, edit))
+    };
+    let locations = fleet.locations.iter().filter(looked_in);
+    locations.filter_map(into).take(MOST).collect()
+}
+
+/// A namespace that has its place gets no second one.
+fn not_picked(decision: &Decision) -> Vec<Remedy> {
+    let settled = decision.detail::<Detail>().is_some_and(|detail| detail.settled);
+    if !settled {
+        return Vec::new();
+    }
+    vec![Remedy::none(
+        "the namespace has its place; it moves when that workload cluster is evicted (spec.evictAfter)",
+    )]
+}

@@ -1,0 +1,171 @@
+//! The taints of all clusters as one column. Taints are put on many clusters alike, so that each list of them is judged once in a
+//! decision, and the clusters themselves are looked at only where times count.
+
+use std::sync::Arc;
+
+use dialect_columns::{Interner, Renumbering};
+use scheduling::Ix;
+
+use crate::kind::Taint;
+
+/// No taints.
+const NONE: u32 = 0;
+/// Taints that are only with the cluster: a long list, or one list too many.
+const OWN: u32 = u32::MAX;
+/// The longest list that is numbered.
+const LONGEST: usize = 8;
+/// How many lists are numbered at most. Lists that no cluster has any more keep their numbers.
+const MOST: u32 = 4096;
+
+/// The taints of all clusters.
+#[derive(Clone, Default)]
+pub(crate) struct Taints {
+    /// The number of each cluster's list.
+    numbers: Arc<Vec<u32>>,
+    known: Interner,
+    /// The lists by number, from 1 on.
+    lists: imbl::Vector<Arc<[Taint]>>,
+}
+
+/// What is known of one cluster's taints.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Tainted {
+    /// It has none.
+    Not,
+    /// It has those of [`Taints::list`], times apart.
+    Like(u32),
+    /// It has some.
+    Somehow,
+}
+
+impl std::fmt::Debug for Taints {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Taints")
+            .field("lists", &self.lists)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Taints {
+    /// The column of clusters with these taints.
+    pub(crate) fn build<'a>(clusters: impl Iterator<Item = &'a [Taint]>) -> Self {
+        let mut taints = Self::default();
+        taints.numbers = Arc::new(clusters.map(|list| taints.number(list)).collect());
+        taints
+    }
+
+    /// The taints of `candidate`.
+    #[inline]
+    pub(crate) fn of(&self, candidate: Ix) -> Tainted {
+        match self.numbers[candidate as usize] {
+            NONE => Tainted::Not,
+            OWN => Tainted::Somehow,
+            number => Tainted::Like(number - 1),
+        }
+    }
+
+    /// How many lists there are; [`Tainted::Like`] is below.
+    pub(crate) fn count(&self) -> usize {
+        self.lists.len()
+    }
+
+    /// A list. Its times are those of any cluster.
+    pub(crate) fn list(&self, number: u32) -> &[Taint] {
+        &self.lists[number as usize]
+    }
+
+    /// Takes in what `candidate` has now.
+    pub(crate) fn set(&mut self, candidate: Ix, list: &[Taint]) {
+        let number = self.number(list);
+        if self.numbers[candidate as usize] != number {
+            Arc::make_mut(&mut self.numbers)[candidate as usize] = number;
+        }
+    }
+
+    /// The column afterwards; new clusters have no taints yet.
+    pub(crate) fn moved(&self, renumbering: &Renumbering) -> Self {
+        Self {
+            numbers: Arc::new(renumbering.column(&self.numbers, NONE)),
+            known: self.known.clone(),
+            lists: self.lists.clone(),
+        }
+    }
+
+    fn number(&mut self, list: &[Taint]) -> u32 {
+        if list.is_empty() {
+            return NONE;
+        }
+        if list.len() > LONGEST {
+            return OWN;
+        }
+        let text = text(list);
+        let known = self.known.find(&text);
+        if known.is_none() && self.known.count() >= MOST {
+            return OWN;
+        }
+        let number = known.unwrap_or_else(|| {
+            self.lists.push_back(list.into());
+            self.known.number(&text)
+        });
+        number + 1
+    }
+}
+
+/// What tells one list from another. Nothing of a taint has a line break, but what is read from a hub may be anything, so
+/// that lengths stand before.
+fn text(list: &[Taint]) -> String {
+    let mut text = String::new();
+    for part in list
+        .iter()
+        .flat_map(|taint| [&taint.key, &taint.value, &taint.effect])
+    {
+        text.push_str(&part.len().to_string());
+        text.push('\n');
+        text.push_str(part);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn taint(key: &str, value: &str) -> Taint {
+        Taint {
+            key: key.to_owned(),
+            value: value.to_owned(),
+            effect: "NoSelect".to_owned(),
+            ..Taint::default()
+        }
+    }
+
+    #[test]
+    fn clusters_with_like_taints_share_a_list_and_times_do_not_count() {
+        let mut late = taint("a", "");
+        late.time_added = Some("2026-01-01T00:00:00Z".parse().unwrap());
+        let lists = [vec![taint("a", "")], vec![], vec![late], vec![taint("a", "b")]];
+        let mut taints = Taints::build(lists.iter().map(Vec::as_slice));
+        let of = |taints: &Taints| [0, 1, 2, 3].map(|candidate| taints.of(candidate));
+        let (one, two) = (Tainted::Like(0), Tainted::Like(1));
+        assert_eq!(of(&taints), [one, Tainted::Not, one, two]);
+        assert_eq!(taints.list(1)[0].value, "b");
+        taints.set(3, &[]);
+        taints.set(1, &lists[3]);
+        assert_eq!(of(&taints), [one, two, one, Tainted::Not]);
+        let moved = taints.moved(&Renumbering::new(4, &[0], &[4]));
+        assert_eq!(of(&moved), [two, one, Tainted::Not, Tainted::Not]);
+    }
+
+    #[test]
+    fn long_lists_and_very_many_of_them_stay_with_their_clusters() {
+        let long = vec![taint("a", ""); LONGEST + 1];
+        let mut taints = Taints::build([long.as_slice(), &[]].into_iter());
+        assert_eq!(taints.of(0), Tainted::Somehow);
+        for number in 0..=MOST {
+            taints.set(1, &[taint("n", &number.to_string())]);
+        }
+        assert_eq!((taints.of(1), taints.count()), (Tainted::Somehow, MOST as usize));
+        taints.set(1, &[taint("n", "7")]);
+        assert_eq!(taints.of(1), Tainted::Like(7));
+    }
+}

@@ -1,0 +1,254 @@
+//! What lifts a refusal (docs/adding-a-system.md, "Advice"): a set binding, a label, a part of a predicate, a toleration, a
+//! taint, a larger number.
+
+use dialect_contract::remedy::{labels, push};
+use dialect_contract::{Decision, Edit, Remedy, Whose};
+use meta::{Key, selector::Selector};
+use scheduling::{Ix, Rejection};
+use serde_json::{Value, json};
+
+use crate::cel::Evaluator;
+use crate::fleet::Fleet;
+use crate::fleet::cluster::Cluster;
+use crate::fleet::record::{Membership, PlacementRecord};
+use crate::names::{BINDINGS, CLUSTERS, GROUP, SET_LABEL};
+use crate::policy::Predicate;
+
+/// Sets and predicates that are gone into of one refusal.
+const MOST: usize = 4;
+/// The taints that OCM puts on clusters itself end in these.
+const OWN_TAINTS: [&str; 2] = [
+    "cluster.open-cluster-management.io/unavailable",
+    "cluster.open-cluster-management.io/unreachable",
+];
+
+/// What may lift `refusal`, or have a feasible cluster picked.
+pub(crate) fn remedies(
+    fleet: &Fleet,
+    decision: &Decision,
+    candidate: Ix,
+    refusal: Option<&Rejection>,
+) -> Vec<Remedy> {
+    let Some(record) = fleet.placements.get(&decision.demand) else {
+        return Vec::new();
+    };
+    let case = Case {
+        fleet,
+        decision,
+        record,
+        cluster: fleet.columns().row(candidate),
+        candidate,
+    };
+    match refusal {
+        None => case.number(),
+        Some(refusal) => match refusal.plugin {
+            0 => case.sets(),
+            1 => vec![Remedy::none("a cluster that is being deleted is chosen no more")],
+            2 => case.predicates(),
+            _ => case.taint(refusal.reason.detail as usize),
+        },
+    }
+}
+
+/// One placement and one cluster.
+struct Case<'a> {
+    fleet: &'a Fleet,
+    decision: &'a Decision,
+    record: &'a PlacementRecord,
+    cluster: &'a Cluster,
+    candidate: Ix,
+}
+
+impl Case<'_> {
+    /// An edit of the placement.
+    fn asked(&self, text: String, change: impl FnOnce(&mut Value)) -> Remedy {
+        let edit = Edit::of(self.decision.demand.clone(), &self.record.object, change);
+        Remedy::new(Whose::Request, text, edit)
+    }
+
+    fn cluster_key(&self) -> Key {
+        Key::new(CLUSTERS, "", &self.cluster.name)
+    }
+
+    /// Labels on the cluster that `selector` matches.
+    fn labelled(&self, selector: &Selector) -> Option<Remedy> {
+        let changes = labels::to_match(selector, self.cluster.labels())?;
+        let text = labels::words(&format!("ManagedCluster {}", self.cluster.name), &changes);
+        let edit = Edit::Merge {
+            key: self.cluster_key(),
+            patch: labels::patch(&changes),
+        };
+        Some(Remedy::new(Whose::Target, text, edit))
+    }
+
+    /// A set that the cluster is in is bound and chosen from, or the cluster comes into one that is.
+    fn sets(&self) -> Vec<Remedy> {
+        let namespace = &self.decision.demand.namespace;
+        let bound = self.fleet.bound_sets(namespace);
+        let wanted = &self.record.policy.sets;
+        let is_in = |(name, set): &(&std::sync::Arc<str>, &std::sync::Arc<_>)| {
+            let set: &crate::fleet::record::ClusterSet = set;
+            set.has(name, self.cluster.labels())
+        };
+        let mut remedies: Vec<Remedy> = self
+            .fleet
+            .sets
+            .iter()
+            .filter(is_in)
+            .take(MOST)
+            .filter_map(|(name, _)| self.opened(name, !bound.contains(name)))
+            .collect();
+        let chosen = bound
+            .iter()
+            .filter(|set| wanted.is_empty() || wanted.contains(set));
+        for name in chosen.take(MOST) {
+            let moved = self.fleet.sets.get(name).and_then(|set| match &set.membership {
+                Membership::Label => Selector::parse(&format!("{SET_LABEL}={name}"))
+                    .ok()
+                    .and_then(|selector| self.labelled(&selector)),
+                Membership::Selector(selector) => self.labelled(selector),
+                Membership::Nobody => None,
+            });
+            remedies.extend(moved);
+        }
+        if remedies.is_empty() {
+            let text = "the cluster is in no set, and no set is bound that it could come into: make a \
+                        ManagedClusterSet and bind it";
+            return vec![Remedy::none(text)];
+        }
+        remedies
+    }
+
+    /// The set `name`, which the cluster is in, is bound where it is not, and asked for where the placement names sets.
+    fn opened(&self, name: &std::sync::Arc<str>, unbound: bool) -> Option<Remedy> {
+        let namespace = &self.decision.demand.namespace;
+        let wanted = &self.record.policy.sets;
+        let unnamed = !wanted.is_empty() && !wanted.contains(name);
+        let (mut edits, mut words) = (Vec::new(), Vec::new());
+        if unbound {
+            words.push(format!("bind ManagedClusterSet {name} to namespace {namespace}"));
+            edits.push(Edit::Create {
+                key: Key::new(BINDINGS, namespace, name),
+                object: json!({
+                    "apiVersion": format!("{GROUP}/v1beta2"),
+                    "kind": "ManagedClusterSetBinding",
+                    "metadata": {"namespace": namespace, "name": name},
+                    "spec": {"clusterSet": name},
+                }),
+            });
+        }
+        if unnamed {
+            words.push(format!("add {name} to spec.clusterSets"));
+            let demand = self.decision.demand.clone();
+            edits.push(Edit::of(demand, &self.record.object, |placement| {
+                push(&mut placement["spec"]["clusterSets"], json!(name));
+            }));
+        }
+        (!edits.is_empty()).then(|| Remedy {
+            text: words.join(" and "),
+            whose: Whose::Request,
+            edits,
+        })
+    }
+
+    /// Each predicate is one way in: by labels on the cluster, or by asking for less.
+    fn predicates(&self) -> Vec<Remedy> {
+        let predicates = self.record.policy.predicates.as_deref().unwrap_or_default();
+        let mut remedies = Vec::new();
+        for (index, predicate) in predicates.iter().enumerate().take(MOST) {
+            let failing = self.failing(predicate);
+            if failing.is_empty() && predicate.claims.matches(&self.cluster.claims) {
+                remedies.extend(self.labelled(&predicate.labels));
+            }
+            remedies.extend(self.relaxed(index, &failing));
+        }
+        remedies
+    }
+
+    /// The expressions that do not hold, by their places.
+    fn failing(&self, predicate: &Predicate) -> Vec<usize> {
+        let mut evaluator = Evaluator::default();
+        let expressions = predicate.expressions.iter().enumerate();
+        expressions
+            .filter(|(_, (_, expression))| !evaluator.holds(expression, self.fleet.columns(), self.candidate))
+            .map(|(place, _)| place)
+            .collect()
+    }
+
+    /// The predicate at `index` without what the cluster does not meet.
+    fn relaxed(&self, index: usize, failing: &[usize]) -> Option<Remedy> {
+        let mut gone = Vec::new();
+        let demand = self.decision.demand.clone();
+        let edit = Edit::of(demand, &self.record.object, |placement| {
+            let selector = &mut placement["spec"]["predicates"][index]["requiredClusterSelector"];
+            for (field, have) in [
+                ("labelSelector", self.cluster.labels()),
+                ("claimSelector", &self.cluster.claims),
+            ] {
+                if let Some(part) = selector.get_mut(field) {
+                    gone.extend(labels::relax(part, have));
+                }
+            }
+            let expressions = selector.pointer_mut("/celSelector/celExpressions");
+            if let Some(list) = expressions.and_then(Value::as_array_mut) {
+                for &place in failing.iter().rev() {
+                    if place < list.len() {
+                        gone.push(list.remove(place).as_str().unwrap_or_default().to_owned());
+                    }
+                }
+            }
+        });
+        let text = format!("take {} out of spec.predicates[{index}]", gone.join(" and "));
+        (!gone.is_empty()).then(|| Remedy::new(Whose::Request, text, edit))
+    }
+
+    fn taint(&self, place: usize) -> Vec<Remedy> {
+        let Some(taint) = self.cluster.taints().get(place) else {
+            return Vec::new();
+        };
+        let mut toleration = json!({"key": taint.key, "operator": "Exists", "effect": taint.effect});
+        let mut shown = taint.key.clone();
+        if !taint.value.is_empty() {
+            toleration["operator"] = "Equal".into();
+            toleration["value"] = taint.value.as_str().into();
+            shown.push_str(&format!("={}", taint.value));
+        }
+        let shown = format!("{shown}:{}", taint.effect);
+        let tolerate = self.asked(format!("tolerate the taint {shown}"), |placement| {
+            push(&mut placement["spec"]["tolerations"], toleration);
+        });
+        if OWN_TAINTS.contains(&taint.key.as_str()) {
+            let text = format!(
+                "OCM itself keeps the taint {} there until the cluster is available",
+                taint.key
+            );
+            return vec![tolerate, Remedy::none(text)];
+        }
+        let text = format!("take the taint {shown} off ManagedCluster {}", self.cluster.name);
+        let edit = Edit::of(self.cluster_key(), &self.cluster.object, |cluster| {
+            if let Some(taints) = cluster["spec"]["taints"].as_array_mut()
+                && place < taints.len()
+            {
+                taints.remove(place);
+            }
+        });
+        vec![tolerate, Remedy::new(Whose::Target, text, edit)]
+    }
+
+    /// So many clusters that this one is among them.
+    fn number(&self) -> Vec<Remedy> {
+        let ranked = &self.decision.solved.ranked;
+        let rank = ranked.iter().position(|&other| other == self.candidate);
+        let Some(number) = rank
+            .map(|rank| rank + 1)
+            .filter(|_| self.record.policy.wanted.is_some())
+        else {
+            return Vec::new();
+        };
+        vec![
+            self.asked(format!("raise spec.numberOfClusters to {number}"), |placement| {
+                placement["spec"]["numberOfClusters"] = number.into();
+            }),
+        ]
+    }
+}

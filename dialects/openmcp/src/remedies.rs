@@ -1,0 +1,89 @@
+//! What lifts a refusal (docs/adding-a-system.md, "Advice"): a purpose, a label, a tenancy, and the configuration's scope and
+//! room.
+
+use dialect_contract::remedy::{labels, push};
+use dialect_contract::{Decision, Edit, Remedy, Whose, config};
+use scheduling::{Ix, Rejection};
+use serde_json::{Value, json};
+
+use crate::filters::Code;
+use crate::fleet::{Fleet, Record, Row};
+use crate::names::DIALECT;
+
+/// What may lift `refusal`. A feasible Cluster is picked by the strategy, or by whoever binds.
+pub(crate) fn remedies(
+    fleet: &Fleet,
+    decision: &Decision,
+    candidate: Ix,
+    refusal: Option<&Rejection>,
+) -> Vec<Remedy> {
+    let (Some(refusal), Some(request)) = (refusal, fleet.request(&decision.demand)) else {
+        return Vec::new();
+    };
+    let Some(code) = Code::ALL.get(usize::from(refusal.reason.code)) else {
+        return Vec::new();
+    };
+    let row = fleet.row(candidate);
+    let purpose = &request.wants.purpose;
+    match code {
+        Code::NotUnderstood => vec![Remedy::none(format!(
+            "purpose \"{purpose}\" must be configured first (purposeMappings)"
+        ))],
+        Code::PurposeMismatch => {
+            let text = format!("add \"{purpose}\" to spec.purposes of");
+            vec![edited(row, &text, |cluster| {
+                push(&mut cluster["spec"]["purposes"], json!(purpose));
+            })]
+        }
+        Code::SelectorMismatch => labelled(fleet, request, row),
+        Code::OutOfScope => vec![configured(
+            "set scope to Cluster in the configuration of openmcp, so that every namespace is looked in"
+                .to_owned(),
+            json!({"scope": "Cluster"}),
+        )],
+        Code::Full => {
+            let room = row.used + 1;
+            vec![configured(
+                format!(
+                    "raise tenancyCount of purpose \"{purpose}\" to {room} in the configuration of openmcp"
+                ),
+                json!({"purposeMappings": {&**purpose: {"tenancyCount": room}}}),
+            )]
+        }
+        Code::WantsOwn => vec![Remedy::none(format!(
+            "purpose \"{purpose}\" shares no cluster (template.spec.tenancy Exclusive): another one is made"
+        ))],
+        Code::Exclusive => vec![edited(row, "set spec.tenancy to Shared of", |cluster| {
+            cluster["spec"]["tenancy"] = "Shared".into();
+        })],
+        Code::Terminating => vec![Remedy::none("a cluster that is being deleted is given to nobody")],
+    }
+}
+
+fn edited(row: &Row, what: &str, change: impl FnOnce(&mut Value)) -> Remedy {
+    let edit = Edit::of(row.place().key(), &row.record.object, change);
+    Remedy::new(Whose::Target, format!("{what} Cluster {}", row.place()), edit)
+}
+
+fn labelled(fleet: &Fleet, request: &Record, row: &Row) -> Vec<Remedy> {
+    let selector = fleet.mapping(request).map(|mapping| &mapping.selector);
+    let have = &row.record.object.meta().labels;
+    let Some(changes) = selector.and_then(|selector| labels::to_match(selector, have)) else {
+        return Vec::new();
+    };
+    let text = labels::words(&format!("Cluster {}", row.place()), &changes);
+    let edit = Edit::Merge {
+        key: row.place().key(),
+        patch: labels::patch(&changes),
+    };
+    vec![Remedy::new(Whose::Target, text, edit)]
+}
+
+/// A change of the scheduler's part of the configuration, where one is stored.
+fn configured(text: String, scheduler: Value) -> Remedy {
+    let edit = Edit::Merge {
+        key: config::key(DIALECT),
+        patch: json!({"spec": {DIALECT: {"scheduler": scheduler}}}),
+    };
+    Remedy::new(Whose::Fleet, text, edit)
+}

@@ -1,0 +1,72 @@
+//! ValidatingAdmissionPolicy and MutatingAdmissionPolicy on a standalone server, with the real kubectl.
+
+mod mutating;
+mod repair;
+mod validating;
+
+use serde_json::{Value, json};
+use tests::{Kubectl, Server};
+
+/// `kubectl apply -f -` of `objects`.
+fn apply(server: &Server, objects: &[Value]) -> Kubectl {
+    let list = json!({"apiVersion": "v1", "kind": "List", "items": objects});
+    server.kubectl("apply -f -").input(list.to_string())
+}
+
+/// A rule about `operations` on `resources` of apps/v1.
+fn rule(operations: &[&str], resources: &[&str]) -> Value {
+    json!({"apiGroups": ["apps"], "apiVersions": ["v1"], "operations": operations, "resources": resources})
+}
+
+/// A policy about creates and updates of Deployments, unless `spec` says otherwise, and its binding, which denies unless
+/// `bound` says otherwise.
+fn policy(kind: &str, name: &str, spec: &Value, bound: &Value) -> [Value; 2] {
+    let api = "admissionregistration.k8s.io/v1";
+    let rules = [rule(&["CREATE", "UPDATE"], &["deployments"])];
+    let mut policy = json!({"apiVersion": api, "kind": kind, "metadata": {"name": name},
+        "spec": {"matchConstraints": {"resourceRules": rules}}});
+    let mut binding = json!({"apiVersion": api, "kind": format!("{kind}Binding"), "metadata": {"name": name},
+        "spec": {"policyName": name}});
+    if kind == "ValidatingAdmissionPolicy" {
+        binding["spec"]["validationActions"] = json!(["Deny"]);
+    }
+    for (object, fields) in [(&mut policy, spec), (&mut binding, bound)] {
+        for (field, value) in fields.as_object().expect("fields") {
+            object["spec"][field] = value.clone();
+        }
+    }
+    [policy, binding]
+}
+
+/// A validating policy and its binding.
+fn validating(name: &str, spec: &Value, bound: &Value) -> [Value; 2] {
+    policy("ValidatingAdmissionPolicy", name, spec, bound)
+}
+
+/// A mutating policy and its binding.
+fn mutating(name: &str, spec: &Value) -> [Value; 2] {
+    let mut spec = spec.clone();
+    if spec["reinvocationPolicy"].is_null() {
+        spec["reinvocationPolicy"] = "Never".into();
+    }
+    policy("MutatingAdmissionPolicy", name, &spec, &json!({}))
+}
+
+/// A Deployment of `replicas` Pods.
+fn deployment(name: &str, namespace: &str, replicas: i64) -> Value {
+    json!({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": name, "namespace": namespace},
+        "spec": {"replicas": replicas, "selector": {"matchLabels": {"app": name}}, "template": {
+            "metadata": {"labels": {"app": name}}, "spec": {"containers": [{"name": "c", "image": "i"}]}}}})
+}
+
+/// Creates `object`; what kubectl said when it was refused.
+fn refused(server: &Server, object: &Value) -> String {
+    server.kubectl("create -f -").input(object.to_string()).fails()
+}
+
+/// Creates `object`, which must be let through; what kubectl said beside.
+fn taken(server: &Server, object: &Value) -> String {
+    let output = server.kubectl("create -f -").input(object.to_string()).run();
+    assert!(output.success, "{}", output.err);
+    output.err
+}

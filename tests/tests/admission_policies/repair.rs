@@ -1,0 +1,31 @@
+//! Whoever sets a policy up wrong can take it away.
+
+use serde_json::json;
+use tests::Server;
+
+use super::{apply, deployment, refused, taken, validating};
+
+#[test]
+fn a_policy_that_refuses_everything_can_be_changed_and_deleted() {
+    let server = Server::start();
+    let all = json!({"apiGroups": ["*"], "apiVersions": ["*"], "operations": ["*"], "resources": ["*/*"]});
+    let everything = |message: &str| {
+        let spec = json!({"matchConstraints": {"resourceRules": [all]},
+            "validations": [{"expression": "false", "message": message}]});
+        validating("everything", &spec, &json!({}))
+    };
+    apply(&server, &everything("no")).ok();
+    refused(&server, &deployment("web", "default", 1));
+    let text = server.kubectl("create namespace team").fails();
+    assert!(text.contains("denied request: no"), "{text}");
+    // What reads rights is no write.
+    server.kubectl("auth can-i create deployments").ok();
+    apply(&server, &everything("never")).ok();
+    server
+        .kubectl("label validatingadmissionpolicy everything a=b")
+        .ok();
+    let text = refused(&server, &deployment("web", "default", 1));
+    assert!(text.contains("denied request: never"), "{text}");
+    server.kubectl("delete validatingadmissionpolicy everything").ok();
+    taken(&server, &deployment("web", "default", 1));
+}

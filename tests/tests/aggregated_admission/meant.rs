@@ -1,0 +1,35 @@
+//! Where Berth says something else than kube-apiserver, and is meant to.
+
+/// A difference that is meant: the case, and why.
+pub(crate) struct Meant {
+    pub(crate) case: &'static str,
+    pub(crate) why: &'static str,
+}
+
+/// All of them.
+pub(crate) const MEANT: &[Meant] = &[
+    Meant {
+        case: "dear",
+        why: "ours says what the limit is",
+    },
+    Meant {
+        case: "no-such-path",
+        why: "the same refusal in the words of the library that applies the patch",
+    },
+    Meant {
+        case: "param-selected",
+        why: "parameters are taken by name here, and there in the order of a Go map: another one is named",
+    },
+    Meant {
+        case: "wrong-type",
+        why: "ours says the value that has the wrong type",
+    },
+];
+
+/// Why the answers to a case may differ.
+pub(crate) fn why(case: &str) -> Option<&'static str> {
+    MEANT
+        .iter()
+        .find(|meant| meant.case == case)
+        .map(|meant| meant.why)
+}

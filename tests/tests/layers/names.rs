@@ -1,0 +1,107 @@
+//! Whoever adds a system adds a dialect: no other code knows one by its name. Comments and tests may name them.
+
+use std::collections::BTreeSet;
+
+use super::circles::{code, is_for_tests};
+use super::{root, sources};
+
+/// Parts of names that only these systems have.
+const NAMES: [&str; 7] = [
+    "gardener",
+    "openmcp",
+    "kubefleet",
+    "kubernetes-fleet",
+    "open-cluster-management",
+    "kcp",
+    "ocm",
+];
+
+/// Whose matter the systems are: dialects, kcp's execution plane, and what tries or shows them.
+const PLACES: [&str; 7] = [
+    "dialects/",
+    "syncer/",
+    "tests/",
+    "fuzz/",
+    "berth/src/demo/",
+    "berth/src/demo.rs",
+    "console/web/",
+];
+
+/// Files that name one all the same, and why. The list may only get shorter.
+const LEFT: [(&str, &str); 10] = [
+    (
+        "berth/src/hub/args.rs",
+        "an example of --source; kcp is off unless it is named",
+    ),
+    ("berth/src/integrations/answer.rs", "an example in an error"),
+    ("berth/src/why/asked.rs", "an example in an error"),
+    ("berth/src/manifests/krew.rs", "what the plugin is for"),
+    ("berth/src/actors.rs", "the flags of kcp's syncing"),
+    ("berth/src/serve/mirrors.rs", "the same"),
+    ("berth/src/check/rights.rs", "the same"),
+    ("deploy/src/lib.rs", "what is installed without kcp"),
+    (
+        "berth/src/controllers/selection.rs",
+        "what openMCP calls its scheduler",
+    ),
+    (
+        "berth/src/virtual_api/own_places.rs",
+        "Gardener's own binding subresource",
+    ),
+];
+
+/// The first word of `code`, of letters, digits and dashes, that a system has for a name or a part of one.
+fn names_a_system(code: &str) -> Option<String> {
+    let lower = code.to_lowercase();
+    let mut words = lower.split(|c: char| !c.is_ascii_alphanumeric() && c != '-');
+    let named = |word: &&str| NAMES.contains(word) || word.split('-').any(|part| NAMES.contains(&part));
+    words.find(named).map(str::to_owned)
+}
+
+/// The files that name a system outside of the places for it, with the word.
+fn found() -> Vec<(String, String)> {
+    let files = sources().into_iter().filter_map(|path| {
+        let shown = path.strip_prefix(root()).ok()?.to_str()?.to_owned();
+        let tried = shown.split(['/', '.']).any(is_for_tests) || !shown.contains("/src/");
+        if tried || PLACES.iter().any(|place| shown.starts_with(place)) {
+            return None;
+        }
+        let text = std::fs::read_to_string(&path).expect("sources are text");
+        Some((shown, names_a_system(&code(&text))?))
+    });
+    files.collect()
+}
+
+#[test]
+fn no_system_is_named_outside_of_its_place() {
+    let found = found();
+    let problems: Vec<String> = found
+        .iter()
+        .filter(|(file, _)| LEFT.iter().all(|(left, _)| left != file))
+        .map(|(file, word)| format!("{file} names {word:?}: that belongs in a dialect"))
+        .collect();
+    assert!(problems.is_empty(), "{}", problems.join("\n"));
+    let found: BTreeSet<&str> = found.iter().map(|(file, _)| file.as_str()).collect();
+    for (left, _) in LEFT {
+        assert!(
+            found.contains(left),
+            "{left} names no system: take it off the list"
+        );
+    }
+}
+
+#[test]
+fn a_name_would_be_seen() {
+    for named in [
+        "if dialect == \"ocm\"",
+        "\"core.gardener.cloud\"",
+        "Dialect::Kcp",
+        "--kcp-synced",
+        "is_openmcp",
+    ] {
+        assert!(names_a_system(named).is_some(), "{named}");
+    }
+    for other in ["let document = 1;", "struct Fleet;", "\"ocmx\""] {
+        assert_eq!(names_a_system(other), None, "{other}");
+    }
+}
