@@ -426,6 +426,22 @@ pub fn eventually<T>(what: &str, mut ask: impl FnMut() -> Option<T>) -> T {
     }
 }
 
+/// Asks until the answer `is_so`; fails the test after the deadline, with the last answer.
+pub fn until<T: std::fmt::Debug>(what: &str, mut ask: impl FnMut() -> T, is_so: impl Fn(&T) -> bool) -> T {
+    let start = Instant::now();
+    loop {
+        let answer = ask();
+        if is_so(&answer) {
+            return answer;
+        }
+        assert!(
+            start.elapsed() < DEADLINE,
+            "waited {DEADLINE:?} for {what}, the last answer was {answer:#?}"
+        );
+        std::thread::park_timeout(Duration::from_millis(20));
+    }
+}
+
 #[cfg(test)]
 mod own {
     use super::ports;

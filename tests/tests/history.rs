@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use serde_json::{Value, json};
-use tests::{Server, eventually};
+use tests::{Server, eventually, until};
 
 const API: &str = "/apis/scheduling.berth.dev/v1alpha1";
 
@@ -69,8 +69,9 @@ fn records(server: &Server, decision: &str) -> Vec<Value> {
 
 /// The records of `decision` once there are `count`.
 fn recorded(server: &Server, decision: &str, count: usize) -> Vec<Value> {
-    eventually(&format!("{count} records of {decision}"), || {
-        Some(records(server, decision)).filter(|records| records.len() == count)
+    let ask = || records(server, decision);
+    until(&format!("{count} records of {decision}"), ask, |records| {
+        records.len() == count
     })
 }
 

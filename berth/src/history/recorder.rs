@@ -247,12 +247,20 @@ impl Recorder {
                 self.book.know(place.clone(), about.clone(), standing.clone());
                 self.missed(&place, about, last, Some(standing), now);
             }
-            // It was there before anybody recorded.
-            None if meta.creation_timestamp.is_some_and(|made| made < self.started) => {
+            None if meta
+                .creation_timestamp
+                .is_some_and(|made| self.was_there_before(made)) =>
+            {
                 self.book.know(place, about, standing);
             }
             None => self.book.note(&place, Some((about, standing)), now),
         }
+    }
+
+    /// Whether what was created at `made` was there before anybody recorded. `creationTimestamp` has whole seconds: what was
+    /// created in the second of the start is taken as new.
+    fn was_there_before(&self, made: Timestamp) -> bool {
+        made.as_second() < self.started.as_second()
     }
 
     /// Adds a step that nobody saw, if it is one.

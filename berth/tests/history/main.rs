@@ -240,6 +240,17 @@ async fn changes_are_recorded_by_the_clock_and_go_when_they_are_old() {
     server.recorder.stop().await;
 }
 
+/// `creationTimestamp` has whole seconds: what is created right after the start seems to be older than the server.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_created_in_the_second_of_the_start_is_recorded() {
+    let store: Arc<dyn Store> = Arc::new(MemoryStore::default());
+    let clock = Arc::new(Stepped(Mutex::new("2021-10-28T09:00:00.7Z".parse().unwrap())));
+    let server = Server::new(&store, &clock, false, Bounds::default());
+    server.load(FLEET).await;
+    server.load(STORY).await;
+    server.until(&clock, &["Unplaced Object -"]).await;
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_was_seen_last_is_recorded_when_the_server_ends() {
     let store: Arc<dyn Store> = Arc::new(MemoryStore::default());
