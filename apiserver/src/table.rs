@@ -81,7 +81,7 @@ impl TableForm {
             self.cells(object.cells(served.kind()), out);
         } else {
             // The object's own cells are those of the kind it is stored as.
-            self.cells(&served.kind().row(object), out);
+            self.cells(&object.row(served.kind()), out);
         }
         match self.include {
             Include::Nothing => out.extend_from_slice(b"null"),

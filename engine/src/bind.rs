@@ -188,11 +188,13 @@ impl Engine {
         committer: &dyn Committer,
         bind: Bind<'_>,
     ) -> Result<Result<Bound, Lost>, BindError> {
+        let place = self.deciding.acquire().await;
         let snapshot = slot.snapshot();
         let decision = snapshot
             .decide(bind.demand, bind.chosen, self.clock.now())
             .ok_or_else(|| BindError::NotFound(bind.demand.clone()))?
             .map_err(BindError::Refused)?;
+        drop(place);
         let mut bound = Bound {
             snapshot,
             decision,

@@ -8,7 +8,7 @@ use dialect_contract::{Dialect, Due, Inventory};
 use meta::{Change, Clock, GroupResource, Revision};
 use parking_lot::Mutex;
 use storage::Source;
-use tokio::sync::{Notify, watch};
+use tokio::sync::{Notify, Semaphore, watch};
 use tokio::task::JoinHandle;
 
 use crate::bind::BindObserver;
@@ -72,6 +72,9 @@ pub struct Engine {
     subscribers: Mutex<Vec<Weak<Subscription>>>,
     /// The dialects whose world is not complete, and what they wait for.
     held: Mutex<BTreeMap<&'static str, String>>,
+    /// As many decisions for bindings at once as there are processors: each that takes a while has a thread of its own, and
+    /// every thread keeps memory that it used once.
+    pub(crate) deciding: Semaphore,
     pub(crate) observer: OnceLock<Arc<dyn BindObserver>>,
     pub(crate) witness: OnceLock<Arc<dyn Witness>>,
 }
@@ -97,6 +100,7 @@ impl Engine {
             nudge: Notify::new(),
             subscribers: Mutex::default(),
             held: Mutex::default(),
+            deciding: Semaphore::new(std::thread::available_parallelism().map_or(2, usize::from)),
             observer: OnceLock::new(),
             witness: OnceLock::new(),
         })

@@ -494,10 +494,33 @@ impl Object {
         self.value.get_or_init(|| Arc::new(self.parse_unmanaged()))
     }
 
-    /// The table cells of this object, which is of `kind`: made at the first call and kept.
+    /// The table cells of this object, which is of `kind`: made at the first call and kept. What is parsed for them is not:
+    /// it takes many times the room, and of most objects nothing else is asked.
     #[must_use]
     pub fn cells(&self, kind: &dyn Kind) -> &[Cell] {
-        self.cells.get_or_init(|| kind.row(self).into())
+        self.cells.get_or_init(|| self.row(kind).into())
+    }
+
+    /// The same of another kind than it is stored as, made at each call.
+    #[must_use]
+    pub fn row(&self, kind: &dyn Kind) -> Vec<Cell> {
+        match self.value.get() {
+            Some(_) => kind.row(self),
+            None => kind.row(&self.unparsed()),
+        }
+    }
+
+    /// The same object, on which nothing was parsed.
+    fn unparsed(&self) -> Self {
+        Self {
+            bytes: self.bytes.clone(),
+            revision: self.revision,
+            spans: self.spans.clone(),
+            print: self.print,
+            meta: Arc::clone(&self.meta),
+            value: OnceLock::new(),
+            cells: OnceLock::new(),
+        }
     }
 
     /// The object with these table cells, for whoever makes objects and knows what their rows say.

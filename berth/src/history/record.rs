@@ -1,6 +1,7 @@
 //! A record of one change of a decision, made from where it stood before and after: pure.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use engine::plan::compare::verdict;
 use meta::{Timestamp, time};
@@ -10,7 +11,7 @@ use uuid::Uuid;
 
 use super::causes::ObjectCause;
 use super::said::{Cluster, Part, Said};
-use super::standing::{About, Reasons, SHOWN, Standing};
+use super::standing::{About, Reasons, SHOWN, SourceRef, Standing};
 
 /// The label with the decision's name, where that is a label's value.
 pub const DECISION_LABEL: &str = "decision";
@@ -65,10 +66,10 @@ pub struct Spec {
     /// The name of the decision.
     pub decision: String,
     /// The system.
-    pub dialect: String,
+    pub dialect: Arc<str>,
     /// The object that wants a place.
     #[serde(default)]
-    pub source_ref: Value,
+    pub source_ref: Arc<SourceRef>,
     /// When.
     pub at: String,
     /// What became of it: a verdict, as a plan has them.
@@ -150,8 +151,8 @@ pub(crate) fn record(change: &Change<'_>) -> Spec {
     let before = change.from.and_then(|from| from.reasons.as_ref());
     Spec {
         decision: change.decision.to_owned(),
-        dialect: change.about.dialect.clone(),
-        source_ref: change.about.source_ref.clone(),
+        dialect: Arc::clone(&change.about.dialect),
+        source_ref: Arc::clone(&change.about.source_ref),
         at: time::rfc3339_micro(change.at),
         change: verdict(set(change.from).as_ref(), set(change.to).as_ref())
             .as_str()

@@ -381,7 +381,7 @@ impl Recorder {
         };
         match Draft::new(&value) {
             Ok(draft) => {
-                self.shelf.put(place.clone(), &name, spec, draft.len(), now);
+                self.shelf.put(place.clone(), &name, &spec, draft.len(), now);
                 Some(Write {
                     verb: Verb::Create,
                     key: Key::new(resource_of(&place.namespace), &place.namespace, &name),
@@ -404,14 +404,14 @@ impl Recorder {
             .history
             .engine
             .dialects()
-            .find(|dialect| dialect.name() == step.about.dialect)?;
-        let text = |field: &str| step.about.source_ref[field].as_str().unwrap_or_default();
+            .find(|dialect| dialect.name() == &*step.about.dialect)?;
+        let source = &step.about.source_ref;
         let kinds = dialect.demands().iter();
         let resource = kinds
-            .filter(|demand| demand.kind == text("kind"))
+            .filter(|demand| demand.kind == &*source.kind)
             .map(|demand| demand.resource)
             .next()?;
-        let key = Key::new(resource, text("namespace"), text("name"));
+        let key = Key::new(resource, &source.namespace, &source.name);
         self.history.causes.take_seen(dialect.name(), &key, step.at)
     }
 
@@ -472,14 +472,8 @@ impl Recorder {
         let gone: Vec<(Name, About, Standing)> = self
             .shelf
             .all()
-            .filter(|(place, last)| self.book.standing(place).is_none() && is_complete(&last.spec.dialect))
-            .filter_map(|(place, last)| {
-                let about = About {
-                    dialect: last.spec.dialect.clone(),
-                    source_ref: last.spec.source_ref.clone(),
-                };
-                Some((place.clone(), about, last.to.clone()?))
-            })
+            .filter(|(place, last)| self.book.standing(place).is_none() && is_complete(&last.about.dialect))
+            .filter_map(|(place, last)| Some((place.clone(), last.about.clone(), last.to.clone()?)))
             .filter(|(place, ..)| !self.book.waits(place))
             .collect();
         for (place, about, last) in gone {

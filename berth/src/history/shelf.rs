@@ -8,7 +8,7 @@ use meta::{Object, Timestamp};
 use storage::Name;
 
 use super::record::{Spec, counts_after};
-use super::standing::Standing;
+use super::standing::{About, Standing};
 use crate::virtual_api::records::Bounds;
 
 #[derive(Clone, Copy, Debug)]
@@ -21,8 +21,8 @@ struct Kept {
 #[derive(Clone, Debug)]
 pub(crate) struct Last {
     name: Arc<str>,
-    /// The whole record.
-    pub(crate) spec: Spec,
+    /// What it is about.
+    pub(crate) about: About,
     /// Where the decision stands since then, with the counts.
     pub(crate) to: Option<Standing>,
 }
@@ -30,8 +30,8 @@ pub(crate) struct Last {
 /// The index.
 #[derive(Default)]
 pub(crate) struct Shelf {
-    /// The records of each decision by name, which is by age.
-    records: BTreeMap<Name, BTreeMap<Arc<str>, Kept>>,
+    /// The records of each decision, sorted by name, which is by age. They are few.
+    records: BTreeMap<Name, Vec<(Arc<str>, Kept)>>,
     last: BTreeMap<Name, Last>,
     /// All records by age, then by place and name.
     ages: BTreeSet<(Timestamp, Name, Arc<str>)>,
@@ -48,13 +48,13 @@ impl Shelf {
         let meta = object.meta();
         let Some(place) = place(object) else { return };
         let known = self.records.get(&place);
-        if known.is_some_and(|records| records.contains_key(meta.name.as_str())) {
+        if known.is_some_and(|records| find(records, &meta.name).is_ok()) {
             return;
         }
         match object.view::<Shown>() {
             Ok(Shown { spec }) => {
                 let made = meta.creation_timestamp.unwrap_or_default();
-                self.put(place, &meta.name, spec, object.bytes().len(), made);
+                self.put(place, &meta.name, &spec, object.bytes().len(), made);
             }
             Err(error) => {
                 tracing::warn!(name = meta.name, namespace = meta.namespace, %error, "a record of history is malformed");
@@ -63,19 +63,26 @@ impl Shelf {
     }
 
     /// Takes in the record `name` of the decision at `place`, which is of so many `bytes` and was made `at`.
-    pub(crate) fn put(&mut self, place: Name, name: &str, spec: Spec, bytes: usize, at: Timestamp) {
+    pub(crate) fn put(&mut self, place: Name, name: &str, spec: &Spec, bytes: usize, at: Timestamp) {
         let name: Arc<str> = name.into();
         let kept = Kept { at, bytes };
         let records = self.records.entry(place.clone()).or_default();
-        records.insert(Arc::clone(&name), kept);
+        match find(records, &name) {
+            Ok(_) => return,
+            Err(at) => records.insert(at, (Arc::clone(&name), kept)),
+        }
         self.bytes += bytes;
         self.ages.insert((at, place.clone(), Arc::clone(&name)));
         if self.last.get(&place).is_none_or(|last| last.name <= name) {
             let mut to = spec.to.clone();
             if let Some(to) = &mut to {
-                to.reasons = counts_after(&spec);
+                to.reasons = counts_after(spec);
             }
-            self.last.insert(place, Last { name, spec, to });
+            let about = About {
+                dialect: Arc::clone(&spec.dialect),
+                source_ref: Arc::clone(&spec.source_ref),
+            };
+            self.last.insert(place, Last { name, about, to });
         }
     }
 
@@ -84,9 +91,10 @@ impl Shelf {
         let Some(records) = self.records.get_mut(place) else {
             return;
         };
-        let Some((name, kept)) = records.remove_entry(name) else {
+        let Ok(index) = find(records, name) else {
             return;
         };
+        let (name, kept) = records.remove(index);
         if records.is_empty() {
             self.records.remove(place);
             self.last.remove(place);
@@ -126,7 +134,7 @@ impl Shelf {
         let of = |place: &&Name| *place.namespace == *namespace;
         let places: Vec<Name> = self.records.keys().filter(of).cloned().collect();
         let named = |place: Name| {
-            let names: Vec<Arc<str>> = self.records[&place].keys().cloned().collect();
+            let names: Vec<Arc<str>> = names(&self.records[&place]).cloned().collect();
             names.into_iter().map(move |name| (place.clone(), name))
         };
         let all: Vec<_> = places.into_iter().flat_map(named).collect();
@@ -140,7 +148,7 @@ impl Shelf {
             return Vec::new();
         };
         let over = records.len().saturating_sub(bounds.per_decision);
-        let oldest = records.keys().take(over);
+        let oldest = names(records).take(over);
         let all: Vec<_> = oldest.map(|name| (place.clone(), Arc::clone(name))).collect();
         self.forget(&all);
         all
@@ -166,7 +174,7 @@ impl Shelf {
 
     /// Takes out what there is no room for, of every decision.
     pub(crate) fn take_all_surplus(&mut self, bounds: &Bounds, now: Timestamp) -> Vec<(Name, Arc<str>)> {
-        let over = |(_, records): &(&Name, &BTreeMap<Arc<str>, Kept>)| records.len() > bounds.per_decision;
+        let over = |(_, records): &(&Name, &Vec<(Arc<str>, Kept)>)| records.len() > bounds.per_decision;
         let places: Vec<Name> = self
             .records
             .iter()
@@ -186,6 +194,16 @@ impl Shelf {
             self.remove(place, name);
         }
     }
+}
+
+/// Where the record `name` is, or would be.
+fn find(records: &[(Arc<str>, Kept)], name: &str) -> Result<usize, usize> {
+    records.binary_search_by(|(known, _)| (**known).cmp(name))
+}
+
+/// The names of records.
+fn names(records: &[(Arc<str>, Kept)]) -> impl Iterator<Item = &Arc<str>> {
+    records.iter().map(|(name, _)| name)
 }
 
 /// Where the decision is that `object` is a record of, whose name is that of the decision, and a number.

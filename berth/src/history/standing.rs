@@ -1,10 +1,10 @@
 //! Where a decision stands: as much of it as is worth remembering, read from the Decision as it is shown.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use meta::Object;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
 /// How many clusters a record names on each side. The counts are of all.
 pub const SHOWN: usize = 50;
@@ -105,14 +105,35 @@ pub fn differ(from: Option<&Standing>, to: Option<&Standing>) -> bool {
     }
 }
 
-/// What a Decision is about.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+/// The object that a Decision is about, as `spec.sourceRef` has it. Texts that are empty are left out.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct SourceRef {
+    /// The version of its API.
+    #[serde(skip_serializing_if = "str::is_empty")]
+    pub api_version: Box<str>,
+    /// Its kind.
+    #[serde(skip_serializing_if = "str::is_empty")]
+    pub kind: Box<str>,
+    /// Its namespace.
+    #[serde(skip_serializing_if = "str::is_empty")]
+    pub namespace: Box<str>,
+    /// Its name.
+    #[serde(skip_serializing_if = "str::is_empty")]
+    pub name: Box<str>,
+    /// Its uid.
+    #[serde(skip_serializing_if = "str::is_empty")]
+    pub uid: Box<str>,
+}
+
+/// What a Decision is about. Kept for every decision, and so shared.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct About {
     /// The system.
-    pub dialect: String,
-    /// The object, as `spec.sourceRef` has it.
-    pub source_ref: Value,
+    pub dialect: Arc<str>,
+    /// The object.
+    pub source_ref: Arc<SourceRef>,
 }
 
 #[derive(Deserialize)]
@@ -247,7 +268,7 @@ mod tests {
         });
         let object = Draft::new(&value).unwrap().unstored();
         let (about, standing) = read(&object).unwrap();
-        assert_eq!(about.dialect, "ocm");
+        assert_eq!(&*about.dialect, "ocm");
         assert_eq!(standing.names().collect::<Vec<_>>(), ["a", "b"]);
         assert_eq!(standing.clusters[1].score, Some(7));
         assert_eq!(standing.reasons.unwrap()[&("P".to_owned(), "R".to_owned())], 3);

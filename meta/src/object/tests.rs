@@ -165,3 +165,28 @@ fn what_is_no_object_says_where() {
         assert_eq!(Draft::new(&value).unwrap_err().path, path);
     }
 }
+
+/// A list of everything as a table makes the cells of everything: the trees they are read from would take many times the room.
+#[test]
+fn what_is_parsed_for_the_cells_is_not_kept() {
+    struct Data;
+    impl Kind for Data {
+        fn info(&self) -> &crate::KindInfo {
+            unimplemented!("no names are asked for")
+        }
+        fn schema(&self, _version: &str) -> &crate::Schema {
+            unimplemented!("no schema is asked for")
+        }
+        fn row(&self, object: &Object) -> Vec<Cell> {
+            vec![object.value()["data"]["a"].as_str().unwrap_or_default().into()]
+        }
+    }
+    let object = Object::new(&sample(), Revision(1)).unwrap();
+    assert_eq!(object.cells(&Data), ["1".into()]);
+    assert!(object.value.get().is_none());
+    assert_eq!(object.row(&Data), ["1".into()]);
+    assert!(object.value.get().is_none());
+    let parsed = Arc::clone(object.value());
+    assert_eq!(object.row(&Data), ["1".into()]);
+    assert!(Arc::ptr_eq(&parsed, object.value()));
+}

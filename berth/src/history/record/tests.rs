@@ -9,8 +9,13 @@ use super::*;
 
 fn about() -> About {
     About {
-        dialect: "ocm".to_owned(),
-        source_ref: json!({"apiVersion": "v1", "kind": "Placement", "name": "p"}),
+        dialect: "ocm".into(),
+        source_ref: Arc::new(SourceRef {
+            api_version: "v1".into(),
+            kind: "Placement".into(),
+            name: "p".into(),
+            ..SourceRef::default()
+        }),
     }
 }
 

@@ -6,7 +6,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use meta::Object;
 
-use crate::kind::{ManagedCluster, Taint};
+use crate::kind::{Condition, ManagedCluster, Taint};
+use crate::names::AVAILABLE;
 
 /// A cluster as filters and scorers see it.
 #[derive(Debug)]
@@ -17,8 +18,10 @@ pub(crate) struct Cluster {
     pub(crate) name: Arc<str>,
     /// Unique to this reading of the object: results kept for it belong to no other.
     pub(crate) stamp: u64,
-    /// The typed view.
-    pub(crate) view: ManagedCluster,
+    /// The taints.
+    pub(crate) taints: Box<[Taint]>,
+    /// The condition that says whether it is available, where it is reported.
+    pub(crate) available: Option<Condition>,
     /// The claims by name.
     pub(crate) claims: BTreeMap<String, String>,
     /// Allocatable CPU in cores, where both allocatable and capacity are reported.
@@ -34,18 +37,20 @@ impl Cluster {
     /// Which quantity cannot be read.
     pub(crate) fn new(name: Arc<str>, object: Arc<Object>, view: ManagedCluster) -> Result<Self, String> {
         static STAMPS: AtomicU64 = AtomicU64::new(1);
-        let claims = view.status.cluster_claims.iter();
-        let claims = claims
-            .map(|claim| (claim.name.clone(), claim.value.clone()))
-            .collect();
         let cpu = allocatable(&view, "cpu")?;
         let memory = allocatable(&view, "memory")?;
+        let ManagedCluster { spec, status } = view;
+        let claims = status.cluster_claims.into_iter();
+        let claims = claims.map(|claim| (claim.name, claim.value)).collect();
+        let mut conditions = status.conditions.into_iter();
+        let available = conditions.find(|condition| condition.r#type == AVAILABLE);
         let stamp = STAMPS.fetch_add(1, Ordering::Relaxed);
         Ok(Self {
             object,
             name,
             stamp,
-            view,
+            taints: spec.taints.into(),
+            available,
             claims,
             cpu,
             memory,
@@ -64,7 +69,7 @@ impl Cluster {
 
     /// The taints.
     pub(crate) fn taints(&self) -> &[Taint] {
-        &self.view.spec.taints
+        &self.taints
     }
 
     /// Whether no decision can tell this reading from `other` by anything but labels, claims and expressions over the

@@ -9,7 +9,6 @@ use meta::Key;
 use crate::fleet::Fleet;
 use crate::fleet::cluster::Cluster;
 use crate::fleet::record::PlacementRecord;
-use crate::kind::Condition;
 use crate::names::AVAILABLE;
 
 /// Where a cluster's region is told by convention: claims first, then labels.
@@ -57,7 +56,7 @@ fn readiness(cluster: &Cluster) -> (&'static str, &'static str, String) {
     if cluster.terminating() {
         return ("False", "Terminating", "the cluster is being deleted".to_owned());
     }
-    let Some(condition) = Condition::find(&cluster.view.status.conditions, AVAILABLE) else {
+    let Some(condition) = &cluster.available else {
         return (
             "Unknown",
             "ConditionMissing",
