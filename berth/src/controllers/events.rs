@@ -4,6 +4,7 @@
 //! counted.
 
 use std::sync::{Arc, Weak};
+use std::time::Duration;
 
 use admission::UserInfo;
 use apiserver::registry::{Author, InternalWrite, Registry};
@@ -38,6 +39,8 @@ const WAITING: usize = 4096;
 /// How many are taken together, and written at once, so that they share commits.
 const TOGETHER: usize = 256;
 const AT_ONCE: usize = 32;
+/// How long the first of them waits for others: objects that are created one after the other share commits, too.
+const DELAY: Duration = Duration::from_millis(100);
 
 /// Hears of bindings and has their events written.
 pub struct Events {
@@ -125,6 +128,10 @@ impl Writer {
     async fn run(mut self, mut receiver: mpsc::Receiver<(Told, Timestamp)>) {
         let mut batch = Vec::with_capacity(TOGETHER);
         while receiver.recv_many(&mut batch, TOGETHER).await > 0 {
+            if batch.len() < TOGETHER && !receiver.is_closed() {
+                tokio::time::sleep(DELAY).await;
+                batch.extend(std::iter::from_fn(|| receiver.try_recv().ok()).take(TOGETHER));
+            }
             for (told, now) in batch.drain(..) {
                 if !self.book.note(told, now) {
                     self.metrics.event("dropped");
