@@ -179,6 +179,17 @@ impl fmt::Display for FieldError {
     }
 }
 
+/// The path of `field` below `path`; either may be empty, and `field` may begin with an index.
+#[must_use]
+pub fn below(path: &str, field: &str) -> String {
+    let dot = if path.is_empty() || field.is_empty() || field.starts_with('[') {
+        ""
+    } else {
+        "."
+    };
+    format!("{path}{dot}{field}")
+}
+
 /// Several errors as one text: one stands alone, more stand in brackets, as Kubernetes writes an aggregate.
 #[must_use]
 pub fn aggregate(errors: &[FieldError]) -> String {

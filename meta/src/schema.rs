@@ -8,6 +8,7 @@ mod defaults;
 mod node;
 pub mod object_meta;
 mod path;
+mod read;
 mod structural;
 #[cfg(test)]
 mod tests;
@@ -22,6 +23,7 @@ use serde_json::{Map, Value, json};
 use crate::field::FieldError;
 pub(crate) use node::Node;
 use path::Path;
+pub use read::Reading;
 use unknown::Search;
 pub use unknown::Unknown;
 
@@ -58,7 +60,24 @@ impl Schema {
     /// When a `pattern` is no regular expression: a mistake in the program.
     #[must_use]
     pub fn from_value(root: Value) -> Self {
-        let root = with_identity(root);
+        Self::part_from_value(with_identity(root))
+    }
+
+    /// The schema of a part of an object: the fields of `T` and no others, described as for [`Schema::of`].
+    ///
+    /// # Panics
+    /// When a `pattern` in `T` is no regular expression: a mistake in the program.
+    #[must_use]
+    pub fn part<T: schemars::JsonSchema>() -> Self {
+        Self::part_from_value(structural::of::<T>())
+    }
+
+    /// The schema of a part of an object, written by hand in `root`, already structural.
+    ///
+    /// # Panics
+    /// When a `pattern` is no regular expression: a mistake in the program.
+    #[must_use]
+    pub fn part_from_value(root: Value) -> Self {
         Self {
             node: Arc::new(Node::compile(&root)),
             root: Arc::new(root),
@@ -93,7 +112,8 @@ impl Schema {
         search.found
     }
 
-    /// The schema as an OpenAPI v3 schema object, `apiVersion`, `kind` included and `metadata` as a `$ref` to ObjectMeta.
+    /// The schema as an OpenAPI v3 schema object; that of a whole object has `apiVersion`, `kind`, and `metadata` as a `$ref`
+    /// to ObjectMeta.
     #[must_use]
     pub fn openapi(&self) -> &Value {
         &self.root

@@ -35,13 +35,10 @@ pub fn from_file(
     let (dialect, spec, path) = recognize(dialects, file)?;
     let errors = dialect.validate_config(&spec, &path);
     if errors.is_empty() {
-        return Ok((dialect, spec));
+        Ok((dialect, spec))
+    } else {
+        Err(errors)
     }
-    let bare = |error: FieldError| FieldError {
-        path: error.path.trim_start_matches('.').to_owned(),
-        ..error
-    };
-    Err(errors.into_iter().map(bare).collect())
 }
 
 /// Dialect, spec, and the path of the spec in the file.

@@ -4,7 +4,7 @@ use std::any::Any;
 use std::sync::Arc;
 
 use admission::{Denied, Plugin};
-use meta::{Change, FieldError, GroupResource, Key, Kind, Object, Timestamp};
+use meta::{Change, FieldError, GroupResource, Key, Kind, Object, Schema, Timestamp};
 use scheduling::{Ix, Reason, Rejection};
 
 use crate::control::{self, Note, Pace};
@@ -12,6 +12,7 @@ use crate::decision::{Decision, Refused, Write};
 use crate::edit::Edit;
 use crate::facts::Facts;
 use crate::follower::Follower;
+use crate::form;
 use crate::hold::Hold;
 use crate::hub_rule::HubRule;
 use crate::remedy::Remedy;
@@ -122,9 +123,16 @@ pub trait Dialect: Send + Sync + 'static {
         None
     }
 
-    /// Judges the dialect's part of a SchedulerConfiguration (`spec.<dialect>`, given with `path`), all errors at once.
-    fn validate_config(&self, _spec: &serde_json::Value, _path: &str) -> Vec<FieldError> {
-        Vec::new()
+    /// The form of the dialect's part of a SchedulerConfiguration. Its defaults apply on read; nothing of them is stored.
+    fn config_schema(&self) -> &'static Schema {
+        &form::NO_SETTINGS
+    }
+
+    /// Judges the dialect's part of a SchedulerConfiguration (`spec.<dialect>`, given with `path`), all errors at once:
+    /// those of [`Dialect::config_schema`], unknown fields, and what no schema can say.
+    fn validate_config(&self, spec: &serde_json::Value, path: &str) -> Vec<FieldError> {
+        let reading = self.config_schema().read::<form::Anything>(spec, path);
+        reading.into_errors()
     }
 
     /// What is legal in the dialect's part of a SchedulerConfiguration but surely not meant, as sentences that name the

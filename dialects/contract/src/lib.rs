@@ -12,6 +12,7 @@ pub mod difference;
 pub mod edit;
 pub mod facts;
 pub mod follower;
+mod form;
 pub mod hold;
 pub mod hub_rule;
 pub mod names;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use admission::Plugin;
 use dialect_contract::{DemandKind, Dialect, Facts, HubRule, Inventory};
-use meta::{FieldError, GroupResource, Kind};
+use meta::{GroupResource, Kind};
 use serde_json::Value;
 
 use crate::admission::{Membership, hub_rules};
@@ -71,22 +71,6 @@ impl Dialect for Ocm {
     fn reserves(&self) -> &'static [GroupResource] {
         &[DECISIONS]
     }
-
-    fn validate_config(&self, spec: &Value, path: &str) -> Vec<FieldError> {
-        match spec {
-            Value::Null => Vec::new(),
-            Value::Object(fields) => {
-                let unknown = fields.keys().map(|name| {
-                    FieldError::forbidden(
-                        format!("{path}.{name}"),
-                        "is unknown: the dialect ocm has no settings",
-                    )
-                });
-                unknown.collect()
-            }
-            other => vec![FieldError::type_invalid(path, other.clone(), "must be an object")],
-        }
-    }
 }
 
 #[cfg(test)]
@@ -104,13 +88,10 @@ mod tests {
                 .collect()
         };
         assert!(errors(json!({})).is_empty());
-        assert_eq!(
-            errors(json!({"x": 1})),
-            ["spec.ocm.x: Forbidden: is unknown: the dialect ocm has no settings"]
-        );
+        assert_eq!(errors(json!({"x": 1})), ["spec.ocm.x: Forbidden: unknown field"]);
         assert_eq!(
             errors(json!([1])),
-            ["spec.ocm: Invalid value: [1]: must be an object"]
+            ["spec.ocm: Invalid value: \"array\": spec.ocm in body must be of type object: \"array\""]
         );
     }
 }

@@ -43,7 +43,7 @@ pub(super) fn check(node: &Node, value: &Value, path: &Path<'_>, errors: &mut Ve
     }
 }
 
-fn has_type(kind: Type, value: &Value) -> bool {
+pub(super) fn has_type(kind: Type, value: &Value) -> bool {
     match kind {
         Type::Object => value.is_object(),
         Type::Array => value.is_array(),
