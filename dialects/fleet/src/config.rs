@@ -1,71 +1,58 @@
 //! The dialect's part of a SchedulerConfiguration. KubeFleet has no configuration file; these two are options of its
 //! scheduler (docs/systems/fleet.md, "Configuration").
 
+use std::sync::LazyLock;
+
 use jiff::SignedDuration;
-use meta::FieldError;
+use meta::field::below;
+use meta::{FieldError, Schema};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::eligibility::Limits;
 
-/// The fields.
-const FIELDS: [&str; 2] = ["clusterHeartbeatCheckTimeout", "clusterHealthCheckTimeout"];
+/// KubeFleet has no configuration file: these are options of its scheduler.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+struct Form {
+    /// How old a member's last heartbeat may be before nothing is placed there: a positive duration such as 300s or 1h30m.
+    /// Members send one every 60s.
+    cluster_heartbeat_check_timeout: String,
+    /// How long a member may be unhealthy before nothing is placed there: a positive duration such as 300s or 1h30m.
+    cluster_health_check_timeout: String,
+}
 
-/// Reads `spec`, which stands at `path`; absent fields have their defaults, 5 minutes.
+impl Default for Form {
+    fn default() -> Self {
+        Self {
+            cluster_heartbeat_check_timeout: "5m".to_owned(),
+            cluster_health_check_timeout: "5m".to_owned(),
+        }
+    }
+}
+
+const HEARTBEAT: &str = "clusterHeartbeatCheckTimeout";
+const HEALTH: &str = "clusterHealthCheckTimeout";
+
+/// The form.
+pub(crate) static SCHEMA: LazyLock<Schema> = LazyLock::new(Schema::part::<Form>);
+
+/// Reads `spec`, which stands at `path`; absent fields have their defaults.
 ///
 /// # Errors
 /// Everything that is wrong, with paths.
 pub(crate) fn read(spec: Option<&Value>, path: &str) -> Result<Limits, Vec<FieldError>> {
-    let mut limits = Limits::default();
-    let fields = match spec {
-        None | Some(Value::Null) => return Ok(limits),
-        Some(Value::Object(fields)) => fields,
-        Some(other) => {
-            return Err(vec![FieldError::type_invalid(
-                path,
-                other.clone(),
-                "must be an object",
-            )]);
-        }
+    let mut form = SCHEMA.read::<Form>(spec.unwrap_or(&Value::Null), path);
+    let Form {
+        cluster_heartbeat_check_timeout: heartbeat,
+        cluster_health_check_timeout: health,
+    } = form.value.clone();
+    let limits = Limits {
+        heartbeat: form.positive_duration(HEARTBEAT, &heartbeat),
+        health: form.positive_duration(HEALTH, &health),
     };
-    let mut errors = Vec::new();
-    for (name, slot) in FIELDS
-        .into_iter()
-        .zip([&mut limits.heartbeat, &mut limits.health])
-    {
-        match fields.get(name) {
-            None | Some(Value::Null) => {}
-            Some(Value::String(text)) => match duration(text) {
-                Ok(length) => *slot = length,
-                Err(problem) => {
-                    errors.push(FieldError::invalid(
-                        format!("{path}.{name}"),
-                        text.as_str(),
-                        problem,
-                    ));
-                }
-            },
-            Some(other) => {
-                errors.push(FieldError::type_invalid(
-                    format!("{path}.{name}"),
-                    other.clone(),
-                    "must be a string",
-                ));
-            }
-        }
-    }
-    for (name, value) in fields.iter().filter(|(name, _)| !FIELDS.contains(&name.as_str())) {
-        let detail = format!("unknown field: the dialect fleet has {}", FIELDS.join(" and "));
-        errors.push(FieldError::invalid(
-            format!("{path}.{name}"),
-            value.clone(),
-            detail,
-        ));
-    }
-    if errors.is_empty() {
-        Ok(limits)
-    } else {
-        Err(errors)
-    }
+    form.finish(|_| limits)
 }
 
 /// How often members send a heartbeat unless they are told otherwise (docs/systems/fleet.md, "Configuration").
@@ -73,22 +60,12 @@ const BEAT: SignedDuration = SignedDuration::from_secs(60);
 
 /// What is legal in `spec` but surely not meant, as sentences that name the field below `path`.
 pub(crate) fn warnings(spec: &Value, path: &str) -> Vec<String> {
-    let given = spec.get(FIELDS[0]).is_some_and(|value| !value.is_null());
     match read(Some(spec), path) {
-        Ok(limits) if given && limits.heartbeat <= BEAT => vec![format!(
-            "{path}.{}: members send a heartbeat every 60s, so that they will seem to be gone again and again",
-            FIELDS[0]
+        Ok(limits) if limits.heartbeat <= BEAT => vec![format!(
+            "{}: members send a heartbeat every 60s, so that they will seem to be gone again and again",
+            below(path, HEARTBEAT)
         )],
         _ => Vec::new(),
-    }
-}
-
-/// A positive duration as Kubernetes writes it: `300s`, `1h30m`.
-fn duration(text: &str) -> Result<SignedDuration, String> {
-    match meta::duration::parse(text) {
-        Ok(length) if length.is_positive() => Ok(length),
-        Ok(_) => Err("must be greater than 0".to_owned()),
-        Err(problem) => Err(problem.to_string()),
     }
 }
 
@@ -129,14 +106,15 @@ mod tests {
         assert_eq!(
             errors,
             [
+                "spec.fleet.clusterHealthCheckTimeout: Invalid value: \"integer\": spec.fleet.clusterHealthCheckTimeout in \
+                 body must be of type string: \"integer\"",
+                "spec.fleet.workers: Forbidden: unknown field",
                 "spec.fleet.clusterHeartbeatCheckTimeout: Invalid value: \"soon\": invalid duration \"soon\"",
-                "spec.fleet.clusterHealthCheckTimeout: Invalid value: 5: must be a string",
-                "spec.fleet.workers: Invalid value: 1: unknown field: the dialect fleet has \
-                 clusterHeartbeatCheckTimeout and clusterHealthCheckTimeout",
             ]
         );
         for bad in ["", "0s", "-5m", "5", "5d"] {
-            assert!(duration(bad).is_err(), "{bad}");
+            let spec = json!({HEALTH: bad});
+            assert_eq!(read(Some(&spec), "").unwrap_err().len(), 1, "{bad}");
         }
     }
 }

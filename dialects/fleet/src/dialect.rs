@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use admission::Plugin;
 use dialect_contract::{DemandKind, Dialect, Facts, Finalizer, Hold, HubRule, Inventory};
-use meta::{FieldError, GroupResource, Kind};
+use meta::{FieldError, GroupResource, Kind, Schema};
 use serde_json::Value;
 
 use crate::admission::{DecisionGuard, PlacementHold, Settings, hub_rules};
@@ -93,6 +93,10 @@ impl Dialect for KubeFleet {
 
     fn hub_rules(&self) -> Vec<HubRule> {
         hub_rules::all()
+    }
+
+    fn config_schema(&self) -> &'static Schema {
+        &config::SCHEMA
     }
 
     fn validate_config(&self, spec: &Value, path: &str) -> Vec<FieldError> {

@@ -167,7 +167,7 @@ fn a_bad_configuration_leaves_the_last_good_one_in_force() {
     assert!(
         unusable[0]
             .problem
-            .contains("spec.fleet.clusterHealthCheckTimeout: Invalid value: 1"),
+            .contains("spec.fleet.clusterHealthCheckTimeout: Invalid value: \"integer\""),
         "{unusable:?}"
     );
     assert_eq!(world.remove(&config(json!({}))).decide, Affected::All);
