@@ -1,18 +1,27 @@
 //! The scheduler's configuration, in Gardener's own form: `scheduler.config.gardener.cloud/v1alpha1`,
 //! SchedulerConfiguration (docs/systems/gardener.md, "Configuration"), as it stands under `spec.gardener`.
 //!
-//! Read by hand, not by serde, so that every mistake is found with its path. Defaults apply on read.
+//! The form is read by its schema, and Gardener's own defaults apply on read.
 
-use meta::FieldError;
+mod form;
+
+use std::sync::LazyLock;
+
+use meta::field::below;
+use meta::{FieldError, Schema};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::reader::Reader;
+pub(crate) use form::API_VERSION;
+use form::Form;
 
 /// How candidates are found.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum Strategy {
     /// Seeds of the shoot's own provider type and region.
     #[default]
+    #[serde(alias = "")]
     SameRegion,
     /// The seeds nearest to the shoot's region.
     MinimalDistance,
@@ -51,34 +60,30 @@ impl Default for Config {
     }
 }
 
-pub(crate) const API_VERSION: &str = "scheduler.config.gardener.cloud/v1alpha1";
-const KIND: &str = "SchedulerConfiguration";
+/// The form.
+pub(crate) static SCHEMA: LazyLock<Schema> = LazyLock::new(Schema::part::<Form>);
 
-/// Parts that say how Gardener's own process runs; Berth has flags for that, so only their shape is judged.
-const PROCESS: [&str; 5] = [
-    "clientConnection",
-    "leaderElection",
-    "server",
-    "debugging",
-    "featureGates",
-];
+const RETRY_SYNC_PERIOD: &str = "schedulers.shoot.retrySyncPeriod";
 
 impl Config {
     /// Reads `spec` (what stands at `path`, such as `spec.gardener`); an absent or null one is all defaults.
     ///
     /// # Errors
-    /// Everything that is wrong, in document order of the known fields.
+    /// Everything that is wrong.
     pub fn read(spec: Option<&Value>, path: &str) -> Result<Self, Vec<FieldError>> {
-        let mut config = Self::default();
-        let mut errors = Vec::new();
-        if let Some(spec) = spec.filter(|spec| !spec.is_null()) {
-            config.read_root(spec, path, &mut errors);
-        }
-        if errors.is_empty() {
-            Ok(config)
-        } else {
-            Err(errors)
-        }
+        let mut form = SCHEMA.read::<Form>(spec.unwrap_or(&Value::Null), path);
+        let schedulers = form.value.schedulers.clone();
+        form.duration(
+            "schedulers.backupBucket.retrySyncPeriod",
+            &schedulers.backup_bucket.retry_sync_period,
+        );
+        let period = form.duration(RETRY_SYNC_PERIOD, &schedulers.shoot.retry_sync_period);
+        let config = Self {
+            strategy: schedulers.shoot.candidate_determination_strategy,
+            retry_sync_period: period.as_nanos(),
+            concurrent_syncs: schedulers.shoot.concurrent_syncs,
+        };
+        form.finish(|_| config)
     }
 
     /// What is legal but surely not meant, as sentences that name the field below `path`.
@@ -88,66 +93,9 @@ impl Config {
             return Vec::new();
         }
         vec![format!(
-            "{path}.schedulers.shoot.retrySyncPeriod: shoots that found no seed will be tried again without a pause"
+            "{}: shoots that found no seed will be tried again without a pause",
+            below(path, RETRY_SYNC_PERIOD)
         )]
-    }
-
-    fn read_root(&mut self, spec: &Value, path: &str, errors: &mut Vec<FieldError>) {
-        let Some(mut root) = Reader::new(spec, path, errors) else {
-            return;
-        };
-        root.one_of("apiVersion", &[API_VERSION]);
-        root.one_of("kind", &[KIND]);
-        root.one_of("logLevel", &["debug", "info", "error"]);
-        root.one_of("logFormat", &["json", "text"]);
-        for part in PROCESS {
-            root.any_object(part);
-        }
-        root.child("schedulers", |schedulers| {
-            schedulers.child("backupBucket", |bucket| {
-                bucket.whole_number("concurrentSyncs");
-                bucket.duration("retrySyncPeriod");
-                bucket.end();
-            });
-            schedulers.child("shoot", |shoot| self.read_shoot(shoot));
-            schedulers.end();
-        });
-        root.end();
-    }
-
-    fn read_shoot(&mut self, shoot: &mut Reader<'_>) {
-        let strategies = [Strategy::SameRegion, Strategy::MinimalDistance];
-        if let Some(index) = shoot.one_of(
-            "candidateDeterminationStrategy",
-            &strategies.map(Strategy::as_str),
-        ) {
-            self.strategy = strategies[index];
-        }
-        if let Some(period) = shoot.duration("retrySyncPeriod") {
-            self.retry_sync_period = period;
-        }
-        if let Some(number) = shoot.whole_number("concurrentSyncs") {
-            self.concurrent_syncs = number;
-        }
-        shoot.end();
-    }
-}
-
-impl Reader<'_> {
-    /// The non-negative duration at `name`, in nanoseconds.
-    fn duration(&mut self, name: &'static str) -> Option<i128> {
-        let text = self.text(name)?;
-        match meta::duration::parse(text) {
-            Ok(length) if !length.is_negative() => Some(length.as_nanos()),
-            Ok(_) => {
-                self.wrong(name, "must be greater than or equal to 0");
-                None
-            }
-            Err(problem) => {
-                self.wrong(name, &problem.to_string());
-                None
-            }
-        }
     }
 }
 
@@ -171,7 +119,12 @@ mod tests {
         };
         assert_eq!(read(&spec), Ok(expected));
         assert_eq!(Config::read(None, "spec.gardener"), Ok(Config::default()));
-        assert_eq!(read(&json!({"schedulers": null})), Ok(Config::default()));
+        for empty in [
+            json!({"schedulers": null}),
+            json!({"kind": "", "logLevel": "", "schedulers": {"shoot": {"candidateDeterminationStrategy": ""}}}),
+        ] {
+            assert_eq!(read(&empty), Ok(Config::default()));
+        }
     }
 
     #[test]
@@ -194,7 +147,7 @@ mod tests {
     #[test]
     fn gardeners_own_file_is_taken_unmodified() {
         let spec = json!({
-            "apiVersion": API_VERSION, "kind": KIND,
+            "apiVersion": API_VERSION, "kind": "SchedulerConfiguration",
             "clientConnection": {"qps": 100, "burst": 130},
             "leaderElection": {"leaderElect": true, "leaseDuration": "15s", "resourceLock": "leases"},
             "logLevel": "info", "logFormat": "text",
@@ -224,21 +177,25 @@ mod tests {
             }, "seed": {}},
         });
         let expected = [
-            "spec.gardener.kind: Unsupported value: \"Other\": supported values: \"SchedulerConfiguration\"",
-            "spec.gardener.logLevel: Invalid value: 1: must be a string",
-            "spec.gardener.server: Invalid value: []: must be an object",
+            "spec.gardener.kind: Unsupported value: \"Other\": supported values: \"SchedulerConfiguration\", \"\"",
+            "spec.gardener.logLevel: Invalid value: \"integer\": spec.gardener.logLevel in body must be of type string: \
+             \"integer\"",
             "spec.gardener.schedulers.shoot.candidateDeterminationStrategy: Unsupported value: \"sameregion\": \
-             supported values: \"SameRegion\", \"MinimalDistance\"",
+             supported values: \"SameRegion\", \"MinimalDistance\", \"\"",
+            "spec.gardener.schedulers.shoot.concurrentSyncs: Invalid value: -1: \
+             spec.gardener.schedulers.shoot.concurrentSyncs in body should be greater than or equal to 0",
+            "spec.gardener.server: Invalid value: \"array\": spec.gardener.server in body must be of type object: \"array\"",
+            "spec.gardener.extra: Forbidden: unknown field",
+            "spec.gardener.schedulers.seed: Forbidden: unknown field",
+            "spec.gardener.schedulers.shoot.retrySync: Forbidden: unknown field",
             "spec.gardener.schedulers.shoot.retrySyncPeriod: Invalid value: \"-1s\": must be greater than or equal to 0",
-            "spec.gardener.schedulers.shoot.concurrentSyncs: Invalid value: -1: must be greater than or equal to 0",
-            "spec.gardener.schedulers.shoot.retrySync: Invalid value: \"1s\": unknown field",
-            "spec.gardener.schedulers.seed: Invalid value: {}: unknown field",
-            "spec.gardener.extra: Invalid value: true: unknown field",
         ];
         assert_eq!(read(&spec).unwrap_err(), expected);
         assert_eq!(
             read(&json!([])).unwrap_err(),
-            ["spec.gardener: Invalid value: []: must be an object"]
+            [
+                "spec.gardener: Invalid value: \"array\": spec.gardener in body must be of type object: \"array\""
+            ]
         );
     }
 }

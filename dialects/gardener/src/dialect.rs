@@ -5,12 +5,12 @@ use std::sync::Arc;
 use admission::Plugin;
 use dialect_contract::dialect::{DemandKind, Dialect, Inventory, Protected};
 use dialect_contract::{Facts, HubRule, config};
-use meta::{FieldError, GroupResource, Key, Kind};
+use meta::{FieldError, GroupResource, Key, Kind, Schema};
 use serde_json::Value;
 
 use crate::admission::SeedNameGuard;
 use crate::admission::hub_rules;
-use crate::config::Config;
+use crate::config::{API_VERSION, Config, SCHEMA};
 use crate::facts::facts;
 use crate::fleet::Fleet;
 use crate::names::{ACTOR, CLOUD_PROFILES, DIALECT, SEEDS, SHOOTS, VERSION};
@@ -80,10 +80,14 @@ impl Dialect for Gardener {
     }
 
     fn own_configuration(&self, file: &Value) -> Option<Value> {
-        let is_own = file["apiVersion"] == crate::config::API_VERSION;
+        let is_own = file["apiVersion"] == API_VERSION;
         let mut spec = file.as_object().filter(|_| is_own)?.clone();
         spec.retain(|name, _| name != "apiVersion" && name != "kind" && name != "metadata");
         Some(Value::Object(spec))
+    }
+
+    fn config_schema(&self) -> &'static Schema {
+        &SCHEMA
     }
 
     fn validate_config(&self, spec: &Value, path: &str) -> Vec<FieldError> {

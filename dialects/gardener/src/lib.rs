@@ -19,7 +19,6 @@ mod inventory;
 pub mod kind;
 pub mod names;
 mod notes;
-mod reader;
 mod remedies;
 mod request;
 mod solve;

@@ -1,0 +1,97 @@
+//! Gardener's configuration file, field by field. An empty text counts as absent, as Gardener's own defaulting has it.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::Strategy;
+
+/// The apiVersion of Gardener's file.
+pub(crate) const API_VERSION: &str = "scheduler.config.gardener.cloud/v1alpha1";
+
+/// The file of gardener-scheduler. What says how that process runs is checked for its form and not used.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub(super) struct Form {
+    /// As in Gardener's file.
+    #[schemars(extend("enum" = [API_VERSION, ""]))]
+    api_version: String,
+    /// As in Gardener's file.
+    #[schemars(extend("enum" = ["SchedulerConfiguration", ""]))]
+    kind: String,
+    /// Not used.
+    client_connection: Map<String, Value>,
+    /// Not used.
+    leader_election: Map<String, Value>,
+    /// Not used.
+    server: Map<String, Value>,
+    /// Not used.
+    debugging: Map<String, Value>,
+    /// Not used.
+    feature_gates: Map<String, Value>,
+    /// Not used: berth serve has a flag.
+    #[schemars(extend("enum" = ["debug", "info", "error", ""]))]
+    log_level: String,
+    /// Not used: berth serve has a flag.
+    #[schemars(extend("enum" = ["json", "text", ""]))]
+    log_format: String,
+    /// What is scheduled, and how.
+    pub(super) schedulers: Schedulers,
+}
+
+/// What is scheduled, and how.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub(super) struct Schedulers {
+    /// How BackupBuckets are scheduled. Not used.
+    pub(super) backup_bucket: BackupBucket,
+    /// How Shoots are scheduled.
+    pub(super) shoot: Shoot,
+}
+
+/// How BackupBuckets are scheduled.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub(super) struct BackupBucket {
+    /// Not used.
+    #[schemars(range(min = 0))]
+    concurrent_syncs: i64,
+    /// A duration such as 15s. Not used.
+    #[schemars(extend("default" = null))]
+    pub(super) retry_sync_period: String,
+}
+
+impl Default for BackupBucket {
+    fn default() -> Self {
+        Self {
+            concurrent_syncs: 0,
+            retry_sync_period: "0s".to_owned(),
+        }
+    }
+}
+
+/// How Shoots are scheduled.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub(super) struct Shoot {
+    /// How the candidates for a Shoot are found. SameRegion: Seeds of its provider type and region. MinimalDistance: the
+    /// Seeds nearest to its region.
+    #[schemars(extend("enum" = ["SameRegion", "MinimalDistance", ""]))]
+    pub(super) candidate_determination_strategy: Strategy,
+    /// The first delay before a Shoot that found no Seed is tried again, as a duration such as 15s or 1m30s; each further
+    /// one is twice as long.
+    pub(super) retry_sync_period: String,
+    /// How many Shoots are decided at a time.
+    #[schemars(range(min = 0))]
+    pub(super) concurrent_syncs: i64,
+}
+
+impl Default for Shoot {
+    fn default() -> Self {
+        Self {
+            candidate_determination_strategy: Strategy::default(),
+            retry_sync_period: "15s".to_owned(),
+            concurrent_syncs: 5,
+        }
+    }
+}
