@@ -9,14 +9,18 @@
 //! coordinatedResources: []           # those of them that a coordination controller sees before they are synced
 //! ```
 //!
-//! Read by hand, not by serde, so that every mistake is found with its path. Defaults apply on read.
+//! Read by its schema; defaults apply on read.
 
-use std::sync::Arc;
+use std::collections::BTreeSet;
+use std::sync::{Arc, LazyLock};
 
 use jiff::SignedDuration;
+use meta::field::below;
+use meta::schema::Reading;
 use meta::selector::{LabelSelector, Selector};
-use meta::{FieldError, GroupResource, name};
-use serde::Deserialize;
+use meta::{FieldError, GroupResource, Schema, name};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::location_string::check_location_cluster;
@@ -54,13 +58,45 @@ impl Default for Config {
 /// How often syncers send a heartbeat (docs/systems/kcp.md, "Heartbeats").
 const BEAT: SignedDuration = SignedDuration::from_secs(20);
 
-const FIELDS: [&str; 5] = [
-    "locationCluster",
-    "namespaceSelector",
-    "heartbeatThreshold",
-    "syncedResources",
-    "coordinatedResources",
-];
+/// kcp has flags for these things and no configuration file: the form is Berth's own.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+struct Form {
+    /// Where the Locations live, the first segment of location strings: root, or a path below it. Default:
+    /// --kcp-location-cluster, root:compute unless it is given.
+    location_cluster: Option<String>,
+    /// The namespaces that are placed; those that stop matching are drained. Default: --kcp-namespace-selector; all, and
+    /// behind a kube-apiserver those with scheduling.berth.dev/kcp=enabled, unless it is given.
+    namespace_selector: Option<LabelSelector>,
+    /// How old the last heartbeat of a syncer may be: a positive duration such as 1m. Syncers send one every 20s.
+    heartbeat_threshold: String,
+    /// The resources that follow their namespace to the workload cluster, by plural name, with the group behind a dot:
+    /// configmaps, deployments.apps. There is no wildcard. Objects of a resource that is taken out lose what syncing put on
+    /// them, and are no longer guarded. Behind a kube-apiserver it cannot name more than --kcp-synced-resources, since
+    /// rights and webhooks are made for those. Default: --kcp-synced-resources; configmaps, secrets, serviceaccounts,
+    /// services and deployments.apps unless it is given.
+    #[schemars(extend("x-kubernetes-list-type" = "set"))]
+    synced_resources: Option<Vec<String>>,
+    /// Those of syncedResources that a coordination controller may change before they are synced: they get the state ""
+    /// first. Default: all of them with a --kcp-coordination-user, else none.
+    #[schemars(extend("x-kubernetes-list-type" = "set"))]
+    coordinated_resources: Option<Vec<String>>,
+}
+
+impl Default for Form {
+    fn default() -> Self {
+        Self {
+            location_cluster: None,
+            namespace_selector: None,
+            heartbeat_threshold: "1m".to_owned(),
+            synced_resources: None,
+            coordinated_resources: None,
+        }
+    }
+}
+
+/// The form.
+pub(crate) static SCHEMA: LazyLock<Schema> = LazyLock::new(Schema::part::<Form>);
 
 impl Config {
     /// Reads `spec` (what stands at `path`, such as `spec.kcp`); an absent or null one is all defaults.
@@ -68,54 +104,37 @@ impl Config {
     /// # Errors
     /// Everything that is wrong.
     pub fn read(spec: Option<&Value>, path: &str) -> Result<Self, Vec<FieldError>> {
-        let Some(spec) = spec.filter(|spec| !spec.is_null()) else {
-            return Ok(Self::default());
+        let mut form = SCHEMA.read::<Form>(spec.unwrap_or(&Value::Null), path);
+        let given = form.value.clone();
+        let mut config = Self {
+            heartbeat_threshold: form.positive_duration("heartbeatThreshold", &given.heartbeat_threshold),
+            ..Self::default()
         };
-        let Some(fields) = spec.as_object() else {
-            return Err(vec![FieldError::type_invalid(
-                path,
-                spec.clone(),
-                "must be an object",
-            )]);
-        };
-        let mut reader = Reader {
-            path,
-            errors: Vec::new(),
-        };
-        let mut config = Self::default();
-        let given = |name: &str| fields.get(name).filter(|value| !value.is_null());
-        if let Some(value) = given("locationCluster") {
-            reader.location_cluster(value, &mut config);
-        }
-        if let Some(value) = given("namespaceSelector") {
-            reader.namespace_selector(value, &mut config);
-        }
-        if let Some(value) = given("heartbeatThreshold") {
-            reader.heartbeat_threshold(value, &mut config);
-        }
-        if let Some(value) = given("syncedResources") {
-            config.synced_resources = reader.resources("syncedResources", value);
-        }
-        if let Some(value) = given("coordinatedResources") {
-            let resources = reader.resources("coordinatedResources", value);
-            if given("syncedResources").is_some() {
-                reader.all_synced(&resources, &config.synced_resources);
+        if let Some(text) = given.location_cluster {
+            if let Err(problem) = check_location_cluster(&text) {
+                form.refuse(FieldError::invalid("locationCluster", text.as_str(), problem));
             }
-            config.coordinated_resources = Some(resources);
+            config.location_cluster = text.into();
         }
-        for (name, value) in fields {
-            if !FIELDS.contains(&name.as_str()) {
-                let at = reader.at(name);
-                reader
-                    .errors
-                    .push(FieldError::invalid(at, value.clone(), "unknown field"));
+        if let Some(selector) = given.namespace_selector {
+            match Selector::compile(&selector, "namespaceSelector") {
+                Ok(selector) => config.namespace_selector = selector,
+                Err(errors) => errors.into_iter().for_each(|error| form.refuse(error)),
             }
         }
-        if reader.errors.is_empty() {
-            Ok(config)
-        } else {
-            Err(reader.errors)
+        let synced = given.synced_resources;
+        let synced = synced.map(|list| resources(&mut form, "syncedResources", &list));
+        if let Some(list) = given.coordinated_resources {
+            let list = resources(&mut form, "coordinatedResources", &list);
+            if let Some(synced) = &synced {
+                all_synced(&mut form, &list, synced, path);
+            }
+            config.coordinated_resources = Some(list);
         }
+        if let Some(synced) = synced {
+            config.synced_resources = synced;
+        }
+        form.finish(|_| config)
     }
 
     /// The same where nothing but `syncable` can be synced (`None`: anything can). Behind a hub the program can read,
@@ -144,7 +163,7 @@ impl Config {
         let beyond = numbered.filter(|(_, resource)| !syncable.contains(resource));
         let errors: Vec<FieldError> = beyond
             .map(|(index, resource)| {
-                let at = format!("{path}.syncedResources[{index}]");
+                let at = below(path, &format!("syncedResources[{index}]"));
                 FieldError::invalid(at, resource.to_string(), detail.clone())
             })
             .collect();
@@ -161,13 +180,14 @@ impl Config {
         let mut warnings = Vec::new();
         if self.heartbeat_threshold <= BEAT {
             warnings.push(format!(
-                "{path}.heartbeatThreshold: syncers send a heartbeat every 20s, so that clusters will seem not to be \
-                 ready again and again"
+                "{}: syncers send a heartbeat every 20s, so that clusters will seem not to be ready again and again",
+                below(path, "heartbeatThreshold")
             ));
         }
         if self.synced_resources.is_empty() {
             warnings.push(format!(
-                "{path}.syncedResources: nothing in placed namespaces will be synced"
+                "{}: nothing in placed namespaces will be synced",
+                below(path, "syncedResources")
             ));
         }
         warnings
@@ -196,111 +216,34 @@ pub fn synced_resource(text: &str) -> Result<GroupResource, String> {
     )
 }
 
-struct Reader<'a> {
-    path: &'a str,
-    errors: Vec<FieldError>,
+/// The resources in the list `field`. What names none is refused and left out.
+fn resources(form: &mut Reading<Form>, field: &str, list: &[String]) -> Vec<GroupResource> {
+    let mut resources = Vec::with_capacity(list.len());
+    for (index, text) in list.iter().enumerate() {
+        match synced_resource(text) {
+            Ok(resource) => resources.push(resource),
+            Err(problem) => form.refuse(FieldError::invalid(
+                format!("{field}[{index}]"),
+                text.as_str(),
+                problem,
+            )),
+        }
+    }
+    resources
 }
 
-impl Reader<'_> {
-    fn at(&self, name: &str) -> String {
-        format!("{}.{name}", self.path)
-    }
-
-    fn text<'v>(&mut self, name: &str, value: &'v Value) -> Option<&'v str> {
-        let text = value.as_str();
-        if text.is_none() {
-            let at = self.at(name);
-            self.errors
-                .push(FieldError::type_invalid(at, value.clone(), "must be a string"));
-        }
-        text
-    }
-
-    fn wrong(&mut self, name: &str, value: &Value, problem: String) {
-        let at = self.at(name);
-        self.errors.push(FieldError::invalid(at, value.clone(), problem));
-    }
-
-    fn location_cluster(&mut self, value: &Value, config: &mut Config) {
-        let Some(text) = self.text("locationCluster", value) else {
-            return;
-        };
-        match check_location_cluster(text) {
-            Ok(()) => config.location_cluster = text.into(),
-            Err(problem) => self.wrong("locationCluster", value, problem),
-        }
-    }
-
-    fn namespace_selector(&mut self, value: &Value, config: &mut Config) {
-        let path = self.at("namespaceSelector");
-        let known = ["matchLabels", "matchExpressions"];
-        for (name, extra) in value.as_object().into_iter().flatten() {
-            if !known.contains(&name.as_str()) {
-                let at = format!("{path}.{name}");
-                self.errors
-                    .push(FieldError::invalid(at, extra.clone(), "unknown field"));
-            }
-        }
-        match LabelSelector::deserialize(value) {
-            Ok(selector) => match Selector::compile(&selector, &path) {
-                Ok(selector) => config.namespace_selector = selector,
-                Err(errors) => self.errors.extend(errors),
-            },
-            Err(error) => self.wrong(
-                "namespaceSelector",
-                value,
-                format!("must be a label selector: {error}"),
-            ),
-        }
-    }
-
-    fn heartbeat_threshold(&mut self, value: &Value, config: &mut Config) {
-        let Some(text) = self.text("heartbeatThreshold", value) else {
-            return;
-        };
-        match meta::duration::parse(text) {
-            Ok(threshold) if threshold > SignedDuration::ZERO => config.heartbeat_threshold = threshold,
-            Ok(_) => self.wrong("heartbeatThreshold", value, "must be greater than 0".to_owned()),
-            Err(error) => {
-                self.wrong("heartbeatThreshold", value, error.to_string());
-            }
-        }
-    }
-
-    fn all_synced(&mut self, resources: &[GroupResource], synced: &[GroupResource]) {
-        for resource in resources.iter().filter(|resource| !synced.contains(resource)) {
-            let problem = format!(
-                "must be one of {}, since nothing else is synced",
-                self.at("syncedResources")
-            );
-            self.wrong("coordinatedResources", &resource.to_string().into(), problem);
-        }
-    }
-
-    fn resources(&mut self, field: &str, value: &Value) -> Vec<GroupResource> {
-        let Some(list) = value.as_array() else {
-            let at = self.at(field);
-            let detail = "must be a list of resources such as configmaps or deployments.apps";
-            self.errors
-                .push(FieldError::type_invalid(at, value.clone(), detail));
-            return Vec::new();
-        };
-        let mut resources: Vec<GroupResource> = Vec::with_capacity(list.len());
-        for (index, entry) in list.iter().enumerate() {
-            let name = format!("{field}[{index}]");
-            let Some(text) = self.text(&name, entry) else {
-                continue;
-            };
-            match synced_resource(text) {
-                Err(problem) => self.wrong(&name, entry, problem),
-                Ok(resource) if resources.contains(&resource) => {
-                    let at = self.at(&name);
-                    self.errors.push(FieldError::duplicate(at, entry.clone()));
-                }
-                Ok(resource) => resources.push(resource),
-            }
-        }
-        resources
+fn all_synced(form: &mut Reading<Form>, coordinated: &[GroupResource], synced: &[GroupResource], path: &str) {
+    let synced: BTreeSet<&GroupResource> = synced.iter().collect();
+    for resource in coordinated.iter().filter(|resource| !synced.contains(resource)) {
+        let problem = format!(
+            "must be one of {}, since nothing else is synced",
+            below(path, "syncedResources")
+        );
+        form.refuse(FieldError::invalid(
+            "coordinatedResources",
+            resource.to_string(),
+            problem,
+        ));
     }
 }
 
@@ -383,16 +326,17 @@ mod tests {
         });
         let errors = Config::read(Some(&spec), "spec.kcp").unwrap_err();
         let starts = [
-            "spec.kcp.locationCluster: Invalid value: \"compute\": must be \"root\" or a path",
-            "spec.kcp.namespaceSelector.matchFields: Invalid value: []: unknown field",
-            "spec.kcp.namespaceSelector.matchLabels: Invalid value: \"a b\": name part must consist",
-            "spec.kcp.heartbeatThreshold: Invalid value: \"0s\": must be greater than 0",
-            "spec.kcp.syncedResources[0]: Invalid value: \"*\": must be a plural name",
+            "spec.kcp.syncedResources[3]: Invalid value: \"integer\": spec.kcp.syncedResources[3] in body must be of type \
+             string",
             "spec.kcp.syncedResources[2]: Duplicate value: \"configmaps\"",
-            "spec.kcp.syncedResources[3]: Invalid value: 1: must be a string",
+            "spec.kcp.namespaceSelector.matchFields: Forbidden: unknown field",
+            "spec.kcp.workspace: Forbidden: unknown field",
+            "spec.kcp.heartbeatThreshold: Invalid value: \"0s\": must be greater than 0",
+            "spec.kcp.locationCluster: Invalid value: \"compute\": must be \"root\" or a path",
+            "spec.kcp.namespaceSelector.matchLabels: Invalid value: \"a b\": name part must consist",
+            "spec.kcp.syncedResources[0]: Invalid value: \"*\": must be a plural name",
             "spec.kcp.syncedResources[4]: Invalid value: \"a.\": must be a plural name",
             "spec.kcp.coordinatedResources: Invalid value: \"secrets\": must be one of spec.kcp.syncedResources",
-            "spec.kcp.workspace: Invalid value: \"x\": unknown field",
         ];
         assert_eq!(errors.len(), starts.len(), "{errors:?}");
         for (error, start) in errors.iter().zip(starts) {

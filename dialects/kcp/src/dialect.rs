@@ -5,11 +5,11 @@ use std::sync::Arc;
 use admission::Plugin;
 use dialect_contract::dialect::{DemandKind, Dialect, Inventory};
 use dialect_contract::{Concern, Finalizer, Follower, Hold, HubRule, config};
-use meta::{FieldError, GroupResource, Kind};
+use meta::{FieldError, GroupResource, Kind, Schema};
 use serde_json::Value;
 
 use crate::admission::{PlacementGuard, PlacementValues, Role, Settings, hub_rules, user_of};
-use crate::config::Config;
+use crate::config::{Config, SCHEMA};
 use crate::edit::identifiers;
 use crate::fleet::Fleet;
 use crate::followers::{self, Resources};
@@ -161,6 +161,10 @@ impl Dialect for Kcp {
         let mut guarded = self.settings(spec).synced_resources;
         guarded.push(NAMESPACES);
         guarded
+    }
+
+    fn config_schema(&self) -> &'static Schema {
+        &SCHEMA
     }
 
     fn validate_config(&self, spec: &Value, path: &str) -> Vec<FieldError> {
