@@ -1,42 +1,46 @@
 //! The scheduler's configuration in openMCP's own form (docs/systems/openmcp.md, "Configuration"), as it stands under
 //! `spec.openmcp`: `scheduler.scope`, `.strategy`, `.selectors` and `.purposeMappings`.
 //!
-//! Read by hand, not by serde, so that every mistake is found with its path. Defaults apply on read.
+//! Read by its schema; openMCP's own defaults apply on read.
 
-mod fields;
+mod form;
 mod purpose;
-mod selectors;
 #[cfg(test)]
 mod tests;
 mod warn;
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
-use meta::FieldError;
-use meta::selector::Selector;
+use meta::schema::Reading;
+use meta::selector::{LabelSelector, Selector};
+use meta::{FieldError, Schema};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::naming::Naming;
-use fields::Fields;
+use form::{Form, PurposeMapping};
 
 pub use warn::warnings;
 
 /// Which Clusters are looked at.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum Scope {
     /// Those of one namespace: the template's, else the request's.
     #[default]
+    #[serde(alias = "")]
     Namespaced,
     /// All.
     Cluster,
 }
 
 /// Which Cluster is taken when several will do.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum Strategy {
     /// The one with the fewest requests, the first of these.
     #[default]
+    #[serde(alias = "")]
     Balanced,
     /// Any.
     Random,
@@ -45,8 +49,6 @@ pub enum Strategy {
 }
 
 impl Strategy {
-    const ALL: [Self; 3] = [Self::Balanced, Self::Random, Self::Simple];
-
     /// The token.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
@@ -110,6 +112,9 @@ pub struct Template {
     pub spec: Value,
 }
 
+/// The form.
+pub(crate) static SCHEMA: LazyLock<Schema> = LazyLock::new(Schema::part::<Form>);
+
 impl Config {
     /// Reads `spec`, the dialect's part of a SchedulerConfiguration, which stands at `path`. `None` when it is absent:
     /// then there is no configuration.
@@ -120,13 +125,21 @@ impl Config {
         if spec.is_null() {
             return Ok(None);
         }
-        let mut errors = Vec::new();
-        let config = read_root(spec, path, &mut errors);
-        if errors.is_empty() {
-            Ok(config)
-        } else {
-            Err(errors)
-        }
+        let mut form = SCHEMA.read::<Form>(spec, path);
+        let scheduler = std::mem::take(&mut form.value.scheduler);
+        let selectors = &scheduler.selectors;
+        let clusters = compiled(&mut form, &selectors.clusters, "scheduler.selectors.clusters");
+        let requests = compiled(&mut form, &selectors.requests, "scheduler.selectors.requests");
+        let purposes = read_purposes(&mut form, scheduler.purpose_mappings, clusters.as_ref());
+        form.finish(|_| {
+            Some(Self {
+                scope: scheduler.scope,
+                strategy: scheduler.strategy,
+                clusters: clusters?,
+                requests: requests?,
+                purposes,
+            })
+        })
     }
 
     /// The namespace whose Clusters a request in `namespace` may use; `None` is all.
@@ -147,89 +160,36 @@ impl Mapping {
     }
 }
 
-fn read_root(spec: &Value, path: &str, errors: &mut Vec<FieldError>) -> Option<Config> {
-    let mut root = Fields::of(spec, path, errors)?;
-    let scheduler = root.get("scheduler");
-    let at = root.at("scheduler");
-    root.end(errors);
-    let Some(scheduler) = scheduler else {
-        errors.push(FieldError::required(
-            at,
-            "the scheduler has no configuration without it",
-        ));
-        return None;
-    };
-    let mut fields = Fields::of(scheduler, &at, errors)?;
-    let scope = match fields.one_of("scope", &["Cluster", "Namespaced"], errors) {
-        Some(0) => Scope::Cluster,
-        _ => Scope::Namespaced,
-    };
-    let strategies = Strategy::ALL.map(Strategy::as_str);
-    let strategy = fields.one_of("strategy", &strategies, errors);
-    let (clusters, requests) = read_selectors(&mut fields, errors);
-    let purposes = read_purposes(&mut fields, clusters.as_ref(), errors);
-    fields.end(errors);
-    Some(Config {
-        scope,
-        strategy: strategy.map_or(Strategy::default(), |index| Strategy::ALL[index]),
-        clusters: clusters?,
-        requests: requests?,
-        purposes,
-    })
-}
-
-/// `selectors.clusters` and `selectors.requests`; `None` for one that does not parse.
-fn read_selectors(
-    scheduler: &mut Fields<'_>,
-    errors: &mut Vec<FieldError>,
-) -> (Option<Selector>, Option<Selector>) {
-    let everything = || Some(Selector::default());
-    let at = scheduler.at("selectors");
-    let Some(value) = scheduler.get("selectors") else {
-        return (everything(), everything());
-    };
-    let Some(mut fields) = Fields::of(value, &at, errors) else {
-        return (None, None);
-    };
-    let mut one = |name| {
-        let at = fields.at(name);
-        match fields.get(name) {
-            Some(value) => selectors::read(value, &at, errors),
-            None => everything(),
+/// The selector at `path`; `None`, and refused, when it does not parse.
+fn compiled(form: &mut Reading<Form>, selector: &LabelSelector, path: &str) -> Option<Selector> {
+    match Selector::compile(selector, path) {
+        Ok(selector) => Some(selector),
+        Err(errors) => {
+            errors.into_iter().for_each(|error| form.refuse(error));
+            None
         }
-    };
-    let both = (one("clusters"), one("requests"));
-    fields.end(errors);
-    both
+    }
 }
 
 fn read_purposes(
-    scheduler: &mut Fields<'_>,
+    form: &mut Reading<Form>,
+    mappings: BTreeMap<String, Option<PurposeMapping>>,
     clusters: Option<&Selector>,
-    errors: &mut Vec<FieldError>,
 ) -> BTreeMap<String, Arc<Mapping>> {
-    let path = scheduler.at("purposeMappings");
+    let path = "scheduler.purposeMappings";
     let mut purposes = BTreeMap::new();
-    let Some(value) = scheduler.get("purposeMappings") else {
-        return purposes;
-    };
-    let Some(entries) = fields::object(value, &path, errors) else {
-        return purposes;
-    };
-    for (purpose, value) in entries {
+    for (purpose, mapping) in mappings {
         if purpose.is_empty() {
-            errors.push(FieldError::invalid(
-                path.as_str(),
-                "",
-                "a purpose may not be empty",
-            ));
+            form.refuse(FieldError::invalid(path, "", "a purpose may not be empty"));
         }
-        let at = format!("{path}[{purpose}]");
-        if value.is_null() {
+        let at = format!("{path}.{purpose}");
+        let Some(mapping) = mapping else {
             let detail = "give the purpose a template, or take it out";
-            errors.push(FieldError::required(at, detail));
-        } else if let Some(mapping) = purpose::read(purpose, value, &at, clusters, errors) {
-            purposes.insert(purpose.clone(), Arc::new(mapping));
+            form.refuse(FieldError::required(at, detail));
+            continue;
+        };
+        if let Some(mapping) = purpose::read(form, &purpose, mapping, &at, clusters) {
+            purposes.insert(purpose, Arc::new(mapping));
         }
     }
     purposes

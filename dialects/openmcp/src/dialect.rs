@@ -4,12 +4,13 @@ use std::sync::Arc;
 
 use admission::Plugin;
 use dialect_contract::{DemandKind, Dialect, Facts, Finalizer, Hold, HubRule, Inventory, config};
-use meta::{FieldError, GroupResource, Kind};
+use meta::field::below;
+use meta::{FieldError, GroupResource, Kind, Schema};
 use serde_json::{Value, json};
 
 use crate::admission::GrantGuard;
 use crate::admission::hub_rules;
-use crate::config::Config;
+use crate::config::{Config, SCHEMA};
 use crate::facts::facts;
 use crate::fleet::Fleet;
 use crate::kind;
@@ -92,18 +93,17 @@ impl Dialect for OpenMcp {
         (!fields.contains_key("apiVersion")).then(|| json!({ "scheduler": scheduler }))
     }
 
+    fn config_schema(&self) -> &'static Schema {
+        &SCHEMA
+    }
+
     fn validate_config(&self, spec: &Value, path: &str) -> Vec<FieldError> {
         Config::read(spec, path).err().unwrap_or_default()
     }
 
     fn config_warnings(&self, spec: &Value, path: &str) -> Vec<String> {
-        let prefix = if path.is_empty() {
-            String::new()
-        } else {
-            format!("{path}.")
-        };
         let list = crate::config::warnings(spec).into_iter();
-        list.map(|warning| format!("{prefix}{warning}")).collect()
+        list.map(|warning| below(path, &warning)).collect()
     }
 }
 

@@ -42,10 +42,7 @@ fn a_configuration_without_a_scheduler_is_refused() {
     let texts: Vec<String> = errors.iter().map(ToString::to_string).collect();
     assert_eq!(
         texts,
-        [
-            "schedular: Invalid value: {}: unknown field",
-            "scheduler: Required value: the scheduler has no configuration without it",
-        ]
+        ["scheduler: Required value", "schedular: Forbidden: unknown field",]
     );
 }
 
@@ -111,7 +108,7 @@ fn labels_are_judged_as_they_will_be_on_the_cluster() {
     let errors = asking("DoesNotExist").unwrap_err();
     assert_eq!(errors.len(), 1);
     assert!(errors[0].starts_with(
-        "spec.openmcp.scheduler.purposeMappings[p].template.metadata.labels: Invalid value: \
+        "spec.openmcp.scheduler.purposeMappings.p.template.metadata.labels: Invalid value: \
          {\"clusters.openmcp.cloud/delete-without-requests\":\"true\"}: do not match selectors.clusters"
     ));
 }
@@ -143,31 +140,31 @@ fn every_mistake_is_told_with_its_path() {
     }))
     .unwrap_err();
     let expected = [
+        "purposeMappings.both.tenancyCount: Invalid value: -1: spec.openmcp.scheduler.purposeMappings.both.tenancyCount in \
+         body should be greater than or equal to 0",
+        "purposeMappings.kind.template.spec.tenancy: Unsupported value: \"shared\"",
+        "purposeMappings.names.template.spec.kubernetes.version: Invalid value: \"number\"",
+        "purposeMappings.syntax.selector.matchLabels: Invalid value: \"array\"",
         "scope: Unsupported value: \"namespaced\": supported values: \"Cluster\", \"Namespaced\"",
         "strategy: Unsupported value: \"Best\": supported values: \"Balanced\", \"Random\", \"Simple\"",
+        "extra: Forbidden: unknown field",
         "selectors.clusters.matchExpressions[0].operator: Invalid value: \"Near\"",
         "selectors.requests.matchLabels: Invalid value: \"-x\"",
         "selectors.requests.matchLabels: Invalid value: \"a b\"",
         "selectors.requests.matchExpressions[0].values: Required value",
         "selectors.requests.matchExpressions[1].values: Forbidden",
         "purposeMappings: Invalid value: \"\": a purpose may not be empty",
-        "purposeMappings[both].tenancyCount: Invalid value: -1: must be greater than or equal to 0",
-        "purposeMappings[both].tenancyCount: Invalid value: -1: must be 0 when",
-        "purposeMappings[count].tenancyCount: Invalid value: 2: must be 0 when",
-        "purposeMappings[empty].template.spec.profile: Required value",
-        "purposeMappings[empty].template.spec.tenancy: Required value",
-        "purposeMappings[kind].template.spec.profile: Required value",
-        "purposeMappings[kind].template.spec.tenancy: Unsupported value: \"shared\"",
-        "purposeMappings[names].template.spec.kubernetes.version: Invalid value: \"number\"",
-        "purposeMappings[names].template.spec.purposes[0]: Invalid value: \"\"",
-        "purposeMappings[names].template.metadata.name: Invalid value: \"b_c\"",
-        "purposeMappings[names].template.metadata.generateName: Invalid value: \"-d\"",
-        "purposeMappings[names].template.metadata.namespace: Invalid value: \"A\"",
-        "purposeMappings[names].template.metadata.labels: Invalid value: \"f g\"",
-        "purposeMappings[null]: Required value",
-        "purposeMappings[own].template.metadata.labels: Invalid value",
-        "purposeMappings[syntax].selector.matchLabels: Invalid value: []: must be an object",
-        "extra: Invalid value: 1: unknown field",
+        "purposeMappings.count.tenancyCount: Invalid value: 2: must be 0 when",
+        "purposeMappings.empty.template.spec.profile: Required value",
+        "purposeMappings.empty.template.spec.tenancy: Required value",
+        "purposeMappings.kind.template.spec.profile: Required value",
+        "purposeMappings.names.template.spec.purposes[0]: Invalid value: \"\"",
+        "purposeMappings.names.template.metadata.name: Invalid value: \"b_c\"",
+        "purposeMappings.names.template.metadata.generateName: Invalid value: \"-d\"",
+        "purposeMappings.names.template.metadata.namespace: Invalid value: \"A\"",
+        "purposeMappings.names.template.metadata.labels: Invalid value: \"f g\"",
+        "purposeMappings.null: Required value",
+        "purposeMappings.own.template.metadata.labels: Invalid value",
     ];
     let errors: Vec<&str> = errors
         .iter()
@@ -180,6 +177,34 @@ fn every_mistake_is_told_with_its_path() {
             "{error} does not start with {expected}"
         );
     }
+}
+
+#[test]
+fn what_new_clusters_do_not_take_over_may_stand_there_and_is_warned_of() {
+    let metadata = SCHEMA.openapi().pointer(
+        "/properties/scheduler/properties/purposeMappings/additionalProperties/properties/template/properties/metadata/properties",
+    );
+    for field in warn::UNUSED {
+        assert_eq!(metadata.unwrap()[*field]["description"], "Ignored.", "{field}");
+    }
+}
+
+#[test]
+fn fields_of_newer_clusters_may_stand_in_a_template() {
+    let mut mapping = shared();
+    mapping["template"]["spec"]["kubernetes"] = json!({"version": "1.33", "flavor": "x"});
+    mapping["template"]["spec"]["region"] = json!("eu");
+    mapping["template"]["spec"]["clusterConfigs"] = json!([{}]);
+    let spec = one(mapping).unwrap().template.spec;
+    assert_eq!(
+        (&spec["region"], &spec["kubernetes"]["flavor"]),
+        (&json!("eu"), &json!("x"))
+    );
+    assert_eq!(
+        spec["clusterConfigs"],
+        json!([{}]),
+        "defaults are the Cluster's own"
+    );
 }
 
 #[test]
@@ -199,11 +224,11 @@ fn what_is_surely_not_meant_draws_a_warning() {
     }}});
     assert!(Config::read(&spec, "").is_ok());
     let expected = [
-        "scheduler.purposeMappings[My Purpose]: the purpose cannot be a name",
-        "scheduler.purposeMappings[both].template.metadata.name: is ignored: generateName goes before it",
-        "scheduler.purposeMappings[long].template.metadata.generateName: the name prefix",
-        "scheduler.purposeMappings[named].template.metadata.name: is ignored: only clusters",
-        "scheduler.purposeMappings[named].template.metadata.finalizers: is ignored",
+        "scheduler.purposeMappings.My Purpose: the purpose cannot be a name",
+        "scheduler.purposeMappings.both.template.metadata.name: is ignored: generateName goes before it",
+        "scheduler.purposeMappings.long.template.metadata.generateName: the name prefix",
+        "scheduler.purposeMappings.named.template.metadata.name: is ignored: only clusters",
+        "scheduler.purposeMappings.named.template.metadata.finalizers: is ignored",
     ];
     let list = warnings(&spec);
     assert_eq!(list.len(), expected.len(), "{list:#?}");

@@ -3,8 +3,21 @@
 use meta::name;
 use serde_json::Value;
 
-use super::purpose::UNUSED;
 use crate::naming::Naming;
+
+/// Fields of ObjectMeta that new Clusters do not take over.
+pub(super) const UNUSED: &[&str] = &[
+    "creationTimestamp",
+    "deletionGracePeriodSeconds",
+    "deletionTimestamp",
+    "finalizers",
+    "generation",
+    "managedFields",
+    "ownerReferences",
+    "resourceVersion",
+    "selfLink",
+    "uid",
+];
 
 /// Everything in `spec`, the dialect's part of a SchedulerConfiguration, that is legal and surely wrong: one sentence
 /// each, with the path of the field below `spec`. Says nothing about what is not legal.
@@ -15,7 +28,7 @@ pub fn warnings(spec: &Value) -> Vec<String> {
         .pointer("/scheduler/purposeMappings")
         .and_then(Value::as_object);
     for (purpose, mapping) in mappings.into_iter().flatten() {
-        let path = format!("scheduler.purposeMappings[{purpose}].template.metadata");
+        let path = format!("scheduler.purposeMappings.{purpose}.template.metadata");
         let metadata = mapping.pointer("/template/metadata").unwrap_or(&Value::Null);
         naming(purpose, mapping, metadata, &path, &mut list);
         for field in UNUSED.iter().filter(|field| !metadata[**field].is_null()) {
@@ -46,7 +59,7 @@ fn naming(purpose: &str, mapping: &Value, metadata: &Value, path: &str, list: &m
     let of_purpose = prefix.is_none() && (given.is_none() || !single);
     if of_purpose && let Err(problem) = name::dns_label(purpose) {
         list.push(format!(
-            "scheduler.purposeMappings[{purpose}]: the purpose cannot be a name, and names of new clusters are made of \
+            "scheduler.purposeMappings.{purpose}: the purpose cannot be a name, and names of new clusters are made of \
              it: {problem}; set template.metadata.generateName"
         ));
         return;

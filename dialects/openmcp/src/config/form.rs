@@ -1,0 +1,148 @@
+//! The scheduler's part of the operator's configuration file, field by field. An empty text counts as absent.
+
+use std::collections::BTreeMap;
+
+use meta::selector::LabelSelector;
+use schemars::{JsonSchema, SchemaGenerator};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::{Scope, Strategy};
+use crate::kind::cluster::ClusterSpec;
+
+/// The operator's file; only the scheduler's part is taken.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+#[schemars(extend("required" = ["scheduler"]))]
+pub(super) struct Form {
+    /// How requests find clusters.
+    pub(super) scheduler: Scheduler,
+}
+
+/// How requests find clusters.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub(super) struct Scheduler {
+    /// Which Clusters are looked at. Namespaced: those in the template's namespace, else the request's. Cluster: those of
+    /// all namespaces.
+    #[schemars(extend("enum" = ["Cluster", "Namespaced", ""]))]
+    pub(super) scope: Scope,
+    /// Which Cluster is taken of several. Balanced: the one with the fewest requests. Random: any. Simple: the first by
+    /// namespace and name.
+    #[schemars(extend("enum" = ["Balanced", "Random", "Simple", ""]))]
+    pub(super) strategy: Strategy,
+    /// What is looked at; an empty selector is everything.
+    pub(super) selectors: Selectors,
+    /// What a request with a purpose gets, by purpose.
+    pub(super) purpose_mappings: BTreeMap<String, Option<PurposeMapping>>,
+}
+
+/// What is looked at.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub(super) struct Selectors {
+    /// Which Clusters are looked at.
+    pub(super) clusters: LabelSelector,
+    /// Which ClusterRequests are looked at.
+    pub(super) requests: LabelSelector,
+}
+
+/// What a request with the purpose gets. It must have a template.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+#[schemars(extend("nullable" = true))]
+pub(super) struct PurposeMapping {
+    /// Which Clusters, beside selectors.clusters.
+    pub(super) selector: LabelSelector,
+    /// What new Clusters are made of. Its labels must match both selectors.
+    pub(super) template: ClusterTemplate,
+    /// How many requests share a Cluster; 0 is any number. Must be 0 where the template is Exclusive.
+    #[schemars(range(min = 0), extend("x-default" = 0))]
+    pub(super) tenancy_count: i64,
+}
+
+/// What new Clusters are made of.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub(super) struct ClusterTemplate {
+    /// The metadata of new Clusters.
+    pub(super) metadata: Metadata,
+    /// The spec of new Clusters. The purpose joins its purposes.
+    #[schemars(schema_with = "cluster_spec")]
+    pub(super) spec: Map<String, Value>,
+}
+
+/// The metadata of new Clusters.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub(super) struct Metadata {
+    /// The name, of Clusters for any number of requests.
+    pub(super) name: String,
+    /// What names begin with.
+    pub(super) generate_name: String,
+    /// The namespace; the request's where it is absent.
+    pub(super) namespace: String,
+    /// Labels. Without clusters.openmcp.cloud/delete-without-requests among them, that is "true".
+    pub(super) labels: BTreeMap<String, String>,
+    /// Annotations.
+    pub(super) annotations: BTreeMap<String, String>,
+    #[serde(flatten)]
+    unused: Unused,
+}
+
+/// What ObjectMeta has beside, and new Clusters do not take over.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+struct Unused {
+    /// Ignored.
+    creation_timestamp: Value,
+    /// Ignored.
+    deletion_grace_period_seconds: Value,
+    /// Ignored.
+    deletion_timestamp: Value,
+    /// Ignored.
+    finalizers: Value,
+    /// Ignored.
+    generation: Value,
+    /// Ignored.
+    managed_fields: Value,
+    /// Ignored.
+    owner_references: Value,
+    /// Ignored.
+    resource_version: Value,
+    /// Ignored.
+    self_link: Value,
+    /// Ignored.
+    uid: Value,
+}
+
+/// The spec of a Cluster as it stands in a template: its purpose is yet to join, defaults come when the Cluster is made,
+/// and fields of newer releases are taken over as they are.
+fn cluster_spec(generator: &mut SchemaGenerator) -> schemars::Schema {
+    let mut schema = ClusterSpec::json_schema(generator);
+    let spec = schema.ensure_object();
+    if let Some(purposes) = spec
+        .get_mut("properties")
+        .and_then(|fields| fields.get_mut("purposes"))
+        && let Some(purposes) = purposes.as_object_mut()
+    {
+        purposes.remove("minItems");
+    }
+    open(spec);
+    schema
+}
+
+fn open(schema: &mut Map<String, Value>) {
+    schema.remove("default");
+    schema.remove("x-default");
+    if let Some(fields) = schema.get_mut("properties").and_then(Value::as_object_mut) {
+        fields
+            .values_mut()
+            .filter_map(Value::as_object_mut)
+            .for_each(open);
+        schema.insert("x-kubernetes-preserve-unknown-fields".to_owned(), true.into());
+    }
+    if let Some(items) = schema.get_mut("items").and_then(Value::as_object_mut) {
+        open(items);
+    }
+}
