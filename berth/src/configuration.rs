@@ -1,6 +1,7 @@
 //! SchedulerConfiguration (docs/api.md, "Configuration"): one object per dialect, named after it, holding the system's
 //! own configuration form. What it means is the dialect's business; here it is a kind.
 
+mod form;
 pub(crate) mod validity;
 
 use std::sync::Arc;
@@ -126,15 +127,7 @@ fn schema(dialects: &[Arc<dyn Dialect>]) -> Schema {
         }),
     );
     for dialect in dialects {
-        let description = format!(
-            "The configuration of {name}, in that system's own form. Only in the object named {name}. Defaults apply \
-             when it is read.",
-            name = dialect.name()
-        );
-        spec.insert(
-            dialect.name().to_owned(),
-            json!({"type": "object", "description": description, "x-kubernetes-preserve-unknown-fields": true}),
-        );
+        spec.insert(dialect.name().to_owned(), form::stored(&**dialect));
     }
     Schema::from_value(json!({
         "type": "object",
@@ -214,10 +207,15 @@ impl Kind for SchedulerConfiguration {
             return vec![FieldError::not_supported("metadata.name", name, &known)];
         };
         let mut errors = Vec::new();
+        // The schema has told its errors already, and the dialect tells them again.
+        let told = self.schema.validate(new);
         let spec = new["spec"].as_object();
         for (field, value) in spec.into_iter().flatten() {
             if field == name {
-                errors.extend(dialect.validate_config(value, &format!("spec.{name}")));
+                let found = dialect
+                    .validate_config(value, &format!("spec.{name}"))
+                    .into_iter();
+                errors.extend(found.filter(|error| !told.contains(error)));
             } else if self.dialect(field).is_some() {
                 let detail = format!("belongs in the SchedulerConfiguration named {field}, not in {name}");
                 errors.push(FieldError::forbidden(format!("spec.{field}"), detail));

@@ -320,8 +320,8 @@ fn configuration_changes_take_effect_at_once_and_bad_ones_are_refused_whole() {
     for part in [
         "spec.openmcp.scheduler.scope: Unsupported value: \"World\"",
         "spec.openmcp.scheduler.strategy: Unsupported value: \"Best\"",
-        "spec.openmcp.scheduler.purposeMappings[x].tenancyCount",
-        "spec.openmcp.scheduler.purposeMappings[x].template.spec.profile: Required value",
+        "spec.openmcp.scheduler.purposeMappings.x.tenancyCount",
+        "spec.openmcp.scheduler.purposeMappings.x.template.spec.profile: Required value",
     ] {
         assert!(refused.contains(part), "{part}:\n{refused}");
     }

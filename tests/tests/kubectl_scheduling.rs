@@ -313,6 +313,62 @@ fn the_configuration_changes_live_and_bad_ones_are_refused_with_every_error() {
 }
 
 #[test]
+fn every_field_of_a_configuration_is_explained_and_no_other_is_taken() {
+    let server = Server::start();
+    let explain = |path: &str| {
+        server
+            .kubectl(&format!("explain schedulerconfiguration.spec.{path}"))
+            .ok()
+    };
+    let openmcp = explain("openmcp");
+    assert!(
+        openmcp.contains("scheduler\t<Object> -required-") && openmcp.contains("How requests find clusters."),
+        "{openmcp}"
+    );
+    let shoot = explain("gardener.schedulers.shoot");
+    for said in [
+        "candidateDeterminationStrategy\t<string>",
+        "enum: SameRegion, MinimalDistance",
+        "Default: 15s.",
+        "concurrentSyncs\t<integer>",
+    ] {
+        assert!(shoot.contains(said), "{said}: {shoot}");
+    }
+    let with = |field: &str| {
+        format!(
+            "apiVersion: config.berth.dev/v1alpha1\nkind: SchedulerConfiguration\nmetadata: {{name: kcp}}\nspec: {{kcp: {{{field}: 2m}}}}\n"
+        )
+    };
+    let refused = server
+        .kubectl("apply -f -")
+        .input(with("heartbeatTreshold"))
+        .fails();
+    assert!(
+        refused.contains("unknown field \"spec.kcp.heartbeatTreshold\""),
+        "{refused}"
+    );
+    let refused = server
+        .kubectl("apply --validate=false -f -")
+        .input(with("heartbeatTreshold"))
+        .fails();
+    assert!(
+        refused.contains("spec.kcp.heartbeatTreshold: Forbidden: unknown field"),
+        "{refused}"
+    );
+    server
+        .kubectl("apply -f -")
+        .input(with("heartbeatThreshold"))
+        .ok();
+    let stored = server
+        .kubectl("get schedulerconfiguration kcp -o jsonpath={.spec}")
+        .ok();
+    assert_eq!(
+        stored, r#"{"kcp":{"heartbeatThreshold":"2m"}}"#,
+        "no default is stored"
+    );
+}
+
+#[test]
 fn every_subresource_can_be_read_raw() {
     let server = gardener();
     server.load(&example("ocm/fleet.yaml"));

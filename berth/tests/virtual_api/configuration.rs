@@ -7,6 +7,14 @@ use serde_json::{Value, json};
 
 fn errors(name: &str, spec: Value) -> Vec<String> {
     let kind = SchedulerConfiguration::new(dialect_registry::all());
+    let value = json!({"spec": spec});
+    assert!(kind.schema("v1alpha1").unknown_fields(&value).is_empty());
+    refused(name, &spec)
+}
+
+/// The same with unknown fields, as nobody would have validated them.
+fn refused(name: &str, spec: &Value) -> Vec<String> {
+    let kind = SchedulerConfiguration::new(dialect_registry::all());
     let value = json!({
         "apiVersion": "config.berth.dev/v1alpha1",
         "kind": "SchedulerConfiguration",
@@ -14,7 +22,6 @@ fn errors(name: &str, spec: Value) -> Vec<String> {
         "spec": spec,
     });
     let mut errors = kind.schema("v1alpha1").validate(&value);
-    assert!(kind.schema("v1alpha1").unknown_fields(&value).is_empty());
     let write = Write {
         operation: Operation::Create,
         old: None,
@@ -44,6 +51,21 @@ fn a_configuration_is_judged_by_its_dialect() {
         wrong[0]
             .starts_with("spec.gardener.schedulers.shoot.candidateDeterminationStrategy: Unsupported value"),
         "{wrong:?}"
+    );
+}
+
+#[test]
+fn every_mistake_is_told_once() {
+    let spec = json!({"gardener": {
+        "logLevel": 1,
+        "schedulers": {"shoot": {"concurrentSyncs": -1, "retrySyncPeriod": "-1s"}},
+    }});
+    let wrong = errors("gardener", spec);
+    assert_eq!(wrong.len(), 3, "{wrong:?}");
+    let spec = json!({"gardener": {"schedulers": {"shoots": {}}}});
+    assert_eq!(
+        refused("gardener", &spec),
+        ["spec.gardener.schedulers.shoots: Forbidden: unknown field"]
     );
 }
 

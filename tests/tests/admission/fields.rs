@@ -257,9 +257,9 @@ fn a_configuration_is_refused_with_all_its_errors_and_warned_of_what_is_surely_n
     for text in [
         "spec.openmcp.scheduler.scope: Unsupported value: \"Everywhere\"",
         "spec.openmcp.scheduler.strategy: Unsupported value: \"Best\"",
-        "spec.openmcp.scheduler.purposeMappings[a].tenancyCount: Invalid value: -1",
-        "spec.openmcp.scheduler.purposeMappings[b].tenancyCount: Invalid value: 2",
-        "spec.openmcp.scheduler.purposeMappings[c].template.spec.profile: Required value",
+        "spec.openmcp.scheduler.purposeMappings.a.tenancyCount: Invalid value: -1",
+        "spec.openmcp.scheduler.purposeMappings.b.tenancyCount: Invalid value: 2",
+        "spec.openmcp.scheduler.purposeMappings.c.template.spec.profile: Required value",
     ] {
         assert!(refused.contains(text), "{text}: {refused}");
     }
