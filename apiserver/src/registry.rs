@@ -4,11 +4,13 @@
 //! use [`Registry::commit`], which takes a list of writes through the same admission and validation as their user's
 //! own requests and applies them at once.
 
+mod apply;
 mod audited;
 mod commit;
 mod consulting;
 mod delete;
 mod index;
+mod keeping;
 mod ownership;
 mod prepare;
 mod system;
@@ -28,11 +30,13 @@ use crate::call::{Call, Warnings};
 use crate::errors;
 use crate::resource::Group;
 
+pub use apply::Wanted;
 use commit::Origin;
 pub use commit::{Author, InternalWrite};
 pub(crate) use consulting::Consulting;
 pub(crate) use delete::Deleted;
 pub use index::{Index, InstallError, Served};
+pub(crate) use keeping::{concerns, own_name};
 pub(crate) use ownership::{Ownership, Wish};
 pub(crate) use prepare::{Actor, Writing};
 pub(crate) use system::{check_namespace, drop_nulls, metadata, text};

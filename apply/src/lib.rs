@@ -15,7 +15,8 @@
 //! * [`Types::paths`]: the fields an applied configuration names, which its manager will own;
 //! * [`Types::merge`]: the configuration merged into the live object;
 //! * [`Types::compare`]: what was removed, modified and added between two states of an object;
-//! * [`Types::prune`]: the merge without what the manager named before, names no more, and nobody else owns.
+//! * [`Types::prune`]: the merge without what the manager named before, names no more, and nobody else owns;
+//! * [`Types::kept`]: what others changed, with the fields of one owner as they were.
 //!
 //! Where it differs from kube-apiserver: pruning never leaves `null` in an object, which most schemas refuse. A container
 //! that loses its last entry goes, or stays empty if somebody owns it. Whether anything changed is asked by owner
@@ -33,6 +34,7 @@ mod compare;
 mod element;
 mod fields;
 mod items;
+mod keep;
 mod managers;
 mod merge;
 mod paths;

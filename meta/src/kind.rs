@@ -138,6 +138,15 @@ pub struct Write<'a> {
     pub now: Timestamp,
 }
 
+/// Who owns fields that nobody else changes ([`Kind::keeper`]).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Keeper {
+    /// The user that writes them.
+    pub user: &'static str,
+    /// The field manager they are applied by, which is the user's alone.
+    pub manager: &'static str,
+}
+
 /// One printer column.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Column {
@@ -389,6 +398,12 @@ pub trait Kind: Send + Sync + 'static {
     /// The resource whose records hold this kind's objects: another one where two APIs show the same objects (Event).
     fn stored_in(&self) -> GroupResource {
         self.info().resource()
+    }
+
+    /// Who keeps the fields it applied to its objects, where somebody does: in every other write they stay as they are, and
+    /// what is beside them changes.
+    fn keeper(&self) -> Option<Keeper> {
+        None
     }
 
     /// Turns an object as served in `version` into what is stored, where more than `apiVersion` differs.

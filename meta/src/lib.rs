@@ -25,7 +25,7 @@ pub mod time;
 pub use budget::{Budget, Exceeded};
 pub use change::{Change, Revision};
 pub use field::FieldError;
-pub use kind::{Cell, Column, Kind, KindInfo, Scope};
+pub use kind::{Cell, Column, Keeper, Kind, KindInfo, Scope};
 pub use name::{GroupResource, Key};
 pub use object::{Annotations, Draft, Meta, Object};
 pub use schema::Schema;

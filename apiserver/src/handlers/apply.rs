@@ -36,7 +36,9 @@ pub(super) async fn handle(cx: &Cx<'_>, subresource: &'static str) -> Result<Res
         let edit = |current: &Object| apply.to(current);
         let missing = match write(cx, options.dry_run, subresource, true, edit).await {
             Ok(object) => return cx.object(accepted, StatusCode::OK, &object),
-            Err(status) if subresource.is_empty() && cx.is_missing(&status) => status,
+            Err(status) if subresource.is_empty() && cx.served.takes("create") && cx.is_missing(&status) => {
+                status
+            }
             Err(status) => return Err(status),
         };
         match apply.create().await {
@@ -116,7 +118,8 @@ impl Apply<'_> {
         let (cx, config) = (self.cx, self.config);
         let live = render::unmanaged(cx.served, current);
         let ownership = self.ownership(operation(self.subresource));
-        let applied = match ownership.applied(Some((current, &live)), config.value(), self.options.force) {
+        let force = !self.meets_keeper(&ownership, (current, &live))? && self.options.force;
+        let applied = match ownership.applied(Some((current, &live)), config.value(), force) {
             Err(Refused::Conflicts(conflicts)) => {
                 // What kubectl applied from the client before is its own; that was never a part of the object.
                 let foreign = match self.is_of_the_whole() {
@@ -141,6 +144,23 @@ impl Apply<'_> {
         let mut wish = self.finish(applied)?;
         wish.before = render::is_as_stored(cx.served, current).then_some(live);
         Ok(wish)
+    }
+
+    /// Whether the configuration is against fields that somebody keeps.
+    ///
+    /// # Errors
+    /// 403 when it is applied in the name of that one's field manager.
+    fn meets_keeper(&self, ownership: &Ownership<'_>, stored: (&Object, &Value)) -> Result<bool, Status> {
+        let (cx, config) = (self.cx, self.config);
+        let Some(keeper) = cx.served.kind().keeper() else {
+            return Ok(false);
+        };
+        registry::own_name(keeper, &cx.manager)
+            .map_err(|text| Status::forbidden(cx.served.name, cx.name, &text))?;
+        Ok(match ownership.applied(Some(stored), config.value(), false) {
+            Err(Refused::Conflicts(conflicts)) => registry::concerns(keeper, &conflicts),
+            _ => false,
+        })
     }
 
     /// The object made of the configuration alone.

@@ -121,12 +121,19 @@ impl Writing<'_> {
         if applied.is_none() {
             self.served.kind().read_body(Some(&old), &mut value);
         }
-        let sent = self.managed_fields(&mut value)?;
-        let managers = applied.unwrap_or_else(|| {
-            let live = render::converted(self.served, stored);
-            let live = live.as_ref().unwrap_or(&old);
-            self.ownership().updated(stored, live, &value, sent.as_ref())
-        });
+        let mut sent = self.managed_fields(&mut value)?;
+        let managers = match applied {
+            Some(managers) => managers,
+            None => {
+                let live = render::converted(self.served, stored);
+                let live = live.as_ref().unwrap_or(&old);
+                if self.is_kept_by_another()? {
+                    sent = None;
+                    value = self.kept(stored, live, value);
+                }
+                self.ownership().updated(stored, live, &value, sent.as_ref())
+            }
+        };
         self.to_stored(&mut value);
         if !matches!(self.operation, Operation::Subresource(_)) {
             self.refuse(system::touched(&value, &old), &value)?;

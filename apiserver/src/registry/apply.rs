@@ -1,0 +1,106 @@
+//! Server-side apply in the process: what a controller wants of an object, merged into what others want.
+
+use std::sync::Arc;
+
+use meta::kind::Operation;
+use meta::{Key, Object, Revision, Status};
+use serde_json::Value;
+use storage::Verb;
+
+use super::Registry;
+use super::commit::{Author, InternalWrite};
+use super::ownership::{Ownership, Wish};
+use super::prepare::Actor;
+use super::write::Target;
+use crate::call::Warnings;
+use crate::context::Annotations;
+use crate::{errors, render};
+
+/// A configuration to apply.
+#[derive(Clone, Copy, Debug)]
+pub struct Wanted<'a> {
+    /// The object.
+    pub key: &'a Key,
+    /// `status`, or the empty string.
+    pub subresource: &'static str,
+    /// What is wanted of it, in any served version.
+    pub config: &'a Value,
+    /// The revision it was decided on; `None` where there must be no object yet.
+    pub base: Option<Revision>,
+}
+
+impl Registry {
+    /// Applies what is `wanted` as the `author`'s own, taking over what others own of it.
+    ///
+    /// # Errors
+    /// The refusal that user's own request would get; 409 when the object is not (any more) as of the base.
+    pub async fn apply_as(&self, author: Author<'_>, wanted: Wanted<'_>) -> Result<Arc<Object>, Status> {
+        let since = self.clock().now();
+        let result = self.apply_wanted(author, wanted).await;
+        let write = InternalWrite {
+            verb: wanted.base.map_or(Verb::Create, |_| Verb::Update),
+            key: wanted.key.clone(),
+            subresource: wanted.subresource,
+            object: wanted.config.clone(),
+            base: wanted.base,
+        };
+        let objects = result.clone().map(|object| vec![object]);
+        self.record(author, &[write], since, &objects).await;
+        result
+    }
+
+    async fn apply_wanted(&self, author: Author<'_>, wanted: Wanted<'_>) -> Result<Arc<Object>, Status> {
+        let Wanted {
+            key,
+            subresource,
+            config,
+            base,
+        } = wanted;
+        let version = config["apiVersion"].as_str().unwrap_or_default();
+        let served = self
+            .index()
+            .by_api_version(key.resource, version)
+            .ok_or_else(|| Status::bad_request(format!("{} is not served as {version}", key.resource)))?;
+        let (warnings, annotations) = (Warnings::default(), Annotations::default());
+        let actor = Actor {
+            user: author.user,
+            manager: author.manager,
+            now: self.clock().now(),
+            dry_run: false,
+            asked: false,
+            warnings: &warnings,
+            annotations: &annotations,
+        };
+        let target = Target {
+            served,
+            namespace: &key.namespace,
+            name: &key.name,
+        };
+        let operation = match (base, subresource) {
+            (None, _) => Operation::Create,
+            (Some(_), "") => Operation::Update,
+            (Some(_), name) => Operation::Subresource(name),
+        };
+        let ownership = Ownership::new(self.index(), served, operation, actor.manager, actor.now);
+        let applied = |stored: Option<(&Object, &Value)>| {
+            let applied = ownership.applied(stored, config, true);
+            let applied = applied.map_err(|problem| Status::internal(problem.to_string()))?;
+            Ok(Wish {
+                value: applied.object,
+                applied: Some(applied.managers),
+                before: None,
+            })
+        };
+        let Some(base) = base else {
+            return self.create(served, actor, &key.namespace, || applied(None)).await;
+        };
+        let edit = |current: &Object| {
+            if current.revision() != base {
+                return Err(errors::modified(served.name, &key.name));
+            }
+            let live = render::unmanaged(served, current);
+            applied(Some((current, &live)))
+        };
+        self.update(target, actor, operation, true, edit).await
+    }
+}

@@ -1,0 +1,79 @@
+//! Objects some of whose fields somebody keeps ([`meta::Kind::keeper`]): in what others write they stay as they are.
+
+use berth_apply::{Conflict, Identity, Operation as Applying};
+use meta::kind::Operation;
+use meta::{Keeper, Object, Status};
+use serde_json::Value;
+
+use super::ownership;
+use super::prepare::Writing;
+
+impl Writing<'_> {
+    /// Whether somebody else than this write's user keeps fields of its object.
+    ///
+    /// # Errors
+    /// 403 when the write is made in the name of that one's field manager.
+    pub(super) fn is_kept_by_another(&self) -> Result<bool, Status> {
+        let Some(keeper) = self.served.kind().keeper() else {
+            return Ok(false);
+        };
+        let actor = &self.actor;
+        if actor.user.name == keeper.user {
+            return Ok(false);
+        }
+        own_name(keeper, actor.manager)
+            .map_err(|text| Status::forbidden(self.served.name, self.name, &text))?;
+        Ok(true)
+    }
+
+    /// `value` with the fields that are kept as they are in `live`, which is how `stored` is served. The client hears of it
+    /// where that makes a difference.
+    pub(super) fn kept(&self, stored: &Object, live: &Value, value: Value) -> Value {
+        let Some(keeper) = self.served.kind().keeper() else {
+            return value;
+        };
+        let subresource = match self.operation {
+            Operation::Create | Operation::Update => "",
+            Operation::Subresource(name) => name,
+        };
+        let identity = Identity {
+            manager: keeper.manager.to_owned(),
+            operation: Applying::Apply,
+            api_version: String::new(),
+            subresource: subresource.to_owned(),
+        };
+        let managers = ownership::of_stored(stored);
+        let Some(owned) = managers.get(&identity) else {
+            return value;
+        };
+        let kept = self.served.merging().types.kept(live, &owned.set, &value);
+        if kept != value {
+            self.actor.warnings.add(format!(
+                "the fields of field manager {:?} are computed: they stay as they are",
+                keeper.manager
+            ));
+        }
+        kept
+    }
+}
+
+/// Whether `manager` is another name than the keeper's.
+///
+/// # Errors
+/// What is wrong with it.
+pub(crate) fn own_name(keeper: Keeper, manager: &str) -> Result<(), String> {
+    if manager != keeper.manager {
+        return Ok(());
+    }
+    Err(format!(
+        "only {} writes as field manager {:?}: name another one",
+        keeper.user, keeper.manager
+    ))
+}
+
+/// Whether `conflicts` are about what the keeper applied: no force overcomes those.
+pub(crate) fn concerns(keeper: Keeper, conflicts: &[Conflict]) -> bool {
+    conflicts.iter().any(|conflict| {
+        conflict.owner.operation == Applying::Apply && conflict.owner.manager == keeper.manager
+    })
+}
