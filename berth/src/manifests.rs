@@ -29,7 +29,7 @@ use syncer::rights::{SyncerRightsArgs, syncer_rights};
 pub use aggregation::registration::Service;
 pub use api_services::{api_service, owned_api_services};
 pub use cert_manager::{ANNOTATION, certificates};
-pub use definitions::{scheduler_configurations, system_definitions};
+pub use definitions::{publications, published_definitions, scheduler_configurations, system_definitions};
 pub use hub_sources::hub_sources;
 pub use installation::{Certificates, Installation, default_service};
 pub use krew::{KrewArgs, krew};
@@ -49,7 +49,8 @@ use installation::REPLICAS;
 /// Parts of an installation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Set {
-    /// CustomResourceDefinitions: SchedulerConfiguration, and with --systems the kinds of systems on the hub
+    /// CustomResourceDefinitions: SchedulerConfiguration and Publication, with --systems the kinds of systems on the hub,
+    /// with --inventory those that Publications publish
     Crds,
     /// The service account, its rights, and the roles for users
     Rbac,
@@ -78,6 +79,10 @@ pub struct ManifestsArgs {
     /// systems: create them with `kubectl create`, which leaves alone what is there, never with `kubectl apply`.
     #[arg(long)]
     pub systems: bool,
+    /// Print the CustomResourceDefinitions of ClusterProfile and PlacementDecision, too. Only for hubs that do not have them:
+    /// create them with `kubectl create`, as those of the systems.
+    #[arg(long)]
+    pub inventory: bool,
     /// Where the release is.
     #[command(flatten)]
     pub krew: KrewArgs,
@@ -186,6 +191,9 @@ pub fn run(args: &ManifestsArgs) -> Result<()> {
     if args.systems && matches!(args.set, Set::Crds | Set::All) {
         objects.extend(system_definitions(installation.hub_dialects()));
     }
+    if args.inventory && matches!(args.set, Set::Crds | Set::All) {
+        objects.extend(published_definitions());
+    }
     print!("{}", yaml(&objects)?);
     Ok(())
 }
@@ -203,7 +211,7 @@ pub fn print_syncer_rights(args: &SyncerRightsArgs) -> Result<()> {
 #[must_use]
 pub fn objects(installation: &Installation, set: Set) -> Vec<Value> {
     match set {
-        Set::Crds => vec![scheduler_configurations()],
+        Set::Crds => vec![scheduler_configurations(), publications()],
         Set::Rbac => rbac(installation),
         Set::Apiservice => {
             let service = &installation.service;

@@ -1,87 +1,96 @@
-//! Publications (docs/consumers.md): ClusterProfiles and PlacementDecisions of `multicluster.x-k8s.io`, served in the
-//! namespaces that objects of kind Publication name.
+//! Publications (docs/consumers.md): ClusterProfiles and PlacementDecisions of `multicluster.x-k8s.io` in the namespaces
+//! that objects of kind Publication name.
 //!
-//! They are a projection, as Targets and Decisions are: [`updater`] keeps a store in memory in step with the engine. Only a
-//! standalone server has them, since nobody else serves that group there.
+//! They are stored objects that many write: a [`publisher`] applies what Berth knows, others add what is theirs. Standing
+//! alone Berth serves the two kinds from its own store, and on a hub it writes into the hub's
+//! ([`outlet`]). What is to be done about one object is [`deed`], about one target or decision [`make`].
 
 mod condition;
+mod deed;
 mod in_force;
 mod kind;
+mod known;
 mod make;
+mod outlet;
+mod pace;
+mod publisher;
 mod spec;
-mod updater;
+mod work;
 
 use std::sync::Arc;
 
-use apiserver::{Backing, Group, Resource};
+use apiserver::registry::Registry;
+use apiserver::{Group, Resource};
+use berth_hub::HubCommitter;
+use berth_hub::mirror::Progress;
 use dialect_contract::{Dialect, config};
 use engine::{Committer, Engine};
-use meta::GroupResource;
-use multicluster::kinds::{self, Published};
-use storage::{Store, StoreError};
+use meta::{GroupResource, Kind};
+use multicluster::kinds;
+use storage::Store;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
-use crate::virtual_api::projection::Projection;
-
 pub use self::kind::Publication;
+use self::outlet::{OnHub, Outlet, Own};
 
 /// `publications.config.berth.dev`.
 pub const PUBLICATIONS: GroupResource = GroupResource::new(config::GROUP, "publications");
 
-/// What Publications show.
-pub struct Publications {
-    projection: Arc<Projection>,
+/// Where Publications are published.
+#[derive(Clone)]
+pub enum Place {
+    /// In this registry, which serves the two kinds.
+    Here(Arc<Registry>),
+    /// On the hub that this writes to.
+    Hub(Arc<HubCommitter>),
 }
 
-impl Publications {
-    /// The Publications among `engine`'s objects.
-    #[must_use]
-    pub fn new(engine: Arc<Engine>) -> Self {
-        Self {
-            projection: Projection::new(engine),
-        }
-    }
+/// The kind Publication, of `dialects`, kept in `store`: for the group of the configurations.
+#[must_use]
+pub fn resource(dialects: &[Arc<dyn Dialect>], store: &Arc<dyn Store>) -> Resource {
+    Resource::stored(Publication::new(dialects), store)
+}
 
-    /// The kind Publication, of `dialects`, kept in `store`: for the group of the configurations.
-    #[must_use]
-    pub fn resource(dialects: &[Arc<dyn Dialect>], store: &Arc<dyn Store>) -> Resource {
-        Resource::stored(Publication::new(dialects), store)
-    }
-
-    /// The group of what is published.
-    #[must_use]
-    pub fn group(&self) -> Group {
-        Group {
-            name: multicluster::GROUP,
-            resources: vec![
-                self.shown(kinds::cluster_profile()),
-                self.shown(kinds::placement_decision()),
-            ],
-        }
-    }
-
-    fn shown(&self, kind: Published) -> Resource {
-        let backing = Backing::Projected(Arc::clone(&self.projection) as Arc<_>);
-        Resource::new(Arc::new(kind), backing)
-    }
-
-    /// Starts keeping what is published in step with the engine, which must be spawned too, and the condition Valid of
-    /// each Publication, writing through `committer`.
-    pub fn spawn(&self, committer: &Arc<dyn Committer>) -> Vec<JoinHandle<()>> {
-        let (tell, told) = watch::channel(Vec::new());
-        let engine = Arc::clone(&self.projection.engine);
+/// The group of what is published, kept in `store`.
+#[must_use]
+pub fn group(store: &Arc<dyn Store>) -> Group {
+    Group::new(
+        multicluster::GROUP,
         vec![
-            updater::spawn(Arc::clone(&self.projection), tell),
-            condition::spawn(engine, Arc::clone(committer), told),
-        ]
-    }
+            Resource::stored(kinds::cluster_profile(), store),
+            Resource::stored(kinds::placement_decision(), store),
+        ],
+    )
+}
 
-    /// Waits until everything is published that is to be: a list that is not complete yet must never be read.
-    ///
-    /// # Errors
-    /// When that takes too long.
-    pub async fn complete(&self) -> Result<(), StoreError> {
-        self.projection.caught_up().await
-    }
+/// What is published, as a hub has it and it is copied from there.
+#[must_use]
+pub fn on_hub() -> Vec<Arc<dyn Kind>> {
+    vec![
+        Arc::new(kinds::cluster_profile()),
+        Arc::new(kinds::placement_decision()),
+    ]
+}
+
+/// Starts publishing what `engine` knows, while `leading` says that this server is the one to do it, and keeps the
+/// conditions of each Publication, through `committer`. `progress` says how far the copies of a hub are.
+#[must_use]
+pub fn spawn(
+    engine: &Arc<Engine>,
+    place: Place,
+    committer: &Arc<dyn Committer>,
+    leading: watch::Receiver<bool>,
+    progress: Option<watch::Receiver<Progress>>,
+) -> Vec<JoinHandle<()>> {
+    let outlet: Arc<dyn Outlet> = match (place, progress) {
+        (Place::Here(registry), _) => Arc::new(Own(registry)),
+        (Place::Hub(committer), Some(progress)) => Arc::new(OnHub { committer, progress }),
+        (Place::Hub(_), None) => return Vec::new(),
+    };
+    let (tell, told) = watch::channel(Vec::new());
+    vec![
+        publisher::spawn(engine, outlet, leading, tell),
+        condition::spawn(Arc::clone(engine), Arc::clone(committer), told),
+    ]
 }

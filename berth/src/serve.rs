@@ -52,6 +52,7 @@ use crate::hub::Hub;
 use crate::integrations::{self, TokenFile};
 use crate::kubeconfig::Kubeconfig;
 use crate::logs;
+use crate::publications;
 use aggregation::Registration;
 use apiserver::SystemClock;
 use berth_hub::Presence;
@@ -172,20 +173,27 @@ impl Standalone {
         let (mut tasks, behind) = match &hub {
             Some(hub) => {
                 let held = surroundings::claim_store(hub, &options, &parts, &clock, &lost).await?;
-                let (presence, mut tasks) =
+                let (presence, progress, mut tasks) =
                     surroundings::behind(hub, &options, &store, &parts, &leadership).await;
                 tasks.extend(held);
-                (tasks, Some((hub, presence)))
+                (tasks, Some((hub, presence, progress)))
             }
             None => (surroundings::alone(&store, &parts, &clock, &ending).await?, None),
         };
+        let progress = behind.as_ref().map(|(_, _, progress)| progress.clone());
+        let behind = behind.map(|(hub, presence, _)| (hub, presence));
         configuration_files::fill(&store, &parts, &options.config, behind.is_some(), clock.now()).await?;
         tasks.extend(backups.and_then(|backups| backups::answer(&options.data_dir, backups)));
         tasks.push(parts.engine.spawn());
         tasks.push(parts.virtual_api.spawn());
-        if let Some(publications) = &parts.publications {
-            tasks.extend(publications.spawn(&parts.committer));
-        }
+        let (leading, place) = (leadership.leading(), parts.publications.clone());
+        tasks.extend(publications::spawn(
+            &parts.engine,
+            place,
+            &parts.committer,
+            leading,
+            progress,
+        ));
         let history = parts.history.spawn(leadership.leading());
         loaded(&parts).await?;
         tasks.extend(surroundings::policies(&parts).await?);
@@ -327,9 +335,6 @@ async fn loaded(parts: &groups::Parts) -> Result<()> {
         .await
         .context("reading the store")?
         .context("reading the store")?;
-    if let Some(publications) = &parts.publications {
-        publications.complete().await.context("publishing")?;
-    }
     Ok(())
 }
 

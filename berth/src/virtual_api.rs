@@ -8,7 +8,7 @@ mod asked;
 mod binding;
 mod candidates;
 mod commit;
-mod faults;
+pub(crate) mod faults;
 mod head;
 mod hidden;
 pub mod kinds;

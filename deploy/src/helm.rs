@@ -12,8 +12,8 @@ use berth::cli::Storage;
 use berth::hub::args::Place;
 use berth::manifests::{
     Certificates, Installation, api_service, cluster_roles, hub_sources, owned_api_services, owned_roles,
-    registration_rights, scheduler_configurations, server_rights, service_monitor, system_definitions,
-    trusted, webhooks, workload, yaml,
+    publications, registration_rights, scheduler_configurations, server_rights, service_monitor,
+    system_definitions, trusted, webhooks, workload, yaml,
 };
 use serde_json::{Value, json};
 
@@ -32,6 +32,10 @@ pub fn chart() -> Result<Vec<(String, String)>> {
         (
             "crds/schedulerconfigurations.yaml".to_owned(),
             format!("{HEADER}{}", yaml(&[scheduler_configurations()])?),
+        ),
+        (
+            "crds/publications.yaml".to_owned(),
+            format!("{HEADER}{}", yaml(&[publications()])?),
         ),
         ("values.schema.json".to_owned(), schema::text()?),
         ("templates/uninstall.yaml".to_owned(), {

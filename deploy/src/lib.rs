@@ -14,8 +14,9 @@ use anyhow::Result;
 use berth::cli::Storage;
 use berth::manifests::{
     Certificates, Installation, api_service, cluster_roles, deployment, hub_sources, namespace, objects,
-    owned_api_services, owned_roles, registration_rights, scheduler_configurations, self_registration_rights,
-    server_rights, service_monitor, system_definitions, webhooks, workload, yaml,
+    owned_api_services, owned_roles, publications, published_definitions, registration_rights,
+    scheduler_configurations, self_registration_rights, server_rights, service_monitor, system_definitions,
+    webhooks, workload, yaml,
 };
 use serde_json::Value;
 
@@ -115,7 +116,8 @@ fn parts() -> Vec<Manifest> {
             "apiservices-owned",
             owned_api_services(service, base.owned_dialects()),
         ),
-        ("crds", vec![scheduler_configurations()]),
+        ("crds", vec![scheduler_configurations(), publications()]),
+        ("crds-inventory", published_definitions()),
         ("crds-systems", system_definitions(everything.hub_dialects())),
         ("hub-sources-rbac", hub_sources(&everything)),
         ("namespace", vec![namespace(service)]),

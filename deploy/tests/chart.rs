@@ -214,11 +214,14 @@ fn artifact_hub_is_told_every_definition_the_chart_brings() {
     let annotations = &about["annotations"];
     let text = annotations["artifacthub.io/crds"].as_str().expect("a text");
     let told: Vec<Value> = serde_saphyr::from_str(text).expect("it is YAML");
-    let definition: Value =
-        serde_saphyr::from_str(&file("crds/schedulerconfigurations.yaml")).expect("it is YAML");
-    assert_eq!(told.len(), 1, "the folder crds/ has one file");
-    assert_eq!(told[0]["name"], definition["metadata"]["name"]);
-    assert_eq!(told[0]["kind"], definition["spec"]["names"]["kind"]);
-    assert_eq!(told[0]["version"], definition["spec"]["versions"][0]["name"]);
+    let files = ["schedulerconfigurations", "publications"];
+    assert_eq!(told.len(), files.len(), "the folder crds/ has as many files");
+    for (told, name) in told.iter().zip(files) {
+        let definition: Value =
+            serde_saphyr::from_str(&file(&format!("crds/{name}.yaml"))).expect("it is YAML");
+        assert_eq!(told["name"], definition["metadata"]["name"]);
+        assert_eq!(told["kind"], definition["spec"]["names"]["kind"]);
+        assert_eq!(told["version"], definition["spec"]["versions"][0]["name"]);
+    }
     assert_eq!(annotations["artifacthub.io/license"], "Apache-2.0");
 }

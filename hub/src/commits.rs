@@ -3,6 +3,7 @@
 //! Capacity that was counted is guarded by [`fences`](super::fences). [`list`] goes through a list, some of which may
 //! be Berth's own.
 
+mod apply;
 mod list;
 
 use std::collections::{BTreeSet, HashMap};
@@ -17,6 +18,8 @@ use meta::{GroupResource, Object, Revision, Status};
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 use storage::Guard;
+
+pub use apply::Applying;
 
 use super::fences::Fences;
 use super::mirror::{Copies, Shadow};

@@ -6,7 +6,7 @@
 //! [`LeaseKeeper`] elects the replica that runs controllers, and [`Tenure`] sees to it that a store that is not shared has
 //! one owner. No system is known here: what is copied and written are the dialects' words.
 
-mod commits;
+pub mod commits;
 mod fences;
 mod lease;
 pub mod mirror;

@@ -42,11 +42,14 @@ impl<'a> Ask<'a> {
     }
 
     fn request(&self) -> Result<Request<Body>, Status> {
-        let internal = |problem: String| Status::internal(problem);
-        let content = match self.method {
+        self.request_with(match self.method {
             Method::PATCH => "application/merge-patch+json",
             _ => "application/json",
-        };
+        })
+    }
+
+    fn request_with(&self, content: &str) -> Result<Request<Body>, Status> {
+        let internal = |problem: String| Status::internal(problem);
         let mut request = Request::builder()
             .method(self.method.clone())
             .uri(self.path)
@@ -71,7 +74,20 @@ impl Wire {
     /// # Errors
     /// The hub's refusal; 503 when it could not be reached or did not answer in time.
     pub async fn send(&self, ask: Ask<'_>) -> Result<Value, Status> {
-        let request = ask.request()?;
+        self.answered(ask.request()?).await
+    }
+
+    /// Applies a configuration: its body is one, and its path names the field manager.
+    ///
+    /// # Errors
+    /// As [`Wire::send`].
+    pub async fn apply(&self, ask: Ask<'_>) -> Result<Value, Status> {
+        // There is no media type for it with `+json`; JSON is YAML.
+        self.answered(ask.request_with("application/apply-patch+yaml")?)
+            .await
+    }
+
+    async fn answered(&self, request: Request<Body>) -> Result<Value, Status> {
         match tokio::time::timeout(ANSWER, self.exchange(request)).await {
             Ok(answer) => answer,
             Err(_) => {
@@ -156,6 +172,8 @@ mod tests {
         let request = ask.request().unwrap();
         assert_eq!(request.headers()["content-type"], "application/merge-patch+json");
         assert_eq!(request.headers()["impersonate-user"], "berth:scheduler");
+        let applied = ask.request_with("application/apply-patch+yaml").unwrap();
+        assert_eq!(applied.headers()["content-type"], "application/apply-patch+yaml");
         assert!(
             !Ask::get("/version")
                 .request()

@@ -3,11 +3,10 @@
 use std::collections::BTreeMap;
 
 use dialect_contract::{DemandView, Placed};
-use meta::{Timestamp, time};
 use serde_json::{Value, json};
 
 use crate::slices::Slice;
-use crate::{API_VERSION, SYSTEM_LABEL, Settings, name};
+use crate::{API_VERSION, SYSTEM_LABEL, Settings, mark, name};
 
 /// The label that all slices of a decision share.
 pub const KEY_LABEL: &str = "multicluster.x-k8s.io/decision-key";
@@ -23,8 +22,6 @@ pub struct Decided<'a> {
     pub key: &'a str,
     /// The labels of the object that is placed.
     pub labels: &'a BTreeMap<String, String>,
-    /// When that was made.
-    pub created: Option<Timestamp>,
 }
 
 /// The clusters `view` is placed on, as the system names them, each with the reason. A cluster on its way out is no
@@ -69,23 +66,19 @@ fn reason(place: &Placed, rank: Option<(&[i64], i64)>) -> String {
     parts.join("; ")
 }
 
-/// The object of one slice, with `uid`.
+/// The object of one slice.
 #[must_use]
-pub fn render(settings: &Settings, decided: &Decided<'_>, slice: &Slice, uid: &str) -> Value {
+pub fn render(settings: &Settings, decided: &Decided<'_>, slice: &Slice) -> Value {
     let mut labels = decided.labels.clone();
     labels.extend(settings.labels.clone());
     labels.insert(SYSTEM_LABEL.to_owned(), decided.system.to_owned());
     labels.insert(KEY_LABEL.to_owned(), decided.key.to_owned());
     labels.insert(INDEX_LABEL.to_owned(), slice.index.to_string());
-    let mut metadata = json!({
+    let metadata = json!({
         "name": name::slice(decided.key, slice.index),
         "namespace": settings.namespace,
-        "uid": uid,
         "labels": labels,
     });
-    if let Some(created) = decided.created {
-        metadata["creationTimestamp"] = time::rfc3339(created).into();
-    }
     let decisions: Vec<Value> = slice
         .clusters
         .iter()
@@ -97,13 +90,15 @@ pub fn render(settings: &Settings, decided: &Decided<'_>, slice: &Slice, uid: &s
             entry
         })
         .collect();
-    json!({
+    let mut object = json!({
         "apiVersion": API_VERSION,
         "kind": "PlacementDecision",
         "metadata": metadata,
         "decisions": decisions,
         "schedulerName": format!("berth-{}", decided.system),
-    })
+    });
+    mark::put(&mut object, &settings.publication);
+    object
 }
 
 /// The slice that `object` is; `None` when it is none of ours.
@@ -165,14 +160,13 @@ mod tests {
             system: "ocm",
             key: "ns.p.ocm",
             labels: &labels,
-            created: None,
         };
         let clusters = [("b", "why"), ("a", "")].map(|(name, why)| (name.to_owned(), why.to_owned()));
         let slice = Slice {
             index: 3,
             clusters: clusters.into(),
         };
-        let object = render(&settings, &decided, &slice, "uid");
+        let object = render(&settings, &decided, &slice);
         assert_eq!(object["metadata"]["name"], "ns.p.ocm-3");
         assert_eq!(object["metadata"]["labels"][KEY_LABEL], "ns.p.ocm");
         assert_eq!(object["decisions"][0]["clusterProfileRef"]["name"], "a");

@@ -1,11 +1,13 @@
-//! The two kinds as they are served: schemas, names and columns. Both are read only.
+//! The two kinds as they are served: schemas, names, columns, and whose the fields are.
+//!
+//! The schemas are upstream's, so that what others write (their own entries of the status, say) is kept whole.
 
 use meta::kind::KindInfo;
-use meta::schema::types::Condition;
-use meta::{Column, Kind, Schema, Scope};
+use meta::schema::types::{Condition, Time};
+use meta::{Column, Keeper, Kind, Schema, Scope};
 use schemars::JsonSchema;
 
-use crate::{GROUP, VERSION};
+use crate::{GROUP, MANAGER, USER, VERSION};
 
 /// A cluster of a multi-cluster system, as other tools read it.
 #[derive(JsonSchema)]
@@ -49,6 +51,9 @@ pub struct ClusterProfileStatus {
     /// Ways to reach the API server. They hold no credentials.
     #[schemars(extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["name"]))]
     pub access_providers: Option<Vec<AccessProvider>>,
+    /// The former name of accessProviders, which win where both have a name. Berth writes none.
+    #[schemars(extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["name"]))]
+    pub credential_providers: Option<Vec<AccessProvider>>,
 }
 
 /// The versions a cluster runs.
@@ -60,6 +65,7 @@ pub struct ClusterVersion {
 
 /// A property of a cluster.
 #[derive(JsonSchema)]
+#[schemars(rename_all = "camelCase")]
 pub struct Property {
     /// Its name.
     #[schemars(length(min = 1, max = 253))]
@@ -67,6 +73,8 @@ pub struct Property {
     /// Its value.
     #[schemars(length(min = 1, max = 1024))]
     pub value: String,
+    /// When it was seen on the cluster.
+    pub last_observed_time: Option<Time>,
 }
 
 /// One way to reach the API server of a cluster.
@@ -87,7 +95,34 @@ pub struct AccessCluster {
     /// The PEM bundle of its CA.
     #[schemars(extend("format" = "byte"))]
     pub certificate_authority_data: Option<String>,
+    /// The file of its CA.
+    pub certificate_authority: Option<String>,
+    /// The name its certificate must have, where that is not the host's.
+    pub tls_server_name: Option<String>,
+    /// Whether its certificate is not looked at.
+    pub insecure_skip_tls_verify: Option<bool>,
+    /// The proxy before it.
+    pub proxy_url: Option<String>,
+    /// Whether answers are not compressed.
+    pub disable_compression: Option<bool>,
+    /// What else consumers are to know, such as the configuration of an exec plugin.
+    #[schemars(extend("x-kubernetes-list-type" = "atomic"))]
+    pub extensions: Option<Vec<Extension>>,
 }
+
+/// What a consumer knows by a name.
+#[derive(JsonSchema)]
+pub struct Extension {
+    /// The name.
+    pub name: String,
+    /// What it is.
+    pub extension: Anything,
+}
+
+/// Any object.
+#[derive(JsonSchema)]
+#[schemars(extend("type" = "object", "x-kubernetes-preserve-unknown-fields" = true))]
+pub struct Anything {}
 
 /// One slice of a decision: clusters that were chosen for one workload.
 #[derive(JsonSchema)]
@@ -119,7 +154,7 @@ pub struct ClusterProfileRef {
     pub namespace: Option<String>,
 }
 
-/// A kind that is read only.
+/// A kind that Berth publishes: it makes and deletes the objects, and keeps its fields; others may add to them.
 pub struct Published {
     info: KindInfo,
     schema: Schema,
@@ -138,13 +173,28 @@ impl Kind for Published {
     fn columns(&self) -> &[Column] {
         &self.columns
     }
+
+    /// As a custom resource's, with a status or without.
+    fn counts_generation(&self) -> bool {
+        true
+    }
+
+    fn keeper(&self) -> Option<Keeper> {
+        Some(Keeper {
+            user: USER,
+            manager: MANAGER,
+        })
+    }
 }
 
 /// The kind of `clusterprofiles`.
 #[must_use]
 pub fn cluster_profile() -> Published {
     Published {
-        info: info("ClusterProfile", "clusterprofiles", "clusterprofile"),
+        info: KindInfo {
+            status: true,
+            ..info("ClusterProfile", "clusterprofiles", "clusterprofile")
+        },
         schema: Schema::of::<ClusterProfile>(),
         columns: vec![
             Column::NAME,
@@ -177,7 +227,7 @@ const fn info(kind: &'static str, plural: &'static str, singular: &'static str) 
     KindInfo {
         singular,
         scope: Scope::Namespaced,
-        verbs: &["get", "list", "watch"],
+        verbs: &["get", "list", "patch", "update", "watch"],
         ..all
     }
 }

@@ -6,6 +6,7 @@
 
 pub mod decision;
 pub mod kinds;
+pub mod mark;
 pub mod name;
 pub mod profile;
 pub mod settings;
@@ -25,6 +26,11 @@ pub const API_VERSION: &str = "multicluster.x-k8s.io/v1alpha1";
 pub const CLUSTER_PROFILES: GroupResource = GroupResource::new(GROUP, "clusterprofiles");
 /// `placementdecisions`.
 pub const PLACEMENT_DECISIONS: GroupResource = GroupResource::new(GROUP, "placementdecisions");
+
+/// The field manager of what is published.
+pub const MANAGER: &str = "berth-publications";
+/// The user that publishes.
+pub const USER: &str = "berth:scheduler";
 
 /// The label that says which system a published object is about.
 pub const SYSTEM_LABEL: &str = "scheduling.berth.dev/system";

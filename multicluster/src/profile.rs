@@ -6,12 +6,14 @@ use dialect_contract::{Facts, TargetView};
 use meta::{Timestamp, time};
 use serde_json::{Map, Value, json};
 
-use crate::{API_VERSION, SYSTEM_LABEL, Settings, name};
+use crate::{API_VERSION, SYSTEM_LABEL, Settings, mark, name};
 
 /// The label that repeats the cluster manager's name.
 const MANAGER_LABEL: &str = "x-k8s.io/cluster-manager";
 /// The label that names the ClusterSet.
 const SET_LABEL: &str = "multicluster.x-k8s.io/clusterset";
+/// The condition that says whether a cluster can be used.
+const HEALTHY: &str = "ControlPlaneHealthy";
 /// What the prefix of our own properties is.
 const OWN: &str = "scheduling.berth.dev";
 /// The longest value of a property, in characters.
@@ -32,25 +34,15 @@ pub struct Target<'a> {
     pub facts: &'a Facts,
 }
 
-/// The ClusterProfile of `target` with `uid`. `old` is the object as it was, which keeps its transition time.
+/// What Berth says in the ClusterProfile of `target`. `old` is the object as it was, which keeps its transition time.
 #[must_use]
-pub fn render(
-    settings: &Settings,
-    target: Target<'_>,
-    uid: &str,
-    old: Option<&Value>,
-    now: Timestamp,
-) -> Value {
+pub fn render(settings: &Settings, target: Target<'_>, old: Option<&Value>, now: Timestamp) -> Value {
     let created = target.view.object.meta().creation_timestamp;
-    let mut metadata = json!({
+    let metadata = json!({
         "name": name::profile(settings, target.system, target.name),
         "namespace": settings.namespace,
-        "uid": uid,
         "labels": labels(settings, target),
     });
-    if let Some(created) = created {
-        metadata["creationTimestamp"] = time::rfc3339(created).into();
-    }
     let mut status = Map::new();
     status.insert(
         "conditions".to_owned(),
@@ -74,7 +66,7 @@ pub fn render(
             json!([{"name": access.provider, "cluster": cluster}]),
         );
     }
-    json!({
+    let mut profile = json!({
         "apiVersion": API_VERSION,
         "kind": "ClusterProfile",
         "metadata": metadata,
@@ -83,7 +75,20 @@ pub fn render(
             "clusterManager": {"name": settings.manager},
         },
         "status": status,
-    })
+    });
+    mark::put(&mut profile, &settings.publication);
+    profile
+}
+
+/// The status of condition ControlPlaneHealthy in `profile`; empty without one.
+#[must_use]
+pub fn health(profile: &Value) -> &str {
+    healthy_before(profile).map_or("", |condition| condition["status"].as_str().unwrap_or_default())
+}
+
+fn healthy_before(profile: &Value) -> Option<&Value> {
+    let mut conditions = profile["status"]["conditions"].as_array()?.iter();
+    conditions.find(|condition| condition["type"] == HEALTHY)
 }
 
 /// The cluster's own labels, then those asked for, then those the KEP asks for.
@@ -102,9 +107,7 @@ fn labels(settings: &Settings, target: Target<'_>) -> BTreeMap<String, String> {
 
 /// Condition ControlPlaneHealthy, in the system's own words.
 fn healthy(view: &TargetView, created: Option<Timestamp>, old: Option<&Value>, now: Timestamp) -> Value {
-    let before = old
-        .and_then(|old| old.pointer("/status/conditions/0"))
-        .filter(|before| before["type"] == "ControlPlaneHealthy");
+    let before = old.and_then(healthy_before);
     let since = match before {
         Some(before) if before["status"] == view.ready => before["lastTransitionTime"].clone(),
         Some(_) => time::rfc3339(now).into(),
@@ -117,7 +120,7 @@ fn healthy(view: &TargetView, created: Option<Timestamp>, old: Option<&Value>, n
         view.ready_reason
     };
     json!({
-        "type": "ControlPlaneHealthy",
+        "type": HEALTHY,
         "status": view.ready,
         "reason": reason,
         "message": view.ready_message,

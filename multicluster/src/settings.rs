@@ -29,6 +29,8 @@ impl NameRule {
 /// What all objects of one namespace share.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Settings {
+    /// The name of the Publication.
+    pub publication: String,
     /// The namespace.
     pub namespace: String,
     /// `spec.clusterManager.name`, and the label that repeats it.

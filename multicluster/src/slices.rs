@@ -28,11 +28,12 @@ pub enum Write {
 }
 
 /// The writes, in order, that make `old` slices show exactly the clusters `wanted`. Where nothing is decided one empty
-/// slice is left, which tells "none" from "nothing known".
+/// slice is left, which tells "none" from "nothing known". The indices of `closed` cannot be used: those of slices that
+/// are being deleted, whose clusters need another one, and of other people's objects.
 #[must_use]
-pub fn plan(old: &[Slice], wanted: &BTreeMap<String, String>) -> Vec<Write> {
+pub fn plan(old: &[Slice], wanted: &BTreeMap<String, String>, closed: &BTreeSet<u32>) -> Vec<Write> {
     let mut slices = kept(old, wanted);
-    add(&mut slices, wanted);
+    add(&mut slices, wanted, closed);
     let last = slices.keys().next().copied();
     let (mut adding, mut removing, mut deleting) = (Vec::new(), Vec::new(), Vec::new());
     let is_empty = wanted.is_empty();
@@ -73,14 +74,19 @@ fn kept(old: &[Slice], wanted: &BTreeMap<String, String>) -> BTreeMap<u32, BTree
 }
 
 /// Fills what has no slice yet into gaps, then into new slices.
-fn add(slices: &mut BTreeMap<u32, BTreeMap<String, String>>, wanted: &BTreeMap<String, String>) {
+fn add(
+    slices: &mut BTreeMap<u32, BTreeMap<String, String>>,
+    wanted: &BTreeMap<String, String>,
+    closed: &BTreeSet<u32>,
+) {
     let placed: BTreeSet<String> = slices.values().flat_map(|slice| slice.keys().cloned()).collect();
     let mut coming = wanted
         .iter()
         .filter(|(name, _)| !placed.contains(*name))
         .peekable();
-    let mut index = 0;
+    let mut free = (0..).filter(|index| !closed.contains(index));
     while coming.peek().is_some() || slices.is_empty() {
+        let Some(index) = free.next() else { return };
         let slice = slices.entry(index).or_default();
         let room = MOST.saturating_sub(slice.len());
         slice.extend(
@@ -89,7 +95,6 @@ fn add(slices: &mut BTreeMap<u32, BTreeMap<String, String>>, wanted: &BTreeMap<S
                 .take(room)
                 .map(|(name, reason)| (name.clone(), reason.clone())),
         );
-        index += 1;
     }
 }
 

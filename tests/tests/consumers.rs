@@ -31,6 +31,9 @@ fn published() -> Server {
         server.load(&example(file));
     }
     server
+        .kubectl("wait publication/everything --for=condition=Published --timeout=20s")
+        .ok();
+    server
 }
 
 fn items(server: &Server, what: &str) -> Vec<Value> {
@@ -222,9 +225,12 @@ fn of_two_publications_into_one_namespace_the_older_is_in_force_until_it_goes() 
         condition("message")
     );
     server.kubectl("delete publication everything").ok();
-    eventually("the second to be in force", || {
-        (condition("status") == "True").then_some(())
-    });
+    server
+        .kubectl("wait publication/second --for=condition=Valid --timeout=20s")
+        .ok();
+    server
+        .kubectl("wait publication/second --for=condition=Published --timeout=20s")
+        .ok();
     let profiles = items(&server, PROFILES);
     let names: BTreeSet<String> = profiles.iter().map(name).collect();
     assert!(
@@ -235,8 +241,10 @@ fn of_two_publications_into_one_namespace_the_older_is_in_force_until_it_goes() 
     assert_eq!(labels["multicluster.x-k8s.io/clusterset"], "blue");
     assert_eq!(labels["x-k8s.io/cluster-manager"], "mine");
     server.kubectl("delete publication second").ok();
-    assert_eq!(items(&server, PROFILES), Vec::<Value>::new());
-    assert_eq!(items(&server, DECISIONS), Vec::<Value>::new());
+    eventually("nothing to be published", || {
+        let all = [PROFILES, DECISIONS].map(|what| items(&server, what));
+        all.iter().all(Vec::is_empty).then_some(())
+    });
 }
 
 #[test]
@@ -244,9 +252,13 @@ fn a_selector_of_targets_leaves_no_reference_without_a_profile() {
     let server = Server::start();
     server.load(&example("ocm/fleet.yaml"));
     server.load(&example("ocm/story-1.yaml"));
+    server.kubectl("create namespace kueue-system").ok();
     let none = "apiVersion: config.berth.dev/v1alpha1\nkind: Publication\nmetadata: {name: chosen}\n\
                 spec: {namespace: kueue-system, targetSelector: {matchLabels: {published: \"yes\"}}}\n";
     server.kubectl("create -f -").input(none).ok();
+    server
+        .kubectl("wait publication/chosen --for=condition=Published --timeout=20s")
+        .ok();
     let names = |what: &str| -> Vec<Value> {
         let list = server
             .kubectl(&format!("get {what} -n kueue-system -o json"))
@@ -265,12 +277,14 @@ fn a_selector_of_targets_leaves_no_reference_without_a_profile() {
     server
         .kubectl(&format!("label managedcluster {decided} published=yes"))
         .ok();
-    let slices = names(DECISIONS);
-    let referred: Vec<&Value> = slices
-        .iter()
-        .flat_map(|slice| slice["decisions"].as_array().unwrap())
-        .collect();
-    assert_eq!(referred.len(), 1, "{slices:?}");
+    let referred = eventually("the decision to show it", || {
+        let slices = names(DECISIONS);
+        let entries = slices
+            .iter()
+            .flat_map(|slice| slice["decisions"].as_array().unwrap().clone());
+        let referred: Vec<Value> = entries.collect();
+        (referred.len() == 1).then_some(referred)
+    });
     assert_eq!(
         referred[0]["clusterProfileRef"]["name"].as_str().unwrap(),
         format!("{decided}.ocm")
@@ -278,19 +292,180 @@ fn a_selector_of_targets_leaves_no_reference_without_a_profile() {
     assert_eq!(names(PROFILES).len(), 1);
 }
 
+/// The profile of cluster1, as it is.
+fn profile(server: &Server) -> Value {
+    server
+        .kubectl(&format!("get {PROFILES} cluster1.ocm -n argocd -o json"))
+        .json()
+}
+
+fn patched(server: &Server, subresource: &str, patch: &Value) -> String {
+    let patch = patch.to_string();
+    let mut arguments = vec![
+        "patch",
+        PROFILES,
+        "cluster1.ocm",
+        "-n",
+        "argocd",
+        "--type=merge",
+        "-p",
+        &patch,
+    ];
+    if !subresource.is_empty() {
+        arguments.push(subresource);
+    }
+    server.kubectl_args(&arguments).ok()
+}
+
 #[test]
-fn nobody_writes_what_is_published() {
+fn what_others_write_stays_beside_what_berth_computes() {
+    let mut server = published();
+    let computed = profile(&server);
+    patched(
+        &server,
+        "",
+        &json!({"metadata": {
+            "finalizers": ["consumer.example/finalizer"], "labels": {"team": "a"}, "annotations": {"seen": "yes"}}}),
+    );
+    let theirs = json!({"type": "Joined", "status": "True", "reason": "Accepted", "message": "",
+                        "lastTransitionTime": "2026-01-01T00:00:00Z"});
+    let access = json!({"name": "argo-cd-builtin-gcp", "cluster": {"server": "https://c1", "extensions": [
+        {"name": "client.authentication.k8s.io/exec", "extension": {"clusterName": "c1"}}]}});
+    // As controllers write a status: whole, with what they read and their own.
+    let mut status = profile(&server)["status"].clone();
+    status["conditions"].as_array_mut().unwrap().push(theirs.clone());
+    match status["accessProviders"].as_array_mut() {
+        Some(list) => list.push(access.clone()),
+        None => status["accessProviders"] = json!([access]),
+    }
+    status["conditions"][0]["status"] = "Unknown".into();
+    patched(&server, "--subresource=status", &json!({"status": status}));
+    let check = |server: &Server| {
+        let now = profile(server);
+        assert_eq!(
+            now["metadata"]["finalizers"],
+            json!(["consumer.example/finalizer"])
+        );
+        assert_eq!(now["metadata"]["labels"]["team"], "a");
+        assert_eq!(now["metadata"]["annotations"]["seen"], "yes");
+        let conditions = now["status"]["conditions"].as_array().unwrap().clone();
+        assert!(conditions.contains(&theirs), "{conditions:?}");
+        assert!(
+            conditions.contains(&computed["status"]["conditions"][0]),
+            "{conditions:?} lacks what Berth said"
+        );
+        let providers = now["status"]["accessProviders"].as_array().unwrap().clone();
+        assert!(providers.contains(&access), "{providers:?}");
+        now
+    };
+    check(&server);
+    // Berth goes on telling its own.
+    server.kubectl("label managedcluster cluster1 extra=yes").ok();
+    eventually("the cluster's new label", || {
+        (profile(&server)["metadata"]["labels"]["extra"] == "yes").then_some(())
+    });
+    let before = check(&server);
+    server.crash();
+    server.restart();
+    let after = check(&server);
+    assert_eq!(before["metadata"]["uid"], after["metadata"]["uid"]);
+    let selected = server
+        .kubectl(&format!("get {PROFILES} -n argocd -l team=a -o name"))
+        .ok();
+    assert_eq!(selected.lines().count(), 1, "{selected}");
+}
+
+#[test]
+fn what_berth_computes_is_not_changed_by_others_and_no_write_of_theirs_makes_an_event() {
     let server = published();
+    let before = profile(&server);
+    let warned = server
+        .kubectl_args(&[
+            "patch", PROFILES, "cluster1.ocm", "-n", "argocd", "--type=merge", "-p",
+            r#"{"spec": {"displayName": "mine"}, "metadata": {"labels": {"x-k8s.io/cluster-manager": "me"}}}"#,
+        ])
+        .run();
+    assert!(warned.err.contains("they stay as they are"), "{}", warned.err);
+    // A status replaced whole by one that knows nothing.
+    patched(
+        &server,
+        "--subresource=status",
+        &json!({"status": {"conditions": null, "properties": []}}),
+    );
+    assert_eq!(profile(&server), before, "nothing was written");
+    let config = json!({
+        "apiVersion": "multicluster.x-k8s.io/v1alpha1", "kind": "ClusterProfile",
+        "metadata": {"name": "cluster1.ocm", "namespace": "argocd"},
+        "spec": {"displayName": "mine", "clusterManager": {"name": "berth"}},
+    })
+    .to_string();
+    for force in ["--force-conflicts=false", "--force-conflicts"] {
+        let refused = server
+            .kubectl_args(&["apply", "--server-side", force, "-f", "-"])
+            .input(&config)
+            .fails();
+        assert!(
+            refused.contains("conflict with \"berth-publications\""),
+            "{refused}"
+        );
+    }
+    let refused = server
+        .kubectl_args(&[
+            "apply",
+            "--server-side",
+            "--field-manager=berth-publications",
+            "-f",
+            "-",
+        ])
+        .input(&config)
+        .fails();
+    assert!(refused.contains("only berth:scheduler writes"), "{refused}");
     for write in [
-        "annotate clusterprofile.multicluster.x-k8s.io cluster1.ocm -n argocd a=b",
-        "delete clusterprofile.multicluster.x-k8s.io cluster1.ocm -n argocd",
+        format!("delete {PROFILES} cluster1.ocm -n argocd"),
+        format!("delete {DECISIONS} --all -n argocd"),
     ] {
-        let refused = server.kubectl(write).fails();
+        let refused = server.kubectl(&write).fails();
         assert!(
             refused.contains("MethodNotAllowed") || refused.contains("does not allow this method"),
             "{refused}"
         );
     }
+    let new = config.replace("cluster1.ocm", "another");
+    let refused = server
+        .kubectl_args(&["apply", "--server-side", "-f", "-"])
+        .input(&new)
+        .fails();
+    assert!(
+        refused.contains("NotFound") || refused.contains("not found"),
+        "{refused}"
+    );
+}
+
+#[test]
+fn a_profile_whose_cluster_is_gone_waits_for_the_finalizers_of_others() {
+    let server = published();
+    patched(
+        &server,
+        "",
+        &json!({"metadata": {"finalizers": ["consumer.example/finalizer"]}}),
+    );
+    let uid = profile(&server)["metadata"]["uid"].clone();
+    server.kubectl("delete managedcluster cluster1 --wait=false").ok();
+    eventually("the profile to be on its way out", || {
+        profile(&server)["metadata"]["deletionTimestamp"]
+            .is_string()
+            .then_some(())
+    });
+    // It comes back, and the profile with it: as another object, once the first is gone.
+    server.load(&example("ocm/fleet.yaml"));
+    let still = profile(&server);
+    assert_eq!(still["metadata"]["uid"], uid);
+    patched(&server, "", &json!({"metadata": {"finalizers": null}}));
+    eventually("a new profile", || {
+        let list = items(&server, PROFILES);
+        let found = list.iter().find(|profile| name(profile) == "cluster1.ocm")?;
+        (found["metadata"]["uid"] != uid).then_some(())
+    });
 }
 
 const TOKEN: &str = "a-token-of-at-least-16";

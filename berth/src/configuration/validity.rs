@@ -171,42 +171,57 @@ fn told(kind: &SchedulerConfiguration, object: &Object, now: Timestamp) -> Optio
         );
         ("False", "Invalid", message)
     };
-    with_condition(object, status, reason, &message, now)
+    let said = Said {
+        r#type: VALID,
+        status,
+        reason,
+        message: &message,
+    };
+    with_conditions(object, &[said], now)
 }
 
-/// `object` with condition Valid as it is said; `None` when it has it already.
-pub(crate) fn with_condition(
-    object: &Object,
-    status: &str,
-    reason: &str,
-    message: &str,
-    now: Timestamp,
-) -> Option<Value> {
+/// A condition as it is to be.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Said<'a> {
+    /// Its type.
+    pub(crate) r#type: &'static str,
+    /// True, False or Unknown.
+    pub(crate) status: &'static str,
+    /// One word.
+    pub(crate) reason: &'a str,
+    /// One sentence.
+    pub(crate) message: &'a str,
+}
+
+/// `object` with the conditions as they are `said`; `None` when it has them already.
+pub(crate) fn with_conditions(object: &Object, said: &[Said<'_>], now: Timestamp) -> Option<Value> {
     let mut value = Value::clone(object.value());
     let generation = object.meta().generation;
     let known = value["status"]["conditions"]
         .as_array()
         .cloned()
         .unwrap_or_default();
-    let before = known.iter().find(|condition| condition["type"] == VALID);
-    let same = before.filter(|condition| condition["status"] == status);
-    let since = same.and_then(|condition| condition["lastTransitionTime"].as_str().map(str::to_owned));
-    let condition = json!({
-        "type": VALID,
-        "status": status,
-        "reason": reason,
-        "message": message,
-        "lastTransitionTime": since.unwrap_or_else(|| meta::time::rfc3339(now)),
-        "observedGeneration": generation,
-    });
-    if before == Some(&condition) {
+    let mut conditions = known.clone();
+    for said in said {
+        let before = known.iter().find(|condition| condition["type"] == said.r#type);
+        let same = before.filter(|condition| condition["status"] == said.status);
+        let since = same.and_then(|condition| condition["lastTransitionTime"].as_str().map(str::to_owned));
+        let condition = json!({
+            "type": said.r#type,
+            "status": said.status,
+            "reason": said.reason,
+            "message": said.message,
+            "lastTransitionTime": since.unwrap_or_else(|| meta::time::rfc3339(now)),
+            "observedGeneration": generation,
+        });
+        match conditions.iter_mut().find(|other| other["type"] == said.r#type) {
+            Some(place) => *place = condition,
+            None => conditions.push(condition),
+        }
+    }
+    if conditions == known {
         return None;
     }
-    let mut conditions: Vec<Value> = known
-        .into_iter()
-        .filter(|condition| condition["type"] != VALID)
-        .collect();
-    conditions.push(condition);
     if !value["status"].is_object() {
         value["status"] = json!({});
     }

@@ -6,6 +6,7 @@ use dialect_contract::Dialect;
 use serde_json::Value;
 
 use crate::configuration::SchedulerConfiguration;
+use crate::publications::{self, Publication};
 
 /// The CustomResourceDefinition of SchedulerConfiguration, which behind an aggregator is always the hub's to serve
 /// (docs/api.md, "Configuration"). What a schema cannot say (a name is that of a system, a system's configuration is
@@ -13,6 +14,23 @@ use crate::configuration::SchedulerConfiguration;
 #[must_use]
 pub fn scheduler_configurations() -> Value {
     openapi::crd::definition(&SchedulerConfiguration::new(dialect_registry::all()))
+}
+
+/// The CustomResourceDefinition of Publication, which is the hub's to serve as well.
+#[must_use]
+pub fn publications() -> Value {
+    openapi::crd::definition(&Publication::new(&dialect_registry::all()))
+}
+
+/// The CustomResourceDefinitions of what is published, for hubs that do not have them from elsewhere. Never to be applied
+/// over others.
+#[must_use]
+pub fn published_definitions() -> Vec<Value> {
+    let kinds = publications::on_hub();
+    kinds
+        .iter()
+        .map(|kind| openapi::crd::definition(&**kind))
+        .collect()
 }
 
 /// The CustomResourceDefinitions of the systems' kinds, for hubs without the systems. Never to be applied over the

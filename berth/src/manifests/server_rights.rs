@@ -4,15 +4,20 @@ use aggregation::policies;
 use apiserver::authn::delegated;
 use berth_hub::mirror;
 use berth_hub::roles::{bound, role};
+use dialect_contract::config;
+use multicluster::{CLUSTER_PROFILES, PLACEMENT_DECISIONS};
 use serde_json::{Value, json};
 
 use super::Service;
 use crate::configuration::validity;
+use crate::publications::PUBLICATIONS;
 
 /// The cluster role of the rights that are Berth's own.
 const SERVER: &str = "berth:server";
 /// The role of whoever says in configurations whether they are in force.
 const CONFIGURATION: &str = "berth:configuration";
+/// The role of whoever publishes.
+const PUBLISHER: &str = "berth:publisher";
 /// The cluster role that is put together of what may be the parameters of admission policies.
 const PARAMETERS: &str = "berth:policy-params";
 /// The role that makes it ConfigMaps.
@@ -21,7 +26,7 @@ const CONFIG_MAPS: &str = "berth:policy-params-configmaps";
 const LOCKS: &str = "berth:locks";
 
 /// The service account, and what it may do: ask whose token something is and who may do what, read whom the hub
-/// believes, copy what decisions and quotas depend on, say which configurations are in force, ask the hub's admission webhooks about
+/// believes, copy what decisions and quotas depend on, say which configurations are in force, publish, ask the hub's admission webhooks about
 /// what is stored here, and keep lock records in its own namespace.
 #[must_use]
 pub fn server_rights(service: &Service) -> Vec<Value> {
@@ -41,8 +46,22 @@ pub fn server_rights(service: &Service) -> Vec<Value> {
         "apiGroups": [""], "resources": ["users"], "verbs": ["impersonate"], "resourceNames": [validity::ACTOR],
     }));
     rules.extend(policies::rights());
+    let published = [CLUSTER_PROFILES, PLACEMENT_DECISIONS].map(|resource| resource.resource);
+    for (group, resources) in [
+        (config::GROUP, &[PUBLICATIONS.resource][..]),
+        (multicluster::GROUP, &published),
+    ] {
+        rules.push(json!({"apiGroups": [group], "resources": resources, "verbs": ["get", "list", "watch"]}));
+    }
     let says = json!({
-        "apiGroups": ["config.berth.dev"], "resources": ["schedulerconfigurations/status"], "verbs": ["update"],
+        "apiGroups": [config::GROUP],
+        "resources": ["schedulerconfigurations/status", "publications/status"],
+        "verbs": ["update"],
+    });
+    let publishes = json!({
+        "apiGroups": [multicluster::GROUP],
+        "resources": ["clusterprofiles", "clusterprofiles/status", "placementdecisions"],
+        "verbs": ["create", "patch", "delete"],
     });
     vec![
         json!({
@@ -68,6 +87,8 @@ pub fn server_rights(service: &Service) -> Vec<Value> {
         bound(PARAMETERS, PARAMETERS, &account),
         role(CONFIGURATION, &[says]),
         bound(CONFIGURATION, CONFIGURATION, &scheduler),
+        role(PUBLISHER, &[publishes]),
+        bound(PUBLISHER, PUBLISHER, &scheduler),
         json!({
             "apiVersion": "rbac.authorization.k8s.io/v1",
             "kind": "Role",

@@ -1,4 +1,5 @@
-//! The condition Valid of Publications: whether what is stored is in force.
+//! The conditions of Publications: Valid says whether what is stored is in force, Published whether everything it says is
+//! published.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,7 +12,7 @@ use tokio::task::JoinHandle;
 
 use super::PUBLICATIONS;
 use super::in_force::Verdict;
-use crate::configuration::validity::{self, ACTOR};
+use crate::configuration::validity::{self, ACTOR, Said};
 
 /// How soon a condition that could not be written is tried again.
 const AGAIN: Duration = Duration::from_secs(5);
@@ -49,7 +50,24 @@ async fn write(engine: &Engine, committer: &dyn Committer, verdict: &Verdict) ->
         Some((reason, problem)) => ("False", *reason, format!("it is not in force: {problem}")),
     };
     let now = engine.clock().now();
-    let Some(told) = validity::with_condition(object, status, reason, &message, now) else {
+    let valid = Said {
+        r#type: "Valid",
+        status,
+        reason,
+        message: &message,
+    };
+    let (status, reason, message) = match &verdict.published {
+        None => ("False", "NotInForce", "it is not in force"),
+        Some(Ok(())) => ("True", "Published", "everything is published"),
+        Some(Err((reason, problem))) => ("False", *reason, problem.as_str()),
+    };
+    let published = Said {
+        r#type: "Published",
+        status,
+        reason,
+        message,
+    };
+    let Some(told) = validity::with_conditions(object, &[valid, published], now) else {
         return true;
     };
     let commit = Commit {
@@ -73,7 +91,7 @@ async fn write(engine: &Engine, committer: &dyn Committer, verdict: &Verdict) ->
             tracing::warn!(
                 publication = verdict.name,
                 problem = status.message,
-                "cannot write condition Valid of a Publication"
+                "cannot write the conditions of a Publication"
             );
             false
         }

@@ -1,11 +1,51 @@
-//! Which Publications are in force: the valid ones, and of those that name one namespace the oldest.
+//! Which Publications are in force, and what each may publish: the valid ones, of those that name one namespace the
+//! oldest, and in it what nobody else publishes.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use dialect_contract::{Dialect, Producer};
+use kubernetes::core::namespace;
 use meta::{Object, field};
+use multicluster::CLUSTER_PROFILES;
+use storage::Source;
 
+use super::PUBLICATIONS;
+use super::deed;
+use super::outlet::Obstacle;
 use super::spec::{self, Rules};
+
+/// A Publication in force.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct InForce {
+    /// Its name.
+    pub(super) name: String,
+    /// What it says.
+    pub(super) rules: Arc<Rules>,
+    /// Why nothing is written in its namespace at all.
+    held: Option<Obstacle>,
+    /// The systems that are left to their own producer, whose name is beside.
+    skipped: BTreeMap<&'static str, &'static str>,
+}
+
+impl InForce {
+    /// Whether what is published of `system` stays as it is, whatever that is.
+    pub(super) fn is_frozen(&self, system: &str) -> bool {
+        self.held.is_some() || self.skipped.contains_key(system)
+    }
+
+    /// What keeps it, or a part of it, from being published.
+    pub(super) fn obstacle(&self) -> Option<Obstacle> {
+        if self.held.is_some() {
+            return self.held.clone();
+        }
+        let (system, producer) = self.skipped.first_key_value()?;
+        let namespace = &self.rules.settings.namespace;
+        let text =
+            format!("{system} is left to {producer}, which publishes its clusters in namespace {namespace}");
+        Some(("OwnProducer", text))
+    }
+}
 
 /// What is to be said of a Publication.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -13,21 +53,66 @@ pub(super) struct Verdict {
     /// Its name.
     pub(super) name: String,
     /// Why it is not in force, as a word and a sentence.
-    pub(super) problem: Option<(&'static str, String)>,
+    pub(super) problem: Option<Obstacle>,
+    /// Why not everything it says is published; nothing where that is not known.
+    pub(super) published: Option<Result<(), Obstacle>>,
 }
 
-/// The Publications in force, and the verdict on each of `publications`, on a server that serves `systems`.
-pub(super) fn judge(
-    publications: &[Arc<Object>],
-    systems: &[&'static str],
-) -> (Vec<Arc<Rules>>, Vec<Verdict>) {
+/// All Publications, judged.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Judged {
+    /// Those in force.
+    pub(super) in_force: Vec<InForce>,
+    /// The verdict on each.
+    pub(super) verdicts: Vec<Verdict>,
+    /// The namespaces that any of them names, in force or not: nothing is deleted there that one in force does not say.
+    pub(super) named: BTreeSet<String>,
+}
+
+/// Judges the Publications in `source`, of a server that serves `dialects`.
+pub(super) fn judge(source: &dyn Source, dialects: &[Arc<dyn Dialect>]) -> Judged {
+    let systems: Vec<&'static str> = dialects.iter().map(|dialect| dialect.name()).collect();
+    let stored: Vec<Arc<Object>> = source.cached(PUBLICATIONS).items.values().cloned().collect();
+    let mut judged = read(&stored, &systems);
+    for published in &mut judged.in_force {
+        let place = published.rules.settings.namespace.clone();
+        published.held = missing(source, &place);
+        if published.held.is_some() {
+            continue;
+        }
+        let others = other_managers(source, &place);
+        for dialect in dialects {
+            let Some(Producer { manager, is_alone }) = dialect.producer() else {
+                continue;
+            };
+            if !others.contains(manager) {
+                continue;
+            }
+            if is_alone {
+                let text = format!(
+                    "{manager} publishes in namespace {place} and would overwrite and delete by name: publish in another one"
+                );
+                published.held = Some(("NamespaceOfAnother", text));
+            }
+            published.skipped.insert(dialect.name(), manager);
+        }
+    }
+    judged
+}
+
+/// The valid ones, and of those that name one namespace the oldest.
+fn read(publications: &[Arc<Object>], systems: &[&'static str]) -> Judged {
     let mut sorted: Vec<&Arc<Object>> = publications.iter().collect();
     sorted.sort_by_key(|object| (object.meta().creation_timestamp, object.meta().name.clone()));
     let mut taken: BTreeMap<String, String> = BTreeMap::new();
-    let (mut rules, mut verdicts) = (Vec::new(), Vec::new());
+    let mut judged = Judged::default();
     for object in sorted {
         let name = object.meta().name.clone();
-        let problem = match spec::read(object.value(), systems) {
+        let value = object.value();
+        judged
+            .named
+            .extend(value["spec"]["namespace"].as_str().map(str::to_owned));
+        let problem = match spec::read(value, systems) {
             Err(errors) => Some(("Invalid", field::aggregate(&errors))),
             Ok(read) => match taken.get(&read.settings.namespace) {
                 Some(other) => Some((
@@ -39,30 +124,67 @@ pub(super) fn judge(
                 )),
                 None => {
                     taken.insert(read.settings.namespace.clone(), name.clone());
-                    rules.push(Arc::new(read));
+                    judged.in_force.push(InForce {
+                        name: name.clone(),
+                        rules: Arc::new(read),
+                        held: None,
+                        skipped: BTreeMap::new(),
+                    });
                     None
                 }
             },
         };
-        verdicts.push(Verdict { name, problem });
+        judged.verdicts.push(Verdict {
+            name,
+            problem,
+            published: None,
+        });
     }
-    (rules, verdicts)
+    judged
+}
+
+/// What keeps objects from being made in the namespace.
+fn missing(source: &dyn Source, name: &str) -> Option<Obstacle> {
+    let namespaces = source.cached(namespace::RESOURCE);
+    match namespaces.get("", name) {
+        None => Some(("NamespaceMissing", format!("there is no namespace {name}"))),
+        Some(namespace) if namespace.meta().deletion_timestamp.is_some() => Some((
+            "NamespaceTerminating",
+            format!("namespace {name} is being deleted"),
+        )),
+        Some(_) => None,
+    }
+}
+
+/// The cluster managers of the ClusterProfiles in the namespace that Berth did not make.
+fn other_managers(source: &dyn Source, namespace: &str) -> BTreeSet<String> {
+    let profiles = source.cached(CLUSTER_PROFILES);
+    let others = profiles
+        .iter(Some(namespace), None)
+        .filter(|(_, profile)| !deed::is_ours(profile));
+    let named = others.filter_map(|(_, profile)| {
+        let value = profile.value();
+        value["spec"]["clusterManager"]["name"]
+            .as_str()
+            .map(str::to_owned)
+    });
+    named.collect()
 }
 
 #[cfg(test)]
 mod tests {
-    use meta::Revision;
-    use serde_json::json;
+    use meta::{Draft, Key, Revision};
+    use serde_json::{Value, json};
+    use storage::{Expect, MemoryStore, Step, Verb, Writer};
 
     use super::*;
 
-    fn publication(name: &str, second: u8, namespace: &str) -> Arc<Object> {
-        let value = json!({
+    fn publication(name: &str, second: u8, namespace: &str) -> Value {
+        json!({
             "apiVersion": "config.berth.dev/v1alpha1", "kind": "Publication",
             "metadata": {"name": name, "creationTimestamp": format!("2026-01-01T00:00:{second:02}Z")},
             "spec": {"namespace": namespace},
-        });
-        Arc::new(Object::new(&value, Revision(1)).unwrap())
+        })
     }
 
     #[test]
@@ -71,15 +193,17 @@ mod tests {
             publication("a", 2, "argocd"),
             publication("b", 1, "argocd"),
             publication("c", 3, "kueue"),
-            publication("d", 0, ""),
-        ];
-        let (rules, verdicts) = judge(&all, &["ocm"]);
-        let namespaces: Vec<&str> = rules
+            publication("d", 0, "Bad_"),
+        ]
+        .map(|value| Arc::new(Object::new(&value, Revision(1)).unwrap()));
+        let judged = read(&all, &["ocm"]);
+        let namespaces = judged
+            .in_force
             .iter()
-            .map(|rules| rules.settings.namespace.as_str())
-            .collect();
-        assert_eq!(namespaces, ["argocd", "kueue"]);
-        let problems: Vec<(&str, Option<&str>)> = verdicts
+            .map(|one| one.rules.settings.namespace.as_str());
+        assert_eq!(namespaces.collect::<Vec<_>>(), ["argocd", "kueue"]);
+        let problems: Vec<(&str, Option<&str>)> = judged
+            .verdicts
             .iter()
             .map(|verdict| {
                 let reason = verdict.problem.as_ref().map(|(reason, _)| *reason);
@@ -95,5 +219,52 @@ mod tests {
                 ("c", None)
             ]
         );
+        assert!(judged.named.contains("Bad_"), "{:?}", judged.named);
+    }
+
+    async fn put(store: &MemoryStore, resource: meta::GroupResource, value: &Value) {
+        let text = |field: &str| value["metadata"][field].as_str().unwrap_or_default().to_owned();
+        let step = Step {
+            verb: Verb::Create,
+            key: Key::new(resource, &text("namespace"), &text("name")),
+            subresource: "",
+            object: Some(Draft::new(value).unwrap()),
+            expect: Expect::Absent,
+            guards: Vec::new(),
+        };
+        store.apply(vec![step]).await.unwrap();
+    }
+
+    async fn profile(store: &MemoryStore, namespace: &str, manager: &str) {
+        let value = json!({
+            "apiVersion": "multicluster.x-k8s.io/v1alpha1", "kind": "ClusterProfile",
+            "metadata": {"name": "member-1", "namespace": namespace},
+            "spec": {"clusterManager": {"name": manager}},
+        });
+        put(store, CLUSTER_PROFILES, &value).await;
+    }
+
+    #[tokio::test]
+    async fn another_producer_keeps_its_system_or_its_namespace() {
+        let store = MemoryStore::default();
+        let dialects = dialect_registry::all();
+        for namespace in ["fleet-system", "bound", "shared"] {
+            let value = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}});
+            put(&store, namespace::RESOURCE, &value).await;
+            put(&store, PUBLICATIONS, &publication(namespace, 1, namespace)).await;
+        }
+        put(&store, PUBLICATIONS, &publication("nowhere", 1, "nowhere")).await;
+        profile(&store, "fleet-system", "KubeFleet").await;
+        profile(&store, "bound", "open-cluster-management").await;
+        profile(&store, "shared", "gke-fleet").await;
+        let judged = judge(&store, &dialects);
+        let of = |name: &str| judged.in_force.iter().find(|one| one.name == name).unwrap();
+        let reason = |name: &str| of(name).obstacle().map(|(reason, _)| reason);
+        assert_eq!(reason("fleet-system"), Some("NamespaceOfAnother"));
+        assert!(of("fleet-system").is_frozen("gardener"));
+        assert_eq!(reason("bound"), Some("OwnProducer"));
+        assert!(of("bound").is_frozen("ocm") && !of("bound").is_frozen("gardener"));
+        assert_eq!(reason("shared"), None);
+        assert_eq!(reason("nowhere"), Some("NamespaceMissing"));
     }
 }

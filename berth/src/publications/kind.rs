@@ -28,7 +28,8 @@ struct Form {
 #[schemars(rename_all = "camelCase")]
 #[expect(dead_code, reason = "only its schema is wanted")]
 struct PublicationStatus {
-    /// Condition Valid is False while the Publication is not in force, and says why.
+    /// Condition Valid is False while the Publication is not in force, and says why; condition Published is False while not
+    /// everything it says is published.
     #[schemars(extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["type"]))]
     conditions: Option<Vec<Condition>>,
 }
@@ -65,6 +66,8 @@ impl Publication {
                 Column::text("Systems", "The systems that are published").at(".spec.systems"),
                 Column::text("Valid", "Whether it is in force")
                     .at(".status.conditions[?(@.type==\"Valid\")].status"),
+                Column::text("Published", "Whether everything is published")
+                    .at(".status.conditions[?(@.type==\"Published\")].status"),
                 Column::AGE,
             ],
             systems: dialects.iter().map(|dialect| dialect.name()).collect(),

@@ -120,6 +120,10 @@ pub(super) fn read(publication: &Value, systems: &[&'static str]) -> Result<Rule
     }
     Ok(Rules {
         settings: Settings {
+            publication: publication["metadata"]["name"]
+                .as_str()
+                .unwrap_or_default()
+                .to_owned(),
             namespace: spec.namespace,
             manager,
             names,

@@ -30,7 +30,7 @@ use crate::controllers::{ControllerMetrics, OwnEvents, Sink};
 use crate::definitions;
 use crate::history::History;
 use crate::hub::Hub;
-use crate::publications::Publications;
+use crate::publications::{self, Place};
 use crate::virtual_api::records::{Bounds, Medium, Records};
 use crate::virtual_api::{RegistryCommitter, VirtualApi};
 
@@ -44,8 +44,8 @@ pub(super) struct Parts {
     pub virtual_api: VirtualApi,
     /// What remembers its decisions.
     pub history: Arc<History>,
-    /// What other tools read; nothing behind a hub, where its kinds may be somebody else's.
-    pub publications: Option<Publications>,
+    /// Where what other tools read is written.
+    pub publications: Place,
     /// Who may do what, by the objects served here or the hub's word.
     pub authorizer: Arc<dyn Authorizer>,
     /// The API behind the request pipeline.
@@ -162,9 +162,12 @@ pub(super) fn assemble(
     let history = History::new(&engine, virtual_api.projection(), store, bounds, namespaces)
         .map_err(|problem| anyhow!(problem))?;
     let mut configuration = configuration::group(dialects.clone(), Arc::clone(store));
+    configuration
+        .resources
+        .push(publications::resource(&dialects, store));
+    let mut place = Place::Here(Arc::clone(&registry));
     let mut mirrored = Vec::new();
     let mut groups = Vec::new();
-    let mut publications = None;
     let (on_hub, here): (Vec<_>, Vec<_>) = dialects
         .iter()
         .partition(|dialect| hub.is_some_and(|hub| hub.has(dialect.name())));
@@ -184,6 +187,7 @@ pub(super) fn assemble(
                 .filter(|kind| followed.contains(&kind.info().resource())),
         );
         mirrored.extend(configuration.resources.into_iter().map(|resource| resource.kind));
+        mirrored.extend(publications::on_hub());
         mirrored.extend(on_hub.iter().flat_map(|dialect| dialect.kinds()));
         let resources = mirrored.iter().map(|kind| kind.info().resource()).collect();
         let on_it = hub.committer(store, resources, committer);
@@ -192,17 +196,14 @@ pub(super) fn assemble(
             shown.clusters = Arc::clone(&shown.registry);
         }
         shown.home = Some(Arc::new(OnHub(Arc::clone(&on_it))));
+        place = Place::Hub(Arc::clone(&on_it));
         committer = on_it;
         sink = hub.events();
         virtual_api = virtual_api.binding_through(Arc::clone(&committer));
     } else {
         groups.extend(own);
         groups.extend(reviews::groups(&rbac));
-        configuration
-            .resources
-            .push(Publications::resource(&dialects, store));
         groups.push(configuration);
-        publications = Some(Publications::new(Arc::clone(&engine)));
         groups.push(definitions::group());
     }
     groups.extend(
@@ -211,7 +212,9 @@ pub(super) fn assemble(
     );
     groups.extend(virtual_api.groups());
     // After the systems' own, some of which have kinds of the same names, so that `kubectl` takes theirs for a bare name.
-    groups.extend(publications.as_ref().map(Publications::group));
+    if hub.is_none() {
+        groups.push(publications::group(store));
+    }
     syncer::attach(&mut groups, shown, &dialects, super::version());
     registry.install(&groups).map_err(|problem| anyhow!(problem))?;
     stored.serve(&groups);
@@ -224,7 +227,7 @@ pub(super) fn assemble(
         engine,
         virtual_api,
         history,
-        publications,
+        publications: place,
         authorizer,
         api,
         groups,

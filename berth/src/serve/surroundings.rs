@@ -5,6 +5,7 @@ use std::sync::Arc;
 use aggregation::Registration;
 use anyhow::{Context, Result};
 use berth_hub::Presence;
+use berth_hub::mirror::Progress;
 use certs::{Folder, ServingCertificate};
 use engine::controller::Leadership;
 use kubernetes::garbage::{self, Kinds};
@@ -63,7 +64,7 @@ pub(super) async fn behind(
     store: &Arc<dyn Store>,
     parts: &Parts,
     leadership: &Leadership,
-) -> (Arc<Presence>, Vec<JoinHandle<()>>) {
+) -> (Arc<Presence>, watch::Receiver<Progress>, Vec<JoinHandle<()>>) {
     // Where each server has a store of its own, each writes its own copies.
     let office = match options.storage {
         Storage::Etcd => leadership.leading(),
@@ -78,7 +79,7 @@ pub(super) async fn behind(
     let mut tasks = mirror.tasks;
     tasks.push(telling);
     tasks.extend(hub.delegation.follow());
-    (presence, tasks)
+    (presence, mirror.progress, tasks)
 }
 
 /// Makes sure that objects stored here are not stored by another server too, each in a store of its own. What is only a

@@ -10,7 +10,7 @@ use scheduling::{Ix, Reason, Rejection};
 use crate::control::{self, Note, Pace};
 use crate::decision::{Decision, Refused, Write};
 use crate::edit::Edit;
-use crate::facts::Facts;
+use crate::facts::{Facts, Producer};
 use crate::follower::Follower;
 use crate::form;
 use crate::hold::Hold;
@@ -78,6 +78,11 @@ pub trait Dialect: Send + Sync + 'static {
     /// What `target`, a cluster-like object, says of its cluster beyond scheduling.
     fn facts(&self, _target: &serde_json::Value) -> Facts {
         Facts::default()
+    }
+
+    /// Who publishes the system's clusters as ClusterProfiles, where the system does so itself.
+    fn producer(&self) -> Option<Producer> {
+        None
     }
 
     /// The user name bindings are written as (docs/api.md, "Actors").

@@ -23,3 +23,12 @@ pub struct Access {
     /// The PEM bundle of the CA in base64; empty where publicly trusted ones are meant.
     pub ca: String,
 }
+
+/// The system's own producer of ClusterProfiles.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Producer {
+    /// The name of the cluster manager in its profiles.
+    pub manager: &'static str,
+    /// Whether it deletes and overwrites by name whatever is in its namespace, so that nobody else can publish there.
+    pub is_alone: bool,
+}

@@ -25,7 +25,7 @@ pub use decision::{Action, BindingChange, Current, Decision, Outcome, Refused, W
 pub use dialect::{Affected, Ask, Concern, DemandKind, Dialect, Due, Inventory, Protected, Reserved};
 pub use difference::{Difference, difference};
 pub use edit::Edit;
-pub use facts::{Access, Facts};
+pub use facts::{Access, Facts, Producer};
 pub use follower::{Follower, Objects, Sight, Step};
 pub use hold::{Finalizer, Hold};
 pub use hub_rule::{Condition, HubRule};

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use admission::Plugin;
-use dialect_contract::{DemandKind, Dialect, Facts, Finalizer, Hold, HubRule, Inventory};
+use dialect_contract::{DemandKind, Dialect, Facts, Finalizer, Hold, HubRule, Inventory, Producer};
 use meta::{FieldError, GroupResource, Kind, Schema};
 use serde_json::Value;
 
@@ -58,6 +58,13 @@ impl Dialect for KubeFleet {
 
     fn facts(&self, target: &Value) -> Facts {
         facts(target)
+    }
+
+    fn producer(&self) -> Option<Producer> {
+        Some(Producer {
+            manager: "KubeFleet",
+            is_alone: true,
+        })
     }
 
     fn actor(&self) -> &'static str {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use admission::Plugin;
-use dialect_contract::{DemandKind, Dialect, Facts, HubRule, Inventory};
+use dialect_contract::{DemandKind, Dialect, Facts, HubRule, Inventory, Producer};
 use meta::{GroupResource, Kind};
 use serde_json::Value;
 
@@ -54,6 +54,13 @@ impl Dialect for Ocm {
 
     fn facts(&self, target: &Value) -> Facts {
         facts(target)
+    }
+
+    fn producer(&self) -> Option<Producer> {
+        Some(Producer {
+            manager: "open-cluster-management",
+            is_alone: false,
+        })
     }
 
     fn inventory(&self) -> Arc<dyn Inventory> {

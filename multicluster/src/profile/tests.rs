@@ -47,13 +47,7 @@ fn made(view: &TargetView, facts: &Facts, old: Option<&Value>) -> Value {
         view,
         facts,
     };
-    render(
-        &settings(),
-        target,
-        "uid",
-        old,
-        "2026-02-02T00:00:00Z".parse().unwrap(),
-    )
+    render(&settings(), target, old, "2026-02-02T00:00:00Z".parse().unwrap())
 }
 
 #[test]

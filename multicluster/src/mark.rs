@@ -1,0 +1,64 @@
+//! Which objects Berth published, and what it said in them.
+//!
+//! One annotation names the Publication: only objects that have it are ever written or deleted. The other is a digest of
+//! what Berth wants of the object, so that a write is needed only where that has changed, or where others changed it.
+
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+
+/// The annotation with the name of the Publication.
+pub const PUBLICATION: &str = "config.berth.dev/publication";
+/// The annotation with the digest.
+pub const DIGEST: &str = "config.berth.dev/digest";
+/// The bytes of a digest that are shown, in hexadecimal digits.
+const BYTES: usize = 8;
+
+/// Marks `object` as one of `publication`, with its digest.
+pub(crate) fn put(object: &mut Value, publication: &str) {
+    object["metadata"]["annotations"] = serde_json::json!({PUBLICATION: publication});
+    let digest = digest(object);
+    object["metadata"]["annotations"][DIGEST] = digest.into();
+}
+
+/// The digest of everything but the values of the status: of these it has the names. Values change often, and the object
+/// itself is not to be written for that.
+fn digest(object: &Value) -> String {
+    let mut object = object.clone();
+    let status = object["status"].take();
+    let names: Vec<String> = names(&status).collect();
+    let text = format!("{object} {names:?}");
+    let hash = Sha256::digest(text.as_bytes());
+    hash.iter()
+        .take(BYTES)
+        .map(|byte| format!("{byte:02x}"))
+        .collect()
+}
+
+fn names(status: &Value) -> impl Iterator<Item = String> {
+    let fields = status.as_object().into_iter().flatten();
+    fields.flat_map(|(field, value)| {
+        let entries = value.as_array().into_iter().flatten();
+        let named = entries.map(move |entry| format!("{field}/{}{}", entry["type"], entry["name"]));
+        std::iter::once(field.clone()).chain(named)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn digest_of(labels: Value, status: Value) -> String {
+        digest(&json!({"metadata": {"labels": labels}, "status": status}))
+    }
+
+    #[test]
+    fn the_digest_is_of_what_is_said_and_of_the_names_of_the_status() {
+        let property = |name: &str, value: &str| json!({"properties": [{"name": name, "value": value}]});
+        let first = digest_of(json!({"a": "b"}), property("id", "1"));
+        assert_eq!(first, digest_of(json!({"a": "b"}), property("id", "2")));
+        assert_ne!(first, digest_of(json!({"a": "b"}), property("other", "1")));
+        assert_ne!(first, digest_of(json!({"a": "c"}), property("id", "1")));
+    }
+}
