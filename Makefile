@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help demo test console fuzz e2e differential differential-scheduling etcd faults lint ci static release bench-scheduling bench-explain bench-server bench-scheduling-peers
+.PHONY: help demo test console consumers fuzz e2e differential differential-scheduling etcd faults lint ci static release bench-scheduling bench-explain bench-server bench-scheduling-peers
 
 # Where cargo builds, and the peers of the benchmarks beside it.
 TARGET := $(abspath $(or $(CARGO_TARGET_DIR),target))
@@ -19,13 +19,18 @@ console: ## the console in headless Chromium, and its pictures in docs/console (
 
 # One shape for whatever is built with etcd: another choice of packages would resolve features anew and build it all again.
 ETCD := --workspace --features storage/etcd,berth/etcd
-ETCD_TESTS := cargo test $(ETCD) --test 'aggregated*' --test 'etcd*' --test command_line --test apply_reference --test observability --test differential_scheduling
+ETCD_TESTS := cargo test $(ETCD) --test 'aggregated*' --test 'etcd*' --test command_line --test apply_reference --test observability --test differential_scheduling --test consumer_programs
+
+consumers: ## what Berth publishes, read by the SIG's own libraries in Go (the first time takes minutes; needs go)
+	cargo build $(ETCD) --bin berth
+	BERTH_PROGRAM=$(TARGET)/debug/berth cargo test $(ETCD) --test consumer_programs -- --ignored --test-threads 2
 
 e2e: ## the tests behind a real kube-apiserver, against its field manager and the systems' own schedulers, built from Go modules (the first time takes minutes; needs go and protoc)
 	$(ETCD_TESTS) --no-run
 	BERTH_PROGRAM=$(TARGET)/debug/berth cargo test $(ETCD) --test 'aggregated*' -- --ignored
 	cargo test $(ETCD) --test apply_reference --test observability -- --ignored
 	cargo test $(ETCD) --test differential_scheduling -- --ignored --nocapture
+	BERTH_PROGRAM=$(TARGET)/debug/berth cargo test $(ETCD) --test consumer_programs -- --ignored --test-threads 2
 
 # The seed and the number of sequences of each test.
 differential: export DIFFERENTIAL_SEED := $(or $(DIFFERENTIAL_SEED),1)

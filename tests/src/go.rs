@@ -33,3 +33,24 @@ pub fn build(module: &str, package: &str, name: &str) -> PathBuf {
     );
     program
 }
+
+/// The folder of the Go module `wanted`, in the version that the module in the folder `module` below `tests` asks for.
+///
+/// # Panics
+/// Without Go, and when it cannot be had.
+#[must_use]
+pub fn module(module: &str, wanted: &str) -> PathBuf {
+    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(module);
+    let output = Command::new("go")
+        .current_dir(&folder)
+        .args(["mod", "download", "-json", wanted])
+        .output()
+        .unwrap_or_else(|problem| panic!("`go` cannot be run ({problem}): install Go 1.26 or newer"));
+    assert!(
+        output.status.success(),
+        "downloading {wanted} for tests/{module} failed:\n{}",
+        String::from_utf8_lossy(&output.stdout)
+    );
+    let said: serde_json::Value = serde_json::from_slice(&output.stdout).expect("go answers with JSON");
+    PathBuf::from(said["Dir"].as_str().expect("a module has a folder"))
+}
