@@ -14,6 +14,7 @@ use http::{Response, StatusCode};
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
+use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::Semaphore;
 
 use crate::args::{ConsoleArgs, PageArgs};
@@ -140,6 +141,8 @@ impl Console {
     /// # Errors
     /// When a listener fails.
     pub async fn until_ctrl_c(self, page: &PageArgs, note: &str) -> Result<()> {
+        // Whoever reads the address may end it.
+        let mut interrupt = signal(SignalKind::interrupt()).context("listening for Ctrl-C")?;
         let url = self.url();
         anstream::println!("{url}\n\n{note}");
         if !page.no_open && std::io::stdout().is_terminal() {
@@ -158,8 +161,7 @@ impl Console {
                 anstream::println!("the console ended: nobody has asked for {:?}", page.idle_timeout.unwrap_or_default());
                 Ok(())
             }
-            signal = tokio::signal::ctrl_c() => {
-                signal.context("listening for Ctrl-C")?;
+            _ = interrupt.recv() => {
                 anstream::println!("the console ended");
                 Ok(())
             }
