@@ -1,5 +1,6 @@
 //! `candidates` and `clustercandidates`: every (decision, target) pair as an object, made at each read.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use apiserver::{Call, Computed, ListQuery, Listing};
@@ -7,16 +8,15 @@ use async_trait::async_trait;
 use dialect_contract::Decision;
 use dialect_contract::report::{self, Entry, Places, View};
 use engine::{Engine, Snapshot};
-use meta::{Key, Object, Revision, Status, budget};
+use meta::{Key, Object, Revision, Status, budget, time};
 use serde::Serialize;
-use serde_json::{Map, Value, json};
 use storage::Name;
 
 use super::kinds::scheduling::Judged;
 use super::kinds::{API_VERSION, candidate};
+use super::names;
 use super::resolve::{About, Found, behind};
 use super::scheduling::decide;
-use super::{names, render};
 
 /// How many pairs an unfiltered list may span (docs/api.md, "Candidates").
 pub(super) const MOST: usize = 10_000;
@@ -66,6 +66,28 @@ impl Candidates {
             .collect())
     }
 
+    /// The one decision whose candidates are asked for, where its namespace is given.
+    fn only<'q>(&self, call: &Call, query: &'q ListQuery) -> Option<&'q str> {
+        if self.namespaced && call.namespace.is_empty() {
+            return None;
+        }
+        let mut of = query.fields.terms.iter().filter(|(path, ..)| path == "decision");
+        match (of.next(), of.next()) {
+            (Some((_, true, name)), None) => Some(name),
+            _ => None,
+        }
+    }
+
+    /// The candidates of the decision `name`: none where there is no such decision.
+    async fn of_one(&self, call: &Call, query: &ListQuery, name: &str) -> Result<Arc<dyn Listing>, Status> {
+        let decided = match About::Decision.find(&self.engine, &call.namespace, name).await {
+            Ok(Found { snapshot, demand }) => self.of(&snapshot, &demand, call)?,
+            Err(status) if status.code == 404 => None,
+            Err(status) => return Err(status),
+        };
+        Ok(Arc::new(Rows::new(decided.into_iter().collect(), query)))
+    }
+
     /// The decision on one demand, its candidates to be rendered one by one; `None` where the demand is gone.
     fn of(&self, snapshot: &Snapshot, demand: &Key, call: &Call) -> Result<Option<Decided>, Status> {
         let decision = decide(snapshot, demand, call.now)?;
@@ -77,6 +99,7 @@ impl Candidates {
             places: Places::of(&*snapshot.inventory, &decision),
             snapshot: snapshot.clone(),
             decision,
+            created: source.meta().creation_timestamp.map(time::rfc3339),
             source,
             namespace,
             name,
@@ -94,9 +117,24 @@ impl Candidates {
 struct Written<'a> {
     api_version: &'static str,
     kind: &'static str,
-    metadata: &'a Map<String, Value>,
+    metadata: Metadata<'a>,
     spec: Spec<'a>,
     status: &'a report::Candidate,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Metadata<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    creation_timestamp: Option<&'a str>,
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    labels: &'a BTreeMap<String, String>,
+    name: &'a str,
+    #[serde(skip_serializing_if = "str::is_empty")]
+    namespace: &'a str,
+    /// Where the revision is written.
+    resource_version: &'static str,
+    uid: String,
 }
 
 #[derive(Serialize)]
@@ -113,6 +151,8 @@ struct Decided {
     places: Places,
     /// What wants a place.
     source: Arc<Object>,
+    /// Its `creationTimestamp`.
+    created: Option<String>,
     /// Of the Decision.
     namespace: String,
     /// Of the Decision.
@@ -136,6 +176,22 @@ impl Decided {
             Entry::Target(candidate) => self.snapshot.inventory.target_name(candidate),
             Entry::Unknown(_) => self.view().cluster_name(entry).to_string(),
         }
+    }
+
+    /// Puts `entries` in the order of their names.
+    fn sort(&self, entries: &mut Vec<Entry>) {
+        let view = self.view();
+        let mut named: Vec<(Arc<str>, Entry)> = entries
+            .drain(..)
+            .map(|entry| (view.cluster_name(entry), entry))
+            .collect();
+        // Candidates that are in the order of names that are shown as they are need not be named anew.
+        let is_plain = |name: &str| !name.contains('/');
+        let in_order = named.is_sorted_by(|(a, _), (b, _)| a <= b);
+        if !in_order || !named.iter().all(|(name, _)| is_plain(name)) {
+            named.sort_by_cached_key(|&(_, entry)| names::dotted(self.bare(entry)));
+        }
+        entries.extend(named.into_iter().map(|(_, entry)| entry));
     }
 
     /// The name of the candidate.
@@ -162,22 +218,20 @@ impl Decided {
         let bare = self.bare(entry);
         let judged = self.view().candidate(entry, true);
         let name = names::candidate(&self.name, &bare);
-        let mut metadata = render::metadata(
-            self.source.meta(),
-            &format!("{}/{bare}", self.kind),
-            &self.namespace,
-            &name,
-        );
-        if !self.source.meta().labels.is_empty() {
-            metadata.insert("labels".to_owned(), json!(self.source.meta().labels));
-        }
-        // Where the revision is written.
-        metadata.insert("resourceVersion".to_owned(), "".into());
+        let source = self.source.meta();
+        let metadata = Metadata {
+            creation_timestamp: self.created.as_deref(),
+            labels: &source.labels,
+            name: &name,
+            namespace: &self.namespace,
+            resource_version: "",
+            uid: names::uid(source, &format!("{}/{bare}", self.kind)),
+        };
         let cells = candidate::shown(&name, &self.name, Judged::of(&judged));
         let written = Written {
             api_version: API_VERSION,
             kind: self.kind,
-            metadata: &metadata,
+            metadata,
             spec: Spec {
                 decision: &self.name,
                 target: &judged.target,
@@ -220,13 +274,11 @@ impl Rows {
                 Entry::Target(candidate) => (0, candidate as usize),
                 Entry::Unknown(index) => (1, index),
             });
-            let mut names: Vec<(String, Entry)> = entries
-                .into_iter()
-                .filter(|&entry| all_are_selected || decided.is_selected(entry, query))
-                .map(|entry| (names::dotted(decided.bare(entry)), entry))
-                .collect();
-            names.sort_by(|(a, _), (b, _)| a.cmp(b));
-            rows.extend(names.into_iter().map(|(_, entry)| Row { of, entry }));
+            if !all_are_selected {
+                entries.retain(|&entry| decided.is_selected(entry, query));
+            }
+            decided.sort(&mut entries);
+            rows.extend(entries.into_iter().map(|entry| Row { of, entry }));
         }
         if decided.len() > 1 {
             rows.sort_by_cached_key(|row| {
@@ -282,6 +334,9 @@ impl Computed for Candidates {
     }
 
     async fn list(&self, call: &Call, query: &ListQuery) -> Result<Arc<dyn Listing>, Status> {
+        if let Some(name) = self.only(call, query) {
+            return self.of_one(call, query, name).await;
+        }
         let mut worlds = self.demands(&call.namespace).await?;
         for (snapshot, demands) in &mut worlds {
             let is_wanted = |demand: &Key| {

@@ -322,6 +322,33 @@ async fn candidates_are_listed_by_decision_and_read_by_name() {
             .unwrap_err();
         assert_eq!(status.code, 404, "{missing}");
     }
+    for missing in ["decision=nobody.gardener", "decision=foo", "decision=foo.ocm"] {
+        let none = world.candidates("garden-dev", &query(missing)).await.unwrap();
+        assert!(none.is_empty(), "{missing}");
+    }
+}
+
+/// An empty list would say that no cluster was looked at.
+#[tokio::test]
+async fn candidates_of_a_decision_are_not_listed_while_its_system_is_not_complete() {
+    let world = world();
+    world.put(shoot("foo", "eu-west-1"));
+    let query = ListQuery {
+        fields: FieldSelector::parse("decision=foo.gardener").unwrap(),
+        ..ListQuery::default()
+    };
+    world
+        .engine
+        .hold("gardener", Some("seeds are not listed yet".to_owned()));
+    let status = world.candidates("garden-dev", &query).await.unwrap_err();
+    assert_eq!(status.code, 503);
+    assert!(
+        status.message.contains("seeds are not listed yet"),
+        "{}",
+        status.message
+    );
+    world.engine.hold("gardener", None);
+    assert_eq!(world.candidates("garden-dev", &query).await.unwrap().len(), 5);
 }
 
 #[tokio::test]

@@ -60,6 +60,7 @@ impl Authorizer for AllBut {
 
 struct World {
     store: Arc<MemoryStore>,
+    engine: Arc<Engine>,
     clock: Arc<Stepped>,
     api: VirtualApi,
     groups: Vec<Group>,
@@ -91,13 +92,14 @@ impl World {
             Chain::new(dialect.admission()).with_authority(Arc::new(Anything)),
             Arc::clone(&clock) as Arc<dyn Clock>,
         );
-        let api = VirtualApi::new(engine, Arc::clone(&registry), Vec::new());
+        let api = VirtualApi::new(Arc::clone(&engine), Arc::clone(&registry), Vec::new());
         api.spawn();
         let mut groups = api.groups();
         groups.extend(stored(&*dialect, &api, &store));
         registry.install(&groups).unwrap();
         Self {
             store,
+            engine,
             clock,
             api,
             groups,
