@@ -255,7 +255,7 @@ impl Writing<'_> {
             system::count_generation(&mut value, old);
         }
         let mut errors = validation::metadata(&value, self.served, old);
-        errors.extend(schema.validate(&value));
+        errors.extend(self.can_be_mended(schema.validate(&value)));
         errors.extend(kind.validate(&write, &value));
         errors.extend(kind.own_rules(&write, &value));
         self.refuse(errors, &value)?;
@@ -279,6 +279,19 @@ impl Writing<'_> {
             managers,
             guards,
         })
+    }
+
+    /// Those of `errors` that this write can do something about. What is wrong outside of the status was so before its write,
+    /// and must not keep anybody from saying so (kube-apiserver's validation ratcheting).
+    fn can_be_mended(&self, mut errors: Vec<FieldError>) -> Vec<FieldError> {
+        if matches!(self.operation, Operation::Subresource("status")) {
+            errors.retain(|error| {
+                ["metadata", "status"]
+                    .iter()
+                    .any(|part| error.path.starts_with(part))
+            });
+        }
+        errors
     }
 
     fn refuse(&self, errors: Vec<FieldError>, value: &Value) -> Result<(), Status> {
