@@ -27,16 +27,24 @@ pub struct Decided<'a> {
 /// The clusters `view` is placed on, as the system names them, each with the reason. A cluster on its way out is no
 /// place any more.
 pub fn reasons(view: &DemandView) -> impl Iterator<Item = (&str, String)> {
-    let places: Vec<&Placed> = view.placed.iter().filter(|place| !place.leaving).collect();
-    let scores: Option<Vec<i64>> = places.iter().map(|place| place.score).collect();
-    let reasons = places.into_iter().map(move |place| {
+    told(&view.placed).into_iter()
+}
+
+fn told(placed: &[Placed]) -> Vec<(&str, String)> {
+    let places: Vec<&Placed> = placed.iter().filter(|place| !place.leaving).collect();
+    let mut scores: Option<Vec<i64>> = places.iter().map(|place| place.score).collect();
+    if let Some(scores) = &mut scores {
+        scores.sort_unstable_by(|a, b| b.cmp(a));
+    }
+    let told = places.into_iter().map(|place| {
         let rank = scores.as_deref().zip(place.score);
         (&*place.cluster_name, reason(place, rank))
     });
-    reasons.collect::<Vec<_>>().into_iter()
+    told.collect()
 }
 
-/// The reason in the system's own words, its rank by the recorded scores, and the state of the binding.
+/// The reason in the system's own words, its rank by the recorded scores (all of them, the highest first, and its own), and
+/// the state of the binding.
 fn reason(place: &Placed, rank: Option<(&[i64], i64)>) -> String {
     let mut parts = Vec::new();
     if !place.reason.is_empty() {
@@ -44,9 +52,9 @@ fn reason(place: &Placed, rank: Option<(&[i64], i64)>) -> String {
     }
     match (rank, place.score) {
         (Some((all, own)), _) => {
-            let better = all.iter().filter(|&&score| score > own).count();
-            let same = all.iter().filter(|&&score| score == own).count() - 1;
-            let tie = match same {
+            let better = all.partition_point(|&score| score > own);
+            let same = all[better..].partition_point(|&score| score == own);
+            let tie = match same.saturating_sub(1) {
                 0 => String::new(),
                 1 => ", as is 1 other".to_owned(),
                 others => format!(", as are {others} others"),
@@ -144,6 +152,15 @@ mod tests {
         assert_eq!(
             reason(&place("b", Some(5)), Some((&[9, 5, 5], 5))),
             "rank 2 of 3 with score 5, as is 1 other"
+        );
+        // Whatever the order of the clusters.
+        assert_eq!(
+            told(&[("a", 5), ("b", 9)].map(|(name, score)| place(name, Some(score)))),
+            [
+                ("a", "rank 2 of 2 with score 5"),
+                ("b", "rank 1 of 2 with score 9")
+            ]
+            .map(|(name, reason)| (name, reason.to_owned()))
         );
         assert_eq!(reason(&place("c", Some(5)), None), "score 5");
         assert_eq!(reason(&place("d", None), None), "");
