@@ -33,6 +33,7 @@ pub use error::Error;
 pub use evaluate::{Lazy, Variable};
 pub use library::{Access, Function, Library, Outcome, Quantity, Run, Semver, Url};
 pub use meter::Meter;
+pub use parser::is_identifier;
 pub use program::{Evaluation, Program};
 pub use review::{Asked, Decision, Decisions, Review};
 pub use text::CompileError;

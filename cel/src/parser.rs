@@ -56,6 +56,17 @@ const RESERVED: [&str; 17] = [
     "while",
 ];
 
+/// Words that stand for something else than a name.
+const WORDS: [&str; 4] = ["true", "false", "null", "in"];
+
+/// Whether `name` may be the name of a variable.
+#[must_use]
+pub fn is_identifier(name: &str) -> bool {
+    let begins = name.starts_with(|first: char| first == '_' || first.is_ascii_alphabetic());
+    let goes_on = |each: char| each == '_' || each.is_ascii_alphanumeric();
+    begins && name.chars().all(goes_on) && !RESERVED.contains(&name) && !WORDS.contains(&name)
+}
+
 /// The binary operators by how strongly they bind, and their names.
 const BINARY: [(&str, &str, u8); 13] = [
     ("<", "_<_", 1),

@@ -31,6 +31,7 @@ mod world;
 mod tests;
 
 pub use binding::Binding;
+pub use cel::is_identifier;
 pub use constraints::Constraints;
 pub use enforcer::Enforcer;
 pub use param_kind::ParamKind;

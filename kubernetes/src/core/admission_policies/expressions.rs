@@ -2,38 +2,13 @@
 
 use meta::FieldError;
 use meta::selector::validate_label_key;
-use policies::{Manner, Policy, Problem};
+use policies::{Manner, Policy, Problem, is_identifier};
 use serde_json::{Value, json};
 
 use crate::core::value;
 
 /// The most match conditions of one policy.
 const MOST_CONDITIONS: usize = 64;
-
-/// Words that are no identifiers of CEL.
-const RESERVED: [&str; 21] = [
-    "true",
-    "false",
-    "null",
-    "in",
-    "as",
-    "break",
-    "const",
-    "continue",
-    "else",
-    "for",
-    "function",
-    "if",
-    "import",
-    "let",
-    "loop",
-    "package",
-    "namespace",
-    "return",
-    "var",
-    "void",
-    "while",
-];
 
 /// What is wrong with the conditions and variables of the policy `new`, and every expression that does not compile. What
 /// is as it was in `old` was good enough then.
@@ -116,10 +91,4 @@ fn variables(spec: &Value) -> Vec<FieldError> {
         }
     }
     errors
-}
-
-fn is_identifier(name: &str) -> bool {
-    let begins = name.starts_with(|first: char| first == '_' || first.is_ascii_alphabetic());
-    let goes_on = |each: char| each == '_' || each.is_ascii_alphanumeric();
-    begins && name.chars().all(goes_on) && !RESERVED.contains(&name)
 }
