@@ -210,6 +210,7 @@ fn kept(status: &Value) -> String {
     };
     let age = match status["maxAgeSeconds"].as_u64().unwrap_or_default() {
         0 => String::new(),
+        3600 => ", for 1 hour".to_owned(),
         seconds if seconds % 3600 == 0 => format!(", for {} hours", seconds / 3600),
         seconds => format!(", for {seconds} seconds"),
     };

@@ -75,7 +75,7 @@ ns/p.ocm (Placement p)
 2026-11-23 10:21:00Z  Removed  while nobody recorded
   Bound → gone
 
-The last 20 changes, for 1 hours, in memory: it begins when the server was started.
+The last 20 changes, for 1 hour, in memory: it begins when the server was started.
 ";
     assert_eq!(printed(&history), expected);
 }
