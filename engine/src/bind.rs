@@ -120,6 +120,9 @@ pub enum BindError {
     Behind(#[from] Behind),
 }
 
+/// How a demand was settled, for everyone who waited.
+pub type Settled = Arc<Result<Bound, BindError>>;
+
 impl Engine {
     /// Binds `bind.demand`. Binding what is bound already writes nothing.
     ///

@@ -11,9 +11,10 @@ use storage::Source;
 use tokio::sync::{Notify, Semaphore, watch};
 use tokio::task::JoinHandle;
 
-use crate::bind::BindObserver;
+use crate::bind::{BindObserver, Settled};
 use crate::dirty::{Dirty, Subscription};
 use crate::snapshot::Snapshot;
+use crate::turns::Turns;
 
 /// How long a read waits for the feeder. A feeder that is alive needs microseconds.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -53,6 +54,8 @@ pub(crate) struct Slot {
     pub(crate) state: Mutex<State>,
     /// Taken by bindings that lost a race, so that they try again one after the other and not all at once.
     pub(crate) turn: tokio::sync::Mutex<()>,
+    /// What the scheduler itself wants of demands, while that is decided and written.
+    pub(crate) settling: Turns<Settled>,
 }
 
 pub(crate) struct State {
@@ -90,6 +93,7 @@ impl Engine {
                 revision: Revision::default(),
             }),
             turn: tokio::sync::Mutex::default(),
+            settling: Turns::default(),
             dialect,
         });
         Arc::new(Self {

@@ -13,12 +13,14 @@ pub mod dirty;
 pub mod engine;
 mod feeder;
 pub mod plan;
+mod settle;
 pub mod simulate;
 pub mod snapshot;
+mod turns;
 pub mod what_if;
 
 pub use advice::Advice;
-pub use bind::{Bind, BindError, BindObserver, Bound, Commit, CommitError, Committer, Unplaced};
+pub use bind::{Bind, BindError, BindObserver, Bound, Commit, CommitError, Committer, Settled, Unplaced};
 pub use controller::Controllers;
 pub use dirty::{Batch, Dirty, Marked, Subscription};
 pub use engine::{Behind, Engine, Witness};

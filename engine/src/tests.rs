@@ -1,5 +1,7 @@
 //! The engine over a store in memory and a toy dialect.
 
+mod settling;
+
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use apiserver::registry::Registry;
 use apiserver::{AfterCreate, Created};
 use async_trait::async_trait;
-use engine::{Bind, BindError, Bound, Committer, Engine, Unplaced};
+use engine::{BindError, Bound, Committer, Engine};
 use meta::{GroupResource, Key, Object};
 use storage::Source;
 
@@ -48,27 +48,11 @@ impl AutoBind {
 
     async fn bind(&self, dialect: &'static str, created: &Created, key: Key) -> Arc<Object> {
         let (engine, committer) = (Arc::clone(&self.engine), Arc::clone(&self.committer));
-        let demand = key.clone();
+        let (demand, since) = (key.clone(), created.object.revision());
         // In a task of its own: a client that goes away leaves no half-made binding behind.
-        let binding = tokio::spawn(async move {
-            let wish = Bind {
-                dialect,
-                demand: &demand,
-                chosen: None,
-                dry_run: false,
-                unplaced: Unplaced::Commit,
-                by: None,
-            };
-            engine.bind(&*committer, wish).await
-        });
-        let bound = match binding.await {
-            Ok(Ok(bound)) => bound,
-            Ok(Err(error)) => {
-                if let Some(text) = self.problem(dialect, &key, &error) {
-                    created.warnings.add(format!("not bound: {text}"));
-                }
-                return Arc::clone(&created.object);
-            }
+        let binding = tokio::spawn(async move { engine.settle(&*committer, dialect, &demand, since).await });
+        let settled = match binding.await {
+            Ok(settled) => settled,
             Err(panic) => {
                 tracing::error!(%key, %panic, "binding a new object failed");
                 created
@@ -77,10 +61,20 @@ impl AutoBind {
                 return Arc::clone(&created.object);
             }
         };
-        if let Some(text) = forecast::warning(&bound.snapshot, &bound.decision) {
-            created.warnings.add(text);
+        match &*settled {
+            Ok(bound) => {
+                if let Some(text) = forecast::warning(&bound.snapshot, &bound.decision) {
+                    created.warnings.add(text);
+                }
+                self.after(created, &key, bound).await
+            }
+            Err(error) => {
+                if let Some(text) = self.problem(dialect, &key, error) {
+                    created.warnings.add(format!("not bound: {text}"));
+                }
+                Arc::clone(&created.object)
+            }
         }
-        self.after(created, &key, &bound).await
     }
 
     /// The object as the binding left it.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use dialect_contract::{Outcome, Pace};
-use meta::{Key, Timestamp};
+use meta::{Key, Revision, Timestamp};
 use tokio::sync::watch;
 use tokio::task::{Id, JoinError, JoinSet};
 use tokio_util::sync::CancellationToken;
@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 use super::Settings;
 use super::observer::Attempt;
 use super::queue::{Next, Queue};
-use crate::bind::{Bind, BindError, Unplaced};
+use crate::bind::BindError;
 use crate::dirty::{Batch, Marked, Subscription};
 use crate::engine::Engine;
 
@@ -40,6 +40,8 @@ pub(super) struct Runner {
     signals: Signals,
     subscription: Arc<Subscription>,
     queue: Queue,
+    /// The changes up to here have been taken in.
+    through: Revision,
     pace: Pace,
     /// Whether it works: it leads, and its gate is open.
     active: bool,
@@ -73,6 +75,7 @@ impl Runner {
             signals,
             subscription,
             queue: Queue::default(),
+            through: Revision::default(),
             pace: Pace::default(),
             active: false,
             work: JoinSet::new(),
@@ -110,6 +113,7 @@ impl Runner {
 
     /// Takes in what changes made due.
     fn take_in(&mut self, mut batch: Batch) {
+        self.through = batch.through;
         self.judge();
         let Some(dirty) = batch.dirty.remove(self.dialect) else {
             return;
@@ -175,7 +179,7 @@ impl Runner {
             let depth = self.queue.depth();
             self.settings.observer.taken(self.dialect, depth, waited);
             let (engine, settings) = (Arc::clone(&self.engine), self.settings.clone());
-            let work = work(engine, settings, self.dialect, key.clone());
+            let work = work(engine, settings, self.dialect, key.clone(), self.through);
             let id = self.work.spawn(work).id();
             self.running.insert(id, key);
         }
@@ -242,22 +246,21 @@ fn is_unplaced(outcome: Outcome) -> bool {
     )
 }
 
-/// Decides one demand and writes the decision.
-async fn work(engine: Arc<Engine>, settings: Settings, dialect: &'static str, key: Key) -> Done {
+/// Decides one demand, on a world that holds every change up to `since`, and writes the decision.
+async fn work(
+    engine: Arc<Engine>,
+    settings: Settings,
+    dialect: &'static str,
+    key: Key,
+    since: Revision,
+) -> Done {
     let start = Instant::now();
-    let wish = Bind {
-        dialect,
-        demand: &key,
-        chosen: None,
-        dry_run: false,
-        unplaced: Unplaced::Commit,
-        by: None,
-    };
-    let result = engine.bind(&*settings.committer, wish).await;
+    let settled = engine.settle(&*settings.committer, dialect, &key, since).await;
+    let result = settled.as_ref().as_ref();
     settings.observer.attempted(&Attempt {
         dialect,
         demand: &key,
-        result: result.as_ref().map(|bound| bound.decision.outcome),
+        result: result.map(|bound| bound.decision.outcome),
         took: start.elapsed(),
     });
     match result {

@@ -1,0 +1,56 @@
+//! What the scheduler itself wants of a demand, decided once however many want it: the controller, which sees that the
+//! demand changed, and `autoBind: OnCreate`, which answers a create with the binding.
+
+use std::sync::Arc;
+
+use meta::{Key, Revision};
+use tokio::sync::watch;
+
+use crate::bind::{Bind, Committer, Settled, Unplaced};
+use crate::engine::Engine;
+use crate::turns::Part;
+
+impl Engine {
+    /// Binds `demand` as the scheduler wants it, and writes what there is to say where nothing fits. Where that is being
+    /// done already, on a world that holds every change up to `since`, its answer is the answer.
+    pub async fn settle(
+        &self,
+        committer: &dyn Committer,
+        dialect: &str,
+        demand: &Key,
+        since: Revision,
+    ) -> Settled {
+        let wish = Bind {
+            dialect,
+            demand,
+            chosen: None,
+            dry_run: false,
+            unplaced: Unplaced::Commit,
+            by: None,
+        };
+        let Some(slot) = self.slot(dialect) else {
+            return Arc::new(self.bind(committer, wish).await);
+        };
+        loop {
+            match slot.settling.join(demand) {
+                Part::Do(turn) => {
+                    let settled = Arc::new(self.bind(committer, wish).await);
+                    turn.end(Arc::clone(&settled));
+                    return settled;
+                }
+                Part::Wait(settled) => {
+                    if let Some(settled) = others(settled, since).await {
+                        return settled;
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// What somebody else came to; nothing where that was decided on too old a world, was an error, or never ended.
+async fn others(mut settled: watch::Receiver<Option<Settled>>, since: Revision) -> Option<Settled> {
+    let settled = settled.wait_for(Option::is_some).await.ok()?.clone()?;
+    let is_new_enough = matches!(&*settled, Ok(bound) if bound.snapshot.revision >= since);
+    is_new_enough.then_some(settled)
+}
