@@ -2,7 +2,9 @@
 //! cache answers.
 
 use std::path::PathBuf;
-use std::process::Command;
+use std::process::{Command, Output};
+
+use serde_json::Value;
 
 /// Builds `package`, of the module in the folder `module` below `tests`, as `target/<module>/<name>`: its path.
 ///
@@ -10,22 +12,29 @@ use std::process::Command;
 /// Without Go, and when the module does not build.
 #[must_use]
 pub fn build(module: &str, package: &str, name: &str) -> PathBuf {
+    build_with(module, package, name, &["-ldflags", "-s -w"])
+}
+
+/// The same, with more `flags` for `go build`.
+///
+/// # Panics
+/// As [`build`].
+#[must_use]
+pub fn build_with(module: &str, package: &str, name: &str, flags: &[&str]) -> PathBuf {
     let test = std::env::current_exe().expect("a test knows its own path");
     let target = test
         .ancestors()
         .nth(3)
         .expect("tests live in <target>/<profile>/deps");
     let program = target.join(module).join(name);
-    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(module);
-    let output = Command::new("go")
-        .current_dir(&folder)
-        // The module is complete as it is committed: nothing may change it by building it.
-        .env("GOFLAGS", "-mod=readonly")
-        .args(["build", "-buildvcs=false", "-trimpath", "-ldflags", "-s -w", "-o"])
+    let output = go(module)
+        .args(["build", "-buildvcs=false", "-trimpath"])
+        .args(flags)
+        .arg("-o")
         .arg(&program)
         .arg(package)
         .output()
-        .unwrap_or_else(|problem| panic!("`go` cannot be run ({problem}): install Go 1.26 or newer"));
+        .unwrap_or_else(missing);
     assert!(
         output.status.success(),
         "building {package} in tests/{module} failed:\n{}",
@@ -40,17 +49,43 @@ pub fn build(module: &str, package: &str, name: &str) -> PathBuf {
 /// Without Go, and when it cannot be had.
 #[must_use]
 pub fn module(module: &str, wanted: &str) -> PathBuf {
-    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(module);
-    let output = Command::new("go")
-        .current_dir(&folder)
-        .args(["mod", "download", "-json", wanted])
-        .output()
-        .unwrap_or_else(|problem| panic!("`go` cannot be run ({problem}): install Go 1.26 or newer"));
+    let said = json(module, &["mod", "download", "-json", wanted]);
+    PathBuf::from(said["Dir"].as_str().expect("a module has a folder"))
+}
+
+/// The version of the Go module `wanted` that the module in the folder `module` below `tests` asks for.
+///
+/// # Panics
+/// Without Go, and when it asks for none.
+#[must_use]
+pub fn version(module: &str, wanted: &str) -> String {
+    let said = json(module, &["list", "-m", "-json", wanted]);
+    said["Version"]
+        .as_str()
+        .expect("a module has a version")
+        .to_owned()
+}
+
+/// What go answers in JSON.
+fn json(module: &str, arguments: &[&str]) -> Value {
+    let output = go(module).args(arguments).output().unwrap_or_else(missing);
     assert!(
         output.status.success(),
-        "downloading {wanted} for tests/{module} failed:\n{}",
-        String::from_utf8_lossy(&output.stdout)
+        "go {arguments:?} in tests/{module} failed:\n{}{}",
+        String::from_utf8_lossy(&output.stdout),
+        String::from_utf8_lossy(&output.stderr)
     );
-    let said: serde_json::Value = serde_json::from_slice(&output.stdout).expect("go answers with JSON");
-    PathBuf::from(said["Dir"].as_str().expect("a module has a folder"))
+    serde_json::from_slice(&output.stdout).expect("go answers with JSON")
+}
+
+fn go(module: &str) -> Command {
+    let mut go = Command::new("go");
+    go.current_dir(PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(module));
+    // The module is complete as it is committed: nothing may change it by building it.
+    go.env("GOFLAGS", "-mod=readonly");
+    go
+}
+
+fn missing(problem: std::io::Error) -> Output {
+    panic!("these tests build programs in Go, and `go` cannot be run ({problem}): install Go 1.26 or newer")
 }

@@ -5,7 +5,6 @@
 //! `make e2e`, with more of them `make differential-scheduling`, and ignored elsewhere.
 
 mod blindness;
-mod build;
 mod compare;
 mod fleet;
 mod gardener;
@@ -18,11 +17,13 @@ mod system;
 mod world;
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 
 use compare::{Difference, Outcome, Pair};
 use side::{Original, Ours, Side};
 use system::System;
 use tests::differential::{Draw, variable};
+use tests::go;
 
 /// Without variables: a run of seconds.
 const WORLDS: u64 = 300;
@@ -70,12 +71,19 @@ static SYSTEMS: [&System; 5] = [
 
 /// Decides the worlds of a seed, none of which may differ but by what is meant.
 fn equal(system: &'static System) {
-    let original = Original::start(system, &build::program(system));
+    let original = Original::start(system, &program(system));
     let mut pair = Pair::new(system, Box::new(original), Box::new(Ours(system)));
     let seed = variable("SCHEDULING_SEED", 1);
     let report = run(&mut pair, seed, variable("SCHEDULING_WORLDS", WORLDS));
     println!("{}", report.summary(system, seed));
     assert!(report.found.is_empty(), "{}", report.shown(&mut pair));
+}
+
+/// The original's program, brought up to date.
+fn program(system: &System) -> PathBuf {
+    let module = format!("peers/{}", system.program);
+    let name = format!("{}-judge", system.name);
+    go::build_with(&module, "./judge", &name, system.linked)
 }
 
 /// What became of many worlds.
