@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help demo test console consumers fuzz e2e differential differential-scheduling etcd faults lint ci static release bench-scheduling bench-explain bench-server bench-scheduling-peers
+.PHONY: help demo test chart alone console consumers fuzz e2e differential differential-scheduling etcd faults lint ci static release bench-scheduling bench-explain bench-server bench-growth bench-scheduling-peers soak
 
 # Where cargo builds, and the peers of the benchmarks beside it.
 TARGET := $(abspath $(or $(CARGO_TARGET_DIR),target))
@@ -13,24 +13,33 @@ demo: ## serve standalone with the examples loaded, decided and explained
 test: ## every test: unit, scenario, storage, requests, and black-box with kubectl
 	cargo test --workspace
 
+alone: ## every crate by itself, with the features it asks for and no others (takes many minutes; needs jq)
+	@for crate in $$(cargo metadata --no-deps --format-version 1 | jq -r '.packages[].name'); do \
+		echo "== $$crate"; cargo check --quiet --package $$crate --all-targets || failed="$$failed $$crate"; \
+	done; test -z "$$failed" || { echo "do not build by themselves:$$failed"; exit 1; }
+
+chart: ## the Helm chart by Helm 3 and 4, beside `berth manifests` and on a real kube-apiserver (needs go)
+	$(ETCD_TESTS) --no-run
+	BERTH_PROGRAM=$(TARGET)/debug/berth cargo test $(ETCD) --test aggregated_install -- --ignored chart
+
 console: ## the console in headless Chromium, and its pictures in docs/console (needs chromium and chromium-driver)
 	$(ETCD_TESTS) --no-run --test console
 	BERTH_PROGRAM=$(TARGET)/debug/berth cargo test $(ETCD) --test console -- --ignored --test-threads 1
 
 # One shape for whatever is built with etcd: another choice of packages would resolve features anew and build it all again.
-ETCD := --workspace --features storage/etcd,berth/etcd
-ETCD_TESTS := cargo test $(ETCD) --test 'aggregated*' --test 'etcd*' --test command_line --test apply_reference --test observability --test differential_scheduling --test consumer_programs
+ETCD := --workspace --features berth-storage/etcd,berth/etcd
+ETCD_TESTS := cargo test $(ETCD) --test 'aggregated*' --test 'etcd*' --test command_line --test apply_reference --test observability --test differential_scheduling --test consumer_programs --test conformance
 
-consumers: ## what Berth publishes, read by the SIG's own libraries in Go (the first time takes minutes; needs go)
+consumers: ## what Berth publishes and decides, read by the SIG's libraries and Kueue, in Go, alone and behind a real kube-apiserver (the first time takes minutes; needs go)
 	cargo build $(ETCD) --bin berth
-	BERTH_PROGRAM=$(TARGET)/debug/berth cargo test $(ETCD) --test consumer_programs -- --ignored --test-threads 2
+	BERTH_PROGRAM=$(TARGET)/debug/berth cargo test $(ETCD) --test consumer_programs --test conformance -- --ignored --test-threads 2
 
 e2e: ## the tests behind a real kube-apiserver, against its field manager and the systems' own schedulers, built from Go modules (the first time takes minutes; needs go and protoc)
 	$(ETCD_TESTS) --no-run
 	BERTH_PROGRAM=$(TARGET)/debug/berth cargo test $(ETCD) --test 'aggregated*' -- --ignored
 	cargo test $(ETCD) --test apply_reference --test observability -- --ignored
 	cargo test $(ETCD) --test differential_scheduling -- --ignored --nocapture
-	BERTH_PROGRAM=$(TARGET)/debug/berth cargo test $(ETCD) --test consumer_programs -- --ignored --test-threads 2
+	BERTH_PROGRAM=$(TARGET)/debug/berth cargo test $(ETCD) --test consumer_programs -- --ignored --test-threads 2 --skip kueue --skip behind_a_hub
 
 # The seed and the number of sequences of each test.
 differential: export DIFFERENTIAL_SEED := $(or $(DIFFERENTIAL_SEED),1)
@@ -81,11 +90,11 @@ release: ## VERSION=0.1.0: programs, checksums, SPDX and notes in target/release
 	deploy/release build $(VERSION) $(TARGET)/release-$(VERSION)
 
 bench-scheduling: ## time of one decision by fleet size, for each dialect
-	cargo run --release -p dialect-fleet --example bench-fleet
-	cargo run --release -p dialect-gardener --example bench-gardener
-	cargo run --release -p dialect-kcp --example bench-kcp
-	cargo run --release -p dialect-ocm --example bench-ocm
-	cargo run --release -p dialect-openmcp --example bench-openmcp
+	cargo run --release -p berth-dialect-fleet --example bench-fleet
+	cargo run --release -p berth-dialect-gardener --example bench-gardener
+	cargo run --release -p berth-dialect-kcp --example bench-kcp
+	cargo run --release -p berth-dialect-ocm --example bench-ocm
+	cargo run --release -p berth-dialect-openmcp --example bench-openmcp
 
 bench-server: ## beside kube-apiserver, sample-apiserver and, with BENCH_OTHER, another berth, into docs/benchmarks (BENCH_ROUNDS=1 BENCH_SECONDS=0.3: short)
 	cd tests/peers/sample-apiserver && GOFLAGS=-mod=readonly go build -trimpath -o $(TARGET)/peers/sample-apiserver .
@@ -95,6 +104,14 @@ bench-server: ## beside kube-apiserver, sample-apiserver and, with BENCH_OTHER, 
 bench-explain: ## what reports, candidates, creates and starts cost by fleet size, into docs/benchmarks (BENCH_CLUSTERS)
 	cargo build --release -p berth
 	BERTH_PROGRAM=$(TARGET)/release/berth cargo run --release -p tests --example bench-explain
+
+bench-growth: ## what grows with the number of objects and of targets, into docs/benchmarks (GROWTH_OBJECTS, GROWTH_TARGETS, GROWTH_SECONDS)
+	cargo build --release -p berth
+	BERTH_PROGRAM=$(TARGET)/release/berth cargo run --release -p tests --example bench-growth
+
+soak: ## mixed work, 1,000 watchers and 20,000 objects that come and go, for SOAK_MINUTES=30: fails on errors and on what goes on growing
+	cargo build --release -p berth
+	ulimit -n 8192 && BERTH_PROGRAM=$(TARGET)/release/berth cargo run --release -p tests --example soak
 
 bench-scheduling-peers: ## beside OCM's, KubeFleet's and Gardener's schedulers, into docs/benchmarks (BENCH_ROUNDS, BENCH_CLUSTERS)
 	cd tests/peers/ocm && GOFLAGS=-mod=readonly go build -trimpath -o $(TARGET)/peers/ocm .

@@ -5,11 +5,11 @@ mod consulting;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use meta::Status;
+use meta::{Guard, Status};
 use serde_json::Value;
 
 use crate::client::Policies;
-use crate::plugin::{Guard, Plugin};
+use crate::plugin::Plugin;
 use crate::request::{Denied, Operation, Request};
 use crate::rights::{Authority, Needed};
 
@@ -150,7 +150,7 @@ impl Chain {
     /// [`Chain::guards`], so that no change in between goes unnoticed by both.
     ///
     /// # Errors
-    /// 403 with the plugin's words when a right is missing; 500 when the authority cannot say, so that nothing passes
+    /// What the plugin says, mostly 403, when a right is missing; 500 when the authority cannot say, so that nothing passes
     /// for want of an answer.
     pub async fn entitled(&self, request: &Request<'_>, object: Option<&Value>) -> Result<(), Status> {
         for plugin in self.acting(request) {
@@ -185,14 +185,14 @@ impl Chain {
         for Needed { right, refusal } in needed {
             let has = match &self.authority {
                 Some(authority) => authority.has(request.user, right).await,
-                None => Err("nobody here knows the rights of users".to_owned()),
+                None => Err("this server has no authorizer".to_owned()),
             };
             match has {
                 Ok(true) => {}
-                Ok(false) => return Err(Denied::Forbidden(refusal.clone()).into_status(request)),
+                Ok(false) => return Err(refusal.clone().into_status(request)),
                 Err(problem) => {
                     return Err(Status::internal(format!(
-                        "whether user \"{}\" may {} could not be found out: {problem}",
+                        "cannot check whether user \"{}\" may {}: {problem}",
                         request.user.name,
                         right.spoken()
                     )));

@@ -2,9 +2,8 @@
 
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::Arc;
 
-use meta::{Key, Revision, Status};
+use meta::{Guard, Status};
 use serde_json::Value;
 
 use crate::request::{Denied, Request};
@@ -12,26 +11,6 @@ use crate::rights::Needed;
 
 /// What a plugin waits for before it can judge.
 pub type Ready<'a> = Pin<Box<dyn Future<Output = Result<(), Status>> + Send + 'a>>;
-
-/// What must be true at the moment the write is stored, so that a verdict given before still holds then. A write whose
-/// guard fails is judged again. Only stores of our own know guards; a hub does not.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Guard {
-    /// Another object is still at this revision.
-    Unchanged {
-        /// Which object.
-        key: Key,
-        /// Its revision.
-        revision: Revision,
-    },
-    /// No other write passed this fence after `not_after`; this one passes it. `None` passes without asking.
-    Fence {
-        /// The fence's name, such as `gardener/seeds/eu-1`.
-        name: Arc<str>,
-        /// The revision of what the verdict was given on.
-        not_after: Option<Revision>,
-    },
-}
 
 /// One admission rule set. `mutate` runs before schema defaulting and validation, `validate` after.
 ///

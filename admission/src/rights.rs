@@ -4,7 +4,7 @@
 use std::future::Future;
 use std::pin::Pin;
 
-use crate::request::UserInfo;
+use crate::request::{Denied, UserInfo};
 
 /// A right on a resource, as a SubjectAccessReview asks for it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -24,12 +24,23 @@ pub struct Right {
 }
 
 /// A right that the writer must have.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Needed {
     /// The right.
     pub right: Right,
     /// What to say when it is missing: what was wanted, and what to do instead.
-    pub refusal: String,
+    pub refusal: Denied,
+}
+
+impl Needed {
+    /// `right`, without which the write is forbidden with the words `refusal`.
+    #[must_use]
+    pub fn or_forbidden(right: Right, refusal: impl Into<String>) -> Self {
+        Self {
+            right,
+            refusal: Denied::Forbidden(refusal.into()),
+        }
+    }
 }
 
 /// Whether a right is held; an error when that could not be found out.

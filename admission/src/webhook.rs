@@ -16,14 +16,11 @@ use serde_json::Value;
 
 use crate::request::{Operation, Request, UserInfo};
 
+pub use crate::wire::{API_VERSION, GroupVersionKind, GroupVersionResource, KIND};
 pub use answer::refused_version;
 pub use read::read;
 pub use subject::Subject;
 
-/// `admission.k8s.io/v1`.
-pub const API_VERSION: &str = "admission.k8s.io/v1";
-/// `AdmissionReview`.
-pub const KIND: &str = "AdmissionReview";
 /// The most bytes of an object in a review: what kube-apiserver takes in a request.
 const OBJECT: usize = 3 * 1024 * 1024;
 /// The most bytes a review may have: the object before and after, and room for the rest.
@@ -41,28 +38,6 @@ pub enum Body {
         /// `request.uid`, empty when it has none.
         uid: String,
     },
-}
-
-/// A group, a version and a kind.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct GroupVersionKind {
-    /// The API group.
-    pub group: String,
-    /// The API version.
-    pub version: String,
-    /// The kind.
-    pub kind: String,
-}
-
-/// A group, a version and a plural resource.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct GroupVersionResource {
-    /// The API group.
-    pub group: String,
-    /// The API version.
-    pub version: String,
-    /// The plural resource.
-    pub resource: String,
 }
 
 /// The `request` of an AdmissionReview.

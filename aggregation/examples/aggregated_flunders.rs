@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use aggregation::delegation::Lookup;
 use aggregation::registration::{Issuer, Options, Service, Sources};
-use aggregation::{CacheTimes, Clients, Delegation, Given, Kubeconfigs, Registration};
+use aggregation::{CacheTimes, Clients, Delegation, Kubeconfigs, Registration, StaticTrust};
 use anyhow::{Context, Result};
 use apiserver::{ChainConfig, Server, ServerConfig, SystemClock};
 use certs::{Folder, ServingCertificate};
@@ -33,7 +33,13 @@ pub(crate) async fn server(
         ..Kubeconfigs::default()
     };
     let clients = Clients::connect(&files).await?;
-    let hub = Delegation::new(clients, Given::default(), Lookup::Required, CacheTimes::default()).await?;
+    let hub = Delegation::new(
+        clients,
+        StaticTrust::default(),
+        Lookup::Required,
+        CacheTimes::default(),
+    )
+    .await?;
     let certificate = ServingCertificate::issued(Arc::clone(&folder), &[service.host()], Arc::clone(&clock))?;
     let chain = ChainConfig::of(flunders::groups())
         .authentication(hub.authentication(false, &clock))

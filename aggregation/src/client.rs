@@ -57,7 +57,7 @@ async fn client(file: Option<&Path>) -> Result<Client> {
                 .with_context(named)?
         }
         None => Config::incluster()
-            .context("no --kubeconfig is given, and this is no Pod with a service account to use instead")?,
+            .context("no kubeconfig: pass --kubeconfig, or run in a Pod with a service account")?,
     };
     // Callers retry what is worth retrying.
     config.default_retry = false;

@@ -14,7 +14,7 @@ use meta::Clock;
 use tokio::task::JoinHandle;
 
 use crate::Clients;
-use crate::published::{Given, Published};
+use crate::published::{Published, StaticTrust};
 use crate::reviewer::HubReviewer;
 
 /// How long the hub's answers are cached.
@@ -66,7 +66,12 @@ impl Delegation {
     /// # Errors
     /// When the ConfigMap cannot be read though it is required, or when one CA would be trusted for users and for front
     /// proxies of any name.
-    pub async fn new(clients: Clients, given: Given, lookup: Lookup, times: CacheTimes) -> Result<Self> {
+    pub async fn new(
+        clients: Clients,
+        given: StaticTrust,
+        lookup: Lookup,
+        times: CacheTimes,
+    ) -> Result<Self> {
         let published = (lookup != Lookup::Skipped)
             .then(|| Arc::new(Published::new(clients.authentication.clone(), given.clone())));
         if let (Some(client), Some(request_header)) = (&given.client, &given.request_header) {

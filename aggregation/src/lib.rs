@@ -20,5 +20,5 @@ pub mod reviewer;
 pub use client::{Clients, Kubeconfigs};
 pub use delegation::{CacheTimes, Delegation};
 pub use policies::{HubPolicies, Policies};
-pub use published::Given;
+pub use published::StaticTrust;
 pub use registration::Registration;

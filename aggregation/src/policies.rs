@@ -149,7 +149,7 @@ impl Policies {
         tracing::info!(
             r#type = manner.label(),
             webhooks = now.len(),
-            "webhooks of the hub are in force"
+            "the hub's admission webhooks are loaded"
         );
         let mut hooks = self.hooks.write();
         match manner {

@@ -21,7 +21,7 @@ const LOOK_EVERY: Duration = Duration::from_mins(1);
 
 /// What the command line says about trust. It wins over what the hub publishes.
 #[derive(Clone, Debug, Default)]
-pub struct Given {
+pub struct StaticTrust {
     /// The CAs of client certificates.
     pub client: Option<CaPool>,
     /// Whom to believe users in headers.
@@ -33,13 +33,13 @@ pub struct Given {
 /// What a hub publishes, under what the command line says.
 pub(super) struct Published {
     maps: Api<ConfigMap>,
-    given: Given,
+    given: StaticTrust,
     /// The data in force.
     last: Mutex<Option<BTreeMap<String, String>>>,
 }
 
 impl Published {
-    pub(super) fn new(client: Client, given: Given) -> Self {
+    pub(super) fn new(client: Client, given: StaticTrust) -> Self {
         Self {
             maps: Api::namespaced(client, NAMESPACE),
             given,
@@ -70,7 +70,7 @@ impl Published {
                 Some(change) = changes.next() => match change {
                     Ok(map) => self.take(&trust, map),
                     Err(problem) => {
-                        tracing::debug!(problem = chain(&problem), "watching whom the hub believes");
+                        tracing::debug!(problem = chain(&problem), "watching extension-apiserver-authentication");
                         Ok(())
                     }
                 },
@@ -101,7 +101,10 @@ impl Published {
 }
 
 /// Whom to believe: what is `given` on the command line, and for the rest what the ConfigMap's `data` says.
-fn believed(given: &Given, data: &BTreeMap<String, String>) -> Result<(CaPool, Option<RequestHeaderTrust>)> {
+fn believed(
+    given: &StaticTrust,
+    data: &BTreeMap<String, String>,
+) -> Result<(CaPool, Option<RequestHeaderTrust>)> {
     let read = Delegated::read(data).map_err(|problems| {
         let texts: Vec<String> = problems.iter().map(ToString::to_string).collect();
         anyhow!("{}", texts.join("; "))
@@ -144,10 +147,10 @@ mod tests {
             ];
             pairs.map(|(key, value)| (key.to_owned(), value)).into()
         };
-        let nothing = Given::default();
-        let named = Given {
+        let nothing = StaticTrust::default();
+        let named = StaticTrust {
             allowed_names: vec!["front-proxy-client".to_owned()],
-            ..Given::default()
+            ..StaticTrust::default()
         };
         assert!(believed(&nothing, &published(&other, "[]")).is_ok());
         assert!(believed(&nothing, &published(&one, r#"["aggregator"]"#)).is_ok());

@@ -236,7 +236,7 @@ impl Registration {
         }
         match &state {
             Err(problem) => {
-                tracing::warn!(%problem, "APIServices or webhook configurations are not right; retrying")
+                tracing::warn!(%problem, "APIServices or webhook configurations are not up to date; retrying")
             }
             Ok(()) => tracing::info!("APIServices and webhook configurations are up to date"),
         }

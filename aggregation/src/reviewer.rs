@@ -46,7 +46,7 @@ pub async fn create(client: &Client, path: &str, object: &Value) -> Result<Value
     let body = response.into_body().collect_bytes().await.map_err(unreachable)?;
     if code.is_success() {
         return serde_json::from_slice(&body)
-            .map_err(|problem| lasting(format!("the hub's answer is no JSON: {problem}")));
+            .map_err(|problem| lasting(format!("the hub's response is not JSON: {problem}")));
     }
     let message = match serde_json::from_slice::<Status>(&body) {
         Ok(status) => status.message,

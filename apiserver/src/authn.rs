@@ -5,6 +5,7 @@
 //! anonymous. Trust in front proxies and trust in client certificates are separate: a certificate of the client CA
 //! never makes `X-Remote-User` count (docs/api.md, "Identity").
 
+mod certificate;
 mod connection;
 pub mod delegated;
 mod headers;

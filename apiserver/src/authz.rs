@@ -194,7 +194,7 @@ fn limited(fields: Option<&str>, labels: Option<&str>) -> Selected {
 /// Asks for one right; the reason it was given for.
 ///
 /// # Errors
-/// 403 when it is denied or nobody allows it; 500 when the authorizer could not answer, so that it never fails open.
+/// 403 when it is denied or nobody allows it; 500 when authorization failed; the server's log has the reason, so that it never fails open.
 pub async fn require(authorizer: &dyn Authorizer, attributes: &Attributes) -> Result<String, Status> {
     match authorizer.authorize(attributes).await {
         Ok(Access::Allow(reason)) => Ok(reason),
@@ -206,7 +206,9 @@ pub async fn require(authorizer: &dyn Authorizer, attributes: &Attributes) -> Re
                 verb = attributes.verb,
                 "authorizer failed"
             );
-            Err(Status::internal("the authorizer could not answer"))
+            Err(Status::internal(
+                "authorization failed; the server's log has the reason",
+            ))
         }
     }
 }

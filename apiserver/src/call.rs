@@ -9,6 +9,7 @@ use meta::selector::{FieldSelector, Selector};
 use meta::{Cell, Column, Object, Status, Timestamp};
 use serde_json::Value;
 
+use crate::annotations::Annotations;
 use crate::auth::{Attributes, Authorizer};
 use crate::request_info::Query;
 
@@ -83,6 +84,8 @@ pub struct Call {
     pub dry_run: bool,
     /// Texts for the client.
     pub warnings: Warnings,
+    /// Texts for the request's audit event.
+    pub annotations: Annotations,
     /// For rights beyond the one already checked (a review by reference needs `get` on its source).
     pub authorizer: Arc<dyn Authorizer>,
 }

@@ -38,7 +38,7 @@ use crate::memory::{self, ByteLimiter, Charge, Share};
 use crate::metrics::{Labels, Metrics};
 use crate::request_info::RequestInfo;
 use crate::respond::{self, Failure, Joined, Progress};
-use crate::serve::unread::Patience;
+use crate::unread::Patience;
 use crate::version::VersionInfo;
 
 pub use builder::ChainBuilder;
@@ -383,7 +383,7 @@ impl Chain {
             Err(refusals) => {
                 self.metrics.unauthenticated();
                 let reasons = refusals.join("; ");
-                tracing::info!(audit_id = trail.id, peer = %connection.peer(), reasons, "unauthenticated");
+                tracing::info!(audit_id = trail.id, peer = %connection.peer(), reasons, "request is not authenticated");
                 Err(Status::unauthorized())
             }
         }

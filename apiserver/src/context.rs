@@ -1,15 +1,15 @@
 //! What the request pipeline hands to the API behind it.
 
-use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use admission::UserInfo;
 use async_trait::async_trait;
 use axum::body::Body;
 use bytes::Bytes;
 use http::{HeaderMap, Method, Response};
-use meta::Timestamp;
+use meta::{Status, Timestamp};
 
+use crate::annotations::Annotations;
 use crate::auth::Authorizer;
 use crate::call::Warnings;
 use crate::request_info::RequestInfo;
@@ -91,57 +91,16 @@ pub trait Api: Send + Sync + 'static {
         0
     }
 
-    /// Answers one request, errors included (as a [`meta::Status`] body, see [`crate::respond::status`]).
+    /// Answers one request, errors included (as a [`Status`] body, see [`crate::respond::status`]).
     async fn dispatch(&self, request: Authorized) -> Response<Body>;
 }
 
-/// Audit annotations, by key (`authorization.k8s.io/decision`). The first value of a key stays, as in kube-apiserver.
-#[derive(Clone, Debug, Default)]
-pub struct Annotations(Arc<Mutex<Noted>>);
-
-#[derive(Debug, Default)]
-struct Noted {
-    annotations: BTreeMap<String, String>,
-    /// Whether the event has the request's body, which only a handler may be able to read.
-    wants_object: bool,
-    object: Option<Vec<u8>>,
-}
-
-impl Annotations {
-    /// Adds one, unless the key has a value.
-    pub fn add(&self, key: impl Into<String>, value: impl Into<String>) {
-        let mut noted = self.noted();
-        noted
-            .annotations
-            .entry(key.into())
-            .or_insert_with(|| value.into());
-    }
-
-    /// All of them so far.
-    #[must_use]
-    pub fn all(&self) -> BTreeMap<String, String> {
-        self.noted().annotations.clone()
-    }
-
-    /// The event has the request's body.
-    pub(crate) fn want_object(&self) {
-        self.noted().wants_object = true;
-    }
-
-    /// Notes what a body that is no JSON says, if the event has it.
-    pub(crate) fn object(&self, read: impl FnOnce() -> Vec<u8>) {
-        let mut noted = self.noted();
-        if noted.wants_object {
-            noted.object = Some(read());
-        }
-    }
-
-    /// Takes what was noted.
-    pub(crate) fn take_object(&self) -> Option<Vec<u8>> {
-        self.noted().object.take()
-    }
-
-    fn noted(&self) -> MutexGuard<'_, Noted> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
+/// An API below a subresource of an object, such as `proxy`.
+#[async_trait]
+pub trait Inner: Send + Sync + 'static {
+    /// Answers the request inside of `outer`, which is one to a path below the subresource.
+    ///
+    /// # Errors
+    /// The `Status` the client gets.
+    async fn answer(&self, outer: &RequestCx) -> Result<Response<Body>, Status>;
 }

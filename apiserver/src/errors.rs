@@ -1,13 +1,22 @@
 //! The one place where a store's errors become what a client sees.
 
-use meta::{FieldError, GroupResource, KindInfo, Revision, Status};
+use meta::{CommitError, FieldError, GroupResource, KindInfo, Revision, Status, Why};
 use storage::StoreError;
 
-use crate::registry::Served;
+use crate::served::Served;
 
-/// The words every client library compares against (docs/api.md, "Errors").
-const MODIFIED: &str =
-    "the object has been modified; please apply your changes to the latest version and try again";
+/// A store's error about a write to `served`.
+#[must_use]
+pub(crate) fn of_commit(error: StoreError, served: &Served) -> CommitError {
+    let why = match &error {
+        StoreError::NotFound { .. } => Why::Gone,
+        StoreError::AlreadyExists { .. } => Why::Exists,
+        StoreError::Conflict { .. } => Why::Changed,
+        StoreError::Fenced { .. } => Why::Fenced,
+        _ => Why::Refused,
+    };
+    CommitError::new(why, of_store(error, served))
+}
 
 /// A store's error about a request for `served`, as a `Status`.
 #[must_use]
@@ -23,7 +32,7 @@ pub(crate) fn of_store(error: StoreError, served: &Served) -> Status {
     match error {
         StoreError::NotFound { key } => Status::not_found(name(key.resource), &key.name),
         StoreError::AlreadyExists { key } => Status::already_exists(name(key.resource), &key.name),
-        StoreError::Conflict { key, .. } => modified(name(key.resource), &key.name),
+        StoreError::Conflict { key, .. } => CommitError::modified(name(key.resource), &key.name).status,
         StoreError::Fenced { name, .. } => {
             let text =
                 format!("{name} was used by another write after this one was decided; please try again");
@@ -50,24 +59,18 @@ pub(crate) fn of_store(error: StoreError, served: &Served) -> Status {
             Status::failure(413, "RequestEntityTooLarge", text)
         }
         StoreError::Unavailable(problem) => {
-            Status::unavailable(format!("the storage cannot answer: {problem}"), 1)
+            Status::unavailable(format!("the storage is unavailable: {problem}"), 1)
         }
         StoreError::Misuse { key, problem } => {
-            tracing::error!(%key, problem, "a write contradicts itself");
-            Status::internal("the write contradicts itself; the server's log says how")
+            tracing::error!(%key, problem, "invalid write to the storage; this is a bug");
+            Status::internal("invalid write to the storage; the server's log has the reason")
         }
         // The enum may grow; until this match does, an unknown error is ours.
         other => {
-            tracing::error!(error = %other, "a storage error without a translation");
-            Status::internal("the storage failed; the server's log says how")
+            tracing::error!(error = %other, "unexpected storage error");
+            Status::internal("the storage failed; the server's log has the reason")
         }
     }
-}
-
-/// 409: the object moved under the write.
-#[must_use]
-pub(crate) fn modified(resource: GroupResource, name: &str) -> Status {
-    Status::conflict(resource, name, MODIFIED)
 }
 
 /// 422: a body's resourceVersion is none that a server gives.

@@ -22,16 +22,18 @@ use http::Response;
 use meta::{Clock, GroupResource, Revision, Status};
 use storage::Collection;
 
+use crate::actor::Actor;
 use crate::call::Call;
 use crate::compress::Compressed;
 use crate::context::{Api, Authorized, RequestCx, Route};
 use crate::decode::BodyDecoder;
 use crate::listing::Listings;
 use crate::managers;
-use crate::registry::{Actor, InstallError, Registry, Served, Target};
+use crate::registry::{InstallError, Registry, Target};
 use crate::request_info::RequestInfo;
 use crate::resource::{Backing, Group};
 use crate::respond;
+use crate::served::Served;
 
 /// How long, and how many, pictures of projections are kept for the following pages of their lists.
 const HELD_FOR: std::time::Duration = std::time::Duration::from_secs(300);
@@ -268,6 +270,7 @@ impl<'a> Cx<'a> {
             query: self.request.info.query.clone(),
             dry_run,
             warnings: self.request.warnings.clone(),
+            annotations: self.request.annotations.clone(),
             authorizer: Arc::clone(&self.request.authorizer),
         }
     }

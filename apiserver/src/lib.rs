@@ -10,6 +10,8 @@
     reason = "a Status is the error of nearly every function here, and errors are rare"
 )]
 
+mod actor;
+mod annotations;
 pub mod audit;
 pub mod auth;
 pub mod authn;
@@ -45,26 +47,33 @@ pub mod resource;
 pub mod respond;
 mod selection;
 pub mod serve;
+mod served;
 mod signal;
 mod table;
 pub mod tls;
+mod unread;
 mod validation;
 pub mod version;
 
 #[cfg(test)]
 mod testing;
 
+pub use actor::Actor;
+pub use annotations::Annotations;
 pub use auth::{Access, Attributes, Authorizer, Selected};
 pub use call::{Call, Document, ListQuery, Reply, Rows, Warnings};
 pub use chain::{ChainBuilder, ChainConfig, Limits};
 pub use clock::SystemClock;
-pub use context::{Api, Authorized, RequestCx};
+pub use context::{Api, Authorized, Inner, RequestCx};
 pub use decode::BodyDecoder;
 pub use handlers::ApiState;
 pub use lens::{Lens, Lensed};
 pub use listing::Listing;
 pub use memory::{ByteLimiter, Charge, Share};
-pub use registry::{AfterCreate, Created, InternalWrite, Registry};
+pub use registry::{AfterCreate, Created, Registry};
 pub use request_info::{Query, RequestInfo};
-pub use resource::{Backing, Computed, Group, Part, Resource, Subresource, SubresourceHandler, stored};
+pub use resource::{
+    Backing, Change, Computed, Group, Part, Resource, Subresource, SubresourceHandler, View, stored,
+};
 pub use serve::{BindError, ConnectionLimits, Running, Server, ServerConfig};
+pub use served::Served;

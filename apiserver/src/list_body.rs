@@ -9,8 +9,8 @@ use bytes::Bytes;
 use http_body::{Frame, SizeHint};
 use meta::Object;
 
-use crate::registry::Served;
 use crate::render::View;
+use crate::served::Served;
 
 /// A chunk is given out once it has this many bytes; one object more makes it larger at most.
 pub(crate) const CHUNK: usize = 128 * 1024;

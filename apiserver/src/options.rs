@@ -1,11 +1,11 @@
 //! Query parameters of reads and writes, parsed and checked.
 
 use meta::selector::{FieldSelector, Selector};
-use meta::{FieldError, GroupResource, Object, Status};
+use meta::{CommitError, FieldError, GroupResource, Object, Status, Why};
 use serde_json::Value;
 
+use crate::managers;
 use crate::request_info::Query;
-use crate::{errors, managers};
 
 /// The group of the options kinds in messages.
 const META: &str = "meta.k8s.io";
@@ -336,13 +336,18 @@ impl DeleteOptions {
     }
 
     /// 409 when the object is not the one that was meant.
-    pub(crate) fn check_preconditions(&self, resource: GroupResource, object: &Object) -> Result<(), Status> {
+    pub(crate) fn check_preconditions(
+        &self,
+        resource: GroupResource,
+        object: &Object,
+    ) -> Result<(), CommitError> {
         let name = &object.meta().name;
         let differs = |what: &str, asked: &str, have: &str| {
             let text = format!(
                 "Precondition failed: {what} in precondition: {asked}, {what} in object meta: {have}"
             );
-            Err(Status::conflict(resource, name, &text))
+            let conflict = Status::conflict(resource, name, &text);
+            Err(CommitError::new(Why::Changed, conflict))
         };
         match (&self.uid, &self.revision) {
             (Some(uid), _) if *uid != object.meta().uid => differs("UID", uid, &object.meta().uid),
@@ -350,7 +355,7 @@ impl DeleteOptions {
                 if revision.parse::<u64>().is_ok() {
                     differs("ResourceVersion", revision, &object.revision().to_string())
                 } else {
-                    Err(errors::modified(resource, name))
+                    Err(CommitError::modified(resource, name))
                 }
             }
             _ => Ok(()),

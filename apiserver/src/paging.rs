@@ -23,6 +23,9 @@ pub(crate) struct Token {
     /// The number of the kept listing of a computed resource; 0 for stored ones, whose revision is enough.
     #[serde(default)]
     listing: u64,
+    /// How many objects follow in the list at `rv`, so that nobody counts them for each page; 0 where nobody did.
+    #[serde(default)]
+    left: usize,
 }
 
 const FORMAT: &str = "meta.k8s.io/v1";
@@ -36,7 +39,19 @@ impl Token {
             ns: last.namespace.to_string(),
             start: last.name.to_string(),
             listing: 0,
+            left: 0,
         }
+    }
+
+    /// The same, known to be followed by `left` objects.
+    pub(crate) fn leaving(mut self, left: usize) -> Self {
+        self.left = left;
+        self
+    }
+
+    /// How many objects follow, where that is known.
+    pub(crate) fn left(&self) -> Option<usize> {
+        (self.left > 0).then_some(self.left)
     }
 
     /// The same in the kept listing `number`.
@@ -74,6 +89,9 @@ impl Token {
         if self.listing > 0 {
             token["listing"] = self.listing.into();
         }
+        if self.left > 0 {
+            token["left"] = self.left.into();
+        }
         URL_SAFE_NO_PAD.encode(token.to_string())
     }
 
@@ -91,6 +109,7 @@ impl Token {
     pub(crate) fn expired(mut self) -> Status {
         self.rv = 0;
         self.listing = 0;
+        self.left = 0;
         let mut status = Status::expired(
             "The provided continue parameter is too old to display a consistent list result. Start the list again, or \
              use the continue token in this answer's metadata to go on from the next key in the list as it is now; \
@@ -109,8 +128,9 @@ mod tests {
 
     #[test]
     fn tokens_survive_the_way_to_the_client_and_back() {
-        let token = Token::after(&Name::new("ns", "x"), Revision(7));
+        let token = Token::after(&Name::new("ns", "x"), Revision(7)).leaving(3);
         assert_eq!(Token::parse(&token.encode()).unwrap(), token);
+        assert_eq!(token.left(), Some(3));
         assert_eq!(token.revision(), Some(Revision(7)));
     }
 
@@ -119,10 +139,12 @@ mod tests {
         for bad in ["%%%", "aGVsbG8", "", "e30"] {
             assert_eq!(Token::parse(bad).unwrap_err().code, 400, "{bad}");
         }
-        let status = Token::after(&Name::new("", "x"), Revision(7)).expired();
+        let status = Token::after(&Name::new("", "x"), Revision(7))
+            .leaving(3)
+            .expired();
         assert_eq!((status.code, status.reason.as_str()), (410, "Expired"));
         let next = Token::parse(status.metadata["continue"].as_str().unwrap()).unwrap();
-        assert_eq!(next.revision(), None);
+        assert_eq!((next.revision(), next.left()), (None, None));
         assert_eq!(next.last(), Name::new("", "x"));
     }
 }

@@ -129,7 +129,9 @@ impl PatchBody {
         if value.is_object() {
             Ok(value)
         } else {
-            Err(unprocessable("the patched object is no object".to_owned()))
+            Err(unprocessable(
+                "the patch makes it something else than an object".to_owned(),
+            ))
         }
     }
 }

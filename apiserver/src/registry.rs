@@ -21,24 +21,26 @@ use std::sync::{Arc, OnceLock};
 
 use admission::{Chain, UserInfo};
 use async_trait::async_trait;
-use meta::{Clock, GroupResource, Key, Object, Status, Timestamp};
+use meta::{Clock, CommitError, GroupResource, Guard, Key, Object, Status, Timestamp, Verb, Write};
 use serde_json::Value;
-use storage::{At, Collection, Guard};
+use storage::{At, Collection};
 
 use crate::audit::Audit;
 use crate::call::{Call, Warnings};
 use crate::errors;
 use crate::resource::Group;
 
+pub use crate::actor::Actor;
+pub use crate::served::Served;
 pub use apply::Wanted;
 use commit::Origin;
-pub use commit::{Author, InternalWrite};
+pub use commit::{Author, share_guards};
 pub(crate) use consulting::Consulting;
 pub(crate) use delete::Deleted;
-pub use index::{Index, InstallError, Served};
+pub use index::{Index, InstallError};
 pub(crate) use keeping::{concerns, own_name};
 pub(crate) use ownership::{Ownership, Wish};
-pub(crate) use prepare::{Actor, Writing};
+pub(crate) use prepare::Writing;
 pub(crate) use system::{check_namespace, drop_nulls, metadata, text};
 pub(crate) use write::{Target, check_base};
 
@@ -187,7 +189,7 @@ impl Registry {
         subresource: &'static str,
         object: Value,
         guards: Vec<Guard>,
-    ) -> Result<Arc<Object>, Status> {
+    ) -> Result<Arc<Object>, CommitError> {
         let base = match text(&object, "resourceVersion") {
             "" => None,
             text => Some(text.parse().map(meta::Revision).map_err(|_| {
@@ -196,8 +198,8 @@ impl Registry {
                 ))
             })?),
         };
-        let write = InternalWrite {
-            verb: storage::Verb::Update,
+        let write = Write {
+            verb: Verb::Update,
             key: key.clone(),
             subresource,
             object,
@@ -210,6 +212,7 @@ impl Registry {
         };
         let origin = Origin {
             warnings: Some(call.warnings.clone()),
+            annotations: Some(call.annotations.clone()),
             // A body of another kind was shown to them as it is.
             asked: self
                 .preferred(key.resource)?
@@ -221,7 +224,7 @@ impl Registry {
             .await?;
         objects
             .pop()
-            .ok_or_else(|| Status::internal("the storage answered for no step"))
+            .ok_or_else(|| Status::internal("the storage answered for no step").into())
     }
 
     pub(crate) fn preferred(&self, resource: GroupResource) -> Result<&Arc<Served>, Status> {

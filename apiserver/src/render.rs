@@ -5,7 +5,7 @@ use meta::Object;
 use serde_json::Value;
 
 use crate::negotiation::{MetaVersion, Shape};
-use crate::registry::Served;
+use crate::served::Served;
 
 /// The bytes of one object in one form: up to three slices, of which none is copied.
 #[derive(Clone, Debug)]

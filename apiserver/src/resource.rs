@@ -3,12 +3,13 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use meta::{GroupResource, Kind, Object, Schema, Status};
+use meta::{CommitError, GroupResource, Key, Kind, Object, Schema, Status};
 use serde_json::Value;
 use storage::{Source, Store};
 
+use crate::actor::Actor;
 use crate::call::{Call, ListQuery, Reply};
-use crate::lens::{Lensed, Seen};
+use crate::context::Inner;
 use crate::listing::Listing;
 
 /// One resource of one group, in all its versions.
@@ -83,8 +84,39 @@ pub enum Backing {
     Projected(Arc<dyn Source>),
     /// Made at each request: whatever [`Computed`] implements.
     Computed(Arc<dyn Computed>),
-    /// Those of another registry, seen through a lens: get, list, watch, update and patch.
-    Seen(Arc<Seen>),
+    /// Kept by the program in a way of its own: get, list, watch, update and patch.
+    View(Arc<dyn View>),
+}
+
+/// Objects that a program keeps in a way of its own: read as those of any source, and written by itself.
+#[async_trait]
+pub trait View: Source {
+    /// Whether resource versions are good for this process only.
+    fn own_sequence(&self) -> bool {
+        false
+    }
+
+    /// Stores what the client makes of an object, and gives the object as it is then.
+    ///
+    /// # Errors
+    /// Why nothing was stored.
+    async fn update(&self, change: Change<'_>) -> Result<Arc<Object>, CommitError>;
+}
+
+/// A client's change of one object.
+pub struct Change<'a> {
+    /// The version the client writes.
+    pub version: &'a str,
+    /// Which object.
+    pub key: &'a Key,
+    /// `status`, or the empty string.
+    pub subresource: &'static str,
+    /// Who writes.
+    pub actor: Actor<'a>,
+    /// Whether the resource version may be missing.
+    pub unconditional: bool,
+    /// What the client makes of the object as it is read. Called anew where the object has changed meanwhile.
+    pub edit: &'a mut (dyn FnMut(&Object) -> Result<Value, Status> + Send),
 }
 
 /// A resource made at each request. Verbs not in the kind's list are never called.
@@ -163,7 +195,7 @@ pub trait SubresourceHandler: Send + Sync + 'static {
     ///
     /// # Errors
     /// The `Status` the client gets.
-    async fn api(&self, _call: &Call) -> Result<Option<Arc<Lensed>>, Status> {
+    async fn api(&self, _call: &Call) -> Result<Option<Arc<dyn Inner>>, Status> {
         Ok(None)
     }
 
@@ -230,7 +262,7 @@ pub fn stored(groups: &[Group]) -> Vec<(GroupResource, Arc<dyn Store>)> {
     resources
         .filter_map(|resource| match &resource.backing {
             Backing::Stored(store) => Some((resource.kind.stored_in(), Arc::clone(store))),
-            Backing::Projected(_) | Backing::Computed(_) | Backing::Seen(_) => None,
+            Backing::Projected(_) | Backing::Computed(_) | Backing::View(_) => None,
         })
         .collect()
 }

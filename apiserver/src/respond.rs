@@ -83,7 +83,9 @@ pub fn status(status: &Status) -> Response<Body> {
 pub(crate) async fn as_yaml(response: Response<Body>) -> Response<Body> {
     let (mut parts, body) = response.into_parts();
     let Ok(json) = body.collect().await.map(Collected::to_bytes) else {
-        return status(&Status::internal("the answer of this request could not be read"));
+        return status(&Status::internal(
+            "the response of this request could not be read",
+        ));
     };
     match serde_json::from_slice(&json).map(|value: Value| yaml(&value)) {
         Ok(Ok(text)) => {

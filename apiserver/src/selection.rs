@@ -4,7 +4,7 @@ use meta::kind::SelectableField;
 use meta::selector::{FieldSelector, LabelPrint, Selector};
 use meta::{Object, Status};
 
-use crate::registry::Served;
+use crate::served::Served;
 
 #[derive(Clone, Copy)]
 enum Field {

@@ -9,7 +9,6 @@ mod activity;
 mod connection;
 mod crowd;
 mod stall;
-pub(crate) mod unread;
 
 use std::future::Future;
 use std::io;
@@ -280,7 +279,7 @@ impl Serving {
         if tokio::time::timeout(self.drain, drained).await.is_err() {
             tracing::warn!(
                 left = connections.len(),
-                "cutting off connections that did not finish in time"
+                "closing connections that did not finish within the grace period"
             );
             connections.shutdown().await;
         }
@@ -293,7 +292,7 @@ impl Serving {
     async fn announced(&self, stop: &CancellationToken) {
         stop.cancelled().await;
         self.health.stop();
-        tracing::info!(delay = ?self.shutdown_delay, "stopping: readiness is red, still serving");
+        tracing::info!(delay = ?self.shutdown_delay, "shutting down: not ready any more, still serving during the shutdown delay");
         tokio::time::sleep(self.shutdown_delay).await;
     }
 
@@ -326,7 +325,7 @@ async fn accept(listener: Option<&TcpListener>) -> io::Result<(TcpStream, Socket
 /// A connection's task does not panic: requests that do are caught within it.
 fn report(ended: Result<(), JoinError>) {
     if let Err(problem) = ended {
-        tracing::error!(%problem, "a connection broke down");
+        tracing::error!(%problem, "connection task panicked");
     }
 }
 
@@ -338,7 +337,7 @@ async fn back_off(problem: &io::Error) {
         io::ErrorKind::ConnectionAborted | io::ErrorKind::ConnectionReset | io::ErrorKind::ConnectionRefused
     );
     if !gone {
-        tracing::error!(%problem, "accepting connections failed; trying again");
+        tracing::error!(%problem, "cannot accept connections; retrying");
         tokio::time::sleep(Duration::from_millis(100)).await;
     }
 }

@@ -1,15 +1,14 @@
 //! `meta.k8s.io` Tables: what `kubectl get` shows.
 
-use bytes::Bytes;
 use meta::{Cell, Column, Object, Status, Timestamp};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::call::Rows;
 use crate::list_body::Chunks;
 use crate::negotiation::MetaVersion;
-use crate::registry::Served;
 use crate::render::View;
 use crate::request_info::Query;
+use crate::served::{Served, column_definitions};
 
 /// What stands in a row's `object`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,24 +41,6 @@ pub(crate) struct TableForm {
     pub(crate) version: MetaVersion,
     pub(crate) include: Include,
     pub(crate) now: Timestamp,
-}
-
-/// The JSON of `columnDefinitions`.
-#[must_use]
-pub(crate) fn column_definitions(columns: &[Column]) -> Bytes {
-    let list: Vec<Value> = columns
-        .iter()
-        .map(|column| {
-            json!({
-                "name": column.name,
-                "type": column.r#type,
-                "format": column.format,
-                "description": column.description,
-                "priority": column.priority,
-            })
-        })
-        .collect();
-    Value::from(list).to_string().into()
 }
 
 impl TableForm {

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use meta::{FieldError, name};
 use serde_json::{Map, Value};
 
-use crate::registry::Served;
+use crate::served::Served;
 
 /// All annotations together, keys and values, in bytes.
 const ANNOTATIONS_LIMIT: usize = 256 * 1024;

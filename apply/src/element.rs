@@ -107,7 +107,7 @@ impl Element {
                         .map(|(name, value)| (name, Scalar(value)))
                         .collect(),
                 )),
-                _ => return Err(format!("{text:?} has keys that are no object")),
+                _ => return Err(format!("{text:?} has keys that are not an object")),
             },
             "i" => Some(Self::Index(
                 rest.parse().map_err(|_| format!("{text:?} has no index"))?,

@@ -36,7 +36,7 @@ fn keyed(index: usize, item: &Value, keys: &[(String, Option<Value>)]) -> Result
     for (name, default) in keys {
         if let Some(value) = item.get(name).or(default.as_ref()) {
             if value.is_array() || value.is_object() {
-                return Err(format!("element {index}: the key {name:?} is no scalar"));
+                return Err(format!("element {index}: the key {name:?} is not a scalar"));
             }
             found.push((name.clone(), Scalar(value.clone())));
         }

@@ -28,6 +28,33 @@
 //! The rules are those of <https://kubernetes.io/docs/reference/using-api/server-side-apply/> and of the enhancement
 //! proposal KEP-555. `tests/apply_reference` plays random writes here and on kube-apiserver's own field manager, and has
 //! `rows.json`: eighty short sequences with what comes out.
+//!
+//! ```
+//! use berth_apply::{Managers, Only, Refused, Reset, Types, Writer};
+//! use serde_json::json;
+//!
+//! let schema = json!({"type": "object", "properties": {"spec": {"type": "object", "properties": {
+//!     "image": {"type": "string"}, "replicas": {"type": "integer"},
+//! }}}});
+//! let types = Types::of(&meta::Schema::from_value(schema));
+//! let versions = Only { api_version: "example.dev/v1", types: &types };
+//! let by = |manager| Writer {
+//!     manager,
+//!     subresource: "",
+//!     api_version: "example.dev/v1",
+//!     now: meta::Timestamp::UNIX_EPOCH,
+//!     reset: &Reset::Nothing,
+//! };
+//!
+//! let live = json!({"apiVersion": "example.dev/v1", "kind": "Widget"});
+//! let mine = json!({"spec": {"image": "web:1", "replicas": 2}});
+//! let first = Managers::default().apply(&versions, &live, &mine, &by("deployer"), false).unwrap();
+//! assert_eq!(first.object["spec"]["image"], "web:1");
+//!
+//! let other = json!({"spec": {"image": "web:2"}});
+//! let refused = first.managers.apply(&versions, &first.object, &other, &by("mesh"), false);
+//! assert!(matches!(refused, Err(Refused::Conflicts(_))));
+//! ```
 
 mod atomics;
 mod compare;

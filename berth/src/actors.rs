@@ -17,15 +17,14 @@ pub struct ActorArgs {
     /// A user that acts as a coordination controller of kcp; repeatable.
     #[arg(long, value_name = "USER")]
     pub kcp_coordination_user: Vec<String>,
-    /// The resources that follow their namespace in kcp, where its SchedulerConfiguration says nothing [default:
-    /// configmaps,secrets,serviceaccounts,services,deployments.apps]. Behind a kube-apiserver it can name none beside them.
+    /// The resources that follow their namespace in kcp, unless its SchedulerConfiguration sets them [default: configmaps,secrets,serviceaccounts,services,deployments.apps]. Behind a kube-apiserver it can name none beside them.
     #[arg(long, value_name = "RESOURCE", value_delimiter = ',', value_parser = synced_resource)]
     pub kcp_synced_resources: Option<Vec<GroupResource>>,
     /// The namespaces kcp places, where its SchedulerConfiguration says nothing, as a label selector [default: behind a
     /// kube-apiserver scheduling.berth.dev/kcp=enabled, elsewhere all].
     #[arg(long, value_name = "SELECTOR", value_parser = Selector::parse)]
     pub kcp_namespace_selector: Option<Selector>,
-    /// Where kcp's Locations live, the first segment of location strings, where its SchedulerConfiguration says nothing
+    /// Where kcp's Locations are, the first segment of location strings, where its SchedulerConfiguration says nothing
     /// [default: root:compute].
     #[arg(long, value_name = "PATH", value_parser = location_cluster)]
     pub kcp_location_cluster: Option<String>,

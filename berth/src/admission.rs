@@ -18,6 +18,7 @@ mod in_force;
 mod in_use;
 mod knowledge;
 mod owners;
+mod parameters;
 mod placed_on_create;
 mod reserved;
 mod sources;
@@ -62,6 +63,8 @@ pub struct Parts {
     pub observer: Arc<dyn Observer>,
     /// The kinds that owner references are checked for; none where a hub does it.
     pub owners: Vec<Arc<dyn Kind>>,
+    /// The admission policies that are stored here; none where they are a hub's.
+    pub policies: Option<Arc<StoredPolicies>>,
 }
 
 impl Parts {
@@ -74,6 +77,9 @@ impl Parts {
         ];
         if !self.owners.is_empty() {
             plugins.push(Arc::new(owners::OwnerReferences::new(&self.owners)));
+        }
+        if let Some(policies) = &self.policies {
+            plugins.push(Arc::new(parameters::Parameters::of(policies)));
         }
         plugins.extend(self.of_dialects());
         plugins.extend(self.knowing(Held::ByGuards, Audience::Known));

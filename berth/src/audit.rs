@@ -48,10 +48,10 @@ pub struct AuditArgs {
     /// How many events are sent at once at most.
     #[arg(long, value_name = "EVENTS", default_value_t = Batching::default().max_size)]
     pub audit_webhook_batch_max_size: usize,
-    /// How long an event waits for others to be sent with.
+    /// How long an event waits for more events, to be sent in one batch.
     #[arg(long, value_name = "DURATION", default_value = "30s", value_parser = parse_unsigned)]
     pub audit_webhook_batch_max_wait: Duration,
-    /// How long to wait before events that were not taken are sent again.
+    /// How long to wait before a failed batch is sent again.
     #[arg(long, value_name = "DURATION", default_value = "10s", value_parser = parse_unsigned)]
     pub audit_webhook_initial_backoff: Duration,
 }
@@ -88,8 +88,7 @@ impl AuditArgs {
         if self.audit_log_path.is_none() && webhook.is_none() {
             if self.audit_policy_file.is_some() {
                 bail!(
-                    "--audit-policy-file says what is audited, but nothing says where to: --audit-log-path or \
-                     --audit-webhook-config-file"
+                    "--audit-policy-file needs a backend: set --audit-log-path or --audit-webhook-config-file"
                 );
             }
             return Ok(None);

@@ -83,7 +83,7 @@ pub fn take(args: &BackupArgs) -> Result<()> {
     let folder = &args.to;
     ensure!(
         !folder.exists(),
-        "{} exists: a backup is made in a new folder",
+        "{} exists: name a new folder for the backup",
         folder.display()
     );
     // Under another name until it is whole.
@@ -150,7 +150,7 @@ fn objects(args: &BackupArgs, out: &mut dyn Write) -> Result<Contents> {
     let file = args.data_dir.join(FILE);
     ensure!(
         file.is_file(),
-        "{} is not there: --data-dir is the folder of a server with embedded storage (etcd has backups of its own: \
+        "{} does not exist: --data-dir is the folder of a server with embedded storage (etcd has backups of its own: \
          etcdctl snapshot save)",
         file.display()
     );

@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use dispatch::DispatchArgs;
 use http::uri::Authority;
 use meta::Timestamp;
 use meta::duration::parse_unsigned;
@@ -28,6 +29,7 @@ use crate::hub::HubArgs;
 use crate::manifests::ManifestsArgs;
 use crate::migrate::MigrateArgs;
 use crate::repair::RepairArgs;
+use crate::stores::Storage;
 use crate::uninstall::UninstallArgs;
 
 /// Which cluster does this go to, and why? An aggregated Kubernetes API server that decides, explains, binds and
@@ -77,29 +79,29 @@ pub enum Command {
     ///
     /// With -f it shows files, and asks no server.
     Console(ConsoleCommand),
-    /// Say which cluster an object goes to, and why not to the others, as a running server decides
+    /// Explain which cluster an object goes to, and why not to any other, as a running server decides
     ///
     /// Also `kubectl berth why`: docs/terminal.md.
     Why(WhyArgs),
-    /// Tell how a decision changed: when, from and to which clusters, why, and by whom
+    /// Show how a decision changed: when, from and to which clusters, why, and by whom
     ///
-    /// Also `kubectl berth history`. What is not remembered is told, and is no failure.
+    /// Also `kubectl berth history`. It says so where older changes are no longer kept; that is not an error.
     History(HistoryArgs),
-    /// Say what to change so that an object goes to a cluster, as a running server finds it; nothing is stored
+    /// Show what to change so that an object goes to a cluster, as a running server finds it; nothing is stored
     ///
     /// The smallest sets of changes, each tried on a copy of what the server knows, with the line of kubectl that makes it.
     /// Also `kubectl berth advice`: docs/terminal.md.
     Advice(AdviceArgs),
-    /// Tell what a change would do to the decisions of a running server; nothing is stored
+    /// Show what a change would do to the decisions of a running server; nothing is stored
     Plan(PlanArgs),
-    /// Write what a running server decides by as files that `berth simulate` reads
+    /// Export the objects that a running server decides by, as files for `berth simulate`
     ///
-    /// All that the schedulers read, as far as you may read it, of every namespace, or with -n of that one and what has
-    /// none. What was left out is told on standard error.
+    /// All that the schedulers read and you may read, of every namespace, or with -n of that one and the cluster-wide
+    /// objects. What was left out is on standard error.
     Export(ExportArgs),
-    /// Say whether a server, or what a hub was told of one, is as it should be, with the command that mends what is not
+    /// Check a server, or Berth's installation on a hub, and print the command that fixes each problem
     ///
-    /// Exit code 1: something is wrong.
+    /// Exit code 1: problems were found.
     Check(CheckArgs),
     /// Write objects with their status, as `kubectl apply` cannot
     Load(LoadArgs),
@@ -110,44 +112,35 @@ pub enum Command {
     /// The objects are of one moment: every write that was acknowledged before, none by half. Values that are encrypted
     /// stay so. Run it as the server's user, where the data folder is: in a Pod `kubectl exec … -- berth backup --to -`.
     Backup(BackupArgs),
-    /// Make a data folder of a backup
+    /// Restore a data folder from a backup
     ///
-    /// Objects keep their uids and resourceVersions. Watches from before list anew.
+    /// Objects keep their uids and resourceVersions. Watches that were open before must list again.
     Restore(RestoreArgs),
-    /// Say what of an embedded database is damaged, and take records out by name
+    /// List the damaged records of an embedded database, and remove records by name
     ///
-    /// No berth may serve from it meanwhile. What is whole is kept, and the file as it was, too. Exit code 1: something is
-    /// damaged, and was left so.
+    /// Stop the server first. Intact records are kept, and so is a copy of the file as it was. Exit code 1: damaged records
+    /// are left.
     Repair(RepairArgs),
     /// Copy a store, from the embedded database to etcd or back, without losing an object
     ///
-    /// No berth may serve from either meanwhile. resourceVersions never go back: etcd's revision is raised to the
+    /// Stop every server on both first. resourceVersions never go back: etcd's revision is raised to the
     /// source's where it is lower, or the copy is refused.
     Migrate(MigrateArgs),
-    /// Run at a workload cluster of kcp: copy what its view on the hub shows down to it, and status up
+    /// Run kcp's syncer at a workload cluster: copy its objects down from the hub, and their status up
     Syncer(SyncerArgs),
     /// Print the rights that the syncer of a workload cluster needs, as YAML
     SyncerRights(SyncerRightsArgs),
-    /// Print what a hub must be told about Berth, as YAML
+    /// Hand decisions on to a system that dispatches by itself: Kueue's MultiKueue
+    Dispatch(DispatchArgs),
+    /// Print the manifests that install Berth on a hub, as YAML
     ///
-    /// Pipe it to `kubectl apply -f -`. The CustomResourceDefinitions of systems (--systems) only to `kubectl create -f -`,
-    /// which leaves alone what is there.
+    /// Pipe them to `kubectl apply --server-side -f -`. The systems' CustomResourceDefinitions (--systems) only to `kubectl
+    /// create -f -`, which leaves existing ones alone.
     Manifests(ManifestsArgs),
-    /// Take Berth off a hub, in the order that never leaves a namespace stuck
+    /// Uninstall Berth from a hub, in the order that never leaves a namespace stuck
     ///
-    /// The systems' objects stay where they are, their CustomResourceDefinitions too.
+    /// The systems' objects and their CustomResourceDefinitions stay.
     Uninstall(UninstallArgs),
-}
-
-/// Where objects are kept.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Storage {
-    /// One database file in the data folder.
-    Embedded,
-    /// Nowhere: gone when the process ends.
-    Memory,
-    /// An etcd cluster.
-    Etcd,
 }
 
 /// Arguments of `berth serve`.
@@ -176,7 +169,7 @@ pub struct ServeArgs {
     /// The private key (PEM) of --tls-cert-file.
     #[arg(long, requires = "tls_cert_file")]
     pub tls_private_key_file: Option<PathBuf>,
-    /// Another CA (PEM) whose client certificates name users, beside the built-in one.
+    /// A CA (PEM) for client certificates of users, in addition to the built-in one.
     #[arg(long)]
     pub client_ca_file: Option<PathBuf>,
     /// The CA (PEM) of front proxies that may name users in request headers.
@@ -210,20 +203,20 @@ pub struct ServeArgs {
     /// (aesgcm).
     #[arg(long, value_name = "FILE")]
     pub encryption_provider_config: Option<PathBuf>,
-    /// A system's own configuration file, taken where no SchedulerConfiguration is stored; repeatable.
+    /// A system's own configuration file, used while no SchedulerConfiguration of it is stored; repeatable.
     #[arg(long)]
     pub config: Vec<PathBuf>,
-    /// The controllers that run: `*` is all, `ocm` adds those of a dialect, `-ocm` leaves them out; kcp's have names of
+    /// The controllers to run: `*` is all, `ocm` adds those of a system, `-ocm` leaves them out; kcp's have names of
     /// their own too: kcp-placement, kcp-namespace, kcp-resource, kcp-location, kcp-heartbeat.
     #[arg(long, value_delimiter = ',', default_value = "*", allow_hyphen_values = true)]
     pub controllers: Vec<String>,
-    /// How long events are kept after they were last seen (such as 1h); 0s keeps them for ever.
+    /// How long events are kept after they were last seen (such as 1h); 0s keeps them without limit.
     #[arg(long, default_value = "1h", value_parser = parse_unsigned)]
     pub event_ttl: Duration,
-    /// How many changes of each decision are remembered (docs/api.md, "History"); 0 remembers none, and removes what is there.
+    /// How many changes of each decision are kept (docs/api.md, "History"); 0 keeps none and deletes existing ones.
     #[arg(long, value_name = "COUNT", default_value_t = 20)]
     pub history_per_decision: usize,
-    /// How long changes of decisions are remembered (such as 168h); 0s as long as there is room.
+    /// How long changes of decisions are kept (such as 168h); 0s means without limit of time.
     #[arg(long, value_name = "DURATION", default_value = "168h", value_parser = parse_unsigned)]
     pub history_max_age: Duration,
     /// What is audited, and where to.
@@ -236,16 +229,21 @@ pub struct ServeArgs {
     /// The port for /admission/mutate and /admission/validate; 0 serves them on the secure port.
     #[arg(long, default_value_t = 0)]
     pub admission_bind_port: u16,
-    /// The CA (PEM) whose client certificates callers of the admission webhooks must show. Without it anyone who reaches
-    /// the port is answered, and refusals say nothing of other objects (docs/security.md, "Webhooks").
+    /// The CA (PEM) for client certificates of callers of the admission webhooks. Without it everyone who reaches the port
+    /// gets an answer, and rejections do not name other objects (docs/security.md, "Webhooks").
     #[arg(long)]
     pub admission_client_ca_file: Option<PathBuf>,
     /// A file with the bearer token (16 characters or more) of tools that ask for decisions below /integrations: Argo CD's
-    /// plugin generator and Flux's ExternalService. Read anew at each request. Without it there is no such path. With
-    /// --admission-bind-port they are on that port.
+    /// plugin generator and Flux's ExternalService. Read again at each request. With --admission-bind-port the paths are on that
+    /// port.
     #[arg(long)]
     pub integrations_token_file: Option<PathBuf>,
-    /// Groups whose members may write what is otherwise left to one actor; repeatable, none by default.
+    /// The CA (PEM) whose client certificates those tools may show instead of a token. Without either file the paths are not
+    /// served.
+    #[arg(long)]
+    pub integrations_client_ca_file: Option<PathBuf>,
+    /// Groups whose members pass the guards and may write what only Berth's controllers may write otherwise; repeatable,
+    /// none by default.
     #[arg(long)]
     pub break_glass_group: Vec<String>,
     /// Who acts for whom.
@@ -257,11 +255,11 @@ pub struct ServeArgs {
     /// How many writing requests may run at once; 0 is unlimited.
     #[arg(long, default_value_t = 200)]
     pub max_mutating_requests_inflight: usize,
-    /// How many bytes all requests may hold at once: bodies, what is parsed from them, and answers that are not read yet
+    /// How many bytes all requests may hold at once: bodies, what is parsed from them, and responses not yet read by the client
     /// (such as 256Mi); one user gets an eighth, all anonymous callers together a sixteenth; 0 is unlimited.
     #[arg(long, default_value = "256Mi", value_parser = bytes)]
     pub max_bytes_inflight: usize,
-    /// How long to keep serving, already unready, after a termination signal (such as 15s).
+    /// How long to keep serving after a termination signal, with /readyz failing already (such as 15s).
     #[arg(long, default_value = "0s", value_parser = parse_unsigned)]
     pub shutdown_delay_duration: Duration,
     /// Which of several servers runs the controllers.
@@ -317,13 +315,13 @@ pub struct SimulateArgs {
     /// Decide only this object.
     #[arg(long, value_name = "KIND/[NAMESPACE/]NAME")]
     pub r#for: Option<String>,
-    /// Decide each object on the world as given, not on what the decisions before it make of it.
+    /// Decide each object by the files alone, without the decisions made before it.
     #[arg(long)]
     pub independent: bool,
     /// What changes, if the answer is to be a plan.
     #[command(flatten)]
     pub change: ChangeArgs,
-    /// Tell what is different in these files or folders instead; repeatable.
+    /// Compare with these files or folders; repeatable.
     #[arg(long, value_name = "PATH", conflicts_with_all = ["change", "drain", "delete", "for", "independent"])]
     pub against: Vec<PathBuf>,
     /// Tell what to change so that clusters fit that an object does not go to.
@@ -372,14 +370,14 @@ pub struct LoadArgs {
     /// The data folder of the standalone server.
     #[arg(long, env = "BERTH_DATA_DIR", default_value = "berth-data")]
     pub data_dir: PathBuf,
-    /// Apply the objects and their status on the server: fields that others own and that differ are a conflict, and
-    /// fields left out since the last time go.
+    /// Use server-side apply for the objects and their status: fields that another manager owns and that differ are a
+    /// conflict, and fields left out since the last apply are removed.
     #[arg(long)]
     pub server_side: bool,
-    /// The field manager of what is written.
+    /// The field manager of the writes.
     #[arg(long, default_value = "berth-load")]
     pub field_manager: String,
-    /// Take over the fields that others own, with --server-side.
+    /// Take ownership of fields that other managers own, with --server-side.
     #[arg(long, requires = "server_side")]
     pub force_conflicts: bool,
 }

@@ -119,10 +119,7 @@ fn schema(dialects: &[Arc<dyn Dialect>]) -> Schema {
         json!({
             "type": "string",
             "enum": AutoBindMode::ALL.map(AutoBindMode::as_str),
-            "description": "Who binds new objects of the system. OnCreate, the default, decides and binds before a \
-                            create is answered; what fits nowhere is created unbound, with a warning; objects on a \
-                            hub are bound right after the create. Controller \
-                            leaves new objects to the controllers, as the systems themselves do. With both, the \
+            "description": "Who binds new objects of the system. OnCreate, the default, binds in the create request; an object that fits nowhere is created unbound, with a warning; objects on a hub are bound right after the create. Controller leaves new objects to the controllers, as the systems themselves do. With both, the \
                             controllers keep decisions current. Off leaves all of it to whoever creates a Binding.",
         }),
     );
@@ -213,7 +210,8 @@ impl Kind for SchedulerConfiguration {
         for (field, value) in spec.into_iter().flatten() {
             if field == name {
                 let found = dialect
-                    .validate_config(value, &format!("spec.{name}"))
+                    .configuration()
+                    .validate(value, &format!("spec.{name}"))
                     .into_iter();
                 errors.extend(found.filter(|error| !told.contains(error)));
             } else if self.dialect(field).is_some() {

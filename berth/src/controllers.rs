@@ -18,7 +18,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use apiserver::registry::Registry;
-use engine::controller::{Alone, Elector, LEASES, Leadership, Lease, Settings, Terms};
+use engine::controller::{Alone, LEASES, LeaderElector, Leadership, Lease, LeaseDurations, Settings};
 use engine::{BindObserver, Committer, Controllers, Engine};
 use meta::{Clock, GroupResource, Key};
 use storage::Store;
@@ -35,7 +35,7 @@ pub use selection::{Selection, select};
 pub(crate) use series::{Fate, Write as EventWrite};
 
 /// The name of the controllers' lock record.
-pub const OFFICE: &str = "berth-controllers";
+pub const CONTROLLERS_LEASE: &str = "berth-controllers";
 
 /// What is started together.
 pub struct Running {
@@ -115,6 +115,7 @@ impl Setting<'_> {
         let here = dialects.filter(|dialect| self.places(dialect.name()));
         let names = here.flat_map(|dialect| {
             dialect
+                .controllers()
                 .followers(None)
                 .into_iter()
                 .map(|follower| follower.name())
@@ -135,16 +136,16 @@ impl Setting<'_> {
 
 /// Elects, by a lock record in `store`, which of the servers on it does what only one may do. `identity` is this one's
 /// name among them.
-pub fn elector(store: &Arc<dyn Store>, identity: String, terms: Terms) -> Arc<dyn Elector> {
-    let key = Key::new(LEASES, "kube-system", OFFICE);
+pub fn elector(store: &Arc<dyn Store>, identity: String, terms: LeaseDurations) -> Arc<dyn LeaderElector> {
+    let key = Key::new(LEASES, "kube-system", CONTROLLERS_LEASE);
     let (source, writer) = (Arc::clone(store) as Arc<_>, Arc::clone(store) as Arc<_>);
     Arc::new(Lease::new(source, writer, key, identity, terms))
 }
 
-/// Begins to hold the office that `elector` gives, or to try to get it.
+/// Starts leader election with `elector` and keeps trying.
 #[must_use]
 pub fn lead(
-    elector: Arc<dyn Elector>,
+    elector: Arc<dyn LeaderElector>,
     clock: &Arc<dyn Clock>,
     metrics: &Arc<ControllerMetrics>,
 ) -> Leadership {

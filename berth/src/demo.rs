@@ -38,7 +38,7 @@ pub async fn run(args: DemoArgs) -> Result<()> {
                 // It holds the keys of the demo's users.
                 .permissions(Permissions::from_mode(0o700))
                 .tempdir()
-                .context("making a data folder")?,
+                .context("creating a data folder")?,
         ),
     };
     let data_dir: PathBuf = match (&args.data_dir, &temporary) {

@@ -89,15 +89,15 @@ fn read(text: &str) -> Result<Encryption> {
         file.kind,
         file.api_version
     );
-    ensure!(!file.resources.is_empty(), "resources: none is named");
+    ensure!(!file.resources.is_empty(), "resources: at least one is required");
     let rules = file.resources.into_iter().enumerate();
     let rules = rules.map(|(index, rule)| read_rule(rule).with_context(|| format!("resources[{index}]")));
     Ok(Encryption::new(rules.collect::<Result<_>>()?))
 }
 
 fn read_rule(rule: Resources) -> Result<Rule> {
-    ensure!(!rule.resources.is_empty(), "resources: none is named");
-    ensure!(!rule.providers.is_empty(), "providers: none is named");
+    ensure!(!rule.resources.is_empty(), "resources: at least one is required");
+    ensure!(!rule.providers.is_empty(), "providers: at least one is required");
     let mut keys = Vec::new();
     let mut writes_encrypted = None;
     for (index, provider) in rule.providers.into_iter().enumerate() {
@@ -107,7 +107,7 @@ fn read_rule(rule: Resources) -> Result<Rule> {
     }
     let mut names = HashSet::new();
     for name in keys.iter().map(Key::name) {
-        ensure!(names.insert(name), "key {name:?} is there twice");
+        ensure!(names.insert(name), "duplicate key name {name:?}");
     }
     Ok(Rule {
         resources: rule.resources.iter().map(|text| pattern(text)).collect(),
@@ -119,12 +119,12 @@ fn read_rule(rule: Resources) -> Result<Rule> {
 /// The provider's keys; none is `identity`.
 fn read_provider(provider: Provider) -> Result<Vec<Key>> {
     if provider.aescbc.is_some() || provider.secretbox.is_some() || provider.kms.is_some() {
-        bail!("aesgcm and identity are the providers there are here, not aescbc, secretbox or kms");
+        bail!("unsupported provider: use aesgcm or identity (not aescbc, secretbox or kms)");
     }
     match (provider.aesgcm, provider.identity) {
         (None, Some(_)) => Ok(Vec::new()),
         (Some(Keys { keys }), None) => {
-            ensure!(!keys.is_empty(), "aesgcm.keys: none is named");
+            ensure!(!keys.is_empty(), "aesgcm.keys: at least one is required");
             let keys = keys.into_iter().enumerate();
             keys.map(|(index, key)| read_key(&key).with_context(|| format!("aesgcm.keys[{index}]")))
                 .collect()
@@ -199,7 +199,7 @@ mod tests {
             (
                 "[secrets]",
                 format!("[{{aesgcm: {{keys: [{good}, {good}]}}}}]"),
-                "twice",
+                "duplicate",
             ),
             (
                 "[secrets]",

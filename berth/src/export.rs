@@ -49,7 +49,7 @@ pub async fn run(question: &ExportQuestion, connection: &ConnectionArgs) -> Resu
     }
     let count: usize = files.values().map(Vec::len).sum();
     if count == 0 {
-        bail!("there is nothing here that a scheduler looks at, or you may not read it");
+        bail!("no objects that a scheduler reads were found, or you may not list them");
     }
     let folder = question.folder.clone();
     tokio::task::spawn_blocking(move || write(&folder, files)).await??;

@@ -103,7 +103,7 @@ impl Running {
     pub async fn stop(self) {
         self.stop.cancel();
         if let Err(error) = self.task.await {
-            tracing::error!(%error, "the recorder of history crashed");
+            tracing::error!(%error, "decision history recorder panicked");
         }
     }
 }

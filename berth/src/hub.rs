@@ -20,12 +20,12 @@ use std::time::Duration;
 
 use ::policies::{Catalog, Decider};
 use aggregation::registration::{self, Sources};
-use aggregation::{Clients, Delegation, Given, HubPolicies, Policies, Registration, policies};
+use aggregation::{Clients, Delegation, HubPolicies, Policies, Registration, StaticTrust, policies};
 use anyhow::Result;
-use berth_hub::{Copies, HubCommitter, LeaseKeeper, Mirror, Needs, Presence, Shadows, Tenure};
+use berth_hub::{Copies, HubCommitter, HubVersions, LeaseLock, Mirror, Needs, StoreLease, SyncStatus};
 use certs::Folder;
 use dialect_contract::Concern;
-use engine::controller::{Elector, Lease, Terms};
+use engine::controller::{LeaderElector, Lease, LeaseDurations};
 use engine::{Committer, Engine};
 use meta::{Clock, GroupResource, Kind};
 use storage::Store;
@@ -44,7 +44,7 @@ use crate::manifests::{self, Installation, Set};
 use events::HubEvents;
 
 /// The name of the Lease of the replica that does what only one may do.
-pub(crate) const OFFICE: &str = "berth-controllers";
+pub(crate) const CONTROLLERS_LEASE: &str = "berth-controllers";
 /// The field manager of what Berth writes into its registration.
 const MANAGER: &str = "berth";
 /// How long the first copies are waited for: so that the first answers are complete where the hub is at hand.
@@ -57,7 +57,7 @@ pub struct Hub {
     /// Who users are, and what they may do.
     pub delegation: Delegation,
     args: HubArgs,
-    shadows: Arc<Shadows>,
+    versions: Arc<HubVersions>,
 }
 
 impl Hub {
@@ -65,7 +65,7 @@ impl Hub {
     ///
     /// # Errors
     /// When the hub cannot be reached, or rights or settings are missing: all of them, each with its remedy.
-    pub async fn connect(args: &HubArgs, given: Given) -> Result<Self> {
+    pub async fn connect(args: &HubArgs, given: StaticTrust) -> Result<Self> {
         let clients = Clients::connect(&args.kubeconfigs()).await?;
         self_check::run(&clients, args).await?;
         let delegation = Delegation::new(clients.clone(), given, args.lookup(), args.cache_times()).await?;
@@ -73,7 +73,7 @@ impl Hub {
             clients,
             delegation,
             args: args.clone(),
-            shadows: Arc::default(),
+            versions: Arc::default(),
         })
     }
 
@@ -127,35 +127,39 @@ impl Hub {
         self.args.is_on_hub(dialect)
     }
 
-    /// Begins to copy the objects of `kinds` into `store`, those with a [`Concern`] as far as it goes, while `office` says
+    /// Begins to copy the objects of `kinds` into `store`, those with a [`Concern`] as far as it goes, while `leading` says
     /// that this replica does so.
     #[must_use]
     pub fn mirror(
         &self,
         store: &Arc<dyn Store>,
         kinds: &[(Arc<dyn Kind>, Option<Concern>)],
-        office: watch::Receiver<bool>,
+        leading: watch::Receiver<bool>,
     ) -> Mirror {
-        Mirror::start(&self.clients.objects, store, kinds, &self.shadows, office)
+        Mirror::start(&self.clients.objects, store, kinds, &self.versions, leading)
     }
 
     /// Begins to tell `engine` how much of what each system `needs` has been copied by `mirror`. The first copies are
     /// waited for a moment.
-    pub(crate) async fn presence(
+    pub(crate) async fn sync_status(
         needs: Vec<Needs>,
         engine: &Arc<Engine>,
         mirror: &Mirror,
-    ) -> (Arc<Presence>, JoinHandle<()>) {
-        let following = Presence::follow(needs, engine, mirror.progress.clone());
+    ) -> (Arc<SyncStatus>, JoinHandle<()>) {
+        let following = SyncStatus::follow(needs, engine, mirror.progress.clone());
         berth_hub::settled(mirror.progress.clone(), FIRST_COPIES).await;
         following
     }
 
     /// Elects, by a Lease on the hub, the replica that does what only one may do; `identity` is this one's name.
     #[must_use]
-    pub fn elector(&self, identity: String, terms: Terms) -> Arc<dyn Elector> {
-        let keeper = LeaseKeeper::new(self.clients.objects.clone(), self.args.own_namespace(), OFFICE);
-        Arc::new(Lease::kept_by(Arc::new(keeper), identity, terms))
+    pub fn elector(&self, identity: String, terms: LeaseDurations) -> Arc<dyn LeaderElector> {
+        let lock = LeaseLock::new(
+            self.clients.objects.clone(),
+            self.args.own_namespace(),
+            CONTROLLERS_LEASE,
+        );
+        Arc::new(Lease::with_lock(Arc::new(lock), identity, terms))
     }
 
     /// Makes sure that the store in the folder `data` is the only one behind this hub that no other replica shares.
@@ -166,14 +170,14 @@ impl Hub {
     pub async fn claim_store(
         &self,
         data: &Path,
-        terms: Terms,
+        terms: LeaseDurations,
         clock: &Arc<dyn Clock>,
         end: CancellationToken,
     ) -> Result<JoinHandle<()>> {
         let (client, namespace) = (self.clients.objects.clone(), self.args.own_namespace());
-        let tenure = Tenure::new(client, namespace, data, terms, Arc::clone(clock))?;
-        tenure.begin().await?;
-        Ok(tokio::spawn(tenure.keep(end)))
+        let lease = StoreLease::new(client, namespace, data, terms, Arc::clone(clock))?;
+        lease.begin().await?;
+        Ok(tokio::spawn(lease.keep(end)))
     }
 
     /// What writes events.
@@ -211,7 +215,7 @@ impl Hub {
         Arc::new(HubCommitter::new(
             self.clients.objects.clone(),
             self.args.own_namespace(),
-            Copies::new(Arc::clone(store), Arc::clone(&self.shadows)),
+            Copies::new(Arc::clone(store), Arc::clone(&self.versions)),
             resources,
             own,
         ))

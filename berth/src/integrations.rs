@@ -1,5 +1,5 @@
 //! Decisions for tools that ask over plain HTTP (docs/consumers.md, "Argo CD" and "Flux"): Argo CD's plugin generator and
-//! Flux's ExternalService. Who asks shows the bearer token of a file, which is read anew at each request.
+//! Flux's ExternalService. Who asks shows the bearer token of a file, which is read anew at each request, or a client certificate.
 //!
 //! Both tools remove what they no longer find. So whatever is not known for certain is an error, never a shorter list.
 
@@ -9,10 +9,12 @@ mod token;
 use std::sync::Arc;
 use std::time::Duration;
 
+use apiserver::authn::Connection;
 use apiserver::respond;
+
 use axum::Router;
 use axum::body::Body;
-use axum::extract::{Path, Request, State};
+use axum::extract::{Extension, Path, Request, State};
 use axum::routing::{get, post};
 use engine::Engine;
 use http::{HeaderMap, Response, StatusCode};
@@ -20,7 +22,7 @@ use meta::Status;
 use serde_json::{Value, json};
 
 use self::answer::Wanted;
-pub use self::token::TokenFile;
+pub use self::token::{Callers, TokenFile};
 
 /// Where Argo CD's plugin generator asks, below the base URL it is configured with.
 const ARGO_CD: &str = "/integrations/argocd/api/v1/getparams.execute";
@@ -37,37 +39,43 @@ const LONGEST_FOR_FLUX: usize = 900 * 1024;
 
 struct Desk {
     engine: Arc<Engine>,
-    token: TokenFile,
+    callers: Callers,
 }
 
-/// The routes, which answer about `engine`'s decisions whoever shows the token of the file.
-pub fn routes(engine: Arc<Engine>, token: TokenFile) -> Router {
+/// The routes, which answer `callers` about `engine`'s decisions.
+pub fn routes(engine: Arc<Engine>, callers: Callers) -> Router {
     Router::new()
         .route(ARGO_CD, post(argo_cd))
         .route(FLUX, get(flux))
         .route(FLUX_CLUSTER, get(flux_cluster))
-        .with_state(Arc::new(Desk { engine, token }))
+        .with_state(Arc::new(Desk { engine, callers }))
 }
 
-async fn argo_cd(State(desk): State<Arc<Desk>>, request: Request) -> Response<Body> {
-    answered(desk.argo_cd(request).await)
+async fn argo_cd(
+    State(desk): State<Arc<Desk>>,
+    Extension(peer): Extension<Arc<Connection>>,
+    request: Request,
+) -> Response<Body> {
+    answered(desk.argo_cd(request, &peer).await)
 }
 
 async fn flux(
     State(desk): State<Arc<Desk>>,
+    Extension(peer): Extension<Arc<Connection>>,
     Path((namespace, name)): Path<(String, String)>,
     headers: HeaderMap,
 ) -> Response<Body> {
-    answered(desk.flux(&headers, Wanted { namespace, name }).await)
+    answered(desk.flux(&headers, &peer, Wanted { namespace, name }).await)
 }
 
 async fn flux_cluster(
     State(desk): State<Arc<Desk>>,
+    Extension(peer): Extension<Arc<Connection>>,
     Path(name): Path<String>,
     headers: HeaderMap,
 ) -> Response<Body> {
     let namespace = String::new();
-    answered(desk.flux(&headers, Wanted { namespace, name }).await)
+    answered(desk.flux(&headers, &peer, Wanted { namespace, name }).await)
 }
 
 fn answered(answer: Result<Value, Status>) -> Response<Body> {
@@ -78,22 +86,22 @@ fn answered(answer: Result<Value, Status>) -> Response<Body> {
 }
 
 impl Desk {
-    async fn argo_cd(&self, request: Request) -> Result<Value, Status> {
-        self.token.check(request.headers()).await?;
+    async fn argo_cd(&self, request: Request, peer: &Connection) -> Result<Value, Status> {
+        self.callers.check(request.headers(), peer).await?;
         let reading = axum::body::to_bytes(request.into_body(), LONGEST_BODY);
         let body = tokio::time::timeout(ARRIVAL, reading)
             .await
             .map_err(|_| Status::timeout(format!("the request did not arrive within {ARRIVAL:?}")))?
             .map_err(|_| Status::too_large(LONGEST_BODY))?;
         let question: Value = serde_json::from_slice(&body)
-            .map_err(|error| Status::bad_request(format!("the body is no JSON: {error}")))?;
+            .map_err(|error| Status::bad_request(format!("the body is not JSON: {error}")))?;
         let wanted = Wanted::of_parameters(&question["input"]["parameters"])?;
         let parameters = self.clusters(wanted).await?;
         Ok(json!({"output": {"parameters": parameters}}))
     }
 
-    async fn flux(&self, headers: &HeaderMap, wanted: Wanted) -> Result<Value, Status> {
-        self.token.check(headers).await?;
+    async fn flux(&self, headers: &HeaderMap, peer: &Connection, wanted: Wanted) -> Result<Value, Status> {
+        self.callers.check(headers, peer).await?;
         let mut inputs = self.clusters(wanted).await?;
         for input in &mut inputs {
             input["id"] = input["cluster"].clone();
@@ -104,7 +112,7 @@ impl Desk {
             return Err(Status::failure(
                 507,
                 "TooLarge",
-                format!("the decision takes {length} bytes, and Flux takes {LONGEST_FOR_FLUX}"),
+                format!("the decision has {length} bytes, and Flux accepts {LONGEST_FOR_FLUX}"),
             ));
         }
         Ok(answer)

@@ -39,12 +39,11 @@ pub enum KubeconfigError {
     Reserved(String),
     /// The name of a controller whose deletions pass guards.
     #[error(
-        "the user name \"{0}\" is reserved for a collector, whose deletions pass every guard: choose another, or use \
-         --force to act as that controller"
+        "the user name \"{0}\" is reserved for one of Kubernetes' collectors, whose deletions pass every guard: choose another, or use --force to act as that controller"
     )]
     Collector(String),
     /// A certificate cannot live that long.
-    #[error("--ttl: {0:#} is no life of a certificate; from {least:#} to {most:#} is possible", least = LEAST_LIFE, most = MOST_LIFE)]
+    #[error("--ttl: {0:#} is out of range: use {least:#} to {most:#}", least = LEAST_LIFE, most = MOST_LIFE)]
     Life(SignedDuration),
     /// The certificate could not be made.
     #[error(transparent)]

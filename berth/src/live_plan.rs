@@ -82,7 +82,7 @@ async fn ask(
     };
     let plan = answer["status"]
         .get("plan")
-        .context("the server answered no plan")?;
+        .context("the server returned no plan")?;
     shown(args, plan)
 }
 

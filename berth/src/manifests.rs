@@ -37,13 +37,13 @@ pub use own_changes::own_changes;
 pub use registration_rights::{ca_secret_name, registration_rights, self_registration_rights};
 pub use server_rights::server_rights;
 pub use text::yaml;
-pub use users::{cluster_roles, owned_roles};
+pub use users::{cluster_roles, owned_roles, reach};
 pub use webhooks::{configuration_name, webhooks};
 pub use workload::{deployment, namespace, service_monitor, workload};
 
 use crate::actors::ActorArgs;
-use crate::cli::Storage;
-use crate::hub::args::{Place, Source, on_a_hub, place, source};
+use crate::source::{Place, Source, on_a_hub, place, source};
+use crate::stores::Storage;
 use installation::REPLICAS;
 
 /// Parts of an installation.
@@ -62,7 +62,7 @@ pub enum Set {
     Workload,
     /// Everything, with the namespace, in the order of applying
     All,
-    /// No part of it: the manifest by which krew installs `kubectl berth` from a release
+    /// The manifest by which krew installs `kubectl berth` from a release
     Krew,
 }
 
@@ -76,7 +76,7 @@ pub struct ManifestsArgs {
     #[command(flatten)]
     pub installation: InstallationArgs,
     /// Print the CustomResourceDefinitions of the systems whose objects are on the hub, too. Only for hubs without the
-    /// systems: create them with `kubectl create`, which leaves alone what is there, never with `kubectl apply`.
+    /// systems: create them with `kubectl create`, which leaves existing ones alone, never with `kubectl apply`.
     #[arg(long)]
     pub systems: bool,
     /// Print the CustomResourceDefinitions of ClusterProfile and PlacementDecision, too. Only for hubs that do not have them:
@@ -100,7 +100,7 @@ pub struct InstallationArgs {
     /// The port of the Service.
     #[arg(long, default_value_t = 443)]
     pub port: u16,
-    /// Where the objects of a system are, as `berth serve` is told: `gardener=hub`, `gardener=owned` (the default) or
+    /// Where the objects of a system are, as for `berth serve`: `gardener=hub`, `gardener=owned` (the default) or
     /// `gardener=off` (kcp's default); repeatable.
     #[arg(long, value_parser = source, value_name = "SYSTEM=owned|hub|off")]
     pub source: Vec<Source>,
@@ -117,7 +117,7 @@ pub struct InstallationArgs {
     /// Let Berth create its APIServices and webhook configurations by itself (`berth serve --self-register`).
     #[arg(long)]
     pub self_register: bool,
-    /// Who issues the serving certificate, and has the hub trust it.
+    /// Who issues the serving certificate and fills in the caBundles.
     #[arg(long, value_enum, default_value_t = Certificates::Berth)]
     pub certificates: Certificates,
     /// A further argument of `berth serve`; repeatable.

@@ -173,7 +173,7 @@ mod with {
     async fn to_etcd(file: PathBuf, config: &EtcdConfig) -> Result<()> {
         if !file.is_file() {
             bail!(
-                "{} is not there: name a data folder with {FILE}, or that file",
+                "{} does not exist: name a data folder with {FILE}, or that file",
                 file.display()
             );
         }
@@ -246,7 +246,7 @@ mod with {
             ))
         } else {
             Some(format!(
-                "/{from} and /{to} are one within the other: choose prefixes that stand side by side"
+                "/{from} and /{to} overlap: choose prefixes of which neither contains the other"
             ))
         }
     }

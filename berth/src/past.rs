@@ -34,10 +34,7 @@ pub async fn run(question: &HistoryQuestion, connection: &ConnectionArgs) -> Res
             .filter(|answer| has_records(answer))
             .map(|(place, _)| place.name.as_str())
             .collect();
-        bail!(
-            "there are several: name the decision, one of {}",
-            names.join(", ")
-        );
+        bail!("several decisions match: name one of {}", names.join(", "));
     }
     let index = answers.iter().position(has_records).unwrap_or(0);
     let (_, history) = answers.swap_remove(index);
@@ -79,10 +76,9 @@ async fn ask(client: &Client, places: &[Place], limit: usize) -> Result<Vec<(Pla
     match (answers.is_empty(), refused) {
         (false, _) => Ok(answers),
         (true, Some(status)) if status.code == 404 => Err(anyhow!(
-            "this server keeps no history in {API_VERSION}: Berth is not there, is older, or the kubeconfig names \
-             another cluster"
+            "the server does not serve the history of {API_VERSION}: Berth is not installed or older, or the kubeconfig names another cluster"
         )),
         (true, Some(status)) => Err(anyhow!("{}", status.message)),
-        (true, None) => Err(anyhow!("no system of this berth decides about that")),
+        (true, None) => Err(anyhow!("no system of this server schedules that kind")),
     }
 }

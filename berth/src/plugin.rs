@@ -62,9 +62,9 @@ pub struct PluginCli {
 /// The commands.
 #[derive(Debug, Subcommand)]
 pub enum PluginCommand {
-    /// Say which cluster an object goes to, and why not to the others
+    /// Explain which cluster an object goes to, and why not to any other
     Why(WhyQuestion),
-    /// Tell how a decision changed: when, from and to which clusters, why, and by whom
+    /// Show how a decision changed: when, from and to which clusters, why, and by whom
     History(HistoryQuestion),
     /// Say what to change so that an object goes to a cluster; nothing is stored
     Advice(AdviceQuestion),
@@ -86,7 +86,7 @@ pub enum PluginCommand {
         #[command(flatten)]
         files: FilesArgs,
     },
-    /// Say whether Berth is as it should be, with the command that mends what is not; 1 when something is wrong
+    /// Check Berth, and print the command that fixes each problem; exit code 1 when there are any
     Check(CheckQuestion),
     /// Write what the schedulers read as files that `simulate` reads, of every namespace or with -n of that one
     Export(ExportQuestion),

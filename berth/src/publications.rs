@@ -6,7 +6,9 @@
 //! ([`outlet`]). What is to be done about one object is [`deed`], about one target or decision [`make`].
 
 mod condition;
+mod copies;
 mod deed;
+mod flat;
 mod in_force;
 mod kind;
 mod known;
@@ -31,6 +33,7 @@ use storage::Store;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
+pub use self::copies::Copies;
 pub use self::kind::Publication;
 use self::outlet::{OnHub, Outlet, Own};
 
@@ -43,7 +46,12 @@ pub enum Place {
     /// In this registry, which serves the two kinds.
     Here(Arc<Registry>),
     /// On the hub that this writes to.
-    Hub(Arc<HubCommitter>),
+    Hub {
+        /// What writes there.
+        committer: Arc<HubCommitter>,
+        /// How far what is copied from there is.
+        copies: Arc<Copies>,
+    },
 }
 
 /// The kind Publication, of `dialects`, kept in `store`: for the group of the configurations.
@@ -62,6 +70,13 @@ pub fn group(store: &Arc<dyn Store>) -> Group {
             Resource::stored(kinds::placement_decision(), store),
         ],
     )
+}
+
+/// PublishedDecisions, of what `engine` knows, for the group of what is computed; `copies` says how far Publications are
+/// copied, where they are a hub's.
+#[must_use]
+pub fn flat(engine: &Arc<Engine>, copies: Option<Arc<Copies>>) -> Resource {
+    flat::resource(engine, copies)
 }
 
 /// What is published, as a hub has it and it is copied from there.
@@ -85,8 +100,11 @@ pub fn spawn(
 ) -> Vec<JoinHandle<()>> {
     let outlet: Arc<dyn Outlet> = match (place, progress) {
         (Place::Here(registry), _) => Arc::new(Own(registry)),
-        (Place::Hub(committer), Some(progress)) => Arc::new(OnHub { committer, progress }),
-        (Place::Hub(_), None) => return Vec::new(),
+        (Place::Hub { committer, copies }, Some(progress)) => {
+            copies.follow(progress.clone());
+            Arc::new(OnHub { committer, progress })
+        }
+        (Place::Hub { .. }, None) => return Vec::new(),
     };
     let (tell, told) = watch::channel(Vec::new());
     vec![

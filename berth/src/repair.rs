@@ -51,7 +51,7 @@ pub fn run(args: &RepairArgs) -> Result<ExitCode> {
     let unknown = found.unknown(&names);
     ensure!(
         unknown.is_empty(),
-        "no record is called {}; nothing was changed",
+        "no such record: {}; nothing was changed",
         unknown.join(", ")
     );
     let unnamed = found

@@ -11,6 +11,7 @@ mod measures;
 mod mirrors;
 mod options;
 mod surroundings;
+mod tidy;
 
 use std::future::Future;
 use std::net::SocketAddr;
@@ -39,23 +40,23 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use self::access::Access;
-pub use self::groups::reach;
 pub use self::in_memory::InMemory;
 pub use self::options::Options;
 use crate::admission::{self, Audience, Front};
 use crate::backup::FILE;
-use crate::cli::{KubeconfigArgs, ServeArgs, Storage};
+use crate::cli::{KubeconfigArgs, ServeArgs};
 use crate::encryption;
 use crate::etcd;
 use crate::history;
 use crate::hub::Hub;
-use crate::integrations::{self, TokenFile};
+use crate::integrations::{self, Callers, TokenFile};
 use crate::kubeconfig::Kubeconfig;
 use crate::logs;
 use crate::publications;
+use crate::stores::Storage;
 use aggregation::Registration;
 use apiserver::SystemClock;
-use berth_hub::Presence;
+use berth_hub::SyncStatus;
 
 /// How long requests in flight may take to complete once the server is told to stop.
 const DRAIN: Duration = Duration::from_mins(1);
@@ -173,17 +174,18 @@ impl Standalone {
         let (mut tasks, behind) = match &hub {
             Some(hub) => {
                 let held = surroundings::claim_store(hub, &options, &parts, &clock, &lost).await?;
-                let (presence, progress, mut tasks) =
+                let (sync_status, progress, mut tasks) =
                     surroundings::behind(hub, &options, &store, &parts, &leadership).await;
                 tasks.extend(held);
-                (tasks, Some((hub, presence, progress)))
+                (tasks, Some((hub, sync_status, progress)))
             }
             None => (surroundings::alone(&store, &parts, &clock, &ending).await?, None),
         };
         let progress = behind.as_ref().map(|(_, _, progress)| progress.clone());
-        let behind = behind.map(|(hub, presence, _)| (hub, presence));
+        let behind = behind.map(|(hub, sync_status, _)| (hub, sync_status));
         configuration_files::fill(&store, &parts, &options.config, behind.is_some(), clock.now()).await?;
         tasks.extend(backups.and_then(|backups| backups::answer(&options.data_dir, backups)));
+        tasks.push(tidy::spawn());
         tasks.push(parts.engine.spawn());
         tasks.push(parts.virtual_api.spawn());
         let (leading, place) = (leadership.leading(), parts.publications.clone());
@@ -212,14 +214,15 @@ impl Standalone {
                 health(
                     &store,
                     &parts,
-                    behind.as_ref().map(|(_, presence)| presence),
+                    behind.as_ref().map(|(_, sync_status)| sync_status),
                     registration.as_ref(),
                 ),
                 &parts,
                 &memory,
                 &clock,
             )?,
-            open_routes: webhooks(&options, &parts, &memory, &clock)?.merge(integrations(&options, &parts)?),
+            open_routes: webhooks(&options, &parts, &memory, &clock)?
+                .merge(integrations(&options, &parts, &clock)?),
             open_address: options
                 .admission_bind_port
                 .map(|port| SocketAddr::new(options.address.ip(), port)),
@@ -270,7 +273,7 @@ impl Standalone {
         }
         tokio::select! {
             ended = self.stop() => ended,
-            () = signals.one() => bail!("ended by a second signal"),
+            () = signals.one() => bail!("second signal received: exiting without waiting for requests in flight"),
         }
     }
 
@@ -413,13 +416,13 @@ fn version() -> VersionInfo {
 fn access(
     options: &Options,
     folder: &Folder,
-    hub: Option<&(&Hub, Arc<Presence>)>,
+    hub: Option<&(&Hub, Arc<SyncStatus>)>,
     store: &Arc<dyn Store>,
     parts: &groups::Parts,
     clock: &Arc<dyn Clock>,
 ) -> Result<Access> {
     match hub {
-        Some((hub, presence)) => Ok(Access::of_hub(options, hub, store, parts, presence, clock)),
+        Some((hub, sync_status)) => Ok(Access::of_hub(options, hub, store, parts, sync_status, clock)),
         None => Access::alone(options, folder, parts),
     }
 }
@@ -434,7 +437,7 @@ fn webhooks(
     if !options.admission_webhooks {
         return Ok(axum::Router::new());
     }
-    let client_ca = identity::admission_client_ca(options)?;
+    let client_ca = identity::client_ca(options.admission_client_ca_file.as_deref())?;
     let audience = match client_ca {
         Some(_) => Audience::Known,
         None => Audience::Anyone,
@@ -452,34 +455,42 @@ fn webhooks(
     Ok(admission::routes(front))
 }
 
-/// Where other tools ask for decisions, if there is a token to show.
-fn integrations(options: &Options, parts: &groups::Parts) -> Result<axum::Router> {
-    let Some(file) = &options.integrations_token_file else {
+/// Where other tools ask for decisions, if there is something for them to show.
+fn integrations(options: &Options, parts: &groups::Parts, clock: &Arc<dyn Clock>) -> Result<axum::Router> {
+    let token = options.integrations_token_file.as_deref().map(TokenFile::open);
+    let token = token.transpose().context("--integrations-token-file")?;
+    let client_ca = identity::client_ca(options.integrations_client_ca_file.as_deref());
+    let client_ca = client_ca.context("--integrations-client-ca-file")?;
+    if token.is_none() && client_ca.is_none() {
         return Ok(axum::Router::new());
+    }
+    let callers = Callers {
+        token,
+        client_ca,
+        clock: Arc::clone(clock),
     };
-    let token = TokenFile::open(file).context("--integrations-token-file")?;
-    Ok(integrations::routes(Arc::clone(&parts.engine), token))
+    Ok(integrations::routes(Arc::clone(&parts.engine), callers))
 }
 
 fn health(
     store: &Arc<dyn Store>,
     parts: &groups::Parts,
-    presence: Option<&Arc<Presence>>,
+    sync_status: Option<&Arc<SyncStatus>>,
     registration: Option<&Arc<Registration>>,
 ) -> Arc<Health> {
     let health = Health::new();
     let ready = Arc::clone(store);
     health.add("storage", &[Probe::Healthz, Probe::Readyz], move || ready.ready());
     for dialect in &parts.dialects {
-        let (engine, presence) = (Arc::clone(&parts.engine), presence.cloned());
+        let (engine, sync_status) = (Arc::clone(&parts.engine), sync_status.cloned());
         let name = dialect.name();
         health.add_informative(&format!("dialect-{name}"), &[Probe::Readyz], move || {
             if !engine.is_loaded() {
                 return Err("still reading its objects".to_owned());
             }
-            presence
+            sync_status
                 .as_ref()
-                .and_then(|presence| presence.of(name))
+                .and_then(|sync_status| sync_status.of(name))
                 .map_or(Ok(()), Err)
         });
     }

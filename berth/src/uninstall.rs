@@ -23,7 +23,7 @@ use kube::{Api, Client, Config};
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
-use crate::hub::OFFICE;
+use crate::hub::CONTROLLERS_LEASE;
 use crate::manifests::{self, Certificates, Installation, Service, Set, default_service};
 use holds::Waiting;
 use removal::{Removal, Removed};
@@ -38,7 +38,7 @@ const PAUSE: Duration = Duration::from_millis(200);
 /// Arguments of `berth uninstall`.
 #[derive(Args, Clone, Debug)]
 pub struct UninstallArgs {
-    /// The kubeconfig of whoever uninstalls; by default as kubectl finds it, or in a Pod its service account.
+    /// The kubeconfig to use; by default as kubectl finds it, or in a Pod its service account.
     #[arg(long, value_name = "FILE")]
     pub kubeconfig: Option<PathBuf>,
     /// The context in it.
@@ -50,7 +50,7 @@ pub struct UninstallArgs {
     /// The name of its Service.
     #[arg(long, default_value = "berth")]
     pub service: String,
-    /// Only take Berth out of the hub's registrations; leave what runs, and its rights, to whoever installed them.
+    /// Only delete Berth's APIServices and webhook configurations; what runs, and its rights, stay.
     #[arg(long)]
     pub registration_only: bool,
     /// Delete the CustomResourceDefinition of SchedulerConfiguration too, and every configuration with it.
@@ -138,7 +138,7 @@ async fn connect(args: &UninstallArgs) -> Result<Client> {
         None if args.context.is_some() => Config::from_kubeconfig(&options).await?,
         None => Config::infer()
             .await
-            .context("there is no kubeconfig, and this is no Pod")?,
+            .context("no kubeconfig found: pass --kubeconfig, or run in a Pod with a service account")?,
     };
     Client::try_from(config).context("making a client for the hub")
 }
@@ -233,7 +233,10 @@ impl Remover {
 
     async fn waiting(&self, own: &BTreeSet<String>) -> Result<Vec<Waiting>> {
         let dialects = dialect_registry::all();
-        let holds: Vec<Hold> = dialects.iter().flat_map(|dialect| dialect.holds()).collect();
+        let holds: Vec<Hold> = dialects
+            .iter()
+            .flat_map(|dialect| dialect.on_hub().holds)
+            .collect();
         holds::find(&self.client, &holds, own).await
     }
 
@@ -280,7 +283,7 @@ impl Remover {
                 lease.metadata.annotations,
             );
             let is_fence = annotations.is_some_and(|annotations| berth_hub::is_fence(&annotations));
-            if is_fence || [OFFICE, berth_hub::STORE_LEASE].contains(&name.as_str()) {
+            if is_fence || [CONTROLLERS_LEASE, berth_hub::STORE_LEASE].contains(&name.as_str()) {
                 let object = json!({"apiVersion": "coordination.k8s.io/v1", "kind": "Lease",
                     "metadata": {"namespace": service.namespace, "name": name}});
                 if let Some(removal) = Removal::of(&object) {
@@ -295,7 +298,9 @@ impl Remover {
     async fn kept(&self, removals: &[Removal]) -> Result<()> {
         for removal in removals {
             if removal.read(&self.client).await?.is_some() {
-                println!("left {removal}, with the objects Berth stored; delete it when nobody needs them");
+                println!(
+                    "kept {removal}, with the objects Berth stored; delete it when they are no longer needed"
+                );
             }
         }
         Ok(())
@@ -311,7 +316,7 @@ impl Remover {
         if references.any(|reference| is_for(reference, service)) {
             return self.one(removal).await;
         }
-        println!("left {removal}, which is for others");
+        println!("kept {removal}, which others may use");
         Ok(())
     }
 

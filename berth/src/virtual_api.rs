@@ -19,7 +19,7 @@ mod owned;
 mod plans;
 pub mod projection;
 pub mod records;
-mod render;
+pub(crate) mod render;
 mod resolve;
 pub mod review;
 mod reviews;
@@ -59,6 +59,7 @@ pub struct VirtualApi {
     projection: Arc<Projection>,
     catalog: Arc<Catalog>,
     records: Option<Records>,
+    further: Vec<Resource>,
 }
 
 impl VirtualApi {
@@ -76,6 +77,7 @@ impl VirtualApi {
             projection,
             catalog,
             records: None,
+            further: Vec::new(),
         }
     }
 
@@ -90,6 +92,13 @@ impl VirtualApi {
     #[must_use]
     pub fn remembering(mut self, records: Records) -> Self {
         self.records = Some(records);
+        self
+    }
+
+    /// The same with another `resource` in its group.
+    #[must_use]
+    pub fn serving(mut self, resource: Resource) -> Self {
+        self.further.push(resource);
         self
     }
 
@@ -155,6 +164,7 @@ impl VirtualApi {
             resources.push(resource(kinds::record::cluster(), stored()));
             resources.push(resource(kinds::record::namespaced(), stored()));
         }
+        resources.extend(self.further.iter().cloned());
         vec![Group {
             name: GROUP,
             resources,

@@ -67,10 +67,7 @@ pub async fn run(question: &WhyQuestion, connection: &ConnectionArgs) -> Result<
 pub(crate) fn only_one(mut found: Vec<(Place, Value)>) -> Result<Option<(Place, Value)>> {
     if found.len() > 1 {
         let names: Vec<&str> = found.iter().map(|(place, _)| place.name.as_str()).collect();
-        bail!(
-            "there are several: name the decision, one of {}",
-            names.join(", ")
-        );
+        bail!("several decisions match: name one of {}", names.join(", "));
     }
     Ok(found.pop())
 }
@@ -120,11 +117,10 @@ pub(crate) async fn absent(client: &Client, object: &[String], namespace: &str) 
     match group {
         Err(error) => error,
         Ok(Err(status)) if status.code == 404 => anyhow!(
-            "this server knows no {API_VERSION}: Berth is not there, or the kubeconfig names another cluster"
+            "the server does not serve {API_VERSION}: Berth is not installed, or the kubeconfig names another cluster"
         ),
         _ => anyhow!(
-            "\"{}\" wants no place in namespace \"{namespace}\", nor as a cluster-wide object: -n names another \
-             namespace, and `kubectl get decisions -A` lists what does",
+            "no decision for \"{}\" in namespace \"{namespace}\" or cluster-wide: pass -n for another namespace; `kubectl get decisions -A` lists them all",
             object.join(" ")
         ),
     }
@@ -135,7 +131,7 @@ fn only(report: &mut Value, cluster: &str) -> Result<()> {
     let system = report["spec"]["dialect"].as_str().unwrap_or_default().to_owned();
     let full = format!("{cluster}.{system}");
     let Some(candidates) = report["status"]["candidates"].as_array_mut() else {
-        bail!("the server named no clusters");
+        bail!("the server returned no candidates");
     };
     let is = |candidate: &Value| {
         let target = candidate["target"].as_str().unwrap_or_default();
@@ -152,7 +148,7 @@ fn only(report: &mut Value, cluster: &str) -> Result<()> {
             more => format!(" and {more} more"),
         };
         bail!(
-            "no cluster \"{cluster}\" was considered; there are {}{more}",
+            "cluster \"{cluster}\" is not a candidate; candidates: {}{more}",
             match known.is_empty() {
                 true => "none".to_owned(),
                 false => known.join(", "),

@@ -78,7 +78,7 @@ fn storage_in_etcd_needs_servers_and_a_migration_a_source() {
                 "--to",
                 "etcd:http://127.0.0.1:1",
             ]),
-            "/nowhere is not there",
+            "/nowhere does not exist",
         ),
         (
             berth(&["migrate", "--from", "embedded:/a", "--to", "embedded:/b"]),

@@ -97,7 +97,7 @@ fn an_empty_world_gives_an_empty_list() {
     let path = path.display().to_string();
     assert_eq!(json(&["-f", &path])["items"], serde_json::json!([]));
     let output = simulate(&["-f", &path]);
-    assert_eq!(out(&output), "Nothing here wants a place.\n");
+    assert_eq!(out(&output), "No objects to schedule.\n");
     assert!(
         errors(&output).contains("no system schedules by ConfigMap"),
         "{}",

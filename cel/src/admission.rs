@@ -1,4 +1,6 @@
-//! The environment of a webhook's match conditions.
+//! The environments of match conditions and admission policies.
+
+use std::borrow::Cow;
 
 use crate::environment::Environment;
 use crate::types::Type;
@@ -32,8 +34,8 @@ impl Environment {
             .with_variable("object", Type::Dyn)
             .with_variable("oldObject", Type::Dyn)
             .with_variable("request", request())
-            .with_variable("namespaceObject", Type::Dyn)
-            .with_variable("authorizer", Type::Named("kubernetes.authorization.Authorizer"))
+            .with_variable("namespaceObject", namespace())
+            .with_variable("authorizer", Type::Named(AUTHORIZER))
             .with_variable(
                 "authorizer.requestResource",
                 Type::Named("kubernetes.authorization.ResourceCheck"),
@@ -44,19 +46,79 @@ impl Environment {
     /// `params` where the policy has some. The fields of `variables` come after them as `variables.<name>`.
     #[must_use]
     pub fn policies(params: bool) -> Self {
-        let variables = Type::object("kubernetes.variables", Vec::new());
-        let environment = Self::match_conditions().with_variable("variables", variables);
+        let environment = Self::match_conditions().with_variable("variables", variables());
         if params {
             environment.with_variable("params", Type::Dyn)
         } else {
             environment
         }
     }
+
+    /// The environment in which the expressions of a policy are checked, not evaluated, against what its rules name: writes of
+    /// objects of the type `object`, with `params` where the policy has some. As in kube-apiserver
+    /// `authorizer.requestResource` is not in it.
+    #[must_use]
+    pub fn checking_policies(object: &Type, params: Option<&Type>) -> Self {
+        let environment = Self::kubernetes()
+            .with_variable("object", object.clone())
+            .with_variable("oldObject", object.clone())
+            .with_variable("request", request())
+            .with_variable("namespaceObject", namespace())
+            .with_variable("authorizer", Type::Named(AUTHORIZER))
+            .with_variable("variables", variables());
+        match params {
+            Some(params) => environment.with_variable("params", params.clone()),
+            None => environment,
+        }
+    }
+}
+
+/// The type of `authorizer`.
+const AUTHORIZER: &str = "kubernetes.authorization.Authorizer";
+
+/// The type of `variables`, whose fields are declared one by one.
+fn variables() -> Type {
+    Type::object("kubernetes.variables", Vec::new())
+}
+
+/// Fields of one type.
+fn fields(of: &Type, names: &[&'static str]) -> Vec<(Cow<'static, str>, Type)> {
+    names
+        .iter()
+        .map(|name| (Cow::Borrowed(*name), of.clone()))
+        .collect()
+}
+
+/// The type of `namespaceObject`: what Kubernetes shows of a Namespace.
+fn namespace() -> Type {
+    let texts = |names: &[&'static str]| fields(&Type::String, names);
+    let map = Type::map(Type::String, Type::String);
+    let mut metadata = texts(&["name", "generateName", "namespace", "UID", "resourceVersion"]);
+    metadata.extend(fields(&map, &["labels", "annotations"]));
+    metadata.extend(fields(
+        &Type::Timestamp,
+        &["creationTimestamp", "deletionTimestamp"],
+    ));
+    metadata.extend(fields(&Type::Int, &["deletionGracePeriodSeconds", "generation"]));
+    metadata.extend(fields(&Type::list(Type::String), &["finalizers"]));
+    let mut condition = texts(&["status", "type", "message", "reason"]);
+    condition.extend(fields(&Type::Timestamp, &["lastTransitionTime"]));
+    let condition = Type::object("kubernetes.NamespaceCondition", condition);
+    let mut status = texts(&["phase"]);
+    status.extend(fields(&Type::list(condition), &["conditions"]));
+    let spec = fields(&Type::list(Type::String), &["finalizers"]);
+    let parts = [
+        ("metadata", Type::object("kubernetes.NamespaceMetadata", metadata)),
+        ("spec", Type::object("kubernetes.NamespaceSpec", spec)),
+        ("status", Type::object("kubernetes.NamespaceStatus", status)),
+    ];
+    let parts = parts.map(|(name, of)| (Cow::Borrowed(name), of));
+    Type::object("kubernetes.Namespace", parts.into())
 }
 
 /// The type of `request`: an AdmissionRequest without its objects and its uid.
 fn request() -> Type {
-    let texts = |names: &[&'static str]| names.iter().map(|name| (*name, Type::String)).collect::<Vec<_>>();
+    let texts = |names: &[&'static str]| fields(&Type::String, names);
     let kind = Type::object(
         "kubernetes.GroupVersionKind",
         texts(&["group", "version", "kind"]),
@@ -66,23 +128,20 @@ fn request() -> Type {
         texts(&["group", "version", "resource"]),
     );
     let mut user = texts(&["username", "uid"]);
-    user.push(("groups", Type::list(Type::String)));
-    user.push(("extra", Type::map(Type::String, Type::list(Type::String))));
-    let mut fields = texts(&[
+    let groups = Type::list(Type::String);
+    user.extend(fields(&groups, &["groups"]));
+    user.extend(fields(&Type::map(Type::String, groups), &["extra"]));
+    let mut all = texts(&[
         "subResource",
         "requestSubResource",
         "name",
         "namespace",
         "operation",
     ]);
-    fields.extend([
-        ("kind", kind.clone()),
-        ("requestKind", kind),
-        ("resource", resource.clone()),
-        ("requestResource", resource),
-        ("userInfo", Type::object("kubernetes.UserInfo", user)),
-        ("dryRun", Type::Bool),
-        ("options", Type::Dyn),
-    ]);
-    Type::object("kubernetes.AdmissionRequest", fields)
+    all.extend(fields(&kind, &["kind", "requestKind"]));
+    all.extend(fields(&resource, &["resource", "requestResource"]));
+    all.extend(fields(&Type::object("kubernetes.UserInfo", user), &["userInfo"]));
+    all.extend(fields(&Type::Bool, &["dryRun"]));
+    all.extend(fields(&Type::Dyn, &["options"]));
+    Type::object("kubernetes.AdmissionRequest", all)
 }

@@ -220,8 +220,8 @@ impl Checker<'_> {
                 Type::Dyn
             }
             Type::Map(pair) => pair.1.clone(),
-            Type::Object(object) => match object.fields.iter().find(|(name, _)| *name == field) {
-                Some((_, of)) => of.clone(),
+            Type::Object(object) => match object.field(field) {
+                Some(of) => of.clone(),
                 None => {
                     self.issue(at, format!("undefined field '{field}'"));
                     return None;

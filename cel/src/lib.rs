@@ -5,12 +5,27 @@
 //! and an evaluation ends when it costs more than it may, in the units of cel-go and Kubernetes.
 //!
 //! Values of JSON are read where they are: an evaluation costs what it looks at, not what it is given.
+//!
+//! ```
+//! use cel::{Environment, Type, Value};
+//! use serde_json::json;
+//!
+//! let environment = Environment::kubernetes().with_variable("object", Type::Dyn);
+//! let program = environment.compile("object.spec.replicas <= 5 && object.spec.image.startsWith('registry/')").unwrap();
+//!
+//! let object = json!({"spec": {"replicas": 3, "image": "registry/web:1"}});
+//! let variables = [Value::from(&object)];
+//! let evaluation = program.evaluate(&variables, cel::PER_CALL_LIMIT);
+//! assert!(matches!(evaluation.value, Ok(Value::Bool(true))));
+//! assert!(evaluation.cost < 20);
+//! ```
 
 mod admission;
 mod ast;
 mod check;
 mod environment;
 mod error;
+mod escape;
 mod evaluate;
 mod lexer;
 mod library;
@@ -30,6 +45,7 @@ mod tests;
 pub use admission::AdmissionVariable;
 pub use environment::{Environment, LONGEST};
 pub use error::Error;
+pub use escape::escaped;
 pub use evaluate::{Lazy, Variable};
 pub use library::{Access, Function, Library, Outcome, Quantity, Run, Semver, Url};
 pub use meter::Meter;

@@ -64,7 +64,12 @@ const WORDS: [&str; 4] = ["true", "false", "null", "in"];
 pub fn is_identifier(name: &str) -> bool {
     let begins = name.starts_with(|first: char| first == '_' || first.is_ascii_alphabetic());
     let goes_on = |each: char| each == '_' || each.is_ascii_alphanumeric();
-    begins && name.chars().all(goes_on) && !RESERVED.contains(&name) && !WORDS.contains(&name)
+    begins && name.chars().all(goes_on) && !is_word(name)
+}
+
+/// Whether `name` is a word of the language.
+pub(crate) fn is_word(name: &str) -> bool {
+    RESERVED.contains(&name) || WORDS.contains(&name)
 }
 
 /// The binary operators by how strongly they bind, and their names.
@@ -302,7 +307,7 @@ impl Parser {
         }
         let args = self.arguments()?;
         if name == "has" {
-            return macros::has(at, args);
+            return macros::has(open, args);
         }
         call(open, &name, args)
     }

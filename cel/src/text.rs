@@ -29,7 +29,7 @@ pub struct CompileError {
 /// The most problems told of one expression.
 const MOST: usize = 20;
 /// The longest line of a source that is shown, in characters.
-const LONGEST_LINE: usize = 200;
+const LONGEST_LINE: usize = 1000;
 
 impl CompileError {
     pub(crate) fn new(source: &str, mut issues: Vec<Issue>) -> Self {

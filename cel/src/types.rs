@@ -1,7 +1,10 @@
 //! Types, as declarations and the checker know them.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
+
+use crate::parser::is_word;
 
 /// A type.
 #[derive(Clone, Debug, PartialEq)]
@@ -46,13 +49,30 @@ pub enum Type {
     Param(usize),
 }
 
-/// An object whose fields are known.
-#[derive(Debug, PartialEq)]
+/// An object whose fields are known. As in cel-go its name says which one it is.
+#[derive(Debug)]
 pub struct Object {
     /// Its name in messages.
-    pub name: &'static str,
-    /// Its fields.
-    pub fields: Vec<(&'static str, Type)>,
+    pub name: Cow<'static, str>,
+    /// Its fields, by their escaped names.
+    pub fields: Vec<(Cow<'static, str>, Type)>,
+}
+
+impl Object {
+    /// The type of the field that an expression calls `name`.
+    pub(crate) fn field(&self, name: &str) -> Option<&Type> {
+        let found = |name: &str| {
+            let field = self.fields.iter().find(|(known, _)| known == name)?;
+            Some(&field.1)
+        };
+        found(name).or_else(|| is_word(name).then(|| found(&format!("__{name}__")))?)
+    }
+}
+
+impl PartialEq for Object {
+    fn eq(&self, other: &Self) -> bool {
+        self.name == other.name
+    }
 }
 
 impl Type {
@@ -80,9 +100,10 @@ impl Type {
         Self::Type(Arc::new(of))
     }
 
-    /// An object called `name`.
+    /// An object called `name`, whose fields have identifiers as names.
     #[must_use]
-    pub fn object(name: &'static str, fields: Vec<(&'static str, Self)>) -> Self {
+    pub fn object(name: impl Into<Cow<'static, str>>, fields: Vec<(Cow<'static, str>, Self)>) -> Self {
+        let name = name.into();
         Self::Object(Arc::new(Object { name, fields }))
     }
 
@@ -153,7 +174,7 @@ impl fmt::Display for Type {
             Self::Timestamp => "timestamp",
             Self::Named(name) => name,
             Self::Message(name) => name,
-            Self::Object(object) => object.name,
+            Self::Object(object) => &object.name,
             Self::List(of) => return write!(formatter, "list({of})"),
             Self::Map(pair) => return write!(formatter, "map({}, {})", pair.0, pair.1),
             Self::Optional(of) => return write!(formatter, "optional_type({of})"),

@@ -112,7 +112,7 @@ impl Authority {
         let (content, path) = certificate;
         let der = pem::certificates(content, path)?.swap_remove(0);
         let (_, parsed) = x509_parser::parse_x509_certificate(&der)
-            .map_err(|problem| CertsError::malformed(path, format!("is no certificate: {problem}")))?;
+            .map_err(|problem| CertsError::malformed(path, format!("is not a certificate: {problem}")))?;
         if !parsed.is_ca() {
             return Err(CertsError::malformed(path, "is not the certificate of a CA"));
         }
@@ -281,7 +281,7 @@ fn generate(subject: &str) -> Result<KeyPair, CertsError> {
 fn read_key(content: &[u8], path: &Path) -> Result<KeyPair, CertsError> {
     let key = pem::private_key(content, path)?;
     KeyPair::try_from(key.secret_der())
-        .map_err(|problem| CertsError::malformed(path, format!("is no PKCS #8 private key: {problem}")))
+        .map_err(|problem| CertsError::malformed(path, format!("is not a PKCS #8 private key: {problem}")))
 }
 
 fn self_signed(common_name: &str, key: &KeyPair, now: Timestamp) -> Result<String, CertsError> {
@@ -331,7 +331,7 @@ fn set_life(params: &mut CertificateParams, now: Timestamp, life: SignedDuration
     let from = now.checked_sub(BACKDATE).map_err(out_of_range)?;
     let until = now.checked_add(life).map_err(out_of_range)?;
     let since_1970 = |instant: Timestamp| {
-        u64::try_from(instant.as_second()).map_err(|_| "the clock stands before 1970".to_owned())
+        u64::try_from(instant.as_second()).map_err(|_| "the clock is before 1970".to_owned())
     };
     let epoch = rcgen::date_time_ymd(1970, 1, 1);
     params.not_before = epoch + Duration::from_secs(since_1970(from)?);

@@ -25,7 +25,7 @@ pub enum CertsError {
     },
     /// A CA certificate is there without its key.
     #[error(
-        "{} is there but its key {} is not: put the key back, or move the certificate away to have a new CA made \
+        "{} exists but its key {} does not: put the key back, or move the certificate away to have a new CA made \
          (certificates of the old one, and the kubeconfigs that hold them, then stop working)",
         certificate.display(), key.display()
     )]

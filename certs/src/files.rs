@@ -90,16 +90,16 @@ pub fn tighten(path: &Path, access: Access) -> Result<(), CertsError> {
     match fs::set_permissions(path, fs::Permissions::from_mode(mode & allowed)) {
         Ok(()) if mode & !allowed & 0o007 == 0 => {
             // A volume's group, which some systems give back at every mount.
-            tracing::info!(path = %path_shown, was, now, "a mode that was too open was changed");
+            tracing::info!(path = %path_shown, was, now, "file mode was too permissive; changed");
         }
         Ok(()) => {
             tracing::warn!(
                 path = %path_shown, was, now,
-                "everyone on this machine had access: the mode was changed; replace the keys if others may have read them"
+                "every user of this machine had access; mode changed. Replace the keys if others may have read them"
             );
         }
         Err(problem) if metadata.is_dir() || mode & !allowed & 0o007 == 0 => {
-            tracing::warn!(path = %path_shown, mode = was, %problem, "the mode is too open and cannot be changed");
+            tracing::warn!(path = %path_shown, mode = was, %problem, "file mode is too permissive and cannot be changed");
         }
         Err(problem) => return Err(CertsError::io(path)(problem)),
     }

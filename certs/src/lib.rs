@@ -6,6 +6,18 @@
 //!
 //! Private keys are written with mode 0600, every file by writing a temporary one and renaming it. A CA is never
 //! overwritten: what is wrong with one on disk is an error that says what to do.
+//!
+//! ```
+//! use certs::Folder;
+//! use certs::files::Access;
+//!
+//! let data = tempfile::tempdir().unwrap();
+//! let now = meta::Timestamp::now();
+//! let folder = Folder::open(data.path(), now).unwrap();
+//! let ann = folder.issue_client("ann", &["viewers".to_owned()], now).unwrap();
+//! certs::files::write(&data.path().join("ann.key"), ann.key.as_bytes(), Access::Owner).unwrap();
+//! assert!(folder.ca().knows_client(&ann, "ann", &["viewers".to_owned()], now));
+//! ```
 
 pub mod authority;
 mod der;

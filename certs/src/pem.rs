@@ -85,7 +85,7 @@ pub fn certified_key(
 /// When it is no X.509 certificate.
 pub fn validity(certificate: &CertificateDer<'_>) -> Result<(Timestamp, Timestamp), String> {
     let (_, parsed) = x509_parser::parse_x509_certificate(certificate)
-        .map_err(|problem| format!("is no certificate: {problem}"))?;
+        .map_err(|problem| format!("is not a certificate: {problem}"))?;
     let instant = |time: x509_parser::time::ASN1Time| {
         Timestamp::from_second(time.timestamp()).map_err(|problem| problem.to_string())
     };

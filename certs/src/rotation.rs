@@ -85,7 +85,7 @@ impl Shared {
             bytes
                 .map(|bytes| {
                     String::from_utf8(bytes.clone())
-                        .map_err(|_| CertsError::malformed(place, format!("{name} is no text")))
+                        .map_err(|_| CertsError::malformed(place, format!("{name} is not a string")))
                 })
                 .transpose()
         };

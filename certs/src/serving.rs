@@ -204,7 +204,7 @@ impl ServingCertificate {
             if let Some(problem) = &problem
                 && last_problem.as_ref() != Some(problem)
             {
-                tracing::error!(%problem, "serving certificate not refreshed, the old one stays in use");
+                tracing::error!(%problem, "cannot renew the serving certificate; keeping the current one");
             }
             last_problem = problem;
         }
@@ -265,7 +265,7 @@ fn reusable(folder: &Folder, names: &[String], now: Timestamp) -> Result<Option<
         Ok(current) => Ok(Some(current)),
         // Half a write, or somebody's edit: nobody but us depends on this pair, so a new one is the remedy.
         Err(problem) => {
-            tracing::warn!(%problem, "the serving certificate is replaced");
+            tracing::warn!(%problem, "the stored serving certificate cannot be used; issuing a new one");
             Ok(None)
         }
     }

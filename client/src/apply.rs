@@ -76,7 +76,7 @@ fn conflict_or_refused(status: Box<Status>) -> anyhow::Error {
         .any(|cause| cause.reason == "FieldManagerConflict")
     {
         return anyhow!(
-            "{}\ngive these fields up in the file, or take them over with --force-conflicts",
+            "{}\nremove these fields from the file, or take ownership of them with --force-conflicts",
             status.message
         );
     }

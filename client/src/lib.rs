@@ -2,6 +2,15 @@
 //!
 //! Start reading at [`Client::send`] (one request), [`Client::put`] (create or update an object, as `berth load` does) and
 //! [`Client::apply`] (server-side apply, as `berth load --server-side` does).
+//!
+//! ```no_run
+//! # async fn example() -> anyhow::Result<()> {
+//! let client = berth_client::Client::from_kubeconfig("admin.kubeconfig".as_ref()).await?;
+//! let targets = client.get("/apis/scheduling.berth.dev/v1alpha1/targets").await?;
+//! println!("{} targets", targets["items"].as_array().map_or(0, Vec::len));
+//! # Ok(())
+//! # }
+//! ```
 
 mod apply;
 mod giving_way;
@@ -267,7 +276,7 @@ impl Client {
             }
         }
         Err(anyhow!(
-            "{path}: refused {ATTEMPTS} times over, each time for another field"
+            "{path}: rejected {ATTEMPTS} times, each time for another field"
         ))
     }
 
@@ -281,7 +290,7 @@ impl Client {
         self.places
             .get(&wanted)
             .cloned()
-            .ok_or_else(|| anyhow!("the server has no kind \"{kind}\" in \"{version}\""))
+            .ok_or_else(|| anyhow!("the server does not serve kind \"{kind}\" in \"{version}\""))
     }
 
     /// Reads the resource list of one group version.

@@ -35,7 +35,7 @@ pub struct PageArgs {
     /// host can then reach this server with your rights, if they know its token.
     #[arg(long, value_name = "HOST[:PORT]")]
     pub allow_host: Vec<String>,
-    /// End when nobody has asked for so long; a page that is open asks all the time. By default only Ctrl-C ends it.
+    /// Exit after so long without a request; an open page sends some all the time. By default only Ctrl-C ends it.
     #[arg(long, value_name = "DURATION", value_parser = meta::duration::parse_unsigned)]
     pub idle_timeout: Option<Duration>,
 }

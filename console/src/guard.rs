@@ -39,7 +39,7 @@ impl Guard {
         let mut bytes = [0_u8; 32];
         SystemRandom::new()
             .fill(&mut bytes)
-            .map_err(|_| anyhow::anyhow!("the system gives no random numbers for a token"))?;
+            .map_err(|_| anyhow::anyhow!("the operating system returned no random bytes for a token"))?;
         let token = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
         let mut hosts: Vec<String> = ["localhost", "127.0.0.1", "[::1]"]
             .iter()
@@ -167,7 +167,7 @@ fn json(headers: &HeaderMap) -> Result<(), Refusal> {
     }
     Err(Refusal::new(
         StatusCode::UNSUPPORTED_MEDIA_TYPE,
-        "what is posted must be application/json",
+        "the Content-Type must be application/json",
     ))
 }
 

@@ -4,23 +4,23 @@
 //! - `manifests/`: every part by itself, and with `kustomization.yaml` the base of what follows;
 //! - `overlays/`: whole installations for kustomize, `hub`, `owned-etcd` and `cert-manager`;
 //! - `components/`: what can be added to one of them;
-//! - `helm/berth/`: a chart of the same ([`chart`]).
+//! - `helm/berth/`: a chart of the same, whose templates are written by hand; [`chart`] renders what they read.
 //!
 //! `README.md` says what each is for.
 
-mod helm;
+mod chart;
 
 use anyhow::Result;
-use berth::cli::Storage;
 use berth::manifests::{
     Certificates, Installation, api_service, cluster_roles, deployment, hub_sources, namespace, objects,
     owned_api_services, owned_roles, publications, published_definitions, registration_rights,
     scheduler_configurations, self_registration_rights, server_rights, service_monitor, system_definitions,
     webhooks, workload, yaml,
 };
+use berth::stores::Storage;
 use serde_json::Value;
 
-pub use helm::{Chosen, Objects as ChartObjects, Part, chart, parts as chart_parts, systems};
+pub use chart::{chart, systems};
 
 /// The first lines of every file.
 const HEADER: &str = "# Rendered from the code, do not edit. What it is for: deploy/README.md. To render it again:\n\
@@ -69,12 +69,7 @@ pub fn hub() -> Installation {
 /// The installation of the overlay `owned-etcd`: Berth stores everything, on etcd, and kcp is off.
 #[must_use]
 pub fn owned_etcd() -> Installation {
-    all_on_etcd().without(OFF)
-}
-
-/// Berth stores everything, on etcd.
-fn all_on_etcd() -> Installation {
-    Installation {
+    let all = Installation {
         replicas: hub().replicas,
         storage: Storage::Etcd,
         etcd_servers: vec![ETCD.to_owned()],
@@ -86,7 +81,8 @@ fn all_on_etcd() -> Installation {
         .map(|(flag, file)| format!("--etcd-{flag}={ETCD_TLS}/{file}"))
         .to_vec(),
         ..Installation::default()
-    }
+    };
+    all.without(OFF)
 }
 
 /// The installation of the overlay `cert-manager`: as `hub`, with certificates by cert-manager.

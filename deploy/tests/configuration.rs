@@ -139,7 +139,7 @@ fn page() -> String {
     ));
     for dialect in all() {
         let name = dialect.name();
-        let form = dialect.config_schema().openapi();
+        let form = dialect.configuration().schema().openapi();
         let own = form["description"].as_str().unwrap_or_default();
         let intro = format!(
             "`spec.{name}` of the SchedulerConfiguration named `{name}`; see [systems/{name}.md](systems/{name}.md#configuration). {own}"

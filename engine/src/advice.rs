@@ -1,6 +1,6 @@
 //! Advice: the smallest change that makes a target fit (docs/adding-a-system.md, "Advice").
 //!
-//! Dialects propose edits that may lift one refusal ([`Inventory::remedies`](dialect_contract::Inventory::remedies)). One
+//! Dialects propose edits that may lift one refusal ([`Advisor::remedies`](dialect_contract::Advisor::remedies)). One
 //! search for all of them tries these on forked worlds and decides again after each; what is told is the difference
 //! between the objects at the end and those that are stored, and that has been tried once more on the world as it is.
 //! Nothing is stored.
@@ -55,10 +55,10 @@ pub struct Terms {
 #[derive(Debug, thiserror::Error)]
 pub enum NoAdvice {
     /// There is no such demand.
-    #[error("{0} is not there")]
+    #[error("{0} not found")]
     Demand(Key),
     /// [`Terms::only`] names no target.
-    #[error("no cluster \"{0}\" was considered")]
+    #[error("cluster \"{0}\" is not a candidate")]
     Target(String),
     /// A dialect broke its contract.
     #[error(transparent)]
@@ -310,7 +310,9 @@ fn about(snapshot: &Snapshot, decision: &Decision, places: &Places, candidate: I
     let told = view.candidate(report::Entry::Target(candidate), true);
     let refusals = decision.solved.rejections_of(candidate);
     let note = |index: usize| {
-        let remedies = inventory.remedies(decision, candidate, refusals.get(index));
+        let remedies = inventory
+            .advisor()
+            .remedies(decision, candidate, refusals.get(index));
         let notes = remedies.into_iter().filter(|remedy| remedy.edits.is_empty());
         notes.map(|remedy| remedy.text).collect::<Vec<_>>().join("; ")
     };

@@ -3,9 +3,8 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use dialect_contract::{Action, Decision, Outcome, Refused, Write};
-use meta::{Key, Object, Revision, Status};
-use storage::Guard;
+use dialect_contract::{Action, Decision, Outcome, Refused};
+use meta::{CommitError, Guard, Key, Object, Revision, Status, Write};
 use tracing::Instrument as _;
 
 use crate::engine::{Behind, Engine, Slot};
@@ -32,22 +31,13 @@ pub struct Commit {
     pub dry_run: bool,
 }
 
-/// Why writes were not committed.
-#[derive(Clone, Debug, PartialEq)]
-pub enum CommitError {
-    /// Something they were decided on has changed: deciding again may help.
-    Moved(Status),
-    /// They are refused, whatever is decided: the answer for the client.
-    Refused(Status),
-}
-
 /// Commits writes: the server's registry, with validation and admission, in the program.
 #[async_trait]
 pub trait Committer: Send + Sync + 'static {
     /// Commits all of `commit` and gives the objects as they are now.
     ///
     /// # Errors
-    /// [`CommitError::Moved`] when a base or guard does not hold, else [`CommitError::Refused`].
+    /// Why nothing, or not all of it, was committed.
     async fn commit(&self, commit: Commit) -> Result<Vec<Arc<Object>>, CommitError>;
 }
 
@@ -212,11 +202,11 @@ impl Engine {
         }
         match committer.commit(commit).await {
             Ok(written) => bound.written = written,
-            Err(CommitError::Moved(status)) => {
+            Err(CommitError { why, status }) if why.is_moved() => {
                 let is_scarce = !bound.decision.fences.is_empty();
                 return Ok(Err(Lost { status, is_scarce }));
             }
-            Err(CommitError::Refused(status)) => return Err(BindError::Rejected(Box::new(status))),
+            Err(refused) => return Err(BindError::Rejected(Box::new(refused.status))),
         }
         if !bind.dry_run {
             let last = bound

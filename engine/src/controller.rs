@@ -9,7 +9,7 @@
 //! Beside the controller that decides a dialect may have followers ([`dialect_contract::Follower`]), which carry out and
 //! report. They run here too, each with a queue of its own.
 //!
-//! Several replicas may run over one store. The [`Elector`] says whose controllers work; correctness does not rest on
+//! Several replicas may run over one store. The [`LeaderElector`] says whose controllers work; correctness does not rest on
 //! it, since every write is guarded, but two would decide everything twice.
 
 mod follow;
@@ -29,7 +29,7 @@ use crate::bind::Committer;
 use crate::engine::Engine;
 
 pub use leader::Leadership;
-pub use lease::{Alone, Elector, Hold, Keeper, LEASES, Lease, Record, Terms};
+pub use lease::{Alone, Hold, LEASES, LeaderElector, Lease, LeaseDurations, Record, ResourceLock};
 pub use observer::{Attempt, Fate, Observer, Silent, Stepped};
 
 /// What controllers work with.
@@ -44,7 +44,7 @@ pub struct Settings {
     /// Says whether a dialect binds by itself at all. Asked after every change, so it must be cheap.
     pub gate: Arc<dyn Fn(&str) -> bool + Send + Sync>,
     /// Says whether this replica is the one that works. Not asked by [`Controllers::under`] a leadership.
-    pub elector: Arc<dyn Elector>,
+    pub elector: Arc<dyn LeaderElector>,
     /// Is told what happens.
     pub observer: Arc<dyn Observer>,
 }
@@ -55,7 +55,7 @@ pub struct Controllers {
     looks: watch::Sender<u64>,
     leading: watch::Receiver<bool>,
     runners: Vec<JoinHandle<()>>,
-    /// The office, where it is held for these controllers alone.
+    /// Leader election, where it is for these controllers alone.
     leadership: Option<Leadership>,
 }
 
@@ -70,7 +70,7 @@ impl Controllers {
         controllers
     }
 
-    /// The same, working while `leading` says so: where the office is held for others too.
+    /// As [`Controllers::spawn`], with a leader election shared with other components.
     #[must_use]
     pub fn under(engine: &Arc<Engine>, settings: &Settings, leading: watch::Receiver<bool>) -> Self {
         let stop = CancellationToken::new();
@@ -85,7 +85,7 @@ impl Controllers {
             tokio::spawn(runner.run())
         });
         let all = engine.dialects().flat_map(|dialect| {
-            let followers = dialect.followers(None).into_iter();
+            let followers = dialect.controllers().followers(None).into_iter();
             followers.map(move |follower| (dialect, follower))
         });
         let chosen = all.filter(|(_, follower)| settings.followers.contains(&follower.name()));
@@ -117,15 +117,15 @@ impl Controllers {
         }
     }
 
-    /// Ends in order: nothing new is begun, what is being written is written, then the office is given up.
+    /// Ends in order: nothing new is begun, what is being written is written, then leadership is released.
     pub async fn stop(self) {
         self.stop.cancel();
         for runner in self.runners {
             if let Err(error) = runner.await {
-                tracing::error!(%error, "a controller crashed");
+                tracing::error!(%error, "controller panicked");
             }
         }
-        // The office outlives the runners: it is given up when the last of them has ended.
+        // Leadership outlives the runners: it is released when the last of them has ended.
         if let Some(leadership) = self.leadership {
             leadership.stop().await;
         }

@@ -132,6 +132,13 @@ impl Subscription {
         }
     }
 
+    /// Waits until something changed, and leaves the marks where they are: more may fall together with them.
+    pub async fn changed(&self) {
+        while !self.pending.lock().news {
+            self.wake.notified().await;
+        }
+    }
+
     fn take(&self) -> Option<Batch> {
         let mut pending = self.pending.lock();
         if !pending.news {
@@ -186,6 +193,7 @@ mod tests {
         });
         subscription.mark(Revision(1), [("toy", first)]);
         subscription.mark(Revision(2), [("toy", second)]);
+        subscription.changed().await;
         let batch = subscription.next().await;
         assert_eq!(batch.through, Revision(2));
         let dirty = &batch.dirty["toy"];

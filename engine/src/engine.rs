@@ -117,7 +117,7 @@ impl Engine {
     pub fn observe(&self, observer: Arc<dyn BindObserver>) -> Result<(), String> {
         self.observer
             .set(observer)
-            .map_err(|_| "somebody is told of bindings already".to_owned())
+            .map_err(|_| "the binding observer is set already".to_owned())
     }
 
     /// Sets who is told of every change, once.
@@ -127,7 +127,7 @@ impl Engine {
     pub fn witness(&self, witness: Arc<dyn Witness>) -> Result<(), String> {
         self.witness
             .set(witness)
-            .map_err(|_| "somebody is told of changes already".to_owned())
+            .map_err(|_| "the witness is set already".to_owned())
     }
 
     /// Starts the feeder. It runs until the handle is aborted or the engine's last other owner is gone with it.
@@ -204,8 +204,7 @@ impl Engine {
         Ok(self.snapshot(dialect))
     }
 
-    /// Says that what is known of `dialect` is not all there is, and what it waits for: nothing is decided for it until
-    /// that is taken back with `None`.
+    /// Marks `dialect` as not synced, with the reason: decisions fail with [`Behind::Held`] until it is cleared with `None`.
     pub fn hold(&self, dialect: &'static str, why: Option<String>) {
         {
             let mut held = self.held.lock();

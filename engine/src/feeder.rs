@@ -27,7 +27,7 @@ impl Engine {
         loop {
             let Err(error) = self.follow().await;
             if matches!(error, StoreError::Expired { .. }) {
-                tracing::warn!(%error, "the scheduling inventory missed changes; listing again");
+                tracing::warn!(%error, "scheduling inventory missed changes; listing again");
             } else {
                 tracing::error!(%error, "cannot load the scheduling inventory; retrying");
                 tokio::time::sleep(RETRY).await;

@@ -11,6 +11,7 @@ pub mod bind;
 pub mod controller;
 pub mod dirty;
 pub mod engine;
+mod fault;
 mod feeder;
 pub mod plan;
 mod settle;
@@ -20,7 +21,7 @@ mod turns;
 pub mod what_if;
 
 pub use advice::Advice;
-pub use bind::{Bind, BindError, BindObserver, Bound, Commit, CommitError, Committer, Settled, Unplaced};
+pub use bind::{Bind, BindError, BindObserver, Bound, Commit, Committer, Settled, Unplaced};
 pub use controller::Controllers;
 pub use dirty::{Batch, Dirty, Marked, Subscription};
 pub use engine::{Behind, Engine, Witness};
@@ -31,5 +32,3 @@ pub use what_if::{Catalog, World};
 
 #[cfg(test)]
 mod tests;
-#[cfg(test)]
-mod toy;

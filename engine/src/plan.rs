@@ -26,7 +26,7 @@ pub(crate) use edits::substance;
 use compare::{Said, Seen};
 
 use crate::dirty::Marked;
-use crate::simulate::Fault;
+use crate::fault::Fault;
 use crate::snapshot::Snapshot;
 use crate::what_if::World;
 

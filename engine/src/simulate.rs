@@ -2,13 +2,13 @@
 //! (docs/api.md, "Simulating").
 
 use std::collections::BTreeMap;
-use std::fmt;
 use std::sync::Arc;
 
 use dialect_contract::{Decision, Dialect, Refused, config, names};
 use meta::{FieldError, Key, Object, Timestamp};
 use serde_json::Value;
 
+pub use crate::fault::{Fault, Problem};
 use crate::plan::{self, Plan, Step};
 use crate::snapshot::Snapshot;
 use crate::what_if::{Catalog, World};
@@ -20,24 +20,6 @@ pub struct Input {
     pub at: String,
     /// The object.
     pub value: Value,
-}
-
-/// Something wrong with the input.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Problem {
-    /// Where it stands; empty for the input as a whole.
-    pub at: String,
-    /// What is wrong, with its field path.
-    pub error: FieldError,
-}
-
-impl fmt::Display for Problem {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.at.is_empty() {
-            return write!(f, "{}", self.error);
-        }
-        write!(f, "{}: {}", self.at, self.error)
-    }
 }
 
 /// The circumstances of a simulation.
@@ -221,25 +203,6 @@ impl Terms {
         plan::Terms {
             now: self.now,
             seed: self.seed,
-        }
-    }
-}
-
-/// A dialect broke its contract.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{demand}: {problem}")]
-pub struct Fault {
-    /// The demand that was decided.
-    pub demand: Key,
-    /// What went wrong.
-    pub problem: String,
-}
-
-impl Fault {
-    pub(crate) fn new(demand: &Key, problem: String) -> Self {
-        Self {
-            demand: demand.clone(),
-            problem,
         }
     }
 }

@@ -6,16 +6,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use async_trait::async_trait;
-use dialect_contract::{Outcome, Write, WriteVerb};
+use dialect_contract::Outcome;
 use meta::time::FixedClock;
-use meta::{Draft, GroupResource, Key, Object, Revision, Status, Timestamp};
+use meta::{CommitError, Draft, GroupResource, Key, Object, Revision, Status, Timestamp, Verb, Why, Write};
 use serde_json::{Value, json};
-use storage::{
-    At, Collection, Event, Expect, MemoryStore, Scope, Source, Step, StoreError, Verb, Watch, Writer,
-};
+use storage::{At, Collection, Event, Expect, MemoryStore, Scope, Source, Step, StoreError, Watch, Writer};
 
-use crate::toy::{BOXES, TOYS, Toys, object};
-use crate::{Behind, Bind, BindError, Commit, CommitError, Committer, Engine, Marked, Unplaced};
+use crate::{Behind, Bind, BindError, Commit, Committer, Engine, Marked, Unplaced};
+use dialect_toy::{BOXES, TOYS, Toys, object};
 
 const NOTES: GroupResource = GroupResource::new("", "notes");
 
@@ -111,9 +109,9 @@ pub(crate) struct StoreCommitter(pub(crate) Arc<MemoryStore>);
 fn step(write: &Write) -> Step {
     Step {
         verb: match write.verb {
-            WriteVerb::Create => Verb::Create,
-            WriteVerb::Update => Verb::Update,
-            WriteVerb::Delete => Verb::Delete,
+            Verb::Create => Verb::Create,
+            Verb::Update => Verb::Update,
+            Verb::Delete => Verb::Delete,
         },
         key: write.key.clone(),
         subresource: write.subresource,
@@ -137,10 +135,11 @@ impl Committer for StoreCommitter {
         }
         match self.0.apply(steps).await {
             Ok(applied) => Ok(applied.into_iter().map(|applied| applied.object).collect()),
-            Err(error @ (StoreError::Conflict { .. } | StoreError::Fenced { .. })) => Err(
-                CommitError::Moved(Status::failure(409, "Conflict", error.to_string())),
-            ),
-            Err(error) => Err(CommitError::Refused(Status::internal(error.to_string()))),
+            Err(error @ (StoreError::Conflict { .. } | StoreError::Fenced { .. })) => Err(CommitError::new(
+                Why::Changed,
+                Status::failure(409, "Conflict", error.to_string()),
+            )),
+            Err(error) => Err(Status::internal(error.to_string()).into()),
         }
     }
 }
@@ -319,7 +318,8 @@ async fn a_world_that_keeps_moving_ends_after_eight_attempts() {
     impl Committer for Never {
         async fn commit(&self, _: Commit) -> Result<Vec<Arc<Object>>, CommitError> {
             self.0.fetch_add(1, Ordering::Relaxed);
-            Err(CommitError::Moved(Status::failure(409, "Conflict", "moved")))
+            let conflict = Status::failure(409, "Conflict", "moved");
+            Err(CommitError::new(Why::Changed, conflict))
         }
     }
     let world = World::new();

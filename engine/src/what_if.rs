@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use dialect_contract::{Dialect, Write, WriteVerb, config};
+use dialect_contract::{Dialect, Verb, Write, config};
 use meta::kind::{self, Operation};
 use meta::object::Malformed;
 use meta::{Change, FieldError, GroupResource, Key, Kind, Object, Revision, Timestamp, name, time};
@@ -331,7 +331,7 @@ impl World {
     /// Everything wrong with it, with paths that begin with `path`.
     pub fn configure(&mut self, spec: &Value, path: &str) -> Result<(), Vec<FieldError>> {
         let name = self.snapshot.dialect.name();
-        let errors = self.snapshot.dialect.validate_config(spec, path);
+        let errors = self.snapshot.dialect.configuration().validate(spec, path);
         if !errors.is_empty() {
             return Err(errors);
         }
@@ -360,8 +360,8 @@ impl World {
     pub fn make(&mut self, writes: &[Write], now: Timestamp) -> Result<(), Malformed> {
         for write in writes {
             match write.verb {
-                WriteVerb::Delete => self.delete(&write.key, now)?,
-                WriteVerb::Create | WriteVerb::Update => self.store(&write.key, &write.object)?,
+                Verb::Delete => self.delete(&write.key, now)?,
+                Verb::Create | Verb::Update => self.store(&write.key, &write.object)?,
             }
         }
         Ok(())

@@ -10,19 +10,17 @@ use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 use std::time::Duration;
 
-use dialect_contract::{Write, WriteVerb};
-use engine::{Commit, CommitError, Committer};
+use engine::{Commit, Committer};
 use http::Method;
 use kube::Client;
-use meta::{GroupResource, Object, Revision, Status};
+use meta::{CommitError, GroupResource, Guard, Object, Revision, Status, Verb, Why, Write};
 use parking_lot::Mutex;
 use serde_json::{Value, json};
-use storage::Guard;
 
 pub use apply::Applying;
 
 use super::fences::Fences;
-use super::mirror::{Copies, Shadow};
+use super::mirror::{Copies, HubVersion};
 use super::wire::{self, Ask, Wire};
 
 /// How long the hub's own word about a write may take to come back.
@@ -82,11 +80,12 @@ impl HubCommitter {
                 }
             };
             if !holds {
-                return Err(CommitError::Moved(Status::failure(
-                    409,
-                    "Conflict",
-                    format!("{key} has changed since it was decided on"),
-                )));
+                let why = match guard {
+                    Guard::Unchanged { .. } => Why::Changed,
+                    Guard::Fence { .. } => Why::Fenced,
+                };
+                let text = format!("{key} has changed since it was decided on");
+                return Err(CommitError::new(why, Status::failure(409, "Conflict", text)));
             }
         }
         Ok(())
@@ -97,17 +96,13 @@ impl HubCommitter {
         let copy = self.copies.get(&write.key);
         let copy = copy.filter(|copy| write.base.is_none_or(|base| base == copy.revision()));
         copy.and_then(|copy| self.copies.version(&write.key, &copy))
-            .ok_or_else(|| {
-                let (resource, name) = (write.key.resource, &write.key.name);
-                let text = "the object has been modified; please apply your changes to the latest version and try again";
-                CommitError::Moved(Status::conflict(resource, name, text))
-            })
+            .ok_or_else(|| CommitError::modified(write.key.resource, &write.key.name))
     }
 
     /// Makes one write by itself, as `actor`, and gives the copy as it is afterwards.
     ///
     /// # Errors
-    /// `Moved` when the copy it was made on is not the hub's newest; else the hub's refusal.
+    /// [`Why::Changed`] when the copy it was made on is not the hub's newest; else the hub's refusal.
     pub async fn write_alone(
         &self,
         actor: &str,
@@ -156,8 +151,10 @@ impl HubCommitter {
         dry_run: bool,
     ) -> Result<Value, CommitError> {
         let sent = self.send(actor, write, version, dry_run).await;
-        if let Err(CommitError::Moved(status)) = &sent {
-            self.learn(write, version, status).await;
+        if let Err(error) = &sent
+            && error.why.is_moved()
+        {
+            self.learn(write, version, error.why).await;
         }
         sent
     }
@@ -174,18 +171,18 @@ impl HubCommitter {
         let api_version = object["apiVersion"].as_str().unwrap_or_default().to_owned();
         let one = wire::object(&api_version, &write.key);
         let (method, path, body) = match write.verb {
-            WriteVerb::Create => {
+            Verb::Create => {
                 let all = wire::collection(&api_version, write.key.resource, &write.key.namespace);
                 (Method::POST, all, object)
             }
-            WriteVerb::Update => {
+            Verb::Update => {
                 if let Some(version) = version {
                     object["metadata"]["resourceVersion"] = json!(version);
                 }
                 let subresource = self.served(&api_version, write).await?;
                 (Method::PUT, format!("{one}{subresource}"), object)
             }
-            WriteVerb::Delete => {
+            Verb::Delete => {
                 let options = json!({
                     "apiVersion": "v1", "kind": "DeleteOptions",
                     "preconditions": {"resourceVersion": version},
@@ -204,7 +201,7 @@ impl HubCommitter {
             Err(status) if matches!(status.code, 403 | 422) && self.is_stale(&one, version).await => {
                 let text = "it has been modified; its guards judged the write by what it is now";
                 let conflict = Status::conflict(write.key.resource, &write.key.name, text);
-                Err(CommitError::Moved(conflict))
+                Err(CommitError::new(Why::Changed, conflict))
             }
             sent => sent.map_err(refused),
         }
@@ -245,7 +242,7 @@ impl HubCommitter {
                 return Ok(copy);
             }
         }
-        let shown = if write.verb == WriteVerb::Delete {
+        let shown = if write.verb == Verb::Delete {
             &write.object
         } else {
             answer
@@ -257,13 +254,13 @@ impl HubCommitter {
     fn shown(&self, value: &Value) -> Result<Arc<Object>, CommitError> {
         Object::new(value, self.copies.revision())
             .map(Arc::new)
-            .map_err(|problem| CommitError::Refused(Status::internal(problem.to_string())))
+            .map_err(|problem| Status::internal(problem.to_string()).into())
     }
 
     /// Waits until the copy shows what `write` ran into: whoever decides again on the same copy loses again.
-    async fn learn(&self, write: &Write, version: Option<&str>, status: &Status) {
-        let is_gone = status.code == 404;
-        let is_news = |shadow: Option<&Shadow>| match (shadow, version) {
+    async fn learn(&self, write: &Write, version: Option<&str>, why: Why) {
+        let is_gone = why == Why::Gone;
+        let is_news = |shadow: Option<&HubVersion>| match (shadow, version) {
             (None, _) => is_gone || version.is_some(),
             (Some(shadow), Some(version)) => shadow.reached(version) && shadow.version != version,
             (Some(_), None) => !is_gone,
@@ -281,24 +278,27 @@ impl HubCommitter {
             .as_array()
             .is_some_and(|all| !all.is_empty());
         // What is deleted stays while it is held, and what is let go of may go at once.
-        let may_stay = write.verb != WriteVerb::Delete || held;
-        let may_go = write.verb == WriteVerb::Delete || metadata["deletionTimestamp"].is_string();
-        let is_past = |shadow: Option<&Shadow>| match shadow {
+        let may_stay = write.verb != Verb::Delete || held;
+        let may_go = write.verb == Verb::Delete || metadata["deletionTimestamp"].is_string();
+        let is_past = |shadow: Option<&HubVersion>| match shadow {
             Some(shadow) => may_stay && shadow.reached(version),
             None => may_go,
         };
         if !self.copies.until(&write.key, ECHO, is_past).await {
-            tracing::warn!(key = %write.key, "the hub has not shown what was written within {ECHO:?}");
+            tracing::warn!(key = %write.key, "own write not seen in the hub's watch within {ECHO:?}; continuing without");
         }
     }
 }
 
+/// What the hub's answer to a write means. Its codes are all it says, so they are read here and nowhere else.
 fn refused(status: Status) -> CommitError {
-    match status.code {
-        // Something was made, changed or deleted by others meanwhile.
-        404 | 409 => CommitError::Moved(status),
-        _ => CommitError::Refused(status),
-    }
+    let why = match (status.code, status.reason.as_str()) {
+        (404, _) => Why::Gone,
+        (409, "AlreadyExists") => Why::Exists,
+        (409, _) => Why::Changed,
+        _ => Why::Refused,
+    };
+    CommitError::new(why, status)
 }
 
 impl HubCommitter {
@@ -314,14 +314,14 @@ impl HubCommitter {
                 continue;
             }
             let version = match write.verb {
-                WriteVerb::Create => String::new(),
-                WriteVerb::Update | WriteVerb::Delete => self.version(write)?,
+                Verb::Create => String::new(),
+                Verb::Update | Verb::Delete => self.version(write)?,
             };
             writes.push((write, version));
         }
         for (name, not_after) in fences(commit) {
             let passed = self.fences.pass(name, &writes, not_after, commit.actor).await;
-            passed.map_err(refused)?;
+            passed?;
             // Who decided on what was known before must decide again.
             self.passed
                 .lock()
@@ -341,11 +341,12 @@ impl HubCommitter {
             {
                 continue;
             }
-            tracing::info!(key = %write.key, fence = %name, "made too late; it is taken back");
+            tracing::info!(key = %write.key, fence = %name, "object was created after its capacity was given to others; deleting it");
             let taken = self.take_back(commit.actor, write, answer).await;
             taken.map_err(Doubt::Open)?;
             let text = format!("{name} has changed since {} was decided on", write.key);
-            return Err(Doubt::TakenBack(Status::failure(409, "Conflict", text)));
+            let conflict = Status::failure(409, "Conflict", text);
+            return Err(Doubt::TakenBack(CommitError::new(Why::Fenced, conflict)));
         }
         Ok(())
     }
@@ -388,7 +389,7 @@ impl HubCommitter {
 /// Why what was just made may not stay.
 enum Doubt {
     /// It came too late, and is not there any more.
-    TakenBack(Status),
+    TakenBack(CommitError),
     /// The hub did not say whether it came too late, or did not let it be taken back.
     Open(Status),
 }
@@ -396,7 +397,7 @@ enum Doubt {
 impl From<Doubt> for CommitError {
     fn from(doubt: Doubt) -> Self {
         match doubt {
-            Doubt::TakenBack(status) => Self::Moved(status),
+            Doubt::TakenBack(error) => error,
             Doubt::Open(status) => refused(status),
         }
     }

@@ -15,17 +15,16 @@
 use std::collections::HashSet;
 use std::time::Duration;
 
-use dialect_contract::{Write, WriteVerb};
 use http::Method;
 use kube::Client;
-use meta::{Key, Revision, Status};
+use meta::{CommitError, Key, Revision, Status, Verb, Why, Write};
 use parking_lot::Mutex;
 use serde_json::json;
 use uuid::Uuid;
 
 use self::noted::Noted;
-use super::lease::LeaseKeeper;
-use super::mirror::{Copies, Shadow};
+use super::lease::LeaseLock;
+use super::mirror::{Copies, HubVersion};
 use super::wire::{self, Ask, Wire};
 
 mod noted;
@@ -97,31 +96,31 @@ impl Fences {
 
     /// Says that `writes` are about to be carried out. What they make may come until the answer is dropped.
     pub(crate) fn make(&self, writes: &[Write]) -> Making<'_> {
-        let made = writes.iter().filter(|write| write.verb == WriteVerb::Create);
+        let made = writes.iter().filter(|write| write.verb == Verb::Create);
         let keys: Vec<Key> = made.map(|write| write.key.clone()).collect();
         self.making.lock().extend(keys.iter().cloned());
         Making { fences: self, keys }
     }
 
-    fn keeper(&self, name: &str) -> LeaseKeeper {
+    fn lock(&self, name: &str) -> LeaseLock {
         let object = format!("fence-{}", Uuid::new_v5(&Uuid::NAMESPACE_OID, name.as_bytes()));
-        LeaseKeeper::new(self.client.clone(), &self.namespace, &object)
+        LeaseLock::new(self.client.clone(), &self.namespace, &object)
     }
 
     /// Passes the fence `name` for `writes`, each with the hub's version it is made on (for a create: the empty text),
     /// decided on a snapshot at `not_after`.
     ///
     /// # Errors
-    /// 409 when the decision must be made again, else the hub's refusal.
+    /// [`Why::Fenced`] when the decision must be made again, else the hub's refusal.
     pub(crate) async fn pass(
         &self,
         name: &str,
         writes: &[(&Write, String)],
         not_after: Revision,
         actor: &str,
-    ) -> Result<(), Status> {
-        let keeper = self.keeper(name);
-        let record = keeper.get().await?;
+    ) -> Result<(), CommitError> {
+        let lock = self.lock(name);
+        let record = lock.get().await?;
         let own: Vec<&Key> = writes.iter().map(|(write, _)| &write.key).collect();
         let mut abandoned = Vec::new();
         if let Some(record) = &record {
@@ -142,14 +141,14 @@ impl Fences {
         let value = json!({
             "apiVersion": "coordination.k8s.io/v1", "kind": "Lease",
             "metadata": {
-                "name": keeper.name(), "namespace": self.namespace,
+                "name": lock.name(), "namespace": self.namespace,
                 "annotations": {
                     NAME: name, NOTED: noted::text(&notes), ABANDONED: noted::text(&abandoned[forgotten..]),
                 },
             },
             "spec": {},
         });
-        if keeper.put(record.as_ref(), &value).await? {
+        if lock.put(record.as_ref(), &value).await? {
             return Ok(());
         }
         Err(moved(name))
@@ -160,7 +159,7 @@ impl Fences {
     /// # Errors
     /// The hub's refusal to show the fence.
     pub(crate) async fn abandoned(&self, name: &str, key: &Key) -> Result<bool, Status> {
-        let record = self.keeper(name).get().await?;
+        let record = self.lock(name).get().await?;
         let abandoned = record.map(|record| noted::read(&record.value, ABANDONED));
         Ok(abandoned.unwrap_or_default().iter().any(|noted| noted.is_of(key)))
     }
@@ -172,7 +171,7 @@ impl Fences {
         own: &[&Key],
         not_after: Revision,
         actor: &str,
-    ) -> Result<Fate, Status> {
+    ) -> Result<Fate, CommitError> {
         let Some(key) = noted.key(own) else {
             return Ok(Fate::Settled);
         };
@@ -187,7 +186,8 @@ impl Fences {
         if version.is_some_and(|version| version != noted.version) && copy.revision() <= not_after {
             return Ok(Fate::Settled);
         }
-        let is_past = |shadow: Option<&Shadow>| shadow.is_none_or(|shadow| shadow.version != noted.version);
+        let is_past =
+            |shadow: Option<&HubVersion>| shadow.is_none_or(|shadow| shadow.version != noted.version);
         if !self.copies.until(&key, PATIENCE, is_past).await {
             self.touch(noted, &key, actor).await?;
         }
@@ -201,7 +201,7 @@ impl Fences {
         key: &Key,
         own: &[&Key],
         not_after: Revision,
-    ) -> Result<Fate, Status> {
+    ) -> Result<Fate, CommitError> {
         if let Some(copy) = self.copies.get(key) {
             let is_counted = copy.revision() <= not_after;
             return is_counted
@@ -216,13 +216,13 @@ impl Fences {
         if self.copies.until(key, PATIENCE, |shadow| shadow.is_some()).await {
             return Err(moved(&key.to_string()));
         }
-        tracing::info!(%key, "an object that was noted as about to be made did not come");
+        tracing::info!(%key, "announced create did not happen; its capacity is free again");
         Ok(Fate::Abandoned)
     }
 
     /// Changes the object at `key` if it is at the noted version, so that nothing can be written on that any more.
     async fn touch(&self, noted: &Noted, key: &Key, actor: &str) -> Result<(), Status> {
-        tracing::info!(%key, "a noted write did not come; its object is touched");
+        tracing::info!(%key, "announced write did not happen; annotating the object so that it cannot any more");
         let patch = json!({"metadata": {
             "resourceVersion": noted.version, "annotations": {TOUCHED: noted.version},
         }});
@@ -241,12 +241,9 @@ impl Fences {
     }
 }
 
-fn moved(what: &str) -> Status {
-    Status::failure(
-        409,
-        "Conflict",
-        format!("{what} has changed since it was decided on"),
-    )
+fn moved(what: &str) -> CommitError {
+    let text = format!("{what} has changed since it was decided on");
+    CommitError::new(Why::Fenced, Status::failure(409, "Conflict", text))
 }
 
 #[cfg(test)]

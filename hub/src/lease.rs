@@ -1,7 +1,7 @@
 //! Lock records on the hub: objects of kind Lease in Berth's own namespace.
 
 use async_trait::async_trait;
-use engine::controller::{Keeper, LEASES, Record};
+use engine::controller::{LEASES, Record, ResourceLock};
 use http::Method;
 use kube::Client;
 use meta::{Key, Status};
@@ -14,13 +14,13 @@ use super::wire::{self, Ask, Wire};
 const VERSION: &str = "coordination.k8s.io/v1";
 
 /// Keeps one Lease.
-pub struct LeaseKeeper {
+pub struct LeaseLock {
     wire: Wire,
     key: Key,
 }
 
-impl LeaseKeeper {
-    /// The keeper of the Lease `name` in `namespace`.
+impl LeaseLock {
+    /// The lock of the Lease `name` in `namespace`.
     pub fn new(client: Client, namespace: &str, name: &str) -> Self {
         Self {
             wire: Wire(client),
@@ -33,7 +33,7 @@ impl LeaseKeeper {
         &self.key.name
     }
 
-    /// The same as [`Keeper::read`], with the hub's own answer where it refuses.
+    /// The same as [`ResourceLock::read`], with the hub's own answer where it refuses.
     pub async fn get(&self) -> Result<Option<Record>, Status> {
         let path = wire::object(VERSION, &self.key);
         match self.wire.send(Ask::get(&path)).await {
@@ -46,7 +46,7 @@ impl LeaseKeeper {
         }
     }
 
-    /// The same as [`Keeper::write`], with the hub's own answer where it refuses.
+    /// The same as [`ResourceLock::write`], with the hub's own answer where it refuses.
     pub async fn put(&self, over: Option<&Record>, value: &Value) -> Result<bool, Status> {
         let mut object = value.clone();
         let (method, path) = match over {
@@ -83,7 +83,7 @@ fn unavailable(status: Status) -> StoreError {
 }
 
 #[async_trait]
-impl Keeper for LeaseKeeper {
+impl ResourceLock for LeaseLock {
     fn place(&self) -> (&str, &str) {
         (&self.key.namespace, &self.key.name)
     }

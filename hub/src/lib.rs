@@ -1,23 +1,23 @@
 //! Objects that a hub (any kube-apiserver) stores and that Berth decides on.
 //!
-//! [`mirror`] copies them into Berth's store, so that folding, guards and decisions see no difference; [`Presence`] tells
+//! [`mirror`] copies them into Berth's store, so that folding, guards and decisions see no difference; [`SyncStatus`] tells
 //! the engine which systems are not copied yet. [`HubCommitter`] writes decisions to the hub, guarded by the
 //! resourceVersion that a copy was made of, and by fences, which keep counted capacity from being taken twice.
-//! [`LeaseKeeper`] elects the replica that runs controllers, and [`Tenure`] sees to it that a store that is not shared has
+//! [`LeaseLock`] elects the replica that runs controllers, and [`StoreLease`] sees to it that a store that is not shared has
 //! one owner. No system is known here: what is copied and written are the dialects' words.
 
 pub mod commits;
 mod fences;
 mod lease;
 pub mod mirror;
-mod presence;
 pub mod roles;
-pub mod tenure;
+pub mod store_lease;
+mod sync_status;
 pub mod wire;
 
 pub use commits::HubCommitter;
 pub use fences::is_fence;
-pub use lease::LeaseKeeper;
-pub use mirror::{Copies, Mirror, Shadows};
-pub use presence::{Needs, Note, Presence, settled};
-pub use tenure::{NAME as STORE_LEASE, Tenure};
+pub use lease::LeaseLock;
+pub use mirror::{Copies, HubVersions, Mirror};
+pub use store_lease::{NAME as STORE_LEASE, StoreLease};
+pub use sync_status::{Needs, Note, SyncStatus, settled};

@@ -8,7 +8,7 @@
 mod concerned;
 mod copies;
 mod follow;
-mod shadows;
+mod versions;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -18,10 +18,10 @@ use dialect_contract::{Concern, config};
 use follow::{Follower, Shared};
 use kube::Client;
 use meta::{GroupResource, Kind};
-pub use shadows::{Shadow, Shadows};
 use storage::Store;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
+pub use versions::{HubVersion, HubVersions};
 
 /// What is always copied: group and resource.
 pub const ALWAYS: [(&str, &str); 3] = [
@@ -57,15 +57,15 @@ pub struct Mirror {
 }
 
 impl Mirror {
-    /// Begins to copy the objects of `kinds` from the hub into `store`, while `office` says so: nobody else may write
-    /// them there. Of a kind with a [`Concern`], only those that it is about. `shadows` is told what the hub has in any
+    /// Begins to copy the objects of `kinds` from the hub into `store`, while `leading` says so: nobody else may write
+    /// them there. Of a kind with a [`Concern`], only those that it is about. `versions` is told what the hub has in any
     /// case.
     pub fn start(
         client: &Client,
         store: &Arc<dyn Store>,
         kinds: &[(Arc<dyn Kind>, Option<Concern>)],
-        shadows: &Arc<Shadows>,
-        office: watch::Receiver<bool>,
+        versions: &Arc<HubVersions>,
+        leading: watch::Receiver<bool>,
     ) -> Self {
         let waiting = kinds
             .iter()
@@ -74,8 +74,8 @@ impl Mirror {
         let shared = Shared {
             client: client.clone(),
             store: Arc::clone(store),
-            shadows: Arc::clone(shadows),
-            office,
+            versions: Arc::clone(versions),
+            leading,
             progress: Arc::new(sender),
         };
         let tasks = kinds

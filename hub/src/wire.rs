@@ -107,7 +107,7 @@ impl Wire {
         let bytes = response.into_body().collect_bytes().await.map_err(unreachable)?;
         if code.is_success() {
             return serde_json::from_slice(&bytes)
-                .map_err(|problem| Status::internal(format!("the hub's answer is no JSON: {problem}")));
+                .map_err(|problem| Status::internal(format!("the hub's response is not JSON: {problem}")));
         }
         Err(serde_json::from_slice(&bytes).unwrap_or_else(|_| {
             let text = format!("the hub answered {code}: {}", String::from_utf8_lossy(&bytes));

@@ -323,13 +323,13 @@ impl Waiting {
     fn take(&mut self, key: Key, problem: &NotRemoved) {
         match problem {
             NotRemoved::Store(problem) => {
-                tracing::warn!(object = %key, %problem, "not collected, tried again");
+                tracing::warn!(object = %key, %problem, "garbage collector cannot delete or orphan an object; retrying");
                 self.failed.push(key);
             }
             NotRemoved::Protected(problem) => {
                 let first = !self.in_use.contains_key(&key);
                 if first {
-                    tracing::warn!(object = %key, %problem, "its owners are gone, but it is not collected while in use");
+                    tracing::warn!(object = %key, %problem, "object is not garbage collected while it is in use; its owners are gone");
                 }
                 self.in_use.insert(key, TURNS_IN_USE);
             }

@@ -2,9 +2,9 @@
 //! what a server without one in front of it must do itself.
 //!
 //! The kinds of [`core`] with RBAC as authorizer ([`rbac`]), the reviews that ask it ([`reviews`]), the garbage
-//! collector ([`garbage`]), the namespace controller ([`namespaces`]), quotas ([`quota`]) and protobuf request bodies ([`protobuf`]). It
-//! stands on `apiserver` and knows nothing of scheduling. Behind an aggregator none of it is registered: there
-//! kube-apiserver serves these kinds. Start reading at [`core::groups`].
+//! collector ([`garbage`]), the namespace controller ([`namespaces`]), quotas ([`quota`]), the types in admission policies
+//! ([`type_checking`]) and protobuf request bodies ([`protobuf`]). It stands on `apiserver` and knows nothing of scheduling.
+//! Behind an aggregator none of it is registered: there kube-apiserver serves these kinds. Start reading at [`core::groups`].
 
 pub mod core;
 pub mod garbage;
@@ -13,3 +13,4 @@ pub mod protobuf;
 pub mod quota;
 pub mod rbac;
 pub mod reviews;
+pub mod type_checking;

@@ -138,7 +138,7 @@ impl Plugin for ResourceQuotas {
         }
         vec![Guard::Fence {
             name: format!("quota/{}/{}", request.namespace, request.resource).into(),
-            not_after: Some(objects.revision),
+            not_after: objects.revision,
         }]
     }
 }

@@ -1,20 +1,10 @@
 //! What happened to one object, and when.
 
-use std::fmt;
 use std::sync::Arc;
 
 use crate::name::Key;
 use crate::object::Object;
-
-/// A store's revision: a single sequence across all kinds that only grows. It is the `resourceVersion` of objects.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Revision(pub u64);
-
-impl fmt::Display for Revision {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
-    }
-}
+use crate::revision::Revision;
 
 /// One change of one object. `old` is what was there before, `new` what is there now; a delete has no `new`.
 ///

@@ -3,6 +3,24 @@
 //!
 //! This crate does no I/O, holds no clock and knows no kind. Start reading at [`object`] (what a stored object is)
 //! and [`kind`] (what a kind must say about itself).
+//!
+//! ```
+//! use std::collections::BTreeMap;
+//!
+//! use meta::selector::Selector;
+//! use meta::{Object, Revision};
+//! use serde_json::json;
+//!
+//! let web = json!({
+//!     "apiVersion": "v1", "kind": "ConfigMap",
+//!     "metadata": {"namespace": "default", "name": "web", "uid": "1", "labels": {"tier": "front"}},
+//! });
+//! let stored = Object::new(&web, Revision(7)).unwrap();
+//! assert_eq!(stored.parse()["metadata"]["resourceVersion"], "7");
+//!
+//! let front = Selector::parse("tier in (front, edge),!legacy").unwrap();
+//! assert!(front.matches(&BTreeMap::from([("tier".to_owned(), "front".to_owned())])));
+//! ```
 
 pub mod budget;
 pub mod change;
@@ -15,19 +33,23 @@ pub mod nesting;
 pub mod object;
 pub mod patch;
 pub mod quantity;
+pub mod revision;
 pub mod schema;
 pub mod selector;
 pub mod status;
 pub mod strategic;
 pub mod table;
 pub mod time;
+pub mod write;
 
 pub use budget::{Budget, Exceeded};
-pub use change::{Change, Revision};
+pub use change::Change;
 pub use field::FieldError;
 pub use kind::{Cell, Column, Keeper, Kind, KindInfo, Scope};
 pub use name::{GroupResource, Key};
-pub use object::{Annotations, Draft, Meta, Object};
+pub use object::{Annotations, Draft, Meta, Mold, Object};
+pub use revision::Revision;
 pub use schema::Schema;
 pub use status::Status;
 pub use time::{Clock, Timestamp};
+pub use write::{CommitError, Guard, Verb, Why, Write};

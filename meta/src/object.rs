@@ -5,6 +5,7 @@
 //! [`Draft`]; the committer only [splices](Draft::at) the revision in.
 
 mod annotations;
+mod mold;
 mod outline;
 
 use std::collections::BTreeMap;
@@ -16,8 +17,9 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 pub use self::annotations::Annotations;
-use crate::change::Revision;
+pub use self::mold::Mold;
 use crate::kind::{Cell, Kind};
+use crate::revision::Revision;
 use crate::selector::LabelPrint;
 use crate::time::Timestamp;
 
@@ -368,13 +370,18 @@ impl Writer<'_> {
         if index > 0 {
             self.bytes.push(b',');
         }
-        serde_json::to_writer(&mut self.bytes, name).expect("writing a string to memory cannot fail");
+        text_of(name, &mut self.bytes);
         self.bytes.push(b':');
     }
 
     fn value(&mut self, value: &Value) {
         serde_json::to_writer(&mut self.bytes, value).expect("writing a JSON value to memory cannot fail");
     }
+}
+
+/// Writes `text` as JSON.
+fn text_of(text: &str, out: &mut Vec<u8>) {
+    serde_json::to_writer(out, text).expect("writing a string to memory cannot fail");
 }
 
 /// An object at a revision, as served.

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use dialect_contract::{DemandView, Placed};
 use serde_json::{Value, json};
 
+use crate::rank::{self, Rank};
 use crate::slices::Slice;
 use crate::{API_VERSION, SYSTEM_LABEL, Settings, mark, name};
 
@@ -31,42 +32,29 @@ pub fn reasons(view: &DemandView) -> impl Iterator<Item = (&str, String)> {
 }
 
 fn told(placed: &[Placed]) -> Vec<(&str, String)> {
-    let places: Vec<&Placed> = placed.iter().filter(|place| !place.leaving).collect();
-    let mut scores: Option<Vec<i64>> = places.iter().map(|place| place.score).collect();
-    if let Some(scores) = &mut scores {
-        scores.sort_unstable_by(|a, b| b.cmp(a));
-    }
-    let told = places.into_iter().map(|place| {
-        let rank = scores.as_deref().zip(place.score);
-        (&*place.cluster_name, reason(place, rank))
-    });
-    told.collect()
+    let ranked = rank::ranked(placed).into_iter();
+    ranked
+        .map(|(place, rank)| (&*place.cluster_name, reason(place, rank)))
+        .collect()
 }
 
-/// The reason in the system's own words, its rank by the recorded scores (all of them, the highest first, and its own), and
-/// the state of the binding.
-fn reason(place: &Placed, rank: Option<(&[i64], i64)>) -> String {
+/// The reason in the system's own words, its rank by the recorded scores, and the state of the binding.
+fn reason(place: &Placed, rank: Option<Rank>) -> String {
     let mut parts = Vec::new();
     if !place.reason.is_empty() {
         parts.push(place.reason.clone());
     }
     match (rank, place.score) {
-        (Some((all, own)), _) => {
-            let better = all.partition_point(|&score| score > own);
-            let same = all[better..].partition_point(|&score| score == own);
-            let tie = match same.saturating_sub(1) {
+        (Some(Rank { at, of, ties }), Some(score)) => {
+            let tie = match ties {
                 0 => String::new(),
                 1 => ", as is 1 other".to_owned(),
                 others => format!(", as are {others} others"),
             };
-            parts.push(format!(
-                "rank {} of {} with score {own}{tie}",
-                better + 1,
-                all.len()
-            ));
+            parts.push(format!("rank {at} of {of} with score {score}{tie}"));
         }
         (None, Some(score)) => parts.push(format!("score {score}")),
-        (None, None) => {}
+        (_, None) => {}
     }
     if !place.state.is_empty() {
         parts.push(format!("state {}", place.state));
@@ -145,25 +133,22 @@ mod tests {
         let mut first = place("a", Some(9));
         first.reason = "picked".to_owned();
         first.state = "Bound".to_owned();
-        assert_eq!(
-            reason(&first, Some((&[9, 5, 5], 9))),
-            "picked; rank 1 of 3 with score 9; state Bound"
-        );
-        assert_eq!(
-            reason(&place("b", Some(5)), Some((&[9, 5, 5], 5))),
-            "rank 2 of 3 with score 5, as is 1 other"
-        );
+        let all = [place("b", Some(5)), first, place("c", Some(5))];
         // Whatever the order of the clusters.
         assert_eq!(
-            told(&[("a", 5), ("b", 9)].map(|(name, score)| place(name, Some(score)))),
+            told(&all),
             [
-                ("a", "rank 2 of 2 with score 5"),
-                ("b", "rank 1 of 2 with score 9")
+                ("b", "rank 2 of 3 with score 5, as is 1 other"),
+                ("a", "picked; rank 1 of 3 with score 9; state Bound"),
+                ("c", "rank 2 of 3 with score 5, as is 1 other"),
             ]
             .map(|(name, reason)| (name, reason.to_owned()))
         );
-        assert_eq!(reason(&place("c", Some(5)), None), "score 5");
-        assert_eq!(reason(&place("d", None), None), "");
+        // Without the scores of all there is no rank.
+        assert_eq!(
+            told(&[place("c", Some(5)), place("d", None)]),
+            [("c", "score 5".to_owned()), ("d", String::new())]
+        );
     }
 
     #[test]

@@ -3,12 +3,27 @@
 //!
 //! Everything here is a pure function: [`profile`] and [`decision`] convert, [`slices`] says in which order lists of
 //! clusters are written so that nobody who deploys by them ever sees a decided cluster missing. Docs: docs/consumers.md.
+//!
+//! ```
+//! use std::collections::{BTreeMap, BTreeSet};
+//!
+//! use multicluster::slices::{Slice, Write, plan};
+//!
+//! let clusters = |names: &[&str]| -> BTreeMap<String, String> {
+//!     names.iter().map(|name| ((*name).to_owned(), "Picked".to_owned())).collect()
+//! };
+//! let old = [Slice { index: 0, clusters: clusters(&["east"]) }];
+//! let writes = plan(&old, &clusters(&["east", "west"]), &BTreeSet::new());
+//! assert_eq!(writes, [Write::Put(Slice { index: 0, clusters: clusters(&["east", "west"]) })]);
+//! ```
 
 pub mod decision;
+pub mod flat;
 pub mod kinds;
 pub mod mark;
 pub mod name;
 pub mod profile;
+mod rank;
 pub mod settings;
 pub mod slices;
 

@@ -10,6 +10,8 @@ pub const LABEL_VALUE: usize = 63;
 pub const LONGEST_NAMESPACE: usize = 40;
 /// The digits of a hash.
 const DIGITS: usize = 10;
+/// What the name of a decision that stands in no namespace ends with.
+const CLUSTER: &str = "-cluster";
 
 /// The name of the ClusterProfile of the target `target` (without its system) of `system`.
 ///
@@ -32,11 +34,19 @@ pub fn profile(settings: &Settings, system: &str, target: &str) -> String {
 #[must_use]
 pub fn decision(namespace: &str, name: &str) -> String {
     let whole = if namespace.is_empty() {
-        format!("{name}-cluster")
+        format!("{name}{CLUSTER}")
     } else {
         format!("{namespace}.{name}")
     };
     fit(&whole, LABEL_VALUE)
+}
+
+/// The system of the decision that [`decision`] gave `name`; nothing where it cannot be told, since `name` was shortened.
+#[must_use]
+pub fn system_of(name: &str) -> Option<&str> {
+    // What is shortened has no dots.
+    let (_, last) = name.rsplit_once('.')?;
+    Some(last.strip_suffix(CLUSTER).unwrap_or(last))
 }
 
 /// The name of the slice `index` of the decision named `key`.
@@ -114,6 +124,16 @@ mod tests {
         let name = profile(&settings("ns", NameRule::Bare), "kcp", "root:Org/cluster");
         assert!(meta::name::dns_subdomain(&name).is_ok(), "{name}");
         assert!(name.starts_with("root-org-cluster-"), "{name}");
+    }
+
+    #[test]
+    fn the_system_is_read_from_a_name_or_not_at_all() {
+        assert_eq!(system_of(&decision("ns", "p.ocm")), Some("ocm"));
+        assert_eq!(system_of(&decision("", "a.b.fleet")), Some("fleet"));
+        assert_eq!(
+            system_of(&decision("ns", &format!("{}.ocm", "x".repeat(70)))),
+            None
+        );
     }
 
     #[test]

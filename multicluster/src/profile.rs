@@ -135,6 +135,7 @@ fn properties(target: Target<'_>) -> BTreeMap<String, String> {
     for (name, value) in [
         ("cluster-name", &*target.view.cluster_name),
         ("region", target.view.region.as_str()),
+        ("zone", target.view.zone.as_str()),
         ("provider", target.view.provider.as_str()),
     ] {
         properties.insert(format!("{name}.{OWN}"), value.to_owned());

@@ -29,7 +29,7 @@ pub enum Write {
 
 /// The writes, in order, that make `old` slices show exactly the clusters `wanted`. Where nothing is decided one empty
 /// slice is left, which tells "none" from "nothing known". The indices of `closed` cannot be used: those of slices that
-/// are being deleted, whose clusters need another one, and of other people's objects.
+/// are being deleted, whose clusters need another one.
 #[must_use]
 pub fn plan(old: &[Slice], wanted: &BTreeMap<String, String>, closed: &BTreeSet<u32>) -> Vec<Write> {
     let mut slices = kept(old, wanted);

@@ -43,6 +43,12 @@ impl Enforcer {
         })
     }
 
+    /// Puts in force what is stored now, so that the log says at once what of it cannot be evaluated, and not only when the
+    /// next write meets it.
+    pub fn look(&self) {
+        drop(self.in_force());
+    }
+
     /// What is in force now; compiled when it changed.
     fn in_force(&self) -> Arc<InForce> {
         let stored = self.world.stored();
@@ -54,7 +60,7 @@ impl Enforcer {
         tracing::info!(
             validating = now.validating.len(),
             mutating = now.mutating.len(),
-            "admission policies are in force"
+            "admission policies are loaded"
         );
         *self.in_force.lock() = Arc::clone(&now);
         now

@@ -24,6 +24,7 @@ mod policy;
 mod refusal;
 mod set;
 mod stored;
+mod type_check;
 mod validate;
 mod world;
 
@@ -39,6 +40,7 @@ pub use params::ParamRef;
 pub use policy::Policy;
 pub use policy::Problem;
 pub use stored::Stored;
+pub use type_check::{Kinds, Warning, check_types};
 pub use world::{Catalog, Check, Decider, Deciding, Enforcement, ErrorType, Params, World};
 
 /// The two kinds of policies.

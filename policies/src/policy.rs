@@ -127,7 +127,7 @@ impl Policy {
                 policy = self.name,
                 binding,
                 problem,
-                "an admission policy cannot be evaluated; its failure policy decides"
+                "an admission policy cannot be evaluated; its failurePolicy applies"
             );
         }
     }

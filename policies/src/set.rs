@@ -92,7 +92,7 @@ fn compiled(manner: Manner, of: &Value) -> Arc<Policy> {
             policy = policy.name,
             field = problem.field,
             problem = problem.text,
-            "an expression of a policy cannot be evaluated here; the failure policy decides"
+            "an expression of an admission policy does not compile; its failurePolicy applies"
         );
     }
     Arc::new(policy)

@@ -1,6 +1,6 @@
 //! What came out of a pipeline run: every rejection, every score, the order and the pick.
 
-use crate::pipeline::{Ix, Reason};
+use crate::candidate::{Ix, Reason};
 
 /// One plugin's refusal of one candidate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

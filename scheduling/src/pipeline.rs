@@ -1,19 +1,7 @@
 //! Filters, scorers and ranking over a fleet of `count` candidates.
 
+use crate::candidate::{Ix, Reason};
 use crate::decision::{Rejection, ScoreColumn};
-
-/// A candidate: an index into the fleet, stable within one snapshot.
-pub type Ix = u32;
-
-/// Why a filter refuses a candidate: a code of the dialect's own table, and whatever index helps to word it (which
-/// taint, which term). Text is made by the dialect's view.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Reason {
-    /// The dialect's code.
-    pub code: u16,
-    /// A detail the dialect can look up again; 0 where there is none.
-    pub detail: u32,
-}
 
 /// A filter's answer about one candidate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,6 +27,16 @@ pub trait Filter<F: ?Sized> {
 
     /// Whether `candidate` may be used.
     fn check(&self, fleet: &F, candidate: Ix) -> Verdict;
+
+    /// Puts every one of the `count` candidates that may not be used into `refused`, in fleet order: what [`Filter::check`]
+    /// says of each, for filters that know of whole fleets.
+    fn refuse(&self, fleet: &F, count: Ix, refused: &mut Vec<(Ix, Reason)>) {
+        for candidate in 0..count {
+            if let Verdict::Reject(reason) = self.check(fleet, candidate) {
+                refused.push((candidate, reason));
+            }
+        }
+    }
 }
 
 /// Gives the feasible candidates of a fleet `F` their values.
@@ -53,15 +51,26 @@ pub trait Scorer<F: ?Sized> {
 /// Runs every filter over every candidate, so that every refusal is known. Gives the feasible candidates in fleet
 /// order and the refusals by candidate, then plugin.
 pub fn filter<F: ?Sized>(fleet: &F, count: Ix, filters: &[&dyn Filter<F>]) -> (Vec<Ix>, Vec<Rejection>) {
-    let mut feasible = Vec::with_capacity(count as usize);
-    let mut rejections = Vec::new();
+    let mut refusing = Vec::with_capacity(filters.len());
+    for (plugin, filter) in (0u16..).zip(filters) {
+        let mut refused = Vec::new();
+        filter.refuse(fleet, count, &mut refused);
+        // What refuses nobody is not looked at again.
+        if !refused.is_empty() {
+            refusing.push((plugin, refused.into_iter().peekable()));
+        }
+    }
+    let many = |(_, refused): &(u16, std::iter::Peekable<std::vec::IntoIter<_>>)| refused.len();
+    let most = refusing.iter().map(many).max().unwrap_or_default();
+    let mut feasible = Vec::with_capacity((count as usize).saturating_sub(most));
+    let mut rejections = Vec::with_capacity(refusing.iter().map(many).sum());
     for candidate in 0..count {
         let before = rejections.len();
-        for (plugin, filter) in (0u16..).zip(filters) {
-            if let Verdict::Reject(reason) = filter.check(fleet, candidate) {
+        for (plugin, refused) in &mut refusing {
+            if let Some((_, reason)) = refused.next_if(|(refused, _)| *refused == candidate) {
                 rejections.push(Rejection {
                     candidate,
-                    plugin,
+                    plugin: *plugin,
                     reason,
                 });
             }

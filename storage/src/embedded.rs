@@ -18,6 +18,7 @@ mod load;
 mod record;
 pub mod rescue;
 mod reserve;
+mod tables;
 
 use std::path::Path;
 use std::sync::mpsc::{self, Sender};

@@ -80,7 +80,7 @@ impl Key {
                 ));
             }
         };
-        let key = UnboundKey::new(algorithm, secret).map_err(|_| "the secret is no key".to_owned())?;
+        let key = UnboundKey::new(algorithm, secret).map_err(|_| "the secret is not a key".to_owned())?;
         Ok(Self {
             name: name.to_owned(),
             key: LessSafeKey::new(key),

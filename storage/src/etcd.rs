@@ -46,7 +46,7 @@ pub struct EtcdStore {
     layout: Layout,
     feed: Arc<Feed>,
     fresh: Fresh,
-    /// Since when this store is what it is: before, the same revisions may have been another store's.
+    /// The first revision of this store. Earlier ones of the same etcd may have been another store's.
     since: Revision,
     tasks: Vec<JoinHandle<()>>,
 }
@@ -175,7 +175,7 @@ impl Writer for EtcdStore {
             && let Err(behind) = self.feed.wait_for(last).await
         {
             // The write stands all the same, and lists that must be the newest wait for it.
-            tracing::warn!(%behind, "a write was made before the watch of etcd showed it");
+            tracing::warn!(%behind, "etcd's watch lags behind own writes");
         }
         Ok(applied)
     }

@@ -33,6 +33,11 @@ impl Default for Limits {
 /// the change itself.
 const BESIDE: usize = 1280;
 
+/// About the memory that `object` takes.
+pub(crate) fn weight(object: &Object) -> usize {
+    BESIDE + object.bytes().len()
+}
+
 /// How many changes keep their frames. Watchers are at the newest ones; one that is further behind makes its own again.
 const FRAMED: usize = 256;
 
@@ -53,7 +58,7 @@ impl Entry {
     fn size(&self) -> usize {
         let change = &self.event.change;
         let object = change.new.as_ref().or(change.old.as_ref());
-        BESIDE + object.map_or(0, |object| object.bytes().len())
+        object.map_or(BESIDE, |object| weight(object))
     }
 }
 

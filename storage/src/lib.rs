@@ -3,6 +3,31 @@
 //! A [`Source`] can be listed and watched; a [`Writer`] takes guarded [`Step`]s; a [`Store`] is both, with one
 //! increasing [`Revision`] across all kinds. This crate knows no kind and no HTTP. Every backend passes
 //! the one conformance suite in `conformance`.
+//!
+//! ```
+//! use serde_json::json;
+//! use storage::{Draft, Expect, GroupResource, Key, MemoryStore, Step, Verb};
+//!
+//! const CONFIG_MAPS: GroupResource = GroupResource { group: "", resource: "configmaps" };
+//!
+//! let store = MemoryStore::default();
+//! let key = Key::new(CONFIG_MAPS, "default", "web");
+//! let object = json!({
+//!     "apiVersion": "v1", "kind": "ConfigMap",
+//!     "metadata": {"namespace": "default", "name": "web", "uid": "1"},
+//! });
+//! let create = Step {
+//!     verb: Verb::Create,
+//!     key,
+//!     subresource: "",
+//!     object: Some(Draft::new(&object).unwrap()),
+//!     expect: Expect::Absent,
+//!     guards: Vec::new(),
+//! };
+//! let applied = store.commit(std::slice::from_ref(&create)).unwrap();
+//! assert!(applied[0].changed);
+//! assert!(store.commit(&[create]).is_err(), "it exists");
+//! ```
 
 mod cache;
 pub mod collection;

@@ -11,7 +11,7 @@ use meta::{Change, GroupResource, Key, Object, Revision};
 
 use crate::collection::{Collection, Name};
 use crate::error::StoreError;
-use crate::history::{Entry, History, Limits};
+use crate::history::{self, Entry, History, Limits};
 use crate::snapshot::Snapshot;
 use crate::source::{Event, Scope};
 
@@ -35,7 +35,7 @@ impl Shelf {
         }
     }
 
-    /// The bytes of all objects ever replaced or deleted here; differences of it say what a held list keeps alive.
+    /// The memory of all objects ever replaced or deleted here; differences of it say what a held list keeps alive.
     pub(crate) fn superseded(&self) -> u64 {
         self.superseded
     }
@@ -155,7 +155,7 @@ impl Picture {
             Some(object) => shelf.items.insert(name_of(key), object),
             None => shelf.items.remove(&name_of(key)),
         };
-        shelf.superseded += before.as_ref().map_or(0, |object| object.bytes().len() as u64);
+        shelf.superseded += before.as_ref().map_or(0, |object| history::weight(object) as u64);
         before
     }
 

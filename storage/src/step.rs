@@ -3,17 +3,7 @@
 use std::sync::Arc;
 
 use meta::{Draft, Key, Object, Revision};
-
-/// What a step does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verb {
-    /// Make an object that is not there.
-    Create,
-    /// Replace an object that is there.
-    Update,
-    /// Remove an object that is there.
-    Delete,
-}
+pub use meta::{Guard, Verb};
 
 /// What must be true of the step's own object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,26 +14,6 @@ pub enum Expect {
     Present,
     /// It is there at exactly this revision.
     At(Revision),
-}
-
-/// What else must be true when the step is committed.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Guard {
-    /// Another object is still at this revision.
-    Unchanged {
-        /// Which object.
-        key: Key,
-        /// Its revision.
-        revision: Revision,
-    },
-    /// No other write passed this fence after `not_after` (the revision of the snapshot decided on). Committing the
-    /// step passes the fence. Fences serialize writes that count the same capacity, such as two bindings to one seed.
-    Fence {
-        /// The fence's name, such as `gardener/seeds/eu-1`.
-        name: Arc<str>,
-        /// The revision of the snapshot the decision was made on.
-        not_after: Revision,
-    },
 }
 
 /// One guarded write.

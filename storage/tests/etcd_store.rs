@@ -284,7 +284,7 @@ async fn a_value_that_is_no_object_is_named_and_never_shown() {
         .expect("written");
     let problem = eventually("the store to notice", || async { store.ready().err() }).await;
     assert!(
-        problem.contains("things.conformance.example/a/x") && problem.contains("no JSON"),
+        problem.contains("things.conformance.example/a/x") && problem.contains("not JSON"),
         "{problem}"
     );
     let listed = store.list(THINGS, At::Latest).await.expect("listed");

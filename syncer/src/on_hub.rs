@@ -7,9 +7,7 @@ use std::sync::Arc;
 use apiserver::lens::{Keeper, Kept};
 use async_trait::async_trait;
 use berth_hub::HubCommitter;
-use dialect_contract::{Write, WriteVerb};
-use engine::CommitError;
-use meta::{GroupResource, Object, Status};
+use meta::{CommitError, GroupResource, Object, Status, Verb, Write};
 
 use crate::view::Home;
 
@@ -21,9 +19,9 @@ pub struct OnHub(pub Arc<HubCommitter>);
 
 #[async_trait]
 impl Keeper for OnHub {
-    async fn keep(&self, write: Kept<'_>) -> Result<Arc<Object>, Status> {
+    async fn keep(&self, write: Kept<'_>) -> Result<Arc<Object>, CommitError> {
         let made = Write {
-            verb: WriteVerb::Update,
+            verb: Verb::Update,
             key: write.key.clone(),
             subresource: write.subresource,
             object: write.object,
@@ -35,17 +33,12 @@ impl Keeper for OnHub {
 }
 
 /// The Status of what a syncer could not write; of a missing right, with the remedy.
-fn told(error: CommitError) -> Status {
-    match error {
-        CommitError::Moved(status) => status,
-        CommitError::Refused(mut status) => {
-            // Kubernetes' own words for a missing right; what admission refuses is said otherwise.
-            if status.code == 403 && status.message.contains(" cannot ") {
-                status.message.push_str(REMEDY);
-            }
-            status
-        }
+fn told(mut error: CommitError) -> CommitError {
+    // Kubernetes' own words for a missing right; what admission refuses is said otherwise.
+    if error.status.code == 403 && error.status.message.contains(" cannot ") {
+        error.status.message.push_str(REMEDY);
     }
+    error
 }
 
 #[async_trait]
@@ -77,7 +70,7 @@ mod tests {
                 false,
             ),
         ] {
-            let status = told(CommitError::Refused(Status::failure(403, "Forbidden", said)));
+            let status = told(Status::failure(403, "Forbidden", said).into()).status;
             let expected = format!("{said}{}", if has_remedy { REMEDY } else { "" });
             assert_eq!((status.code, status.message), (403, expected));
         }

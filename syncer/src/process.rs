@@ -55,7 +55,7 @@ pub struct SyncerArgs {
     /// The resources to sync, such as configmaps,deployments.apps; by default all that the hub shows.
     #[arg(long, value_delimiter = ',', value_name = "RESOURCE")]
     pub resources: Vec<String>,
-    /// How often the hub is told that the syncer is alive (such as 20s).
+    /// How often the syncer sends a heartbeat to the hub (such as 20s).
     #[arg(long, default_value = "20s", value_parser = meta::duration::parse_unsigned)]
     pub heartbeat_interval: Duration,
 }
@@ -99,13 +99,13 @@ async fn sync(args: &SyncerArgs, ends: &Ends, stop: &CancellationToken) -> Resul
                 );
                 match session.run(stop).await.context("syncing")? {
                     End::Stopped => break,
-                    End::Changed(what) => tracing::info!(what, "starting anew"),
+                    End::Changed(what) => tracing::info!(what, "starting over"),
                 }
             }
             Err(problem) => {
                 tracing::warn!(
                     problem = format!("{problem:#}"),
-                    "the hub cannot be read; trying again"
+                    "cannot read from the hub; retrying"
                 );
                 tokio::select! {
                     () = stop.cancelled() => break,

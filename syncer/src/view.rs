@@ -19,7 +19,7 @@ use apiserver::documents::Documents;
 use apiserver::lens as library;
 use apiserver::registry::{InstallError, Registry};
 use apiserver::version::VersionInfo;
-use apiserver::{Call, Group, Lensed, Subresource, SubresourceHandler};
+use apiserver::{Call, Group, Inner, Lensed, Subresource, SubresourceHandler};
 use async_trait::async_trait;
 use dialect_contract::{Dialect, config};
 use dialect_kcp::names::{DIALECT, WORKLOAD_CLUSTERS};
@@ -118,7 +118,7 @@ impl View {
 
 #[async_trait]
 impl SubresourceHandler for SyncerView {
-    async fn api(&self, call: &Call) -> Result<Option<Arc<Lensed>>, Status> {
+    async fn api(&self, call: &Call) -> Result<Option<Arc<dyn Inner>>, Status> {
         let missing = || Status::not_found(TARGETS, &call.name);
         let (name, dialect) = names::split(&call.name).ok_or_else(missing)?;
         if dialect != DIALECT {
@@ -134,7 +134,7 @@ impl SubresourceHandler for SyncerView {
             Err(status) => return Err(status),
         };
         self.view(name, &cluster)
-            .map(Some)
+            .map(|view| Some(view as Arc<dyn Inner>))
             .map_err(|problem| Status::internal(problem.to_string()))
     }
 }
@@ -192,8 +192,8 @@ impl SyncerView {
             .as_ref()
             .and_then(|object| object.value()["spec"].get(DIALECT));
         // One that is not valid is not in force.
-        let spec = spec.filter(|spec| self.dialect.validate_config(spec, "spec").is_empty());
-        let mut all = self.dialect.guards(spec);
+        let spec = spec.filter(|spec| self.dialect.configuration().validate(spec, "spec").is_empty());
+        let mut all = self.dialect.configuration().guards(spec);
         let index = self.shown.registry.index();
         all.retain(|resource| {
             let served = index.preferred(*resource);

@@ -18,8 +18,8 @@ import (
 
 func main() {
 	kubeconfig := flag.String("kubeconfig", "", "the server that publishes")
-	namespace := flag.String("namespace", "", "where it publishes")
-	name := flag.String("name", "", "the ClusterProfile (access), or the decision key (follow)")
+	namespace := flag.String("namespace", "", "where it publishes, or Argo CD's own (duck)")
+	name := flag.String("name", "", "the ClusterProfile (access, hold), the decision key (follow), or the Decision (duck)")
 	providers := flag.String("providers", "", "the file of access providers (access)")
 	limit := flag.Duration("limit", 30*time.Second, "when to end (follow)")
 	flag.Parse()
@@ -47,8 +47,12 @@ func run(ctx context.Context, what, kubeconfig, namespace, name, providers strin
 		return follow(ctx, published, namespace, name)
 	case "engage":
 		return engage(ctx, published, namespace)
+	case "hold":
+		return hold(ctx, published, namespace, name)
+	case "duck":
+		return duck(ctx, config, namespace, name)
 	}
-	return errors.New("say what to do: access, follow or engage")
+	return errors.New("say what to do: access, follow, engage, hold or duck")
 }
 
 // say prints one line.

@@ -26,9 +26,6 @@ const READS: u32 = 40;
 const CREATES: u32 = 100;
 /// The most Placements.
 const PLACEMENTS: usize = 5000;
-/// The server has nothing left to do when it used no more than this in a look.
-const IDLE: Duration = Duration::from_millis(20);
-const LOOK: Duration = Duration::from_millis(500);
 
 fn main() {
     let sizes = std::env::var("BENCH_CLUSTERS").unwrap_or_else(|_| "1000,20000,50000".to_owned());
@@ -37,9 +34,14 @@ fn main() {
         .map(|size| size.parse().expect("BENCH_CLUSTERS are numbers"))
         .collect();
     let runtime = tokio::runtime::Runtime::new().expect("a runtime");
+    let mut loads = vec![usage::load()];
     let columns: Vec<Vec<(&str, String)>> = sizes
         .iter()
-        .map(|&clusters| runtime.block_on(measure(clusters)))
+        .map(|&clusters| {
+            let column = runtime.block_on(measure(clusters));
+            loads.push(usage::load());
+            column
+        })
         .collect();
     let mut table = Table::new(
         ["".to_owned()]
@@ -50,10 +52,14 @@ fn main() {
         let values = columns.iter().map(|column| column[row].1.clone());
         table.row([(*name).to_owned()].into_iter().chain(values));
     }
+    let loads: Vec<String> = loads.iter().map(|load| format!("{load:.1}")).collect();
     let text = format!(
         "# What explaining costs\n\nOCM, standalone, a release build on {}; one Placement for every four clusters, {PLACEMENTS} at most, each for the\n\
-         three best of its region's clusters. CPU is the server's own processor time. Made by `make bench-explain`.\n\n{}",
+         three best of its region's clusters. CPU is the server's own processor time. Made by `make bench-explain`.\n\n\
+         The machine's load average before the first size and after each was {}; with more than its processors to do, seconds say\n\
+         little, and processor time is what to compare.\n\n{}",
         usage::machine(),
+        loads.join(", "),
         table.markdown()
     );
     let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/benchmarks/explain.md");
@@ -82,7 +88,7 @@ async fn measure(clusters: usize) -> Vec<(&'static str, String)> {
         "`berth load`, objects a second",
         format!("{:.0}", objects as f64 / begun.elapsed().as_secs_f64()),
     ));
-    quiet(&server);
+    usage::quiet(server.id());
 
     server.crash();
     let begun = Instant::now();
@@ -95,7 +101,7 @@ async fn measure(clusters: usize) -> Vec<(&'static str, String)> {
         "start until ready, s",
         format!("{:.2}", begun.elapsed().as_secs_f64()),
     ));
-    quiet(&server);
+    usage::quiet(server.id());
     rows.push((
         "memory after the start, MiB",
         format!("{:.0}", usage::resident(server.id())),
@@ -121,14 +127,15 @@ async fn measure(clusters: usize) -> Vec<(&'static str, String)> {
         None => "-".to_owned(),
     };
     rows.push(("candidates, a further page, CPU ms", next));
-    rows.push((
-        "`kubectl get candidates` of one decision, s",
-        kubectl(
-            &server,
-            "get candidates -n bench --field-selector decision=p0.ocm",
-        ),
-    ));
-    rows.push(("`kubectl get targets`, s", kubectl(&server, "get targets")));
+    let (whole, own) = kubectl(
+        &server,
+        "get candidates -n bench --field-selector decision=p0.ocm",
+    );
+    rows.push(("`kubectl get candidates` of one decision, s", whole));
+    rows.push(("of that kubectl's own processor time, s", own));
+    let (whole, own) = kubectl(&server, "get targets");
+    rows.push(("`kubectl get targets`, s", whole));
+    rows.push(("of that kubectl's own processor time, s", own));
 
     let before = usage::processor_time(server.id());
     for number in 0..CREATES {
@@ -137,7 +144,7 @@ async fn measure(clusters: usize) -> Vec<(&'static str, String)> {
         let answer = raw::write(&client, Method::POST, &path, &placement).await;
         assert_eq!(answer.code, 201, "{}", String::from_utf8_lossy(&answer.body));
     }
-    let used = quiet_since(&server, before);
+    let used = usage::quiet_since(server.id(), before);
     rows.push((
         "create and bind one Placement, CPU ms",
         milliseconds(used, CREATES),
@@ -152,7 +159,7 @@ async fn measure(clusters: usize) -> Vec<(&'static str, String)> {
         let answer = raw::send(&client, Method::PATCH, &path, &headers, body.as_bytes()).await;
         assert_eq!(answer.code, 200, "{}", String::from_utf8_lossy(&answer.body));
     }
-    let used = quiet_since(&server, before);
+    let used = usage::quiet_since(server.id(), before);
     rows.push((
         "a cluster's label patched, until all is decided again, CPU ms",
         milliseconds(used, CREATES),
@@ -188,34 +195,20 @@ async fn cpu_of(server: &Server, client: &Client, path: &str) -> String {
     format!("{:.1}", median(&rounds))
 }
 
-/// How long kubectl takes for the whole command, in seconds.
-fn kubectl(server: &Server, arguments: &str) -> String {
-    let begun = Instant::now();
+/// How long kubectl takes for the whole command, and how much it computes itself, in seconds.
+fn kubectl(server: &Server, arguments: &str) -> (String, String) {
+    let (begun, before) = (Instant::now(), usage::ended_children());
     let lines = server.kubectl(arguments).ok().lines().count();
     assert!(lines > 1, "kubectl {arguments} shows nothing");
-    format!("{:.2}", begun.elapsed().as_secs_f64())
+    let (whole, own) = (begun.elapsed(), usage::ended_children() - before);
+    (
+        format!("{:.2}", whole.as_secs_f64()),
+        format!("{:.2}", own.as_secs_f64()),
+    )
 }
 
 fn milliseconds(used: Duration, times: u32) -> String {
     format!("{:.1}", used.as_secs_f64() * 1000.0 / f64::from(times))
-}
-
-/// Waits until the server has nothing left to do.
-fn quiet(server: &Server) {
-    quiet_since(server, usage::processor_time(server.id()));
-}
-
-/// The same, and what the server used since `before`.
-fn quiet_since(server: &Server, before: Duration) -> Duration {
-    let mut last = usage::processor_time(server.id());
-    loop {
-        std::thread::sleep(LOOK);
-        let now = usage::processor_time(server.id());
-        if now - last <= IDLE {
-            return now - before;
-        }
-        last = now;
-    }
 }
 
 /// The fleet and its Placements, as documents of a file.

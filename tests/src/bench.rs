@@ -1,6 +1,9 @@
-//! What the benchmarks share: figures of processes, middle values, tables and plots.
+//! What the benchmarks share: a client, objects to store, figures of processes, middle values, tables and plots.
 
 pub mod chart;
+pub mod http;
 pub mod middle;
+pub mod object;
 pub mod table;
+pub mod trend;
 pub mod usage;

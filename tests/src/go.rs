@@ -43,6 +43,23 @@ pub fn build_with(module: &str, package: &str, name: &str, flags: &[&str]) -> Pa
     program
 }
 
+/// Runs the tests of the module in the folder `module` below `tests`.
+///
+/// # Panics
+/// Without Go, and when one fails.
+pub fn test(module: &str) {
+    let output = go(module)
+        .args(["test", "./..."])
+        .output()
+        .unwrap_or_else(missing);
+    assert!(
+        output.status.success(),
+        "go test in tests/{module} failed:\n{}{}",
+        String::from_utf8_lossy(&output.stdout),
+        String::from_utf8_lossy(&output.stderr)
+    );
+}
+
 /// The folder of the Go module `wanted`, in the version that the module in the folder `module` below `tests` asks for.
 ///
 /// # Panics

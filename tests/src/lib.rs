@@ -5,6 +5,7 @@ pub mod bench;
 pub mod differential;
 pub mod etcd;
 pub mod example;
+pub mod follower;
 pub mod go;
 pub mod helm;
 pub mod hub;
@@ -106,7 +107,7 @@ impl Server {
     fn start_on(port: u16, arguments: &[&str]) -> Self {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let data = folder.path().join("data");
-        let (child, url) = spawn(&data, port, arguments);
+        let (child, url) = spawn(&data, port, arguments, "");
         Self {
             child,
             folder,
@@ -118,7 +119,7 @@ impl Server {
     /// Starts a server whose data is in `data`.
     #[must_use]
     pub fn start_in(data: PathBuf) -> Self {
-        let (child, url) = spawn(&data, 0, &[]);
+        let (child, url) = spawn(&data, 0, &[], "");
         Self {
             child,
             folder: tempfile::tempdir().expect("a temporary folder"),
@@ -134,7 +135,15 @@ impl Server {
 
     /// Starts the server again on the same data at `port`, after [`Server::crash`].
     pub fn restart_at(&mut self, port: u16) {
-        let (child, url) = spawn(&self.data, port, &[]);
+        self.restart_with_fault(port, "");
+    }
+
+    /// The same with a fault point (`BERTH_TEST_FAULT`), at which it dies, where it is built with debug assertions.
+    ///
+    /// # Panics
+    /// When it does not serve.
+    pub fn restart_with_fault(&mut self, port: u16, fault: &str) {
+        let (child, url) = spawn(&self.data, port, &[], fault);
         self.child = child;
         self.url = url;
     }
@@ -161,6 +170,15 @@ impl Server {
     #[must_use]
     pub fn id(&self) -> u32 {
         self.child.id()
+    }
+
+    /// Whether it has ended by itself.
+    ///
+    /// # Panics
+    /// When that cannot be found out.
+    pub fn has_ended(&mut self) -> bool {
+        let status = self.child.try_wait().expect("the server is ours");
+        status.is_some()
     }
 
     /// Waits for the server to end by itself and gives its exit code.
@@ -263,8 +281,12 @@ impl Drop for Server {
     }
 }
 
-fn spawn(data: &Path, port: u16, arguments: &[&str]) -> (Child, String) {
-    let mut child = Command::new(berth())
+fn spawn(data: &Path, port: u16, arguments: &[&str], fault: &str) -> (Child, String) {
+    let mut command = Command::new(berth());
+    if !fault.is_empty() {
+        command.env("BERTH_TEST_FAULT", fault);
+    }
+    let mut child = command
         .args(["serve", "--secure-port", &port.to_string(), "--data-dir"])
         .arg(data)
         .args(arguments)

@@ -257,3 +257,54 @@ fn a_crate_is_named_by_a_whole_word() {
     assert!(names("use bytes::Bytes;", "bytes") && names("#[serde(with = \"bytes\")]", "bytes"));
     assert!(!names("let my_bytes = bytesize();", "bytes"));
 }
+
+/// Features that the workspace does not turn on for every crate, and what code says that needs one. A crate that leaves
+/// it out builds in the workspace, where another one asks for it, and not by itself (`make alone`).
+const FEATURES: [(&str, &str, &[&str]); 3] = [
+    (
+        "tokio",
+        "test-util",
+        &["start_paused", "time::pause(", "time::advance(", "time::resume("],
+    ),
+    ("hyper", "client", &["hyper::client"]),
+    ("hyper-util", "client-legacy", &["hyper_util::client::legacy"]),
+];
+
+#[test]
+fn a_crate_asks_for_the_features_that_its_code_needs() {
+    let packages = packages(&deny().graph.targets);
+    let mut missing = Vec::new();
+    let mut needed = BTreeSet::new();
+    for package in packages.iter().filter(|package| package["source"].is_null()) {
+        let manifest = PathBuf::from(text(package, "manifest_path"));
+        let code: String = sources(manifest.parent().expect("a manifest lies in a folder"))
+            .into_iter()
+            .filter(|path| !path.ends_with("tests/tests/dependencies.rs"))
+            .map(|path| std::fs::read_to_string(path).expect("sources are text"))
+            .collect();
+        for (dependency, feature, words) in FEATURES {
+            if !words.iter().any(|word| code.contains(word)) {
+                continue;
+            }
+            needed.insert(feature);
+            let asked = package["dependencies"].as_array().into_iter().flatten();
+            let asked = asked.filter(|asked| asked["name"] == dependency);
+            let has = |asked: &Value| {
+                let features = asked["features"].as_array();
+                features.is_some_and(|features| features.iter().any(|known| known == feature))
+            };
+            if !asked.into_iter().any(has) {
+                missing.push(format!(
+                    "{}: {dependency} with the feature {feature}",
+                    text(package, "name")
+                ));
+            }
+        }
+    }
+    assert_eq!(
+        needed.len(),
+        FEATURES.len(),
+        "one of them is needed nowhere any more"
+    );
+    assert!(missing.is_empty(), "{}", missing.join("\n"));
+}

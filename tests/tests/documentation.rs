@@ -197,12 +197,36 @@ fn citations_are_found_with_all_their_headings() {
     assert_eq!(anchor("The syncer's view"), "the-syncers-view");
 }
 
+/// The document that a release has, and the folder of benchmarks, which write theirs.
+const RELEASE_NOTES: &str = "NOTES.md";
+const BENCHMARKS: &str = "tests/examples";
+
+/// The documents that `text` names, but for those at other addresses.
+fn named(text: &str) -> BTreeSet<&str> {
+    let is_part = |letter: char| letter.is_ascii_alphanumeric() || "/-_.".contains(letter);
+    let ends = text.match_indices(".md").map(|(at, _)| at + 3);
+    let ends = ends.filter(|&end| !text[end..].starts_with(|letter: char| letter.is_alphanumeric()));
+    let names = ends.map(|end| {
+        let before = text[..end]
+            .char_indices()
+            .rev()
+            .find(|&(_, letter)| !is_part(letter));
+        &text[before.map_or(0, |(at, letter)| at + letter.len_utf8())..end]
+    });
+    names
+        .filter(|name| *name != ".md" && !name.starts_with("//"))
+        .collect()
+}
+
 #[test]
 fn nothing_cites_a_document_that_readers_do_not_have() {
     let gone = ["CONTRACT.md", "DESIGN.md", "facts/", "facts section"];
-    let mut sources = files(root(), &[".rs", ".toml", ".yaml"]);
+    let mut sources = files(
+        root(),
+        &[".rs", ".toml", ".yaml", ".go", ".tpl", ".jq", "Makefile"],
+    );
     sources.extend(documents());
-    let mut citing = Vec::new();
+    let (mut citing, mut count) = (Vec::new(), 0);
     for path in sources {
         if path.ends_with("tests/tests/documentation.rs") {
             continue;
@@ -210,12 +234,57 @@ fn nothing_cites_a_document_that_readers_do_not_have() {
         let text = joined(&read(&path));
         let found = gone.iter().filter(|name| text.contains(**name));
         citing.extend(found.map(|name| format!("{}: {name}", path.display())));
+        let folder = path.parent().expect("a file is in a folder");
+        for name in named(&text) {
+            count += 1;
+            let is_there = |folder: &Path| folder.join(name).is_file();
+            let is_written =
+                name == RELEASE_NOTES || path.starts_with(root().join(BENCHMARKS)) && !name.contains('/');
+            let folders = [folder, root(), &root().join("docs")];
+            let is_known = is_written || folders.into_iter().any(is_there);
+            if !is_known {
+                citing.push(format!("{}: {name}", path.display()));
+            }
+        }
     }
+    assert!(count > 300, "only {count} names of documents were found");
     assert!(
         citing.is_empty(),
         "cited, and not in the repository:\n{}",
         citing.join("\n")
     );
+}
+
+#[test]
+fn documents_are_named_with_their_folder_and_without_what_is_elsewhere() {
+    let text =
+        "See docs/api.md, (../CHANGELOG.md) and `x.md`; not https://example.com/y.md, <name>.md or a.mdx.";
+    assert_eq!(named(text), ["docs/api.md", "../CHANGELOG.md", "x.md"].into());
+}
+
+/// What kubectl says, without asking us.
+const SAID_BY_KUBECTL: &str = "the server doesn't have a resource type";
+
+#[test]
+fn messages_that_operators_look_up_are_what_the_program_says() {
+    let manual = read(&root().join("docs/operate.md"));
+    let (_, table) = manual.split_once("## Troubleshooting").expect("it has that part");
+    let sources = files(root(), &[".rs"]).into_iter();
+    let sources = sources.filter(|path| !path.components().any(|part| part.as_os_str() == "tests"));
+    // A long text goes on in the next line behind a backslash.
+    let program: String = sources
+        .map(|path| joined(&read(&path)).replace("\\ ", ""))
+        .collect();
+    let quoted = table.split('"').skip(1).step_by(2);
+    let pieces = quoted.flat_map(|text| text.split('…')).map(str::trim);
+    let sentences: Vec<&str> = pieces.filter(|piece| piece.split(' ').count() > 2).collect();
+    assert!(sentences.len() > 8, "{sentences:?}");
+    for sentence in sentences {
+        assert!(
+            sentence == SAID_BY_KUBECTL || program.contains(sentence),
+            "docs/operate.md explains {sentence:?}, which nothing says"
+        );
+    }
 }
 
 #[test]

@@ -155,7 +155,7 @@ fn only_what_the_caller_may_read_is_exported_and_the_rest_is_named() {
     let nothing = berth(&ann, &["export", &path]);
     assert_eq!(nothing.status.code(), Some(1));
     assert!(
-        text(&nothing.stderr).contains("may not read it"),
+        text(&nothing.stderr).contains("may not list them"),
         "{}",
         text(&nothing.stderr)
     );

@@ -87,11 +87,11 @@ fn advice_numbers_what_to_change_with_the_line_that_does_it() {
     );
     let unknown = plugin.fails(&[&advice[..], &["--cluster", "nowhere"]].concat());
     assert!(
-        unknown.contains("no cluster \"nowhere\" was considered"),
+        unknown.contains("cluster \"nowhere\" is not a candidate"),
         "{unknown}"
     );
     let nobody = plugin.fails(&["berth", "advice", "shoot/nobody", "-n", "garden-dev"]);
-    assert!(nobody.contains("wants no place in namespace"), "{nobody}");
+    assert!(nobody.contains("or cluster-wide"), "{nobody}");
 }
 
 #[test]
@@ -165,7 +165,7 @@ fn why_tells_of_one_cluster_and_prints_as_kubectl_does() {
     );
     let unknown = plugin.fails(&why(&["--cluster", "mars"]));
     assert!(
-        unknown.contains("no cluster \"mars\" was considered") && unknown.contains("aws-eu1.gardener"),
+        unknown.contains("cluster \"mars\" is not a candidate") && unknown.contains("aws-eu1.gardener"),
         "{unknown}"
     );
 }
@@ -175,11 +175,14 @@ fn what_is_not_there_or_not_allowed_is_said() {
     let plugin = Plugin::start();
     let absent = plugin.fails(&["berth", "why", "web"]);
     assert!(
-        absent.contains("wants no place in namespace \"default\"") && absent.contains("-n"),
+        absent.contains("in namespace \"default\" or cluster-wide") && absent.contains("-n"),
         "{absent}"
     );
     let seed = plugin.fails(&["berth", "why", "seed/aws-eu1"]);
-    assert!(seed.contains("nothing decides where a \"seed\" goes"), "{seed}");
+    assert!(
+        seed.contains("\"seed\" is not a kind that is scheduled"),
+        "{seed}"
+    );
     let ann = plugin.server.kubeconfig_for("ann", &[]);
     let refused = plugin.kubectl(&ann, &["berth", "why", "shoot/web", "-n", "garden-dev"]);
     assert_eq!(refused.status.code(), Some(1));
@@ -303,7 +306,7 @@ fn kubectl_completes_commands_flags_and_what_the_server_has() {
     };
     let commands = proposed(&[""]);
     assert!(
-        commands.contains("why\tSay which cluster") && commands.contains("console\t"),
+        commands.contains("why\tExplain which cluster") && commands.contains("console\t"),
         "{commands}"
     );
     assert!(commands.ends_with(":4\n"), "no files: {commands}");

@@ -14,32 +14,33 @@ use std::process::Command;
 
 use serde_json::Value;
 
-/// The layers, lowest first. `dialect-*` stands for every dialect but not for what they stand on.
+/// The layers, lowest first, by the crates' names without the prefix that all of them have ([`PREFIX`]). `dialect-*` stands
+/// for every dialect but not for what they stand on.
 const LAYERS: [&[&str]; 11] = [
-    &["meta", "berth-cel"],
+    &["meta", "cel"],
     &[
-        "berth-apply",
+        "apply",
         "scheduling",
         "storage",
         "openapi",
         "certs",
         "admission",
-        "berth-client",
-        "berth-console",
+        "client",
+        "console",
     ],
-    &["dialect-contract", "berth-policies"],
-    &["dialect-columns", "berth-multicluster"],
+    &["dialect-contract", "policies"],
+    &["dialect-columns", "multicluster"],
     &["dialect-*", "engine"],
     &["dialect-registry", "dialect-testing", "apiserver"],
-    &["berth-kubernetes", "berth-aggregation"],
-    &["berth-hub"],
-    &["berth-syncer"],
+    &["kubernetes", "aggregation"],
+    &["hub"],
+    &["syncer", "dispatch"],
     &["berth"],
     &["deploy", "tests", "fuzz"],
 ];
 
 /// What is forbidden although it points downwards: who, what, and why.
-const FORBIDDEN: [(&str, &str, &str); 18] = [
+const FORBIDDEN: [(&str, &str, &str); 20] = [
     (
         "dialect-*",
         "storage",
@@ -56,7 +57,7 @@ const FORBIDDEN: [(&str, &str, &str); 18] = [
         "a dialect is pure: it never sees where objects come from",
     ),
     (
-        "berth-multicluster",
+        "multicluster",
         "storage",
         "what is published is a pure function of targets and decisions",
     ),
@@ -87,34 +88,44 @@ const FORBIDDEN: [(&str, &str, &str); 18] = [
         "the server library knows nothing of scheduling",
     ),
     (
-        "berth-kubernetes",
+        "kubernetes",
         "dialect-*",
         "Kubernetes' own kinds know nothing of scheduling",
     ),
     (
-        "berth-kubernetes",
+        "kubernetes",
         "engine",
         "Kubernetes' own kinds know nothing of scheduling",
     ),
     (
-        "berth-aggregation",
+        "aggregation",
         "dialect-*",
         "any server made with apiserver can be aggregated",
     ),
     (
-        "berth-aggregation",
+        "aggregation",
         "dialect-registry",
         "any server made with apiserver can be aggregated",
     ),
     (
-        "berth-hub",
+        "hub",
         "dialect-*",
         "what is copied from a hub and written there are the dialects' words",
     ),
     (
-        "berth-hub",
+        "hub",
         "dialect-registry",
         "what is copied from a hub and written there are the dialects' words",
+    ),
+    (
+        "dispatch",
+        "dialect-*",
+        "a dispatcher reads decisions, of whatever system they are",
+    ),
+    (
+        "dispatch",
+        "storage",
+        "a dispatcher reads decisions from a server",
     ),
     (
         "berth",
@@ -122,7 +133,7 @@ const FORBIDDEN: [(&str, &str, &str); 18] = [
         "the program knows dialects by the registry alone",
     ),
     (
-        "berth-aggregation",
+        "aggregation",
         "engine",
         "any server made with apiserver can be aggregated",
     ),
@@ -150,11 +161,20 @@ fn root() -> PathBuf {
         .to_owned()
 }
 
-/// What only tests use, and may therefore stand above those it serves: a dev-dependency on it is no edge.
-const FOR_TESTS: &str = "dialect-testing";
+/// What the name of every crate that others could use begins with.
+const PREFIX: &str = "berth-";
 
-/// Every crate of the workspace with its dependencies of all sorts: normal, build and dev.
-fn crates() -> BTreeMap<String, BTreeSet<String>> {
+/// What only this repository uses.
+const OURS_ALONE: [&str; 4] = ["berth", "deploy", "tests", "fuzz"];
+
+/// What only tests use, and may therefore stand above those it serves: a dev-dependency on it is no edge.
+const FOR_TESTS: [&str; 2] = [TESTING, "dialect-toy"];
+
+/// What the dialects' tests share.
+const TESTING: &str = "dialect-testing";
+
+/// What `cargo metadata` tells of the workspace.
+fn metadata() -> Value {
     let output = Command::new(std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned()))
         .args(["metadata", "--no-deps", "--format-version", "1", "--offline"])
         .current_dir(root())
@@ -165,15 +185,25 @@ fn crates() -> BTreeMap<String, BTreeSet<String>> {
         "cargo metadata: {}",
         String::from_utf8_lossy(&output.stderr)
     );
-    let metadata: Value = serde_json::from_slice(&output.stdout).expect("cargo metadata writes JSON");
-    let name = |value: &Value| value["name"].as_str().expect("everything has a name").to_owned();
+    serde_json::from_slice(&output.stdout).expect("cargo metadata writes JSON")
+}
+
+/// Every crate of the workspace with its dependencies of all sorts, normal, build and dev, by names without [`PREFIX`].
+fn crates() -> BTreeMap<String, BTreeSet<String>> {
+    let metadata = metadata();
+    let name = |value: &Value| {
+        let name = value["name"].as_str().expect("everything has a name");
+        name.strip_prefix(PREFIX).unwrap_or(name).to_owned()
+    };
     let packages = metadata["packages"].as_array().expect("a workspace has packages");
     let dependencies = |package: &Value| {
         package["dependencies"]
             .as_array()
             .expect("a list")
             .iter()
-            .filter(|dependency| dependency["kind"] != "dev" || dependency["name"] != FOR_TESTS)
+            .filter(|dependency| {
+                dependency["kind"] != "dev" || !FOR_TESTS.contains(&name(dependency).as_str())
+            })
             .map(name)
             .collect()
     };
@@ -186,7 +216,7 @@ fn crates() -> BTreeMap<String, BTreeSet<String>> {
 /// The name of `krate` in the tables above.
 fn role(krate: &str) -> &str {
     match krate {
-        "dialect-contract" | "dialect-columns" | "dialect-registry" | FOR_TESTS => krate,
+        "dialect-contract" | "dialect-columns" | "dialect-registry" | TESTING => krate,
         other if other.starts_with("dialect-") => "dialect-*",
         other => other,
     }
@@ -233,6 +263,18 @@ fn every_crate_has_a_layer() {
         .filter(|name| layer(name).is_none())
         .collect();
     assert!(without.is_empty(), "give these crates a layer: {without:?}");
+}
+
+#[test]
+fn every_crate_that_others_could_use_has_the_prefix() {
+    let metadata = metadata();
+    let packages = metadata["packages"].as_array().expect("a workspace has packages");
+    let without: Vec<&str> = packages
+        .iter()
+        .filter_map(|package| package["name"].as_str())
+        .filter(|name| !name.starts_with(PREFIX) && !OURS_ALONE.contains(name))
+        .collect();
+    assert!(without.is_empty(), "rename to {PREFIX}…: {without:?}");
 }
 
 #[test]
@@ -286,7 +328,7 @@ fn sources() -> Vec<PathBuf> {
                 .and_then(|name| name.to_str())
                 .unwrap_or_default();
             if path.is_dir() {
-                if name != "target" && !name.starts_with('.') {
+                if path != root().join("target") && !name.starts_with('.') {
                     open.push(path);
                 }
             } else if path.extension().is_some_and(|extension| extension == "rs") {

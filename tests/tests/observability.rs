@@ -194,6 +194,68 @@ fn panels_of_the_dashboard_do_not_lie_on_each_other() {
     }
 }
 
+/// What Grafana's linter of dashboards asks for, as far as it is about a dashboard of one job.
+#[test]
+fn every_panel_of_the_dashboard_says_what_it_shows_and_of_which_source() {
+    let dashboard: Value = serde_json::from_str(&file("deploy/observability/dashboard.json")).unwrap();
+    for field in ["uid", "title"] {
+        assert!(
+            dashboard[field].as_str().is_some_and(|text| !text.is_empty()),
+            "{field}"
+        );
+    }
+    let variables = dashboard["templating"]["list"].as_array().unwrap();
+    let source = variables
+        .iter()
+        .find(|variable| variable["type"] == "datasource")
+        .unwrap();
+    let named = format!("${{{}}}", source["name"].as_str().unwrap());
+    let mut titles = BTreeSet::new();
+    let alerts = alerts();
+    let known: BTreeSet<&str> = alerts
+        .iter()
+        .filter_map(|alert| alert["alert"].as_str())
+        .collect();
+    for panel in dashboard["panels"].as_array().unwrap() {
+        let title = panel["title"].as_str().unwrap();
+        assert!(!title.is_empty() && titles.insert(title), "{title}");
+        let description = panel["description"].as_str().unwrap_or_default();
+        assert!(description.ends_with('.'), "{title} has no description");
+        let words = description.split(|letter: char| !letter.is_alphanumeric());
+        let is_alert = |word: &&str| word.len() > "Berth".len() && word.starts_with("Berth");
+        for word in words.filter(is_alert) {
+            assert!(
+                known.contains(word),
+                "{title} names an alert that is not there: {word}"
+            );
+        }
+        assert_eq!(panel["datasource"]["uid"], named.as_str(), "{title}");
+        assert!(
+            panel["fieldConfig"]["defaults"]["unit"].is_string(),
+            "{title} has no unit"
+        );
+        let targets = panel["targets"].as_array().unwrap();
+        assert!(!targets.is_empty(), "{title}");
+        for target in targets {
+            let query = target["expr"].as_str().unwrap();
+            let all = query.matches('{').count();
+            assert!(
+                all > 0 && all == query.matches("{job=\"berth\"").count(),
+                "{title}: {query}"
+            );
+            assert!(
+                !target["legendFormat"].as_str().unwrap_or_default().is_empty(),
+                "{title}"
+            );
+            // What a counter says of quantiles is said by its rate.
+            assert!(
+                !query.contains("_bucket{") || query.contains("rate("),
+                "{title}: {query}"
+            );
+        }
+    }
+}
+
 #[test]
 fn logs_in_a_file_have_no_colours() {
     let folder = tempfile::tempdir().unwrap();

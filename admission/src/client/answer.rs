@@ -7,7 +7,7 @@ use meta::status::Details;
 use serde_json::Value;
 
 use super::Manner;
-use crate::webhook::{API_VERSION, KIND};
+use crate::wire::{API_VERSION, KIND};
 
 /// The one type of patch there is.
 const JSON_PATCH: &str = "JSONPatch";
@@ -33,7 +33,7 @@ pub struct Answer {
 /// What rule it breaks.
 pub fn read(manner: Manner, uid: &str, body: &[u8]) -> Result<Answer, String> {
     let review: Value =
-        serde_json::from_slice(body).map_err(|problem| format!("it is no JSON: {problem}"))?;
+        serde_json::from_slice(body).map_err(|problem| format!("it is not JSON: {problem}"))?;
     let (api_version, kind) = (text(&review["apiVersion"]), text(&review["kind"]));
     if (api_version, kind) != (API_VERSION, KIND) {
         return Err(format!(
@@ -79,7 +79,7 @@ fn patch(manner: Manner, response: &Value) -> Result<Option<Vec<u8>>, String> {
     let encoded = match patch {
         Value::Null => "",
         Value::String(text) => text,
-        _ => return Err("response.patch is no base64 text".to_owned()),
+        _ => return Err("response.patch is not a base64 string".to_owned()),
     };
     match (encoded.is_empty(), r#type) {
         (true, Value::Null) => Ok(None),
@@ -88,7 +88,7 @@ fn patch(manner: Manner, response: &Value) -> Result<Option<Vec<u8>>, String> {
         (false, Value::String(known)) if known == JSON_PATCH => STANDARD
             .decode(encoded)
             .map(Some)
-            .map_err(|problem| format!("response.patch is no base64: {problem}")),
+            .map_err(|problem| format!("response.patch is not base64: {problem}")),
         (false, other) => Err(format!(
             "response.patchType {other} is not supported, only {JSON_PATCH:?} is"
         )),
@@ -113,7 +113,7 @@ fn status(value: &Value) -> Result<Option<Status>, String> {
             status.details = details;
             Ok(Some(status))
         }
-        _ => Err("response.status is no object".to_owned()),
+        _ => Err("response.status is not an object".to_owned()),
     }
 }
 
@@ -121,7 +121,7 @@ fn warnings(value: &Value) -> Result<Vec<String>, String> {
     let list = match value {
         Value::Null => return Ok(Vec::new()),
         Value::Array(list) => list,
-        _ => return Err("response.warnings is no list".to_owned()),
+        _ => return Err("response.warnings is not a list".to_owned()),
     };
     let texts: Option<Vec<String>> = list.iter().map(|one| one.as_str().map(str::to_owned)).collect();
     texts.ok_or_else(|| "response.warnings has something else than texts".to_owned())
@@ -131,7 +131,7 @@ fn annotations(value: &Value) -> Result<Vec<(String, String)>, String> {
     let fields = match value {
         Value::Null => return Ok(Vec::new()),
         Value::Object(fields) => fields,
-        _ => return Err("response.auditAnnotations is no map".to_owned()),
+        _ => return Err("response.auditAnnotations is not a map".to_owned()),
     };
     let pairs = fields
         .iter()

@@ -111,7 +111,7 @@ impl Hook {
         let client = &value["clientConfig"];
         let bundle = client["caBundle"].as_str().unwrap_or_default();
         let ca_bundle = STANDARD.decode(bundle).unwrap_or_else(|problem| {
-            problems.push(format!("clientConfig.caBundle is no base64: {problem}"));
+            problems.push(format!("clientConfig.caBundle is not base64: {problem}"));
             Vec::new()
         });
         if !texts(&value["admissionReviewVersions"])

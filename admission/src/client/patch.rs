@@ -40,7 +40,7 @@ pub fn apply(patch: &[u8], object: &Value) -> Result<Value, String> {
 /// Which operation cannot be carried out, or what it may not change.
 pub fn try_apply(patch: &[u8], object: &Value) -> Result<Value, Unpatched> {
     let patch: Patch = serde_json::from_slice(patch)
-        .map_err(|problem| Unpatched::Impossible(format!("it is no JSON Patch: {problem}")))?;
+        .map_err(|problem| Unpatched::Impossible(format!("it is not a JSON Patch: {problem}")))?;
     if patch.0.len() > OPERATIONS {
         return Err(Unpatched::Impossible(format!(
             "it has {} operations, at most {OPERATIONS} are carried out",

@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 
 use super::subject::Subject;
 use crate::request::{Operation, Request};
-use crate::webhook::{API_VERSION, GroupVersionKind, GroupVersionResource, KIND};
+use crate::wire::{API_VERSION, GroupVersionKind, GroupVersionResource, KIND};
 
 /// The AdmissionReview around `request`.
 #[must_use]

@@ -4,7 +4,7 @@ use meta::{Kind, Object, Revision};
 use serde_json::Value;
 
 use crate::request::Request;
-use crate::webhook::{GroupVersionKind, GroupVersionResource};
+use crate::wire::{GroupVersionKind, GroupVersionResource};
 
 /// One write that webhooks may have a say in.
 #[derive(Clone, Copy)]

@@ -57,6 +57,8 @@ pub struct HubPolicies {
     heard: Mutex<[Known; 4]>,
     stored: RwLock<Arc<Stored>>,
     params: RwLock<BTreeMap<ParamKind, Arc<Watched>>>,
+    /// Hears when others are in force.
+    changed: watch::Sender<()>,
 }
 
 impl HubPolicies {
@@ -69,7 +71,14 @@ impl HubPolicies {
             heard: Mutex::default(),
             stored: RwLock::default(),
             params: RwLock::default(),
+            changed: watch::Sender::new(()),
         })
+    }
+
+    /// Hears whenever others are in force.
+    #[must_use]
+    pub fn changes(&self) -> watch::Receiver<()> {
+        self.changed.subscribe()
     }
 
     /// Begins to follow them, and waits until all there are now are in force. A kind that the hub does not serve has none.
@@ -108,7 +117,7 @@ impl HubPolicies {
                     tracing::warn!(
                         resource = plural,
                         problem,
-                        "following the hub's admission policies"
+                        "cannot watch the hub's admission policies; retrying"
                     );
                     tokio::time::sleep(follow::PAUSE).await;
                     continue;
@@ -130,6 +139,7 @@ impl HubPolicies {
         let stored = stored(&heard);
         self.watch(&kinds_of_params(&stored)).await;
         *self.stored.write() = Arc::new(stored);
+        self.changed.send_replace(());
     }
 
     /// Watches parameters of `kinds` and no others, and waits for those that are new.
@@ -149,8 +159,7 @@ impl HubPolicies {
         let listed = futures::future::join_all(new.iter().map(|watched| watched.settled()));
         if tokio::time::timeout(PARAMS, listed).await.is_err() {
             tracing::warn!(
-                "parameters of admission policies are not listed after {PARAMS:?}; the policies are in force, and their \
-                 failure policies decide until then"
+                "parameters of admission policies not listed within {PARAMS:?}; until they are, the policies' failurePolicy applies"
             );
         }
     }

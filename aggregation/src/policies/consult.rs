@@ -263,7 +263,7 @@ impl<'a> Asking<'a> {
                 tracing::warn!(
                     webhook = name,
                     problem,
-                    "a webhook could not be asked; the write goes on"
+                    "admission webhook call failed; failurePolicy is Ignore, so the write goes on"
                 );
                 self.policies.metrics.failed_open(name, self.manner);
                 heard.annotations.push((self.failed_open_key(), name.to_owned()));
@@ -273,7 +273,7 @@ impl<'a> Asking<'a> {
                 tracing::warn!(
                     webhook = self.name(),
                     problem,
-                    "a webhook could not be asked; the write is refused"
+                    "admission webhook call failed; failurePolicy is Fail, so the write is rejected"
                 );
                 (
                     heard,

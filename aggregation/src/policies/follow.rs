@@ -82,7 +82,7 @@ pub(super) fn snapshots(
                     tracing::warn!(
                         resource = plural,
                         problem = text,
-                        "following what has a say in admission on the hub"
+                        "cannot watch the hub's webhook configurations; retrying"
                     );
                 }
                 last_problem = Some(text);

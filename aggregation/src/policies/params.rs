@@ -129,7 +129,7 @@ async fn keep(client: Client, kind: ParamKind, known: Arc<RwLock<Known>>, report
                 tracing::warn!(
                     kind = kind.shown(),
                     problem,
-                    "looking for the kind of policies' parameters"
+                    "cannot find the kind of an admission policy's parameters; retrying"
                 );
                 tokio::time::sleep(follow::PAUSE).await;
                 continue;

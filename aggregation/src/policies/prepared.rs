@@ -51,7 +51,7 @@ impl Maker {
                 configuration = &*hook.configuration,
                 webhook = &*hook.name,
                 problem,
-                "a match condition cannot be evaluated here; the failure policy decides"
+                "a match condition cannot be evaluated; the webhook's failurePolicy applies"
             );
         }
         let caller = match &hook.problem {
@@ -63,7 +63,7 @@ impl Maker {
                 configuration = &*hook.configuration,
                 webhook = &*hook.name,
                 problem,
-                "a webhook of the hub cannot be called; the failure policy decides"
+                "an admission webhook cannot be called; its failurePolicy applies"
             );
         }
         Arc::new(Prepared {

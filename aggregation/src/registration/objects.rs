@@ -88,7 +88,7 @@ impl Registered {
 
     /// That it is not there, and who has it.
     pub(super) fn absent(&self) -> String {
-        format!("{self} is not there; {}", self.source)
+        format!("{self} does not exist; {}", self.source)
     }
 
     /// What in `object` is for `service` and trusts nobody, in words.
@@ -110,7 +110,7 @@ impl Registered {
         };
         match self.api(client).create(&options, &object).await {
             Ok(_) => {
-                tracing::info!("{self} is created");
+                tracing::info!(object = %self, "registration created");
                 Ok(())
             }
             Err(kube::Error::Api(status)) if status.code == 409 => Ok(()),
@@ -141,7 +141,7 @@ impl Registered {
             .await
         {
             Ok(_) => {
-                tracing::info!("the caBundle of {self} is filled in");
+                tracing::info!(object = %self, "caBundle updated");
                 Ok(())
             }
             Err(kube::Error::Api(status)) if matches!(status.code, 404 | 409) => Ok(()),

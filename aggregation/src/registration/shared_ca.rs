@@ -70,7 +70,7 @@ impl SharedCa {
                 let first = Shared::generate(now)?;
                 let secret = self.holding(None, &first);
                 match self.secrets.create(&PostParams::default(), &secret).await {
-                    Ok(_) => tracing::info!("{} is created, with a new CA", self.place.display()),
+                    Ok(_) => tracing::info!(secret = %self.place.display(), "Secret created with a new CA"),
                     Err(problem) if is_conflict(&problem) => {}
                     Err(problem) => return Err(self.failed("creating", &problem)),
                 }
@@ -81,7 +81,7 @@ impl SharedCa {
                 None => {
                     let first = Shared::generate(now)?;
                     if self.replace(&secret, &first).await?.is_some() {
-                        tracing::info!("{} has a new CA", self.place.display());
+                        tracing::info!(secret = %self.place.display(), "new CA stored");
                     }
                 }
             }
@@ -107,11 +107,11 @@ impl SharedCa {
             return Ok(read);
         };
         let text = match step {
-            Step::Announced => "a new CA is to be trusted",
-            Step::TookOver => "the new CA signs from now on",
-            Step::Dropped => "the old CA is no longer trusted",
+            Step::Announced => "CA rotation: the next CA is announced, and trusted beside the current one",
+            Step::TookOver => "CA rotation: the new CA signs certificates from now on",
+            Step::Dropped => "CA rotation finished: the old CA is no longer trusted",
         };
-        tracing::info!("{}: {text}", self.place.display());
+        tracing::info!(secret = %self.place.display(), "{text}");
         Ok(Read { secret, shared: next })
     }
 

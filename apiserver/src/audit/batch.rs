@@ -91,7 +91,7 @@ impl Batches {
             .is_ok_and(|room| self.queue.try_send(Message::Event(event, room)).is_ok());
         if !pushed {
             self.metrics.audit_error("webhook", 1);
-            tracing::warn!("the buffer of the audit webhook is full; an event is dropped");
+            tracing::warn!("audit webhook buffer is full; event dropped");
         }
     }
 
@@ -170,11 +170,11 @@ impl Sender {
                 tracing::error!(
                     problem,
                     events = events.len(),
-                    "the audit webhook takes no events; they are dropped"
+                    "audit webhook call failed; events dropped"
                 );
                 return;
             }
-            tracing::warn!(problem, "the audit webhook took no events; trying again");
+            tracing::warn!(problem, "audit webhook call failed; retrying");
             tokio::time::sleep(pause).await;
             pause += pause / 2;
         }

@@ -139,7 +139,7 @@ fn append_to(path: &Path) -> io::Result<File> {
         if mode & 0o007 != 0 {
             tracing::warn!(
                 path = %path.display(), mode = format!("{mode:04o}"),
-                "everyone on this machine may read the audit log, or write to it: chmod o= takes that away"
+                "the audit log can be read or written by every user of this machine; remove that with chmod o="
             );
         }
     }

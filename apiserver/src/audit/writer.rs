@@ -150,13 +150,13 @@ impl Audit {
         if let Some(log) = &self.log {
             let (done, written) = oneshot::channel();
             if log.queue.send(Message::Flush(done)).await.is_err() || written.await.is_err() {
-                tracing::error!("the audit log's thread ended before everything was written");
+                tracing::error!("audit log writer ended early; the last events are lost");
             }
         }
         if let Some(webhook) = &self.webhook
             && tokio::time::timeout(LAST_WORDS, webhook.flush()).await.is_err()
         {
-            tracing::error!("the audit webhook did not take the last events in time; they are lost");
+            tracing::error!("audit webhook did not accept the last events before shutdown; they are lost");
         }
     }
 
@@ -180,7 +180,7 @@ impl Audit {
 
     fn lost(&self, problem: &str) {
         self.metrics.audit_error("log", 1);
-        tracing::error!(problem, "an audit event could not be written");
+        tracing::error!(problem, "cannot write an audit event");
     }
 }
 
@@ -257,7 +257,7 @@ fn write_all(mut sink: Box<dyn Write + Send>, mut messages: mpsc::Receiver<Messa
         };
         if let Err(problem) = result {
             metrics.audit_error("log", 1);
-            tracing::error!(%problem, "writing the audit log failed");
+            tracing::error!(%problem, "cannot write the audit log");
         }
     }
 }

@@ -19,7 +19,7 @@ pub struct Connection {
     peer: SocketAddr,
     certificates: Vec<CertificateDer<'static>>,
     verdict: ArcSwapOption<Verdict>,
-    /// Whether they chain to the CA that the program's own routes demand.
+    /// Whether they chain to the CA that a route of the program's own demanded last.
     membership: ArcSwapOption<Membership>,
     /// Dropped when the peer is identified.
     stranger: Mutex<Option<Box<dyn Debug + Send>>>,
@@ -27,6 +27,7 @@ pub struct Connection {
 
 #[derive(Debug)]
 struct Membership {
+    ca: CaPool,
     recheck: i64,
     result: Result<(), String>,
 }
@@ -75,8 +76,8 @@ impl Connection {
         self.peer
     }
 
-    /// Whether the peer showed a client certificate of `ca`, which must be the same at each call: for routes of the
-    /// program's own that do without authentication.
+    /// Whether the peer showed a client certificate of `ca`: for routes of the program's own that do without
+    /// authentication. It is remembered for the CA that was asked about last.
     ///
     /// # Errors
     /// Why not.
@@ -87,6 +88,7 @@ impl Connection {
         let seconds = now.as_second();
         if let Some(known) = self.membership.load_full()
             && seconds < known.recheck
+            && known.ca == *ca
         {
             return known.result.clone();
         }
@@ -95,6 +97,7 @@ impl Connection {
             self.identified();
         }
         self.membership.store(Some(Arc::new(Membership {
+            ca: ca.clone(),
             recheck: x509::next_validity_change(&self.certificates, &[ca], seconds),
             result: result.clone(),
         })));

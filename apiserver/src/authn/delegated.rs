@@ -75,7 +75,7 @@ impl Reader<'_> {
         if username_headers.is_empty() {
             self.fail(
                 USERNAME_HEADERS,
-                "names no header, so nobody could be passed on".to_owned(),
+                "names no header, so no user could be authenticated".to_owned(),
             );
         }
         Some(RequestHeaderTrust {

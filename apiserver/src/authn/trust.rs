@@ -9,10 +9,10 @@ use http::HeaderName;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, TrustAnchor};
 
-use super::x509;
+use super::certificate;
 
 /// CA certificates trusted for one purpose.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct CaPool {
     anchors: Vec<TrustAnchor<'static>>,
     /// When each of them is valid, in seconds since 1970: an anchor does not say it.
@@ -80,7 +80,7 @@ impl CaPool {
             })
             .collect::<Result<_, _>>()?;
         let validity = certificates.iter().enumerate().map(|(index, certificate)| {
-            x509::validity(certificate).ok_or(TrustError::Certificate {
+            certificate::validity(certificate).ok_or(TrustError::Certificate {
                 position: index + 1,
                 problem: webpki::Error::BadDer,
             })

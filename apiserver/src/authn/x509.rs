@@ -1,6 +1,5 @@
 //! Client certificates: chain checking for a purpose, and the user a certificate names.
 
-use std::ops::RangeInclusive;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -8,8 +7,9 @@ use admission::UserInfo;
 use rustls::pki_types::{CertificateDer, UnixTime};
 use sha2::{Digest, Sha256};
 use webpki::{ALL_VERIFICATION_ALGS, EndEntityCert, KeyUsage};
-use x509_parser::prelude::{FromDer, X509Certificate};
+use x509_parser::prelude::X509Certificate;
 
+use super::certificate::{parse, validity};
 use super::trust::{CaPool, RequestHeaderTrust};
 
 /// The attribute under which `kubectl auth whoami` shows which certificate was used.
@@ -83,13 +83,6 @@ pub(crate) fn verify_front_proxy(
     ))
 }
 
-/// When a certificate is valid, in seconds since 1970; `None` when it cannot be read.
-pub(crate) fn validity(certificate: &CertificateDer<'_>) -> Option<RangeInclusive<i64>> {
-    let parsed = parse(certificate).ok()?;
-    let validity = parsed.validity();
-    Some(validity.not_before.timestamp()..=validity.not_after.timestamp())
-}
-
 /// The next instant (seconds since 1970) at which one of the certificates, or of the CAs of `pools`, starts or stops
 /// being valid.
 pub(crate) fn next_validity_change(certificates: &[CertificateDer<'_>], pools: &[&CaPool], now: i64) -> i64 {
@@ -126,13 +119,6 @@ pub(crate) fn verify_chain(
         )
         .map(drop)
         .map_err(refusal)
-}
-
-fn parse<'a>(certificate: &'a CertificateDer<'_>) -> Result<X509Certificate<'a>, String> {
-    match X509Certificate::from_der(certificate.as_ref()) {
-        Ok((_, certificate)) => Ok(certificate),
-        Err(problem) => Err(format!("the certificate cannot be read: {problem}")),
-    }
 }
 
 /// The last common name of the subject, or the empty string.

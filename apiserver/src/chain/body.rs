@@ -21,8 +21,8 @@ use tokio_util::sync::CancellationToken;
 
 use super::trail::Ending;
 use crate::memory::Charge;
-use crate::serve::unread::Patience;
 use crate::signal::Signal;
+use crate::unread::Patience;
 
 /// How much of a body that is too long is still read, and for how long. A client that writes its whole body before it
 /// reads would otherwise see a broken connection instead of the refusal.

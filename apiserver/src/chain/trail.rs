@@ -12,9 +12,9 @@ use http::{HeaderMap, HeaderName, Response};
 use meta::{Clock, Timestamp};
 use prometheus_client::metrics::gauge::Gauge;
 
+use crate::annotations::Annotations;
 use crate::audit::{self, Asked, Audit, Event, Level, ObjectReference, ResponseStatus, Stage, Verdict};
 use crate::authn::Connection;
-use crate::context::Annotations;
 use crate::limit::Places;
 use crate::memory::Charge;
 use crate::metrics::{Labels, Metrics, WatchMeter};

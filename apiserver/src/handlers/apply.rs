@@ -7,7 +7,7 @@ use axum::body::Body;
 use berth_apply::{Applied, Managers, Only, Refused, Reset, Types, Writer};
 use http::{Response, StatusCode};
 use meta::kind::Operation;
-use meta::{FieldError, Object, Schema, Status};
+use meta::{CommitError, FieldError, Object, Schema, Status, Why};
 use serde_json::{Value, json};
 
 use super::Cx;
@@ -36,17 +36,19 @@ pub(super) async fn handle(cx: &Cx<'_>, subresource: &'static str) -> Result<Res
         let edit = |current: &Object| apply.to(current);
         let missing = match write(cx, options.dry_run, subresource, true, edit).await {
             Ok(object) => return cx.object(accepted, StatusCode::OK, &object),
-            Err(status) if subresource.is_empty() && cx.served.takes("create") && cx.is_missing(&status) => {
-                status
+            Err(missing)
+                if subresource.is_empty() && cx.served.takes("create") && missing.why == Why::Gone =>
+            {
+                missing
             }
-            Err(status) => return Err(status),
+            Err(error) => return Err(error.into()),
         };
         match apply.create().await {
             Ok(object) => return cx.object(accepted, StatusCode::CREATED, &object),
             // Somebody else made it meanwhile.
-            Err(status) if status.reason == "AlreadyExists" && attempt < CONFLICT_ATTEMPTS => attempt += 1,
-            Err(status) if status.reason == "AlreadyExists" => return Err(missing),
-            Err(status) => return Err(status),
+            Err(error) if error.why == Why::Exists && attempt < CONFLICT_ATTEMPTS => attempt += 1,
+            Err(error) if error.why == Why::Exists => return Err(missing.into()),
+            Err(error) => return Err(error.into()),
         }
     }
 }
@@ -164,7 +166,7 @@ impl Apply<'_> {
     }
 
     /// The object made of the configuration alone.
-    async fn create(&self) -> Result<std::sync::Arc<Object>, Status> {
+    async fn create(&self) -> Result<std::sync::Arc<Object>, CommitError> {
         let (cx, config) = (self.cx, self.config);
         cx.may_create().await?;
         let uid = text(config.value(), "uid");
@@ -172,13 +174,14 @@ impl Apply<'_> {
             let problem = format!(
                 "uid mismatch: the provided object specified uid {uid}, and no existing object was found"
             );
-            return Err(Status::conflict(cx.served.name, cx.name, &problem));
+            return Err(Status::conflict(cx.served.name, cx.name, &problem).into());
         }
         if text(config.value(), "name").is_empty() {
-            return Err(Status::bad_request(format!(
+            let text = format!(
                 "the name of the object ({} based on URL) was undeterminable: name must be provided",
                 cx.name
-            )));
+            );
+            return Err(Status::bad_request(text).into());
         }
         let ownership = self.ownership(Operation::Create);
         let body = || {

@@ -21,7 +21,7 @@ use crate::resource::{Backing, Computed};
 fn handler<'a>(cx: &'a Cx<'_>) -> Result<&'a dyn Computed, Status> {
     match &cx.served.resource.backing {
         Backing::Computed(handler) => Ok(&**handler),
-        Backing::Stored(_) | Backing::Projected(_) | Backing::Seen(_) => Err(Status::method_not_allowed()),
+        Backing::Stored(_) | Backing::Projected(_) | Backing::View(_) => Err(Status::method_not_allowed()),
     }
 }
 
@@ -33,7 +33,8 @@ pub(super) async fn get(cx: &Cx<'_>) -> Result<Response<Body>, Status> {
 
 pub(super) async fn list(cx: &Cx<'_>) -> Result<Response<Body>, Status> {
     let accepted = cx.negotiate(Answer::List)?;
-    let options = ListOptions::parse(&cx.request.info.query, false)?;
+    let mut options = ListOptions::parse(&cx.request.info.query, false)?;
+    options.limit = list::most(accepted, options.limit);
     let selection = list::selection(cx, &options)?;
     let token = list::token(&options)?;
     let asked = asked(cx);

@@ -4,7 +4,7 @@ use axum::body::Body;
 use futures::{StreamExt, TryStreamExt, stream};
 use http::{Response, StatusCode};
 use meta::status::Details;
-use meta::{Object, Status};
+use meta::{Object, Status, Why};
 
 use super::Cx;
 use super::list::{self, Page};
@@ -44,8 +44,8 @@ pub(super) async fn handle_collection(cx: &Cx<'_>) -> Result<Response<Body>, Sta
                 // The answer is what the collection was.
                 Ok(_) => Ok(Some(object)),
                 // Gone meanwhile, by whatever hand, is what was asked for.
-                Err(status) if status.code == 404 => Ok(None),
-                Err(status) => Err(status),
+                Err(error) if error.why == Why::Gone => Ok(None),
+                Err(error) => Err(Status::from(error)),
             }
         }
     });

@@ -5,7 +5,7 @@ use admission::{Operation, Request};
 use axum::body::Body;
 use http::{Response, StatusCode};
 use meta::{Schema, Status};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::patch::Patching;
 use super::{Cx, apply};
@@ -66,6 +66,7 @@ impl<'a> Custom<'a> {
         }
         let handler = &self.subresource.handler;
         if let Some(api) = handler.api(&self.cx.call(false)).await? {
+            self.connect().await?;
             return api.answer(self.cx.request).await;
         }
         let accepted = self.cx.negotiate(Answer::Object)?;
@@ -90,6 +91,21 @@ impl<'a> Custom<'a> {
             _ => return Err(Status::method_not_allowed()),
         };
         self.cx.reply(accepted, code, &reply)
+    }
+
+    /// Whether admission lets the user connect, as kube-apiserver asks it about every request to a proxy: the object is the
+    /// options, where to.
+    async fn connect(&self) -> Result<(), Status> {
+        let rest = &self.cx.request.info.rest;
+        let path = if rest.is_empty() {
+            String::new()
+        } else {
+            format!("/{rest}")
+        };
+        let options = json!({"apiVersion": self.api_version, "kind": self.subresource.kind, "path": path});
+        self.consult(Operation::Connect, false, None, options)
+            .await
+            .map(drop)
     }
 
     fn expected(&self) -> Expected<'_> {
@@ -152,18 +168,25 @@ impl<'a> Custom<'a> {
         operation: Operation,
         dry_run: bool,
         before: Option<&Value>,
-        mut value: Value,
+        value: Value,
     ) -> Result<Value, Status> {
         if self.subresource.schema.is_none() {
             return Ok(value);
         }
+        self.consult(operation, dry_run, before, value).await
+    }
+
+    /// Shows `value` to everybody who has a say in it.
+    async fn consult(
+        &self,
+        operation: Operation,
+        dry_run: bool,
+        before: Option<&Value>,
+        mut value: Value,
+    ) -> Result<Value, Status> {
         let cx = self.cx;
         let request = Request {
-            operation: if self.subresource.name == "proxy" {
-                Operation::Connect
-            } else {
-                operation
-            },
+            operation,
             resource: cx.served.name,
             kind: self.subresource.kind,
             subresource: self.subresource.name,

@@ -26,9 +26,9 @@ use http_body_util::BodyExt;
 use serde_json::{Value, json};
 
 use super::*;
+use crate::annotations::Annotations;
 use crate::auth::Access;
 use crate::call::Warnings;
-use crate::context::Annotations;
 use crate::testing;
 
 pub(super) const WIDGETS: &str = "/apis/toys.example.com/v1/namespaces/default/widgets";

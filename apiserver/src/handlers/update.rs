@@ -5,7 +5,7 @@ use std::sync::Arc;
 use axum::body::Body;
 use http::{Response, StatusCode};
 use meta::kind::Operation;
-use meta::{Object, Status};
+use meta::{CommitError, Object, Status, Why};
 
 use super::Cx;
 use crate::auth::Attributes;
@@ -13,7 +13,7 @@ use crate::errors;
 use crate::negotiation::Answer;
 use crate::options::WriteOptions;
 use crate::registry::{CONFLICT_ATTEMPTS, Wish, metadata, text};
-use crate::resource::Backing;
+use crate::resource::{Backing, Change};
 
 pub(super) async fn handle(cx: &Cx<'_>, subresource: &'static str) -> Result<Response<Body>, Status> {
     let accepted = cx.negotiate(Answer::Object)?;
@@ -31,15 +31,15 @@ pub(super) async fn handle(cx: &Cx<'_>, subresource: &'static str) -> Result<Res
     loop {
         let missing = match write(cx, options.dry_run, subresource, unconditional, |_| body()).await {
             Ok(object) => return cx.object(accepted, StatusCode::OK, &object),
-            Err(status) if creates && cx.is_missing(&status) => status,
-            Err(status) => return Err(status),
+            Err(missing) if creates && missing.why == Why::Gone => missing,
+            Err(error) => return Err(error.into()),
         };
         match create(cx, options.dry_run, &mut body).await {
             Ok(object) => return cx.object(accepted, StatusCode::CREATED, &object),
             // Somebody else made it meanwhile.
-            Err(status) if status.reason == "AlreadyExists" && attempt < CONFLICT_ATTEMPTS => attempt += 1,
-            Err(status) if status.reason == "AlreadyExists" => return Err(missing),
-            Err(status) => return Err(status),
+            Err(error) if error.why == Why::Exists && attempt < CONFLICT_ATTEMPTS => attempt += 1,
+            Err(error) if error.why == Why::Exists => return Err(missing.into()),
+            Err(error) => return Err(error.into()),
         }
     }
 }
@@ -49,7 +49,7 @@ async fn create(
     cx: &Cx<'_>,
     dry_run: bool,
     body: &mut impl FnMut() -> Result<Wish, Status>,
-) -> Result<Arc<Object>, Status> {
+) -> Result<Arc<Object>, CommitError> {
     cx.may_create().await?;
     let of_nothing = || {
         let mut wish = body()?;
@@ -76,13 +76,6 @@ async fn create(
 }
 
 impl Cx<'_> {
-    /// Whether `status` says that the object in the path is not there.
-    pub(super) fn is_missing(&self, status: &Status) -> bool {
-        let (name, resource) = (self.name, self.served.name.resource);
-        let details = status.details.as_ref();
-        status.code == 404 && details.is_some_and(|details| details.name == name && details.kind == resource)
-    }
-
     /// The right to update or patch was checked; making an object takes the right to create it, too.
     pub(super) async fn may_create(&self) -> Result<(), Status> {
         let create = Attributes {
@@ -106,16 +99,19 @@ pub(super) async fn write(
     dry_run: bool,
     subresource: &'static str,
     unconditional: bool,
-    mut edit: impl FnMut(&Object) -> Result<Wish, Status>,
-) -> Result<Arc<Object>, Status> {
+    mut edit: impl FnMut(&Object) -> Result<Wish, Status> + Send,
+) -> Result<Arc<Object>, CommitError> {
     let actor = cx.actor(dry_run);
-    if let Backing::Seen(seen) = &cx.served.resource.backing {
-        let key = cx.target().key();
-        let version = cx.served.version;
-        let edit = |current: &Object| edit(current).map(|wish| wish.value);
-        return seen
-            .update(version, &key, actor, subresource, unconditional, edit)
-            .await;
+    if let Backing::View(view) = &cx.served.resource.backing {
+        let change = Change {
+            version: cx.served.version,
+            key: &cx.target().key(),
+            subresource,
+            actor,
+            unconditional,
+            edit: &mut |current| edit(current).map(|wish| wish.value),
+        };
+        return view.update(change).await;
     }
     let registry = &cx.state.registry;
     registry

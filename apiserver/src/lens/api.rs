@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use async_trait::async_trait;
 use axum::body::Body;
 use bytes::Bytes;
 use http::Response;
@@ -9,7 +10,7 @@ use meta::{GroupResource, Status};
 
 use super::kind::Narrowed;
 use super::{Lens, Seen};
-use crate::context::{Api, Authorized, RequestCx};
+use crate::context::{Api, Authorized, Inner, RequestCx};
 use crate::decode::BodyDecoder;
 use crate::documents::{Document, Documents, Form};
 use crate::handlers::ApiState;
@@ -42,7 +43,7 @@ impl Lensed {
     ) -> Result<Self, InstallError> {
         let groups = groups(registry, resources, |resource| {
             let served = registry.index().preferred(resource)?;
-            Some(Backing::Seen(Arc::new(Seen::new(registry, &lens, served))))
+            Some(Backing::View(Arc::new(Seen::new(registry, &lens, served))))
         })?;
         let own = Registry::new(admission::Chain::default(), Arc::clone(registry.clock()));
         own.install(&groups)?;
@@ -57,12 +58,11 @@ impl Lensed {
             documents,
         })
     }
+}
 
-    /// Answers a request to a path below the subresource `proxy`.
-    ///
-    /// # Errors
-    /// The `Status` the client gets.
-    pub(crate) async fn answer(&self, outer: &RequestCx) -> Result<Response<Body>, Status> {
+#[async_trait]
+impl Inner for Lensed {
+    async fn answer(&self, outer: &RequestCx) -> Result<Response<Body>, Status> {
         let Some(inner) = &outer.info.inner else {
             return Err(Status::no_such_path());
         };

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use admission::UserInfo;
 use async_trait::async_trait;
-use meta::{Key, Object, Status};
+use meta::{CommitError, Key, Object};
 use serde_json::Value;
 
 /// A write through a lens.
@@ -30,6 +30,6 @@ pub trait Keeper: Send + Sync + 'static {
     /// Stores the next state of an object if it is still as its copy shows it, and gives the copy as it is afterwards.
     ///
     /// # Errors
-    /// 409 when it is another by now; whatever else the keeper answers.
-    async fn keep(&self, write: Kept<'_>) -> Result<Arc<Object>, Status>;
+    /// Why it was not stored.
+    async fn keep(&self, write: Kept<'_>) -> Result<Arc<Object>, CommitError>;
 }

@@ -11,7 +11,8 @@ use parking_lot::Mutex;
 use storage::{At, Collection, Event, Name, Scope, Source, StoreError, Watch};
 
 use super::Lens;
-use crate::registry::{Registry, Served};
+use crate::registry::Registry;
+use crate::served::Served;
 
 type Items = OrdMap<Name, Arc<Object>>;
 
@@ -33,11 +34,6 @@ impl Seen {
             served: Arc::clone(served),
             last: Mutex::default(),
         }
-    }
-
-    /// Whether resource versions are good for this process only.
-    pub(crate) fn own_sequence(&self) -> bool {
-        self.served.own_sequence()
     }
 
     fn source(&self) -> Result<&dyn Source, StoreError> {

@@ -5,41 +5,47 @@
 use std::sync::Arc;
 
 use admission::{Operation as Admitted, Request};
+use async_trait::async_trait;
 use meta::kind::Operation;
-use meta::{Key, Object, Status};
+use meta::{CommitError, Key, Object, Status, Why};
 use serde_json::Value;
 
 use super::{Keeper, Kept, Seen};
-use crate::registry::{Actor, Served, Target, Wish, check_base, metadata, text};
+use crate::actor::Actor;
+use crate::registry::{Target, Wish, check_base, metadata, text};
 use crate::render;
+use crate::resource::{Change, View};
+use crate::served::Served;
 
 /// How often a write that depends on nobody's resource version is made again when the object moved under it, elsewhere:
 /// each time is a request there.
 const ATTEMPTS: usize = 8;
 
 /// One write, to be made of whatever the object is.
-struct Edit<'a, E> {
+struct Edit<'a> {
     served: &'a Served,
     key: &'a Key,
     actor: Actor<'a>,
     subresource: &'static str,
     /// The client's changes to what it sees.
-    edit: E,
+    edit: &'a mut (dyn FnMut(&Object) -> Result<Value, Status> + Send),
 }
 
-impl Seen {
-    /// Stores what `edit` makes of the object at `key` as it is seen; gives the result as it is seen.
-    ///
-    /// `version` is the resource in the version the client writes, `subresource` `status` or the empty string.
-    pub(crate) async fn update(
-        &self,
-        version: &str,
-        key: &Key,
-        actor: Actor<'_>,
-        subresource: &'static str,
-        unconditional: bool,
-        edit: impl FnMut(&Object) -> Result<Value, Status>,
-    ) -> Result<Arc<Object>, Status> {
+#[async_trait]
+impl View for Seen {
+    fn own_sequence(&self) -> bool {
+        self.served.own_sequence()
+    }
+
+    async fn update(&self, change: Change<'_>) -> Result<Arc<Object>, CommitError> {
+        let Change {
+            version,
+            key,
+            subresource,
+            actor,
+            unconditional,
+            edit,
+        } = change;
         let served = self.served_as(version)?;
         self.lens.ready(key).await?;
         let mut edit = Edit {
@@ -68,17 +74,16 @@ impl Seen {
             .await?;
         Ok(self.lens.show(&written))
     }
+}
 
+impl Seen {
     /// The same where `keeper` stores the objects that the registry has copies of.
-    async fn update_elsewhere<E>(
+    async fn update_elsewhere(
         &self,
         keeper: &dyn Keeper,
-        mut edit: Edit<'_, E>,
+        mut edit: Edit<'_>,
         unconditional: bool,
-    ) -> Result<Arc<Object>, Status>
-    where
-        E: FnMut(&Object) -> Result<Value, Status>,
-    {
+    ) -> Result<Arc<Object>, CommitError> {
         let mut attempt = 1;
         loop {
             let current = self.registry.get(edit.key).await?;
@@ -96,7 +101,7 @@ impl Seen {
             };
             match keeper.keep(write).await {
                 // A resource version the client gave is found stale at the next turn; all else is decided afresh.
-                Err(status) if status.code == 409 && attempt < ATTEMPTS => attempt += 1,
+                Err(error) if error.why == Why::Changed && attempt < ATTEMPTS => attempt += 1,
                 result => return result.map(|written| self.lens.show(&written)),
             }
         }
@@ -104,14 +109,11 @@ impl Seen {
 
     /// The stored object, now `current`, as it is to be after `edit`, with the resource version and uid that the client
     /// knows of.
-    fn next<E>(&self, edit: &mut Edit<'_, E>, current: &Object) -> Result<Value, Status>
-    where
-        E: FnMut(&Object) -> Result<Value, Status>,
-    {
+    fn next(&self, edit: &mut Edit<'_>, current: &Object) -> Result<Value, CommitError> {
         let (served, key) = (edit.served, edit.key);
         // The registry hands out what is stored; it is seen as a list would show it.
         let current = Arc::new(current.draft().at(current.revision()));
-        let missing = || Status::not_found(served.name, &key.name);
+        let missing = || CommitError::gone(served.name, &key.name);
         let seen = self.look(&current).ok_or_else(missing)?;
         let written = (edit.edit)(&seen)?;
         let stored = render::value(served, &current);

@@ -3,18 +3,17 @@
 use std::sync::Arc;
 
 use meta::kind::Operation;
-use meta::{Key, Object, Revision, Status};
+use meta::{CommitError, Key, Object, Revision, Status, Verb, Write};
 use serde_json::Value;
-use storage::Verb;
 
 use super::Registry;
-use super::commit::{Author, InternalWrite};
+use super::commit::Author;
 use super::ownership::{Ownership, Wish};
-use super::prepare::Actor;
 use super::write::Target;
+use crate::actor::Actor;
+use crate::annotations::Annotations;
 use crate::call::Warnings;
-use crate::context::Annotations;
-use crate::{errors, render};
+use crate::render;
 
 /// A configuration to apply.
 #[derive(Clone, Copy, Debug)]
@@ -33,11 +32,12 @@ impl Registry {
     /// Applies what is `wanted` as the `author`'s own, taking over what others own of it.
     ///
     /// # Errors
-    /// The refusal that user's own request would get; 409 when the object is not (any more) as of the base.
-    pub async fn apply_as(&self, author: Author<'_>, wanted: Wanted<'_>) -> Result<Arc<Object>, Status> {
+    /// Why it was not applied; a refusal is the one that user's own request would get.
+    pub async fn apply_as(&self, author: Author<'_>, wanted: Wanted<'_>) -> Result<Arc<Object>, CommitError> {
         let since = self.clock().now();
-        let result = self.apply_wanted(author, wanted).await;
-        let write = InternalWrite {
+        let annotations = Annotations::default();
+        let result = self.apply_wanted(author, wanted, &annotations).await;
+        let write = Write {
             verb: wanted.base.map_or(Verb::Create, |_| Verb::Update),
             key: wanted.key.clone(),
             subresource: wanted.subresource,
@@ -45,11 +45,17 @@ impl Registry {
             base: wanted.base,
         };
         let objects = result.clone().map(|object| vec![object]);
-        self.record(author, &[write], since, &objects).await;
+        self.record(author, &[write], &[annotations], since, &objects)
+            .await;
         result
     }
 
-    async fn apply_wanted(&self, author: Author<'_>, wanted: Wanted<'_>) -> Result<Arc<Object>, Status> {
+    async fn apply_wanted(
+        &self,
+        author: Author<'_>,
+        wanted: Wanted<'_>,
+        annotations: &Annotations,
+    ) -> Result<Arc<Object>, CommitError> {
         let Wanted {
             key,
             subresource,
@@ -61,7 +67,7 @@ impl Registry {
             .index()
             .by_api_version(key.resource, version)
             .ok_or_else(|| Status::bad_request(format!("{} is not served as {version}", key.resource)))?;
-        let (warnings, annotations) = (Warnings::default(), Annotations::default());
+        let warnings = Warnings::default();
         let actor = Actor {
             user: author.user,
             manager: author.manager,
@@ -69,7 +75,7 @@ impl Registry {
             dry_run: false,
             asked: false,
             warnings: &warnings,
-            annotations: &annotations,
+            annotations,
         };
         let target = Target {
             served,
@@ -96,10 +102,10 @@ impl Registry {
         };
         let edit = |current: &Object| {
             if current.revision() != base {
-                return Err(errors::modified(served.name, &key.name));
+                return Err(CommitError::modified(served.name, &key.name));
             }
             let live = render::unmanaged(served, current);
-            applied(Some((current, &live)))
+            applied(Some((current, &live))).map_err(CommitError::from)
         };
         self.update(target, actor, operation, true, edit).await
     }

@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use meta::{Object, Status, Timestamp};
-use storage::Verb;
+use meta::{CommitError, Object, Status, Timestamp, Verb, Write};
 
-use super::commit::{Author, InternalWrite};
+use super::commit::Author;
 use super::{InstallError, Registry};
+use crate::annotations::Annotations;
 use crate::audit::{self, Asked, Audit, Event, Level, ObjectReference, ResponseStatus, Stage};
 
 /// The annotation that says what made the server write.
@@ -24,14 +24,15 @@ impl Registry {
             .map_err(|_| InstallError::Already("an audit log"))
     }
 
-    /// Records a list of writes that was made, or refused. Those without a cause are part of a request, which has an event of
-    /// its own.
+    /// Records a list of writes that was made, or refused, with what was `noted` of each. Those without a cause are part of a
+    /// request, which has an event of its own.
     pub(super) async fn record(
         &self,
         author: Author<'_>,
-        writes: &[InternalWrite],
+        writes: &[Write],
+        noted: &[Annotations],
         since: Timestamp,
-        result: &Result<Vec<Arc<Object>>, Status>,
+        result: &Result<Vec<Arc<Object>>, CommitError>,
     ) {
         let (Some(audit), Some(cause)) = (self.audit.get(), author.cause) else {
             return;
@@ -39,8 +40,12 @@ impl Registry {
         for (index, write) in writes.iter().enumerate() {
             let outcome = result
                 .as_ref()
-                .map(|objects| objects.get(index).map(AsRef::as_ref));
-            self.record_one(audit, author, cause, write, since, outcome).await;
+                .map(|objects| objects.get(index).map(AsRef::as_ref))
+                .map_err(|error| &error.status);
+            let mut annotations = noted.get(index).map(Annotations::all).unwrap_or_default();
+            annotations.insert(CAUSE.to_owned(), cause.to_owned());
+            self.record_one(audit, author, annotations, write, since, outcome)
+                .await;
         }
     }
 
@@ -48,22 +53,17 @@ impl Registry {
         &self,
         audit: &Audit,
         author: Author<'_>,
-        cause: &str,
-        write: &InternalWrite,
+        mut annotations: BTreeMap<String, String>,
+        write: &Write,
         since: Timestamp,
         outcome: Result<Option<&Object>, &Status>,
     ) {
         let key = &write.key;
         let (group, resource) = (key.resource.group, key.resource.resource);
-        let verb = match write.verb {
-            Verb::Create => "create",
-            Verb::Update => "update",
-            Verb::Delete => "delete",
-        };
         let asked = Asked {
             user: &author.user.name,
             groups: &author.user.groups,
-            verb,
+            verb: write.verb.as_str(),
             is_resource: true,
             path: "",
             group,
@@ -77,7 +77,6 @@ impl Registry {
             return;
         }
         let version = self.preferred(key.resource).map_or("", |served| served.version);
-        let mut annotations = BTreeMap::from([(CAUSE.to_owned(), cause.to_owned())]);
         let mut body = |level: Level, name: &str, bytes: &dyn Fn() -> Vec<u8>| {
             if verdict.level < level {
                 return None;
@@ -116,7 +115,7 @@ impl Registry {
                 audit_id: &id,
                 stage: Stage::ResponseComplete,
                 request_uri: &uri,
-                verb,
+                verb: write.verb.as_str(),
                 user: author.user.into(),
                 impersonated_user: None,
                 source_ips: &[],
@@ -141,7 +140,7 @@ impl Registry {
 }
 
 /// The path of a request that would write the same.
-fn uri(write: &InternalWrite, group: &str, version: &str, resource: &str) -> String {
+fn uri(write: &Write, group: &str, version: &str, resource: &str) -> String {
     let mut uri = match group {
         "" => format!("/api/{version}"),
         group => format!("/apis/{group}/{version}"),

@@ -5,17 +5,18 @@ use std::sync::Arc;
 
 use admission::UserInfo;
 use meta::kind::Operation;
-use meta::{Key, Object, Revision, Status};
-use serde_json::Value;
-use storage::{At, Expect, Guard, Step, Store, StoreError, Verb};
+use meta::{CommitError, Guard, Key, Object, Revision, Status, Verb, Write};
+use storage::{At, Expect, Step, Store, StoreError};
 
+use crate::actor::Actor;
+use crate::annotations::Annotations;
 use crate::call::Warnings;
-use crate::context::Annotations;
 use crate::errors;
 use crate::registry::delete::pending_state;
-use crate::registry::prepare::{self, Actor, Writing};
+use crate::registry::prepare::{self, Writing};
 use crate::registry::write::{Next, Target};
-use crate::registry::{CONFLICT_ATTEMPTS, Registry, Served, system};
+use crate::registry::{CONFLICT_ATTEMPTS, Registry, system};
+use crate::served::Served;
 
 /// Who makes writes in the process.
 #[derive(Clone, Copy, Debug)]
@@ -28,45 +29,25 @@ pub struct Author<'a> {
     pub cause: Option<&'a str>,
 }
 
-/// One write of a list.
-#[derive(Clone, Debug)]
-pub struct InternalWrite {
-    /// What to do.
-    pub verb: Verb,
-    /// The object, by the resource's own name.
-    pub key: Key,
-    /// `status`, `binding` and alike, or the empty string.
-    pub subresource: &'static str,
-    /// The whole object wanted, in any served version; not looked at for a delete.
-    pub object: Value,
-    /// The revision the write was decided on. `None` takes the object as it is. Ignored for objects that an earlier
-    /// write of the same list wrote.
-    pub base: Option<Revision>,
-}
-
-impl InternalWrite {
-    /// Which of `guards`, under which `writes` are made as one list, belong to which of them: what matters where a store
-    /// makes them one after the other.
-    ///
-    /// That other objects are unchanged is asked of the first, since the list itself may change them then. A fence is
-    /// passed with the first write that makes an object: what was counted is taken by what is made, and whoever decides
-    /// between a fence that is passed and an object that is not there yet counts the same again. Where nothing is made, it
-    /// is passed with the first write.
-    #[must_use]
-    pub fn share_guards(writes: &[Self], guards: Vec<Guard>) -> Vec<Vec<Guard>> {
-        let mut shared = vec![Vec::new(); writes.len()];
-        let makes = writes.iter().position(|write| write.verb == Verb::Create);
-        for guard in guards {
-            let place = match guard {
-                Guard::Unchanged { .. } => 0,
-                Guard::Fence { .. } => makes.unwrap_or_default(),
-            };
-            if let Some(list) = shared.get_mut(place) {
-                list.push(guard);
-            }
+/// Distributes the guards of a list over its writes, for stores that make them one by one: the guards of each write.
+///
+/// `Unchanged` guards go on the first write, since later writes of the list may change those objects themselves. A fence
+/// goes on the first create: if it were passed earlier, another scheduler could take a snapshot after the fence but before
+/// the object exists, and count the same capacity twice. Without a create it goes on the first write.
+#[must_use]
+pub fn share_guards(writes: &[Write], guards: Vec<Guard>) -> Vec<Vec<Guard>> {
+    let mut shared = vec![Vec::new(); writes.len()];
+    let makes = writes.iter().position(|write| write.verb == Verb::Create);
+    for guard in guards {
+        let place = match guard {
+            Guard::Unchanged { .. } => 0,
+            Guard::Fence { .. } => makes.unwrap_or_default(),
+        };
+        if let Some(list) = shared.get_mut(place) {
+            list.push(guard);
         }
-        shared
     }
+    shared
 }
 
 /// Where a list of writes comes from.
@@ -74,6 +55,8 @@ impl InternalWrite {
 pub(super) struct Origin {
     /// Texts for whoever asked for it; nobody hears those of the process itself.
     pub(super) warnings: Option<Warnings>,
+    /// The annotations of the request that it is part of; those of the process itself are in events of their own.
+    pub(super) annotations: Option<Annotations>,
     /// Whether others were asked already, about the body of a subresource.
     pub(super) asked: bool,
 }
@@ -92,14 +75,14 @@ impl Registry {
     /// applies them as one list under `guards`. Answers the objects as written, one per write, as stored.
     ///
     /// # Errors
-    /// The first refusal, as that user's own request would get it; 409 when an object or a guard moved.
+    /// Why nothing was written: something moved, or the first refusal, as that user's own request would get it.
     pub async fn commit(
         &self,
         author: Author<'_>,
-        writes: Vec<InternalWrite>,
+        writes: Vec<Write>,
         guards: Vec<Guard>,
         dry_run: bool,
-    ) -> Result<Vec<Arc<Object>>, Status> {
+    ) -> Result<Vec<Arc<Object>>, CommitError> {
         self.commit_from(&Origin::default(), author, writes, guards, dry_run)
             .await
     }
@@ -109,14 +92,21 @@ impl Registry {
         &self,
         origin: &Origin,
         author: Author<'_>,
-        writes: Vec<InternalWrite>,
+        writes: Vec<Write>,
         guards: Vec<Guard>,
         dry_run: bool,
-    ) -> Result<Vec<Arc<Object>>, Status> {
+    ) -> Result<Vec<Arc<Object>>, CommitError> {
         let since = self.clock().now();
-        let result = self.apply(origin, author, &writes, guards, dry_run).await;
+        let mut noted = Vec::new();
+        let result = self
+            .apply(origin, author, &writes, guards, dry_run, &mut noted)
+            .await;
+        if let Some(heard) = &origin.annotations {
+            let all = noted.iter().flat_map(Annotations::all);
+            all.for_each(|(key, value)| heard.add(key, value));
+        }
         if !dry_run {
-            self.record(author, &writes, since, &result).await;
+            self.record(author, &writes, &noted, since, &result).await;
         }
         result
     }
@@ -125,20 +115,23 @@ impl Registry {
         &self,
         origin: &Origin,
         author: Author<'_>,
-        writes: &[InternalWrite],
+        writes: &[Write],
         guards: Vec<Guard>,
         dry_run: bool,
-    ) -> Result<Vec<Arc<Object>>, Status> {
+        noted: &mut Vec<Annotations>,
+    ) -> Result<Vec<Arc<Object>>, CommitError> {
         let mut attempt = 1;
         loop {
-            let mut plan = self.plan(origin, author, writes, dry_run).await?;
+            // What was said about an attempt before does not count.
+            *noted = writes.iter().map(|_| Annotations::default()).collect();
+            let mut plan = self.plan(origin, author, writes, dry_run, noted).await?;
             let Some(store) = plan.store.take() else {
                 return Ok(Vec::new());
             };
             if dry_run {
                 return Ok(plan.results);
             }
-            let shared = InternalWrite::share_guards(writes, guards.clone());
+            let shared = share_guards(writes, guards.clone());
             for (step, guards) in plan.steps.iter_mut().zip(shared) {
                 step.guards.extend(guards);
             }
@@ -158,27 +151,26 @@ impl Registry {
         &self,
         origin: &Origin,
         author: Author<'_>,
-        writes: &[InternalWrite],
+        writes: &[Write],
         dry_run: bool,
-    ) -> Result<Plan, Status> {
+        noted: &[Annotations],
+    ) -> Result<Plan, CommitError> {
         let Author { user, manager, .. } = author;
-        let (warnings, annotations) = (Warnings::default(), Annotations::default());
-        let actor = Actor {
-            user,
-            manager,
-            now: self.clock().now(),
-            dry_run,
-            asked: origin.asked,
-            warnings: &warnings,
-            annotations: &annotations,
-        };
+        let (warnings, now) = (Warnings::default(), self.clock().now());
         let mut plan = Plan::default();
-        for write in writes {
+        for (write, annotations) in writes.iter().zip(noted) {
+            let actor = Actor {
+                user,
+                manager,
+                now,
+                dry_run,
+                asked: origin.asked,
+                warnings: &warnings,
+                annotations,
+            };
             if write.verb != Verb::Delete && !write.object.is_object() {
-                return Err(Status::bad_request(format!(
-                    "the object to write as {} is no object",
-                    write.key
-                )));
+                let text = format!("the object to write as {} is not an object", write.key);
+                return Err(Status::bad_request(text).into());
             }
             let served = self.served_for(write)?;
             plan.use_store(served)?;
@@ -203,18 +195,10 @@ impl Registry {
                 ),
             }
         }
-        for (key, value) in annotations.all() {
-            tracing::debug!(
-                user = user.name,
-                key,
-                value,
-                "a write in the process was annotated"
-            );
-        }
         Ok(plan)
     }
 
-    fn served_for(&self, write: &InternalWrite) -> Result<&Arc<Served>, Status> {
+    fn served_for(&self, write: &Write) -> Result<&Arc<Served>, Status> {
         match write.object["apiVersion"].as_str() {
             Some(version) if write.verb != Verb::Delete => self
                 .index()
@@ -231,8 +215,8 @@ impl Registry {
         plan: &mut Plan,
         target: Target<'_>,
         actor: Actor<'_>,
-        write: &InternalWrite,
-    ) -> Result<(), Status> {
+        write: &Write,
+    ) -> Result<(), CommitError> {
         let Target {
             served,
             namespace,
@@ -271,8 +255,8 @@ impl Registry {
         plan: &mut Plan,
         target: Target<'_>,
         actor: Actor<'_>,
-        write: &InternalWrite,
-    ) -> Result<(), Status> {
+        write: &Write,
+    ) -> Result<(), CommitError> {
         let (current, expect) = plan.current(target, write).await?;
         let operation = match write.subresource {
             "" => Operation::Update,
@@ -307,8 +291,8 @@ impl Registry {
         plan: &mut Plan,
         target: Target<'_>,
         actor: Actor<'_>,
-        write: &InternalWrite,
-    ) -> Result<(), Status> {
+        write: &Write,
+    ) -> Result<(), CommitError> {
         let (current, expect) = plan.current(target, write).await?;
         let guards = prepare::admit_delete(self.chain(), target.served, &actor, &current).await?;
         let pending = pending_state(target.served, &actor, None, &current);
@@ -336,7 +320,7 @@ impl Registry {
     }
 
     /// Whether the object moved is one that the list takes as it finds it, so that trying again is right.
-    fn is_free(&self, writes: &[InternalWrite], key: &Key) -> bool {
+    fn is_free(&self, writes: &[Write], key: &Key) -> bool {
         let mut of_key = writes
             .iter()
             .filter(|write| self.stored_key(write) == *key)
@@ -344,7 +328,7 @@ impl Registry {
         of_key.peek().is_some() && of_key.all(|write| write.base.is_none() && write.verb != Verb::Create)
     }
 
-    fn stored_key(&self, write: &InternalWrite) -> Key {
+    fn stored_key(&self, write: &Write) -> Key {
         let served = self.index().preferred(write.key.resource);
         let resource = served.map_or(write.key.resource, |served| served.stored);
         Key {
@@ -353,13 +337,13 @@ impl Registry {
         }
     }
 
-    fn explain(&self, error: StoreError, writes: &[InternalWrite]) -> Status {
+    fn explain(&self, error: StoreError, writes: &[Write]) -> CommitError {
         let served = writes
             .first()
             .and_then(|write| self.index().preferred(write.key.resource));
         served.map_or_else(
-            || Status::internal("nothing was to be written"),
-            |served| errors::of_store(error, served),
+            || Status::internal("nothing was to be written").into(),
+            |served| errors::of_commit(error, served),
         )
     }
 }
@@ -381,23 +365,21 @@ impl Plan {
     }
 
     /// The object as the writes before left it, and what must be true of it when the list is applied.
-    async fn current(
-        &self,
-        target: Target<'_>,
-        write: &InternalWrite,
-    ) -> Result<(Arc<Object>, Expect), Status> {
+    async fn current(&self, target: Target<'_>, write: &Write) -> Result<(Arc<Object>, Expect), CommitError> {
         match self.written.get(&target.key()) {
             Some(Some(object)) => return Ok((Arc::clone(object), Expect::Present)),
-            Some(None) => return Err(Status::not_found(target.served.name, target.name)),
+            Some(None) => return Err(CommitError::gone(target.served.name, target.name)),
             None => {}
         }
         let list = target.store()?.list(target.served.stored, At::Latest).await;
-        let list = list.map_err(|error| errors::of_store(error, target.served))?;
+        let list = list.map_err(|error| errors::of_commit(error, target.served))?;
         let Some(object) = list.get(target.namespace, target.name) else {
-            return Err(Status::not_found(target.served.name, target.name));
+            return Err(CommitError::gone(target.served.name, target.name));
         };
         match write.base {
-            Some(base) if base != object.revision() => Err(errors::modified(target.served.name, target.name)),
+            Some(base) if base != object.revision() => {
+                Err(CommitError::modified(target.served.name, target.name))
+            }
             _ => Ok((Arc::clone(object), Expect::At(object.revision()))),
         }
     }

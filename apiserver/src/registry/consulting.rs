@@ -5,9 +5,10 @@ use admission::client::{Heard, Subject};
 use meta::Status;
 use serde_json::{Map, Value};
 
+use crate::annotations::Annotations;
 use crate::call::Warnings;
-use crate::context::Annotations;
-use crate::registry::{Served, system};
+use crate::registry::system;
+use crate::served::Served;
 
 /// A chain that consults others, and who listens.
 pub(crate) struct Consulting<'a> {

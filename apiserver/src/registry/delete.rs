@@ -2,15 +2,17 @@
 
 use std::sync::Arc;
 
-use meta::{Object, Status, time};
+use meta::{CommitError, Object, time};
 use serde_json::Value;
 use storage::{Expect, Guard, Step, Verb};
 
+use crate::actor::Actor;
 use crate::options::{DeleteOptions, Propagation};
-use crate::registry::prepare::{self, Actor};
+use crate::registry::prepare;
 use crate::registry::tries::{Refused, Tries};
 use crate::registry::write::{Target, apply_one};
-use crate::registry::{Registry, Served, system};
+use crate::registry::{Registry, system};
+use crate::served::Served;
 
 /// The finalizer that makes the garbage collector let dependents go first.
 const FOREGROUND: &str = "foregroundDeletion";
@@ -34,7 +36,7 @@ impl Registry {
         target: Target<'_>,
         actor: Actor<'_>,
         options: &DeleteOptions,
-    ) -> Result<Deleted, Status> {
+    ) -> Result<Deleted, CommitError> {
         let mut tries = Tries::of(target, actor.dry_run)?;
         loop {
             let tried = async {
@@ -48,7 +50,7 @@ impl Registry {
                 Ok(deleted) => return Ok(deleted),
                 // A precondition on the resource version is found broken at the next turn.
                 Err(refused) if tries.again(&refused) => {}
-                Err(refused) => return Err(refused.into_status(target.served)),
+                Err(refused) => return Err(refused.into_error(target.served)),
             }
         }
     }

@@ -32,28 +32,6 @@ impl From<Value> for Wish {
     }
 }
 
-/// How objects of one served version merge.
-pub(crate) struct Merging {
-    pub(crate) types: Types,
-    /// What a write of the resource itself cannot set.
-    itself: Reset,
-    /// What a write of the status cannot set.
-    status: Reset,
-}
-
-impl Merging {
-    pub(super) fn of(served: &Served) -> Self {
-        Self {
-            types: Types::of(served.kind().schema(served.version)),
-            itself: match served.info().status {
-                true => Reset::status(),
-                false => Reset::Nothing,
-            },
-            status: Reset::all_but_status(),
-        }
-    }
-}
-
 /// The versions of the objects that a resource stores.
 struct Stored<'a> {
     index: &'a Index,

@@ -2,39 +2,20 @@
 //! preparation, validation of everything at once, admission again.
 
 use admission::client::{Form, Subject};
-use admission::{Chain, Operation as Admitted, Request, UserInfo};
+use admission::{Chain, Operation as Admitted, Request};
 use berth_apply::Managers;
 use meta::kind::{Operation, Write};
 use meta::object::Malformed;
-use meta::{Draft, FieldError, Object, Revision, Status, Timestamp};
+use meta::{Draft, FieldError, Object, Status};
 use serde_json::Value;
 use storage::{Guard, StoreError};
 
-use crate::call::Warnings;
-use crate::context::Annotations;
+use crate::actor::Actor;
 use crate::registry::consulting::{Consulting, Seal};
 use crate::registry::ownership::{self, Ownership, Wish};
-use crate::registry::{Index, Served, system};
+use crate::registry::{Index, system};
+use crate::served::Served;
 use crate::{render, validation};
-
-/// Who writes, when, and whether anything is stored.
-#[derive(Clone, Copy)]
-pub(crate) struct Actor<'a> {
-    /// Who.
-    pub(crate) user: &'a UserInfo,
-    /// The name under which the fields written are owned.
-    pub(crate) manager: &'a str,
-    /// The instant of the request.
-    pub(crate) now: Timestamp,
-    /// Whether nothing will be stored.
-    pub(crate) dry_run: bool,
-    /// Whether others were asked already, about the body of a subresource that this write comes of.
-    pub(crate) asked: bool,
-    /// Texts for the client.
-    pub(crate) warnings: &'a Warnings,
-    /// Texts for the audit log.
-    pub(crate) annotations: &'a Annotations,
-}
 
 impl<'a> Actor<'a> {
     /// `chain`, where what is heard goes to those who hear of this actor's write.
@@ -263,7 +244,7 @@ impl Writing<'_> {
             self.actor.warnings.add(warning);
         }
         self.with_warnings(|warnings| self.chain.validate(&request, Some(&value), warnings))?;
-        let mut guards = stored_guards(self.chain.guards(&request, Some(&value)));
+        let mut guards = self.chain.guards(&request, Some(&value));
         self.chain.entitled(&request, Some(&value)).await?;
         // After our own, since it takes longest and what happens meanwhile is noticed by the guards.
         if consults {
@@ -272,7 +253,7 @@ impl Writing<'_> {
             ownership::take(&mut value);
         }
         let last = self.with_warnings(|warnings| self.chain.conclude(&request, Some(&value), warnings))?;
-        guards.extend(stored_guards(last));
+        guards.extend(last);
         annotate(self.chain, &self.actor, &request, Some(&value));
         Ok(Settled {
             value,
@@ -365,13 +346,13 @@ pub(crate) async fn admit_delete(
     let result = chain.validate(&request, None, &mut texts);
     texts.into_iter().for_each(|text| actor.warnings.add(text));
     result?;
-    let mut guards = stored_guards(chain.guards(&request, None));
+    let mut guards = chain.guards(&request, None);
     chain.entitled(&request, None).await?;
     consulting.judge(&subject, None).await?;
     let mut texts = Vec::new();
     let last = chain.conclude(&request, None, &mut texts);
     texts.into_iter().for_each(|text| actor.warnings.add(text));
-    guards.extend(stored_guards(last?));
+    guards.extend(last?);
     annotate(chain, actor, &request, None);
     Ok(guards)
 }
@@ -380,21 +361,6 @@ fn annotate(chain: &Chain, actor: &Actor<'_>, request: &Request<'_>, object: Opt
     for (key, value) in chain.annotations(request, object) {
         actor.annotations.add(format!("{ANNOTATIONS}{key}"), value);
     }
-}
-
-/// Guards of admission as the store checks them.
-fn stored_guards(asked: Vec<admission::Guard>) -> Vec<Guard> {
-    asked
-        .into_iter()
-        .map(|guard| match guard {
-            admission::Guard::Unchanged { key, revision } => Guard::Unchanged { key, revision },
-            admission::Guard::Fence { name, not_after } => Guard::Fence {
-                name,
-                // Nothing was decided on an older picture, so whoever passed before does not matter.
-                not_after: not_after.unwrap_or(Revision(u64::MAX)),
-            },
-        })
-        .collect()
 }
 
 /// Whether the world moved between the verdict and the write, so that the write is to be judged again.

@@ -6,7 +6,7 @@ use meta::{FieldError, Status, Timestamp, time};
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
-use crate::registry::Served;
+use crate::served::Served;
 
 /// What an update never changes.
 const IMMUTABLE: [&str; 7] = [

@@ -2,24 +2,31 @@
 
 use std::sync::Arc;
 
-use meta::{Object, Status};
+use meta::{CommitError, Object, Status};
 use storage::{At, StoreError};
 
 use crate::errors;
 use crate::registry::prepare::is_moved;
-use crate::registry::{CONFLICT_ATTEMPTS, Served, Target};
+use crate::registry::{CONFLICT_ATTEMPTS, Target};
+use crate::served::Served;
 
 /// Why a write came to nothing.
 pub(crate) enum Refused {
-    /// By the rules.
-    Status(Box<Status>),
+    /// By the rules, or by what is there.
+    Judged(Box<CommitError>),
     /// By the store.
     Store(StoreError),
 }
 
+impl From<CommitError> for Refused {
+    fn from(error: CommitError) -> Self {
+        Self::Judged(Box::new(error))
+    }
+}
+
 impl From<Status> for Refused {
     fn from(status: Status) -> Self {
-        Self::Status(Box::new(status))
+        CommitError::from(status).into()
     }
 }
 
@@ -30,18 +37,18 @@ impl From<StoreError> for Refused {
 }
 
 impl Refused {
-    /// What the client gets.
-    pub(crate) fn into_status(self, served: &Served) -> Status {
+    /// What the writer hears.
+    pub(crate) fn into_error(self, served: &Served) -> CommitError {
         match self {
-            Self::Status(status) => *status,
-            Self::Store(error) => errors::of_store(error, served),
+            Self::Judged(error) => *error,
+            Self::Store(error) => errors::of_commit(error, served),
         }
     }
 
     /// Whether something was judged, and nothing was written. A store that does not answer may have written.
     fn is_verdict(&self) -> bool {
         match self {
-            Self::Status(_) => true,
+            Self::Judged(_) => true,
             Self::Store(error) => is_moved(error) || matches!(error, StoreError::NotFound { .. }),
         }
     }
@@ -52,11 +59,11 @@ impl Refused {
     }
 }
 
-/// The tries of one write.
+/// The retry policy of one write.
 ///
-/// Where others write to the same store, finding out what is newest takes a question to all of it. What is at hand is
-/// nearly always the newest, and the write is guarded by the revision it was judged on; so the first try takes what is
-/// at hand. Only what that try lets through counts: what is refused is judged again on the newest.
+/// On a shared store (etcd) a linearizable read costs a round trip. The cache is nearly always current, and the write is a
+/// compare-and-swap on the revision it was judged on; so the first try reads the cache. Only a success counts there: a
+/// rejection is judged again on a fresh read.
 pub(crate) struct Tries {
     at: At,
     made: usize,
@@ -73,7 +80,7 @@ impl Tries {
     }
 
     /// The object to judge this try by.
-    pub(crate) async fn current(&self, target: Target<'_>) -> Result<Arc<Object>, Status> {
+    pub(crate) async fn current(&self, target: Target<'_>) -> Result<Arc<Object>, CommitError> {
         target.read(self.at).await
     }
 

@@ -3,13 +3,15 @@
 use std::sync::Arc;
 
 use meta::kind::Operation;
-use meta::{Draft, FieldError, Key, Object, Revision, Status};
+use meta::{CommitError, Draft, FieldError, Key, Object, Revision, Status, Why};
 use serde_json::Value;
 use storage::{Applied, At, Expect, Guard, Step, Store, StoreError, Verb};
 
-use crate::registry::prepare::{self, Actor, Writing};
+use crate::actor::Actor;
+use crate::registry::prepare::{self, Writing};
 use crate::registry::tries::Tries;
-use crate::registry::{CONFLICT_ATTEMPTS, Registry, Served, Wish, system};
+use crate::registry::{CONFLICT_ATTEMPTS, Registry, Wish, system};
+use crate::served::Served;
 use crate::{errors, names};
 
 /// How often a generated name is drawn before giving up (docs/api.md, "Writes and patches").
@@ -33,12 +35,12 @@ impl Target<'_> {
     }
 
     /// The object as of `at`.
-    pub(crate) async fn read(&self, at: At) -> Result<Arc<Object>, Status> {
+    pub(crate) async fn read(&self, at: At) -> Result<Arc<Object>, CommitError> {
         let list = self.store()?.list(self.served.stored, at).await;
-        let list = list.map_err(|error| errors::of_store(error, self.served))?;
+        let list = list.map_err(|error| errors::of_commit(error, self.served))?;
         list.get(self.namespace, self.name)
             .cloned()
-            .ok_or_else(|| Status::not_found(self.served.name, self.name))
+            .ok_or_else(|| CommitError::gone(self.served.name, self.name))
     }
 }
 
@@ -58,7 +60,7 @@ impl Registry {
         actor: Actor<'_>,
         namespace: &str,
         mut body: impl FnMut() -> Result<Wish, Status>,
-    ) -> Result<Arc<Object>, Status> {
+    ) -> Result<Arc<Object>, CommitError> {
         let mut wish = body()?;
         let mut draw = NameDraw::of(&wish.value)?;
         let requested = draw.requested.clone();
@@ -80,10 +82,10 @@ impl Registry {
             match self.insert(served, actor, draft, settled.guards).await {
                 Err(StoreError::AlreadyExists { .. }) if draw.may_go_on() => draw.attempt += 1,
                 Err(StoreError::AlreadyExists { key }) if draw.generated() => {
-                    return Err(draw.gave_up(served, &key));
+                    return Err(CommitError::new(Why::Exists, draw.gave_up(served, &key)));
                 }
                 Err(error) if prepare::is_moved(&error) && attempt < CONFLICT_ATTEMPTS => attempt += 1,
-                result => return result.map_err(|error| errors::of_store(error, served)),
+                result => return result.map_err(|error| errors::of_commit(error, served)),
             }
             wish = body()?;
         }
@@ -120,19 +122,19 @@ impl Registry {
 
     /// Stores the next state of an object. `edit` makes it of the current one, in the served version; a resource
     /// version in what it makes must be the current one. `unconditional` says whether it may be missing.
-    pub(crate) async fn update(
+    pub(crate) async fn update<E: Into<CommitError>>(
         &self,
         target: Target<'_>,
         actor: Actor<'_>,
         operation: Operation,
         unconditional: bool,
-        mut edit: impl FnMut(&Object) -> Result<Wish, Status>,
-    ) -> Result<Arc<Object>, Status> {
+        mut edit: impl FnMut(&Object) -> Result<Wish, E>,
+    ) -> Result<Arc<Object>, CommitError> {
         let mut tries = Tries::of(target, actor.dry_run)?;
         loop {
             let tried = async {
                 let current = tries.current(target).await?;
-                let wish = edit(&current)?;
+                let wish = edit(&current).map_err(Into::into)?;
                 check_base(target.served, &wish.value, &current, unconditional)?;
                 let (next, guards) = self.next_state(target, actor, operation, wish, &current).await?;
                 if actor.dry_run {
@@ -146,7 +148,7 @@ impl Registry {
                 Ok(object) => return Ok(object),
                 // A resource version the client gave is found stale at the next turn; all else is decided afresh.
                 Err(refused) if tries.again(&refused) => {}
-                Err(refused) => return Err(refused.into_status(target.served)),
+                Err(refused) => return Err(refused.into_error(target.served)),
             }
         }
     }
@@ -197,7 +199,7 @@ pub(crate) fn check_base(
     value: &Value,
     current: &Object,
     unconditional: bool,
-) -> Result<(), Status> {
+) -> Result<(), CommitError> {
     let name = &current.meta().name;
     let uid = system::text(value, "uid");
     if !uid.is_empty() && uid != current.meta().uid {
@@ -205,19 +207,21 @@ pub(crate) fn check_base(
             "Precondition failed: UID in precondition: {uid}, UID in object meta: {}",
             current.meta().uid
         );
-        return Err(Status::conflict(served.name, name, &text));
+        let conflict = Status::conflict(served.name, name, &text);
+        return Err(CommitError::new(Why::Changed, conflict));
     }
     let invalid = |value: &str, detail: &str| {
         let error = FieldError::invalid("metadata.resourceVersion", value, detail);
-        Status::invalid(served.info().group, served.info().kind, name, &[error])
+        let (group, kind) = (served.info().group, served.info().kind);
+        CommitError::from(Status::invalid(group, kind, name, &[error]))
     };
     match system::text(value, "resourceVersion") {
         "" | "0" if unconditional => Ok(()),
         missing @ ("" | "0") => Err(invalid(missing, "must be specified for an update")),
         text => match text.parse::<u64>() {
             Ok(revision) if Revision(revision) == current.revision() => Ok(()),
-            Ok(_) => Err(errors::modified(served.name, name)),
-            Err(_) => Err(errors::no_version(served.info(), name, text)),
+            Ok(_) => Err(CommitError::modified(served.name, name)),
+            Err(_) => Err(errors::no_version(served.info(), name, text).into()),
         },
     }
 }

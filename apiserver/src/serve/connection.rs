@@ -26,12 +26,12 @@ use super::ConnectionLimits;
 use super::activity::Activity;
 use super::crowd::{Crowd, Seat};
 use super::stall::Impatient;
-use super::unread::Streams;
 use crate::authn::Connection;
 use crate::chain::{Busy, Chain};
 use crate::metrics::Metrics;
 use crate::respond;
 use crate::signal::Signal;
+use crate::unread::Streams;
 
 /// How often a silent HTTP/2 peer is asked whether it is still there, and how long it may take to say so.
 const PING_EVERY: Duration = Duration::from_secs(30);

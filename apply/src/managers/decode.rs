@@ -110,7 +110,7 @@ impl Wire {
 fn instant(text: &str) -> Result<Timestamp, String> {
     time::parse(text)
         .and_then(whole_seconds)
-        .ok_or_else(|| format!("{text:?} is no time"))
+        .ok_or_else(|| format!("{text:?} is not a time"))
 }
 
 /// The instant without its fraction, which is not written.

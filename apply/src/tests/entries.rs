@@ -45,7 +45,7 @@ fn a_list_is_believed_whole_or_not_at_all() {
             json!("FieldsV2"),
             "entry 1: invalid fieldsType \"FieldsV2\"",
         ),
-        ("time", json!("yesterday"), "entry 1: \"yesterday\" is no time"),
+        ("time", json!("yesterday"), "entry 1: \"yesterday\" is not a time"),
         ("fieldsV1", json!([]), "invalid type"),
         ("fieldsV1", json!({"f:a": {"k:{": {}}}), "EOF"),
         ("fieldsV1", json!({"v:1 1": {}}), "trailing"),

@@ -1,5 +1,5 @@
 //! What an object says in the light of others: a Shoot's provider type, which is its cloud profile's, and the like. The
-//! dialect judges by what it knows of the world ([`dialect_contract::Inventory::judge`]).
+//! dialect judges by what it knows of the world ([`dialect_contract::Guarding::judge`]).
 //!
 //! Others may change afterwards, so that nothing has to be guarded until the write is stored.
 
@@ -24,7 +24,7 @@ impl Agreement {
         let dialects = knowledge
             .dialects()
             .flat_map(|dialect| {
-                let judged = dialect.judges().iter();
+                let judged = dialect.guarded().judges.iter();
                 judged.map(move |&resource| (resource, Arc::clone(dialect)))
             })
             .collect();
@@ -71,7 +71,10 @@ impl Plugin for Agreement {
             return Ok(());
         }
         let snapshot = self.knowledge.snapshot(dialect.name())?;
-        let errors = snapshot.inventory.judge(request.resource, request.old, object);
+        let errors = snapshot
+            .inventory
+            .guarding()
+            .judge(request.resource, request.old, object);
         if errors.is_empty() {
             return Ok(());
         }

@@ -54,7 +54,7 @@ impl AutoBind {
         let settled = match binding.await {
             Ok(settled) => settled,
             Err(panic) => {
-                tracing::error!(%key, %panic, "binding a new object failed");
+                tracing::error!(%key, %panic, "binding a new object panicked");
                 created
                     .warnings
                     .add("not bound: the server's log says why".to_owned());

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use admission::{Denied, Guard, Needed, Plugin, Ready, Request, Right};
-use dialect_contract::Outcome;
+use dialect_contract::{Outcome, OwnPlace};
 use engine::{Snapshot, World};
 use meta::Timestamp;
 use serde_json::Value;
@@ -18,7 +18,7 @@ use serde_json::Value;
 use super::forecast;
 use super::knowledge::{self, Knowledge};
 use super::placed_on_create;
-use crate::virtual_api::own_places::{self, OwnPlace};
+use crate::virtual_api::own_places;
 
 /// What makes the verdict still true when the object is stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -83,7 +83,9 @@ impl Judged {
             Err(_) => {
                 let mut filled = object.clone();
                 let inventory = &self.snapshot.inventory;
-                inventory.own_binding(&self.own.without(object), &mut filled)
+                inventory
+                    .guarding()
+                    .own_binding(&self.own.without(object), &mut filled)
             }
         }
     }
@@ -99,7 +101,7 @@ impl Judged {
         let right = Right {
             namespace: request.namespace.to_owned(),
             name: request.name.to_owned(),
-            ..self.own.needed()
+            ..own_places::needed(self.own)
         };
         let refusal = format!(
             "{field} \"{name}\" {problem}, and user \"{}\" may not {}: leave it out, and a \
@@ -107,7 +109,7 @@ impl Judged {
             request.user.name,
             right.spoken(),
         );
-        Some(Needed { right, refusal })
+        Some(Needed::or_forbidden(right, refusal))
     }
 }
 
@@ -147,7 +149,7 @@ impl Plugin for BoundOnCreate {
     }
 
     fn handles(&self, request: &Request<'_>) -> bool {
-        placed_on_create::handles(request)
+        placed_on_create::handles(self.knowledge.engine(), request)
     }
 
     fn ready<'a>(&'a self, _: &Request<'_>) -> Option<Ready<'a>> {
@@ -166,6 +168,7 @@ impl Plugin for BoundOnCreate {
         let mut filled = object.clone();
         if snapshot
             .inventory
+            .guarding()
             .own_binding(&own.without(object), &mut filled)
             .is_ok()
         {
@@ -206,7 +209,7 @@ impl Plugin for BoundOnCreate {
     fn guards(&self, request: &Request<'_>, object: Option<&Value>) -> Vec<Guard> {
         let Some(object) = object else { return Vec::new() };
         let fences = |judged: Judged| {
-            let not_after = Some(judged.snapshot.revision);
+            let not_after = judged.snapshot.revision;
             let fences = judged.fences(object)?.into_iter();
             Ok(fences
                 .map(|name| Guard::Fence { name, not_after })

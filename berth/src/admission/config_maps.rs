@@ -75,7 +75,9 @@ impl Plugin for ConfigMaps {
                     warnings.extend(texts);
                 }
                 Ok(Entry::Other) => {
-                    warnings.push(format!("data[{key}] is no configuration file and is not checked"));
+                    warnings.push(format!(
+                        "data[{key}] is not a configuration file and is not checked"
+                    ));
                 }
                 Err(found) => errors.extend(found),
             }
@@ -109,7 +111,7 @@ fn entry(dialect: &Arc<dyn Dialect>, key: &str, text: &str) -> Result<Entry, Vec
             })
             .collect::<Vec<_>>()
     })?;
-    let texts = dialect.config_warnings(&spec, "").into_iter();
+    let texts = dialect.configuration().warnings(&spec, "").into_iter();
     Ok(Entry::File(
         texts
             .map(|text| format!("{path}: {}", text.trim_start_matches('.')))

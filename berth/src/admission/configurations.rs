@@ -56,7 +56,7 @@ impl Plugin for Configurations {
         if let Some(dialect) = found
             && let Some(spec) = object["spec"].get(name)
         {
-            warnings.extend(dialect.config_warnings(spec, &format!("spec.{name}")));
+            warnings.extend(dialect.configuration().warnings(spec, &format!("spec.{name}")));
         }
         Ok(())
     }

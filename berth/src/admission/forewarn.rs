@@ -10,7 +10,7 @@
 use std::sync::Arc;
 
 use admission::{Denied, Plugin, Ready, Request};
-use dialect_contract::Outcome;
+use dialect_contract::{Outcome, OwnPlace};
 use engine::Catalog;
 use serde_json::Value;
 
@@ -19,7 +19,7 @@ use super::auto_bind::is_on;
 use super::forecast::{self, Forecast, forecast};
 use super::knowledge::Knowledge;
 use super::placed_on_create;
-use crate::virtual_api::own_places::{self, OwnPlace};
+use crate::virtual_api::own_places;
 
 /// The plugin.
 pub(super) struct Forewarn {
@@ -99,7 +99,7 @@ impl Plugin for Forewarn {
     }
 
     fn handles(&self, request: &Request<'_>) -> bool {
-        placed_on_create::handles(request)
+        placed_on_create::handles(self.knowledge.engine(), request)
     }
 
     fn ready<'a>(&'a self, _: &Request<'_>) -> Option<Ready<'a>> {

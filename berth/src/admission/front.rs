@@ -118,7 +118,7 @@ impl Front {
                 .map_err(|problem| Status::failure(401, "Unauthorized", problem))?;
         }
         let _place = self.sources.admit(peer.peer().ip()).ok_or_else(|| {
-            Status::too_many_requests("too many reviews are under way from this address", 1)
+            Status::too_many_requests("too many concurrent admission reviews from this address", 1)
         })?;
         let (parts, body) = request.into_parts();
         is_json(&parts.headers)?;

@@ -35,7 +35,7 @@ impl Rules {
                 all: Collection::default(),
                 seen: None,
                 plugins: dialect.admission(),
-                guards: dialect.guards(None).into(),
+                guards: dialect.configuration().guards(None).into(),
             }),
             dialect: Arc::clone(dialect),
             source: Arc::clone(source),
@@ -99,11 +99,12 @@ impl Rules {
         match spec {
             None => {
                 kept.plugins = self.dialect.admission();
-                kept.guards = self.dialect.guards(None).into();
+                kept.guards = self.dialect.configuration().guards(None).into();
             }
-            Some(spec) if self.dialect.validate_config(spec, "spec").is_empty() => {
-                kept.plugins = self.dialect.admission_under(spec);
-                kept.guards = self.dialect.guards(Some(spec)).into();
+            Some(spec) if self.dialect.configuration().validate(spec, "spec").is_empty() => {
+                let changed = self.dialect.configuration().admission_under(spec);
+                kept.plugins = changed.unwrap_or_else(|| self.dialect.admission());
+                kept.guards = self.dialect.configuration().guards(Some(spec)).into();
             }
             Some(_) => {}
         }

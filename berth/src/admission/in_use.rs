@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use admission::{COLLECTORS, Denied, Guard, Operation, Plugin, Ready, Request, UserInfo};
 use async_trait::async_trait;
+use dialect_contract::guarded::fence;
 use dialect_contract::{Dialect, Protected};
 use kubernetes::garbage::Protection;
 use meta::{GroupResource, Key, Object, Status};
@@ -31,7 +32,7 @@ impl InUse {
         let rules = knowledge
             .dialects()
             .flat_map(|dialect| {
-                let protected = dialect.protects().iter();
+                let protected = dialect.guarded().protects.iter();
                 protected.map(move |rule| (Arc::clone(dialect), *rule))
             })
             .collect();
@@ -83,7 +84,7 @@ impl Plugin for InUse {
             return Ok(());
         };
         let snapshot = self.knowledge.snapshot(dialect.name())?;
-        let (first, count) = snapshot.inventory.users(&key, NAMED);
+        let (first, count) = snapshot.inventory.guarding().users(&key, NAMED);
         if count == 0 {
             return Ok(());
         }
@@ -102,15 +103,12 @@ impl Plugin for InUse {
         };
         let before = request
             .old
-            .map(|old| dialect.uses(request.resource, old))
+            .map(|old| (dialect.guarded().uses)(request.resource, old))
             .unwrap_or_default();
-        let begun = dialect.uses(request.resource, object).into_iter();
+        let begun = (dialect.guarded().uses)(request.resource, object).into_iter();
         begun
             .filter(|key| !before.contains(key))
-            .map(|key| Guard::Fence {
-                name: dialect.fence(&key),
-                not_after: None,
-            })
+            .map(|key| Guard::pass(fence(dialect.name(), &key)))
             .collect()
     }
 }
@@ -119,16 +117,16 @@ impl InUse {
     /// The snapshot may have moved on since the verdict; if it shows users now, the verdict is void.
     fn deletion_guard(&self, request: &Request<'_>) -> Option<Guard> {
         let (dialect, _, key) = self.deletion(request)?;
-        let name = dialect.fence(&key);
+        let name = fence(dialect.name(), &key);
         let Ok(snapshot) = self.knowledge.snapshot(dialect.name()) else {
             return Some(knowledge::never(key));
         };
-        if snapshot.inventory.users(&key, 0).1 > 0 {
+        if snapshot.inventory.guarding().users(&key, 0).1 > 0 {
             return Some(knowledge::never(key));
         }
         Some(Guard::Fence {
             name,
-            not_after: Some(snapshot.revision),
+            not_after: snapshot.revision,
         })
     }
 }
@@ -136,7 +134,7 @@ impl InUse {
 /// The collectors here write past admission; this rule holds for them all the same.
 #[async_trait]
 impl Protection for InUse {
-    async fn permits(&self, key: &Key, object: &Object) -> Result<Vec<storage::Guard>, String> {
+    async fn permits(&self, key: &Key, object: &Object) -> Result<Vec<Guard>, String> {
         if self.protecting(key.resource).is_none() {
             return Ok(Vec::new());
         }
@@ -158,19 +156,7 @@ impl Protection for InUse {
         };
         let refused = |denied: Denied| denied.into_status(&request).message;
         self.validate(&request, None, &mut Vec::new()).map_err(refused)?;
-        let guards = self.deletion_guard(&request).into_iter();
-        Ok(guards.map(stored).collect())
-    }
-}
-
-/// A guard as the store takes it.
-fn stored(guard: Guard) -> storage::Guard {
-    match guard {
-        Guard::Unchanged { key, revision } => storage::Guard::Unchanged { key, revision },
-        Guard::Fence { name, not_after } => storage::Guard::Fence {
-            name,
-            not_after: not_after.unwrap_or(meta::Revision(u64::MAX)),
-        },
+        Ok(self.deletion_guard(&request).into_iter().collect())
     }
 }
 

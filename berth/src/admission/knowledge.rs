@@ -47,11 +47,9 @@ impl Knowledge {
     pub(super) fn snapshot(&self, dialect: &str) -> Result<Snapshot, Denied> {
         let complete = self.engine.complete(dialect);
         complete.map_err(|held| Denied::Status(Box::new(behind(&held))))?;
-        self.engine.snapshot(dialect).ok_or_else(|| {
-            Denied::Status(Box::new(Status::internal(format!(
-                "there is no dialect {dialect}"
-            ))))
-        })
+        self.engine
+            .snapshot(dialect)
+            .ok_or_else(|| Denied::Status(Box::new(Status::internal(format!("unknown system {dialect}")))))
     }
 
     pub(super) fn engine(&self) -> &Engine {

@@ -70,37 +70,33 @@ impl Plugin for OwnerReferences {
     fn needs(&self, request: &Request<'_>, object: Option<&Value>) -> Vec<Needed> {
         let mut needed = Vec::new();
         if request.operation == Operation::Update && owners(request.old) != owners(object) {
-            needed.push(Needed {
-                right: Right {
-                    verb: "delete".to_owned(),
-                    group: request.resource.group.to_owned(),
-                    resource: request.resource.resource.to_owned(),
-                    subresource: request.subresource.to_owned(),
-                    namespace: request.namespace.to_owned(),
-                    name: request.name.to_owned(),
-                },
-                refusal: "cannot set an ownerRef on a resource you can't delete".to_owned(),
-            });
+            let right = Right {
+                verb: "delete".to_owned(),
+                group: request.resource.group.to_owned(),
+                resource: request.resource.resource.to_owned(),
+                subresource: request.subresource.to_owned(),
+                namespace: request.namespace.to_owned(),
+                name: request.name.to_owned(),
+            };
+            let refusal = "cannot set an ownerRef on a resource you can't delete";
+            needed.push(Needed::or_forbidden(right, refusal));
         }
         for owner in newly_blocked(request, object) {
             let Some((resource, namespaced)) = self.find(&owner) else {
                 continue;
             };
             let namespace = if namespaced { request.namespace } else { "" };
-            needed.push(Needed {
-                right: Right {
-                    verb: "update".to_owned(),
-                    group: resource.group.to_owned(),
-                    resource: resource.resource.to_owned(),
-                    subresource: "finalizers".to_owned(),
-                    namespace: namespace.to_owned(),
-                    name: owner.name,
-                },
-                refusal:
-                    "cannot set blockOwnerDeletion if an ownerReference refers to a resource you can't set \
-                          finalizers on"
-                        .to_owned(),
-            });
+            let right = Right {
+                verb: "update".to_owned(),
+                group: resource.group.to_owned(),
+                resource: resource.resource.to_owned(),
+                subresource: "finalizers".to_owned(),
+                namespace: namespace.to_owned(),
+                name: owner.name,
+            };
+            let refusal = "cannot set blockOwnerDeletion if an ownerReference refers to a resource you can't set \
+                           finalizers on";
+            needed.push(Needed::or_forbidden(right, refusal));
         }
         needed
     }

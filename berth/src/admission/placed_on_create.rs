@@ -2,12 +2,13 @@
 //! on create, and judged.
 
 use admission::{Operation, Request};
+use engine::Engine;
 
 use crate::virtual_api::own_places;
 
 /// Whether `request` makes an object that has a field for its place.
-pub(super) fn handles(request: &Request<'_>) -> bool {
+pub(super) fn handles(engine: &Engine, request: &Request<'_>) -> bool {
     request.operation == Operation::Create
         && request.subresource.is_empty()
-        && own_places::of(request.resource).is_some()
+        && own_places::find(engine, request.resource).is_some()
 }

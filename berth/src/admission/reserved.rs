@@ -21,7 +21,7 @@ impl Reserved {
         let dialects = knowledge
             .dialects()
             .flat_map(|dialect| {
-                let reserved = dialect.reserves().iter();
+                let reserved = dialect.guarded().reserves.iter();
                 reserved.map(move |&resource| (resource, Arc::clone(dialect)))
             })
             .collect();
@@ -72,7 +72,7 @@ impl Plugin for Reserved {
             .old
             .into_iter()
             .chain(object)
-            .find_map(|state| snapshot.inventory.reserved(request.resource, state));
+            .find_map(|state| snapshot.inventory.guarding().reserved(request.resource, state));
         match whose {
             None => Ok(()),
             Some(reserved) if !reserved.is_known && is_removal(request) => Ok(()),

@@ -46,6 +46,17 @@ impl StoredPolicies {
         });
     }
 
+    /// The policy `name` among `resource`.
+    pub(super) fn policy(&self, resource: GroupResource, name: &str) -> Option<Arc<Value>> {
+        let all = self.source.cached(resource);
+        Some(Arc::clone(all.get("", name)?.value()))
+    }
+
+    /// The resource of `named`, where it is stored here.
+    pub(super) fn resource(&self, named: &ParamKind) -> Option<GroupResource> {
+        self.kind(named).map(|(kind, _)| kind.info().resource())
+    }
+
     fn kind(&self, named: &ParamKind) -> Option<(&Arc<dyn Kind>, &'static str)> {
         let (group, version) = named.group_version();
         self.kinds.get()?.iter().find_map(|kind| {

@@ -43,7 +43,7 @@ impl Asked<'_> {
             .collect();
         if registered.is_none() {
             findings.push(
-                Finding::ok("registration", format!("APIService {own}"), "it is not there").but(
+                Finding::ok("registration", format!("APIService {own}"), "it does not exist").but(
                     Verdict::Wrong,
                     "berth manifests | kubectl apply --server-side -f -",
                 ),
@@ -87,8 +87,12 @@ impl Asked<'_> {
                     Finding::ok("registration", &subject, "none of its webhooks asks Berth")
                         .but(Verdict::Wrong, &mend)
                 }),
-                Read::Absent => Finding::ok("registration", subject, "it is not there: nothing is guarded")
-                    .but(Verdict::Wrong, mend),
+                Read::Absent => Finding::ok(
+                    "registration",
+                    subject,
+                    "it does not exist: the guards do not hold",
+                )
+                .but(Verdict::Wrong, mend),
                 Read::Refused(message) => {
                     Finding::ok("registration", subject, message).but(Verdict::Unknown, "")
                 }
@@ -125,7 +129,7 @@ impl Asked<'_> {
             None => Finding::ok(
                 "definitions",
                 "schedulerconfigurations.config.berth.dev",
-                "it is not there",
+                "it does not exist",
             )
             .but(
                 Verdict::Wrong,
@@ -220,7 +224,7 @@ impl Asked<'_> {
 
 /// Whether a Lease says who works; others fence capacity.
 fn leads(name: &str) -> bool {
-    name == crate::hub::OFFICE || name == berth_hub::tenure::NAME
+    name == crate::hub::CONTROLLERS_LEASE || name == berth_hub::store_lease::NAME
 }
 
 fn is(one: &Service, other: &Service) -> bool {

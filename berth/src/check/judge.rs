@@ -103,7 +103,7 @@ fn bundle(subject: &str, bundle: &Value, service: &Service, now: Timestamp) -> F
         return Finding::ok(
             "registration",
             subject,
-            "it has no caBundle: the hub trusts nobody there",
+            "it has no caBundle, so the hub does not trust the server",
         )
         .but(Verdict::Wrong, renew);
     };
@@ -256,7 +256,7 @@ pub(super) fn lease(object: &Value, now: Timestamp) -> Option<Finding> {
     // Others take it over within another life of it.
     if age > life + life + DRIFT {
         let message = format!(
-            "{holder} held it until {}: nobody does its work",
+            "{holder} held it until {}, and no replica has taken over",
             time::rfc3339(renewed)
         );
         let namespace = text(&object["metadata"]["namespace"]);

@@ -38,10 +38,10 @@ pub struct PlanQuestion {
     /// Objects to create or replace, and SchedulingReviews with `spec.changes`; `-` is standard input; repeatable.
     #[arg(short = 'f', long = "filename", num_args = 1.., value_name = "PATH")]
     pub filename: Vec<PathBuf>,
-    /// Tell what emptying this cluster would do: the name of its Target, with or without the system; repeatable.
+    /// Show what draining this cluster would do: the name of its Target, with or without the system; repeatable.
     #[arg(long, value_name = "TARGET")]
     pub drain: Vec<String>,
-    /// Tell what deleting this object would do; repeatable.
+    /// Show what deleting this object would do; repeatable.
     #[arg(long, value_name = "KIND/[NAMESPACE/]NAME")]
     pub delete: Vec<String>,
     /// How to print.
@@ -69,7 +69,7 @@ pub struct PlanArgs {
 /// How `berth why` prints.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum WhyOutput {
-    /// Tables to read; long fleets are cut, with counts by reason.
+    /// Tables for people; long ones are cut, with counts by reason.
     Table,
     /// The same with the parts of each score.
     Wide,
@@ -84,7 +84,7 @@ pub enum WhyOutput {
 /// What `berth why` is asked.
 #[derive(Args, Clone, Debug)]
 pub struct WhyQuestion {
-    /// A decision (`web.gardener`), or the object that wants a place: `shoot/web`, `shoot web`, `web`.
+    /// A decision (`web.gardener`), or the object to schedule: `shoot/web`, `shoot web`, `web`.
     #[arg(required = true, num_args = 1..=2, value_name = "DECISION|OBJECT")]
     pub object: Vec<String>,
     /// Only this cluster's reasons: its name, or that of its Target.
@@ -101,7 +101,7 @@ pub struct WhyQuestion {
 /// How `berth advice` prints.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum AdviceOutput {
-    /// Lists to read.
+    /// Lists for people.
     Table,
     /// The SchedulingAdvice in JSON.
     Json,
@@ -112,13 +112,13 @@ pub enum AdviceOutput {
 /// What `berth advice` is asked.
 #[derive(Args, Clone, Debug)]
 pub struct AdviceQuestion {
-    /// A decision (`web.gardener`), or the object that wants a place: `shoot/web`, `shoot web`, `web`.
+    /// A decision (`web.gardener`), or the object to schedule: `shoot/web`, `shoot web`, `web`.
     #[arg(required = true, num_args = 1..=2, value_name = "DECISION|OBJECT")]
     pub object: Vec<String>,
     /// Only about this cluster: its name, or that of its Target.
     #[arg(long, value_name = "CLUSTER")]
     pub cluster: Option<String>,
-    /// About so many clusters, those nearest to fitting first; 0 is all. By default 10.
+    /// How many clusters to advise about, those nearest to fitting first; 0 is all. By default 10.
     #[arg(long, value_name = "NUMBER")]
     pub limit: Option<usize>,
     /// How to print.
@@ -162,10 +162,10 @@ pub enum HistoryOutput {
 /// What `berth history` is asked.
 #[derive(Args, Clone, Debug)]
 pub struct HistoryQuestion {
-    /// A decision (`web.gardener`), or the object that wants a place: `shoot/web`, `shoot web`, `web`.
+    /// A decision (`web.gardener`), or the object to schedule: `shoot/web`, `shoot web`, `web`.
     #[arg(required = true, num_args = 1..=2, value_name = "DECISION|OBJECT")]
     pub object: Vec<String>,
-    /// Show only the newest changes, so many; 0 shows all.
+    /// How many of the newest changes to show; 0 shows all.
     #[arg(long, value_name = "COUNT", default_value_t = 0)]
     pub limit: usize,
     /// How to print.
@@ -187,7 +187,7 @@ pub struct HistoryArgs {
 /// What is exported.
 #[derive(Args, Clone, Debug)]
 pub struct ExportQuestion {
-    /// The folder, made when missing. Files of an export before are replaced; others stay.
+    /// The folder, created when missing. Files of an earlier export are replaced; other files stay.
     #[arg(value_name = "FOLDER")]
     pub folder: PathBuf,
 }
@@ -232,7 +232,7 @@ pub struct ConsoleCommand {
 /// How `berth check` prints.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum CheckOutput {
-    /// A table to read, with the command that mends each.
+    /// A table, with the command that fixes each problem.
     Table,
     /// One JSON object.
     Json,

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 /// The form of `dialect`'s configuration as it is stored.
 pub(super) fn stored(dialect: &dyn Dialect) -> Value {
-    let mut form = dialect.config_schema().openapi().clone();
+    let mut form = dialect.configuration().schema().openapi().clone();
     describe_defaults(&mut form);
     let name = dialect.name();
     let own = form["description"].as_str().unwrap_or_default();

@@ -5,10 +5,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use dialect_contract::{Dialect, Write as Written, WriteVerb, config};
-use engine::{Commit, CommitError, Committer, Engine};
+use dialect_contract::{Dialect, config};
+use engine::{Commit, Committer, Engine};
 use meta::kind::{Operation, Write};
-use meta::{FieldError, Key, Kind, Object, Timestamp, field};
+use meta::{FieldError, Key, Kind, Object, Timestamp, Verb, Write as Planned, field};
 use serde_json::{Value, json};
 use storage::{Scope, Source, StoreError, Watch};
 use tokio::sync::watch;
@@ -75,10 +75,10 @@ impl Keeper {
                 continue;
             };
             if let Some(problem) = not_in_force(&told) {
-                tracing::warn!(configuration = %name.name, problem, "an invalid SchedulerConfiguration is not in force");
+                tracing::warn!(configuration = %name.name, problem, "SchedulerConfiguration is invalid and not in force; fix the fields that are named");
             }
-            let write = Written {
-                verb: WriteVerb::Update,
+            let write = Planned {
+                verb: Verb::Update,
                 key: Key::new(config::RESOURCE, "", &name.name),
                 subresource: "status",
                 object: told,
@@ -94,12 +94,13 @@ impl Keeper {
             };
             match self.committer.commit(commit).await {
                 // Somebody was faster, and the change wakes this task again.
-                Ok(_) | Err(CommitError::Moved(_)) => {}
-                Err(CommitError::Refused(status)) => {
+                Ok(_) => {}
+                Err(error) if error.why.is_moved() => {}
+                Err(error) => {
                     tracing::warn!(
                         configuration = %name.name,
-                        problem = status.message,
-                        "cannot write condition Valid of a SchedulerConfiguration"
+                        problem = %error,
+                        "cannot update the condition Valid of a SchedulerConfiguration"
                     );
                     done = false;
                 }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use clap::Args;
-use engine::controller::Terms;
+use engine::controller::LeaseDurations;
 use meta::duration::parse_unsigned;
 
 /// Arguments of `berth serve` where several servers share a store, or are replicas behind one hub.
@@ -26,8 +26,8 @@ impl LeaderElectionArgs {
     ///
     /// # Errors
     /// When they do not fit together.
-    pub fn terms(&self) -> anyhow::Result<Terms> {
-        Terms::new(
+    pub fn terms(&self) -> anyhow::Result<LeaseDurations> {
+        LeaseDurations::new(
             self.leader_elect_lease_duration,
             self.leader_elect_renew_deadline,
             self.leader_elect_retry_period,
@@ -43,7 +43,7 @@ mod tests {
     use super::*;
     use crate::cli::{Cli, Command};
 
-    fn terms(flags: &[&str]) -> anyhow::Result<Terms> {
+    fn terms(flags: &[&str]) -> anyhow::Result<LeaseDurations> {
         let words = ["berth", "serve"].iter().chain(flags);
         match Cli::parse_from(words).command {
             Command::Serve(args) => args.leader_election.terms(),
@@ -53,7 +53,7 @@ mod tests {
 
     #[test]
     fn the_flags_have_the_engines_defaults_and_are_checked() {
-        assert_eq!(terms(&[]).unwrap(), Terms::default());
+        assert_eq!(terms(&[]).unwrap(), LeaseDurations::default());
         let problem = terms(&["--leader-elect-lease-duration=3s"])
             .unwrap_err()
             .to_string();

@@ -7,14 +7,13 @@ use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use admission::UserInfo;
-use apiserver::registry::{Author, InternalWrite, Registry};
+use apiserver::registry::{Author, Registry};
 use async_trait::async_trait;
 use dialect_contract::{Note, NoteType};
 use engine::{Bind, BindError, BindObserver, Bound, Engine};
 use futures::StreamExt as _;
 use futures::stream;
-use meta::{GroupResource, Key, Status, Timestamp};
-use storage::Verb;
+use meta::{GroupResource, Key, Timestamp, Verb, Why, Write as Planned};
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
@@ -181,7 +180,7 @@ impl Sink for OwnEvents {
             manager: &manager,
             cause: Some("what became of a decision"),
         };
-        let internal = InternalWrite {
+        let planned = Planned {
             verb: if write.is_stored {
                 Verb::Update
             } else {
@@ -192,16 +191,16 @@ impl Sink for OwnEvents {
             object: write.object,
             base: None,
         };
-        match self.0.commit(author, vec![internal], Vec::new(), false).await {
+        match self.0.commit(author, vec![planned], Vec::new(), false).await {
             Ok(_) => Fate::Stored,
-            Err(Status { code: 404, .. }) if write.is_stored => Fate::Gone,
+            Err(error) if write.is_stored && error.why == Why::Gone => Fate::Gone,
             // The namespace is going, or the store is: the log is the place left.
-            Err(status) => {
+            Err(error) => {
                 tracing::info!(
                     name = write.name,
                     namespace = write.namespace,
-                    cause = status.message,
-                    "an event is lost"
+                    cause = %error,
+                    "cannot write an Event; it is lost"
                 );
                 Fate::Refused
             }

@@ -33,7 +33,7 @@ pub(super) fn spawn(
                 continue;
             }
             if let Err(error) = sweep(&*store, clock.now(), life).await {
-                tracing::warn!(%error, "old events were not deleted; retrying");
+                tracing::warn!(%error, "cannot delete expired Events; retrying");
             }
         }
     })

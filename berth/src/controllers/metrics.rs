@@ -221,7 +221,7 @@ impl Observer for ControllerMetrics {
         if !is_leading {
             self.pending.clear();
         }
-        let name = super::OFFICE;
+        let name = super::CONTROLLERS_LEASE;
         self.leading
             .get_or_create(&Office { name })
             .set(i64::from(is_leading));

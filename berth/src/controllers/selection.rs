@@ -7,9 +7,6 @@ use std::sync::Arc;
 
 use dialect_contract::Dialect;
 
-/// The seed's name of openMCP's controller.
-const ALIASES: [(&str, &str); 1] = [("scheduler", "openmcp")];
-
 /// The controllers that run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Selection {
@@ -23,7 +20,7 @@ pub struct Selection {
 struct List<'a>(Vec<(&'a str, bool)>);
 
 impl<'a> List<'a> {
-    fn read(list: &'a [String]) -> Self {
+    fn read(list: &'a [String], dialects: &[Arc<dyn Dialect>]) -> Self {
         let entries = list
             .iter()
             .map(|entry| entry.trim())
@@ -33,8 +30,9 @@ impl<'a> List<'a> {
                 Some(name) => (name, false),
                 None => (entry, true),
             };
-            let alias = ALIASES.iter().find(|(alias, _)| *alias == name);
-            (alias.map_or(name, |(_, of)| of), runs)
+            let called = |dialect: &&Arc<dyn Dialect>| dialect.controllers().alias() == Some(name);
+            let dialect = dialects.iter().find(called);
+            (dialect.map_or(name, |dialect| dialect.name()), runs)
         };
         Self(entries.map(read).collect())
     }
@@ -64,15 +62,15 @@ impl<'a> List<'a> {
 /// # Errors
 /// A sentence that names the unknown entry and lists the known ones.
 pub fn select(list: &[String], dialects: &[Arc<dyn Dialect>]) -> Result<Selection, String> {
-    let list = List::read(list);
+    let list = List::read(list, dialects);
     let followers = |dialect: &Arc<dyn Dialect>| -> Vec<&'static str> {
-        let followers = dialect.followers(None);
+        let followers = dialect.controllers().followers(None);
         followers.iter().map(|follower| follower.name()).collect()
     };
     let mut known = Vec::new();
     for dialect in dialects {
         known.push(dialect.name());
-        known.extend(Some(dialect.decider()).filter(|name| *name != dialect.name()));
+        known.extend(dialect.controllers().decider());
         known.extend(followers(dialect));
     }
     if let Some(entry) = list.unknown(&known) {
@@ -83,7 +81,8 @@ pub fn select(list: &[String], dialects: &[Arc<dyn Dialect>]) -> Result<Selectio
     }
     let mut selection = Selection::default();
     for dialect in dialects {
-        if list.runs(dialect.decider(), dialect.name()) {
+        let decider = dialect.controllers().decider().unwrap_or(dialect.name());
+        if list.runs(decider, dialect.name()) {
             selection.deciders.push(dialect.name());
         }
         let chosen = followers(dialect).into_iter();

@@ -43,7 +43,7 @@ pub enum Cause {
     Request,
     /// No object changed: its time came, or it was tried again.
     Time,
-    /// It changed while nobody recorded.
+    /// It changed while no server was running.
     Unseen,
 }
 

@@ -11,6 +11,7 @@ use dialect_contract::Dialect;
 use meta::duration::parse_unsigned;
 
 use super::RegistrationArgs;
+use crate::source::{Place, Source, place, source};
 
 /// Arguments of `berth serve` behind a kube-apiserver.
 #[derive(Args, Clone, Debug, Default)]
@@ -22,13 +23,13 @@ pub struct HubArgs {
     /// The kubeconfig for the hub; implies --aggregated.
     #[arg(long, value_name = "FILE")]
     pub kubeconfig: Option<PathBuf>,
-    /// Another kubeconfig, for asking whose token something is and reading whom the hub believes.
+    /// Another kubeconfig, for TokenReviews and for reading extension-apiserver-authentication.
     #[arg(long, value_name = "FILE")]
     pub authentication_kubeconfig: Option<PathBuf>,
     /// Another kubeconfig, for asking who may do what.
     #[arg(long, value_name = "FILE")]
     pub authorization_kubeconfig: Option<PathBuf>,
-    /// Do not read the ConfigMap kube-system/extension-apiserver-authentication; believe only what flags say.
+    /// Do not read the ConfigMap kube-system/extension-apiserver-authentication; use only what flags say.
     #[arg(long)]
     pub authentication_skip_lookup: bool,
     /// Start although that ConfigMap cannot be read; requests through the aggregator get 401 until it can.
@@ -39,7 +40,7 @@ pub struct HubArgs {
     /// it places, and what it syncs in them, are the hub's even where `kcp=owned`. Repeatable.
     #[arg(long, value_parser = source, value_name = "SYSTEM=owned|hub|off")]
     pub source: Vec<Source>,
-    /// How long to remember whose token something is (such as 10s).
+    /// How long to cache the results of TokenReviews (such as 10s).
     #[arg(long, default_value = "10s", value_parser = parse_unsigned, value_name = "DURATION")]
     pub authentication_token_webhook_cache_ttl: Duration,
     /// How long to remember that something is allowed.
@@ -48,7 +49,7 @@ pub struct HubArgs {
     /// How long to remember that something is not allowed.
     #[arg(long, default_value = "10s", value_parser = parse_unsigned, value_name = "DURATION")]
     pub authorization_webhook_cache_unauthorized_ttl: Duration,
-    /// Paths that need no rights; a trailing * stands for whatever follows.
+    /// Paths that need no authorization; a trailing * matches any suffix.
     #[arg(
         long,
         value_delimiter = ',',
@@ -59,75 +60,6 @@ pub struct HubArgs {
     /// How the hub finds Berth.
     #[command(flatten)]
     pub registration: RegistrationArgs,
-}
-
-/// Where the objects of a system are.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place {
-    /// In Berth's own store.
-    Owned,
-    /// On the hub.
-    Hub,
-    /// Nowhere: Berth has nothing to do with the system.
-    Off,
-}
-
-/// Where the objects of one system are.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Source {
-    /// The system's dialect.
-    pub dialect: String,
-    /// Where its objects are.
-    pub place: Place,
-}
-
-/// Reads `gardener=hub`.
-///
-/// # Errors
-/// What is expected instead.
-pub(crate) fn source(text: &str) -> Result<Source, String> {
-    let (dialect, place) = text
-        .split_once('=')
-        .ok_or("a system and where its objects are is expected, such as gardener=hub")?;
-    if dialect_registry::by_name(dialect).is_none() {
-        let known: Vec<&str> = dialect_registry::all()
-            .iter()
-            .map(|dialect| dialect.name())
-            .collect();
-        return Err(format!(
-            "{dialect:?} is no system; there are {}",
-            known.join(", ")
-        ));
-    }
-    let place = match place {
-        "owned" => Place::Owned,
-        "hub" => Place::Hub,
-        "off" => Place::Off,
-        other => return Err(format!("{other:?} is no place; use owned, hub or off")),
-    };
-    Ok(Source {
-        dialect: dialect.to_owned(),
-        place,
-    })
-}
-
-/// What holds behind a hub where nothing else is said: kcp reads and writes what stands in namespaces, Secrets among it, so
-/// it runs only where it is asked for.
-#[must_use]
-pub fn on_a_hub(said: Vec<Source>) -> Vec<Source> {
-    let kcp = Source {
-        dialect: syncer::DIALECT.to_owned(),
-        place: Place::Off,
-    };
-    std::iter::once(kcp).chain(said).collect()
-}
-
-/// Where the objects of `dialect` are; the last word about it counts.
-pub(crate) fn place(sources: &[Source], dialect: &str) -> Place {
-    let mut about = sources.iter().rev();
-    about
-        .find(|source| source.dialect == dialect)
-        .map_or(Place::Owned, |source| source.place)
 }
 
 impl HubArgs {
@@ -199,6 +131,7 @@ impl HubArgs {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::source::on_a_hub;
 
     #[test]
     fn sources_name_a_system_and_a_place() {
@@ -209,7 +142,7 @@ mod tests {
         );
         assert_eq!(source("ocm=owned").unwrap().place, Place::Owned);
         assert_eq!(source("ocm=off").unwrap().place, Place::Off);
-        assert!(source("nomad=hub").unwrap_err().contains("there are"));
+        assert!(source("nomad=hub").unwrap_err().contains("known: "));
         assert!(source("ocm=etcd").unwrap_err().contains("owned, hub or off"));
         assert!(source("ocm").is_err());
     }

@@ -62,7 +62,7 @@ impl Sink for HubEvents {
                     name = write.name,
                     namespace = write.namespace,
                     cause = status.message,
-                    "an event is lost"
+                    "cannot write an Event; it is lost"
                 );
                 Fate::Refused
             }

@@ -25,8 +25,7 @@ pub(super) async fn check(client: &Client, installation: &Installation, strict: 
         Ok(list) => list,
         Err(kube::Error::Api(status)) if status.code == 403 && !strict => {
             tracing::warn!(
-                "whether others serve the systems' groups cannot be found out: {} (`berth manifests rbac` has the \
-                 ClusterRole berth:registration, which allows it)",
+                "cannot check whether another server serves the systems' API groups: {} (the ClusterRole berth:registration of `berth manifests rbac` allows it)",
                 status.message
             );
             return Ok(());
@@ -40,7 +39,7 @@ pub(super) async fn check(client: &Client, installation: &Installation, strict: 
         return Ok(());
     }
     bail!(
-        "groups that Berth is to serve are served by others on the hub:\n- {}",
+        "other servers on the hub already serve API groups that Berth is configured to serve:\n- {}",
         problems.join("\n- ")
     )
 }

@@ -1,6 +1,7 @@
 //! Before the virtual API: requests about a system that has not been read from the hub yet get 503 with Retry-After. So do
 //! lists that could miss some of its objects, and watches that could start from such a list: a controller that takes what
 //! it lists for all there is would delete what belongs to the rest. Lists that select only other systems are answered.
+//! PublishedDecisions, whose names say less, know by themselves what they wait for.
 
 use std::sync::Arc;
 
@@ -9,12 +10,13 @@ use apiserver::request_info::RequestInfo;
 use apiserver::respond;
 use async_trait::async_trait;
 use axum::body::Body;
-use berth_hub::Presence;
+use berth_hub::SyncStatus;
 use engine::{Behind, Engine};
 use http::Response;
 use meta::Status;
 use meta::selector::FieldSelector;
 
+use crate::virtual_api::kinds::published;
 use crate::virtual_api::records::{CLUSTER_RECORDS, RECORDS};
 use crate::virtual_api::{behind, kinds, names};
 
@@ -25,16 +27,16 @@ const RETRY_AFTER: u32 = 5;
 pub(crate) struct Gate {
     api: Arc<dyn Api>,
     engine: Arc<Engine>,
-    presence: Arc<Presence>,
+    sync_status: Arc<SyncStatus>,
 }
 
 impl Gate {
     /// Puts the gate before `api`, which answers about `engine`.
-    pub(crate) fn new(api: Arc<dyn Api>, engine: Arc<Engine>, presence: Arc<Presence>) -> Self {
+    pub(crate) fn new(api: Arc<dyn Api>, engine: Arc<Engine>, sync_status: Arc<SyncStatus>) -> Self {
         Self {
             api,
             engine,
-            presence,
+            sync_status,
         }
     }
 }
@@ -111,7 +113,7 @@ impl Api for Gate {
 
     async fn dispatch(&self, request: Authorized) -> Response<Body> {
         let info = &request.info;
-        if info.group == kinds::GROUP && !is_past(info) {
+        if info.group == kinds::GROUP && !is_past(info) && info.resource != published::PLURAL {
             if let Some(Err(held)) = dialect(info).map(|dialect| self.engine.complete(dialect)) {
                 return respond::status(&behind(&held));
             }
@@ -123,7 +125,7 @@ impl Api for Gate {
                 }
             }
             if info.verb == "list" {
-                for sentence in self.presence.sentences() {
+                for sentence in self.sync_status.sentences() {
                     request.warnings.add(sentence);
                 }
             }

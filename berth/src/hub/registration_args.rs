@@ -33,8 +33,7 @@ pub struct RegistrationArgs {
     /// How long each of the three steps takes by which a shared CA gives way to the next: trusted, signing, alone.
     #[arg(long, default_value = "10m", value_parser = parse_unsigned, value_name = "DURATION")]
     pub ca_rotation_step: Duration,
-    /// The CA (PEM) of --tls-cert-file, which Berth is to fill in as caBundle; looked at again when it changes. Without
-    /// it, the caBundle of such a certificate is somebody else's business, such as cert-manager's.
+    /// The CA (PEM) of --tls-cert-file, which Berth is to fill in as caBundle; read again when it changes. Without it, the caBundle of such a certificate is somebody else's business, such as cert-manager's.
     #[arg(long, value_name = "FILE", requires = "tls_cert_file")]
     pub ca_bundle_file: Option<PathBuf>,
     /// Create the APIServices and webhook configurations that are missing. Needs the ClusterRole

@@ -83,7 +83,7 @@ async fn identity(client: &Client) -> Result<String> {
                 return Ok(name.unwrap_or_default().to_owned());
             }
             Err(problem) if problem.passing && start.elapsed() < PATIENCE => {
-                tracing::warn!(%problem, "waiting for the hub");
+                tracing::warn!(%problem, "the hub does not answer yet; retrying");
                 tokio::time::sleep(PAUSE).await;
             }
             Err(problem) => {
@@ -102,8 +102,7 @@ async fn published(client: &Client, user: &str) -> Option<String> {
             let missing = data.get(PROXY_CA).is_none_or(|pem| pem.trim().is_empty());
             missing.then(|| {
                 format!(
-                    "the ConfigMap {NAMESPACE}/{NAME} has no key {PROXY_CA:?}, so nobody could be passed on by the \
-                     aggregator: start kube-apiserver with --requestheader-client-ca-file, --proxy-client-cert-file \
+                    "the ConfigMap {NAMESPACE}/{NAME} has no key {PROXY_CA:?}, so the aggregator cannot pass users on: start kube-apiserver with --requestheader-client-ca-file, --proxy-client-cert-file \
                      and --proxy-client-key-file"
                 )
             })
@@ -115,7 +114,7 @@ async fn published(client: &Client, user: &str) -> Option<String> {
             subject(user)
         )),
         Err(kube::Error::Api(status)) if status.code == 404 => Some(format!(
-            "there is no ConfigMap {NAMESPACE}/{NAME}: kube-apiserver makes it when it is started with \
+            "ConfigMap {NAMESPACE}/{NAME} not found: kube-apiserver creates it when it is started with \
              --client-ca-file or --requestheader-client-ca-file"
         )),
         Err(problem) => Some(format!(

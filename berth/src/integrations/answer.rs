@@ -1,8 +1,8 @@
 //! The clusters of one decision, as flat keys that templates can use.
 
-use dialect_contract::Placed;
 use engine::Snapshot;
 use meta::{FieldError, Status, Timestamp, field};
+use multicluster::flat::{self, About, Entry};
 use serde_json::{Value, json};
 
 use crate::virtual_api::names;
@@ -87,37 +87,21 @@ pub(super) fn clusters(snapshot: &Snapshot, wanted: &Wanted, now: Timestamp) -> 
     let demand = names::demand(dialect, &*snapshot.inventory, &wanted.namespace, source);
     let view = demand.and_then(|demand| snapshot.inventory.demand(&demand, now));
     let view = view.ok_or_else(|| wanted.not_found())?;
-    let places = view.placed.iter().filter(|place| !place.leaving);
-    Ok(places
-        .map(|place| cluster(snapshot, wanted, place, now))
-        .collect())
+    let about = About {
+        system: dialect.name(),
+        namespace: &wanted.namespace,
+        decision: &wanted.name,
+    };
+    let entries = flat::entries(about, &*snapshot.inventory, &view, now);
+    Ok(entries.into_iter().map(shown).collect())
 }
 
-fn cluster(snapshot: &Snapshot, wanted: &Wanted, place: &Placed, now: Timestamp) -> Value {
-    let system = snapshot.dialect.name();
-    let mut shown = json!({
-        "cluster": *place.cluster_name,
-        "system": system,
-        "decision": wanted.name,
-        "namespace": wanted.namespace,
-        "reason": place.reason,
-        "state": place.state,
-        "score": place.score.map(|score| score.to_string()).unwrap_or_default(),
-    });
-    let target = snapshot.inventory.target_of(&place.cluster_name, now);
-    let (name, region, provider, labels) = match &target {
-        Some((name, view)) => (
-            names::join(name, system),
-            view.region.as_str(),
-            view.provider.as_str(),
-            json!(view.labels),
-        ),
-        None => (String::new(), "", "", json!({})),
-    };
-    shown["target"] = name.into();
-    shown["region"] = region.into();
-    shown["provider"] = provider.into();
-    shown["labels"] = labels;
+/// One cluster: its flat keys, and its labels.
+fn shown(entry: Entry) -> Value {
+    let mut shown = json!(entry.keys);
+    shown["labels"] = entry
+        .target
+        .map_or_else(|| json!({}), |(_, view)| json!(view.labels));
     shown
 }
 

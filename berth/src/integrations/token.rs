@@ -1,15 +1,47 @@
-//! The bearer token of a file.
+//! Who may ask: whoever shows the bearer token of a file, or a client certificate of a CA.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
+use apiserver::authn::{CaPool, Connection};
+
 use http::HeaderMap;
 use http::header::AUTHORIZATION;
-use meta::Status;
+use meta::{Clock, Status};
 use sha2::{Digest, Sha256};
 
 /// The fewest characters of a token: fewer could be guessed.
 const SHORTEST: usize = 16;
+
+/// Who is answered. One of the two is enough.
+pub struct Callers {
+    /// Whoever shows this token.
+    pub token: Option<TokenFile>,
+    /// Whoever shows a client certificate of this CA.
+    pub client_ca: Option<CaPool>,
+    /// The time certificates are judged by.
+    pub clock: Arc<dyn Clock>,
+}
+
+impl Callers {
+    /// Whether the request with `headers` that came over `peer` is answered.
+    ///
+    /// # Errors
+    /// 401 for nobody, 403 for a wrong token, 503 when the token cannot be read.
+    pub(super) async fn check(&self, headers: &HeaderMap, peer: &Connection) -> Result<(), Status> {
+        let certified = self
+            .client_ca
+            .as_ref()
+            .map(|ca| peer.certified_by(ca, self.clock.now()));
+        match (certified, &self.token) {
+            (Some(Ok(())), _) => Ok(()),
+            (_, Some(token)) => token.check(headers).await,
+            (Some(Err(problem)), None) => Err(Status::failure(401, "Unauthorized", problem)),
+            (None, None) => Err(Status::unauthorized()),
+        }
+    }
+}
 
 /// A file with a bearer token. It may be replaced at any time.
 #[derive(Clone, Debug)]
@@ -41,12 +73,15 @@ impl TokenFile {
             return Err(Status::unauthorized());
         };
         let text = tokio::fs::read_to_string(&self.0).await.map_err(|error| {
-            tracing::warn!(file = %self.0.display(), %error, "cannot read the token of integrations");
-            Status::unavailable("the server cannot read the token it compares with", 5)
+            tracing::warn!(file = %self.0.display(), %error, "cannot read --integrations-token-file");
+            Status::unavailable("the server cannot read its --integrations-token-file", 5)
         })?;
         let token = text.trim();
         if token.len() < SHORTEST {
-            return Err(Status::unavailable("the server has no token to compare with", 5));
+            return Err(Status::unavailable(
+                "the server has no --integrations-token-file",
+                5,
+            ));
         }
         // Digests, so that the time it takes tells nothing of the token.
         if Sha256::digest(shown.trim()) == Sha256::digest(token) {
@@ -55,7 +90,7 @@ impl TokenFile {
         Err(Status::failure(
             403,
             "Forbidden",
-            "the bearer token is not the one of this server",
+            "the bearer token does not match --integrations-token-file",
         ))
     }
 }

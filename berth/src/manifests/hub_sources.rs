@@ -51,7 +51,7 @@ pub fn hub_sources(installation: &Installation) -> Vec<Value> {
         objects.extend(granted(actor, &written, &user));
     }
     let synced = sources.iter().filter(|source| source.dialect.name() == DIALECT);
-    objects.extend(synced.map(|source| rights::on_hub(source.dialect.guards(None))));
+    objects.extend(synced.map(|source| rights::on_hub(source.dialect.configuration().guards(None))));
     objects
 }
 
@@ -79,7 +79,7 @@ impl<'a> Source<'a> {
 
     /// What Berth reads.
     fn read(&self) -> Vec<Value> {
-        let followers = self.dialect.followers(None);
+        let followers = self.dialect.controllers().followers(None);
         let watched = followers.iter().flat_map(|follower| follower.watches());
         let all: BTreeSet<GroupResource> = kinds(self.dialect).chain(watched).collect();
         rules(
@@ -91,7 +91,7 @@ impl<'a> Source<'a> {
 
     /// What is written as whom, by those who write anything.
     fn written(&self) -> Vec<(&'static str, Vec<Value>)> {
-        let followers = self.dialect.followers(None);
+        let followers = self.dialect.controllers().followers(None);
         let by_followers = followers.iter().map(|follower| {
             let written = rules(self.there(follower.writes()), &["status"], &["update"]);
             (follower.actor(), written)
@@ -110,8 +110,9 @@ impl<'a> Source<'a> {
             &["status", "binding"],
             &["get", "update", "patch"],
         );
+        let records = [self.dialect.on_hub().records, self.dialect.guarded().reserves].concat();
         all.extend(rules(
-            self.there(self.dialect.records().to_vec()),
+            self.there(records),
             &["status"],
             &["get", "create", "update", "patch", "delete"],
         ));

@@ -7,7 +7,7 @@ use aggregation::registration::Service;
 use clap::ValueEnum;
 use dialect_contract::Dialect;
 
-use crate::cli::Storage;
+use crate::stores::Storage;
 
 /// The image of this version.
 pub(super) const IMAGE: &str = concat!("berth:v", env!("CARGO_PKG_VERSION"));

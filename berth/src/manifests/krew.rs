@@ -52,7 +52,7 @@ fn plugin(url: &str, sums: &str) -> Result<Value> {
             continue;
         };
         if sum.len() != 64 || !sum.bytes().all(|byte| byte.is_ascii_hexdigit()) {
-            bail!("\"{sum}\" is no SHA-256 of {archive}");
+            bail!("\"{sum}\" is not a SHA-256 of {archive}");
         }
         platforms.push(json!({
             "selector": {"matchLabels": {"os": os, "arch": arch}},
@@ -63,7 +63,7 @@ fn plugin(url: &str, sums: &str) -> Result<Value> {
         }));
     }
     if platforms.is_empty() {
-        bail!("there is no sum of an archive of {VERSION}, such as berth-{VERSION}-linux-x86_64.tar.gz");
+        bail!("no checksum of an archive of {VERSION} found, such as berth-{VERSION}-linux-x86_64.tar.gz");
     }
     Ok(json!({
         "apiVersion": "krew.googlecontainertools.github.com/v1alpha2",
@@ -176,7 +176,7 @@ mod tests {
             &format!("xyz  berth-{VERSION}-linux-x86_64.tar.gz\n"),
         )
         .unwrap_err();
-        assert!(odd.to_string().contains("no SHA-256"), "{odd}");
+        assert!(odd.to_string().contains("not a SHA-256"), "{odd}");
         let args = KrewArgs::default();
         assert!(krew(&args).unwrap_err().to_string().contains("--release-url"));
     }

@@ -4,19 +4,38 @@ use std::sync::Arc;
 
 use dialect_contract::Dialect;
 use kubernetes::rbac;
+use kubernetes::rbac::bootstrap::Reach;
 use meta::GroupResource;
 use serde_json::{Value, json};
 
-use crate::serve;
-
 const READ: [&str; 3] = ["get", "list", "watch"];
 const WRITE: [&str; 5] = ["create", "delete", "deletecollection", "patch", "update"];
+
+/// What the users of `dialects` work with. Kubernetes' own kinds have their rules already.
+#[must_use]
+pub fn reach(dialects: &[Arc<dyn Dialect>]) -> Reach {
+    let demands = |namespaced: bool| {
+        let all = dialects.iter().flat_map(|dialect| dialect.demands());
+        all.filter(|demand| demand.namespaced == namespaced && !demand.resource.group.is_empty())
+            .map(|demand| demand.resource)
+            .collect()
+    };
+    Reach {
+        placeable: demands(true),
+        fleet_wide: demands(false),
+        readable: dialects
+            .iter()
+            .flat_map(|dialect| dialect.shown().readable)
+            .copied()
+            .collect(),
+    }
+}
 
 /// The cluster roles for Berth's users, the same a standalone server of `dialects` makes at its start, and one for reading
 /// metrics.
 #[must_use]
 pub fn cluster_roles(dialects: &[Arc<dyn Dialect>]) -> Vec<Value> {
-    let reach = serve::reach(dialects);
+    let reach = reach(dialects);
     let mut roles = rbac::bootstrap::manifests(&reach);
     roles.push(role(
         "berth:metrics-reader",
@@ -34,7 +53,7 @@ pub fn owned_roles<'a>(dialects: impl IntoIterator<Item = &'a Arc<dyn Dialect>>)
     if dialects.is_empty() {
         return Vec::new();
     }
-    let reach = serve::reach(&dialects);
+    let reach = reach(&dialects);
     let readable = [&reach.placeable[..], &reach.fleet_wide, &reach.readable].concat();
     let aggregated = |name: &str, to: &str, resources: &[GroupResource], verbs: &[&str]| {
         let labels = json!({format!("rbac.authorization.k8s.io/aggregate-to-{to}"): "true"});
@@ -44,10 +63,12 @@ pub fn owned_roles<'a>(dialects: impl IntoIterator<Item = &'a Arc<dyn Dialect>>)
             .collect();
         role(name, &labels, &rules)
     };
-    vec![
+    let mut roles = vec![
         aggregated("berth:owned-viewer", "view", &readable, &READ),
         aggregated("berth:owned-editor", "edit", &reach.placeable, &WRITE),
-    ]
+    ];
+    roles.retain(|role| role["rules"].as_array().is_some_and(|rules| !rules.is_empty()));
+    roles
 }
 
 fn role(name: &str, labels: &Value, rules: &[Value]) -> Value {

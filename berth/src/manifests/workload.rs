@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 
 use super::{Certificates, Installation, Service, ca_secret_name, cert_manager, certificates};
-use crate::cli::Storage;
+use crate::stores::Storage;
 
 /// The label that every Pod of Berth has, whatever else it has.
 const LABELS: (&str, &str) = ("app.kubernetes.io/name", "berth");

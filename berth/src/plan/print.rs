@@ -80,7 +80,7 @@ fn unsettled(plan: &Value) -> Option<String> {
     let list = plan["unsettled"].as_array().filter(|list| !list.is_empty())?;
     let names: Vec<&str> = list.iter().filter_map(Value::as_str).take(NAMED).collect();
     Some(format!(
-        "{} decided over and over without coming to rest, such as {}: of them the last decision is told.",
+        "{} of the decisions did not settle, such as {}: the last of each is shown.",
         list.len(),
         names.join(", ")
     ))

@@ -4,9 +4,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use dialect_contract::{Write, WriteVerb};
-use engine::{Commit, CommitError, Committer, Engine};
-use meta::Key;
+use engine::{Commit, Committer, Engine};
+use meta::{Key, Verb, Write};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
@@ -74,7 +73,7 @@ async fn write(engine: &Engine, committer: &dyn Committer, verdict: &Verdict) ->
         actor: ACTOR,
         manager: "berth-publications".to_owned(),
         writes: vec![Write {
-            verb: WriteVerb::Update,
+            verb: Verb::Update,
             key: Key::new(PUBLICATIONS, "", &verdict.name),
             subresource: "status",
             object: told,
@@ -86,12 +85,13 @@ async fn write(engine: &Engine, committer: &dyn Committer, verdict: &Verdict) ->
     };
     match committer.commit(commit).await {
         // Somebody was faster, and the change is judged again.
-        Ok(_) | Err(CommitError::Moved(_)) => true,
-        Err(CommitError::Refused(status)) => {
+        Ok(_) => true,
+        Err(error) if error.why.is_moved() => true,
+        Err(error) => {
             tracing::warn!(
                 publication = verdict.name,
-                problem = status.message,
-                "cannot write the conditions of a Publication"
+                problem = %error,
+                "cannot update the conditions of a Publication"
             );
             false
         }

@@ -71,18 +71,17 @@ pub(super) struct Judged {
 
 /// Judges the Publications in `source`, of a server that serves `dialects`.
 pub(super) fn judge(source: &dyn Source, dialects: &[Arc<dyn Dialect>]) -> Judged {
-    let systems: Vec<&'static str> = dialects.iter().map(|dialect| dialect.name()).collect();
-    let stored: Vec<Arc<Object>> = source.cached(PUBLICATIONS).items.values().cloned().collect();
-    let mut judged = read(&stored, &systems);
+    let mut judged = read(&stored(source), &systems(dialects));
     for published in &mut judged.in_force {
         let place = published.rules.settings.namespace.clone();
         published.held = missing(source, &place);
-        if published.held.is_some() {
+        // What is made at each read nobody can overwrite.
+        if published.held.is_some() || !published.rules.is_written() {
             continue;
         }
         let others = other_managers(source, &place);
         for dialect in dialects {
-            let Some(Producer { manager, is_alone }) = dialect.producer() else {
+            let Some(Producer { manager, is_alone }) = dialect.shown().producer else {
                 continue;
             };
             if !others.contains(manager) {
@@ -98,6 +97,22 @@ pub(super) fn judge(source: &dyn Source, dialects: &[Arc<dyn Dialect>]) -> Judge
         }
     }
     judged
+}
+
+/// The Publications in force in `source` whose namespace is there, of a server that serves `dialects`: for what is made at
+/// each read.
+pub(super) fn readable(source: &dyn Source, dialects: &[Arc<dyn Dialect>]) -> Vec<InForce> {
+    let mut in_force = read(&stored(source), &systems(dialects)).in_force;
+    in_force.retain(|published| missing(source, &published.rules.settings.namespace).is_none());
+    in_force
+}
+
+fn stored(source: &dyn Source) -> Vec<Arc<Object>> {
+    source.cached(PUBLICATIONS).items.values().cloned().collect()
+}
+
+fn systems(dialects: &[Arc<dyn Dialect>]) -> Vec<&'static str> {
+    dialects.iter().map(|dialect| dialect.name()).collect()
 }
 
 /// The valid ones, and of those that name one namespace the oldest.

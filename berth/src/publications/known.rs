@@ -123,7 +123,7 @@ impl Known {
                 None
             }
             Err(Trouble::Refused(problem)) => {
-                tracing::warn!(%key, problem, "cannot be published; retrying");
+                tracing::warn!(%key, problem, "cannot publish; retrying");
                 known.problems.insert(key, ("Refused", problem));
                 Some(RETRY)
             }

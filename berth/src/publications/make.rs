@@ -62,7 +62,7 @@ pub(super) fn profiles(
         return made;
     }
     made.due_at = view.due_at;
-    let facts = snapshot.dialect.facts(&view.object.parse());
+    let facts = (snapshot.dialect.shown().facts)(&view.object.parse());
     for published in wanted {
         let settings = &published.rules.settings;
         let name = name::profile(settings, system, &target);

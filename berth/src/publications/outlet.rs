@@ -3,17 +3,14 @@
 use std::sync::Arc;
 
 use admission::UserInfo;
-use apiserver::registry::{Author, InternalWrite, Registry, Wanted};
+use apiserver::registry::{Author, Registry, Wanted};
 use async_trait::async_trait;
 use berth_hub::HubCommitter;
 use berth_hub::commits::Applying;
 use berth_hub::mirror::{Copied, Progress};
-use dialect_contract::{Write, WriteVerb};
-use engine::CommitError;
-use meta::{GroupResource, Key, Object, Revision, Status};
+use meta::{CommitError, GroupResource, Key, Object, Revision, Verb, Write};
 use multicluster::{CLUSTER_PROFILES, MANAGER, PLACEMENT_DECISIONS, USER};
 use serde_json::{Value, json};
-use storage::Verb;
 use tokio::sync::watch;
 
 use super::PUBLICATIONS;
@@ -66,21 +63,6 @@ fn author(user: &UserInfo) -> Author<'_> {
     }
 }
 
-fn refused(status: Status) -> CommitError {
-    match (status.code, status.reason.as_str()) {
-        (409, _) => CommitError::Moved(status),
-        // Its namespace may be what is missing.
-        (404, _) if is_about_ours(&status) => CommitError::Moved(status),
-        _ => CommitError::Refused(status),
-    }
-}
-
-fn is_about_ours(status: &Status) -> bool {
-    let kinds = [CLUSTER_PROFILES, PLACEMENT_DECISIONS].map(|resource| resource.resource);
-    let details = status.details.as_ref();
-    details.is_some_and(|details| kinds.contains(&details.kind.as_str()))
-}
-
 #[async_trait]
 impl Outlet for Own {
     fn ready(&self) -> Result<(), Obstacle> {
@@ -102,13 +84,12 @@ impl Outlet for Own {
             base,
         };
         let user = user();
-        let applied = self.0.apply_as(author(&user), wanted);
-        applied.await.map_err(refused)
+        self.0.apply_as(author(&user), wanted).await
     }
 
     async fn delete(&self, key: &Key, base: Revision) -> Result<(), CommitError> {
         faults::point();
-        let write = InternalWrite {
+        let write = Write {
             verb: Verb::Delete,
             key: key.clone(),
             subresource: "",
@@ -117,7 +98,7 @@ impl Outlet for Own {
         };
         let user = user();
         let deleted = self.0.commit(author(&user), vec![write], Vec::new(), false);
-        deleted.await.map(drop).map_err(refused)
+        deleted.await.map(drop)
     }
 }
 
@@ -174,7 +155,7 @@ impl Outlet for OnHub {
 
     async fn delete(&self, key: &Key, base: Revision) -> Result<(), CommitError> {
         let write = Write {
-            verb: WriteVerb::Delete,
+            verb: Verb::Delete,
             key: key.clone(),
             subresource: "",
             object: json!({"apiVersion": multicluster::API_VERSION}),

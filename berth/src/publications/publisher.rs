@@ -56,7 +56,7 @@ enum News {
     Stale(BTreeMap<&'static str, Dirty>),
     /// Objects have changed.
     Changed(Vec<Arc<Event>>),
-    /// Time has passed, or the office has changed hands.
+    /// Time has passed, or the leader has changed.
     Look,
 }
 
@@ -113,7 +113,7 @@ impl Publisher {
         let source = self.source();
         source
             .watch(Scope::Many(scope), source.revision())
-            .inspect_err(|error| tracing::warn!(%error, "cannot watch what is published; retrying"))
+            .inspect_err(|error| tracing::warn!(%error, "cannot watch published objects; retrying"))
             .ok()
     }
 
@@ -125,7 +125,10 @@ impl Publisher {
         if let Err(obstacle) = self.outlet.ready() {
             self.judged = None;
             let judged = in_force::judge(self.source(), &self.dialects);
-            self.tell(&judged, |_| Err(obstacle.clone()));
+            self.tell(&judged, |published| match published.rules.is_written() {
+                true => Err(obstacle.clone()),
+                false => self.state(published),
+            });
             return;
         }
         let is_judged = self.judged.is_some() && !self.again && !self.judges(&news);
@@ -378,7 +381,7 @@ impl Publisher {
         let shown = self.source().cached(resource);
         for (key, result) in work::delete(&*self.outlet, keys, &shown).await {
             if let Err(trouble) = result {
-                tracing::warn!(%key, ?trouble, "cannot delete what is not published any more; retrying");
+                tracing::warn!(%key, ?trouble, "cannot delete an object that is no longer published; retrying");
                 self.again = true;
             }
             self.known.paces.remove(&key);
@@ -495,7 +498,7 @@ fn finished<T>(made: Result<T, tokio::task::JoinError>) -> Option<T> {
     match made {
         Ok(made) => Some(made),
         Err(error) => {
-            tracing::error!(%error, "cannot make what is published");
+            tracing::error!(%error, "cannot build the objects to publish");
             None
         }
     }

@@ -10,9 +10,10 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
-/// Both kinds.
+/// The kinds.
 const PROFILES: &str = "ClusterProfile";
 const DECISIONS: &str = "PlacementDecision";
+const FLAT: &str = "PublishedDecision";
 /// `spec.clusterManager` of a Publication that names none.
 const MANAGER: &str = "berth";
 
@@ -41,7 +42,8 @@ pub(super) struct PublicationSpec {
     cluster_set: String,
     /// Further labels of every object.
     labels: BTreeMap<String, String>,
-    /// The kinds that appear; both by default. PlacementDecision needs ClusterProfile, which its clusters refer to.
+    /// The kinds that appear; ClusterProfile and PlacementDecision by default. PlacementDecision needs ClusterProfile, which
+    /// its clusters refer to. PublishedDecision is what Argo CD reads.
     #[schemars(extend("x-kubernetes-list-type" = "set"))]
     shapes: Vec<Shape>,
 }
@@ -53,7 +55,12 @@ enum Shape {
     ClusterProfile,
     /// Decisions.
     PlacementDecision,
+    /// Decisions with flat entries, made at each read.
+    PublishedDecision,
 }
+
+/// What appears of a Publication that names nothing.
+const DEFAULT_SHAPES: [Shape; 2] = [Shape::ClusterProfile, Shape::PlacementDecision];
 
 /// A Publication, ready to be followed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -64,18 +71,47 @@ pub(super) struct Rules {
     systems: BTreeSet<String>,
     targets: Selector,
     decisions: Selector,
-    shows_decisions: bool,
+    shapes: Vec<Shape>,
 }
 
 impl Rules {
     /// Whether a target of `system` with `labels` is published.
     pub(super) fn shows_target(&self, system: &str, labels: &BTreeMap<String, String>) -> bool {
-        self.systems.contains(system) && self.targets.matches(labels)
+        self.shapes.contains(&Shape::ClusterProfile) && self.selects_target(system, labels)
+    }
+
+    /// Whether a target of `system` with `labels` is selected, in whatever shape.
+    pub(super) fn selects_target(&self, system: &str, labels: &BTreeMap<String, String>) -> bool {
+        self.has_system(system) && self.targets.matches(labels)
+    }
+
+    /// Whether anything of `system` is selected.
+    pub(super) fn has_system(&self, system: &str) -> bool {
+        self.systems.contains(system)
+    }
+
+    /// Whether anything is written for it, rather than made at each read.
+    pub(super) fn is_written(&self) -> bool {
+        self.shapes.iter().any(|shape| *shape != Shape::PublishedDecision)
+    }
+
+    /// Whether decisions appear with flat entries.
+    pub(super) fn is_flat(&self) -> bool {
+        self.shapes.contains(&Shape::PublishedDecision)
+    }
+
+    /// Whether the decision about an object of `system` with `labels` does.
+    pub(super) fn shows_flat(&self, system: &str, labels: &BTreeMap<String, String>) -> bool {
+        self.is_flat() && self.selects_decision(system, labels)
+    }
+
+    fn selects_decision(&self, system: &str, labels: &BTreeMap<String, String>) -> bool {
+        self.has_system(system) && self.decisions.matches(labels)
     }
 
     /// Whether the decision about an object of `system` with `labels` is published.
     pub(super) fn shows_decision(&self, system: &str, labels: &BTreeMap<String, String>) -> bool {
-        self.shows_decisions && self.systems.contains(system) && self.decisions.matches(labels)
+        self.shapes.contains(&Shape::PlacementDecision) && self.selects_decision(system, labels)
     }
 }
 
@@ -133,7 +169,10 @@ pub(super) fn read(publication: &Value, systems: &[&'static str]) -> Result<Rule
         systems: served,
         targets,
         decisions,
-        shows_decisions: spec.shapes.is_empty() || spec.shapes.contains(&Shape::PlacementDecision),
+        shapes: match spec.shapes.is_empty() {
+            true => DEFAULT_SHAPES.to_vec(),
+            false => spec.shapes,
+        },
     })
 }
 
@@ -212,6 +251,7 @@ fn shapes(shapes: &[Shape], errors: &mut Vec<FieldError>) {
     let shown = |shape: &Shape| match shape {
         Shape::ClusterProfile => PROFILES,
         Shape::PlacementDecision => DECISIONS,
+        Shape::PublishedDecision => FLAT,
     };
     for (index, shape) in shapes.iter().enumerate() {
         if shapes[..index].contains(shape) {
@@ -221,7 +261,7 @@ fn shapes(shapes: &[Shape], errors: &mut Vec<FieldError>) {
             ));
         }
     }
-    if !shapes.is_empty() && !shapes.contains(&Shape::ClusterProfile) {
+    if shapes.contains(&Shape::PlacementDecision) && !shapes.contains(&Shape::ClusterProfile) {
         let detail = "must include ClusterProfile, which the clusters of a PlacementDecision refer to";
         errors.push(FieldError::required("spec.shapes", detail));
     }
@@ -275,6 +315,21 @@ mod tests {
         assert!(rules.shows_decision("ocm", &BTreeMap::new()));
         assert!(!rules.shows_target("kcp", &BTreeMap::new()));
         assert_eq!(rules.settings.manager, "berth");
+    }
+
+    #[test]
+    fn what_argo_cd_reads_is_shown_where_that_is_asked_for_and_needs_nothing_else() {
+        let rules = read(
+            &json!({"spec": {"namespace": "argocd", "shapes": ["PublishedDecision"], "systems": ["ocm"]}}),
+            &SYSTEMS,
+        )
+        .unwrap();
+        let none = BTreeMap::new();
+        assert!(rules.shows_flat("ocm", &none) && !rules.shows_flat("gardener", &none));
+        assert!(rules.selects_target("ocm", &none) && !rules.is_written());
+        assert!(!rules.shows_target("ocm", &none) && !rules.shows_decision("ocm", &none));
+        let usual = read(&json!({"spec": {"namespace": "argocd"}}), &SYSTEMS).unwrap();
+        assert!(usual.is_written() && !usual.shows_flat("ocm", &none));
     }
 
     #[test]

@@ -2,10 +2,9 @@
 
 use std::collections::HashSet;
 
-use engine::CommitError;
 use futures::StreamExt;
 use futures::stream;
-use meta::{Key, Revision};
+use meta::{CommitError, Key, Revision};
 use storage::Collection;
 
 use super::deed::{Change, Deed};
@@ -28,9 +27,10 @@ pub(super) enum Trouble {
 
 impl From<CommitError> for Trouble {
     fn from(error: CommitError) -> Self {
-        match error {
-            CommitError::Moved(_) => Self::Moved,
-            CommitError::Refused(status) => Self::Refused(status.message),
+        if error.why.is_moved() {
+            Self::Moved
+        } else {
+            Self::Refused(error.status.message)
         }
     }
 }

@@ -6,7 +6,7 @@ use anyhow::Result;
 use apiserver::Authorizer;
 use apiserver::authn::Authentication;
 use apiserver::context::Api;
-use berth_hub::Presence;
+use berth_hub::SyncStatus;
 use certs::Folder;
 use meta::Clock;
 use storage::Store;
@@ -43,14 +43,14 @@ impl Access {
         hub: &Hub,
         store: &Arc<dyn Store>,
         parts: &Parts,
-        presence: &Arc<Presence>,
+        sync_status: &Arc<SyncStatus>,
         clock: &Arc<dyn Clock>,
     ) -> Self {
         let api = Arc::clone(&parts.api) as Arc<_>;
         let client = hub.clients.objects.clone();
         let api = Arc::new(Arrivals::new(api, Arc::clone(store), client));
         Self {
-            api: Arc::new(Gate::new(api, Arc::clone(&parts.engine), Arc::clone(presence))),
+            api: Arc::new(Gate::new(api, Arc::clone(&parts.engine), Arc::clone(sync_status))),
             authentication: hub.delegation.authentication(options.anonymous_auth, clock),
             authorizer: Arc::clone(&parts.authorizer),
             always_allowed: hub.always_allowed(),

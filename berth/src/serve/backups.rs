@@ -29,7 +29,7 @@ pub(super) fn answer(folder: &Path, backups: Backups) -> Option<JoinHandle<()>> 
         Err(problem) => {
             tracing::warn!(
                 socket = %path.display(), %problem,
-                "`berth backup` cannot reach this server: to back it up, stop it"
+                "cannot listen for `berth backup`: to back this server up, stop it first"
             );
             None
         }
@@ -66,7 +66,7 @@ async fn serve(bound: Bound, backups: Backups) {
         let stream = match bound.listener.accept().await {
             Ok((stream, _)) => stream,
             Err(problem) => {
-                tracing::warn!(%problem, "accepting a connection for a backup");
+                tracing::warn!(%problem, "cannot accept a backup connection");
                 tokio::time::sleep(PAUSE).await;
                 continue;
             }
@@ -74,8 +74,8 @@ async fn serve(bound: Bound, backups: Backups) {
         let backups = backups.clone();
         let taken = tokio::task::spawn_blocking(move || write(stream, &backups)).await;
         match taken.map_err(anyhow::Error::from).and_then(|taken| taken) {
-            Ok(Contents { revision, objects }) => tracing::info!(%revision, objects, "a backup was taken"),
-            Err(problem) => tracing::warn!(problem = format!("{problem:#}"), "a backup was not taken"),
+            Ok(Contents { revision, objects }) => tracing::info!(%revision, objects, "backup taken"),
+            Err(problem) => tracing::warn!(problem = format!("{problem:#}"), "backup failed"),
         }
     }
 }

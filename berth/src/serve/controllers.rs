@@ -8,10 +8,10 @@ use storage::Store;
 
 use super::groups::Parts;
 use super::options::Options;
-use crate::cli::Storage;
 pub(super) use crate::controllers::Running;
 use crate::controllers::{self, Setting};
 use crate::hub::Hub;
+use crate::stores::Storage;
 
 /// Starts the controllers that `options` select.
 ///
@@ -41,7 +41,7 @@ pub(super) fn start(
     setting.start(selection).map_err(|problem| anyhow!(problem))
 }
 
-/// Begins to hold, or to try to get, the office of the server that does what only one may do: by a record in the store
+/// Takes part in electing the server that does what only one may do: by a record in the store
 /// that servers share, by a Lease on the hub where each has a store of its own, and without any where there is only one.
 pub(super) fn lead(
     options: &Options,

@@ -14,7 +14,6 @@ use dialect_contract::Dialect;
 use engine::{Committer, Engine};
 use kubernetes::protobuf::Protobuf;
 use kubernetes::rbac::Rbac;
-use kubernetes::rbac::bootstrap::Reach;
 use kubernetes::{core, reviews};
 use meta::{Clock, Kind};
 use policies::{Catalog, Enforcer};
@@ -24,13 +23,13 @@ use syncer::{OnHub, Shown};
 use super::mirrors;
 use super::options::Options;
 use crate::admission::{self, AutoBind, StoredPolicies, World};
-use crate::cli::Storage;
 use crate::configuration;
 use crate::controllers::{ControllerMetrics, OwnEvents, Sink};
 use crate::definitions;
 use crate::history::History;
 use crate::hub::Hub;
-use crate::publications::{self, Place};
+use crate::publications::{self, Copies, Place};
+use crate::stores::Storage;
 use crate::virtual_api::records::{Bounds, Medium, Records};
 use crate::virtual_api::{RegistryCommitter, VirtualApi};
 
@@ -64,6 +63,8 @@ pub(super) struct Parts {
     pub webhooks: Option<Arc<Webhooks>>,
     /// The hub's admission policies, where there is a hub.
     pub hub_policies: Option<Arc<HubPolicies>>,
+    /// The admission policies in force.
+    pub enforcer: Arc<Enforcer>,
     /// What admission policies count.
     pub policy_metrics: Arc<PolicyMetrics>,
     /// What admission is made of.
@@ -100,6 +101,7 @@ pub(super) fn assemble(
         Some(hub) => hub.delegation.authorizer(clock),
         None => Arc::clone(&rbac) as Arc<dyn Authorizer>,
     };
+    let stored = StoredPolicies::new(&source);
     let admission_metrics = AdmissionMetrics::new();
     let admission = admission::Parts {
         engine: Arc::clone(&engine),
@@ -114,18 +116,19 @@ pub(super) fn assemble(
                 core::kinds().into_iter().chain(systems).collect()
             }
         },
+        policies: hub.is_none().then(|| Arc::clone(&stored)),
     };
     let policy_metrics = PolicyMetrics::new();
-    let stored = StoredPolicies::new(&source);
     let hub_policies = hub.map(|hub| hub.policies(Arc::clone(&stored) as Arc<_>));
     let catalog: Arc<dyn Catalog> = match &hub_policies {
         Some(policies) => Arc::clone(policies) as Arc<_>,
         None => Arc::clone(&stored) as Arc<_>,
     };
     let world = World::new(catalog, &authorizer, &source, &policy_metrics);
+    let enforcer = Enforcer::new(Arc::new(world));
     let mut chain = admission
         .in_process(&source)
-        .with_policies(Enforcer::new(Arc::new(world)));
+        .with_policies(Arc::clone(&enforcer) as Arc<_>);
     let webhooks = hub.map(|hub| {
         let reviewer = Arc::new(Reviewer::new(&authorizer));
         hub.webhooks(store, options.own_addresses(), reviewer)
@@ -165,6 +168,10 @@ pub(super) fn assemble(
     configuration
         .resources
         .push(publications::resource(&dialects, store));
+    let copies = Arc::new(Copies::default());
+    let flat = publications::flat(&engine, hub.map(|_| Arc::clone(&copies)));
+    let effort = virtual_api.effort();
+    virtual_api = virtual_api.serving(flat.taking(effort));
     let mut place = Place::Here(Arc::clone(&registry));
     let mut mirrored = Vec::new();
     let mut groups = Vec::new();
@@ -196,7 +203,10 @@ pub(super) fn assemble(
             shown.clusters = Arc::clone(&shown.registry);
         }
         shown.home = Some(Arc::new(OnHub(Arc::clone(&on_it))));
-        place = Place::Hub(Arc::clone(&on_it));
+        place = Place::Hub {
+            committer: Arc::clone(&on_it),
+            copies: Arc::clone(&copies),
+        };
         committer = on_it;
         sink = hub.events();
         virtual_api = virtual_api.binding_through(Arc::clone(&committer));
@@ -234,6 +244,7 @@ pub(super) fn assemble(
         mirrored,
         webhooks,
         hub_policies,
+        enforcer,
         policy_metrics,
         admission,
         admission_metrics,
@@ -247,26 +258,6 @@ fn medium(storage: Storage) -> Medium {
         Storage::Memory => Medium::Memory,
         Storage::Embedded => Medium::Database,
         Storage::Etcd => Medium::Etcd,
-    }
-}
-
-/// What the users of `dialects` work with. Kubernetes' own kinds have their rules already.
-#[must_use]
-pub fn reach(dialects: &[Arc<dyn Dialect>]) -> Reach {
-    let demands = |namespaced: bool| {
-        let all = dialects.iter().flat_map(|dialect| dialect.demands());
-        all.filter(|demand| demand.namespaced == namespaced && !demand.resource.group.is_empty())
-            .map(|demand| demand.resource)
-            .collect()
-    };
-    Reach {
-        placeable: demands(true),
-        fleet_wide: demands(false),
-        readable: dialects
-            .iter()
-            .flat_map(|dialect| dialect.readable())
-            .copied()
-            .collect(),
     }
 }
 

@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use aggregation::Given;
+use aggregation::StaticTrust;
 use anyhow::{Context, Result, bail};
 use apiserver::authn::{Authentication, CaPool, RequestHeaderTrust, Trust};
 use certs::{Folder, ServingCertificate};
@@ -66,7 +66,7 @@ pub(super) fn authentication(options: &Options, folder: &Folder) -> Result<Authe
 ///
 /// # Errors
 /// When a CA file cannot be read, or a header name is none.
-pub(super) fn given(options: &Options) -> Result<Given> {
+pub(super) fn given(options: &Options) -> Result<StaticTrust> {
     let client = match &options.client_ca_file {
         Some(file) => Some(pool(None, Some(file))?),
         None => None,
@@ -75,7 +75,7 @@ pub(super) fn given(options: &Options) -> Result<Given> {
         Some(file) => Some(request_header(options, pool(None, Some(file))?)?),
         None => None,
     };
-    Ok(Given {
+    Ok(StaticTrust {
         client,
         request_header,
         allowed_names: options.request_header.allowed_names.clone(),
@@ -97,12 +97,12 @@ fn request_header(options: &Options, front_proxy: CaPool) -> Result<RequestHeade
     })
 }
 
-/// The CA whose client certificates callers of the admission webhooks must show, if any.
+/// The CA of the client certificates that callers show, if there is one in `file`.
 ///
 /// # Errors
 /// When the file cannot be read.
-pub(super) fn admission_client_ca(options: &Options) -> Result<Option<CaPool>> {
-    let Some(file) = &options.admission_client_ca_file else {
+pub(super) fn client_ca(file: Option<&Path>) -> Result<Option<CaPool>> {
+    let Some(file) = file else {
         return Ok(None);
     };
     let pem = std::fs::read(file).with_context(|| format!("reading {}", file.display()))?;
@@ -157,6 +157,6 @@ pub(super) fn server_of(path: &Path) -> Result<String> {
         .filter_map(|cluster| cluster.cluster?.server);
     match servers.into_iter().next() {
         Some(server) => Ok(server),
-        None => bail!("{} names no server", path.display()),
+        None => bail!("{}: the current cluster has no server", path.display()),
     }
 }

@@ -64,7 +64,7 @@ impl InMemory {
         configurations: &[PathBuf],
         now: Timestamp,
     ) -> Result<Self> {
-        let folder = tempfile::tempdir().context("making a folder for a moment")?;
+        let folder = tempfile::tempdir().context("creating a temporary folder")?;
         let options = Options {
             // Nothing changes.
             history_per_decision: 0,

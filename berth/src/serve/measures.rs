@@ -13,7 +13,7 @@ use storage::{Applied, At, Collection, Scope, Source, Step, Store, StoreError, W
 
 use super::Options;
 use crate::backup::FILE;
-use crate::cli::Storage;
+use crate::stores::Storage;
 
 /// A store whose writes are timed.
 pub(super) struct Timed {

@@ -13,12 +13,14 @@ use meta::{Clock, GroupResource, Kind};
 use storage::Source;
 use storage::encryption::Encryption;
 
-use crate::cli::Storage;
+use crate::stores::Storage;
 
 /// Kubernetes' own resources that are copied: namespaces and their quotas, and what the followers of `dialects` watch. Wherever a
 /// system's own kinds are, Kubernetes' are the hub's (docs/api.md, "Where objects are").
 pub(super) fn followed(dialects: &[Arc<dyn Dialect>]) -> BTreeSet<GroupResource> {
-    let followers = dialects.iter().flat_map(|dialect| dialect.followers(None));
+    let followers = dialects
+        .iter()
+        .flat_map(|dialect| dialect.controllers().followers(None));
     let watched = followers.flat_map(|follower| follower.watches());
     watched
         .chain([namespace::RESOURCE, resource_quota::RESOURCE])
@@ -56,14 +58,14 @@ pub(super) fn concern(dialects: &[Arc<dyn Dialect>], resource: GroupResource) ->
         return None;
     }
     let uses = |dialect: &&Arc<dyn Dialect>| {
-        let followers = dialect.followers(None).into_iter();
+        let followers = dialect.controllers().followers(None).into_iter();
         let mut watched = followers.flat_map(|follower| follower.watches());
         dialect.reads().contains(&resource) || watched.any(|watched| watched == resource)
     };
     let mut concerns = dialects
         .iter()
         .filter(uses)
-        .map(|dialect| dialect.concern(resource));
+        .map(|dialect| dialect.on_hub().concern(resource));
     let only = concerns.next()?;
     concerns.next().is_none().then_some(only)?
 }
@@ -98,7 +100,7 @@ pub(super) fn needs(dialects: &[Arc<dyn Dialect>], mirrored: &[Arc<dyn Kind>]) -
     }
     let mirrored: BTreeSet<GroupResource> = mirrored.iter().map(|kind| kind.info().resource()).collect();
     let of = |dialect: &Arc<dyn Dialect>| {
-        let followers = dialect.followers(None).into_iter();
+        let followers = dialect.controllers().followers(None).into_iter();
         let watched = followers.flat_map(|follower| follower.watches());
         let reads = dialect.reads().into_iter().chain(watched);
         let demands = dialect.demands().iter().map(|demand| demand.resource);

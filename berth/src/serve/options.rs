@@ -7,16 +7,17 @@ use std::time::Duration;
 use aggregation::policies::Own;
 use anyhow::{Result, bail};
 use dialect_contract::names::TARGETS;
-use engine::controller::Terms;
+use engine::controller::LeaseDurations;
 use http::uri::Authority;
 
 use crate::actors::ActorArgs;
 use crate::admission::PATHS;
 use crate::audit::AuditArgs;
-use crate::cli::{ServeArgs, Storage};
+use crate::cli::ServeArgs;
 use crate::etcd::EtcdArgs;
 use crate::hub::HubArgs;
-use crate::hub::args::{Place, on_a_hub};
+use crate::source::{Place, on_a_hub};
+use crate::stores::Storage;
 use crate::virtual_api::kinds::VERSION;
 use crate::virtual_api::records::Bounds;
 
@@ -52,7 +53,7 @@ pub struct Options {
     /// The dialects whose controllers run, as `--controllers` says it.
     pub controllers: Vec<String>,
     /// The times of leader election, where servers share a store or a hub.
-    pub terms: Terms,
+    pub terms: LeaseDurations,
     /// How long events are kept; zero is for ever.
     pub event_ttl: Duration,
     /// How many changes of each decision are remembered; 0 is none.
@@ -69,6 +70,8 @@ pub struct Options {
     pub admission_client_ca_file: Option<PathBuf>,
     /// The token of the tools that ask for decisions.
     pub integrations_token_file: Option<PathBuf>,
+    /// The CA of their client certificates.
+    pub integrations_client_ca_file: Option<PathBuf>,
     /// Groups whose members pass guards.
     pub break_glass_groups: Vec<String>,
     /// Who acts in the systems' roles.
@@ -125,7 +128,7 @@ impl Options {
             encryption_provider_config: None,
             config: Vec::new(),
             controllers: vec!["*".to_owned()],
-            terms: Terms::default(),
+            terms: LeaseDurations::default(),
             event_ttl: Duration::from_hours(1),
             history_per_decision: Bounds::default().per_decision,
             history_max_age: Bounds::default().max_age,
@@ -134,6 +137,7 @@ impl Options {
             admission_bind_port: None,
             admission_client_ca_file: None,
             integrations_token_file: None,
+            integrations_client_ca_file: None,
             break_glass_groups: Vec::new(),
             actors: ActorArgs::default(),
             max_requests_inflight: 400,
@@ -240,6 +244,7 @@ impl TryFrom<ServeArgs> for Options {
             admission_bind_port: Some(args.admission_bind_port).filter(|port| *port != 0),
             admission_client_ca_file: args.admission_client_ca_file,
             integrations_token_file: args.integrations_token_file,
+            integrations_client_ca_file: args.integrations_client_ca_file,
             break_glass_groups: args.break_glass_group,
             actors: args.actors,
             max_requests_inflight: args.max_requests_inflight,

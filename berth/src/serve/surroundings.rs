@@ -4,25 +4,26 @@ use std::sync::Arc;
 
 use aggregation::Registration;
 use anyhow::{Context, Result};
-use berth_hub::Presence;
+use berth_hub::SyncStatus;
 use berth_hub::mirror::Progress;
 use certs::{Folder, ServingCertificate};
 use engine::controller::Leadership;
 use kubernetes::garbage::{self, Kinds};
-use kubernetes::{namespaces, quota, rbac};
+use kubernetes::{namespaces, quota, rbac, type_checking};
 use meta::Clock;
-use storage::Store;
+use storage::{Source, Store};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
-use super::groups::{self, Parts};
+use super::groups::Parts;
 use super::{Options, identity, mirrors};
-use crate::cli::Storage;
 use crate::hub::Hub;
-use crate::manifests::Installation;
+use crate::manifests::{self, Installation};
+use crate::stores::Storage;
 
-/// Default namespaces and roles, the garbage collector, the counter of quotas, the deleter of namespaces.
+/// Default namespaces and roles, the garbage collector, the counter of quotas, the deleter of namespaces, the checker of
+/// policies' types.
 ///
 /// # Errors
 /// When the defaults cannot be stored.
@@ -34,10 +35,10 @@ pub(super) async fn alone(
 ) -> Result<Vec<JoinHandle<()>>> {
     namespaces::ensure_defaults(store, &**clock)
         .await
-        .context("making the default namespaces")?;
-    rbac::bootstrap::ensure(store, &**clock, &groups::reach(&parts.dialects))
+        .context("creating the default namespaces")?;
+    rbac::bootstrap::ensure(store, &**clock, &manifests::reach(&parts.dialects))
         .await
-        .context("making the default roles")?;
+        .context("creating the default roles")?;
     let kinds = Kinds::of(&parts.groups);
     let collector = garbage::spawn(
         Arc::clone(store),
@@ -54,7 +55,9 @@ pub(super) async fn alone(
         parts.admission.protection(),
         ending.clone(),
     );
-    Ok(vec![collector, counter, deleter])
+    let source = Arc::clone(store) as Arc<dyn Source>;
+    let checker = type_checking::spawn(&parts.registry, &source, &parts.groups, ending.clone());
+    Ok(vec![collector, counter, deleter, checker])
 }
 
 /// What is followed on a hub: whom it believes, and the objects decisions depend on.
@@ -64,9 +67,9 @@ pub(super) async fn behind(
     store: &Arc<dyn Store>,
     parts: &Parts,
     leadership: &Leadership,
-) -> (Arc<Presence>, watch::Receiver<Progress>, Vec<JoinHandle<()>>) {
+) -> (Arc<SyncStatus>, watch::Receiver<Progress>, Vec<JoinHandle<()>>) {
     // Where each server has a store of its own, each writes its own copies.
-    let office = match options.storage {
+    let leading = match options.storage {
         Storage::Etcd => leadership.leading(),
         Storage::Embedded | Storage::Memory => watch::channel(true).1,
     };
@@ -74,12 +77,12 @@ pub(super) async fn behind(
         let concern = mirrors::concern(&parts.dialects, kind.info().resource());
         (Arc::clone(kind), concern)
     });
-    let mirror = hub.mirror(store, &copied.collect::<Vec<_>>(), office);
-    let (presence, telling) = Hub::presence(parts.needs.clone(), &parts.engine, &mirror).await;
+    let mirror = hub.mirror(store, &copied.collect::<Vec<_>>(), leading);
+    let (sync_status, telling) = Hub::sync_status(parts.needs.clone(), &parts.engine, &mirror).await;
     let mut tasks = mirror.tasks;
     tasks.push(telling);
     tasks.extend(hub.delegation.follow());
-    (presence, mirror.progress, tasks)
+    (sync_status, mirror.progress, tasks)
 }
 
 /// Makes sure that objects stored here are not stored by another server too, each in a store of its own. What is only a
@@ -160,6 +163,15 @@ pub(super) async fn policies(parts: &Parts) -> Result<Vec<JoinHandle<()>>> {
     let mut tasks = Vec::new();
     if let Some(policies) = &parts.hub_policies {
         tasks.extend(policies.follow().await?);
+        let (enforcer, mut changes) = (Arc::clone(&parts.enforcer), policies.changes());
+        tasks.push(tokio::spawn(async move {
+            loop {
+                enforcer.look();
+                if changes.changed().await.is_err() {
+                    return;
+                }
+            }
+        }));
     }
     if let Some(webhooks) = &parts.webhooks {
         tasks.extend(webhooks.follow().await?);

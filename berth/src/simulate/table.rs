@@ -52,7 +52,7 @@ impl Tables {
     pub(super) fn end(self, out: &mut impl Write) -> io::Result<()> {
         let count: usize = self.outcomes.values().sum();
         if count == 0 {
-            return writeln!(out, "Nothing here wants a place.");
+            return writeln!(out, "No objects to schedule.");
         }
         let parts: Vec<String> = self
             .outcomes

@@ -38,7 +38,7 @@ pub(super) fn find(simulation: &Simulation, text: &str) -> Result<Wanted, String
             "--for {text}: there are several, such as {first} and {second}: name the namespace, as KIND/NAMESPACE/NAME, or the group, as KIND.GROUP"
         )),
         (None, _) => Err(format!(
-            "--for {text}: no such object wants a place here; there are {}",
+            "--for {text}: no such object to schedule; there are {}",
             some(&demands)
         )),
     }

@@ -33,7 +33,7 @@ impl SubresourceHandler for Advising {
         let Found { snapshot, demand } = self.about.find(&self.engine, &call.namespace, &call.name).await?;
         let world = live(&self.engine, &snapshot.dialect).await?;
         let mut advice = ask(&world, &self.catalog, &demand, &terms)?;
-        rights_to_change::judge(call, &self.catalog, &demand, &mut advice.targets).await?;
+        rights_to_change::judge(call, &self.engine, &self.catalog, &demand, &mut advice.targets).await?;
         Ok(Reply::Document(Arc::new(Advised {
             snapshot: world.snapshot().clone(),
             advice,

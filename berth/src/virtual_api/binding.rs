@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use super::kinds::{API_VERSION, GROUP, VERSION};
 use super::resolve::{About, Found, behind, decisions_of};
-use super::{names, owned, render};
+use super::{names, own_places, render};
 
 /// Reads and makes bindings.
 #[derive(Clone)]
@@ -88,7 +88,7 @@ impl Computed for Bindings {
 impl Binder {
     async fn bind(&self, about: About, call: &Call, name: &str, body: &Value) -> Result<Reply, Status> {
         let Found { snapshot, demand } = about.find(&self.engine, &call.namespace, name).await?;
-        if let Some(right) = owned::rights_to_bind(demand.resource) {
+        if let Some(right) = own_places::right_to_bind(&self.engine, demand.resource) {
             let (namespace, name) = (demand.namespace.to_string(), demand.name.to_string());
             call.require(Attributes {
                 namespace,

@@ -1,6 +1,5 @@
 //! `candidates` and `clustercandidates`: every (decision, target) pair as an object, made at each read.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use apiserver::{Call, Computed, ListQuery, Listing};
@@ -8,7 +7,7 @@ use async_trait::async_trait;
 use dialect_contract::Decision;
 use dialect_contract::report::{self, Entry, Places, View};
 use engine::{Engine, Snapshot};
-use meta::{Key, Object, Revision, Status, budget, time};
+use meta::{Key, Mold, Object, Revision, Status, budget};
 use serde::Serialize;
 use storage::Name;
 
@@ -95,46 +94,30 @@ impl Candidates {
             return Ok(None);
         };
         let (namespace, name) = names::place(&*snapshot.dialect, demand);
+        let kind = match self.namespaced {
+            true => "Candidate",
+            false => "ClusterCandidate",
+        };
+        let mut meta = source.meta().clone();
+        meta.namespace.clone_from(&namespace);
         Ok(Some(Decided {
             places: Places::of(&*snapshot.inventory, &decision),
+            mold: Mold::new(API_VERSION, kind, &meta, shown_at(snapshot)),
             snapshot: snapshot.clone(),
             decision,
-            created: source.meta().creation_timestamp.map(time::rfc3339),
             source,
             namespace,
             name,
-            kind: match self.namespaced {
-                true => "Candidate",
-                false => "ClusterCandidate",
-            },
+            kind,
         }))
     }
 }
 
-/// A Candidate as [`Object`]s are written: names in order, and no digits in `resourceVersion`.
+/// What a Candidate says behind its metadata.
 #[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Written<'a> {
-    api_version: &'static str,
-    kind: &'static str,
-    metadata: Metadata<'a>,
+struct Rest<'a> {
     spec: Spec<'a>,
     status: &'a report::Candidate,
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Metadata<'a> {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    creation_timestamp: Option<&'a str>,
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    labels: &'a BTreeMap<String, String>,
-    name: &'a str,
-    #[serde(skip_serializing_if = "str::is_empty")]
-    namespace: &'a str,
-    /// Where the revision is written.
-    resource_version: &'static str,
-    uid: String,
 }
 
 #[derive(Serialize)]
@@ -151,8 +134,8 @@ struct Decided {
     places: Places,
     /// What wants a place.
     source: Arc<Object>,
-    /// Its `creationTimestamp`.
-    created: Option<String>,
+    /// What its candidates have in common.
+    mold: Mold,
     /// Of the Decision.
     namespace: String,
     /// Of the Decision.
@@ -178,20 +161,19 @@ impl Decided {
         }
     }
 
-    /// Puts `entries` in the order of their names.
-    fn sort(&self, entries: &mut Vec<Entry>) {
-        let view = self.view();
-        let mut named: Vec<(Arc<str>, Entry)> = entries
-            .drain(..)
-            .map(|entry| (view.cluster_name(entry), entry))
-            .collect();
-        // Candidates that are in the order of names that are shown as they are need not be named anew.
-        let is_plain = |name: &str| !name.contains('/');
-        let in_order = named.is_sorted_by(|(a, _), (b, _)| a <= b);
-        if !in_order || !named.iter().all(|(name, _)| is_plain(name)) {
-            named.sort_by_cached_key(|&(_, entry)| names::dotted(self.bare(entry)));
+    /// Puts `entries`, which are in the order of their numbers, in that of their names.
+    fn sort(&self, entries: &mut [Entry]) {
+        // Targets are numbered by name. What is shown as it is named is in order then.
+        let mut last: Option<Arc<str>> = None;
+        let mut is_in_order = |entry: &Entry| {
+            let name = self.view().cluster_name(*entry);
+            let follows = !name.contains('/') && last.as_ref().is_none_or(|last| *last <= name);
+            last = Some(name);
+            follows
+        };
+        if !entries.iter().all(&mut is_in_order) {
+            entries.sort_by_cached_key(|&entry| names::dotted(self.bare(entry)));
         }
-        entries.extend(named.into_iter().map(|(_, entry)| entry));
     }
 
     /// The name of the candidate.
@@ -218,35 +200,30 @@ impl Decided {
         let bare = self.bare(entry);
         let judged = self.view().candidate(entry, true);
         let name = names::candidate(&self.name, &bare);
-        let source = self.source.meta();
-        let metadata = Metadata {
-            creation_timestamp: self.created.as_deref(),
-            labels: &source.labels,
-            name: &name,
-            namespace: &self.namespace,
-            resource_version: "",
-            uid: names::uid(source, &format!("{}/{bare}", self.kind)),
-        };
+        let uid = names::uid(self.source.meta(), &format!("{}/{bare}", self.kind));
         let cells = candidate::shown(&name, &self.name, Judged::of(&judged));
-        let written = Written {
-            api_version: API_VERSION,
-            kind: self.kind,
-            metadata,
+        let rest = Rest {
             spec: Spec {
                 decision: &self.name,
                 target: &judged.target,
             },
             status: &judged,
         };
-        let bytes = serde_json::to_vec(&written).map_err(|error| Status::internal(error.to_string()))?;
-        Object::written(&bytes.into(), self.revision())
-            .map(|object| Arc::new(object.with_cells(cells)))
-            .ok_or_else(|| Status::internal(format!("{} {name} cannot be read back", self.kind)))
+        let mut rest = serde_json::to_vec(&rest).map_err(|error| Status::internal(error.to_string()))?;
+        // Of the braces around it, there is a comma for the first and none for the last.
+        rest[0] = b',';
+        rest.pop();
+        Ok(Arc::new(self.mold.object(&name, &uid, &rest).with_cells(cells)))
     }
 
     fn revision(&self) -> Revision {
-        Revision(self.snapshot.revision.0.max(1))
+        shown_at(&self.snapshot)
     }
+}
+
+/// The revision that what is made of `snapshot` has.
+fn shown_at(snapshot: &Snapshot) -> Revision {
+    Revision(snapshot.revision.0.max(1))
 }
 
 /// A list of candidates. It holds the decisions it began with, so that all of its pages are of them.
@@ -268,12 +245,7 @@ impl Rows {
         let all_are_selected = query.fields.terms.iter().all(|(path, ..)| path == "decision");
         let mut rows = Vec::new();
         for (of, decided) in decided.iter().enumerate() {
-            let mut entries = decided.view().entries();
-            // Targets are numbered by name, so that little is left to sort by the names that are shown.
-            entries.sort_unstable_by_key(|&entry| match entry {
-                Entry::Target(candidate) => (0, candidate as usize),
-                Entry::Unknown(index) => (1, index),
-            });
+            let mut entries = decided.view().entries_by_number();
             if !all_are_selected {
                 entries.retain(|&entry| decided.is_selected(entry, query));
             }

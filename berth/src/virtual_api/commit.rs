@@ -3,12 +3,10 @@
 use std::sync::Arc;
 
 use admission::UserInfo;
-use apiserver::registry::{Author, InternalWrite, Registry};
+use apiserver::registry::{Author, Registry};
 use async_trait::async_trait;
-use dialect_contract::{Write, WriteVerb};
-use engine::{Commit, CommitError, Committer};
-use meta::Object;
-use storage::Verb;
+use engine::{Commit, Committer};
+use meta::{CommitError, Object};
 
 use super::faults;
 
@@ -28,37 +26,15 @@ impl Committer for RegistryCommitter {
             manager: &commit.manager,
             cause: Some(&commit.cause),
         };
-        let writes = commit.writes.into_iter().map(internal).collect();
-        let written = match faults::in_force() {
-            Some(faults) if !commit.dry_run => faults.commit(&self.0, author, writes, commit.guards).await,
-            _ => self.0.commit(author, writes, commit.guards, commit.dry_run).await,
-        };
-        written.map_err(|status| match (status.code, status.reason.as_str()) {
-            // Something was made, changed or deleted by others meanwhile.
-            (409, _) | (404, "NotFound") => CommitError::Moved(status),
-            _ => CommitError::Refused(status),
-        })
-    }
-}
-
-fn internal(write: Write) -> InternalWrite {
-    let verb = match write.verb {
-        WriteVerb::Create => Verb::Create,
-        WriteVerb::Update => Verb::Update,
-        WriteVerb::Delete => Verb::Delete,
-    };
-    let Write {
-        key,
-        subresource,
-        object,
-        base,
-        ..
-    } = write;
-    InternalWrite {
-        verb,
-        key,
-        subresource,
-        object,
-        base,
+        let Commit {
+            writes,
+            guards,
+            dry_run,
+            ..
+        } = commit;
+        match faults::in_force() {
+            Some(faults) if !dry_run => faults.commit(&self.0, author, writes, guards).await,
+            _ => self.0.commit(author, writes, guards, dry_run).await,
+        }
     }
 }

@@ -9,9 +9,8 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, LazyLock};
 
-use apiserver::registry::{Author, InternalWrite, Registry};
-use meta::{Key, Object, Status};
-use storage::Guard;
+use apiserver::registry::{Author, Registry, share_guards};
+use meta::{CommitError, Guard, Key, Object, Write};
 
 /// What the environment asks for.
 static IN_FORCE: LazyLock<Option<Faults>> = LazyLock::new(|| {
@@ -55,7 +54,11 @@ impl std::str::FromStr for Faults {
         for part in text.split(',') {
             match part.split_once('=') {
                 Some(("before", number)) => {
-                    faults.before = Some(number.parse().map_err(|_| format!("{number:?} is no number"))?);
+                    faults.before = Some(
+                        number
+                            .parse()
+                            .map_err(|_| format!("{number:?} is not a number"))?,
+                    );
                 }
                 None if part == "stepwise" => faults.stepwise = true,
                 _ => return Err(format!("{part:?} is neither before=<number> nor stepwise")),
@@ -79,14 +82,14 @@ impl Faults {
         &self,
         registry: &Registry,
         author: Author<'_>,
-        writes: Vec<InternalWrite>,
+        writes: Vec<Write>,
         guards: Vec<Guard>,
-    ) -> Result<Vec<Arc<Object>>, Status> {
+    ) -> Result<Vec<Arc<Object>>, CommitError> {
         if !self.stepwise {
             self.point();
             return registry.commit(author, writes, guards, false).await;
         }
-        let guards = InternalWrite::share_guards(&writes, guards);
+        let guards = share_guards(&writes, guards);
         let mut written: HashMap<Key, Arc<Object>> = HashMap::new();
         let mut results = Vec::new();
         for (mut write, guards) in writes.into_iter().zip(guards) {
@@ -114,7 +117,7 @@ mod tests {
         let faults: Faults = "before=3,stepwise".parse().unwrap();
         assert_eq!((faults.before, faults.stepwise), (Some(3), true));
         assert!(!"before=1".parse::<Faults>().unwrap().stepwise);
-        assert!("before=x".parse::<Faults>().unwrap_err().contains("no number"));
+        assert!("before=x".parse::<Faults>().unwrap_err().contains("not a number"));
         assert!("after=3".parse::<Faults>().unwrap_err().contains("\"after=3\""));
     }
 }

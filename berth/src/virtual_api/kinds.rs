@@ -4,6 +4,7 @@ pub mod advice;
 pub mod binding;
 pub mod candidate;
 pub mod decision;
+pub mod published;
 pub mod record;
 pub mod review;
 pub mod scheduling;

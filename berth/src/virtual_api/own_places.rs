@@ -1,100 +1,57 @@
-//! Objects whose place is a field of their own, written through a `binding` subresource of their system's own: the one
-//! table that says which, and the right it takes.
+//! Objects whose place is a field of their own ([`OwnPlace`]): whose they are, and the right that binding one takes.
 
 use std::sync::Arc;
 
 use admission::Right;
 use apiserver::Attributes;
-use dialect_contract::Dialect;
+use dialect_contract::{Dialect, OwnPlace};
 use engine::Engine;
 use meta::GroupResource;
-use serde_json::Value;
 
-/// One such resource.
-#[derive(Debug)]
-pub(crate) struct OwnPlace {
-    /// The resource.
-    pub(crate) resource: GroupResource,
-    /// The field, below its parent.
-    pub(crate) place: [&'static str; 2],
-    /// The verb on `binding` that every binding of it takes, whichever way.
-    verb: &'static str,
-}
-
-/// All of them: Gardener's Shoots (docs/systems/gardener.md, "Binding").
-const ALL: &[OwnPlace] = &[OwnPlace {
-    resource: GroupResource::new("core.gardener.cloud", "shoots"),
-    place: ["spec", "seedName"],
-    verb: "update",
-}];
-
-/// The entry of `resource`.
-pub(crate) fn of(resource: GroupResource) -> Option<&'static OwnPlace> {
-    ALL.iter().find(|own| own.resource == resource)
-}
-
-/// The entry of `resource`, and the dialect that places it.
+/// The place of objects of `resource`, and the dialect that places them.
 pub(crate) fn find(
     engine: &Engine,
     resource: GroupResource,
 ) -> Option<(&'static OwnPlace, &Arc<dyn Dialect>)> {
-    let own = of(resource)?;
-    let places = |dialect: &&Arc<dyn Dialect>| {
+    let mut dialects = engine.dialects();
+    dialects.find_map(|dialect| {
         let mut demands = dialect.demands().iter();
-        demands.any(|demand| demand.resource == resource)
-    };
-    Some((own, engine.dialects().find(places)?))
+        let demand = demands.find(|demand| demand.resource == resource)?;
+        Some((demand.own_place?, dialect))
+    })
 }
 
-impl OwnPlace {
-    /// The field as people write it.
-    pub(crate) fn field(&self) -> String {
-        self.place.join(".")
-    }
+/// The right to write the place of objects of `resource`, if it is a field of their own.
+pub(super) fn right_to_bind(engine: &Engine, resource: GroupResource) -> Option<Attributes> {
+    find(engine, resource).map(|(own, _)| right(own))
+}
 
-    /// Where `object` is; `None` when it is nowhere.
-    pub(crate) fn read<'a>(&self, object: &'a Value) -> Option<&'a str> {
-        let [parent, field] = self.place;
-        object[parent][field].as_str().filter(|name| !name.is_empty())
+/// The right to write it; user, namespace and name are the caller's to fill in.
+fn right(own: &OwnPlace) -> Attributes {
+    Attributes {
+        verb: own.verb.to_owned(),
+        is_resource: true,
+        group: own.resource.group.to_owned(),
+        resource: own.resource.resource.to_owned(),
+        subresource: "binding".to_owned(),
+        ..Attributes::default()
     }
+}
 
-    /// The same object, nowhere.
-    pub(crate) fn without(&self, object: &Value) -> Value {
-        let [parent, field] = self.place;
-        let mut object = object.clone();
-        if let Some(parent) = object.get_mut(parent).and_then(Value::as_object_mut) {
-            parent.remove(field);
-        }
-        object
-    }
-
-    /// The same right, as admission asks for it.
-    pub(crate) fn needed(&self) -> Right {
-        let Attributes {
-            verb,
-            group,
-            resource,
-            subresource,
-            ..
-        } = self.right();
-        Right {
-            verb,
-            group,
-            resource,
-            subresource,
-            ..Right::default()
-        }
-    }
-
-    /// The right to write it; user, namespace and name are the caller's to fill in.
-    pub(crate) fn right(&self) -> Attributes {
-        Attributes {
-            verb: self.verb.to_owned(),
-            is_resource: true,
-            group: self.resource.group.to_owned(),
-            resource: self.resource.resource.to_owned(),
-            subresource: "binding".to_owned(),
-            ..Attributes::default()
-        }
+/// The same right, as admission asks for it.
+pub(crate) fn needed(own: &OwnPlace) -> Right {
+    let Attributes {
+        verb,
+        group,
+        resource,
+        subresource,
+        ..
+    } = right(own);
+    Right {
+        verb,
+        group,
+        resource,
+        subresource,
+        ..Right::default()
     }
 }

@@ -1,30 +1,22 @@
-//! The subresources that placeable objects carry beside their virtual ones, and the rights binding them takes.
+//! The subresources that placeable objects carry beside their virtual ones.
 
 use std::sync::Arc;
 
 use admission::Denied;
 use apiserver::registry::Registry;
-use apiserver::{Attributes, Call, Reply, Subresource, SubresourceHandler};
+use apiserver::{Call, Reply, Subresource, SubresourceHandler};
 use async_trait::async_trait;
-use dialect_contract::{DemandKind, Dialect};
+use dialect_contract::{DemandKind, Dialect, OwnPlace};
 use engine::bind::ATTEMPTS;
 use engine::{Catalog, Engine, Snapshot};
-use meta::{FieldError, GroupResource, Key, Object, Status};
+use meta::{CommitError, FieldError, Guard, Key, Object, Status, Why};
 use serde_json::Value;
-use storage::Guard;
 
 use super::advice::Advising;
 use super::binding::{Binder, BindingSubresource, check_name};
 use super::kinds::{self, GROUP, VERSION};
-use super::own_places::{self, OwnPlace};
 use super::resolve::{About, behind};
 use super::scheduling::Scheduling;
-
-/// The rights that binding an object of `resource` takes beside `create` on the decision's `binding`; namespace and
-/// name are the caller's to fill in.
-pub(super) fn rights_to_bind(resource: GroupResource) -> Option<Attributes> {
-    own_places::of(resource).map(OwnPlace::right)
-}
 
 /// The subresources of the placeable kind `demand` of `dialect`.
 pub(super) fn subresources(
@@ -38,7 +30,7 @@ pub(super) fn subresources(
         dialect: dialect.name(),
         resource: demand.resource,
     };
-    let binding = match own_places::of(demand.resource) {
+    let binding = match demand.own_place {
         None => binding(binder, about, demand.namespaced),
         Some(own) => Subresource {
             name: "binding",
@@ -129,6 +121,7 @@ impl WholeObject {
         let old = old.ok_or_else(|| Status::not_found(key.resource, &key.name))?;
         let fences = snapshot
             .inventory
+            .guarding()
             .own_binding(old.value(), new)
             .map_err(|denied| match denied {
                 Denied::Invalid(errors) => Status::invalid(key.resource.group, self.kind, &key.name, &errors),
@@ -142,7 +135,7 @@ impl WholeObject {
             .collect())
     }
 
-    async fn attempt(&self, call: &Call, key: &Key, mut body: Value) -> Result<Arc<Object>, Status> {
+    async fn attempt(&self, call: &Call, key: &Key, mut body: Value) -> Result<Arc<Object>, CommitError> {
         let snapshot = self
             .engine
             .fresh(self.dialect)
@@ -181,15 +174,10 @@ impl SubresourceHandler for WholeObject {
         loop {
             match self.attempt(call, &key, body.clone()).await {
                 Ok(object) => return Ok(Reply::Object(object)),
-                Err(status) if is_fenced(&status) && attempt < ATTEMPTS => attempt += 1,
-                Err(status) => return Err(status),
+                // That another binding counted on the same target is no conflict of this caller's.
+                Err(error) if error.why == Why::Fenced && attempt < ATTEMPTS => attempt += 1,
+                Err(error) => return Err(error.into()),
             }
         }
     }
-}
-
-/// Whether another binding counted on the same target meanwhile: that is no conflict of this caller's.
-fn is_fenced(status: &Status) -> bool {
-    let causes = status.details.iter().flat_map(|details| &details.causes);
-    status.code == 409 && causes.into_iter().any(|cause| cause.reason == "Fenced")
 }

@@ -35,6 +35,8 @@ pub struct Projection {
     pub(crate) shown: watch::Sender<Option<Revision>>,
     /// Rung when the clock was moved by hand.
     pub(crate) wake: Notify,
+    /// Rung when somebody waits for what is not shown yet.
+    pub(crate) awaited: Notify,
 }
 
 impl Projection {
@@ -47,6 +49,7 @@ impl Projection {
             engine,
             shown: watch::Sender::new(None),
             wake: Notify::new(),
+            awaited: Notify::new(),
         })
     }
 
@@ -79,6 +82,7 @@ impl Projection {
             .caught_up(wanted)
             .await
             .map_err(|behind| StoreError::Unavailable(behind.to_string()))?;
+        self.awaited.notify_one();
         match tokio::time::timeout(PATIENCE, shown.wait_for(is_there)).await {
             Ok(Ok(_)) => Ok(()),
             _ => Err(StoreError::Unavailable(format!(

@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 
 use apiserver::{Attributes, Call};
 use dialect_contract::config;
-use engine::Catalog;
 use engine::advice::{Advised, Form, Patch, Set};
+use engine::{Catalog, Engine};
 use meta::{Key, Status};
 
 use super::kinds::{GROUP, VERSION};
-use super::own_places::{self, OwnPlace};
+use super::own_places;
 
 /// How many rights are asked about, each of which may be a SubjectAccessReview: further ones count as not given.
 const ASKED: usize = 60;
@@ -21,12 +21,14 @@ const ASKED: usize = 60;
 /// When it cannot be found out what the user may do.
 pub(super) async fn judge(
     call: &Call,
+    engine: &Engine,
     catalog: &Catalog,
     demand: &Key,
     targets: &mut [Advised],
 ) -> Result<(), Status> {
     let mut rights = Rights {
         call,
+        engine,
         catalog,
         demand,
         known: BTreeMap::new(),
@@ -45,6 +47,7 @@ pub(super) async fn judge(
 /// What one user may do, asked once each.
 struct Rights<'a> {
     call: &'a Call,
+    engine: &'a Engine,
     catalog: &'a Catalog,
     demand: &'a Key,
     known: BTreeMap<(&'static str, Key), bool>,
@@ -71,7 +74,7 @@ impl Rights<'_> {
         for change in &mut set.changes {
             let hidden = change.keys.iter().find(|key| unread.contains(key));
             if let Some(key) = hidden {
-                change.message = format!("have {key} changed by whoever may read it");
+                change.message = format!("have {key} changed by everyone who may read it");
             }
         }
         Ok(())
@@ -88,7 +91,7 @@ impl Rights<'_> {
         let mut may = self.has(self.right(verb, key)).await?;
         if may
             && key.resource.group == GROUP
-            && let Some(right) = own_places::of(self.demand.resource).map(OwnPlace::right)
+            && let Some(right) = own_places::right_to_bind(self.engine, self.demand.resource)
         {
             may = self
                 .has(Attributes {

@@ -71,7 +71,7 @@ impl Scheduling {
             only: None,
         };
         let mut advice = ask(world, &self.catalog, demand, &terms)?;
-        rights_to_change::judge(call, &self.catalog, demand, &mut advice.targets).await?;
+        rights_to_change::judge(call, &self.engine, &self.catalog, demand, &mut advice.targets).await?;
         Ok(advice.short())
     }
 }
@@ -151,8 +151,15 @@ struct Object<'a> {
     kind: &'static str,
     metadata: Value,
     spec: Value,
-    status: Report<Written<'a>, &'a [Value], &'a Value>,
+    status: Report<Hole, &'a [Value], &'a Value>,
 }
+
+/// Where the candidates go, which are many and are written by themselves.
+#[derive(Serialize)]
+struct Hole;
+
+/// How it reads. Nothing before it is a null, and in texts quotes are escaped, so the first is the one.
+const HOLE: &[u8] = br#""candidates":null"#;
 
 impl Explained {
     fn view(&self) -> View<'_> {
@@ -186,7 +193,7 @@ impl Document for Explained {
             entries: &entries,
             with_reasons: self.choice.reasons == Reasons::All,
         };
-        let mut status = view.report(self.snapshot.revision.0, candidates, self.writes.as_slice());
+        let mut status = view.report(self.snapshot.revision.0, Hole, self.writes.as_slice());
         status.remaining_candidates = Some(rest).filter(|&rest| rest > 0);
         status.reason_counts = (self.choice.reasons == Reasons::Counts)
             .then(|| report::reason_counts(&*self.snapshot.inventory, &self.decision));
@@ -199,7 +206,14 @@ impl Document for Explained {
             spec,
             status,
         };
-        serde_json::to_vec(&object).map_err(|error| Status::internal(error.to_string()))
+        let around = serde_json::to_vec(&object).map_err(|error| Status::internal(error.to_string()))?;
+        let places = around.windows(HOLE.len()).position(|part| part == HOLE);
+        let end = places.ok_or_else(|| Status::internal("a report without candidates"))? + HOLE.len();
+        let mut out = Vec::with_capacity(around.len());
+        out.extend_from_slice(&around[..end - "null".len()]);
+        candidates.write(&mut out)?;
+        out.extend_from_slice(&around[end..]);
+        Ok(out)
     }
 
     /// One row per candidate, or one that says why there is none.

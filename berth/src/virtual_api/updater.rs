@@ -13,6 +13,9 @@ use super::names;
 use super::projection::{CLUSTER_DECISIONS, DECISIONS, Projection, TARGETS};
 use super::render::{self, Rendered};
 
+/// How long changes fall together that nobody waits for: an object and its place, which follows at once, are shown by one
+/// step then, and what is bound by the end of it is not decided to show that it was not yet.
+const TOGETHER: Duration = Duration::from_millis(20);
 /// The longest sleep before the clock is looked at again, since clocks can be set.
 const NAP: Duration = Duration::from_secs(30);
 /// How soon something that says its time has come already is looked at again, at the earliest.
@@ -63,9 +66,23 @@ impl Updater {
         loop {
             let pause = self.alarms.pause(self.projection.engine.clock().now());
             tokio::select! {
-                batch = self.subscription.next() => self.take_in(batch).await,
+                () = self.subscription.changed() => {
+                    self.gather().await;
+                    let batch = self.subscription.next().await;
+                    self.take_in(batch).await;
+                }
                 () = self.projection.wake.notified() => self.ring().await,
                 () = tokio::time::sleep(pause) => self.ring().await,
+            }
+        }
+    }
+
+    /// Lets changes fall together until somebody waits for them.
+    async fn gather(&self) {
+        if self.projection.is_ready() {
+            tokio::select! {
+                () = self.projection.awaited.notified() => {}
+                () = tokio::time::sleep(TOGETHER) => {}
             }
         }
     }
@@ -143,7 +160,7 @@ impl Updater {
         });
         match making.await {
             Ok(made) => self.store(dialect, made, now),
-            Err(error) => tracing::error!(dialect, %error, "cannot compute virtual objects"),
+            Err(error) => tracing::error!(dialect, %error, "cannot compute Decisions and Targets"),
         }
     }
 
@@ -188,7 +205,7 @@ impl Updater {
             }
         }
         if let Err(error) = self.projection.store.commit(&steps) {
-            tracing::error!(dialect, %error, "cannot cache virtual objects");
+            tracing::error!(dialect, %error, "cannot cache Decisions and Targets");
         }
     }
 }
@@ -246,7 +263,7 @@ fn make(snapshot: &Snapshot, shown: &Shown, subject: Subject, place: Option<Key>
             due_at,
         },
         Some((Err(error), _)) => {
-            tracing::error!(?subject, %error, "a virtual object is malformed and not shown");
+            tracing::error!(?subject, %error, "cannot build a Decision or Target; it is not served");
             Made {
                 subject,
                 key,

@@ -73,7 +73,7 @@ pub(crate) fn places(
             if places.is_empty() {
                 let known: Vec<&str> = demands().map(|(_, demand)| demand.kind).collect();
                 return Err(format!(
-                    "nothing decides where a \"{kind}\" goes; a place is what {} want",
+                    "\"{kind}\" is not a kind that is scheduled; these are: {}",
                     known.join(", ")
                 ));
             }

@@ -181,7 +181,7 @@ fn one(out: &mut impl Write, candidate: &Value) -> io::Result<()> {
             "is {}, and would be refused today:",
             terminal::warning("kept where it is bound")
         ),
-        (false, true) => format!("could take it{rank}, and others are better:"),
+        (false, true) => format!("is feasible{rank}, but others rank higher:"),
         (false, false) => format!("is {}:", terminal::bad("refused")),
     };
     writeln!(out, "  {name} {verdict}")?;

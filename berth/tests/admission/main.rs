@@ -11,13 +11,13 @@ use std::sync::Arc;
 use admission::{Chain, Observed, Observer, UserInfo};
 use apiserver::SystemClock;
 use apiserver::registry::Registry;
-use apiserver::{Backing, Group, InternalWrite, Resource};
+use apiserver::{Backing, Group, Resource};
 use berth::admission::{Audience, AutoBind, Parts};
 use berth::virtual_api::{RegistryCommitter, VirtualApi};
 use engine::Engine;
 use kubernetes::garbage::{self, Kinds};
 use kubernetes::rbac::Rbac;
-use meta::{Clock, GroupResource, Key, Object, Status};
+use meta::{Clock, GroupResource, Key, Object, Status, Write};
 use serde_json::{Value, json};
 use storage::{MemoryStore, Source, Store, Verb};
 use tokio_util::sync::CancellationToken;
@@ -59,6 +59,7 @@ impl World {
             break_glass: Vec::new(),
             observer: Arc::new(Silent),
             owners: kubernetes::core::kinds(),
+            policies: None,
         };
         let registry = Registry::new(parts.in_process(&source), Arc::clone(&clock));
         let committer = Arc::new(RegistryCommitter(Arc::clone(&registry)));
@@ -120,7 +121,7 @@ impl World {
             _ => GroupResource::new("", "namespaces"),
         };
         let text = |field: &str| object["metadata"][field].as_str().unwrap_or_default();
-        let write = InternalWrite {
+        let write = Write {
             verb,
             key: Key::new(resource, text("namespace"), text("name")),
             subresource,

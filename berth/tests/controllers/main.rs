@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use admission::rights::Answer;
 use admission::{Authority, Chain, Right, UserInfo};
-use apiserver::registry::{InternalWrite, Registry};
+use apiserver::registry::Registry;
 use apiserver::{Backing, Group, Resource};
 use berth::controllers::{ControllerMetrics, Events};
 use berth::virtual_api::{RegistryCommitter, VirtualApi};
@@ -21,7 +21,7 @@ use dialect_contract::Outcome;
 use engine::controller::{Alone, Attempt, Observer, Settings};
 use engine::{Controllers, Engine};
 use kubernetes::core::event;
-use meta::{Clock, Key, Object, Timestamp};
+use meta::{Clock, Key, Object, Timestamp, Write};
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 use storage::{MemoryStore, Source, Store, Verb};
@@ -195,7 +195,7 @@ impl World {
             groups: vec!["system:masters".to_owned()],
             ..UserInfo::default()
         };
-        let write = InternalWrite {
+        let write = Write {
             verb,
             key: key.clone(),
             subresource,

@@ -223,6 +223,7 @@ impl World {
             query: Query::default(),
             dry_run: false,
             warnings: Warnings::default(),
+            annotations: apiserver::Annotations::default(),
             authorizer: Arc::new(AllBut(self.denied.clone())),
         }
     }

@@ -133,7 +133,7 @@ fn read(meter: &mut Meter, args: &[Value<'_>]) -> Result<Result<Semver, Error>, 
         Some(Value::Bool(false)) | None => Semver::read(text),
         Some(_) => return Err(Error::no_such_overload()),
     };
-    Ok(read.ok_or_else(|| Error::failed(format!("{:?} is no semantic version", &**text))))
+    Ok(read.ok_or_else(|| Error::failed(format!("{:?} is not a semantic version", &**text))))
 }
 
 fn parsed<'a>(meter: &mut Meter, args: &[Value<'a>]) -> Outcome<'a> {

@@ -168,7 +168,7 @@ fn damaged_files_are_named_with_what_is_wrong() {
         (
             "ca.crt",
             "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n",
-            "is no certificate",
+            "is not a certificate",
         ),
         ("ca.crt", leaf.certificate.as_str(), "not the certificate of a CA"),
         ("ca.key", "rubbish", "holds no PEM block PRIVATE KEY"),

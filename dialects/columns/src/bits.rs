@@ -108,6 +108,37 @@ impl Bits {
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = Ix> + '_ {
         (0..self.count).filter(|&candidate| self.has(candidate))
     }
+
+    /// Who of all candidates is not in, lowest first.
+    pub fn missing(&self) -> impl Iterator<Item = Ix> + '_ {
+        let count = self.count;
+        (0..)
+            .step_by(64)
+            .zip(&self.words)
+            .flat_map(|(first, &word)| Ones { first, rest: !word })
+            // Behind the last candidate no bit is set.
+            .take_while(move |&candidate| candidate < count)
+    }
+}
+
+/// The bits of one word that are set.
+struct Ones {
+    /// The candidate of the lowest bit.
+    first: Ix,
+    rest: u64,
+}
+
+impl Iterator for Ones {
+    type Item = Ix;
+
+    fn next(&mut self) -> Option<Ix> {
+        if self.rest == 0 {
+            return None;
+        }
+        let lowest = self.rest.trailing_zeros();
+        self.rest &= self.rest - 1;
+        Some(self.first + lowest)
+    }
 }
 
 #[cfg(test)]
@@ -121,6 +152,12 @@ mod tests {
             some.set(candidate, true);
         }
         assert_eq!(some.iter().collect::<Vec<_>>(), [0, 63, 64, 129]);
+        let missing: Vec<_> = some.missing().collect();
+        assert_eq!(
+            missing,
+            (0..130).filter(|&one| !some.has(one)).collect::<Vec<_>>()
+        );
+        assert_eq!(Bits::all(130).missing().count(), 0);
         some.set(63, false);
         assert!(!some.has(63) && some.has(64));
         assert_eq!(

@@ -2,6 +2,16 @@
 //! costs a pass over a few kilobytes.
 //!
 //! Everything here can be cloned cheaply or shared: an inventory is copied on write, and older snapshots stand.
+//!
+//! ```
+//! use dialect_columns::Bits;
+//!
+//! let mut cordoned = Bits::none(3);
+//! cordoned.set(1, true);
+//! let mut open = Bits::all(3);
+//! open.subtract(&cordoned);
+//! assert_eq!(open.iter().collect::<Vec<_>>(), [0, 2]);
+//! ```
 
 pub mod bits;
 pub mod intern;

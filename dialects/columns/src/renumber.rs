@@ -44,8 +44,8 @@ pub struct Renumbering {
 }
 
 impl Renumbering {
-    /// Of `count` candidates, those in `gone` leave, and for each entry of `came` a new one stands before the candidate
-    /// with that old number (`count`: after the last). Both are ascending.
+    /// Removes the candidates in `gone` of `count`, and inserts a new one before each old index in `came` (`count` appends).
+    /// Both are ascending.
     pub fn new(count: Ix, gone: &[Ix], came: &[Ix]) -> Self {
         let mut stretches = Vec::with_capacity(gone.len() + came.len() + 1);
         let (mut gone, mut came) = (gone.iter().copied().peekable(), came.iter().copied().peekable());

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use meta::{FieldError, GroupResource, Key};
 use serde_json::Value;
 
-use crate::Dialect;
+use crate::dialect::Dialect;
 
 /// The API group of the configuration.
 pub const GROUP: &str = "config.berth.dev";
@@ -33,7 +33,7 @@ pub fn from_file(
     file: &Value,
 ) -> Result<(Arc<dyn Dialect>, Value), Vec<FieldError>> {
     let (dialect, spec, path) = recognize(dialects, file)?;
-    let errors = dialect.validate_config(&spec, &path);
+    let errors = dialect.configuration().validate(&spec, &path);
     if errors.is_empty() {
         Ok((dialect, spec))
     } else {
@@ -60,7 +60,7 @@ fn recognize(
     }
     let own = dialects
         .iter()
-        .find_map(|dialect| Some((dialect, dialect.own_configuration(file)?)));
+        .find_map(|dialect| Some((dialect, dialect.configuration().own_file(file)?)));
     own.map(|(dialect, spec)| (Arc::clone(dialect), spec, String::new()))
         .ok_or_else(|| {
             let detail = "is neither a SchedulerConfiguration nor a configuration file of a dialect";

@@ -5,8 +5,22 @@ use std::time::Duration;
 
 use meta::Key;
 
-use crate::dialect::Inventory;
-use crate::{Action, Decision, Outcome};
+use crate::decision::{Action, BindingChange, Decision, Outcome};
+use crate::words::Words;
+
+/// A capability: how demands are decided by themselves, and what is told of that.
+pub trait Control {
+    /// How the controller works, by the configuration in force.
+    fn pace(&self) -> Pace {
+        Pace::default()
+    }
+
+    /// What is reported as events on the demand once `decision` is committed; `wrote` says whether anything changed by it.
+    /// `None` where the system has no events of its own: then they are [`default_notes`].
+    fn notes(&self, _decision: &Decision, _wrote: bool) -> Option<Vec<Note>> {
+        None
+    }
+}
 
 /// Growing delays: each twice as long as the one before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -102,8 +116,8 @@ pub struct Note {
 /// The events of systems that have none of their own: `Scheduled` and `FailedScheduling`, as kube-scheduler has them.
 /// `wrote` says whether the decision has changed anything.
 #[must_use]
-pub fn default_notes(inventory: &(impl Inventory + ?Sized), decision: &Decision, wrote: bool) -> Vec<Note> {
-    let anew = |change: &crate::BindingChange| matches!(change.action, Action::Bind | Action::Restore);
+pub fn default_notes(inventory: &(impl Words + ?Sized), decision: &Decision, wrote: bool) -> Vec<Note> {
+    let anew = |change: &BindingChange| matches!(change.action, Action::Bind | Action::Restore);
     let scheduled = match decision.outcome {
         Outcome::Scheduled | Outcome::Provision => wrote,
         Outcome::Partial => wrote && decision.changes.iter().any(anew),
@@ -131,7 +145,7 @@ pub fn default_notes(inventory: &(impl Inventory + ?Sized), decision: &Decision,
 
 /// The event `FailedScheduling`, with the reason and the summary of the decision.
 #[must_use]
-pub fn failed_scheduling(inventory: &(impl Inventory + ?Sized), decision: &Decision) -> Note {
+pub fn failed_scheduling(inventory: &(impl Words + ?Sized), decision: &Decision) -> Note {
     Note {
         r#type: NoteType::Warning,
         reason: "FailedScheduling",

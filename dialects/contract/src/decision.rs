@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use meta::{FieldError, Key, Revision, Timestamp};
 use scheduling::Solved;
-use serde_json::Value;
 
 /// How a decision ended (docs/api.md, "The scheduling report").
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -140,42 +139,4 @@ impl Decision {
 pub struct Refused {
     /// The errors, at `spec.targets[i]`.
     pub errors: Vec<FieldError>,
-}
-
-/// What a write does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum WriteVerb {
-    /// Create the object.
-    Create,
-    /// Replace the object (through the subresource, where one is named).
-    Update,
-    /// Delete the object.
-    Delete,
-}
-
-impl WriteVerb {
-    /// The verb as the report writes it.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Create => "create",
-            Self::Update => "update",
-            Self::Delete => "delete",
-        }
-    }
-}
-
-/// One write a binding makes: a whole object, made by editing the raw stored one, so that unknown fields survive.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Write {
-    /// What to do.
-    pub verb: WriteVerb,
-    /// Which object.
-    pub key: Key,
-    /// The subresource, or the empty string.
-    pub subresource: &'static str,
-    /// The object as it will be (as it was, for a delete), without a resourceVersion.
-    pub object: Value,
-    /// The revision the edited object had; `None` for creates and for objects an earlier write of the list makes.
-    pub base: Option<Revision>,
 }

@@ -1,5 +1,5 @@
 //! A change of stored objects as data: what a dialect proposes
-//! ([`crate::Inventory::drain`], [`crate::Inventory::remedies`]) and a plan or advice tries.
+//! ([`crate::Advisor::drain`], [`crate::Advisor::remedies`]) and a plan or advice tries.
 
 use meta::Key;
 use serde_json::Value;

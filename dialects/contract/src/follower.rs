@@ -7,10 +7,9 @@
 
 use std::sync::Arc;
 
-use meta::{Change, GroupResource, Key, Object, Timestamp};
+use meta::{Change, GroupResource, Key, Object, Timestamp, Write};
 
-use crate::decision::Write;
-use crate::dialect::Inventory;
+use crate::inventory::Inventory;
 
 /// The objects of the resources a follower watches, at hand.
 pub trait Objects: Sync {
@@ -77,3 +76,27 @@ pub trait Follower: Send + Sync + 'static {
     /// What is to be done about `key`. An object that is gone needs nothing.
     fn step(&self, key: &Key, sight: &Sight<'_>) -> Step;
 }
+
+/// A capability: controllers beside the one that decides.
+pub trait Controllers {
+    /// The name of the controller that decides, among all controllers; `None` where it is the dialect's own.
+    fn decider(&self) -> Option<&'static str> {
+        None
+    }
+
+    /// What the system itself calls the controller that decides, and `--controllers` takes for it.
+    fn alias(&self) -> Option<&'static str> {
+        None
+    }
+
+    /// The controllers beside it, with `spec` as the dialect's part of the SchedulerConfiguration in
+    /// force, if there is one. How many there are, and their names, do not depend on it.
+    fn followers(&self, _spec: Option<&serde_json::Value>) -> Vec<Arc<dyn Follower>> {
+        Vec::new()
+    }
+}
+
+/// A dialect whose only controller decides.
+pub(crate) struct NoFollowers;
+
+impl Controllers for NoFollowers {}

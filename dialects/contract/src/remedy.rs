@@ -1,4 +1,4 @@
-//! What lifts a refusal, as data: what a dialect proposes ([`crate::Inventory::remedies`]) and the engine's advice tries
+//! What lifts a refusal, as data: what a dialect proposes ([`crate::Advisor::remedies`]) and the engine's advice tries
 //! (docs/adding-a-system.md, "Advice").
 
 pub mod labels;

@@ -3,19 +3,19 @@
 
 mod written;
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::HashSet;
 use std::sync::Arc;
 
-use scheduling::Rejection;
+use scheduling::{Rejection, ScoreColumn};
 use serde::Serialize;
 use serde_json::Value;
 
 use crate::decision::Decision;
-use crate::dialect::Inventory;
+use crate::inventory::Inventory;
 
 pub use written::Written;
 
-/// `status` of a Scheduling. Its long lists may be made while they are written ([`Written`]).
+/// `status` of a Scheduling. Its long lists may be of another form: candidates are mostly written by [`Written`].
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Report<Candidates = Vec<Candidate>, Writes = Vec<WriteEntry>, Advice = Value> {
@@ -212,12 +212,17 @@ pub fn writes(inventory: &dyn Inventory, decision: &Decision) -> Vec<WriteEntry>
 /// How many targets each reason refuses, by plugin in pipeline order.
 #[must_use]
 pub fn reason_counts(inventory: &dyn Inventory, decision: &Decision) -> Vec<ReasonCount> {
-    let mut counts: BTreeMap<(u16, &'static str), i64> = BTreeMap::new();
+    // Refusals are as many as targets, reasons are few.
+    let mut found: Vec<((u16, &'static str), i64)> = Vec::new();
     for refusal in &decision.solved.rejections {
-        let token = inventory.token(refusal.plugin, refusal.reason);
-        *counts.entry((refusal.plugin, token)).or_default() += 1;
+        let reason = (refusal.plugin, inventory.token(refusal.plugin, refusal.reason));
+        match found.iter_mut().find(|(known, _)| *known == reason) {
+            Some((_, targets)) => *targets += 1,
+            None => found.push((reason, 1)),
+        }
     }
-    counts
+    found.sort_unstable();
+    found
         .into_iter()
         .map(|((plugin, reason), targets)| ReasonCount {
             plugin: inventory.filters()[usize::from(plugin)],
@@ -309,13 +314,27 @@ impl View<'_> {
     /// Every target considered, in rank order, then by name; then the names of which there is no cluster.
     #[must_use]
     pub fn entries(&self) -> Vec<Entry> {
-        let solved = &self.decision.solved;
-        let considered = !solved.feasible.is_empty() || !solved.rejections.is_empty();
-        let count = if considered { self.inventory.count() } else { 0 };
-        let rest = (0..count).filter(|&candidate| self.rank(candidate).is_none());
-        let ranked = solved.ranked.iter().copied();
+        let rest = (0..self.considered_count()).filter(|&candidate| self.rank(candidate).is_none());
+        let ranked = self.decision.solved.ranked.iter().copied();
         let unknown = (0..self.decision.unknown.len()).map(Entry::Unknown);
         ranked.chain(rest).map(Entry::Target).chain(unknown).collect()
+    }
+
+    /// The same by number: targets in name order, then the names of which there is no cluster.
+    #[must_use]
+    pub fn entries_by_number(&self) -> Vec<Entry> {
+        let unknown = (0..self.decision.unknown.len()).map(Entry::Unknown);
+        (0..self.considered_count())
+            .map(Entry::Target)
+            .chain(unknown)
+            .collect()
+    }
+
+    /// How many targets were considered: all, or none.
+    fn considered_count(&self) -> u32 {
+        let solved = &self.decision.solved;
+        let considered = !solved.feasible.is_empty() || !solved.rejections.is_empty();
+        if considered { self.inventory.count() } else { 0 }
     }
 
     /// The system's own name of the cluster of `entry`.
@@ -408,14 +427,17 @@ impl View<'_> {
             return Vec::new();
         };
         let columns = self.decision.solved.scores.iter();
-        columns
-            .map(|column| Score {
-                plugin: Arc::clone(&self.decision.scorers[usize::from(column.plugin)]),
-                value: column.values[row],
-                weight: column.weight,
-                weighted: column.values[row].unwrap_or(0).saturating_mul(column.weight),
-            })
-            .collect()
+        columns.map(|column| self.score(column, row)).collect()
+    }
+
+    /// What the scorer of `column` gave the feasible candidate at `row`.
+    fn score(&self, column: &ScoreColumn, row: usize) -> Score {
+        Score {
+            plugin: Arc::clone(&self.decision.scorers[usize::from(column.plugin)]),
+            value: column.values[row],
+            weight: column.weight,
+            weighted: column.values[row].unwrap_or(0).saturating_mul(column.weight),
+        }
     }
 
     fn picked(&self) -> Vec<Pick> {

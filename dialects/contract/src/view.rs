@@ -48,6 +48,8 @@ pub struct TargetView {
     pub capacity: Vec<Quantities>,
     /// The region, where the system has one.
     pub region: String,
+    /// The availability zones, where the system has them; several are joined by commas.
+    pub zone: String,
     /// The infrastructure provider, where the system has one.
     pub provider: String,
     /// The labels scheduling sees.

@@ -1,4 +1,4 @@
-//! How long one decision takes, by number of clusters: `cargo run --release -p dialect-columns --example bench-columns`.
+//! How long one decision takes, by number of clusters: `cargo run --release -p berth-dialect-fleet --example bench-fleet`.
 //!
 //! "PickN": 10 of the clusters a label term keeps (half of them), ranked by a label and by a property, none bound yet.
 //! "spread": 100 picks under one DoNotSchedule constraint over 7 regions; "racks": the same over as many domains as there

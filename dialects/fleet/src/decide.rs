@@ -6,6 +6,7 @@ pub(crate) mod detail;
 pub(crate) mod plan;
 mod readable;
 mod select;
+mod selection;
 pub(crate) mod status;
 #[cfg(test)]
 mod tests;
@@ -24,7 +25,7 @@ use crate::kind::{ClusterDecision, State};
 use crate::policy::{Mode, Policy};
 use classify::Classes;
 use plan::{Plan, SnapshotPlan, Step};
-use select::Selection;
+use selection::Selection;
 use status::Satisfied;
 
 /// Decides the placement in `record`.

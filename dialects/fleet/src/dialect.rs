@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use admission::Plugin;
-use dialect_contract::{DemandKind, Dialect, Facts, Finalizer, Hold, HubRule, Inventory, Producer};
+use dialect_contract::{
+    Configuration, DemandKind, Dialect, Finalizer, Hold, Inventory, OnHub, Producer, Shown,
+};
 use meta::{FieldError, GroupResource, Kind, Schema};
 use serde_json::Value;
 
@@ -27,6 +29,7 @@ const DEMANDS: &[DemandKind] = &[DemandKind {
     kind: "ClusterResourcePlacement",
     version: STORED,
     namespaced: false,
+    own_place: None,
 }];
 
 impl Dialect for KubeFleet {
@@ -56,39 +59,12 @@ impl Dialect for KubeFleet {
         CLUSTERS
     }
 
-    fn facts(&self, target: &Value) -> Facts {
-        facts(target)
-    }
-
-    fn producer(&self) -> Option<Producer> {
-        Some(Producer {
-            manager: "KubeFleet",
-            is_alone: true,
-        })
-    }
-
     fn actor(&self) -> &'static str {
         ACTOR
     }
 
-    fn records(&self) -> &'static [GroupResource] {
-        &[SNAPSHOTS, BINDINGS]
-    }
-
     fn inventory(&self) -> Arc<dyn Inventory> {
         Arc::new(Fleet::default())
-    }
-
-    fn holds(&self) -> Vec<Hold> {
-        let of = |resource, finalizer| Hold {
-            resource,
-            version: STORED,
-            finalizer: Finalizer::Is(finalizer),
-        };
-        vec![
-            of(PLACEMENTS, PLACEMENT_FINALIZER),
-            of(BINDINGS, BINDING_FINALIZER),
-        ]
     }
 
     fn admission(&self) -> Vec<Arc<dyn Plugin>> {
@@ -98,19 +74,49 @@ impl Dialect for KubeFleet {
         ]
     }
 
-    fn hub_rules(&self) -> Vec<HubRule> {
-        hub_rules::all()
+    fn configuration(&self) -> &dyn Configuration {
+        self
     }
 
-    fn config_schema(&self) -> &'static Schema {
+    fn shown(&self) -> Shown {
+        Shown {
+            facts,
+            producer: Some(Producer {
+                manager: "KubeFleet",
+                is_alone: true,
+            }),
+            ..Shown::default()
+        }
+    }
+
+    fn on_hub(&self) -> OnHub {
+        let hold = |resource, finalizer| Hold {
+            resource,
+            version: STORED,
+            finalizer: Finalizer::Is(finalizer),
+        };
+        OnHub {
+            rules: hub_rules::all(),
+            holds: vec![
+                hold(PLACEMENTS, PLACEMENT_FINALIZER),
+                hold(BINDINGS, BINDING_FINALIZER),
+            ],
+            records: &[SNAPSHOTS, BINDINGS],
+            concern: None,
+        }
+    }
+}
+
+impl Configuration for KubeFleet {
+    fn schema(&self) -> &'static Schema {
         &config::SCHEMA
     }
 
-    fn validate_config(&self, spec: &Value, path: &str) -> Vec<FieldError> {
+    fn validate(&self, spec: &Value, path: &str) -> Vec<FieldError> {
         config::read(Some(spec), path).err().unwrap_or_default()
     }
 
-    fn config_warnings(&self, spec: &Value, path: &str) -> Vec<String> {
+    fn warnings(&self, spec: &Value, path: &str) -> Vec<String> {
         config::warnings(spec, path)
     }
 }

@@ -5,7 +5,8 @@ mod view;
 use crate::names::{BINDINGS, CLUSTERS};
 use crate::{decide, filters, remedies, words, writes};
 use dialect_contract::{
-    Ask, Decision, DemandView, Due, Edit, Inventory, Refused, Remedy, TargetView, Unusable, Write,
+    Advisor, Ask, Decision, DemandView, Due, Edit, Inventory, Refused, Remedy, TargetView, Targets, Unusable,
+    Words, Write,
 };
 use meta::{Change, Key, Object, Timestamp};
 use scheduling::{Ix, Reason, Rejection};
@@ -31,27 +32,6 @@ impl Inventory for Fleet {
         self.unusable.problem(key)
     }
 
-    fn count(&self) -> Ix {
-        Ix::try_from(self.clusters.len()).unwrap_or(Ix::MAX)
-    }
-
-    fn cluster_name(&self, candidate: Ix) -> Arc<str> {
-        Arc::clone(&self.columns().row(candidate).name)
-    }
-
-    fn candidate(&self, cluster_name: &str) -> Option<Ix> {
-        self.columns().candidate(cluster_name)
-    }
-
-    fn target(&self, candidate: Ix, now: Timestamp) -> TargetView {
-        view::target(self, self.columns().row(candidate), now)
-    }
-
-    fn target_of(&self, cluster_name: &str, now: Timestamp) -> Option<(String, TargetView)> {
-        let cluster = self.clusters.get(cluster_name)?;
-        Some((cluster_name.to_owned(), view::target(self, cluster, now)))
-    }
-
     fn demands(&self) -> Vec<Key> {
         self.placements.keys().cloned().collect()
     }
@@ -74,6 +54,39 @@ impl Inventory for Fleet {
             .map(|record| decide::decide(self, record, ask))
     }
 
+    fn writes(&self, decision: &Decision) -> Vec<Write> {
+        writes::writes(self, decision)
+    }
+
+    fn advisor(&self) -> &dyn Advisor {
+        self
+    }
+}
+
+impl Targets for Fleet {
+    fn count(&self) -> Ix {
+        Ix::try_from(self.clusters.len()).unwrap_or(Ix::MAX)
+    }
+
+    fn cluster_name(&self, candidate: Ix) -> Arc<str> {
+        Arc::clone(&self.columns().row(candidate).name)
+    }
+
+    fn candidate(&self, cluster_name: &str) -> Option<Ix> {
+        self.columns().candidate(cluster_name)
+    }
+
+    fn target(&self, candidate: Ix, now: Timestamp) -> TargetView {
+        view::target(self, self.columns().row(candidate), now)
+    }
+
+    fn target_of(&self, cluster_name: &str, now: Timestamp) -> Option<(String, TargetView)> {
+        let cluster = self.clusters.get(cluster_name)?;
+        Some((cluster_name.to_owned(), view::target(self, cluster, now)))
+    }
+}
+
+impl Words for Fleet {
     fn filters(&self) -> &'static [&'static str] {
         &filters::FILTERS
     }
@@ -97,7 +110,9 @@ impl Inventory for Fleet {
     fn conditions(&self, decision: &Decision) -> Vec<serde_json::Value> {
         writes::conditions(decision)
     }
+}
 
+impl Advisor for Fleet {
     /// A taint keeps new placements away, and every binding to the cluster is evicted, which is to delete it.
     fn drain(&self, cluster_name: &str, now: Timestamp) -> Option<Vec<Edit>> {
         let cluster = self.clusters.get(cluster_name)?.object.parse();
@@ -120,9 +135,5 @@ impl Inventory for Fleet {
 
     fn remedies(&self, decision: &Decision, candidate: Ix, refusal: Option<&Rejection>) -> Vec<Remedy> {
         remedies::remedies(self, decision, candidate, refusal)
-    }
-
-    fn writes(&self, decision: &Decision) -> Vec<Write> {
-        writes::writes(self, decision)
     }
 }

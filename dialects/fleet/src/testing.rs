@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use dialect_contract::{Ask, Decision, Due, Inventory, Refused, WriteVerb};
+use dialect_contract::{Ask, Decision, Due, Inventory, Refused, Verb};
 use meta::{Change, GroupResource, Key, Object, Revision};
 use serde_json::{Value, json};
 
@@ -97,8 +97,8 @@ impl World {
         let decision = self.choose(&[]).unwrap();
         let writes = self.fleet.writes(&decision);
         let made = writes.into_iter().map(|write| match write.verb {
-            WriteVerb::Delete => self.remove(&write.object),
-            WriteVerb::Create | WriteVerb::Update => self.put(&write.object),
+            Verb::Delete => self.remove(&write.object),
+            Verb::Create | Verb::Update => self.put(&write.object),
         });
         made.collect()
     }

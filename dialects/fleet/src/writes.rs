@@ -10,7 +10,7 @@ mod edit;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use dialect_contract::{Decision, Write, WriteVerb};
+use dialect_contract::{Decision, Verb, Write};
 use meta::schema::types::{Condition, Time, condition};
 use meta::{GroupResource, Key, Object, Timestamp};
 use serde_json::{Map, Value, json};
@@ -139,7 +139,7 @@ struct Writer<'a> {
 impl Writer<'_> {
     fn push(
         &mut self,
-        verb: WriteVerb,
+        verb: Verb,
         resource: GroupResource,
         subresource: &'static str,
         object: Value,
@@ -156,7 +156,7 @@ impl Writer<'_> {
     }
 
     fn update(&mut self, resource: GroupResource, object: Value, stored: &Arc<Object>) {
-        self.push(WriteVerb::Update, resource, "", object, Some(stored));
+        self.push(Verb::Update, resource, "", object, Some(stored));
     }
 
     /// A placement that is being deleted: its bindings go, then the scheduler's hold on it.
@@ -169,7 +169,7 @@ impl Writer<'_> {
             }
             if !binding.deleting() {
                 let base = (!held).then_some(&binding.object);
-                self.push(WriteVerb::Delete, BINDINGS, "", object, base);
+                self.push(Verb::Delete, BINDINGS, "", object, base);
             }
         }
         let mut object = without_revision(&self.record.object);
@@ -198,7 +198,7 @@ impl Writer<'_> {
             );
             status.insert("targetClusters".to_owned(), listed.iter().map(decision).collect());
             self.push(
-                WriteVerb::Update,
+                Verb::Update,
                 SNAPSHOTS,
                 "status",
                 snapshot.object,
@@ -214,13 +214,7 @@ impl Writer<'_> {
                 fields(PLACEMENT_SCHEDULED, satisfied, known, generation, self.now),
             );
             let stored = Some(&self.record.object);
-            self.push(
-                WriteVerb::Update,
-                self.placement.resource,
-                "status",
-                object,
-                stored,
-            );
+            self.push(Verb::Update, self.placement.resource, "status", object, stored);
         }
     }
 
@@ -237,7 +231,7 @@ impl Writer<'_> {
                 without_revision(&old.object)
             };
             let base = (!demoted_before).then_some(&old.object);
-            self.push(WriteVerb::Delete, SNAPSHOTS, "", object, base);
+            self.push(Verb::Delete, SNAPSHOTS, "", object, base);
         }
         match &plan.current {
             CurrentSnapshot::Known(record, lags) => {
@@ -255,7 +249,7 @@ impl Writer<'_> {
             }
             CurrentSnapshot::New(name, index) => {
                 let object = self.new_snapshot(name, *index);
-                self.push(WriteVerb::Create, SNAPSHOTS, "", object.clone(), None);
+                self.push(Verb::Create, SNAPSHOTS, "", object.clone(), None);
                 Written { object, stored: None }
             }
         }
@@ -308,7 +302,7 @@ impl Writer<'_> {
             }
             Step::Create(cluster, decided) => {
                 let object = self.new_binding(cluster, decided, snapshot);
-                self.push(WriteVerb::Create, BINDINGS, "", object, None);
+                self.push(Verb::Create, BINDINGS, "", object, None);
             }
             Step::Repoint(binding, decided) => {
                 let mut object = without_revision(&binding.object);

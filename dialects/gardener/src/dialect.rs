@@ -3,9 +3,10 @@
 use std::sync::Arc;
 
 use admission::Plugin;
-use dialect_contract::dialect::{DemandKind, Dialect, Inventory, Protected};
-use dialect_contract::{Facts, HubRule, config};
-use meta::{FieldError, GroupResource, Key, Kind, Schema};
+use dialect_contract::{
+    Configuration, DemandKind, Dialect, Guarded, Inventory, OnHub, OwnPlace, Protected, Shown, config,
+};
+use meta::{FieldError, GroupResource, Kind, Schema};
 use serde_json::Value;
 
 use crate::admission::SeedNameGuard;
@@ -20,11 +21,19 @@ use crate::{kind, uses};
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Gardener;
 
+/// docs/systems/gardener.md, "Binding".
+const SEED_NAME: OwnPlace = OwnPlace {
+    resource: SHOOTS,
+    place: ["spec", "seedName"],
+    verb: "update",
+};
+
 const DEMANDS: &[DemandKind] = &[DemandKind {
     resource: SHOOTS,
     kind: "Shoot",
     version: VERSION,
     namespaced: true,
+    own_place: Some(&SEED_NAME),
 }];
 
 const PROTECTED: &[Protected] = &[
@@ -59,10 +68,6 @@ impl Dialect for Gardener {
         SEEDS
     }
 
-    fn facts(&self, target: &Value) -> Facts {
-        facts(target)
-    }
-
     fn actor(&self) -> &'static str {
         ACTOR
     }
@@ -75,42 +80,51 @@ impl Dialect for Gardener {
         vec![Arc::new(SeedNameGuard)]
     }
 
-    fn hub_rules(&self) -> Vec<HubRule> {
-        hub_rules::all()
+    fn configuration(&self) -> &dyn Configuration {
+        self
     }
 
-    fn own_configuration(&self, file: &Value) -> Option<Value> {
+    fn guarded(&self) -> Guarded {
+        Guarded {
+            protects: PROTECTED,
+            uses: uses::of,
+            judges: &[SHOOTS],
+            ..Guarded::default()
+        }
+    }
+
+    fn shown(&self) -> Shown {
+        Shown {
+            facts,
+            ..Shown::default()
+        }
+    }
+
+    fn on_hub(&self) -> OnHub {
+        OnHub {
+            rules: hub_rules::all(),
+            ..OnHub::default()
+        }
+    }
+}
+
+impl Configuration for Gardener {
+    fn own_file(&self, file: &Value) -> Option<Value> {
         let is_own = file["apiVersion"] == API_VERSION;
         let mut spec = file.as_object().filter(|_| is_own)?.clone();
         spec.retain(|name, _| name != "apiVersion" && name != "kind" && name != "metadata");
         Some(Value::Object(spec))
     }
 
-    fn config_schema(&self) -> &'static Schema {
+    fn schema(&self) -> &'static Schema {
         &SCHEMA
     }
 
-    fn validate_config(&self, spec: &Value, path: &str) -> Vec<FieldError> {
+    fn validate(&self, spec: &Value, path: &str) -> Vec<FieldError> {
         Config::read(Some(spec), path).err().unwrap_or_default()
     }
 
-    fn config_warnings(&self, spec: &Value, path: &str) -> Vec<String> {
+    fn warnings(&self, spec: &Value, path: &str) -> Vec<String> {
         Config::read(Some(spec), path).map_or_else(|_| Vec::new(), |config| config.warnings(path))
-    }
-
-    fn protects(&self) -> &'static [Protected] {
-        PROTECTED
-    }
-
-    fn judges(&self) -> &'static [GroupResource] {
-        &[SHOOTS]
-    }
-
-    fn uses(&self, resource: GroupResource, object: &Value) -> Vec<Key> {
-        if resource == SHOOTS {
-            uses::of_shoot(object)
-        } else {
-            Vec::new()
-        }
     }
 }

@@ -3,11 +3,10 @@
 use std::sync::Arc;
 
 use admission::Denied;
-use dialect_contract::control::{Note, Pace};
-use dialect_contract::decision::{Decision, Refused, Write};
-use dialect_contract::dialect::{Ask, Due, Inventory};
+use dialect_contract::control::{Control, Note, Pace};
+use dialect_contract::decision::{Decision, Refused};
 use dialect_contract::view::{DemandView, Phase, Placed, Quantities, Taint, TargetView, Unusable};
-use dialect_contract::{Edit, Remedy};
+use dialect_contract::{Advisor, Ask, Due, Edit, Guarding, Inventory, Remedy, Targets, Words, Write};
 use meta::{Change, FieldError, GroupResource, Key, Object, Timestamp};
 use scheduling::{Ix, Reason, Rejection};
 use serde_json::{Value, json};
@@ -34,22 +33,6 @@ impl Inventory for Fleet {
 
     fn problem(&self, key: &Key) -> Option<String> {
         self.unusable.problem(key)
-    }
-
-    fn count(&self) -> Ix {
-        self.seeds()
-    }
-
-    fn cluster_name(&self, candidate: Ix) -> Arc<str> {
-        Arc::clone(&self.row(candidate).name)
-    }
-
-    fn candidate(&self, cluster_name: &str) -> Option<Ix> {
-        self.seed(cluster_name).map(|(candidate, _)| candidate)
-    }
-
-    fn target(&self, candidate: Ix, _now: Timestamp) -> TargetView {
-        target(self.row(candidate))
     }
 
     fn demands(&self) -> Vec<Key> {
@@ -90,6 +73,42 @@ impl Inventory for Fleet {
         self.decide_shoot(ask)
     }
 
+    fn writes(&self, decision: &Decision) -> Vec<Write> {
+        writes::writes(self, decision)
+    }
+
+    fn control(&self) -> &dyn Control {
+        self
+    }
+
+    fn advisor(&self) -> &dyn Advisor {
+        self
+    }
+
+    fn guarding(&self) -> &dyn Guarding {
+        self
+    }
+}
+
+impl Targets for Fleet {
+    fn count(&self) -> Ix {
+        self.seeds()
+    }
+
+    fn cluster_name(&self, candidate: Ix) -> Arc<str> {
+        Arc::clone(&self.row(candidate).name)
+    }
+
+    fn candidate(&self, cluster_name: &str) -> Option<Ix> {
+        self.seed(cluster_name).map(|(candidate, _)| candidate)
+    }
+
+    fn target(&self, candidate: Ix, _now: Timestamp) -> TargetView {
+        target(self.row(candidate))
+    }
+}
+
+impl Words for Fleet {
     fn filters(&self) -> &'static [&'static str] {
         filters::NAMES
     }
@@ -106,6 +125,10 @@ impl Inventory for Fleet {
         }
     }
 
+    fn alike(&self, _decision: &Decision, _candidate: Ix, _plugin: u16, reason: Reason) -> Option<u32> {
+        words::is_alike(reason).then_some(0)
+    }
+
     fn not_picked(&self, decision: &Decision, candidate: Ix, _rank: Option<usize>) -> (&'static str, String) {
         words::not_picked(self, decision, candidate)
     }
@@ -118,19 +141,19 @@ impl Inventory for Fleet {
     fn conditions(&self, _decision: &Decision) -> Vec<Value> {
         Vec::new()
     }
+}
 
+impl Control for Fleet {
     fn pace(&self) -> Pace {
         notes::pace(&self.config)
     }
 
-    fn notes(&self, decision: &Decision, wrote: bool) -> Vec<Note> {
-        notes::notes(self, decision, wrote)
+    fn notes(&self, decision: &Decision, wrote: bool) -> Option<Vec<Note>> {
+        Some(notes::notes(self, decision, wrote))
     }
+}
 
-    fn users(&self, key: &Key, most: usize) -> (Vec<Key>, usize) {
-        self.users_of(key, most)
-    }
-
+impl Advisor for Fleet {
     /// Gardener never moves a control plane by itself: the Seed is hidden, and each Shoot on it is taken off, so that the
     /// plan shows where its migration would go.
     fn drain(&self, cluster_name: &str, _now: Timestamp) -> Option<Vec<Edit>> {
@@ -146,20 +169,22 @@ impl Inventory for Fleet {
         Some(std::iter::once(hide).chain(off).collect())
     }
 
+    fn remedies(&self, decision: &Decision, candidate: Ix, refusal: Option<&Rejection>) -> Vec<Remedy> {
+        remedies::remedies(self, decision, candidate, refusal)
+    }
+}
+
+impl Guarding for Fleet {
+    fn users(&self, key: &Key, most: usize) -> (Vec<Key>, usize) {
+        self.users_of(key, most)
+    }
+
     fn judge(&self, resource: GroupResource, old: Option<&Value>, new: &Value) -> Vec<FieldError> {
         if resource == SHOOTS {
             agreement::of_shoot(self, old, new)
         } else {
             Vec::new()
         }
-    }
-
-    fn remedies(&self, decision: &Decision, candidate: Ix, refusal: Option<&Rejection>) -> Vec<Remedy> {
-        remedies::remedies(self, decision, candidate, refusal)
-    }
-
-    fn writes(&self, decision: &Decision) -> Vec<Write> {
-        writes::writes(self, decision)
     }
 
     fn own_binding(&self, old: &Value, new: &mut Value) -> Result<Vec<Arc<str>>, Denied> {
@@ -192,6 +217,7 @@ fn target(row: &Row) -> TargetView {
             limit: row.facts.limit,
         }],
         region: provider.region.clone(),
+        zone: provider.zones.join(","),
         provider: provider.r#type.clone(),
         labels: record.labels.clone(),
         due_at: None,

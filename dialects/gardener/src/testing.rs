@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use dialect_contract::{Ask, Decision, Inventory, Refused, config};
+use dialect_contract::{Ask, Decision, Inventory, Refused, Targets, Words, config};
 use meta::{Change, GroupResource, Key, Object, Revision, Timestamp};
 use serde_json::{Value, json};
 

@@ -6,10 +6,19 @@ use serde_json::Value;
 
 use crate::fleet::{Fleet, Seats};
 use crate::kind::shoot::spec::CLOUD_PROFILE;
-use crate::names::{CLOUD_PROFILES, SEEDS};
+use crate::names::{CLOUD_PROFILES, SEEDS, SHOOTS};
+
+/// The protected objects that `object`, which is of `resource`, uses.
+pub(crate) fn of(resource: GroupResource, object: &Value) -> Vec<Key> {
+    if resource == SHOOTS {
+        of_shoot(object)
+    } else {
+        Vec::new()
+    }
+}
 
 /// What a raw Shoot uses: the seeds of its spec and its status, and its cloud profile.
-pub(crate) fn of_shoot(shoot: &Value) -> Vec<Key> {
+fn of_shoot(shoot: &Value) -> Vec<Key> {
     let text = |path: &str| shoot.pointer(path).and_then(Value::as_str);
     let seats = Seats::of(text("/spec/seedName"), text("/status/seedName"));
     let key = |resource: GroupResource, name: &str| Key::new(resource, "", name);
@@ -62,12 +71,11 @@ mod tests {
     use super::*;
     use crate::Gardener;
     use crate::decide::fence;
-    use crate::names::SHOOTS;
+    use crate::names::DIALECT;
     use crate::testing::{fleet, shoot, with};
 
     fn shown(shoot: &Value) -> Vec<String> {
-        Gardener
-            .uses(SHOOTS, shoot)
+        (Gardener.guarded().uses)(SHOOTS, shoot)
             .iter()
             .map(|key| format!("{}/{}", key.resource.resource, key.name))
             .collect()
@@ -108,6 +116,9 @@ mod tests {
 
     #[test]
     fn deleting_a_seed_passes_the_fence_that_bindings_pass() {
-        assert_eq!(Gardener.fence(&Key::new(SEEDS, "", "eu-1")), fence("eu-1"));
+        assert_eq!(
+            dialect_contract::guarded::fence(DIALECT, &Key::new(SEEDS, "", "eu-1")),
+            fence("eu-1")
+        );
     }
 }

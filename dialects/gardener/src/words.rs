@@ -18,6 +18,21 @@ pub(crate) fn token(reason: Reason) -> &'static str {
         .map_or("", |code| code.token())
 }
 
+/// Whether the sentence of a refusal tells nothing of the seed.
+pub(crate) fn is_alike(reason: Reason) -> bool {
+    matches!(
+        Code::ALL.get(usize::from(reason.code)),
+        Some(
+            Code::Deleting
+                | Code::Invisible
+                | Code::ProfileMismatch
+                | Code::ShootMismatch
+                | Code::DnsDisabled
+                | Code::RangeMissing
+        )
+    )
+}
+
 /// The token and sentence of one refusal. `minimum` is the smallest distance, where distances count.
 pub(crate) fn refusal(
     row: &Row,

@@ -1,6 +1,6 @@
 //! What a decision writes (docs/api.md, "Where objects are").
 
-use dialect_contract::{Action, Decision, Write, WriteVerb};
+use dialect_contract::{Action, Decision, Verb, Write};
 use serde_json::Value;
 
 use crate::fleet::Fleet;
@@ -26,7 +26,7 @@ pub(crate) fn writes(fleet: &Fleet, decision: &Decision) -> Vec<Write> {
     }
     bind(&mut object, &row.name, ranges(row));
     vec![Write {
-        verb: WriteVerb::Update,
+        verb: Verb::Update,
         key: decision.demand.clone(),
         subresource: BINDING,
         object,

@@ -3,8 +3,10 @@
 use std::sync::Arc;
 
 use admission::Plugin;
-use dialect_contract::dialect::{DemandKind, Dialect, Inventory};
-use dialect_contract::{Concern, Finalizer, Follower, Hold, HubRule, config};
+use dialect_contract::{
+    Concern, Configuration, Controllers, DemandKind, Dialect, Finalizer, Follower, Hold, Inventory, OnHub,
+    Shown, config,
+};
 use meta::{FieldError, GroupResource, Kind, Schema};
 use serde_json::Value;
 
@@ -54,7 +56,10 @@ const DEMANDS: &[DemandKind] = &[DemandKind {
     kind: "Namespace",
     version: "v1",
     namespaced: true,
+    own_place: None,
 }];
+
+const READS: [GroupResource; 4] = [LOCATIONS, WORKLOAD_CLUSTERS, NAMESPACES, config::RESOURCE];
 
 impl Dialect for Kcp {
     fn name(&self) -> &'static str {
@@ -66,16 +71,11 @@ impl Dialect for Kcp {
     }
 
     fn reads(&self) -> Vec<GroupResource> {
-        vec![LOCATIONS, WORKLOAD_CLUSTERS, NAMESPACES, config::RESOURCE]
+        READS.to_vec()
     }
 
     fn demands(&self) -> &'static [DemandKind] {
         DEMANDS
-    }
-
-    /// Users see which locations there are, never the workload clusters in them.
-    fn readable(&self) -> &'static [GroupResource] {
-        &[LOCATIONS]
     }
 
     fn target(&self) -> GroupResource {
@@ -86,8 +86,62 @@ impl Dialect for Kcp {
         user_of(Actor::PlacementController)
     }
 
-    fn decider(&self) -> &'static str {
-        "kcp-placement"
+    fn inventory(&self) -> Arc<dyn Inventory> {
+        let usual = Config {
+            namespace_selector: self.settings.namespace_selector.clone(),
+            location_cluster: Arc::clone(&self.settings.location_cluster),
+            ..Config::default()
+        };
+        Arc::new(Fleet::usually(usual).syncing(self.settings.syncable()))
+    }
+
+    fn admission(&self) -> Vec<Arc<dyn Plugin>> {
+        rules(self.settings.clone())
+    }
+
+    fn configuration(&self) -> &dyn Configuration {
+        self
+    }
+
+    fn controllers(&self) -> &dyn Controllers {
+        self
+    }
+
+    /// Users see which locations there are, never the workload clusters in them.
+    fn shown(&self) -> Shown {
+        Shown {
+            readable: &[LOCATIONS],
+            ..Shown::default()
+        }
+    }
+
+    fn on_hub(&self) -> OnHub {
+        let synced = &self.settings.synced_resources;
+        // Syncers' finalizers, on what is synced.
+        let holds = synced.iter().map(|resource| Hold {
+            resource: *resource,
+            version: "v1",
+            finalizer: Finalizer::Begins(SYNCER_FINALIZER),
+        });
+        OnHub {
+            rules: hub_rules::of(synced),
+            holds: holds.collect(),
+            concern: Some(concern),
+            ..OnHub::default()
+        }
+    }
+}
+
+/// What makes an object of `resource` kcp's business: of what is synced, that it is in a placed namespace, or has the marks of
+/// a cluster still on it.
+fn concern(resource: GroupResource) -> Option<Concern> {
+    let is_own = READS.contains(&resource);
+    (!is_own).then_some(|object| !identifiers(object).is_empty())
+}
+
+impl Controllers for Kcp {
+    fn decider(&self) -> Option<&'static str> {
+        Some("kcp-placement")
     }
 
     fn followers(&self, spec: Option<&Value>) -> Vec<Arc<dyn Follower>> {
@@ -116,44 +170,24 @@ impl Dialect for Kcp {
         };
         followers::all(resources, self.settings.targets_url.clone())
     }
+}
 
-    fn inventory(&self) -> Arc<dyn Inventory> {
-        let usual = Config {
-            namespace_selector: self.settings.namespace_selector.clone(),
-            location_cluster: Arc::clone(&self.settings.location_cluster),
-            ..Config::default()
-        };
-        Arc::new(Fleet::usually(usual).syncing(self.settings.syncable()))
+impl Configuration for Kcp {
+    fn schema(&self) -> &'static Schema {
+        &SCHEMA
     }
 
-    /// Those of syncers, on what is synced.
-    fn holds(&self) -> Vec<Hold> {
-        let synced = self.settings.synced_resources.iter();
-        synced
-            .map(|resource| Hold {
-                resource: *resource,
-                version: "v1",
-                finalizer: Finalizer::Begins(SYNCER_FINALIZER),
-            })
-            .collect()
+    fn validate(&self, spec: &Value, path: &str) -> Vec<FieldError> {
+        let read = Config::read_within(Some(spec), path, self.settings.syncable());
+        read.err().unwrap_or_default()
     }
 
-    fn admission(&self) -> Vec<Arc<dyn Plugin>> {
-        rules(self.settings.clone())
+    fn warnings(&self, spec: &Value, path: &str) -> Vec<String> {
+        Config::read(Some(spec), path).map_or_else(|_| Vec::new(), |config| config.warnings(path))
     }
 
-    fn admission_under(&self, spec: &Value) -> Vec<Arc<dyn Plugin>> {
-        rules(self.settings(Some(spec)))
-    }
-
-    fn hub_rules(&self) -> Vec<HubRule> {
-        hub_rules::of(&self.settings.synced_resources)
-    }
-
-    /// What is synced: in a placed namespace, or with the marks of a cluster still on it.
-    fn concern(&self, resource: GroupResource) -> Option<Concern> {
-        let is_own = self.reads().contains(&resource);
-        (!is_own).then_some(|object| !identifiers(object).is_empty())
+    fn admission_under(&self, spec: &Value) -> Option<Vec<Arc<dyn Plugin>>> {
+        Some(rules(self.settings(Some(spec))))
     }
 
     /// Namespaces and what follows them.
@@ -161,18 +195,5 @@ impl Dialect for Kcp {
         let mut guarded = self.settings(spec).synced_resources;
         guarded.push(NAMESPACES);
         guarded
-    }
-
-    fn config_schema(&self) -> &'static Schema {
-        &SCHEMA
-    }
-
-    fn validate_config(&self, spec: &Value, path: &str) -> Vec<FieldError> {
-        let read = Config::read_within(Some(spec), path, self.settings.syncable());
-        read.err().unwrap_or_default()
-    }
-
-    fn config_warnings(&self, spec: &Value, path: &str) -> Vec<String> {
-        Config::read(Some(spec), path).map_or_else(|_| Vec::new(), |config| config.warnings(path))
     }
 }

@@ -1,52 +1,10 @@
 //! The filters, in the order of docs/systems/kcp.md, "Filters". Each judges every workload cluster, so that every
 //! refusal is known. kcp chooses at random among what they leave; there is no scoring.
 
-use scheduling::{Filter, Ix, Reason, Verdict};
+use scheduling::{Filter, Ix, Verdict};
 
+pub(crate) use crate::code::Code;
 use crate::request::Request;
-
-/// Why a filter refuses a workload cluster.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u16)]
-pub(crate) enum Code {
-    NotInLocation,
-    OtherLocation,
-    NotReady,
-    Cordoned,
-    Evicting,
-    AlreadyPlaced,
-}
-
-impl Code {
-    /// Every code, by its number.
-    pub(crate) const ALL: [Self; 6] = [
-        Self::NotInLocation,
-        Self::OtherLocation,
-        Self::NotReady,
-        Self::Cordoned,
-        Self::Evicting,
-        Self::AlreadyPlaced,
-    ];
-
-    /// The token.
-    pub(crate) const fn token(self) -> &'static str {
-        match self {
-            Self::NotInLocation => "NotInLocation",
-            Self::OtherLocation => "OtherLocation",
-            Self::NotReady => "NotReady",
-            Self::Cordoned => "Cordoned",
-            Self::Evicting => "Evicting",
-            Self::AlreadyPlaced => "AlreadyPlaced",
-        }
-    }
-
-    const fn refuse(self) -> Verdict {
-        Verdict::Reject(Reason {
-            code: self as u16,
-            detail: 0,
-        })
-    }
-}
 
 /// The names of the filters.
 pub(crate) const NAMES: &[&str] = &["Location", "Ready", "Unschedulable", "Eviction", "Placed"];

@@ -15,7 +15,7 @@ use std::any::Any;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use dialect_contract::{Follower, Sight, Write, WriteVerb};
+use dialect_contract::{Follower, Sight, Verb, Write};
 use meta::{Change, Key, Object};
 use serde_json::{Value, json};
 
@@ -97,7 +97,7 @@ fn editable(object: &Object) -> Value {
 /// The update of `object`, which is at `key`, to `new`.
 fn update(key: &Key, object: &Object, new: Value) -> Write {
     Write {
-        verb: WriteVerb::Update,
+        verb: Verb::Update,
         key: key.clone(),
         subresource: "",
         object: new,

@@ -2,10 +2,9 @@
 
 use std::sync::Arc;
 
-use dialect_contract::decision::{Decision, Refused, Write};
-use dialect_contract::dialect::{Ask, Due, Inventory};
+use dialect_contract::decision::{Decision, Refused};
 use dialect_contract::view::{DemandView, Phase, Placed, Quantities, TargetView, Unusable};
-use dialect_contract::{Edit, Remedy};
+use dialect_contract::{Advisor, Ask, Due, Edit, Inventory, Remedy, Targets, Words, Write};
 use meta::{Change, Key, Object, Timestamp};
 use scheduling::{Ix, Reason, Rejection};
 use serde_json::{Value, json};
@@ -17,6 +16,8 @@ use crate::{filters, remedies, words, writes};
 
 /// Where a cluster's region is told by convention.
 const REGION: [&str; 2] = ["topology.kubernetes.io/region", "region"];
+/// Where its zone is.
+const ZONE: [&str; 2] = ["topology.kubernetes.io/zone", "zone"];
 /// Where its infrastructure provider is.
 const PROVIDER: [&str; 2] = ["cloud", "provider"];
 
@@ -35,27 +36,6 @@ impl Inventory for Fleet {
 
     fn problem(&self, key: &Key) -> Option<String> {
         self.unusable.problem(key)
-    }
-
-    fn count(&self) -> Ix {
-        self.clusters()
-    }
-
-    fn cluster_name(&self, candidate: Ix) -> Arc<str> {
-        Arc::clone(&self.row(candidate).identifier)
-    }
-
-    fn candidate(&self, cluster_name: &str) -> Option<Ix> {
-        self.cluster(cluster_name).map(|(candidate, _)| candidate)
-    }
-
-    fn target_name(&self, candidate: Ix) -> String {
-        self.row(candidate).name.to_string()
-    }
-
-    fn target(&self, candidate: Ix, now: Timestamp) -> TargetView {
-        let row = self.row(candidate);
-        target(row, self.count_of(&row.identifier), now)
     }
 
     fn demands(&self) -> Vec<Key> {
@@ -78,6 +58,39 @@ impl Inventory for Fleet {
         self.decide_namespace(ask)
     }
 
+    fn writes(&self, decision: &Decision) -> Vec<Write> {
+        writes::writes(self, decision)
+    }
+
+    fn advisor(&self) -> &dyn Advisor {
+        self
+    }
+}
+
+impl Targets for Fleet {
+    fn count(&self) -> Ix {
+        self.clusters()
+    }
+
+    fn cluster_name(&self, candidate: Ix) -> Arc<str> {
+        Arc::clone(&self.row(candidate).identifier)
+    }
+
+    fn candidate(&self, cluster_name: &str) -> Option<Ix> {
+        self.cluster(cluster_name).map(|(candidate, _)| candidate)
+    }
+
+    fn target_name(&self, candidate: Ix) -> String {
+        self.row(candidate).name.to_string()
+    }
+
+    fn target(&self, candidate: Ix, now: Timestamp) -> TargetView {
+        let row = self.row(candidate);
+        target(row, self.count_of(&row.identifier), now)
+    }
+}
+
+impl Words for Fleet {
     fn filters(&self) -> &'static [&'static str] {
         filters::NAMES
     }
@@ -92,6 +105,10 @@ impl Inventory for Fleet {
             .map(|detail| detail.locations.as_slice());
         let row = self.row(candidate);
         words::refusal(self, row, locations.unwrap_or_default(), decision.now, reason).1
+    }
+
+    fn alike(&self, _decision: &Decision, _candidate: Ix, _plugin: u16, reason: Reason) -> Option<u32> {
+        words::is_alike(reason).then_some(0)
     }
 
     fn not_picked(
@@ -110,7 +127,9 @@ impl Inventory for Fleet {
     fn conditions(&self, decision: &Decision) -> Vec<Value> {
         writes::conditions(self, decision)
     }
+}
 
+impl Advisor for Fleet {
     fn drain(&self, cluster_name: &str, now: Timestamp) -> Option<Vec<Edit>> {
         let row = self.row(self.candidate(cluster_name)?);
         Some(vec![Edit::Merge {
@@ -121,10 +140,6 @@ impl Inventory for Fleet {
 
     fn remedies(&self, decision: &Decision, candidate: Ix, refusal: Option<&Rejection>) -> Vec<Remedy> {
         remedies::remedies(self, decision, candidate, refusal)
-    }
-
-    fn writes(&self, decision: &Decision) -> Vec<Write> {
-        writes::writes(self, decision)
     }
 }
 
@@ -187,6 +202,7 @@ fn target(row: &Row, namespaces: i64, now: Timestamp) -> TargetView {
             limit: None,
         }],
         region: conventional(REGION).unwrap_or_default(),
+        zone: conventional(ZONE).unwrap_or_default(),
         provider: conventional(PROVIDER).unwrap_or_default(),
         labels: labels.clone(),
         due_at: coming.min(),

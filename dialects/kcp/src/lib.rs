@@ -8,6 +8,7 @@
 //! controllers of those that run here.
 
 pub mod admission;
+mod code;
 pub mod condition;
 pub mod config;
 mod decide;

@@ -3,7 +3,7 @@
 use meta::Timestamp;
 use scheduling::Ix;
 
-use crate::filters::Code;
+use crate::code::Code;
 use crate::fleet::Row;
 
 /// The workload clusters as one namespace sees them.

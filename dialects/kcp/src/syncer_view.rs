@@ -133,7 +133,7 @@ impl Syncer<'_> {
                 metadata.insert("deletionTimestamp".to_owned(), meta::time::rfc3339(at).into());
             }
             (Some(text), None) => {
-                problems.push(format!("annotation {key}: \"{text}\" is no RFC 3339 instant; the object is not shown as being deleted"));
+                problems.push(format!("annotation {key}: \"{text}\" is not an RFC 3339 time; the object is not shown as being deleted"));
             }
             (None, None) => {}
         }

@@ -19,6 +19,14 @@ pub(crate) fn token(reason: Reason) -> &'static str {
         .map_or("", |code| code.token())
 }
 
+/// Whether the sentence of a refusal tells nothing of the cluster.
+pub(crate) fn is_alike(reason: Reason) -> bool {
+    matches!(
+        Code::ALL.get(usize::from(reason.code)),
+        Some(Code::NotInLocation | Code::Cordoned | Code::AlreadyPlaced)
+    )
+}
+
 /// The token and sentence of one refusal. `locations` are those a cluster was looked for in.
 pub(crate) fn refusal(
     fleet: &Fleet,

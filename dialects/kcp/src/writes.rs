@@ -1,7 +1,7 @@
 //! What the placement controller writes: the namespace's annotation, then its condition. Each is an update of the stored
 //! object with nothing else touched.
 
-use dialect_contract::{Decision, Write, WriteVerb};
+use dialect_contract::{Decision, Verb, Write};
 use serde_json::{Map, Value, json};
 
 use crate::condition::{self, NAMESPACE_SCHEDULED};
@@ -20,7 +20,7 @@ pub(crate) fn writes(fleet: &Fleet, decision: &Decision) -> Vec<Write> {
     let mut list = Vec::new();
     let mut push = |subresource, object: &Value, first: bool| {
         list.push(Write {
-            verb: WriteVerb::Update,
+            verb: Verb::Update,
             key: decision.demand.clone(),
             subresource,
             object: object.clone(),

@@ -1,4 +1,4 @@
-//! How long one decision takes, by number of clusters: `cargo run --release -p dialect-ocm --example bench-ocm`.
+//! How long one decision takes, by number of clusters: `cargo run --release -p berth-dialect-ocm --example bench-ocm`.
 //!
 //! The placement wants 10 of the clusters a label predicate keeps (half of them), ranked by Balance, Steady and one
 //! AddOn score, beside 1,000 other PlacementDecisions of 10 clusters each. "cold" is the first decision after a load;

@@ -65,7 +65,7 @@ fn accept(request: &Request<'_>, object: &Value) -> Option<Needed> {
         request,
         right,
         &what,
-        "leave it false for somebody who may",
+        "leave it false for a user who may set it",
     ))
 }
 
@@ -122,7 +122,7 @@ fn needed(request: &Request<'_>, right: Right, what: &str, advice: &str) -> Need
         right.spoken(),
         right.name
     );
-    Needed { right, refusal }
+    Needed::or_forbidden(right, refusal)
 }
 
 /// A cluster made with `generateName` has its name in the object only.

@@ -3,6 +3,7 @@
 
 pub(crate) mod detail;
 pub(crate) mod plan;
+mod satisfied;
 pub(crate) mod status;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -24,7 +25,7 @@ use crate::scores::{AddOn, Allocatable, Balance, Steady};
 use crate::words;
 
 use plan::Plan;
-use status::Satisfied;
+use satisfied::Satisfied;
 
 /// Placements are looked at again at least this often (docs/systems/ocm.md, "When it runs").
 const PERIOD: SignedDuration = SignedDuration::from_mins(5);

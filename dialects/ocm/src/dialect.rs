@@ -3,9 +3,8 @@
 use std::sync::Arc;
 
 use admission::Plugin;
-use dialect_contract::{DemandKind, Dialect, Facts, HubRule, Inventory, Producer};
+use dialect_contract::{DemandKind, Dialect, Guarded, Inventory, OnHub, Producer, Shown};
 use meta::{GroupResource, Kind};
-use serde_json::Value;
 
 use crate::admission::{Membership, hub_rules};
 use crate::facts::facts;
@@ -21,6 +20,7 @@ const DEMANDS: &[DemandKind] = &[DemandKind {
     kind: "Placement",
     version: "v1beta1",
     namespaced: true,
+    own_place: None,
 }];
 
 impl Dialect for Ocm {
@@ -52,17 +52,6 @@ impl Dialect for Ocm {
         CLUSTERS
     }
 
-    fn facts(&self, target: &Value) -> Facts {
-        facts(target)
-    }
-
-    fn producer(&self) -> Option<Producer> {
-        Some(Producer {
-            manager: "open-cluster-management",
-            is_alone: false,
-        })
-    }
-
     fn inventory(&self) -> Arc<dyn Inventory> {
         Arc::new(Fleet::default())
     }
@@ -71,25 +60,43 @@ impl Dialect for Ocm {
         vec![Arc::new(Membership)]
     }
 
-    fn hub_rules(&self) -> Vec<HubRule> {
-        hub_rules::all()
+    fn guarded(&self) -> Guarded {
+        Guarded {
+            reserves: &[DECISIONS],
+            ..Guarded::default()
+        }
     }
 
-    fn reserves(&self) -> &'static [GroupResource] {
-        &[DECISIONS]
+    fn shown(&self) -> Shown {
+        Shown {
+            facts,
+            producer: Some(Producer {
+                manager: "open-cluster-management",
+                is_alone: false,
+            }),
+            ..Shown::default()
+        }
+    }
+
+    fn on_hub(&self) -> OnHub {
+        OnHub {
+            rules: hub_rules::all(),
+            ..OnHub::default()
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use serde_json::{Value, json};
 
     use super::*;
 
     #[test]
     fn the_configuration_takes_an_empty_object_only() {
         let errors = |spec: Value| -> Vec<String> {
-            Ocm.validate_config(&spec, "spec.ocm")
+            Ocm.configuration()
+                .validate(&spec, "spec.ocm")
                 .iter()
                 .map(ToString::to_string)
                 .collect()

@@ -43,6 +43,11 @@ impl Filter<Columns> for ClusterSet<'_> {
             Verdict::reject(0)
         }
     }
+
+    fn refuse(&self, _columns: &Columns, _count: Ix, refused: &mut Vec<(Ix, Reason)>) {
+        let reason = Reason { code: 0, detail: 0 };
+        refused.extend(self.0.missing().map(|candidate| (candidate, reason)));
+    }
 }
 
 /// Leaves clusters alone that are being deleted.
@@ -119,6 +124,13 @@ impl Filter<Columns> for Predicates {
             Some(matching) if !matching.has(candidate) => Verdict::reject(2),
             _ => Verdict::Pass,
         }
+    }
+
+    fn refuse(&self, _columns: &Columns, count: Ix, refused: &mut Vec<(Ix, Reason)>) {
+        let Some(matching) = &self.0 else { return };
+        let reason = Reason { code: 2, detail: 0 };
+        refused.reserve((count as usize).saturating_sub(matching.members()));
+        refused.extend(matching.missing().map(|candidate| (candidate, reason)));
     }
 }
 

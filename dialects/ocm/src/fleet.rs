@@ -19,6 +19,7 @@ use crate::fleet::cluster::Cluster;
 use crate::fleet::record::{ClusterSet, DecisionRecord, PlacementRecord, Scores};
 use crate::fleet::tally::Tally;
 use crate::names::PLACEMENTS;
+use crate::policy::Mention;
 
 /// Everything the dialect knows of a hub.
 #[derive(Clone, Default)]
@@ -32,6 +33,8 @@ pub(crate) struct Fleet {
     /// Set and namespace of every binding.
     bound: imbl::OrdSet<(Arc<str>, Arc<str>)>,
     pub(crate) placements: imbl::OrdMap<Key, Arc<PlacementRecord>>,
+    /// Which placements select clusters by what.
+    mentions: imbl::OrdSet<(Mention, Key)>,
     pub(crate) decisions: imbl::OrdMap<Key, Arc<DecisionRecord>>,
     /// Namespace, placement and name of every PlacementDecision with a placement label.
     owned: imbl::OrdSet<(Arc<str>, Arc<str>, Arc<str>)>,
@@ -119,6 +122,23 @@ impl Fleet {
             .into_iter()
             .filter_map(|name| self.decisions.get(&decision_key(namespace, name)))
             .collect()
+    }
+
+    /// The placements of `namespace` that select clusters by `mention`.
+    fn mentioning<'a>(
+        &'a self,
+        mention: &'a Mention,
+        namespace: &'a Arc<str>,
+    ) -> impl Iterator<Item = &'a Key> {
+        let first = Key {
+            resource: PLACEMENTS,
+            namespace: Arc::clone(namespace),
+            name: Arc::from(""),
+        };
+        self.mentions
+            .range((mention.clone(), first)..)
+            .take_while(move |(of, key)| of == mention && key.namespace == *namespace)
+            .map(|(_, key)| key)
     }
 
     /// The placements of `namespace`.

@@ -5,7 +5,8 @@ mod view;
 use crate::names::{CLUSTERS, PLACEMENTS};
 use crate::{decide, filters, remedies, words, writes};
 use dialect_contract::{
-    Ask, Decision, DemandView, Due, Edit, Inventory, Refused, Remedy, Reserved, TargetView, Unusable, Write,
+    Advisor, Ask, Control, Decision, DemandView, Due, Edit, Guarding, Inventory, Refused, Remedy, Reserved,
+    TargetView, Targets, Unusable, Words, Write,
 };
 use meta::{Change, Key, Object, Timestamp};
 use scheduling::{Ix, Reason, Rejection};
@@ -41,27 +42,6 @@ impl Inventory for Fleet {
         }
     }
 
-    fn count(&self) -> Ix {
-        Ix::try_from(self.clusters.len()).unwrap_or(Ix::MAX)
-    }
-
-    fn cluster_name(&self, candidate: Ix) -> Arc<str> {
-        Arc::clone(&self.columns().row(candidate).name)
-    }
-
-    fn candidate(&self, cluster_name: &str) -> Option<Ix> {
-        self.columns().candidate(cluster_name)
-    }
-
-    fn target(&self, candidate: Ix, _now: Timestamp) -> TargetView {
-        view::target(self, self.columns().row(candidate))
-    }
-
-    fn target_of(&self, cluster_name: &str, _now: Timestamp) -> Option<(String, TargetView)> {
-        let cluster = self.clusters.get(cluster_name)?;
-        Some((cluster_name.to_owned(), view::target(self, cluster)))
-    }
-
     fn demands(&self) -> Vec<Key> {
         self.placements.keys().cloned().collect()
     }
@@ -84,6 +64,47 @@ impl Inventory for Fleet {
             .map(|record| decide::decide(self, record, ask))
     }
 
+    fn writes(&self, decision: &Decision) -> Vec<Write> {
+        writes::writes(self, decision)
+    }
+
+    fn control(&self) -> &dyn Control {
+        self
+    }
+
+    fn advisor(&self) -> &dyn Advisor {
+        self
+    }
+
+    fn guarding(&self) -> &dyn Guarding {
+        self
+    }
+}
+
+impl Targets for Fleet {
+    fn count(&self) -> Ix {
+        Ix::try_from(self.clusters.len()).unwrap_or(Ix::MAX)
+    }
+
+    fn cluster_name(&self, candidate: Ix) -> Arc<str> {
+        Arc::clone(&self.columns().row(candidate).name)
+    }
+
+    fn candidate(&self, cluster_name: &str) -> Option<Ix> {
+        self.columns().candidate(cluster_name)
+    }
+
+    fn target(&self, candidate: Ix, _now: Timestamp) -> TargetView {
+        view::target(self, self.columns().row(candidate))
+    }
+
+    fn target_of(&self, cluster_name: &str, _now: Timestamp) -> Option<(String, TargetView)> {
+        let cluster = self.clusters.get(cluster_name)?;
+        Some((cluster_name.to_owned(), view::target(self, cluster)))
+    }
+}
+
+impl Words for Fleet {
     fn filters(&self) -> &'static [&'static str] {
         &filters::FILTERS
     }
@@ -94,6 +115,10 @@ impl Inventory for Fleet {
 
     fn sentence(&self, decision: &Decision, candidate: Ix, plugin: u16, reason: Reason) -> String {
         words::refusal(self, decision, candidate, plugin, reason)
+    }
+
+    fn alike(&self, decision: &Decision, candidate: Ix, plugin: u16, _reason: Reason) -> Option<u32> {
+        words::alike(self, decision, candidate, plugin)
     }
 
     fn not_picked(&self, decision: &Decision, _candidate: Ix, rank: Option<usize>) -> (&'static str, String) {
@@ -107,29 +132,15 @@ impl Inventory for Fleet {
     fn conditions(&self, decision: &Decision) -> Vec<serde_json::Value> {
         writes::conditions(self, decision)
     }
+}
 
-    fn notes(&self, decision: &Decision, wrote: bool) -> Vec<dialect_contract::Note> {
-        crate::notes::notes(self, decision, wrote)
+impl Control for Fleet {
+    fn notes(&self, decision: &Decision, wrote: bool) -> Option<Vec<dialect_contract::Note>> {
+        Some(crate::notes::notes(self, decision, wrote))
     }
+}
 
-    /// The decisions of a placement are its scheduler's, unless the placement leaves them to others.
-    fn reserved(&self, resource: meta::GroupResource, object: &serde_json::Value) -> Option<Reserved> {
-        if resource != crate::names::DECISIONS {
-            return None;
-        }
-        let metadata = &object["metadata"];
-        let name = metadata["labels"][crate::names::PLACEMENT_LABEL].as_str()?;
-        let placement = Key::new(PLACEMENTS, metadata["namespace"].as_str()?, name);
-        let record = self.placements.get(&placement);
-        if record.is_some_and(|record| record.disabled()) {
-            return None;
-        }
-        Some(Reserved {
-            whose: format!("Placement \"{name}\""),
-            is_known: record.is_some(),
-        })
-    }
-
+impl Advisor for Fleet {
     /// A taint that no placement tolerates by key drops the cluster from every decision.
     fn drain(&self, cluster_name: &str, now: Timestamp) -> Option<Vec<Edit>> {
         let cluster = self.clusters.get(cluster_name)?.object.parse();
@@ -146,8 +157,24 @@ impl Inventory for Fleet {
     fn remedies(&self, decision: &Decision, candidate: Ix, refusal: Option<&Rejection>) -> Vec<Remedy> {
         remedies::remedies(self, decision, candidate, refusal)
     }
+}
 
-    fn writes(&self, decision: &Decision) -> Vec<Write> {
-        writes::writes(self, decision)
+impl Guarding for Fleet {
+    /// The decisions of a placement are its scheduler's, unless the placement leaves them to others.
+    fn reserved(&self, resource: meta::GroupResource, object: &serde_json::Value) -> Option<Reserved> {
+        if resource != crate::names::DECISIONS {
+            return None;
+        }
+        let metadata = &object["metadata"];
+        let name = metadata["labels"][crate::names::PLACEMENT_LABEL].as_str()?;
+        let placement = Key::new(PLACEMENTS, metadata["namespace"].as_str()?, name);
+        let record = self.placements.get(&placement);
+        if record.is_some_and(|record| record.disabled()) {
+            return None;
+        }
+        Some(Reserved {
+            whose: format!("Placement \"{name}\""),
+            is_known: record.is_some(),
+        })
     }
 }

@@ -4,6 +4,7 @@
 //! order and the first one with a problem names it (docs/systems/ocm.md, "Conditions").
 
 pub(crate) mod groups;
+pub(crate) mod mention;
 pub(crate) mod predicate;
 pub(crate) mod prioritizers;
 
@@ -16,6 +17,7 @@ use crate::fleet::cluster::Cluster;
 use crate::kind::{PlacementSpec, Toleration};
 
 pub(crate) use groups::{GroupSize, Groups};
+pub(crate) use mention::Mention;
 pub(crate) use predicate::Predicate;
 pub(crate) use prioritizers::{Coordinate, Prioritizer, Scoring};
 

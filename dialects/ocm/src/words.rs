@@ -8,6 +8,7 @@ use scheduling::{Ix, Reason, Solved};
 
 use crate::cel::Evaluator;
 use crate::columns::Columns;
+use crate::columns::taints::Tainted;
 use crate::decide::detail::Detail;
 use crate::filters::{FILTERS, REASONS};
 use crate::fleet::Fleet;
@@ -33,6 +34,26 @@ pub(crate) fn refusal(
     let detail = decision.detail::<Detail>();
     let policy = detail.and_then(|detail| detail.policy.as_deref());
     sentence(fleet.columns(), policy, candidate, plugin, reason)
+}
+
+/// What the sentence of a refusal by `plugin` takes from the candidate, as a number; `None` where that is not known.
+pub(crate) fn alike(fleet: &Fleet, decision: &Decision, candidate: Ix, plugin: u16) -> Option<u32> {
+    match plugin {
+        1 => Some(0),
+        2 => {
+            let policy = decision.detail::<Detail>()?.policy.as_deref()?;
+            let predicates = policy.predicates.as_deref().ok()?;
+            predicates
+                .iter()
+                .all(Predicate::asks_for_labels_only)
+                .then_some(0)
+        }
+        3 => match fleet.columns().taints.of(candidate) {
+            Tainted::Like(list) => Some(list),
+            Tainted::Not | Tainted::Somehow => None,
+        },
+        _ => None,
+    }
 }
 
 /// Every refusal of `candidate` as one text: what a choice of targets answers.
@@ -140,7 +161,7 @@ fn mismatch<'a>(
     evaluator: &mut Evaluator,
 ) -> Asked<'a> {
     // Where labels are all that it asks for, the cluster need not be looked at again: it has been refused.
-    if predicate.claims.is_everything() && predicate.expressions.is_empty() {
+    if predicate.asks_for_labels_only() {
         return Asked::Labels(&predicate.labels);
     }
     let row = columns.row(candidate);

@@ -8,7 +8,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use dialect_contract::{Decision, Write, WriteVerb};
+use dialect_contract::{Decision, Verb, Write};
 use meta::{Key, Timestamp};
 use serde_json::{Map, Value, json};
 
@@ -80,7 +80,7 @@ pub(crate) fn writes(fleet: &Fleet, decision: &Decision) -> Vec<Write> {
     for surplus in detail.plan.iter().flat_map(|plan| &plan.surplus) {
         let meta = surplus.object.meta();
         list.push(Write {
-            verb: WriteVerb::Delete,
+            verb: Verb::Delete,
             key: Key::new(DECISIONS, &meta.namespace, &meta.name),
             subresource: "",
             object: without_revision(surplus.object.parse()),
@@ -130,7 +130,7 @@ impl Files<'_> {
             .filter(|(_, file)| file.stored.is_none())
         {
             let object = self.fresh(file);
-            self.push(index, WriteVerb::Create, "", object);
+            self.push(index, Verb::Create, "", object);
         }
     }
 
@@ -222,17 +222,17 @@ impl Files<'_> {
                 put_list(&mut object, &file.clusters);
             }
             self.mend(file, &mut object);
-            self.push(index, WriteVerb::Update, "", object);
+            self.push(index, Verb::Update, "", object);
         }
     }
 
     fn push_list(&mut self, index: usize, clusters: &[Arc<str>]) {
         let mut object = self.current(&self.plan.files[index]);
         put_list(&mut object, clusters);
-        self.push(index, WriteVerb::Update, "status", object);
+        self.push(index, Verb::Update, "status", object);
     }
 
-    fn push(&mut self, index: usize, verb: WriteVerb, subresource: &'static str, object: Value) {
+    fn push(&mut self, index: usize, verb: Verb, subresource: &'static str, object: Value) {
         let file = &self.plan.files[index];
         let first = self.written.insert(index);
         let base = file
@@ -337,7 +337,7 @@ fn placement_status(record: &PlacementRecord, decision: &Decision, detail: &Deta
     }
     *slot = Value::Array(list);
     Write {
-        verb: WriteVerb::Update,
+        verb: Verb::Update,
         key: decision.demand.clone(),
         subresource: "status",
         object,

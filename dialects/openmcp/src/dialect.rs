@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use admission::Plugin;
-use dialect_contract::{DemandKind, Dialect, Facts, Finalizer, Hold, HubRule, Inventory, config};
+use dialect_contract::{
+    Configuration, Controllers, DemandKind, Dialect, Finalizer, Hold, Inventory, OnHub, Shown, config,
+};
 use meta::field::below;
 use meta::{FieldError, GroupResource, Kind, Schema};
 use serde_json::{Value, json};
@@ -25,6 +27,7 @@ const DEMANDS: &[DemandKind] = &[DemandKind {
     kind: "ClusterRequest",
     version: VERSION,
     namespaced: true,
+    own_place: None,
 }];
 
 impl Dialect for OpenMcp {
@@ -48,44 +51,61 @@ impl Dialect for OpenMcp {
         CLUSTERS
     }
 
-    fn facts(&self, target: &Value) -> Facts {
-        facts(target)
-    }
-
     fn actor(&self) -> &'static str {
         ACTOR
-    }
-
-    fn records(&self) -> &'static [GroupResource] {
-        &[CLUSTERS]
     }
 
     fn inventory(&self) -> Arc<dyn Inventory> {
         Arc::new(Fleet::default())
     }
 
-    fn holds(&self) -> Vec<Hold> {
-        let of = |resource, finalizer| Hold {
-            resource,
-            version: VERSION,
-            finalizer,
-        };
-        vec![
-            of(REQUESTS, Finalizer::Is(REQUEST_FINALIZER)),
-            of(CLUSTERS, Finalizer::Begins(USE_FINALIZER)),
-        ]
-    }
-
     fn admission(&self) -> Vec<Arc<dyn Plugin>> {
         vec![Arc::new(GrantGuard)]
     }
 
-    fn hub_rules(&self) -> Vec<HubRule> {
-        hub_rules::all()
+    fn configuration(&self) -> &dyn Configuration {
+        self
     }
 
+    fn controllers(&self) -> &dyn Controllers {
+        self
+    }
+
+    fn shown(&self) -> Shown {
+        Shown {
+            facts,
+            ..Shown::default()
+        }
+    }
+
+    fn on_hub(&self) -> OnHub {
+        let hold = |resource, finalizer| Hold {
+            resource,
+            version: VERSION,
+            finalizer,
+        };
+        OnHub {
+            rules: hub_rules::all(),
+            holds: vec![
+                hold(REQUESTS, Finalizer::Is(REQUEST_FINALIZER)),
+                hold(CLUSTERS, Finalizer::Begins(USE_FINALIZER)),
+            ],
+            records: &[CLUSTERS],
+            concern: None,
+        }
+    }
+}
+
+impl Controllers for OpenMcp {
+    /// The operator's own name of it.
+    fn alias(&self) -> Option<&'static str> {
+        Some("scheduler")
+    }
+}
+
+impl Configuration for OpenMcp {
     /// The operator's file configures other controllers too; only the scheduler's part is taken.
-    fn own_configuration(&self, file: &Value) -> Option<Value> {
+    fn own_file(&self, file: &Value) -> Option<Value> {
         let fields = file.as_object()?;
         let scheduler = fields
             .get("scheduler")
@@ -93,15 +113,15 @@ impl Dialect for OpenMcp {
         (!fields.contains_key("apiVersion")).then(|| json!({ "scheduler": scheduler }))
     }
 
-    fn config_schema(&self) -> &'static Schema {
+    fn schema(&self) -> &'static Schema {
         &SCHEMA
     }
 
-    fn validate_config(&self, spec: &Value, path: &str) -> Vec<FieldError> {
+    fn validate(&self, spec: &Value, path: &str) -> Vec<FieldError> {
         Config::read(spec, path).err().unwrap_or_default()
     }
 
-    fn config_warnings(&self, spec: &Value, path: &str) -> Vec<String> {
+    fn warnings(&self, spec: &Value, path: &str) -> Vec<String> {
         let list = crate::config::warnings(spec).into_iter();
         list.map(|warning| below(path, &warning)).collect()
     }
@@ -113,7 +133,7 @@ mod tests {
 
     #[test]
     fn the_operators_file_is_recognized_by_its_scheduler() {
-        let own = |file: Value| OpenMcp.own_configuration(&file);
+        let own = |file: Value| OpenMcp.own_file(&file);
         assert_eq!(
             own(json!({"scheduler": {"scope": "Cluster"}, "accessRequest": {}})),
             Some(json!({"scheduler": {"scope": "Cluster"}}))

@@ -5,7 +5,8 @@ mod view;
 use std::sync::Arc;
 
 use dialect_contract::{
-    Ask, Decision, DemandView, Due, Edit, Inventory, Pace, Refused, Remedy, TargetView, Unusable, Write,
+    Advisor, Ask, Control, Decision, DemandView, Due, Edit, Inventory, Pace, Refused, Remedy, TargetView,
+    Targets, Unusable, Words, Write,
 };
 use meta::{Change, Key, Object, Timestamp};
 use scheduling::{Ix, Reason, Rejection};
@@ -31,23 +32,6 @@ impl Inventory for Fleet {
         self.unusable.problem(key)
     }
 
-    fn count(&self) -> Ix {
-        self.clusters()
-    }
-
-    fn cluster_name(&self, candidate: Ix) -> Arc<str> {
-        Arc::clone(&self.row(candidate).record.cluster_name)
-    }
-
-    fn candidate(&self, cluster_name: &str) -> Option<Ix> {
-        let (candidate, _) = self.find(&Place::parse(cluster_name)?)?;
-        Some(candidate)
-    }
-
-    fn target(&self, candidate: Ix, _now: Timestamp) -> TargetView {
-        self.view_target(self.row(candidate))
-    }
-
     fn demands(&self) -> Vec<Key> {
         self.requests.keys().cloned().collect()
     }
@@ -64,6 +48,39 @@ impl Inventory for Fleet {
         self.decide_request(ask)
     }
 
+    fn writes(&self, decision: &Decision) -> Vec<Write> {
+        writes::writes(self, decision)
+    }
+
+    fn control(&self) -> &dyn Control {
+        self
+    }
+
+    fn advisor(&self) -> &dyn Advisor {
+        self
+    }
+}
+
+impl Targets for Fleet {
+    fn count(&self) -> Ix {
+        self.clusters()
+    }
+
+    fn cluster_name(&self, candidate: Ix) -> Arc<str> {
+        Arc::clone(&self.row(candidate).record.cluster_name)
+    }
+
+    fn candidate(&self, cluster_name: &str) -> Option<Ix> {
+        let (candidate, _) = self.find(&Place::parse(cluster_name)?)?;
+        Some(candidate)
+    }
+
+    fn target(&self, candidate: Ix, _now: Timestamp) -> TargetView {
+        self.view_target(self.row(candidate))
+    }
+}
+
+impl Words for Fleet {
     fn filters(&self) -> &'static [&'static str] {
         filters::NAMES
     }
@@ -77,6 +94,10 @@ impl Inventory for Fleet {
             Some(request) => words::refusal(self, request, candidate, reason).1,
             None => String::new(),
         }
+    }
+
+    fn alike(&self, _decision: &Decision, _candidate: Ix, _plugin: u16, reason: Reason) -> Option<u32> {
+        words::is_alike(reason).then_some(0)
     }
 
     fn not_picked(&self, decision: &Decision, candidate: Ix, _rank: Option<usize>) -> (&'static str, String) {
@@ -94,7 +115,20 @@ impl Inventory for Fleet {
             .into_iter()
             .collect()
     }
+}
 
+impl Control for Fleet {
+    /// One at a time, as the system itself does it: two requests decided at once would each get a new Cluster where
+    /// one is enough for both.
+    fn pace(&self) -> Pace {
+        Pace {
+            parallel: 1,
+            ..Pace::default()
+        }
+    }
+}
+
+impl Advisor for Fleet {
     /// A request keeps its Cluster for good: the plan takes the Cluster away and forgets the grants, and so shows where
     /// the requests would go.
     fn drain(&self, cluster_name: &str, _now: Timestamp) -> Option<Vec<Edit>> {
@@ -127,18 +161,5 @@ impl Inventory for Fleet {
 
     fn remedies(&self, decision: &Decision, candidate: Ix, refusal: Option<&Rejection>) -> Vec<Remedy> {
         remedies::remedies(self, decision, candidate, refusal)
-    }
-
-    fn writes(&self, decision: &Decision) -> Vec<Write> {
-        writes::writes(self, decision)
-    }
-
-    /// One at a time, as the system itself does it: two requests decided at once would each get a new Cluster where
-    /// one is enough for both.
-    fn pace(&self) -> Pace {
-        Pace {
-            parallel: 1,
-            ..Pace::default()
-        }
     }
 }

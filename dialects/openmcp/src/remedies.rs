@@ -56,7 +56,9 @@ pub(crate) fn remedies(
         Code::Exclusive => vec![edited(row, "set spec.tenancy to Shared of", |cluster| {
             cluster["spec"]["tenancy"] = "Shared".into();
         })],
-        Code::Terminating => vec![Remedy::none("a cluster that is being deleted is given to nobody")],
+        Code::Terminating => vec![Remedy::none(
+            "a cluster that is being deleted takes no more requests",
+        )],
     }
 }
 

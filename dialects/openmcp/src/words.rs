@@ -16,6 +16,21 @@ pub(crate) fn token(reason: Reason) -> &'static str {
         .map_or("", |code| code.token())
 }
 
+/// Whether the sentence of a refusal tells nothing of the cluster.
+pub(crate) fn is_alike(reason: Reason) -> bool {
+    matches!(
+        Code::ALL.get(usize::from(reason.code)),
+        Some(
+            Code::NotUnderstood
+                | Code::SelectorMismatch
+                | Code::OutOfScope
+                | Code::WantsOwn
+                | Code::Exclusive
+                | Code::Terminating
+        )
+    )
+}
+
 /// The token and sentence of one refusal of `candidate`.
 pub(crate) fn refusal(
     fleet: &Fleet,

@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use dialect_contract::{Decision, Write, WriteVerb};
+use dialect_contract::{Decision, Verb, Write};
 use meta::schema::types::condition;
 use meta::{Object, time};
 use serde_json::{Map, Value, json};
@@ -97,7 +97,7 @@ fn finalizers(value: &mut Value) -> &mut Vec<Value> {
 
 fn update(object: &Arc<Object>, key: meta::Key, value: Value) -> Write {
     Write {
-        verb: WriteVerb::Update,
+        verb: Verb::Update,
         key,
         subresource: "",
         object: value,
@@ -142,7 +142,7 @@ fn cluster(fleet: &Fleet, request: &Record, place: &Place, step: Step, list: &mu
             if let Some(mapping) = fleet.mapping(request) {
                 let generated = step == Step::Create && request.wants.random;
                 list.push(Write {
-                    verb: WriteVerb::Create,
+                    verb: Verb::Create,
                     key: place.key(),
                     subresource: "",
                     object: made(place, mapping, &finalizer, generated),
@@ -204,7 +204,7 @@ fn release(fleet: &Fleet, request: &Record, decision: &Decision, release: &Relea
         let mut value = stored(object);
         if *deleted {
             list.push(Write {
-                verb: WriteVerb::Delete,
+                verb: Verb::Delete,
                 ..update(object, place.key(), value.clone())
             });
             let since = time::rfc3339(decision.now);

@@ -1,10 +1,17 @@
-//! The one list of all dialects. A sixth system is one folder beside this one and one line here.
+//! The one list of all dialects. A sixth system is one folder beside this one and one line here; a program of one's own adds
+//! systems that are not in this repository by [`register`].
+//!
+//! ```
+//! let names: Vec<&str> = dialect_registry::all().iter().map(|dialect| dialect.name()).collect();
+//! assert_eq!(names, ["fleet", "gardener", "kcp", "ocm", "openmcp"]);
+//! ```
 
 mod settings;
 
 use std::sync::Arc;
 
 use dialect_contract::Dialect;
+use parking_lot::RwLock;
 
 pub use settings::{Settings, location_cluster, synced_resource};
 
@@ -17,13 +24,37 @@ pub fn all() -> Vec<Arc<dyn Dialect>> {
 /// Every dialect, in the order of names, with these settings.
 #[must_use]
 pub fn with(settings: &Settings) -> Vec<Arc<dyn Dialect>> {
-    vec![
+    let mut all = vec![
         settings.fleet(),
         dialect_gardener::dialect(),
         settings.kcp(),
         dialect_ocm::dialect(),
         dialect_openmcp::dialect(),
-    ]
+    ];
+    all.extend(REGISTERED.read().iter().cloned());
+    all.sort_by_key(|dialect| dialect.name());
+    all
+}
+
+/// What a program added.
+static REGISTERED: RwLock<Vec<Arc<dyn Dialect>>> = RwLock::new(Vec::new());
+
+/// There is a system of that name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("there is a system called {0:?} already")]
+pub struct NameTaken(pub &'static str);
+
+/// Adds a system to the list. Whoever asked for the list before goes on without it, so a program does this first.
+///
+/// # Errors
+/// When there is one of that name.
+pub fn register(dialect: Arc<dyn Dialect>) -> Result<(), NameTaken> {
+    let name = dialect.name();
+    if by_name(name).is_some() {
+        return Err(NameTaken(name));
+    }
+    REGISTERED.write().push(dialect);
+    Ok(())
 }
 
 /// The dialect called `name`.
@@ -48,6 +79,7 @@ mod tests {
                 .all(|name| by_name(name).is_some_and(|dialect| dialect.name() == *name))
         );
         assert!(by_name("nomad").is_none());
+        assert_eq!(register(dialect_ocm::dialect()), Err(NameTaken("ocm")));
     }
 
     #[test]

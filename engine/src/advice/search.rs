@@ -166,7 +166,7 @@ impl<'a> Search<'a> {
         let Some(refusal) = decision.solved.rejections_of(candidate).first() else {
             return Ok(());
         };
-        for remedy in inventory.remedies(decision, candidate, Some(refusal)) {
+        for remedy in inventory.advisor().remedies(decision, candidate, Some(refusal)) {
             let size = node.map_or(0, |node| node.size) + remedy.edits.len();
             if remedy.edits.is_empty() {
                 continue;
@@ -319,7 +319,7 @@ impl<'a> Search<'a> {
             return Ok(());
         }
         let inventory = Arc::clone(&self.world.snapshot().inventory);
-        for remedy in inventory.remedies(decision, candidate, None) {
+        for remedy in inventory.advisor().remedies(decision, candidate, None) {
             let size = remedy.edits.len();
             if size == 0 {
                 continue;

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::plan::tests::{catalog, now, shelf, toy, toy_in, world};
-use crate::toy::{TOYS, object};
+use dialect_toy::{TOYS, object};
 
 fn demand() -> Key {
     Key::new(TOYS, "ns", "t")

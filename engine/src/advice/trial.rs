@@ -24,13 +24,13 @@ pub(super) fn make(
     for edit in edits {
         match edit {
             Edit::Merge { key, patch } => {
-                let stored = world.get(key).ok_or_else(|| format!("{key} is not there"))?;
+                let stored = world.get(key).ok_or_else(|| format!("{key} not found"))?;
                 let mut value = stored.parse();
                 json_patch::merge(&mut value, patch);
                 store(world, catalog, key, value, now)?;
             }
             Edit::Create { key, .. } if world.get(key).is_some() => {
-                return Err(format!("{key} is there already"));
+                return Err(format!("{key} already exists"));
             }
             Edit::Create { key, object } => store(world, catalog, key, object.clone(), now)?,
             Edit::Delete(key) => world
@@ -55,11 +55,13 @@ pub(super) fn store(
     let old = world.get(key).map(|stored| stored.parse());
     if key.resource == config::RESOURCE {
         let dialect = &world.snapshot().dialect;
-        let errors = dialect.validate_config(&value["spec"][dialect.name()], "spec");
+        let errors = dialect
+            .configuration()
+            .validate(&value["spec"][dialect.name()], "spec");
         return put(world, key, &value, &errors);
     }
     let Some(kind) = catalog.stored_in(key.resource) else {
-        return Err(format!("nobody here knows the kind of {key}"));
+        return Err(format!("unknown kind of {key}"));
     };
     let schema = kind.schema(kind.info().storage_version);
     if kind.info().status
@@ -85,9 +87,9 @@ pub(super) fn store(
     errors.extend(kind.validate(&write, &value));
     errors.extend(kind.own_rules(&write, &value));
     let changed = old.as_ref().is_none_or(|old| substance(old) != substance(&value));
-    if changed && world.snapshot().dialect.judges().contains(&key.resource) {
+    if changed && world.snapshot().dialect.guarded().judges.contains(&key.resource) {
         let inventory = &world.snapshot().inventory;
-        errors.extend(inventory.judge(key.resource, old.as_ref(), &value));
+        errors.extend(inventory.guarding().judge(key.resource, old.as_ref(), &value));
     }
     if changed
         && let Some(generation) = old

@@ -3,7 +3,7 @@
 //!
 //! A follower watches the source itself, since the resources it looks at are not all its dialect's, and may depend on the
 //! configuration. Whenever its sight of the changes is broken (at the start, when the watch falls behind, when the
-//! configuration changes or the office is won) it looks at everything once.
+//! configuration changes or leadership is won) it looks at everything once.
 
 mod configured;
 mod objects;
@@ -24,7 +24,7 @@ use super::Settings;
 use super::observer::{Fate, Stepped};
 use super::queue::{Next, Queue};
 use super::runner::{AGAIN, NAP, Signals};
-use crate::bind::{Commit, CommitError, manager};
+use crate::bind::{Commit, manager};
 use crate::dirty::Subscription;
 use crate::engine::{Behind, Engine};
 use crate::snapshot::Snapshot;
@@ -151,7 +151,7 @@ impl FollowRunner {
     fn configure(&mut self) {
         self.everything = true;
         let spec = self.configured.spec(&*self.dialect, &**self.engine.source());
-        let mut followers = self.dialect.followers(spec).into_iter();
+        let mut followers = self.dialect.controllers().followers(spec).into_iter();
         if let Some(found) = followers.find(|follower| follower.name() == self.follower.name()) {
             self.watched = watched_by(&*found);
             self.follower = found;
@@ -166,7 +166,11 @@ impl FollowRunner {
             return;
         }
         self.active = active;
-        tracing::info!(controller = self.follower.name(), active, "controller");
+        tracing::info!(
+            controller = self.follower.name(),
+            active,
+            "controller started or stopped"
+        );
         if active {
             self.everything = true;
         } else {
@@ -255,7 +259,7 @@ impl FollowRunner {
         let (id, done) = match done {
             Ok(done) => done,
             Err(error) => {
-                tracing::error!(controller, %error, "a reconcile crashed; retrying");
+                tracing::error!(controller, %error, "reconcile panicked; retrying");
                 (error.id(), Done::Failed)
             }
         };
@@ -380,15 +384,12 @@ impl Work {
         match self.settings.committer.commit(commit).await {
             Ok(_) => (Fate::Written, Done::Rest(step.due_at)),
             // Others were faster, which is nobody's fault.
-            Err(CommitError::Moved(status)) => {
-                tracing::debug!(problem = status.message, "conflict in a reconcile; retrying");
+            Err(error) if error.why.is_moved() => {
+                tracing::debug!(problem = %error, "conflict in a reconcile; retrying");
                 (Fate::Conflict, Done::Failed)
             }
-            Err(CommitError::Refused(status)) => {
-                tracing::warn!(
-                    problem = status.message,
-                    "a reconcile's write was refused; retrying"
-                );
+            Err(error) => {
+                tracing::warn!(problem = %error, "a write of the reconcile was rejected; retrying");
                 (Fate::Failed, Done::Failed)
             }
         }

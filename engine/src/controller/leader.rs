@@ -1,4 +1,4 @@
-//! Holds the office, or tries to get it. Whatever only one replica may do asks the same [`Leadership`].
+//! Takes part in leader election. Whatever only one replica may do asks the same [`Leadership`].
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,12 +7,12 @@ use meta::{Clock, Timestamp};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
-use super::lease::Elector;
+use super::lease::LeaderElector;
 use super::observer::Observer;
 
 /// The longest sleep before the clock is looked at again.
 const NAP: Duration = Duration::from_secs(30);
-/// How long an elector may take. Who has the office waits no longer than that lasts, and then has it no more.
+/// How long an elector may take. A leader waits no longer than its lease lasts, and then is none any more.
 const ANSWER: Duration = Duration::from_secs(5);
 /// How soon an elector that does not answer is asked again.
 const RETRY: Duration = Duration::from_secs(1);
@@ -25,9 +25,13 @@ pub struct Leadership {
 }
 
 impl Leadership {
-    /// Begins to hold the office `elector` gives, or to try to get it, by `clock`.
+    /// Starts leader election with `elector`, by `clock`, and keeps trying.
     #[must_use]
-    pub fn spawn(elector: Arc<dyn Elector>, clock: Arc<dyn Clock>, observer: Arc<dyn Observer>) -> Self {
+    pub fn spawn(
+        elector: Arc<dyn LeaderElector>,
+        clock: Arc<dyn Clock>,
+        observer: Arc<dyn Observer>,
+    ) -> Self {
         let (leads, leading) = watch::channel(false);
         let (looks, looked) = watch::channel(0);
         let leader = Leader {
@@ -40,7 +44,7 @@ impl Leadership {
         Self { leading, looks, task }
     }
 
-    /// Whether this replica has the office, followed.
+    /// Whether this replica is the leader, as it changes.
     #[must_use]
     pub fn leading(&self) -> watch::Receiver<bool> {
         self.leading.clone()
@@ -51,11 +55,11 @@ impl Leadership {
         self.looks.send_modify(|count| *count += 1);
     }
 
-    /// Gives the office up, if this replica has it. What it was needed for must have ended.
+    /// Releases leadership, if this replica has it. What needs it must have ended.
     pub async fn stop(self) {
         drop(self.looks);
         if let Err(error) = self.task.await {
-            tracing::error!(%error, "leader election ended badly");
+            tracing::error!(%error, "leader election panicked");
         }
     }
 }
@@ -67,14 +71,14 @@ fn left(now: Timestamp, then: Timestamp) -> Duration {
 
 /// The task that keeps a [`Leadership`] true to the elector's word.
 struct Leader {
-    elector: Arc<dyn Elector>,
+    elector: Arc<dyn LeaderElector>,
     clock: Arc<dyn Clock>,
     observer: Arc<dyn Observer>,
     leads: watch::Sender<bool>,
 }
 
 impl Leader {
-    /// Runs until the sender of `looks` is gone; then the office is given up.
+    /// Runs until the sender of `looks` is gone; then leadership is released.
     async fn run(self, mut looks: watch::Receiver<u64>) {
         let mut until: Option<Timestamp> = None;
         loop {
@@ -90,10 +94,7 @@ impl Leader {
                         Ok(Err(error)) => error.to_string(),
                         _ => format!("no answer within {limit:?}"),
                     };
-                    tracing::warn!(
-                        error,
-                        "the lock record of the controllers cannot be read or written"
-                    );
+                    tracing::warn!(error, "cannot read or update the leader election lock; retrying");
                     asked.checked_add(RETRY).unwrap_or(Timestamp::MAX)
                 }
             };
@@ -122,7 +123,7 @@ impl Leader {
             .leads
             .send_if_modified(|leads| std::mem::replace(leads, is_leading) != is_leading);
         if changed {
-            tracing::info!(is_leading, "leader election of the controllers");
+            tracing::info!(is_leading, "leader election: leadership changed");
             self.observer.leading(is_leading);
         }
     }
@@ -130,7 +131,7 @@ impl Leader {
     async fn end(self) {
         self.say(false);
         if let Err(error) = self.elector.release(self.clock.now()).await {
-            tracing::warn!(%error, "the lock record of the controllers is not given up; it expires");
+            tracing::warn!(%error, "cannot release the leader election lock; it expires by itself");
         }
     }
 }

@@ -27,15 +27,15 @@ pub struct Hold {
 
 /// Decides which replica works.
 #[async_trait]
-pub trait Elector: Send + Sync + 'static {
-    /// Tries to get or to keep the office at `now`.
+pub trait LeaderElector: Send + Sync + 'static {
+    /// Tries to acquire or renew leadership at `now`.
     ///
     /// # Errors
-    /// When the record can neither be read nor written; who holds the office keeps it until the answer before this one
+    /// When the record can neither be read nor written; a leader stays one until the answer before this one
     /// ends.
     async fn hold(&self, now: Timestamp) -> Result<Hold, StoreError>;
 
-    /// Gives the office up, if this replica has it, so that another need not wait for the end of the lease.
+    /// Releases leadership, if this replica has it, so that another need not wait for the end of the lease.
     ///
     /// # Errors
     /// When the record can neither be read nor written.
@@ -47,7 +47,7 @@ pub trait Elector: Send + Sync + 'static {
 pub struct Alone;
 
 #[async_trait]
-impl Elector for Alone {
+impl LeaderElector for Alone {
     async fn hold(&self, _: Timestamp) -> Result<Hold, StoreError> {
         Ok(Hold {
             until: Some(Timestamp::MAX),
@@ -63,15 +63,15 @@ impl Elector for Alone {
 /// The times of a lease, with the names they have in client-go's leader election.
 ///
 /// The defaults are a third of those of Kubernetes' own controllers: what a replica that died has left is done by another
-/// within ten seconds. Shorter ones would cost the office whenever the store is slow to answer.
+/// within ten seconds. Shorter ones would lose leadership whenever the store is slow to answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Terms {
+pub struct LeaseDurations {
     duration: Duration,
     renew: Duration,
     retry: Duration,
 }
 
-impl Default for Terms {
+impl Default for LeaseDurations {
     fn default() -> Self {
         Self {
             duration: Duration::from_secs(5),
@@ -81,7 +81,7 @@ impl Default for Terms {
     }
 }
 
-impl Terms {
+impl LeaseDurations {
     /// A lease that holds for `duration` without renewal. Its holder stops work `renew` after the last renewal that
     /// succeeded, and everybody tries every `retry`, and up to a fifth later.
     ///
@@ -145,7 +145,7 @@ pub struct Record {
 }
 
 impl Record {
-    /// Who has the office by this record; nobody when empty.
+    /// The leader by this record; empty where there is none.
     #[must_use]
     pub fn holder(&self) -> &str {
         self.value["spec"]["holderIdentity"].as_str().unwrap_or_default()
@@ -154,7 +154,7 @@ impl Record {
 
 /// Where one lock record is kept.
 #[async_trait]
-pub trait Keeper: Send + Sync + 'static {
+pub trait ResourceLock: Send + Sync + 'static {
     /// The record's namespace and name.
     fn place(&self) -> (&str, &str);
 
@@ -180,7 +180,7 @@ struct InStore {
 }
 
 #[async_trait]
-impl Keeper for InStore {
+impl ResourceLock for InStore {
     fn place(&self) -> (&str, &str) {
         (&self.key.namespace, &self.key.name)
     }
@@ -223,11 +223,11 @@ fn revision(record: &Record) -> Result<Revision, StoreError> {
     number.map_err(|error| StoreError::Unavailable(format!("{}: {error}", record.version)))
 }
 
-/// An office with a lock record.
+/// Leader election by a lock record.
 pub struct Lease {
-    keeper: Arc<dyn Keeper>,
+    lock: Arc<dyn ResourceLock>,
     identity: String,
-    terms: Terms,
+    terms: LeaseDurations,
     /// The record's version as last seen, and when it was first seen so.
     seen: Mutex<Option<(String, Timestamp)>>,
 }
@@ -240,23 +240,23 @@ impl Lease {
         writer: Arc<dyn Writer>,
         key: Key,
         identity: String,
-        terms: Terms,
+        terms: LeaseDurations,
     ) -> Self {
-        Self::kept_by(Arc::new(InStore { source, writer, key }), identity, terms)
+        Self::with_lock(Arc::new(InStore { source, writer, key }), identity, terms)
     }
 
-    /// The lease whose record `keeper` keeps, to be held as `identity`, which no other replica may have.
+    /// The lease whose record `lock` keeps, to be held as `identity`, which no other replica may have.
     #[must_use]
-    pub fn kept_by(keeper: Arc<dyn Keeper>, identity: String, terms: Terms) -> Self {
+    pub fn with_lock(lock: Arc<dyn ResourceLock>, identity: String, terms: LeaseDurations) -> Self {
         Self {
-            keeper,
+            lock,
             identity,
             terms,
             seen: Mutex::default(),
         }
     }
 
-    /// Whether `record` says that this replica has the office.
+    /// Whether `record` says that this replica is the leader.
     #[must_use]
     pub fn is_mine(&self, record: &Record) -> bool {
         record.holder() == self.identity
@@ -278,7 +278,7 @@ impl Lease {
     fn held(&self, record: Option<&Record>, now: Timestamp) -> Value {
         let mut value = record.map_or_else(
             || {
-                let (namespace, name) = self.keeper.place();
+                let (namespace, name) = self.lock.place();
                 json!({
                     "apiVersion": "coordination.k8s.io/v1", "kind": "Lease",
                     "metadata": {
@@ -317,9 +317,9 @@ fn after(now: Timestamp, delay: Duration) -> Timestamp {
 }
 
 #[async_trait]
-impl Elector for Lease {
+impl LeaderElector for Lease {
     async fn hold(&self, now: Timestamp) -> Result<Hold, StoreError> {
-        let record = self.keeper.read().await?;
+        let record = self.lock.read().await?;
         let version = record.as_ref().map_or("", |record| &record.version);
         let again = after(now, self.terms.pause(&self.identity, version));
         if let Some(record) = &record {
@@ -327,7 +327,7 @@ impl Elector for Lease {
             let end = after(self.since(&record.version, now), self.terms.duration);
             let is_held = !holder.is_empty() && holder != self.identity;
             if is_held && now < end {
-                // Nobody has to wait longer than the lease for the office of a holder who died.
+                // A leader that died is waited for no longer than its lease lasts.
                 return Ok(Hold {
                     until: None,
                     again: again.min(end),
@@ -335,7 +335,7 @@ impl Elector for Lease {
             }
         }
         let value = self.held(record.as_ref(), now);
-        let written = self.keeper.write(record.as_ref(), &value).await?;
+        let written = self.lock.write(record.as_ref(), &value).await?;
         Ok(Hold {
             until: written.then(|| after(now, self.terms.renew)),
             again,
@@ -343,7 +343,7 @@ impl Elector for Lease {
     }
 
     async fn release(&self, now: Timestamp) -> Result<(), StoreError> {
-        let Some(record) = self.keeper.read().await? else {
+        let Some(record) = self.lock.read().await? else {
             return Ok(());
         };
         if record.holder() != self.identity {
@@ -352,7 +352,7 @@ impl Elector for Lease {
         let mut value = self.held(Some(&record), now);
         value["spec"]["holderIdentity"] = "".into();
         value["spec"]["leaseDurationSeconds"] = 1.into();
-        // When somebody else was faster, the office is given up already.
-        self.keeper.write(Some(&record), &value).await.map(drop)
+        // When somebody else was faster, leadership is released already.
+        self.lock.write(Some(&record), &value).await.map(drop)
     }
 }

@@ -79,7 +79,7 @@ impl Queue {
         rung
     }
 
-    /// Takes the demand that stands longest, to be worked on, and how long it stood.
+    /// Pops the oldest key, with its time in the queue.
     pub(super) fn take(&mut self) -> Option<(Key, Duration)> {
         let key = self.ready.pop_front()?;
         let entry = self.entries.entry(key.clone()).or_default();

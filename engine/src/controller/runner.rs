@@ -140,7 +140,7 @@ impl Runner {
             return;
         }
         self.active = active;
-        tracing::info!(dialect = self.dialect, active, "controller");
+        tracing::info!(dialect = self.dialect, active, "scheduler started or stopped");
         if active {
             self.add_all();
         } else {
@@ -189,7 +189,7 @@ impl Runner {
         let (id, done) = match done {
             Ok(done) => done,
             Err(error) => {
-                tracing::error!(dialect = self.dialect, %error, "a decision crashed; retrying");
+                tracing::error!(dialect = self.dialect, %error, "decision panicked; retrying");
                 (error.id(), Done::Failed)
             }
         };
@@ -268,11 +268,11 @@ async fn work(
         Err(BindError::NotFound(_)) => Done::Gone,
         // Others were faster, which is nobody's fault.
         Err(error @ BindError::Moved(_)) => {
-            tracing::debug!(dialect, %key, %error, "a decision was not written; retrying");
+            tracing::debug!(dialect, %key, %error, "cannot write a decision; retrying");
             Done::Failed
         }
         Err(error) => {
-            tracing::warn!(dialect, %key, %error, "a decision was not written; retrying");
+            tracing::warn!(dialect, %key, %error, "cannot write a decision; retrying");
             Done::Failed
         }
     }

@@ -17,10 +17,10 @@ use serde_json::{Value, json};
 use storage::{MemoryStore, Source, Step, Verb};
 use tokio::sync::Notify;
 
-use super::{Alone, Attempt, Controllers, Elector, Fate, Observer, Settings, Stepped};
+use super::{Alone, Attempt, Controllers, Fate, LeaderElector, Observer, Settings, Stepped};
 use crate::Engine;
 use crate::tests::{StoreCommitter, put};
-use crate::toy::{BOXES, TOYS, Toys, object};
+use dialect_toy::{BOXES, TOYS, Toys, object};
 
 /// How long anything may take before a test fails.
 const DEADLINE: Duration = Duration::from_secs(30);
@@ -137,7 +137,7 @@ impl World {
         self.replica_with(Arc::new(Alone))
     }
 
-    pub(super) fn replica_with(&self, elector: Arc<dyn Elector>) -> Replica {
+    pub(super) fn replica_with(&self, elector: Arc<dyn LeaderElector>) -> Replica {
         let source = Arc::clone(&self.store) as Arc<dyn Source>;
         let engine = Engine::new(
             vec![Arc::new(Toys)],

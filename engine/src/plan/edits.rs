@@ -9,7 +9,7 @@ use meta::{FieldError, Key, Object, Timestamp};
 use serde_json::Value;
 
 use super::change::{Step, What};
-use crate::simulate::Problem;
+use crate::fault::Problem;
 use crate::what_if::{Catalog, World};
 
 /// Makes `steps` happen in `worlds`, in order. An object may be changed once, so that the order never matters.
@@ -134,14 +134,14 @@ impl Editor<'_> {
     fn unused(&self, key: &Key, step: &Step) -> Result<(), Errors> {
         for world in &*self.worlds {
             let snapshot = world.snapshot();
-            let guarded = snapshot.dialect.protects().iter();
+            let guarded = snapshot.dialect.guarded().protects.iter();
             if !guarded
                 .into_iter()
                 .any(|guarded| guarded.resource == key.resource)
             {
                 continue;
             }
-            let (first, count) = snapshot.inventory.users(key, 1);
+            let (first, count) = snapshot.inventory.guarding().users(key, 1);
             if let Some(first) = first.first() {
                 let detail = format!("cannot be deleted while it is used: {count} do, such as {first}");
                 return Err(vec![FieldError::forbidden(
@@ -241,7 +241,7 @@ impl Editor<'_> {
             return Err(vec![error]);
         };
         let snapshot = self.worlds[*world].snapshot();
-        let Some(edits) = snapshot.inventory.drain(cluster, self.now) else {
+        let Some(edits) = snapshot.inventory.advisor().drain(cluster, self.now) else {
             let detail = format!("{} has no way to empty a cluster", snapshot.dialect.name());
             return Err(vec![FieldError::invalid(step.whole(), target, detail)]);
         };

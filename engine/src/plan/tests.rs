@@ -2,11 +2,11 @@
 
 use serde_json::{Value, json};
 
-use super::*;
-use crate::toy::{Toys, object};
-use crate::what_if::Catalog;
+use dialect_contract::Dialect as _;
+use dialect_toy::{Toys, object};
 
-mod kinds;
+use super::*;
+use crate::what_if::Catalog;
 
 pub(crate) fn now() -> Timestamp {
     "2024-01-01T00:00:00Z".parse().unwrap()
@@ -25,7 +25,7 @@ pub(crate) fn shelf(name: &str, capacity: i64) -> Value {
 }
 
 pub(crate) fn catalog() -> Catalog {
-    Catalog::new(kinds::all())
+    Catalog::new(Toys.kinds())
 }
 
 pub(crate) fn world(objects: &[Value]) -> World {
@@ -139,7 +139,7 @@ fn what_has_finalizers_stays_marked_when_it_is_deleted() {
     let mut worlds = [world(&[shelf("a", 1), held])];
     let steps = steps(&[json!({"delete": reference("Toy", "ns", "t1")})]).unwrap();
     apply(&mut worlds, &catalog(), &steps, now()).unwrap();
-    let key = Key::new(crate::toy::TOYS, "ns", "t1");
+    let key = Key::new(dialect_toy::TOYS, "ns", "t1");
     assert!(worlds[0].get(&key).unwrap().meta().deletion_timestamp.is_some());
 }
 
@@ -155,7 +155,7 @@ fn a_replaced_object_keeps_its_status_uid_and_finalizers_and_counts_its_generati
     let steps = steps(&[json!({"object": new})]).unwrap();
     apply(&mut worlds, &catalog(), &steps, now()).unwrap();
     let value = worlds[0]
-        .get(&Key::new(crate::toy::BOXES, "", "a"))
+        .get(&Key::new(dialect_toy::BOXES, "", "a"))
         .unwrap()
         .parse();
     assert_eq!(value["status"], json!({"used": 1}));

@@ -5,12 +5,12 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use async_trait::async_trait;
 use dialect_contract::Outcome;
-use meta::{Object, Revision};
+use meta::{CommitError, Object, Revision};
 use storage::Source;
 use tokio::sync::Notify;
 
 use super::{StoreCommitter, World};
-use crate::{Commit, CommitError, Committer, Settled};
+use crate::{Commit, Committer, Settled};
 
 /// Holds every commit up until it is let through.
 struct Gate {

@@ -57,7 +57,7 @@ fn run(input: &[u8]) {
     // Every dialect judges whatever stands where its part is expected.
     for dialect in dialects() {
         for spec in [&file, &file["spec"][dialect.name()]] {
-            if dialect.validate_config(spec, "spec").is_empty() {
+            if dialect.configuration().validate(spec, "spec").is_empty() {
                 in_force(&**dialect, spec);
             }
         }
@@ -65,9 +65,11 @@ fn run(input: &[u8]) {
 }
 
 fn in_force(dialect: &dyn Dialect, spec: &Value) {
-    let warnings = dialect.config_warnings(spec, "spec");
+    let warnings = dialect.configuration().warnings(spec, "spec");
     assert!(warnings.iter().all(|warning| !warning.is_empty()));
-    let (plain, configured) = (dialect.admission(), dialect.admission_under(spec));
+    let plain = dialect.admission();
+    let configured = dialect.configuration().admission_under(spec);
+    let configured = configured.unwrap_or_else(|| dialect.admission());
     let names = |list: &[Arc<dyn admission::Plugin>]| -> Vec<&'static str> {
         list.iter().map(|plugin| plugin.name()).collect()
     };

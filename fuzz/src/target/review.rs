@@ -49,7 +49,9 @@ fn rules() -> &'static Rules {
         let dialects = dialect_registry::all();
         let kinds = dialects.iter().flat_map(|dialect| dialect.kinds());
         let own = kinds.map(|kind| kind.info().resource());
-        let guarded = dialects.iter().flat_map(|dialect| dialect.guards(None));
+        let guarded = dialects
+            .iter()
+            .flat_map(|dialect| dialect.configuration().guards(None));
         Rules {
             resources: own.chain(guarded).collect(),
             chain: Chain::new(dialects.iter().flat_map(|dialect| dialect.admission()).collect()),
@@ -81,8 +83,9 @@ fn run(input: &[u8]) {
     let mutated = review.mutate(&rules.chain, resource);
     let object = Some(&review.object).filter(|object| !object.is_null());
     for needed in rules.chain.needs(&review.request(resource), object) {
+        let refusal = needed.refusal.clone().into_status(&review.request(resource));
         assert!(
-            !needed.refusal.is_empty() && !needed.right.verb.is_empty(),
+            !refusal.message.is_empty() && !needed.right.verb.is_empty(),
             "{needed:?}"
         );
     }

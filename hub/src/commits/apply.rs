@@ -2,10 +2,8 @@
 
 use std::sync::Arc;
 
-use dialect_contract::{Write, WriteVerb};
-use engine::CommitError;
 use http::Method;
-use meta::{Key, Object, Revision};
+use meta::{CommitError, Key, Object, Revision, Verb, Write};
 use serde_json::{Value, json};
 
 use super::{HubCommitter, refused};
@@ -33,7 +31,7 @@ impl HubCommitter {
     /// an object that is there is taken over; an object that has come meanwhile is left alone, unless it is the same.
     ///
     /// # Errors
-    /// `Moved` when the object is another one by now; else the hub's refusal.
+    /// Why it was not applied: the object is another one by now, or the hub refuses it.
     pub async fn apply(&self, wanted: Applying<'_>) -> Result<Arc<Object>, CommitError> {
         let Applying {
             actor,
@@ -45,7 +43,7 @@ impl HubCommitter {
         } = wanted;
         let mut object = config.clone();
         let write = Write {
-            verb: base.map_or(WriteVerb::Create, |_| WriteVerb::Update),
+            verb: base.map_or(Verb::Create, |_| Verb::Update),
             key: key.clone(),
             subresource,
             object: Value::Null,
@@ -74,8 +72,8 @@ impl HubCommitter {
         match self.wire.apply(ask).await.map_err(refused) {
             Ok(answer) => self.result(&write, &answer, false).await,
             Err(error) => {
-                if let CommitError::Moved(status) = &error {
-                    self.learn(&write, version.as_deref(), status).await;
+                if error.why.is_moved() {
+                    self.learn(&write, version.as_deref(), error.why).await;
                 }
                 Err(error)
             }

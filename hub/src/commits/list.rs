@@ -5,11 +5,9 @@ use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use dialect_contract::{Write, WriteVerb};
-use engine::{Commit, CommitError, Committer};
-use meta::{Key, Object};
+use engine::{Commit, Committer};
+use meta::{CommitError, Guard, Key, Object, Verb, Write};
 use serde_json::Value;
-use storage::Guard;
 
 use super::{Doubt, HubCommitter};
 
@@ -118,7 +116,7 @@ impl HubCommitter {
             return Ok(());
         }
         let version = match (write.verb, progress.written.get(&write.key)) {
-            (WriteVerb::Create, _) => {
+            (Verb::Create, _) => {
                 progress.created.insert(&write.key);
                 None
             }
@@ -129,7 +127,7 @@ impl HubCommitter {
             .make(commit.actor, write, version.as_deref(), commit.dry_run)
             .await?;
         let stays = match write.verb {
-            WriteVerb::Create if !commit.dry_run => self.stays(commit, write, &answer).await,
+            Verb::Create if !commit.dry_run => self.stays(commit, write, &answer).await,
             _ => Ok(()),
         };
         if matches!(stays, Err(Doubt::TakenBack(_))) {
@@ -166,7 +164,7 @@ impl HubCommitter {
             let object = object.map_or_else(|| self.shown(&write.object), Ok)?;
             progress.done.push(Made::Here(object));
         }
-        let created = run.iter().filter(|write| write.verb == WriteVerb::Create);
+        let created = run.iter().filter(|write| write.verb == Verb::Create);
         progress.created.extend(created.map(|write| &write.key));
         Ok(())
     }

@@ -9,7 +9,7 @@ use storage::{Expect, Limits, Source as _, Step, Store, Verb, Writer as _};
 use tokio::time::Instant;
 
 use super::*;
-use crate::mirror::{Shadow, Shadows};
+use crate::mirror::{HubVersion, HubVersions};
 
 mod late;
 mod mixed;
@@ -19,7 +19,7 @@ const THINGS: GroupResource = GroupResource::new("example.com", "things");
 /// A hub that answers every write with one Status or object, and what is seen of it here.
 struct World {
     store: Arc<MemoryStore>,
-    shadows: Arc<Shadows>,
+    versions: Arc<HubVersions>,
     committer: Arc<HubCommitter>,
     key: Key,
     asked: Arc<Mutex<Vec<Asked>>>,
@@ -93,13 +93,13 @@ impl World {
         says: impl Fn(&str) -> (u16, Value) + Send + Sync + 'static,
     ) -> Self {
         let store = Arc::new(MemoryStore::new(Revision(1), Limits::default()));
-        let shadows = Arc::new(Shadows::default());
-        let copies = Copies::new(Arc::clone(&store) as Arc<dyn Store>, Arc::clone(&shadows));
+        let versions = Arc::new(HubVersions::default());
+        let copies = Copies::new(Arc::clone(&store) as Arc<dyn Store>, Arc::clone(&versions));
         let asked = Arc::default();
         let committer = HubCommitter::new(client(says, &asked), "berth-system", copies, [THINGS].into(), own);
         let world = Self {
             store,
-            shadows,
+            versions,
             committer: Arc::new(committer),
             key: Key::new(THINGS, "ns", "a"),
             asked,
@@ -113,8 +113,8 @@ impl World {
 
     /// The watch of the hub has brought this.
     fn seen(&self, version: Option<&str>) {
-        let shadow = version.map(|version| Shadow::of(&draft(version), version.to_owned()));
-        self.shadows.note([(self.key.clone(), shadow)]);
+        let shadow = version.map(|version| HubVersion::of(&draft(version), version.to_owned()));
+        self.versions.note([(self.key.clone(), shadow)]);
     }
 
     /// It is in the store, too.
@@ -144,7 +144,7 @@ impl World {
     }
 
     /// The write of a label, decided on the copy there is.
-    fn commit(&self, verb: WriteVerb) -> Commit {
+    fn commit(&self, verb: Verb) -> Commit {
         let copy = self.store.cached(THINGS).get("ns", "a").cloned();
         Commit {
             actor: "berth:scheduler",
@@ -179,7 +179,7 @@ use News::{Copied, Seen};
 /// One write that is lost, and what is to be waited for.
 struct Lost {
     what: &'static str,
-    verb: WriteVerb,
+    verb: Verb,
     /// The version it was decided on.
     on: Option<&'static str>,
     answer: (u16, &'static str),
@@ -191,7 +191,7 @@ struct Lost {
 const LOST: &[Lost] = &[
     Lost {
         what: "somebody else changed it",
-        verb: WriteVerb::Update,
+        verb: Verb::Update,
         on: Some("5"),
         answer: (409, "Conflict"),
         news: &[Seen(Some("7")), Copied(Some("7")), Seen(Some("8"))],
@@ -199,7 +199,7 @@ const LOST: &[Lost] = &[
     },
     Lost {
         what: "what is known already, once more, is no news",
-        verb: WriteVerb::Update,
+        verb: Verb::Update,
         on: Some("5"),
         answer: (409, "Conflict"),
         news: &[Seen(Some("5")), Seen(Some("10")), Copied(Some("10"))],
@@ -207,7 +207,7 @@ const LOST: &[Lost] = &[
     },
     Lost {
         what: "somebody deleted it, and the hub says conflict",
-        verb: WriteVerb::Update,
+        verb: Verb::Update,
         on: Some("5"),
         answer: (409, "Conflict"),
         news: &[Seen(None), Copied(None)],
@@ -215,7 +215,7 @@ const LOST: &[Lost] = &[
     },
     Lost {
         what: "somebody deleted it, and the hub says so",
-        verb: WriteVerb::Update,
+        verb: Verb::Update,
         on: Some("5"),
         answer: (404, "NotFound"),
         news: &[Seen(None), Copied(None)],
@@ -223,7 +223,7 @@ const LOST: &[Lost] = &[
     },
     Lost {
         what: "a delete of what was changed",
-        verb: WriteVerb::Delete,
+        verb: Verb::Delete,
         on: Some("5"),
         answer: (409, "Conflict"),
         news: &[Seen(Some("6")), Copied(Some("6"))],
@@ -231,7 +231,7 @@ const LOST: &[Lost] = &[
     },
     Lost {
         what: "somebody else made it first",
-        verb: WriteVerb::Create,
+        verb: Verb::Create,
         on: None,
         answer: (409, "AlreadyExists"),
         news: &[Seen(Some("9")), Copied(Some("9"))],
@@ -239,7 +239,7 @@ const LOST: &[Lost] = &[
     },
     Lost {
         what: "the hub shows nothing",
-        verb: WriteVerb::Update,
+        verb: Verb::Update,
         on: Some("5"),
         answer: (409, "Conflict"),
         news: &[],
@@ -247,7 +247,7 @@ const LOST: &[Lost] = &[
     },
     Lost {
         what: "the news is known, but its copy does not come",
-        verb: WriteVerb::Update,
+        verb: Verb::Update,
         on: Some("5"),
         answer: (409, "Conflict"),
         news: &[Seen(Some("7"))],
@@ -269,9 +269,9 @@ async fn who_lost_a_race_waits_for_what_has_changed_and_no_longer() {
             world.hear(*news).await;
         }
         let (result, took) = committing.await.unwrap();
-        let Err(CommitError::Moved(status)) = result else {
-            panic!("{what}: {result:?}")
-        };
+        let error = result.unwrap_err();
+        assert!(error.why.is_moved(), "{what}: {error:?}");
+        let status = error.status;
         assert_eq!((status.code, &*status.reason), lost.answer, "{what}");
         let expected = lost.learned.map_or(LESSON, |count| TICK * count);
         // Timers have a resolution of a millisecond.
@@ -286,9 +286,9 @@ async fn who_lost_a_race_waits_for_what_has_changed_and_no_longer() {
 async fn a_refusal_is_told_at_once() {
     let world = World::new(Some("5"), 403, says(403, "Forbidden")).await;
     let start = Instant::now();
-    let result = world.committer.commit(world.commit(WriteVerb::Update)).await;
+    let result = world.committer.commit(world.commit(Verb::Update)).await;
     assert!(
-        matches!(&result, Err(CommitError::Refused(status)) if status.code == 403),
+        matches!(&result, Err(error) if error.why == Why::Refused && error.status.code == 403),
         "{result:?}"
     );
     assert_eq!(start.elapsed(), Duration::ZERO);
@@ -302,9 +302,9 @@ async fn a_stale_write_that_a_guard_refuses_is_a_conflict() {
             _ => (403, says(403, "Forbidden")),
         })
         .await;
-        let commit = world.commit(WriteVerb::Update);
+        let commit = world.commit(Verb::Update);
         let refused = world.committer.commit(commit).await.unwrap_err();
-        let moved = matches!(&refused, CommitError::Moved(status) if status.code == 409);
+        let moved = refused.why == Why::Changed && refused.status.code == 409;
         assert_eq!(moved, is_conflict, "{refused:?}");
     }
 }
@@ -314,9 +314,9 @@ async fn a_copy_that_is_behind_what_is_known_of_the_hub_is_not_written_on() {
     // The hub would say yes, to a write it was never asked for.
     let world = World::new(Some("5"), 200, thing("6")).await;
     world.seen(Some("6"));
-    let result = world.committer.commit(world.commit(WriteVerb::Update)).await;
+    let result = world.committer.commit(world.commit(Verb::Update)).await;
     assert!(
-        matches!(&result, Err(CommitError::Moved(status)) if status.code == 409),
+        matches!(&result, Err(error) if error.why == Why::Changed && error.status.code == 409),
         "{result:?}"
     );
 }
@@ -324,7 +324,7 @@ async fn a_copy_that_is_behind_what_is_known_of_the_hub_is_not_written_on() {
 /// One write that the hub takes, and when its echo is complete.
 struct Taken {
     what: &'static str,
-    verb: WriteVerb,
+    verb: Verb,
     answer: fn() -> Value,
     news: &'static [News],
     /// After how many of the news it is.
@@ -343,7 +343,7 @@ fn at(version: &str, metadata: &Value) -> Value {
 const TAKEN: &[Taken] = &[
     Taken {
         what: "an update is seen and copied",
-        verb: WriteVerb::Update,
+        verb: Verb::Update,
         answer: || at("7", &json!({})),
         news: &[
             Seen(Some("6")),
@@ -355,21 +355,21 @@ const TAKEN: &[Taken] = &[
     },
     Taken {
         what: "an update takes the last finalizer off, and the object goes",
-        verb: WriteVerb::Update,
+        verb: Verb::Update,
         answer: || at("7", &json!({"deletionTimestamp": "2026-01-01T00:00:00Z"})),
         news: &[Seen(None), Copied(None)],
         echoed: 2,
     },
     Taken {
         what: "a delete is done",
-        verb: WriteVerb::Delete,
+        verb: Verb::Delete,
         answer: || json!({"apiVersion": "v1", "kind": "Status", "metadata": {}, "status": "Success"}),
         news: &[Seen(None), Copied(None)],
         echoed: 2,
     },
     Taken {
         what: "a delete is held up by a finalizer",
-        verb: WriteVerb::Delete,
+        verb: Verb::Delete,
         answer: || {
             let held =
                 json!({"deletionTimestamp": "2026-01-01T00:00:00Z", "finalizers": ["example.com/held"]});
@@ -407,7 +407,7 @@ async fn a_write_is_done_when_its_copy_shows_it_and_no_later() {
 async fn alone(world: &World) -> Result<Arc<Object>, CommitError> {
     let current = world.store.cached(THINGS).get("ns", "a").cloned().unwrap();
     let write = Write {
-        verb: WriteVerb::Update,
+        verb: Verb::Update,
         key: world.key.clone(),
         subresource: "",
         object: thing("held"),
@@ -441,9 +441,9 @@ async fn a_refusal_of_a_write_alone_is_the_hubs() {
     let said = "users \"alice\" is forbidden: User \"berth\" cannot impersonate resource \"users\"";
     let body = serde_json::to_value(Status::failure(403, "Forbidden", said)).unwrap();
     let world = World::new(Some("5"), 403, body).await;
-    let Err(CommitError::Refused(status)) = alone(&world).await else {
-        panic!("it is refused");
-    };
+    let error = alone(&world).await.unwrap_err();
+    assert_eq!(error.why, Why::Refused);
+    let status = error.status;
     assert_eq!((status.code, status.message.as_str()), (403, said));
 }
 

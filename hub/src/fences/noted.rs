@@ -1,7 +1,6 @@
 //! What a fence notes of the writes that are about to be made under it.
 
-use dialect_contract::{Write, WriteVerb};
-use meta::{GroupResource, Key};
+use meta::{GroupResource, Key, Verb, Write};
 use serde_json::{Value, json};
 
 /// A write somebody noted.
@@ -21,7 +20,7 @@ pub(super) struct Noted {
 impl Noted {
     /// The note of `write`, made on the hub's `version`, by `holder`.
     pub(super) fn of(write: &Write, version: &str, holder: &str) -> Self {
-        let is_create = write.verb == WriteVerb::Create;
+        let is_create = write.verb == Verb::Create;
         Self {
             api_version: write.object["apiVersion"].as_str().unwrap_or_default().to_owned(),
             group: write.key.resource.group.to_owned(),

@@ -8,11 +8,11 @@ use kube::client::Body;
 use meta::{Draft, GroupResource};
 use serde_json::Value;
 use storage::memory::MemoryStore;
-use storage::{Expect, Limits, Source as _, Step, Store, Verb, Writer as _};
+use storage::{Expect, Limits, Source as _, Step, Store, Writer as _};
 use tokio::time::Instant;
 
 use super::*;
-use crate::mirror::Shadows;
+use crate::mirror::HubVersions;
 
 const THINGS: GroupResource = GroupResource::new("example.com", "things");
 const FENCE: &str = "test/new-things";
@@ -72,7 +72,7 @@ fn client() -> Client {
 /// A hub with copies, and two replicas that know them.
 struct World {
     store: Arc<MemoryStore>,
-    shadows: Arc<Shadows>,
+    versions: Arc<HubVersions>,
     one: Fences,
     two: Fences,
 }
@@ -90,7 +90,7 @@ fn draft(name: &str) -> Draft {
 /// The write that makes the thing `name`.
 fn create(name: &str) -> Write {
     Write {
-        verb: WriteVerb::Create,
+        verb: Verb::Create,
         key: key(name),
         subresource: "",
         object: json!({"apiVersion": "example.com/v1", "kind": "Thing"}),
@@ -101,29 +101,29 @@ fn create(name: &str) -> Write {
 impl World {
     fn new() -> Self {
         let store = Arc::new(MemoryStore::new(Revision(1), Limits::default()));
-        let shadows = Arc::new(Shadows::default());
-        let copies = Copies::new(Arc::clone(&store) as Arc<dyn Store>, Arc::clone(&shadows));
+        let versions = Arc::new(HubVersions::default());
+        let copies = Copies::new(Arc::clone(&store) as Arc<dyn Store>, Arc::clone(&versions));
         let client = client();
         let fences = || Fences::new(client.clone(), "berth-system".to_owned(), copies.clone());
         let (one, two) = (fences(), fences());
         Self {
             store,
-            shadows,
+            versions,
             one,
             two,
         }
     }
 
     /// `fences` passes for `write`, decided on what there is now.
-    async fn pass(&self, fences: &Fences, write: &Write) -> Result<(), Status> {
+    async fn pass(&self, fences: &Fences, write: &Write) -> Result<(), CommitError> {
         let now = self.store.revision();
         fences.pass(FENCE, &[(write, String::new())], now, "tester").await
     }
 
     /// The thing `name` is made, and seen.
     async fn made(&self, name: &str) {
-        let shadow = Shadow::of(&draft(name), "7".to_owned());
-        self.shadows.note([(key(name), Some(shadow))]);
+        let shadow = HubVersion::of(&draft(name), "7".to_owned());
+        self.versions.note([(key(name), Some(shadow))]);
         let step = Step {
             verb: Verb::Create,
             key: key(name),
@@ -148,7 +148,7 @@ async fn who_comes_second_waits_for_what_the_first_makes_and_counts_it() {
         world.made("x").await;
     };
     let (passed, ()) = tokio::join!(world.pass(&world.two, &second), comes);
-    assert_eq!(passed.unwrap_err().code, 409, "it was decided without x");
+    assert_eq!(passed.unwrap_err().why, Why::Fenced, "it was decided without x");
     assert!(start.elapsed() < PATIENCE);
     world.pass(&world.two, &second).await.unwrap();
     assert!(!world.one.abandoned(FENCE, &key("x")).await.unwrap());

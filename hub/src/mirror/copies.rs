@@ -6,19 +6,19 @@ use std::time::Duration;
 use meta::{Key, Object, Revision};
 use storage::{Scope, Store};
 
-use super::shadows::{Shadow, Shadows};
+use super::versions::{HubVersion, HubVersions};
 
 /// Copies of the hub's objects.
 #[derive(Clone)]
 pub struct Copies {
     store: Arc<dyn Store>,
-    shadows: Arc<Shadows>,
+    versions: Arc<HubVersions>,
 }
 
 impl Copies {
-    /// The copies in `store`, of what `shadows` knows.
-    pub fn new(store: Arc<dyn Store>, shadows: Arc<Shadows>) -> Self {
-        Self { store, shadows }
+    /// The copies in `store`, of what `versions` knows.
+    pub fn new(store: Arc<dyn Store>, versions: Arc<HubVersions>) -> Self {
+        Self { store, versions }
     }
 
     /// The copy at `key`.
@@ -34,7 +34,7 @@ impl Copies {
 
     /// The hub's resourceVersion that `copy` is of; `None` where the hub is known to be further.
     pub fn version(&self, key: &Key, copy: &Object) -> Option<String> {
-        let shadow = self.shadows.get(key)?;
+        let shadow = self.versions.get(key)?;
         shadow.is_of(copy).then_some(shadow.version)
     }
 
@@ -43,10 +43,10 @@ impl Copies {
         &self,
         key: &Key,
         limit: Duration,
-        test: impl Fn(Option<&Shadow>) -> bool + Send,
+        test: impl Fn(Option<&HubVersion>) -> bool + Send,
     ) -> bool {
         let shown = async {
-            self.shadows.until(key, test).await;
+            self.versions.until(key, test).await;
             self.shown(key).await;
         };
         tokio::time::timeout(limit, shown).await.is_ok()
@@ -59,7 +59,7 @@ impl Copies {
             return;
         };
         loop {
-            let is_shown = match (self.get(key), self.shadows.get(key)) {
+            let is_shown = match (self.get(key), self.versions.get(key)) {
                 (Some(copy), Some(shadow)) => shadow.is_of(&copy),
                 (None, None) => true,
                 _ => false,

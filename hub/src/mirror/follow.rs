@@ -1,7 +1,7 @@
 //! One kind followed: list, watch, and start anew whenever the watch is lost.
 //!
-//! Where several replicas share a store, the one with the office writes the copies; it lists anew when it gets the
-//! office. The others only take note of what the hub has, to know what they are looking at.
+//! Where several replicas share a store, the leader writes the copies; it lists anew when it becomes the
+//! leader. The others only take note of what the hub has, to know what they are looking at.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -20,7 +20,7 @@ use storage::{At, Expect, Step, Store, StoreError, Verb};
 use tokio::sync::watch;
 
 use super::concerned::{Concerned, NAMESPACES};
-use super::shadows::{Shadow, Shadows};
+use super::versions::{HubVersion, HubVersions};
 use super::{Copied, FROM_FILE, Progress};
 
 /// How many objects of a list are stored at once.
@@ -43,9 +43,9 @@ const PAGE: u32 = 500;
 pub(super) struct Shared {
     pub(super) client: Client,
     pub(super) store: Arc<dyn Store>,
-    pub(super) shadows: Arc<Shadows>,
+    pub(super) versions: Arc<HubVersions>,
     /// Whether this replica writes the copies.
-    pub(super) office: watch::Receiver<bool>,
+    pub(super) leading: watch::Receiver<bool>,
     pub(super) progress: Arc<watch::Sender<Progress>>,
 }
 
@@ -65,7 +65,7 @@ pub(super) struct Follower {
     pending: Vec<(Key, Option<Draft>)>,
     /// Whether copies of earlier processes were compared with a list.
     is_swept: bool,
-    /// Whether a list is in that the replica with the office may not have written yet.
+    /// Whether a list is in that the leader may not have written yet.
     is_awaiting: bool,
 }
 
@@ -105,24 +105,24 @@ impl Follower {
         }
     }
 
-    /// Follows until this replica gets the office, or has to list anew.
+    /// Follows until this replica becomes the leader, or has to list anew.
     async fn follow(&mut self) {
         let mut concerned = match self.concerned().await {
             Ok(concerned) => concerned,
             Err(problem) => return self.pause(&problem).await,
         };
         let mut events = watcher(self.objects.clone(), watcher::Config::default()).boxed();
-        let mut office = self.shared.office.clone();
-        let mut has_office = *office.borrow_and_update();
+        let mut leading = self.shared.leading.clone();
+        let mut is_leading = *leading.borrow_and_update();
         let mut pause = PAUSES.0;
         let mut last_problem = None;
         let mut tidy = tokio::time::interval(TIDY);
         loop {
             let event = tokio::select! {
                 event = events.next() => event,
-                Ok(()) = office.changed() => {
-                    let had_office = std::mem::replace(&mut has_office, *office.borrow_and_update());
-                    if has_office && !had_office {
+                Ok(()) = leading.changed() => {
+                    let was_leading = std::mem::replace(&mut is_leading, *leading.borrow_and_update());
+                    if is_leading && !was_leading {
                         return;
                     }
                     continue;
@@ -158,7 +158,7 @@ impl Follower {
                     let problem = chain(&problem);
                     // One line for each kind of problem: it may last.
                     if last_problem.as_ref() != Some(&problem) {
-                        tracing::warn!(resource = %self.resource, problem, "copying from the hub");
+                        tracing::warn!(resource = %self.resource, problem, "cannot list or watch on the hub; retrying");
                     }
                     self.stumble(&problem);
                     last_problem = Some(problem);
@@ -193,7 +193,7 @@ impl Follower {
             loop {
                 let list = objects.list(&page).await.inspect_err(|problem| {
                     let problem = chain(problem);
-                    tracing::warn!(resource = %self.resource, %namespace, problem, "copying from the hub");
+                    tracing::warn!(resource = %self.resource, %namespace, problem, "cannot list or watch on the hub; retrying");
                 })?;
                 for object in list.items {
                     // A list of all may be coming in, and does not have to hold it any more.
@@ -260,7 +260,7 @@ impl Follower {
     }
 
     fn writes(&self) -> bool {
-        *self.shared.office.borrow()
+        *self.shared.leading.borrow()
     }
 
     fn say(&self, copied: Copied) {
@@ -274,7 +274,7 @@ impl Follower {
     async fn miss(&mut self) {
         let is_news = self.shared.progress.borrow().get(&self.resource) != Some(&Copied::Absent);
         if is_news {
-            tracing::info!(resource = %self.resource, "the hub does not have this kind");
+            tracing::info!(resource = %self.resource, "the hub does not serve this resource; waiting for it");
         }
         self.listed.clear();
         self.pending.clear();
@@ -294,7 +294,7 @@ impl Follower {
         }
     }
 
-    /// Looks whether the replica with the office has written all that was listed.
+    /// Looks whether the leader has written all that was listed.
     fn look(&mut self) {
         let copies = self.shared.store.cached(self.resource);
         let is_there = |key: &Key| copies.get(&key.namespace, &key.name).is_some();
@@ -332,17 +332,17 @@ impl Follower {
         let draft = match draft {
             Ok(draft) => draft,
             Err(problem) => {
-                tracing::error!(%key, problem, "an object of the hub cannot be copied");
+                tracing::error!(%key, problem, "cannot copy an object of the hub; it is ignored");
                 return None;
             }
         };
-        let shadow = Shadow::of(&draft, version);
+        let shadow = HubVersion::of(&draft, version);
         self.known.insert(key.clone());
         if self.writes() {
             self.pending.push((key.clone(), Some(draft)));
             // Taken note of before it is stored, so that whoever sees the copy can write on it.
         }
-        self.shared.shadows.note([(key.clone(), Some(shadow))]);
+        self.shared.versions.note([(key.clone(), Some(shadow))]);
         Some(key)
     }
 
@@ -354,8 +354,8 @@ impl Follower {
             self.known.remove(&key);
             self.pending.push((key, None));
         } else {
-            // Stays known, so that it is removed by the time this replica gets the office, if nobody has done it.
-            self.shared.shadows.note([(key, None)]);
+            // Stays known, so that it is removed by the time this replica becomes the leader, if nobody has done it.
+            self.shared.versions.note([(key, None)]);
         }
     }
 
@@ -402,7 +402,7 @@ impl Follower {
                     | StoreError::AlreadyExists { .. }
                     | StoreError::NotFound { .. },
                 ) => {
-                    // Written by the replica that had the office before: what is there now is looked up and written over.
+                    // Written by the leader before: what is there now is looked up and written over.
                     if let Err(problem) = self.shared.store.list(self.resource, At::Latest).await {
                         self.pause(&problem).await;
                     }
@@ -411,11 +411,11 @@ impl Follower {
             }
         }
         let gone = self.pending.drain(..).filter(|(_, draft)| draft.is_none());
-        self.shared.shadows.note(gone.map(|(key, _)| (key, None)));
+        self.shared.versions.note(gone.map(|(key, _)| (key, None)));
     }
 
     async fn pause(&self, problem: &StoreError) {
-        tracing::error!(resource = %self.resource, %problem, "copies of the hub's objects are not stored");
+        tracing::error!(resource = %self.resource, %problem, "cannot store copies of the hub's objects; retrying");
         tokio::time::sleep(PAUSES.1).await;
     }
 

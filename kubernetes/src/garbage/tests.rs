@@ -18,7 +18,7 @@ struct InUse(parking_lot::Mutex<HashSet<String>>);
 
 #[async_trait::async_trait]
 impl Protection for InUse {
-    async fn permits(&self, key: &Key, _: &Object) -> Result<Vec<storage::Guard>, String> {
+    async fn permits(&self, key: &Key, _: &Object) -> Result<Vec<meta::Guard>, String> {
         match self.0.lock().contains(&*key.name) {
             true => Err(format!("{key} is in use")),
             false => Ok(Vec::new()),

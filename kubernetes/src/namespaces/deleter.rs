@@ -126,7 +126,7 @@ impl Deleter {
         let mut failed = Vec::new();
         for name in dirty {
             if let Err(problem) = self.empty(&name).await {
-                tracing::warn!(namespace = name, %problem, "a namespace was not emptied; retrying");
+                tracing::warn!(namespace = name, %problem, "cannot delete the content of a namespace; retrying");
                 failed.push(name);
             }
         }

@@ -18,7 +18,7 @@ struct Unprotected;
 
 #[async_trait::async_trait]
 impl Protection for Unprotected {
-    async fn permits(&self, _: &Key, _: &Object) -> Result<Vec<storage::Guard>, String> {
+    async fn permits(&self, _: &Key, _: &Object) -> Result<Vec<meta::Guard>, String> {
         Ok(Vec::new())
     }
 }

@@ -71,10 +71,7 @@ async fn a_create_is_refused_when_any_quota_of_its_namespace_is_used_up() {
     let Guard::Fence { name, not_after } = plugin.guards(&request, None).remove(0) else {
         panic!("a fence is passed");
     };
-    assert_eq!(
-        (&*name, not_after),
-        ("quota/ns/configmaps", Some(store.revision()))
-    );
+    assert_eq!((&*name, not_after), ("quota/ns/configmaps", store.revision()));
     map(&store, "ns", "a").await;
     assert_eq!(
         validate(),

@@ -48,7 +48,7 @@ impl Counter {
     async fn run(&self) {
         loop {
             let problem = self.follow().await;
-            tracing::warn!(%problem, "the watch of what quotas count ended; counting everything again");
+            tracing::warn!(%problem, "quota watch ended; recounting usage");
             tokio::time::sleep(RETRY_AFTER).await;
         }
     }
@@ -108,7 +108,7 @@ impl Counter {
                 // Somebody changed the quota meanwhile, or it is gone.
                 Err(StoreError::Conflict { .. } | StoreError::NotFound { .. }) => failed.push(namespace),
                 Err(problem) => {
-                    tracing::warn!(namespace, %problem, "what a quota counts was not written; retrying");
+                    tracing::warn!(namespace, %problem, "cannot update the status of a ResourceQuota; retrying");
                     failed.push(namespace);
                 }
             }

@@ -421,7 +421,11 @@ fn completed(stored: &Value, role: &Bootstrap) -> Option<Value> {
     let missing = match covering::uncovered(held.iter(), &wanted, usize::MAX) {
         Ok(missing) => missing.rules,
         Err(problem) => {
-            tracing::warn!(role = role.name, problem, "a role is not completed");
+            tracing::warn!(
+                role = role.name,
+                problem,
+                "cannot add missing rules to a default role"
+            );
             return None;
         }
     };

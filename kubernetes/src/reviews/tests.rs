@@ -54,6 +54,7 @@ async fn ask(resource: &str, user: &str, namespace: &str, body: Value) -> Result
         query: apiserver::Query::default(),
         dry_run: false,
         warnings: Warnings::default(),
+        annotations: apiserver::Annotations::default(),
         authorizer: Arc::new(Judge),
     };
     match answer.create(&call, body).await? {
@@ -163,6 +164,7 @@ async fn ones_own_rules_are_listed() {
         query: apiserver::Query::default(),
         dry_run: false,
         warnings: Warnings::default(),
+        annotations: apiserver::Annotations::default(),
         authorizer: Arc::new(Judge),
     };
     let Reply::Value(answer) = rules

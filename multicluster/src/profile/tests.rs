@@ -24,6 +24,7 @@ fn view(ready: &'static str) -> TargetView {
         taints: Vec::new(),
         capacity: Vec::new(),
         region: "eu-1".to_owned(),
+        zone: "eu-1a".to_owned(),
         provider: String::new(),
         labels: [("env", "prod"), (MANAGER_LABEL, "somebody"), (SET_LABEL, "a-set")]
             .map(|(key, value)| (key.to_owned(), value.to_owned()))
@@ -101,7 +102,8 @@ fn properties_that_the_schema_refuses_are_left_out_and_the_rest_is_valid() {
         [
             "cluster-name.scheduling.berth.dev",
             "id",
-            "region.scheduling.berth.dev"
+            "region.scheduling.berth.dev",
+            "zone.scheduling.berth.dev"
         ]
     );
     let cluster = &profile["status"]["accessProviders"][0]["cluster"];

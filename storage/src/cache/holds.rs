@@ -8,11 +8,12 @@ use parking_lot::Mutex;
 use tokio::time::Instant;
 
 use crate::collection::Collection;
+use crate::history;
 use crate::picture::{Picture, Shelf};
 
 /// How long a list stays readable.
 const HELD_FOR: Duration = Duration::from_mins(5);
-/// How many bytes of objects that nothing else needs any more may be kept for held lists.
+/// How many bytes of memory, in objects that nothing else needs any more, may be kept for held lists.
 const HELD_BYTES: u64 = 64 << 20;
 /// How many lists may be held: their trees' own nodes are not counted in bytes.
 const HELD_LISTS: usize = 1024;
@@ -130,5 +131,5 @@ fn burden(picture: &Picture, resource: GroupResource, collection: &Collection) -
             .get(name)
             .is_none_or(|now| now.revision() != object.revision())
     });
-    gone.map(|(_, object)| object.bytes().len() as u64).sum()
+    gone.map(|(_, object)| history::weight(object) as u64).sum()
 }

@@ -35,7 +35,7 @@ pub struct Contents {
 #[non_exhaustive]
 pub enum BackupError {
     /// It does not begin as a backup does.
-    #[error("this is no backup of berth")]
+    #[error("this is not a backup of berth")]
     NoBackup,
     /// It is not what was written.
     #[error("the backup is damaged: {key}: {problem}")]

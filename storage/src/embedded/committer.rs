@@ -94,7 +94,7 @@ impl Committer {
             steps.all(|step| !grows(&picture, step))
         });
         let error = StoreError::Unavailable(format!(
-            "the disk of {} is full: only deletions, and updates that need no more room, are taken until there is room",
+            "the disk of {} is full: only deletions, and updates that take no more space, are accepted until space is freed",
             self.disk.file()
         ));
         for request in growing {
@@ -146,7 +146,7 @@ impl Committer {
         let why = format!("{error}; writes are refused until the cause is mended and the server restarted");
         // Before anything else that could go wrong, such as the log line.
         let why = self.failed.get_or_init(|| why);
-        tracing::error!(%error, "commit failed; no writes are taken until a restart");
+        tracing::error!(%error, "commit failed; rejecting all writes until a restart");
         let error = StoreError::Unavailable(why.clone());
         waiting
             .into_iter()

@@ -10,14 +10,15 @@ use std::io::{ErrorKind, Read};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::{Arc, mpsc};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use meta::Revision;
 use redb::backends::FileBackend;
-use redb::{Builder, Database, DatabaseError, ReadOnlyDatabase, ReadableDatabase, TableDefinition};
+use redb::{Builder, CompactionError, Database, DatabaseError, ReadOnlyDatabase, ReadableDatabase};
 
 use crate::embedded::record::Raw;
 use crate::embedded::reserve::{self, Reserve, Reserved};
+use crate::embedded::tables::{PAGES, RECORDS, TOTALS, TOTALS_KEY, broken, corrupt, unreadable};
 use crate::embedded::{header, load, record};
 use crate::encryption::Encryption;
 use crate::error::StoreError;
@@ -25,20 +26,16 @@ use crate::picture::Picture;
 use crate::stage::Staged;
 use record::Totals;
 
-/// Key and record of every object; see [`record`].
-pub(crate) const RECORDS: TableDefinition<'static, &[u8], &[u8]> = TableDefinition::new("records");
-/// The totals, under [`TOTALS_KEY`].
-pub(crate) const TOTALS: TableDefinition<'static, &str, &[u8]> = TableDefinition::new("totals");
-/// The one key of [`TOTALS`].
-pub(crate) const TOTALS_KEY: &str = "totals";
 /// The revision of an empty store: 0 is no valid resourceVersion.
 const FIRST: Revision = Revision(1);
 /// redb's page cache. Objects are served from memory of our own; this is for the pages that commits go through, and
 /// those that are not in it are mostly in the system's. Whatever it may hold, reading a file at the start fills it with.
 const PAGE_CACHE: usize = 4 << 20;
 
-/// The part of a file that is named when no record can be.
-const PAGES: &str = "pages";
+/// A file is made small at the start when it has more than so many bytes for each byte of records, and these beside.
+const LOOSE: u64 = 4;
+const LARGE: u64 = 32 << 20;
+
 /// How long the record that is damaged is looked for.
 const SEARCH: Duration = Duration::from_secs(5);
 
@@ -119,9 +116,10 @@ pub(crate) fn open_with(
         builder
             .set_cache_size(PAGE_CACHE)
             .set_check_integrity_on_open(true);
-        let database = open(&mut builder).map_err(|error| broken(file, error))?;
+        let mut database = open(&mut builder).map_err(|error| broken(file, error))?;
         initialize(file, &database)?;
         let loaded = load::load(file, encryption, &database)?;
+        compact(file, &mut database, loaded.bytes)?;
         let mut disk = Disk {
             database,
             file: file.to_owned(),
@@ -315,6 +313,25 @@ fn check_header(path: &Path, file: &str) -> Result<(), StoreError> {
     }
 }
 
+/// Makes a file small that is much larger than what is in it, which was all checked just now. While the store serves, what
+/// is freed is used again, and the end of the file given back only where nothing lies in the second half; to move what lies
+/// there needs the database for itself. A crash meanwhile costs nothing: each step is a commit.
+fn compact(file: &str, database: &mut Database, held: u64) -> Result<(), StoreError> {
+    // There is no file in tests of a failing one.
+    let size = || std::fs::metadata(file).map_or(0, |metadata| metadata.len());
+    let before = size();
+    if before <= LARGE + LOOSE * held {
+        return Ok(());
+    }
+    let begun = Instant::now();
+    database.compact().map_err(|error| match error {
+        CompactionError::Storage(error) => broken(file, error),
+        error => StoreError::Unavailable(format!("{file}: {error}")),
+    })?;
+    tracing::info!(file, before, after = size(), held, took = ?begun.elapsed(), "the file was compacted");
+    Ok(())
+}
+
 /// Puts the tables into a new file. A file with one of them but not the other fails in the load.
 fn initialize(file: &str, database: &Database) -> Result<(), StoreError> {
     let fail = |error: redb::Error| broken(file, error);
@@ -366,43 +383,59 @@ pub(crate) fn guarded<T>(file: &str, work: impl FnOnce() -> Result<T, StoreError
     })
 }
 
-/// The error for a record or part of `file` that is not what was written.
-pub(crate) fn corrupt(file: &str, key: String, problem: impl Into<String>) -> StoreError {
-    StoreError::Corrupt {
-        file: file.to_owned(),
-        key,
-        problem: problem.into(),
+#[cfg(test)]
+mod tests {
+    use meta::{Change, Key, Object};
+    use serde_json::json;
+    use tempfile::TempDir;
+
+    use super::*;
+    use crate::conformance::thing;
+
+    /// A large object, put or removed.
+    fn change(key: &Key, revision: u64, removes: bool) -> Staged {
+        let object = |revision| {
+            let value = json!({"apiVersion": "v1", "kind": "Thing", "metadata": {"name": &*key.name}, "data": "x".repeat(16 << 10)});
+            Some(Arc::new(Object::new(&value, Revision(revision)).unwrap()))
+        };
+        let change = Change {
+            revision: Revision(revision),
+            key: key.clone(),
+            old: if removes { object(1) } else { None },
+            new: if removes { None } else { object(revision) },
+        };
+        (change, None)
     }
-}
 
-/// redb's error as ours.
-pub(crate) fn broken(file: &str, error: impl Into<redb::Error>) -> StoreError {
-    match error.into() {
-        redb::Error::DatabaseAlreadyOpen => StoreError::Unavailable(format!(
-            "{file} is in use: stop the other process, or name another data directory"
-        )),
-        redb::Error::Io(error) if damaged(&error) => corrupt(file, PAGES.to_owned(), error.to_string()),
-        redb::Error::Io(error) => unreadable(file, &error),
-        redb::Error::PreviousIo => StoreError::Unavailable(format!("{file}: an earlier write failed")),
-        error @ (redb::Error::Corrupted(_)
-        | redb::Error::UpgradeRequired(_)
-        | redb::Error::RepairAborted
-        | redb::Error::TableTypeMismatch { .. }
-        | redb::Error::TableIsMultimap(_)
-        | redb::Error::TypeDefinitionChanged { .. }
-        | redb::Error::TableDoesNotExist(_)) => corrupt(file, PAGES.to_owned(), error.to_string()),
-        error => StoreError::Unavailable(format!("{file}: {error}")),
+    #[test]
+    fn a_file_that_was_large_is_small_after_the_next_start_with_every_record_that_stayed() {
+        let folder = TempDir::new().unwrap();
+        let file = folder.path().join("berth.redb");
+        let size = || std::fs::metadata(&file).unwrap().len();
+        let keys: Vec<Key> = (0..4_000)
+            .map(|index| thing("a", &format!("x{index:04}")))
+            .collect();
+        let mut disk = open(&file, &Arc::default()).unwrap().disk;
+        for part in keys.chunks(500) {
+            let changes: Vec<_> = part.iter().map(|key| change(key, 1, false)).collect();
+            disk.write(&changes, Revision(1)).unwrap();
+        }
+        let (stay, go) = keys.split_at(40);
+        let removed: Vec<_> = go.iter().map(|key| change(key, 2, true)).collect();
+        disk.write(&removed, Revision(2)).unwrap();
+        // Written last, so that it lies at the end.
+        let last: Vec<_> = go[..10].iter().map(|key| change(key, 3, false)).collect();
+        disk.write(&last, Revision(3)).unwrap();
+        drop(disk);
+        let large = size();
+        assert!(large > LARGE + LOOSE * (1 << 20), "{large}");
+        let opened = open(&file, &Arc::default()).unwrap();
+        let small = size();
+        assert!(small < LARGE / 4, "{large} became {small}");
+        let there = opened.picture.snapshot().objects.len();
+        assert_eq!(there, stay.len() + last.len());
+        drop(opened);
+        assert!(size() < LARGE / 4, "and stays so: {}", size());
+        verify("berth.redb", &file).unwrap();
     }
-}
-
-/// Errors of reading where nothing is, as a page number gone wrong makes them.
-fn damaged(error: &std::io::Error) -> bool {
-    matches!(
-        error.kind(),
-        ErrorKind::UnexpectedEof | ErrorKind::InvalidData | ErrorKind::InvalidInput
-    )
-}
-
-fn unreadable(file: &str, error: &std::io::Error) -> StoreError {
-    StoreError::Unavailable(format!("{file}: {error}"))
 }

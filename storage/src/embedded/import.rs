@@ -24,7 +24,7 @@ pub(crate) fn import(
 ) -> Result<(), StoreError> {
     if file.exists() {
         return Err(StoreError::Unavailable(format!(
-            "{} exists: a copy is made into a new file only",
+            "{} exists: name a new file",
             file.display()
         )));
     }

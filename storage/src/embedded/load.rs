@@ -8,8 +8,8 @@ use meta::{GroupResource, Object, Revision};
 use redb::{ReadableDatabase, ReadableTable};
 
 use crate::collection::Name;
-use crate::embedded::disk::{RECORDS, TOTALS, TOTALS_KEY, broken, corrupt};
 use crate::embedded::record::{self, Raw, Totals};
+use crate::embedded::tables::{RECORDS, TOTALS, TOTALS_KEY, broken, corrupt};
 use crate::encryption::{Closed, Encryption};
 use crate::error::StoreError;
 use crate::picture::Picture;
@@ -33,6 +33,8 @@ pub(crate) struct Contents {
     pub(crate) totals: Totals,
     /// The objects.
     pub(crate) picture: Picture,
+    /// Bytes of all records.
+    pub(crate) bytes: u64,
     /// The keys of records that were good for another process only.
     pub(crate) ephemeral: Vec<Vec<u8>>,
 }
@@ -69,6 +71,8 @@ pub(crate) fn load(
     database: &impl ReadableDatabase,
 ) -> Result<Contents, StoreError> {
     let (totals, raw) = read(file, database)?;
+    let bytes = raw.iter().map(|(key, value)| (key.len() + value.len()) as u64);
+    let bytes = bytes.sum();
     let parsed = parse_all(file, encryption, raw)?;
     check_totals(file, &totals, &parsed)?;
     let mut picture = Picture::new(totals.revision);
@@ -82,6 +86,7 @@ pub(crate) fn load(
     Ok(Contents {
         totals,
         picture,
+        bytes,
         ephemeral: parsed.ephemeral.into_iter().map(|(key, _)| key).collect(),
     })
 }
@@ -169,7 +174,7 @@ pub(crate) fn parse(
     previous: Option<&Loaded>,
 ) -> Result<Loaded, Problem> {
     let (group, resource, namespace, name) =
-        record::decode_key(key).ok_or_else(|| "its key is no object's".to_owned())?;
+        record::decode_key(key).ok_or_else(|| "its key is not of an object".to_owned())?;
     let record = record::decode(value).ok_or_else(|| "it is too short".to_owned())?;
     if !record.intact(key) {
         return Err("its checksum does not match".to_owned().into());
@@ -210,8 +215,8 @@ fn object(json: &Bytes, revision: Revision) -> Result<Object, String> {
     if let Some(object) = Object::written(json, revision) {
         return Ok(object);
     }
-    let value = serde_json::from_slice(json).map_err(|error| format!("it is no JSON: {error}"))?;
-    Object::new(&value, revision).map_err(|error| format!("it is no object: {error}"))
+    let value = serde_json::from_slice(json).map_err(|error| format!("it is not JSON: {error}"))?;
+    Object::new(&value, revision).map_err(|error| format!("it is not an object: {error}"))
 }
 
 fn check_totals(file: &str, totals: &Totals, parsed: &Parsed) -> Result<(), StoreError> {
@@ -219,10 +224,7 @@ fn check_totals(file: &str, totals: &Totals, parsed: &Parsed) -> Result<(), Stor
     let loaded = &parsed.loaded;
     let count = loaded.len() + parsed.ephemeral.len();
     if count as u64 != totals.count {
-        return problem(format!(
-            "{count} records are there, {} were written",
-            totals.count
-        ));
+        return problem(format!("{count} records found, {} were written", totals.count));
     }
     let ephemeral = parsed.ephemeral.iter().map(|(_, crc)| *crc);
     let crcs = loaded.iter().map(|loaded| loaded.crc).chain(ephemeral);

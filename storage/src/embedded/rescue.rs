@@ -13,9 +13,10 @@ use bytes::Bytes;
 use meta::Revision;
 use redb::{Builder, ConcurrencyMode, ReadOnlyDatabase, ReadableTable};
 
-use crate::embedded::disk::{RECORDS, TOTALS, TOTALS_KEY, broken, guarded};
+use crate::embedded::disk::guarded;
 use crate::embedded::load::{self, Problem};
 use crate::embedded::record::{self, Raw, Totals};
+use crate::embedded::tables::{self, RECORDS, TOTALS, TOTALS_KEY, broken};
 use crate::embedded::{disk, header, import};
 use crate::encryption::Encryption;
 use crate::error::StoreError;
@@ -325,7 +326,11 @@ fn walk(
             Way::BackwardsUntil(_) => last.is_none_or(|last| *last > key),
         };
         if !in_order {
-            return Err(disk::corrupt(name, record::show_key(&key), "it is out of order"));
+            return Err(tables::corrupt(
+                name,
+                record::show_key(&key),
+                "it is out of order",
+            ));
         }
         found.push((key, Bytes::copy_from_slice(value.value())));
     }

@@ -61,7 +61,7 @@ impl Reserve {
         match self.allocate() {
             Ok(()) => {
                 if *state == State::Spent {
-                    tracing::info!("there is room on the disk again: all writes are taken");
+                    tracing::info!("disk space is available again; accepting all writes");
                 }
                 *state = State::Held;
             }
@@ -71,15 +71,14 @@ impl Reserve {
                     if *state != State::Spent {
                         tracing::error!(
                             file = %self.path.display(), %error,
-                            "the disk is full: until there is room, only deletions and updates that need no more of it \
-                             are taken"
+                            "disk full: until space is freed, only deletions and updates that take no more space are accepted"
                         );
                     }
                     *state = State::Spent;
                 } else {
                     tracing::warn!(
                         file = %self.path.display(), %error,
-                        "no disk space can be held back: should the disk become full, nothing can be deleted"
+                        "cannot reserve disk space: if the disk fills up, even deletions will be rejected"
                     );
                 }
             }
@@ -102,8 +101,7 @@ impl Reserve {
         drop(state);
         tracing::error!(
             file = %self.path.display(),
-            "the disk is full: the space held back is used, and until there is room only deletions and updates that need \
-             no more of it are taken"
+            "disk full: using the reserved space; until space is freed, only deletions and updates that take no more space are accepted"
         );
         true
     }
@@ -132,7 +130,7 @@ impl Reserve {
     fn remove(&self) {
         match fs::remove_file(&self.path) {
             Err(error) if error.kind() != ErrorKind::NotFound => {
-                tracing::warn!(file = %self.path.display(), %error, "the space held back cannot be given back");
+                tracing::warn!(file = %self.path.display(), %error, "cannot release the reserved disk space");
             }
             _ => {}
         }

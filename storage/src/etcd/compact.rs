@@ -27,7 +27,7 @@ pub(crate) async fn run(link: Arc<Link>, layout: Layout, interval: Duration) {
         sleep(interval).await;
         match compact(&link, &layout, turn).await {
             Ok(next) => turn = next,
-            Err(failure) => tracing::warn!(problem = failure.text(), "etcd was not compacted"),
+            Err(failure) => tracing::warn!(problem = failure.text(), "cannot compact etcd"),
         }
     }
 }

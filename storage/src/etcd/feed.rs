@@ -113,7 +113,7 @@ impl Feed {
         {
             let mended = |seen: &Seen| seen.key == key && seen.revision > revision;
             if !changes.iter().any(mended) {
-                tracing::error!(%key, problem, "a value in etcd is no object; the last good one stays shown");
+                tracing::error!(%key, problem, "invalid value in etcd; serving the last valid object");
                 state.unreadable.insert(key, problem);
             }
         }
@@ -140,8 +140,8 @@ impl Feed {
     pub(crate) fn follows(&self, result: Result<(), String>) {
         let mut state = self.state.lock();
         match result {
-            Ok(()) if state.down.is_some() => tracing::warn!("etcd answers again"),
-            Err(ref why) if state.down.is_none() => tracing::error!(why, "etcd cannot be followed"),
+            Ok(()) if state.down.is_some() => tracing::warn!("etcd is reachable again"),
+            Err(ref why) if state.down.is_none() => tracing::error!(why, "cannot watch etcd; retrying"),
             _ => {}
         }
         state.down = result.err();

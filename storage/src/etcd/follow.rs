@@ -177,7 +177,7 @@ impl Follower {
     async fn read_again(&self) -> Result<(), Failure> {
         let revision = newest(&self.link, &self.layout).await?;
         let loaded = load(&self.link, &self.layout, self.layout.objects(), revision).await?;
-        tracing::warn!(%revision, "etcd compacted changes that were missed: all objects were read again");
+        tracing::warn!(%revision, "missed changes that etcd has compacted; all objects were listed again");
         let mut picture = Picture::new(revision);
         for (resource, items) in loaded.shelves {
             picture.load(resource, items);

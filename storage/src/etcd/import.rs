@@ -70,7 +70,7 @@ impl EtcdStore {
             StoreError::Unavailable(format!("{}: {problem} below {}", link.place(), config.prefix))
         };
         let Some(kv) = found.kvs().first() else {
-            return Err(no_store("there is no store"));
+            return Err(no_store("no store found"));
         };
         match Marker::read(kv.value()) {
             Ok(marker) if !marker.copying => {}
@@ -103,7 +103,7 @@ impl EtcdStore {
         let copy = snapshot(&import.link, &import.layout).await?;
         if let Some(key) = source.difference(&copy) {
             return Err(import.refused(&format!(
-                "{key} is not there as it was written: somebody else writes below {}",
+                "{key} is not as it was written: another program writes below {}",
                 config.prefix
             )));
         }

@@ -53,8 +53,8 @@ impl Marker {
     /// # Errors
     /// What is wrong with it, such as another layout.
     pub(crate) fn read(value: &[u8]) -> Result<Self, String> {
-        let marker: Self =
-            serde_json::from_slice(value).map_err(|error| format!("it is no mark of a store: {error}"))?;
+        let marker: Self = serde_json::from_slice(value)
+            .map_err(|error| format!("it is not the marker of a store: {error}"))?;
         if marker.format != FORMAT {
             return Err(format!(
                 "it says layout {}, and this program knows layout {FORMAT} only",

@@ -184,7 +184,7 @@ impl Link {
             tracing::warn!(
                 from = self.members[failed].endpoint,
                 to = self.members[next].endpoint,
-                "etcd member left"
+                "etcd member does not answer; using another one"
             );
         }
     }
@@ -295,7 +295,7 @@ impl Link {
     /// The error for a caller of the store.
     pub(crate) fn unavailable(&self, failure: &Failure) -> StoreError {
         let unknown = match failure {
-            Failure::Unknown(_) => "; whether the write was made is not known",
+            Failure::Unknown(_) => "; the write may or may not have been made",
             _ => "",
         };
         StoreError::Unavailable(format!("{}: {}{unknown}", self.place, failure.text()))

@@ -68,7 +68,7 @@ fn take(loaded: &mut Loaded, layout: &Layout, kv: &KeyValue) {
     let Some(key) = layout.parse(kv.key()) else {
         tracing::warn!(
             key = kv.key_str().unwrap_or("?"),
-            "a key among the objects in etcd names no object"
+            "ignoring a key in etcd that is not of an object"
         );
         return;
     };
@@ -92,8 +92,8 @@ pub(crate) fn object(layout: &Layout, key: &Key, kv: &KeyValue) -> Result<Object
         Some(object) => object,
         // Somebody else wrote it.
         None => {
-            let value = serde_json::from_slice(&json).map_err(|error| format!("it is no JSON: {error}"))?;
-            Object::new(&value, revision).map_err(|error| format!("it is no object: {error}"))?
+            let value = serde_json::from_slice(&json).map_err(|error| format!("it is not JSON: {error}"))?;
+            Object::new(&value, revision).map_err(|error| format!("it is not an object: {error}"))?
         }
     };
     let meta = object.meta();

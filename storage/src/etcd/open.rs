@@ -140,7 +140,7 @@ pub(crate) async fn marker(
     let mut found = link.read(get).await.map_err(unread)?;
     if found.kvs().is_empty() {
         let answer = link.read(made).await.map_err(unread)?;
-        tracing::info!(key, revision = %at(answer.header()), "a new store in etcd");
+        tracing::info!(key, revision = %at(answer.header()), "initialized an empty store in etcd");
         found = link.read(get).await.map_err(unread)?;
     }
     let problem = |problem: String| StoreError::Unreadable {
@@ -149,7 +149,7 @@ pub(crate) async fn marker(
         problem,
     };
     let kv = found.kvs().first();
-    let kv = kv.ok_or_else(|| problem("it vanished just after it was made".to_owned()))?;
+    let kv = kv.ok_or_else(|| problem("it was deleted right after it was created".to_owned()))?;
     let marker = Marker::read(kv.value()).map_err(problem)?;
     let since = Revision(u64::try_from(kv.mod_revision()).unwrap_or_default());
     Ok((marker, since))

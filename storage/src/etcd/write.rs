@@ -90,7 +90,7 @@ impl Hand<'_> {
             }
         }
         Err(StoreError::Unavailable(format!(
-            "{} is written by too many others at once",
+            "too many conflicts on {}",
             step.key
         )))
     }

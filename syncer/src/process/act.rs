@@ -48,7 +48,7 @@ impl Hands {
                 if self.is_gone(key, &below).await? {
                     self.set_finalizers(&above, &object).await
                 } else {
-                    bail!("the copy is still there, although it was not seen")
+                    bail!("the copy still exists, although the watch does not show it")
                 }
             }
             Step::Report(object) => {
@@ -130,10 +130,10 @@ impl Hands {
         };
         match owner(&found) {
             Some(owner) if owner == self.identifier => Ok(()),
-            Some(other) => bail!("{path} was put there for another workload cluster ({other})"),
+            Some(other) => bail!("{path} belongs to another workload cluster ({other})"),
             // What is in a namespace that was never ours is nobody's business here.
             None if key.kind == NAMESPACES && !self.was_ours(key, &found) => {
-                bail!("{path} is on the cluster already and was not made for this workload cluster")
+                bail!("{path} already exists and is not managed by this syncer")
             }
             None => match brought_up_to_date(copy, &found) {
                 Some(next) => done(self.cluster.send(Method::PUT, path, Some((JSON, &next))).await?),

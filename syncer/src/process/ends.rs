@@ -48,9 +48,8 @@ impl Ends {
         let from = config(&args.from_kubeconfig, args.from_context.as_deref()).await?;
         let to = match &args.to_kubeconfig {
             Some(path) => config(path, args.to_context.as_deref()).await?,
-            None => Config::incluster().context(
-                "no --to-kubeconfig is given, and this is no Pod with a service account to use instead",
-            )?,
+            None => Config::incluster()
+                .context("no kubeconfig: pass --to-kubeconfig, or run in a Pod with a service account")?,
         };
         let (root, view) = urls(&from.cluster_url, &target)?;
         let at = |url: Uri| -> Result<kube::Client> {

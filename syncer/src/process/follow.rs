@@ -80,7 +80,7 @@ impl Follower {
                     // One line for each kind of problem: it may last.
                     if last_problem.as_ref() != Some(&text) {
                         let (side, resource) = (self.side, self.kind.name());
-                        tracing::warn!(?side, resource, problem = text, "following");
+                        tracing::warn!(?side, resource, problem = text, "watch failed; retrying");
                     }
                     last_problem = Some(text);
                     tokio::time::sleep(pause).await;
@@ -121,7 +121,7 @@ impl Follower {
                 Some(Arc::new(value))
             }
             Err(problem) => {
-                tracing::error!(resource = self.kind.name(), %problem, "an object cannot be read");
+                tracing::error!(resource = self.kind.name(), %problem, "cannot parse an object; it is ignored");
                 None
             }
         }

@@ -78,7 +78,11 @@ impl Heart<'_> {
             };
             // One line for each kind of problem: it may last.
             if let Some(problem) = problem.as_ref().filter(|problem| last.as_ref() != Some(problem)) {
-                tracing::warn!(cluster = self.target, problem, "no heartbeat");
+                tracing::warn!(
+                    cluster = self.target,
+                    problem,
+                    "cannot send a heartbeat; retrying"
+                );
             }
             let pause = if problem.is_some() { RETRY } else { interval };
             last = problem;

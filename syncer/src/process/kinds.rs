@@ -62,7 +62,10 @@ pub(super) async fn discover(view: &kube::Client, only: &[String]) -> Result<Vec
         .find(|name| !rest.iter().any(|kind| kind.name() == **name))
     {
         let known: Vec<String> = rest.iter().map(SyncedKind::name).collect();
-        bail!("the hub does not sync {unknown}; it shows {}", known.join(", "));
+        bail!(
+            "the hub does not serve {unknown} to syncers; it serves {}",
+            known.join(", ")
+        );
     }
     rest.retain(|kind| only.is_empty() || only.contains(&kind.name()));
     rest.sort_by_key(SyncedKind::name);

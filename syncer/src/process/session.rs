@@ -95,7 +95,7 @@ impl<'a> Session<'a> {
         };
         let drained = async { while work.running.join_next().await.is_some() {} };
         if tokio::time::timeout(DRAIN, drained).await.is_err() {
-            tracing::warn!("some steps were not completed; they are made by the next syncer");
+            tracing::warn!("stopped before all changes were made; the next start makes them");
         }
         Ok(end)
     }
@@ -263,7 +263,7 @@ impl Work {
                         namespace,
                         name,
                         problem = text,
-                        "not synced; trying again"
+                        "cannot sync an object; retrying"
                     );
                     self.problems.insert(key, text);
                 }

@@ -125,7 +125,7 @@ impl Lens for SyncerLens {
                 name,
                 identifier = self.identifier,
                 problem,
-                "not shown to the syncer"
+                "cannot show an object to the syncer"
             );
         }
         let seen = Object::new(&seen, object.revision());

@@ -5,9 +5,9 @@ use std::time::Duration;
 use anyhow::Result;
 use tests::bench::usage;
 
-use crate::http::Target;
-use crate::object::{Make, Template};
 use crate::settings::Settings;
+use tests::bench::http::Target;
+use tests::bench::object::{Make, Template};
 
 /// Who takes part, in the order of tables: key, heading.
 pub(crate) const ALL: [(&str, &str); 7] = [

@@ -10,10 +10,10 @@ use tests::ports;
 use tokio::task::block_in_place;
 
 use crate::contestant::Contestant;
-use crate::http::Target;
-use crate::object::{Make, Template};
 use crate::programs::{self, Program, answers};
 use crate::settings::Settings;
+use tests::bench::http::Target;
+use tests::bench::object::{Make, Template};
 
 /// Berth's ManagedClusters.
 const OURS: Make = Make::Cluster("cluster.open-cluster-management.io/v1");

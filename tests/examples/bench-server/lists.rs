@@ -11,10 +11,10 @@ use tokio::task::JoinSet;
 
 use crate::contestant::Contestant;
 use crate::figures::Figures;
-use crate::http::{Call, Connection, Protocol};
-use crate::object::SERIAL;
 use crate::settings::Settings;
 use crate::work::{Until, repeat};
+use tests::bench::http::{Call, Connection, Protocol};
+use tests::bench::object::SERIAL;
 
 /// Objects a page.
 const PAGE: usize = 500;

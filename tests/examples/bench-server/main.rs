@@ -9,9 +9,7 @@
 mod contestant;
 mod field;
 mod figures;
-mod http;
 mod lists;
-mod object;
 mod programs;
 mod report;
 mod settings;

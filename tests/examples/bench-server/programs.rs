@@ -12,7 +12,7 @@ use meta::Clock as _;
 use serde_json::json;
 use tests::hub::Hub;
 
-use crate::http::{Call, Connection, Protocol, Target};
+use tests::bench::http::{Call, Connection, Protocol, Target};
 
 /// How long a program may take until it is ready.
 const READY: Duration = Duration::from_secs(120);

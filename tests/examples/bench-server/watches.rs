@@ -18,8 +18,8 @@ use tokio::time::MissedTickBehavior;
 
 use crate::contestant::Contestant;
 use crate::figures::Figures;
-use crate::http::{Call, Connection, Protocol};
-use crate::object::{ROUND, Template, standing};
+use tests::bench::http::{Call, Connection, Protocol};
+use tests::bench::object::{ROUND, Template, standing};
 
 /// How long watchers may be without an event they wait for.
 const DEADLINE: Duration = Duration::from_secs(60);

@@ -11,9 +11,9 @@ use tokio::task::JoinSet;
 
 use crate::contestant::{Contestant, Used};
 use crate::figures::Figures;
-use crate::http::{Call, Connection};
-use crate::object::{Template, standing};
 use crate::settings::Settings;
+use tests::bench::http::{Call, Connection};
+use tests::bench::object::{Template, standing};
 
 /// What a piece of work took.
 pub(crate) struct Done {

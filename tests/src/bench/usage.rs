@@ -12,13 +12,56 @@ const TICKS: f64 = 100.0;
 /// When there is no such process.
 #[must_use]
 pub fn processor_time(process: u32) -> Duration {
+    ticks(&process.to_string(), [11, 12])
+}
+
+/// Processor time of all the processes that this one has started and that have ended.
+///
+/// # Panics
+/// Where there is no `/proc`.
+#[must_use]
+pub fn ended_children() -> Duration {
+    ticks("self", [13, 14])
+}
+
+/// The sum of these fields behind the name in a process's `stat`.
+fn ticks(process: &str, fields: [usize; 2]) -> Duration {
     let file = format!("/proc/{process}/stat");
     let text = fs::read_to_string(&file).unwrap_or_else(|error| panic!("{file}: {error}"));
     // The program's name is in parentheses and may hold anything.
     let (_, after) = text.rsplit_once(')').expect("stat has a name in parentheses");
-    let fields: Vec<&str> = after.split_whitespace().collect();
-    let ticks = |index: usize| -> f64 { fields[index].parse().expect("ticks are a number") };
-    Duration::from_secs_f64((ticks(11) + ticks(12)) / TICKS)
+    let all: Vec<&str> = after.split_whitespace().collect();
+    let ticks = |index: usize| -> f64 { all[index].parse().expect("ticks are a number") };
+    Duration::from_secs_f64(fields.into_iter().map(ticks).sum::<f64>() / TICKS)
+}
+
+/// A process has nothing left to do when it used no more than this in a look.
+const IDLE: Duration = Duration::from_millis(20);
+const LOOK: Duration = Duration::from_millis(500);
+
+/// Waits until `process` has nothing left to do; gives what it used since `before`.
+///
+/// # Panics
+/// When there is no such process.
+#[must_use]
+pub fn quiet_since(process: u32, before: Duration) -> Duration {
+    let mut last = processor_time(process);
+    loop {
+        std::thread::sleep(LOOK);
+        let now = processor_time(process);
+        if now.saturating_sub(last) <= IDLE {
+            return now.saturating_sub(before);
+        }
+        last = now;
+    }
+}
+
+/// Waits until `process` has nothing left to do.
+///
+/// # Panics
+/// When there is no such process.
+pub fn quiet(process: u32) {
+    let _used = quiet_since(process, Duration::ZERO);
 }
 
 /// Memory `process` has resident now, in MiB.

@@ -112,7 +112,7 @@ impl Berth {
             .arg("run")
             .arg(serve.get_program())
             .args(serve.get_args())
-            // Its name in the office.
+            // Its name in leader election.
             .env("HOSTNAME", name)
             .stdin(Stdio::piped())
             .stderr(log)

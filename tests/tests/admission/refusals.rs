@@ -162,7 +162,10 @@ fn labelled_config_maps_are_checked_with_every_error() {
         .input(map("gardener", "  note: just words\n"))
         .run();
     assert!(
-        note.success && note.err.contains("Warning: data[note] is no configuration file"),
+        note.success
+            && note
+                .err
+                .contains("Warning: data[note] is not a configuration file"),
         "{}",
         note.err
     );

@@ -84,7 +84,7 @@ fn letting_a_cluster_in_and_moving_it_between_sets_take_rights_of_their_own() {
         "Error from server (Forbidden): error when creating \"STDIN\": \
          managedclusters.cluster.open-cluster-management.io \"c1\" is forbidden: spec.hubAcceptsClient lets cluster \"c1\" in, \
          but user \"jane\" may not update managedclusters.register.open-cluster-management.io/accept \"c1\": leave it false \
-         for somebody who may"
+         for a user who may set it"
     );
     create(&joe, cluster("c1", true, None)).ok();
     let patch = |user: &Path, name: &str, change: &str| {

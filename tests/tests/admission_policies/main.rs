@@ -1,7 +1,10 @@
 //! ValidatingAdmissionPolicy and MutatingAdmissionPolicy on a standalone server, with the real kubectl.
 
+mod inside;
 mod mutating;
 mod repair;
+mod rights;
+mod types;
 mod validating;
 
 use serde_json::{Value, json};

@@ -3,6 +3,8 @@
 
 mod cases;
 mod meant;
+mod rights;
+mod types;
 
 use std::path::Path;
 use std::time::Duration;

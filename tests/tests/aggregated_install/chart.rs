@@ -1,7 +1,10 @@
 //! The Helm chart, by Helm itself: it comes to what `berth manifests` prints for the same choice, a real kube-apiserver
-//! takes it, and what does not go together is refused.
+//! keeps it as it is, and what does not go together is refused.
 
-use std::collections::BTreeMap;
+mod choices;
+mod drift;
+mod values;
+
 use std::path::Path;
 use std::process::Output;
 
@@ -9,8 +12,6 @@ use serde_json::{Value, json};
 use tests::helm::Helm;
 use tests::hub::Hub;
 use tests::hub::berth::NAMESPACE;
-
-use crate::installation::{Installation, ON_HUB};
 
 const CHART: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../deploy/helm/berth");
 
@@ -34,189 +35,51 @@ const TEMPLATE: [&str; 7] = [
     "1.36.0",
 ];
 
-/// What the chart comes to with `values`.
-fn template(values: &[&str]) -> String {
-    done(&[&TEMPLATE[..], values].concat())
+/// What the chart comes to with `values`, without Helm's hooks.
+fn template(values: &str) -> String {
+    match values {
+        "" => done(&TEMPLATE),
+        values => done(&[&TEMPLATE[..], &["--set", values]].concat()),
+    }
 }
 
-/// One way to install.
-struct Choice {
-    values: &'static str,
-    /// What `berth manifests` is told for the same.
-    flags: &'static [&'static str],
-}
-
-const CHOICES: [Choice; 5] = [
-    Choice {
-        values: "sources.kcp=hub",
-        flags: &ON_HUB,
-    },
-    Choice {
-        values: "certManager.enabled=true",
-        flags: &[
-            "--certificates=cert-manager",
-            "--source=fleet=hub",
-            "--source=gardener=hub",
-            "--source=ocm=hub",
-            "--source=openmcp=hub",
-        ],
-    },
-    Choice {
-        values: "sources.gardener=owned,sources.kcp=owned,sources.ocm=off,storage=etcd,etcd.servers={https://etcd:2379}",
-        flags: &[
-            "--source=fleet=hub",
-            "--source=kcp=owned",
-            "--source=ocm=off",
-            "--source=openmcp=hub",
-            "--etcd-servers=https://etcd:2379",
-            "--serve-argument=--etcd-cafile=/etc/berth/etcd/ca.crt",
-            "--serve-argument=--etcd-certfile=/etc/berth/etcd/tls.crt",
-            "--serve-argument=--etcd-keyfile=/etc/berth/etcd/tls.key",
-        ],
-    },
-    Choice {
-        values: "sources.fleet=owned,sources.gardener=owned,sources.kcp=owned,sources.ocm=owned,sources.openmcp=owned,\
-                 replicas=1",
-        flags: &["--source=kcp=owned"],
-    },
-    Choice {
-        values: "sources.fleet=off,sources.gardener=off,sources.kcp=off,sources.openmcp=off,replicas=3",
-        flags: &[
-            "--source=fleet=off",
-            "--source=gardener=off",
-            "--source=kcp=off",
-            "--source=ocm=hub",
-            "--source=openmcp=off",
-            "--replicas=3",
-        ],
-    },
-];
-
-/// Objects by what they are, without what only the chart has.
-fn by_name(text: &str) -> BTreeMap<String, Value> {
+/// Every object in `text`.
+fn objects(text: &str) -> Vec<Value> {
     let objects: Vec<Value> = serde_saphyr::from_multiple(text).expect("it is YAML");
-    let named = objects
-        .into_iter()
-        .filter(|object| !object.is_null())
-        .map(|mut object| {
-            if object["kind"] == "Deployment" {
-                let pod = &mut object["spec"]["template"]["spec"];
-                for list in ["/volumes", "/containers/0/volumeMounts"] {
-                    let list = pod.pointer_mut(list).and_then(Value::as_array_mut);
-                    // The Secret of etcd's certificates is the chart's own.
-                    list.expect("a list").retain(|entry| entry["name"] != "etcd");
-                }
-                let container = pod["containers"][0].as_object_mut().expect("a container");
-                // The chart says it, `berth manifests` leaves it to the cluster.
-                container.remove("imagePullPolicy");
-            }
-            let annotations = object.pointer_mut("/metadata/annotations");
-            if let Some(annotations) = annotations.and_then(Value::as_object_mut) {
-                annotations.remove("helm.sh/resource-policy");
-                if annotations.is_empty() {
-                    object["metadata"]
-                        .as_object_mut()
-                        .expect("an object")
-                        .remove("annotations");
-                }
-            }
-            let metadata = &object["metadata"];
-            let name = format!(
-                "{} {}/{}",
-                object["kind"], metadata["namespace"], metadata["name"]
-            );
-            (name, object)
-        });
-    let mut all: BTreeMap<String, Value> = named.collect();
-    // Helm makes it itself.
-    all.remove("\"Namespace\" null/\"berth-system\"");
-    all
+    objects.into_iter().filter(|object| !object.is_null()).collect()
 }
 
-/// Kinds of others that the chart makes objects of.
-fn define_others(hub: &Hub) {
-    for (group, version, kind, plural) in [
-        ("cert-manager.io", "v1", "Certificate", "certificates"),
-        ("cert-manager.io", "v1", "Issuer", "issuers"),
-        ("monitoring.coreos.com", "v1", "ServiceMonitor", "servicemonitors"),
-    ] {
-        let schema =
-            json!({"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": true}});
-        let definition = json!({
-            "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
-            "metadata": {"name": format!("{plural}.{group}")},
-            "spec": {
-                "group": group, "scope": "Namespaced",
-                "names": {"kind": kind, "plural": plural, "singular": kind.to_lowercase()},
-                "versions": [{"name": version, "served": true, "storage": true, "schema": schema}],
-            },
-        });
-        hub.kubectl("create -f -").input(definition.to_string()).ok();
-        hub.kubectl(&format!(
-            "wait --for=condition=Established --timeout=60s crd/{plural}.{group}"
-        ))
-        .ok();
-    }
-}
-
-#[test]
-#[ignore = "builds and runs a real kube-apiserver: `make e2e`"]
-fn the_chart_comes_to_what_berth_manifests_prints() {
-    let hub = Hub::start();
-    define_others(&hub);
-    hub.kubectl("create namespace berth-system").ok();
-    for choice in CHOICES {
-        let installation = Installation {
-            port: 443,
-            sources: choice.flags.to_vec(),
-        };
-        let values = match choice.values {
-            "" => Vec::new(),
-            values => vec!["--set", values],
-        };
-        let chart = template(&values);
-        assert!(
-            chart.contains("imagePullPolicy: IfNotPresent"),
-            "{}",
-            choice.values
-        );
-        let (found, wanted) = (
-            by_name(&chart),
-            by_name(&installation.manifests_as_printed(&["all"])),
-        );
-        let names = |all: &BTreeMap<String, Value>| all.keys().cloned().collect::<Vec<_>>();
-        assert_eq!(names(&found), names(&wanted), "{}", choice.values);
-        for (name, object) in &wanted {
-            assert_eq!(&found[name], object, "{name} with {:?}", choice.values);
-        }
-        hub.kubectl("apply --dry-run=server --server-side -f -")
-            .input(chart)
-            .ok();
-    }
-    let more = template(&[
-        "--set",
-        "serviceMonitor.enabled=true,networkPolicy.enabled=false,extraArgs={--event-ttl=2h}",
-    ]);
-    assert!(more.contains("kind: ServiceMonitor") && !more.contains("kind: NetworkPolicy"));
-    assert!(more.contains("\"--event-ttl=2h\""), "{more}");
-    hub.kubectl("apply --dry-run=server -f -").input(more).ok();
+/// What an object is.
+fn name(object: &Value) -> String {
+    let metadata = &object["metadata"];
+    format!(
+        "{} {}/{}",
+        object["kind"].as_str().unwrap_or_default(),
+        metadata["namespace"].as_str().unwrap_or_default(),
+        metadata["name"].as_str().unwrap_or_default()
+    )
 }
 
 #[test]
 #[ignore = "builds Helm from its Go module: `make e2e`"]
 fn what_does_not_go_together_is_refused_with_the_value_to_change() {
     for (values, wanted) in [
-        ("sources.gardener=owned", "at '/storage': value must be 'etcd'"),
+        (
+            "sources.gardener=owned,sources.kcp=owned",
+            "- sources.gardener, sources.kcp: owned, and storage embedded is for one server, but replicas is 2: set storage to \
+             etcd, or replicas to 1",
+        ),
         (
             "sources.gardener=owned,storage=etcd",
-            "at '/etcd/servers': minItems: got 0, want 1",
+            "- storage is etcd: set etcd.servers to its client URLs",
         ),
         ("sources.gardener=here", "at '/sources/gardener'"),
         ("sources.nomad=hub", "'nomad' not allowed"),
+        ("sources.fleet=null", "missing property 'fleet'"),
         ("mode=hub", "'mode' not allowed"),
         (
-            "sources.fleet=off,sources.gardener=off,sources.kcp=off,sources.ocm=off,sources.openmcp=off",
-            "value must be one of 'hub', 'owned'",
+            "sources.fleet=off,sources.gardener=off,sources.kcp=off,sources.ocm=off,sources.openmcp=off,storage=etcd",
+            "- every system is off: set one of sources to hub or owned\n- storage is etcd",
         ),
         ("replicas=two", "at '/replicas'"),
     ] {

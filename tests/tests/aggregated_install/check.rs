@@ -9,8 +9,8 @@ use tests::hub::Hub;
 
 use crate::installation::{Installation, ON_HUB, define_systems, trusted};
 
-/// The exit code, and what is wrong.
-fn check(hub: &Hub) -> (Option<i32>, BTreeSet<String>) {
+/// The exit code, and what was found.
+fn report(hub: &Hub) -> (Option<i32>, Vec<Value>) {
     let output = Command::new(tests::berth())
         .args(["check", "-o", "json"])
         .env("KUBECONFIG", hub.admin())
@@ -18,11 +18,17 @@ fn check(hub: &Hub) -> (Option<i32>, BTreeSet<String>) {
         .expect("berth runs");
     let report: Value = serde_json::from_slice(&output.stdout)
         .unwrap_or_else(|error| panic!("{error}: {}", String::from_utf8_lossy(&output.stderr)));
-    let findings = report["findings"].as_array().expect("a list").iter();
+    let findings = report["findings"].as_array().expect("a list").clone();
+    (output.status.code(), findings)
+}
+
+/// The exit code, and what is wrong.
+fn check(hub: &Hub) -> (Option<i32>, BTreeSet<String>) {
+    let (code, findings) = report(hub);
     let text = |finding: &Value, field: &str| finding[field].as_str().unwrap_or_default().to_owned();
-    let wrong = findings.filter(|finding| finding["verdict"] == "Wrong");
+    let wrong = findings.iter().filter(|finding| finding["verdict"] == "Wrong");
     let wrong = wrong.map(|finding| format!("{}: {}", text(finding, "subject"), text(finding, "message")));
-    (output.status.code(), wrong.collect())
+    (code, wrong.collect())
 }
 
 fn has(wrong: &BTreeSet<String>, subject: &str, message: &str) -> bool {
@@ -54,12 +60,13 @@ fn what_is_wrong_on_a_hub_is_found_and_nothing_else() {
         has(&wrong, "Deployment berth-system/berth", "0 of 2 ready"),
         "{wrong:#?}"
     );
+    every_row_is_there(&hub);
     hub.kubectl("delete validatingwebhookconfiguration berth").ok();
     hub.kubectl("delete clusterrolebinding berth:reader").ok();
     let (code, wrong) = check(&hub);
     assert_eq!(code, Some(1));
     assert!(
-        has(&wrong, "ValidatingWebhookConfiguration berth", "not there"),
+        has(&wrong, "ValidatingWebhookConfiguration berth", "does not exist"),
         "{wrong:#?}"
     );
     let lost = eventually("the right to be gone", || {
@@ -77,4 +84,65 @@ fn what_is_wrong_on_a_hub_is_found_and_nothing_else() {
         )
         .then_some(())
     });
+}
+
+/// A row of each area, with the verdict it has where all is well.
+fn every_row_is_there(hub: &Hub) {
+    let examples = concat!(env!("CARGO_MANIFEST_DIR"), "/../examples");
+    let configuration = format!("apply -f {examples}/gardener/minimal-distance-configuration.yaml");
+    hub.kubectl(&configuration).ok();
+    let placement = "apiVersion: cluster.open-cluster-management.io/v1beta1\nkind: Placement\n\
+                     metadata: {name: nowhere, namespace: default}\nspec: {}\n";
+    hub.kubectl("apply -f -").input(placement).ok();
+    let rows = [
+        ("versions", "hub", "Ok"),
+        ("clock", "server", "Ok"),
+        ("certificates", "kubeconfig", "Ok"),
+        ("registration", "scheduling.berth.dev/v1alpha1", "Ok"),
+        ("registration", "APIService v1alpha1.scheduling.berth.dev", "Ok"),
+        (
+            "certificates",
+            "caBundle of APIService v1alpha1.scheduling.berth.dev",
+            "Ok",
+        ),
+        (
+            "certificates",
+            "caBundle of MutatingWebhookConfiguration berth",
+            "Ok",
+        ),
+        (
+            "certificates",
+            "caBundle of ValidatingWebhookConfiguration berth",
+            "Ok",
+        ),
+        ("definitions", "schedulerconfigurations.config.berth.dev", "Ok"),
+        ("sources", "gardener", "Ok"),
+        ("sources", "ocm", "Ok"),
+        ("rights", "yours", "Ok"),
+        ("rights", "berth:reader of", "Ok"),
+        ("configuration", "gardener", "Ok"),
+        ("leader", "berth-controllers", "Ok"),
+        ("held", "", "Note"),
+    ];
+    let mut missing: Vec<&(&str, &str, &str)> = Vec::new();
+    let seen = std::time::Instant::now();
+    loop {
+        let (_, findings) = report(hub);
+        let is_there = |(area, subject, verdict): &(&str, &str, &str)| {
+            findings.iter().any(|finding| {
+                let named = finding["subject"].as_str().unwrap_or_default();
+                finding["area"] == *area && named.starts_with(subject) && finding["verdict"] == *verdict
+            })
+        };
+        missing.clear();
+        missing.extend(rows.iter().filter(|row| !is_there(row)));
+        if missing.is_empty() {
+            return;
+        }
+        assert!(
+            seen.elapsed() < tests::DEADLINE,
+            "{missing:?} are not among {findings:#?}"
+        );
+        std::thread::sleep(std::time::Duration::from_millis(200));
+    }
 }

@@ -75,9 +75,9 @@ fn readiness_says_what_the_registration_lacks_and_does_not_wait_for_it() {
         (!lacking.success && !lacking.err.contains("has not been checked yet")).then_some(lacking.err)
     });
     for wanted in [
-        "APIService v1alpha1.scheduling.berth.dev is not there; `berth manifests apiservice` has it",
-        "MutatingWebhookConfiguration berth is not there; `berth manifests webhooks` has it",
-        "ValidatingWebhookConfiguration berth is not there",
+        "APIService v1alpha1.scheduling.berth.dev does not exist; `berth manifests apiservice` has it",
+        "MutatingWebhookConfiguration berth does not exist; `berth manifests webhooks` has it",
+        "ValidatingWebhookConfiguration berth does not exist",
     ] {
         assert!(lacking.contains(wanted), "{wanted:?} is not in {lacking}");
     }
@@ -101,7 +101,7 @@ fn readiness_says_what_the_registration_lacks_and_does_not_wait_for_it() {
     eventually("only that to be lacking", || {
         let lacking = asked("/readyz/registration").err;
         let said = "ValidatingWebhookConfiguration berth has no caBundle, which cert-manager is to fill in";
-        (lacking.contains(said) && !lacking.contains("not there")).then_some(())
+        (lacking.contains(said) && !lacking.contains("does not exist")).then_some(())
     });
     hub.kubectl("annotate validatingwebhookconfiguration berth cert-manager.io/inject-ca-from-")
         .ok();

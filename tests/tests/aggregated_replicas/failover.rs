@@ -1,4 +1,4 @@
-//! One of two replicas is killed under load: nobody notices more than a retry, and the other one takes the office.
+//! One of two replicas is killed under load: nobody notices more than a retry, and the other one takes over.
 
 use std::time::{Duration, Instant};
 
@@ -42,7 +42,7 @@ async fn the_leader_killed_under_load_costs_a_retry_and_the_other_goes_on() {
         while !holder(&hub).starts_with(next) {
             assert!(
                 start.elapsed() < Duration::from_secs(90),
-                "the office stays with the dead"
+                "the lease stays with the dead"
             );
             std::thread::park_timeout(Duration::from_millis(200));
         }

@@ -93,7 +93,7 @@ pub(crate) fn shoot(name: &str) -> Value {
     })
 }
 
-/// Who has the office by the Lease on the hub; nobody when empty.
+/// The leader by the Lease on the hub; empty where there is none.
 pub(crate) fn holder(hub: &Hub) -> String {
     let words = format!("get lease berth-controllers -n {} -o json", berth::NAMESPACE);
     let output = hub.kubectl(&words).run();

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use dialect_contract::{Decision, WriteVerb};
+use dialect_contract::{Decision, Verb};
 use engine::Snapshot;
 use meta::{Key, Object};
 use scheduling::Ix;
@@ -113,8 +113,8 @@ impl Decided<'_> {
             .collect();
         for write in self.snapshot.inventory.writes(self.decision) {
             match write.verb {
-                WriteVerb::Delete => after.remove(&write.key),
-                WriteVerb::Create | WriteVerb::Update => after.insert(write.key, write.object),
+                Verb::Delete => after.remove(&write.key),
+                Verb::Create | Verb::Update => after.insert(write.key, write.object),
             };
         }
         after

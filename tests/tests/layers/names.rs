@@ -28,9 +28,9 @@ const PLACES: [&str; 7] = [
 ];
 
 /// Files that name one all the same, and why. The list may only get shorter.
-const LEFT: [(&str, &str); 10] = [
+const LEFT: [(&str, &str); 8] = [
     (
-        "berth/src/hub/args.rs",
+        "berth/src/source.rs",
         "an example of --source; kcp is off unless it is named",
     ),
     ("berth/src/integrations/answer.rs", "an example in an error"),
@@ -40,14 +40,6 @@ const LEFT: [(&str, &str); 10] = [
     ("berth/src/serve/mirrors.rs", "the same"),
     ("berth/src/check/rights.rs", "the same"),
     ("deploy/src/lib.rs", "what is installed without kcp"),
-    (
-        "berth/src/controllers/selection.rs",
-        "what openMCP calls its scheduler",
-    ),
-    (
-        "berth/src/virtual_api/own_places.rs",
-        "Gardener's own binding subresource",
-    ),
 ];
 
 /// The first word of `code`, of letters, digits and dashes, that a system has for a name or a part of one.

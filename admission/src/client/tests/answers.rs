@@ -70,7 +70,7 @@ fn every_broken_rule_of_an_answer_is_named() {
         (
             Mutating,
             json!({"uid": "u", "allowed": true, "patch": "%", "patchType": "JSONPatch"}),
-            "no base64",
+            "not base64",
         ),
         (
             Mutating,
@@ -94,7 +94,7 @@ fn every_broken_rule_of_an_answer_is_named() {
     let other = json!({"apiVersion": "admission.k8s.io/v1beta1", "kind": "AdmissionReview"});
     let problem = read(Validating, "u", other.to_string().as_bytes()).unwrap_err();
     assert!(problem.contains("v1beta1"), "{problem}");
-    assert!(read(Validating, "u", b"<html>").unwrap_err().contains("no JSON"));
+    assert!(read(Validating, "u", b"<html>").unwrap_err().contains("not JSON"));
 }
 
 #[test]
@@ -158,7 +158,7 @@ fn a_patch_changes_the_object_and_never_which_one_it_is() {
             json!([{"op": "test", "path": "/kind", "value": "Bar"}]),
             "operation 0",
         ),
-        (json!({"metadata": {}}), "no JSON Patch"),
+        (json!({"metadata": {}}), "not a JSON Patch"),
         (
             json!(vec![
                 json!({"op": "test", "path": "/kind", "value": "Foo"});

@@ -190,7 +190,7 @@ fn what_cannot_be_understood_is_the_hooks_problem() {
         ),
         (
             json!({"clientConfig": {"url": "https://x/", "caBundle": "%"}}),
-            "no base64",
+            "not base64",
         ),
         (
             json!({"objectSelector": {"matchExpressions": [{"key": "a", "operator": "Near"}]}}),

@@ -65,7 +65,7 @@ fn who_is_to_fill_in_what_is_missing_is_said() {
     let missing = registered(api_service("berth-system"));
     assert_eq!(
         missing.absent(),
-        "APIService v1alpha1.scheduling.berth.dev is not there; `berth manifests apiservice` has it"
+        "APIService v1alpha1.scheduling.berth.dev does not exist; `berth manifests apiservice` has it"
     );
     let webhook = |bundle: &str| {
         let config = json!({"service": {"namespace": "berth-system", "name": "berth"}, "caBundle": bundle});

@@ -53,11 +53,12 @@ impl Plugin for Shared {
     fn validate(&self, _: &Request<'_>, _: Option<&Value>, _: &mut Vec<String>) -> Result<(), Denied> {
         Ok(())
     }
-    fn guards(&self, _: &Request<'_>, _: Option<&Value>) -> Vec<admission::Guard> {
+    fn guards(&self, _: &Request<'_>, _: Option<&Value>) -> Vec<meta::Guard> {
         let lost = self.0.judged.fetch_add(1, Ordering::SeqCst) < self.0.losing;
-        vec![admission::Guard::Fence {
+        let not_after = if lost { Revision(0) } else { Revision(u64::MAX) };
+        vec![meta::Guard::Fence {
             name: "fence".into(),
-            not_after: lost.then_some(Revision(0)),
+            not_after,
         }]
     }
     fn annotate(&self, request: &Request<'_>, _: Option<&Value>) -> Vec<(&'static str, String)> {

@@ -263,3 +263,64 @@ async fn others_see_managed_fields_and_what_they_change_is_nobodys() {
         broken.warnings
     );
 }
+
+/// Remembers what is connected to, and lets nobody through to what is blue.
+#[derive(Default)]
+struct Door(Mutex<Vec<String>>);
+
+impl Policies for Door {
+    fn concern(&self, subject: &Subject<'_>) -> bool {
+        subject.request.operation == admission::Operation::Connect
+    }
+    fn mutate<'a>(
+        &'a self,
+        _: &'a Subject<'a>,
+        _: &'a mut Value,
+        _: &'a mut Rounds,
+        _: &'a mut Heard,
+    ) -> Consulted<'a> {
+        Box::pin(async { Ok(()) })
+    }
+    fn validate<'a>(
+        &'a self,
+        subject: &'a Subject<'a>,
+        object: Option<&'a Value>,
+        _: &'a mut Heard,
+    ) -> Consulted<'a> {
+        Box::pin(async move {
+            let request = subject.request;
+            let (name, subresource, user) = (request.name, request.subresource, &request.user.name);
+            let options = object.map(Value::to_string).unwrap_or_default();
+            let text = format!("{user} to {name}/{subresource}: {options}");
+            self.0.lock().unwrap().push(text);
+            match name {
+                "blue" => Err(Status::failure(403, "Forbidden", "the door is shut")),
+                _ => Ok(()),
+            }
+        })
+    }
+}
+
+#[tokio::test]
+async fn others_are_asked_about_every_request_to_a_proxy_and_may_refuse_it() {
+    let (toys, door) = (toys::Toys::new(Limits::default()), Arc::new(Door::default()));
+    let chain = toys.chain().with_policies(Arc::clone(&door) as Arc<_>);
+    let client = Client::over(toys, chain);
+    let proxy = |name: &str, below: &str| format!("/apis/toys.example.com/v1/gadgets/{name}/proxy{below}");
+    let below = "/apis/toys.example.com/v1/widgets";
+    client.get(&proxy("red", below)).await.expect(200);
+    client.get(&proxy("red", "/version")).await.expect(200);
+    let refused = client.get(&proxy("blue", below)).await;
+    assert_eq!(refused.refusal(403, "Forbidden"), "the door is shut");
+    let options = |path: &str| {
+        format!(r#"{{"apiVersion":"toys.example.com/v1","kind":"GadgetProxyOptions","path":"{path}"}}"#)
+    };
+    assert_eq!(
+        *door.0.lock().unwrap(),
+        [
+            format!("alice to red/proxy: {}", options(below)),
+            format!("alice to red/proxy: {}", options("/version")),
+            format!("alice to blue/proxy: {}", options(below)),
+        ]
+    );
+}

@@ -1,16 +1,16 @@
 //! In-process writes.
 
-use meta::Key;
-use storage::{Guard, Source, Verb};
+use meta::{Guard, Key, Verb, Write};
+use storage::Source;
 
 use super::*;
 use crate::audit::{Audit, AuditConfig};
-use crate::registry::{Author, InternalWrite};
+use crate::registry::{Author, share_guards};
 
 const RESOURCE: GroupResource = GroupResource::new(toys::GROUP, "widgets");
 
-fn write(verb: Verb, name: &str, subresource: &'static str, object: Value) -> InternalWrite {
-    InternalWrite {
+fn write(verb: Verb, name: &str, subresource: &'static str, object: Value) -> Write {
+    Write {
         verb,
         key: Key::new(RESOURCE, "default", name),
         subresource,
@@ -36,7 +36,7 @@ fn author(user: &UserInfo) -> Author<'_> {
 
 async fn commit(
     client: &Client,
-    writes: Vec<InternalWrite>,
+    writes: Vec<Write>,
     guards: Vec<Guard>,
 ) -> Result<Vec<Arc<meta::Object>>, Status> {
     client
@@ -44,6 +44,7 @@ async fn commit(
         .registry()
         .commit(author(&robot()), writes, guards, false)
         .await
+        .map_err(Status::from)
 }
 
 fn ready(name: &str) -> Value {
@@ -109,7 +110,7 @@ async fn a_refusal_anywhere_leaves_nothing_behind() {
             400,
         ),
         (
-            InternalWrite {
+            Write {
                 base: Some(Revision(1)),
                 ..write(Verb::Update, "old", "", widget("old"))
             },
@@ -228,11 +229,11 @@ fn a_fence_goes_with_the_first_write_that_makes_something() {
         not_after: Revision(1),
     };
     let shared = |verbs: &[Verb]| {
-        let writes: Vec<InternalWrite> = verbs
+        let writes: Vec<Write> = verbs
             .iter()
             .map(|&verb| write(verb, "a", "", Value::Null))
             .collect();
-        let shared = InternalWrite::share_guards(&writes, vec![unchanged.clone(), fence.clone()]);
+        let shared = share_guards(&writes, vec![unchanged.clone(), fence.clone()]);
         let letters = |list: &Vec<Guard>| -> String {
             let letter = |guard: &Guard| if *guard == fence { 'f' } else { 'u' };
             list.iter().map(letter).collect()

@@ -5,11 +5,12 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use admission::Denied;
 use async_trait::async_trait;
-use meta::{GroupResource, Key, Object, Status};
+use meta::{CommitError, GroupResource, Key, Object, Status};
 use parking_lot::Mutex;
 
 use super::*;
 use crate::call::Call;
+use crate::context::Inner;
 use crate::documents::Documents;
 use crate::lens::{Keeper, Kept, Lens, Lensed, documents};
 use crate::resource::{Subresource, SubresourceHandler};
@@ -35,13 +36,13 @@ struct Lender {
 
 #[async_trait]
 impl Keeper for Lender {
-    async fn keep(&self, write: Kept<'_>) -> Result<Arc<Object>, Status> {
+    async fn keep(&self, write: Kept<'_>) -> Result<Arc<Object>, CommitError> {
         let asked = self.asked.fetch_add(1, Ordering::SeqCst) + 1;
         if asked == 1 {
-            return Err(Status::conflict(WIDGET, &write.key.name, "somebody was faster"));
+            return Err(CommitError::modified(WIDGET, &write.key.name));
         }
         if write.object["spec"]["size"] == 9 {
-            return Err(Status::failure(403, "Forbidden", "that is too big to keep"));
+            return Err(Status::failure(403, "Forbidden", "that is too big to keep").into());
         }
         let mut object = write.object;
         let version = object["metadata"]["resourceVersion"].is_string();
@@ -131,12 +132,12 @@ impl Proxy {
 
 #[async_trait]
 impl SubresourceHandler for Proxy {
-    async fn api(&self, call: &Call) -> Result<Option<Arc<Lensed>>, Status> {
+    async fn api(&self, call: &Call) -> Result<Option<Arc<dyn Inner>>, Status> {
         let mut teams = self.teams.lock();
         let team = teams
             .entry(call.name.clone())
             .or_insert_with(|| self.team(&call.name));
-        Ok(Some(Arc::clone(team)))
+        Ok(Some(Arc::clone(team) as Arc<dyn Inner>))
     }
 }
 

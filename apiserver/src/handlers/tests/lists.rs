@@ -59,6 +59,25 @@ async fn pages_show_the_revision_of_the_first() {
 }
 
 #[tokio::test]
+async fn each_page_tells_how_many_objects_follow_in_its_namespace_and_in_all() {
+    let client = Client::new();
+    seven(&client).await;
+    for path in [WIDGETS, "/apis/toys.example.com/v1/widgets"] {
+        let mut list = client.get(&format!("{path}?limit=2")).await.expect(200);
+        for left in [5, 3, 1] {
+            assert_eq!(list["metadata"]["remainingItemCount"], left, "{path}");
+            let token = list["metadata"]["continue"].as_str().unwrap();
+            list = client
+                .get(&format!("{path}?limit=2&continue={token}"))
+                .await
+                .expect(200);
+        }
+        assert_eq!(list["metadata"].get("remainingItemCount"), None);
+        assert_eq!(names(&list), ["w6"]);
+    }
+}
+
+#[tokio::test]
 async fn an_expired_token_says_how_to_go_on() {
     let client = Client::new();
     seven(&client).await;

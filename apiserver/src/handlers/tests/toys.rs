@@ -298,8 +298,8 @@ impl SubresourceHandler for Paint {
         let object = self
             .0
             .update_subresource(call, &key(call), "paint", body, guards)
-            .await;
-        object.map(Reply::Object)
+            .await?;
+        Ok(Reply::Object(object))
     }
 }
 

@@ -16,9 +16,9 @@ use super::frame::{EventType, Framer};
 use crate::errors;
 use crate::list_body::CHUNK;
 use crate::options::ListOptions;
-use crate::registry::Served;
 use crate::respond::Progress;
 use crate::selection::Selection;
+use crate::served::Served;
 
 /// How often a bookmark is sent, and how long before the end the last one.
 const BOOKMARK_EVERY: Duration = Duration::from_secs(60);

@@ -9,8 +9,8 @@ use storage::Event;
 
 use super::super::Cx;
 use crate::negotiation::{Accepted, MetaVersion, Shape};
-use crate::registry::Served;
 use crate::render::View;
+use crate::served::Served;
 use crate::table::{Include, TableForm};
 
 /// What happened, as a watcher sees it.

@@ -9,7 +9,6 @@ use meta::GroupResource;
 
 use super::super::{Installation, owned_resources};
 use crate::admission::{CONFIG_LABEL, CONFIG_MAPS};
-use crate::virtual_api::own_places;
 
 const WRITTEN: &[Operation] = &[Operation::Create, Operation::Update];
 
@@ -30,7 +29,7 @@ pub(super) fn of(installation: &Installation) -> Vec<Entry> {
     for dialect in &installation.dialects {
         let rules = [
             placed(dialect),
-            dialect.hub_rules(),
+            dialect.on_hub().rules,
             reserved(dialect),
             judged(dialect),
             protected(dialect),
@@ -71,10 +70,7 @@ fn configuration() -> Vec<Entry> {
 
 /// Objects whose place is a field of their own: their creator hears when none is found, and a place that is given is judged.
 fn placed(dialect: &Arc<dyn Dialect>) -> Vec<HubRule> {
-    let own = dialect
-        .demands()
-        .iter()
-        .filter_map(|demand| own_places::of(demand.resource));
+    let own = dialect.demands().iter().filter_map(|demand| demand.own_place);
     own.flat_map(|own| {
         let rule = |name, conditions, must_answer| HubRule {
             name,
@@ -108,7 +104,7 @@ fn placed(dialect: &Arc<dyn Dialect>) -> Vec<HubRule> {
 
 /// Records of decisions, which only the scheduler writes.
 fn reserved(dialect: &Arc<dyn Dialect>) -> Vec<HubRule> {
-    let resources: Vec<GroupResource> = dialect.reserves().to_vec();
+    let resources: Vec<GroupResource> = dialect.guarded().reserves.to_vec();
     if resources.is_empty() {
         return Vec::new();
     }
@@ -125,7 +121,7 @@ fn reserved(dialect: &Arc<dyn Dialect>) -> Vec<HubRule> {
 
 /// Objects that must agree with others. Their own system sees to that too, so that nothing waits for Berth.
 fn judged(dialect: &Arc<dyn Dialect>) -> Vec<HubRule> {
-    let resources: Vec<GroupResource> = dialect.judges().to_vec();
+    let resources: Vec<GroupResource> = dialect.guarded().judges.to_vec();
     if resources.is_empty() {
         return Vec::new();
     }
@@ -145,7 +141,12 @@ fn judged(dialect: &Arc<dyn Dialect>) -> Vec<HubRule> {
 
 /// What is not deleted while it is used. Its own system protects it too, so that nothing waits for Berth.
 fn protected(dialect: &Arc<dyn Dialect>) -> Vec<HubRule> {
-    let mut resources: Vec<GroupResource> = dialect.protects().iter().map(|rule| rule.resource).collect();
+    let mut resources: Vec<GroupResource> = dialect
+        .guarded()
+        .protects
+        .iter()
+        .map(|rule| rule.resource)
+        .collect();
     resources.dedup();
     if resources.is_empty() {
         return Vec::new();

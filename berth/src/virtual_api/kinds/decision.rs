@@ -111,7 +111,7 @@ fn kind(info: KindInfo) -> Virtual {
         columns: vec![
             Column::NAME,
             Column::text("Kind", "The kind of the object that is placed"),
-            Column::text("Phase", "Where it stands"),
+            Column::text("Phase", "The phase: Bound, Partial, Unschedulable and others"),
             Column::text("Clusters", "The clusters it is bound to"),
             Column::text("Reason", "Why it is not bound"),
             Column::text("Message", "The summary").wide(),
@@ -148,7 +148,7 @@ fn row(object: &Object) -> Vec<Cell> {
 }
 
 /// The first three clusters, and how many more there are.
-fn clusters(value: &Value) -> Cell {
+pub(super) fn clusters(value: &Value) -> Cell {
     let list = value
         .pointer("/status/decisions")
         .and_then(Value::as_array)

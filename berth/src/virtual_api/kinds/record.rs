@@ -178,7 +178,7 @@ pub struct ReasonChange {
 #[schemars(rename_all = "camelCase")]
 pub struct RecordCause {
     /// Object (an object changed), Request (somebody created a Binding), Time (no object changed: its time came, or it was
-    /// tried again) or Unseen (it changed while nobody recorded).
+    /// tried again) or Unseen (it changed while no server was running).
     #[schemars(extend("enum" = ["Object", "Request", "Time", "Unseen"]))]
     pub r#type: String,
     /// Created, Updated or Deleted.
@@ -277,10 +277,10 @@ pub fn columns() -> Vec<Column> {
             ..Column::NAME
         },
         Column::text("Decision", "The decision that changed"),
-        Column::text("Change", "What became of it"),
-        Column::text("Phase", "Where it stands then"),
+        Column::text("Change", "What changed, as in a plan"),
+        Column::text("Phase", "The phase after the change"),
         Column::text("Clusters", "The clusters that came and went"),
-        Column::text("Cause", "What made it change"),
+        Column::text("Cause", "The cause of the change"),
         Column::text("Actor", "Who changed it").wide(),
         Column::AGE,
     ]

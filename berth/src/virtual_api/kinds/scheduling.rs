@@ -193,7 +193,7 @@ pub fn columns() -> Vec<Column> {
             r#type: "boolean",
             ..Column::text("Picked", "Whether it is in the resulting set")
         },
-        Column::text("Reason", "Why it is refused, or why others were better"),
+        Column::text("Reason", "Why it is refused, or why others rank higher"),
         Column::text("Message", "The reasons as sentences").wide(),
     ]
 }

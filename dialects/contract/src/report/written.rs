@@ -1,13 +1,21 @@
-//! Candidates that are written from the decision itself: no tree and no list of them in between.
+//! Candidates as JSON, written from the decision itself: no tree and no list of them in between, and what is said of many
+//! is worded once.
 
-use std::fmt;
+use std::collections::HashMap;
+use std::ops::Range;
 
-use meta::budget;
-use scheduling::Rejection;
-use serde::ser::{Error as _, SerializeSeq, SerializeStruct};
-use serde::{Serialize, Serializer};
+use meta::budget::{self, Exceeded};
+use scheduling::{Reason, Rejection};
+use serde::Serialize;
 
-use super::{Entry, RejectionEntry, View};
+use super::{Entry, View};
+
+/// After so many candidates it is asked whether somebody still waits.
+const LOOK: usize = 64;
+/// How many bytes the candidates of a large fleet mostly have each.
+const USUAL: usize = 288;
+/// So many refusals are kept to be written again.
+const MOST: usize = 1024;
 
 /// Candidates that are made while they are written, so that those of a large fleet are never all there at once. They read
 /// as a list of [`super::Candidate`]s.
@@ -20,98 +28,110 @@ pub struct Written<'a> {
     pub with_reasons: bool,
 }
 
-impl Serialize for Written<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut candidates = serializer.serialize_seq(Some(self.entries.len()))?;
-        for &entry in self.entries {
-            budget::wanted().map_err(S::Error::custom)?;
+/// Where refusals stand that many candidates share.
+type Known = HashMap<(u16, Reason, u32), Range<usize>>;
+
+impl Written<'_> {
+    /// Writes the list behind what is in `out`.
+    ///
+    /// # Errors
+    /// When nobody waits for it any more.
+    pub fn write(&self, out: &mut Vec<u8>) -> Result<(), Exceeded> {
+        let mut known = Known::new();
+        out.reserve(self.entries.len() * USUAL);
+        out.push(b'[');
+        for (index, &entry) in self.entries.iter().enumerate() {
+            if index % LOOK == 0 {
+                budget::wanted()?;
+            }
+            if index > 0 {
+                out.push(b',');
+            }
             match entry {
-                Entry::Target(candidate) => candidates.serialize_element(&Considered {
-                    view: &self.view,
-                    candidate,
-                    with_reasons: self.with_reasons,
-                })?,
-                Entry::Unknown(_) => {
-                    candidates.serialize_element(&self.view.candidate(entry, self.with_reasons))?;
-                }
+                Entry::Target(candidate) => self.target(candidate, &mut known, out),
+                Entry::Unknown(_) => json(&self.view.candidate(entry, self.with_reasons), out),
             }
         }
-        candidates.end()
+        out.push(b']');
+        Ok(())
     }
-}
 
-/// A [`super::Candidate`] that is a target.
-struct Considered<'a> {
-    view: &'a View<'a>,
-    candidate: u32,
-    with_reasons: bool,
-}
-
-impl Serialize for Considered<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let (view, candidate) = (self.view, self.candidate);
+    fn target(&self, candidate: u32, known: &mut Known, out: &mut Vec<u8>) {
+        let view = &self.view;
         let refusals = view.refusals(candidate);
-        let mut fields = serializer.serialize_struct("Candidate", 8)?;
-        fields.serialize_field("clusterName", &view.inventory.cluster_name(candidate))?;
-        fields.serialize_field("feasible", &refusals.is_empty())?;
-        fields.serialize_field("picked", &view.places.picked[candidate as usize])?;
+        out.extend_from_slice(br#"{"clusterName":"#);
+        json(&*view.inventory.cluster_name(candidate), out);
+        out.extend_from_slice(br#","feasible":"#);
+        json(&refusals.is_empty(), out);
+        out.extend_from_slice(br#","picked":"#);
+        json(&view.places.is_picked(candidate), out);
         if let Some(rank) = view.rank(candidate) {
-            fields.serialize_field("rank", &rank)?;
+            out.extend_from_slice(br#","rank":"#);
+            json(&rank, out);
         }
-        fields.serialize_field("rejections", &Reasons { of: self, refusals })?;
+        out.extend_from_slice(br#","rejections":["#);
+        if self.with_reasons {
+            self.reasons(candidate, refusals, known, out);
+        }
+        out.push(b']');
         if refusals.is_empty() {
-            if let Some(total) = view.decision.solved.total_of(candidate) {
-                fields.serialize_field("score", &total)?;
+            self.scores(candidate, out);
+        }
+        out.extend_from_slice(br#","target":"#);
+        json(view.inventory.target_name(candidate).as_str(), out);
+        // Behind the name, within its quotes.
+        out.pop();
+        out.push(b'.');
+        out.extend_from_slice(view.dialect.as_bytes());
+        out.extend_from_slice(br#""}"#);
+    }
+
+    /// Why a target is refused, or why it is not picked.
+    fn reasons(&self, candidate: u32, refusals: &[Rejection], known: &mut Known, out: &mut Vec<u8>) {
+        let view = &self.view;
+        for (index, refusal) in refusals.iter().enumerate() {
+            if index > 0 {
+                out.push(b',');
             }
-            let scores = view.scores(candidate);
-            if !scores.is_empty() {
-                fields.serialize_field("scores", &scores)?;
+            let (plugin, reason) = (refusal.plugin, refusal.reason);
+            let alike = view.inventory.alike(view.decision, candidate, plugin, reason);
+            let key = alike.map(|alike| (plugin, reason, alike));
+            if let Some(place) = key.and_then(|key| known.get(&key)) {
+                out.extend_from_within(place.clone());
+                continue;
+            }
+            let start = out.len();
+            json(&view.refusal(candidate, refusal), out);
+            if let Some(key) = key.filter(|_| known.len() < MOST) {
+                known.insert(key, start..out.len());
             }
         }
-        fields.serialize_field("target", &Target(self))?;
-        fields.end()
-    }
-}
-
-/// Why a target is refused, or why it is not picked.
-struct Reasons<'a> {
-    of: &'a Considered<'a>,
-    refusals: &'a [Rejection],
-}
-
-impl Serialize for Reasons<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let Considered {
-            view,
-            candidate,
-            with_reasons,
-        } = *self.of;
-        if !with_reasons {
-            return serializer.serialize_seq(Some(0))?.end();
+        if let Some(passed_over) = view.passed_over(candidate, refusals) {
+            json(&passed_over, out);
         }
-        let mut reasons = serializer.serialize_seq(None)?;
-        for refusal in self.refusals {
-            reasons.serialize_element(&view.refusal(candidate, refusal))?;
+    }
+
+    fn scores(&self, candidate: u32, out: &mut Vec<u8>) {
+        let decision = self.view.decision;
+        let Some(row) = decision.solved.row_of(candidate) else {
+            return;
+        };
+        if let Some(total) = decision.solved.totals.get(row) {
+            out.extend_from_slice(br#","score":"#);
+            json(total, out);
         }
-        if let Some(passed_over) = view.passed_over(candidate, self.refusals) {
-            reasons.serialize_element::<RejectionEntry>(&passed_over)?;
+        let mut before: &[u8] = br#","scores":["#;
+        for column in &decision.solved.scores {
+            out.extend_from_slice(before);
+            before = b",";
+            json(&self.view.score(column, row), out);
         }
-        reasons.end()
+        if !decision.solved.scores.is_empty() {
+            out.push(b']');
+        }
     }
 }
 
-/// The name of the Target object.
-struct Target<'a>(&'a Considered<'a>);
-
-impl fmt::Display for Target<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Considered { view, candidate, .. } = self.0;
-        write!(f, "{}.{}", view.inventory.target_name(*candidate), view.dialect)
-    }
-}
-
-impl Serialize for Target<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
-    }
+fn json(value: &(impl Serialize + ?Sized), out: &mut Vec<u8>) {
+    serde_json::to_writer(out, value).expect("what a report says is JSON, and memory takes it");
 }

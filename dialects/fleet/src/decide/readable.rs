@@ -20,7 +20,7 @@ pub(super) fn problem(policy: &Policy, columns: &Columns, classes: &Classes<'_>)
     }
     let problem = |name: &str, (candidate, value): (Ix, &str)| {
         let cluster = &columns.row(candidate).name;
-        format!("the property {name} of the cluster \"{cluster}\" is no quantity: \"{value}\"")
+        format!("the property {name} of the cluster \"{cluster}\" is not a quantity: \"{value}\"")
     };
     for term in &policy.required {
         let mut matching = columns.labels.select(&term.labels, columns.count());

@@ -9,6 +9,7 @@ use meta::FieldError;
 use scheduling::{Filter, Ix, Rejection, Scorer, Solved};
 
 use super::classify::Classes;
+use super::selection::Selection;
 use super::status;
 use crate::columns::Columns;
 use crate::filters::spread::Spread;
@@ -23,42 +24,6 @@ use crate::kind::State;
 use crate::policy::{Mode, Policy};
 use crate::scores::{self, Known, Standing, best_first};
 use crate::words;
-
-/// Which bindings stay, which clusters are picked and which bindings are let go.
-pub(super) struct Selection {
-    /// Present bindings that stay, by candidate.
-    pub(super) kept: Vec<Ix>,
-    /// Clusters picked now, in the order they were picked, with the scores they had then.
-    pub(super) picks: Vec<Standing>,
-    /// Present bindings that are let go, first one first.
-    pub(super) let_go: Vec<Ix>,
-    /// Named clusters that do not exist, in the order they are named.
-    pub(super) unknown: Vec<Arc<str>>,
-    /// Everything refused, scored and ranked.
-    pub(super) solved: Solved,
-    /// What is picked in the order in which the status lists it, stickiness left aside: no object records that, and an
-    /// interrupted decision that is finished later must list what a whole one lists.
-    pub(super) recorded: Vec<Ix>,
-    /// The scores of feasible clusters that are not chosen, by candidate.
-    pub(super) others: Vec<Standing>,
-    /// See [`super::detail::Detail::skews`].
-    pub(super) skews: Vec<(Ix, u32, u32)>,
-    /// The columns it was made on.
-    pub(super) columns: Arc<Columns>,
-    chosen: Bits,
-}
-
-impl Selection {
-    /// Whether `candidate` is kept or picked.
-    pub(super) fn is_chosen(&self, candidate: Ix) -> bool {
-        self.chosen.has(candidate)
-    }
-
-    /// The name of a candidate.
-    pub(super) fn name(&self, candidate: Ix) -> String {
-        self.columns.row(candidate).name.to_string()
-    }
-}
 
 /// What is known before anything is picked.
 struct Case<'a> {

@@ -8,7 +8,7 @@ use scheduling::{Ix, Rejection};
 
 use super::classify::Classes;
 use super::plan::{CurrentSnapshot, SnapshotPlan};
-use super::select::Selection;
+use super::selection::Selection;
 use crate::columns::Columns;
 use crate::filters::FILTERS;
 use crate::fleet::Fleet;

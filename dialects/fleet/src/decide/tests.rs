@@ -1,6 +1,6 @@
 //! Binding to chosen clusters, and corners that scenarios do not reach.
 
-use dialect_contract::{Action, Inventory, Outcome, Phase};
+use dialect_contract::{Action, Inventory, Outcome, Phase, Targets, Words};
 use serde_json::{Value, json};
 
 use crate::testing::{NOW, World, cluster, key, placement};
@@ -162,7 +162,7 @@ fn a_property_that_is_no_quantity_fails_the_placements_that_compare_it_and_no_ot
     );
     assert_eq!(
         world.fleet.message(&decision),
-        "the property size of the cluster \"a\" is no quantity: \"many\""
+        "the property size of the cluster \"a\" is not a quantity: \"many\""
     );
     world.put(&placement(&policy("nodes")));
     assert_eq!(picked(&world, &[]), ["a"], "b does not match the labels");

@@ -16,6 +16,8 @@ const REGION: &[&str] = &[
     "fleet.azure.com/location",
     "region",
 ];
+/// Where a cluster's zone is told by convention.
+const ZONE: &[&str] = &["topology.kubernetes.io/zone", "zone"];
 /// Where a cluster's infrastructure provider is told by convention.
 const PROVIDER: &[&str] = &["provider", "cloud"];
 
@@ -53,6 +55,7 @@ pub(super) fn target(fleet: &Fleet, cluster: &Cluster, now: Timestamp) -> Target
             limit: None,
         }],
         region: conventional(cluster, REGION),
+        zone: conventional(cluster, ZONE),
         provider: conventional(cluster, PROVIDER),
         labels: cluster.labels().clone(),
         due_at,

@@ -1,6 +1,6 @@
 //! Every change of a Shoot that other objects have a say in.
 
-use dialect_contract::{Dialect, Inventory};
+use dialect_contract::{Dialect, Guarding};
 use serde_json::{Value, json};
 
 use crate::Gardener;
@@ -19,7 +19,7 @@ fn world() -> Fleet {
 }
 
 fn told(old: Option<&Value>, new: &Value) -> Vec<String> {
-    assert_eq!(Gardener.judges(), [SHOOTS]);
+    assert_eq!(Gardener.guarded().judges, [SHOOTS]);
     let errors = world().judge(SHOOTS, old, new);
     errors.iter().map(ToString::to_string).collect()
 }

@@ -5,7 +5,7 @@ mod notes;
 mod outcomes;
 mod properties;
 
-use dialect_contract::Inventory;
+use dialect_contract::{Targets, Words};
 use serde_json::{Value, json};
 
 use crate::testing::{configuration, decide, fleet, picked, refusals, seed, shoot, with};

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use dialect_contract::dialect::{Affected, Due, Inventory};
 use dialect_contract::view::Phase;
+use dialect_contract::{Affected, Due, Inventory, Targets};
 use meta::Timestamp;
 use serde_json::{Value, json};
 
@@ -327,7 +327,8 @@ fn dialects_hand_out_an_inventory_on_defaults() {
     assert_eq!(inventory.message(&decision), "1 of 1 seeds feasible; picked a");
     assert!(
         dialect
-            .validate_config(&json!({"schedulers": []}), "spec.gardener")
+            .configuration()
+            .validate(&json!({"schedulers": []}), "spec.gardener")
             .len()
             == 1
     );

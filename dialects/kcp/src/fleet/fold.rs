@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use dialect_contract::config;
-use dialect_contract::dialect::{Affected, Due};
+use dialect_contract::{Affected, Due};
 use meta::{Change, Key, Object};
 
 use super::Fleet;

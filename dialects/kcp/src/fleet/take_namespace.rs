@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use dialect_contract::dialect::{Affected, Due};
+use dialect_contract::{Affected, Due};
 use meta::{Key, Object};
 
 use super::{Fleet, Record};

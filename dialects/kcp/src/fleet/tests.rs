@@ -1,6 +1,6 @@
 //! Folding: what is kept, what becomes due.
 
-use dialect_contract::dialect::{Affected, Due};
+use dialect_contract::{Affected, Due, Targets};
 use dialect_contract::{Inventory, Phase};
 use meta::selector::Selector;
 use serde_json::{Value, json};

@@ -351,7 +351,7 @@ fn resources_that_are_not_synced_may_have_been_before() {
         ..Settings::default()
     };
     let former = |settings: Settings, spec: Option<Value>| {
-        let followers = Kcp::new(settings).followers(spec.as_ref());
+        let followers = Kcp::new(settings).controllers().followers(spec.as_ref());
         let found = followers
             .iter()
             .find(|follower| follower.name() == "kcp-resource")

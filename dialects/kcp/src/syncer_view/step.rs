@@ -165,7 +165,7 @@ pub fn namespace_next(
         (Some(up), None) if is_leaving(up) => Step::Wait(Waiting::SoftFinalizers),
         (Some(up), None) => Step::Create(namespace_copy(identifier, logical_cluster, crate::edit::name(up))),
         (Some(_), Some(down)) if !ours(&down) => Step::Blocked(format!(
-            "the namespace {} is on the cluster already and was not made for this workload cluster",
+            "the namespace {} already exists and is not managed by this syncer",
             crate::edit::name(down)
         )),
         (Some(_), Some(down)) if is_leaving(down) => Step::Wait(Waiting::Removal),

@@ -1,6 +1,6 @@
 //! Which right each change takes, and how its lack is told.
 
-use admission::UserInfo;
+use admission::{Denied, UserInfo};
 use meta::GroupResource;
 use serde_json::json;
 
@@ -26,6 +26,10 @@ fn needs(resource: GroupResource, old: Option<&Value>, new: &Value) -> Vec<Neede
     assert!(Membership.handles(&request));
     assert!(Membership.validate(&request, Some(new), &mut Vec::new()).is_ok());
     Membership.needs(&request, Some(new))
+}
+
+fn forbidden(text: &str) -> Denied {
+    Denied::Forbidden(text.to_owned())
 }
 
 fn spoken(needs: &[Needed]) -> Vec<String> {
@@ -88,8 +92,10 @@ fn a_binding_takes_the_right_on_its_set() {
     );
     assert_eq!(
         needs[0].refusal,
-        "it lets the placements of namespace \"team-a\" use ManagedClusterSet \"a\", but user \"jane\" may not create \
+        forbidden(
+            "it lets the placements of namespace \"team-a\" use ManagedClusterSet \"a\", but user \"jane\" may not create \
          managedclustersets.cluster.open-cluster-management.io/bind \"a\": ask for the right"
+        )
     );
 }
 
@@ -98,14 +104,18 @@ fn a_missing_right_is_told_with_what_it_was_wanted_for() {
     let needs = needs(CLUSTERS, None, &cluster(true, Some("a")));
     assert_eq!(
         needs[0].refusal,
-        "spec.hubAcceptsClient lets cluster \"c1\" in, but user \"jane\" may not update \
-         managedclusters.register.open-cluster-management.io/accept \"c1\": leave it false for somebody who may"
+        forbidden(
+            "spec.hubAcceptsClient lets cluster \"c1\" in, but user \"jane\" may not update \
+         managedclusters.register.open-cluster-management.io/accept \"c1\": leave it false for a user who may set it"
+        )
     );
     assert_eq!(
         needs[1].refusal,
-        "label cluster.open-cluster-management.io/clusterset moves the cluster into or out of ManagedClusterSet \"a\", \
+        forbidden(
+            "label cluster.open-cluster-management.io/clusterset moves the cluster into or out of ManagedClusterSet \"a\", \
          but user \"jane\" may not create managedclustersets.cluster.open-cluster-management.io/join \"a\": leave the \
          label as it is, or ask for the right"
+        )
     );
 }
 

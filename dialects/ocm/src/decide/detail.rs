@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::plan::Plan;
-use super::status::Satisfied;
+use super::satisfied::Satisfied;
 use crate::policy::{Policy, Problem};
 
 /// What the views and writes of a decision need beyond the decision.

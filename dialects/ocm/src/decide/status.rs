@@ -5,20 +5,10 @@ use std::sync::Arc;
 use scheduling::Solved;
 
 use super::detail::Detail;
+use super::satisfied::Satisfied;
 use crate::filters::FILTERS;
 use crate::kind::{Condition, PlacementStatus};
 use crate::names::{MISCONFIGURED, SATISFIED};
-
-/// The condition PlacementSatisfied.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Satisfied {
-    /// True or False.
-    pub(crate) status: bool,
-    /// The token.
-    pub(crate) reason: &'static str,
-    /// The sentence.
-    pub(crate) message: String,
-}
 
 /// A condition as it will be, without its time.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -8,6 +8,7 @@ use meta::Key;
 
 use super::Fleet;
 use crate::fleet::cluster::Cluster;
+use crate::policy::Mention;
 
 /// `placements` are due, and nothing else changes.
 pub(super) fn of(placements: Vec<Key>) -> Due {
@@ -45,6 +46,7 @@ pub(super) fn cluster(fleet: &Fleet, name: &Arc<str>, old: Option<&Cluster>, new
     }
     // Two readings that differ in labels and claims at most are told apart by selectors alone.
     let both = old.zip(new).filter(|(old, new)| old.acts_like(new));
+    let different = both.map(|(old, new)| Mention::of_difference(old, new));
     let mut due = BTreeSet::new();
     for (set_name, set) in &fleet.sets {
         let holds =
@@ -53,12 +55,19 @@ pub(super) fn cluster(fleet: &Fleet, name: &Arc<str>, old: Option<&Cluster>, new
         if !was && !is {
             continue;
         }
-        let stays = both.filter(|_| was && is);
+        let stays = both.zip(different.as_ref()).filter(|_| was && is);
         for namespace in namespaces(fleet, set_name) {
-            let affected = fleet
-                .placements_in(namespace)
-                .filter(|(_, record)| stays.is_none_or(|(old, new)| record.policy.tells_apart(old, new)));
-            due.extend(affected.map(|(key, _)| key.clone()));
+            let Some(((old, new), different)) = stays else {
+                due.extend(fleet.placements_in(namespace).map(|(key, _)| key.clone()));
+                continue;
+            };
+            let tells_apart = |key: &&Key| {
+                let record = fleet.placements.get(*key);
+                record.is_some_and(|record| record.policy.tells_apart(old, new))
+            };
+            for mention in different {
+                due.extend(fleet.mentioning(mention, namespace).filter(tells_apart).cloned());
+            }
         }
     }
     Due {

@@ -125,6 +125,7 @@ fn placement(fleet: &mut Fleet, key: &Key, object: Option<&Arc<Object>>) -> Due 
         Some(record) => fleet.placements.insert(key.clone(), Arc::clone(record)),
         None => fleet.placements.remove(key),
     };
+    mention(fleet, key, old.as_deref(), new.as_deref());
     let again = match (&old, &new) {
         (Some(old), Some(new)) => !old.decides_like(new),
         (_, new) => new.is_some(),
@@ -137,6 +138,22 @@ fn placement(fleet: &mut Fleet, key: &Key, object: Option<&Arc<Object>>) -> Due 
         },
         demands: Affected::Some(vec![key.clone()]),
         targets: Some(Vec::new()),
+    }
+}
+
+/// Takes in by what the placement at `key` selects clusters.
+fn mention(fleet: &mut Fleet, key: &Key, old: Option<&PlacementRecord>, new: Option<&PlacementRecord>) {
+    if old
+        .zip(new)
+        .is_some_and(|(old, new)| Arc::ptr_eq(&old.policy, &new.policy))
+    {
+        return;
+    }
+    for mention in old.into_iter().flat_map(|old| old.policy.mentions()) {
+        fleet.mentions.remove(&(mention, key.clone()));
+    }
+    for mention in new.into_iter().flat_map(|new| new.policy.mentions()) {
+        fleet.mentions.insert((mention, key.clone()));
     }
 }
 

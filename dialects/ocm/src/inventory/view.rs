@@ -17,6 +17,8 @@ const REGION: &[&str] = &[
     "topology.kubernetes.io/region",
     "region",
 ];
+/// Where a cluster's zone is told by convention.
+const ZONE: &[&str] = &["topology.kubernetes.io/zone", "zone"];
 /// Where a cluster's infrastructure provider is told by convention.
 const PROVIDER: &[&str] = &["platform.open-cluster-management.io", "cloud"];
 
@@ -46,6 +48,7 @@ pub(super) fn target(fleet: &Fleet, cluster: &Cluster) -> TargetView {
             limit: None,
         }],
         region: conventional(cluster, REGION),
+        zone: conventional(cluster, ZONE),
         provider: conventional(cluster, PROVIDER),
         labels: cluster.labels().clone(),
         due_at: None,

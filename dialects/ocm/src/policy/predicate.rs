@@ -21,6 +21,13 @@ pub(crate) struct Predicate {
     pub(crate) expressions: Vec<(Arc<str>, Arc<Expression>)>,
 }
 
+impl Predicate {
+    /// Whether labels are all that it asks for.
+    pub(crate) fn asks_for_labels_only(&self) -> bool {
+        self.claims.is_everything() && self.expressions.is_empty()
+    }
+}
+
 /// Compiles every predicate; the first problem of any of them is that of all.
 pub(super) fn compile(list: &[kind::Predicate], cache: &cel::Cache) -> Result<Vec<Predicate>, Problem> {
     let mut compiled = Vec::with_capacity(list.len());

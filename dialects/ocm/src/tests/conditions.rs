@@ -1,6 +1,6 @@
 //! Outcomes, conditions, misconfiguration, deletion, and choices by name.
 
-use dialect_contract::{Inventory, Outcome, Phase};
+use dialect_contract::{Inventory, Outcome, Phase, Targets, Words};
 use meta::Key;
 use serde_json::{Value, json};
 

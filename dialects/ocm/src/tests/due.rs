@@ -1,6 +1,6 @@
 //! Who is due after which change, and what cannot be read.
 
-use dialect_contract::{Affected, Inventory};
+use dialect_contract::{Affected, Inventory, Targets};
 use meta::Key;
 use serde_json::json;
 

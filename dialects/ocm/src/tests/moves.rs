@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use dialect_contract::Inventory;
+use dialect_contract::Targets;
 use meta::Key;
 use scheduling::Random;
 use serde_json::{Value, json};

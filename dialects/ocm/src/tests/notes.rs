@@ -1,11 +1,12 @@
 //! The events of decisions.
 
-use dialect_contract::{Inventory, Note};
+use dialect_contract::Note;
 use meta::Key;
 use serde_json::json;
 
 use super::world::{columns, now, placement, scores, wants};
 use crate::names::{CLUSTERS, DECISIONS};
+use crate::notes::notes as noted;
 
 fn told(notes: &[Note]) -> Vec<String> {
     let line = |note: &Note| format!("{} {}: {}", note.r#type.as_str(), note.reason, note.text);
@@ -18,8 +19,8 @@ fn each_changed_decision_is_an_event_and_the_scores_behind_it() {
     let key = placement("ns", "p");
     world.put(&wants("p", &json!({"numberOfClusters": 1})));
     let decision = world.decide(&key);
-    assert!(world.fleet.notes(&decision, false).is_empty());
-    let notes = world.fleet.notes(&decision, true);
+    assert!(noted(&world.fleet, &decision, false).is_empty());
+    let notes = noted(&world.fleet, &decision, true);
     assert_eq!(
         told(&notes),
         [
@@ -37,7 +38,7 @@ fn each_changed_decision_is_an_event_and_the_scores_behind_it() {
     world.edit(&Key::new(CLUSTERS, "", "a"), |value| {
         value["spec"]["taints"] = json!([{"key": "k", "effect": "NoSelect"}])
     });
-    let notes = world.fleet.notes(&world.decide(&key), true);
+    let notes = noted(&world.fleet, &world.decide(&key), true);
     assert_eq!(
         told(&notes)[0],
         "Normal DecisionUpdate: PlacementDecision p-decision-1 of placement p was updated: 1 cluster: b"
@@ -49,7 +50,7 @@ fn what_finds_no_place_is_a_warning_and_scores_are_cut() {
     let mut world = columns(&[]);
     let key = placement("ns", "p");
     world.put(&wants("p", &json!({"numberOfClusters": 1})));
-    let notes = world.fleet.notes(&world.decide(&key), true);
+    let notes = noted(&world.fleet, &world.decide(&key), true);
     let last = told(&notes).pop().unwrap();
     assert!(
         last.starts_with("Warning FailedScheduling: AllManagedClusterSetsEmpty: "),
@@ -58,7 +59,7 @@ fn what_finds_no_place_is_a_warning_and_scores_are_cut() {
     let names: Vec<String> = (0..200).map(|index| format!("cluster-{index:03}")).collect();
     let mut world = columns(&names.iter().map(String::as_str).collect::<Vec<_>>());
     world.put(&wants("p", &json!({})));
-    let notes = world.fleet.notes(&world.decide(&key), true);
+    let notes = noted(&world.fleet, &world.decide(&key), true);
     let scores = notes.iter().find(|note| note.reason == "ScoreUpdate").unwrap();
     assert!(
         scores.text.len() <= 1000 && scores.text.ends_with(" ......"),
@@ -90,9 +91,9 @@ fn a_decision_that_moves_while_scores_have_expired_is_a_warning() {
     world.put(&wants("p", &by_score));
     let made = world.settle(&key);
     // As in the original, only a change is a warning.
-    assert!(told(&world.fleet.notes(&made, true))[0].starts_with("Normal DecisionCreate: "));
+    assert!(told(&noted(&world.fleet, &made, true))[0].starts_with("Normal DecisionCreate: "));
     let later = now().checked_add(jiff::SignedDuration::from_secs(1)).unwrap();
-    let notes = world.fleet.notes(&world.decide_at(&key, later), true);
+    let notes = noted(&world.fleet, &world.decide_at(&key, later), true);
     assert_eq!(
         told(&notes)[0],
         "Warning DecisionUpdate: PlacementDecision p-decision-1 of placement p was updated: 1 cluster: a: \

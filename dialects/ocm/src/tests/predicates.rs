@@ -1,6 +1,6 @@
 //! Predicates over labels, claims and expressions; tolerations in time.
 
-use dialect_contract::Inventory;
+use dialect_contract::Targets;
 use meta::Key;
 use serde_json::{Value, json};
 

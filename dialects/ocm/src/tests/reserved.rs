@@ -1,6 +1,6 @@
 //! Whose decision a PlacementDecision holds, by its label.
 
-use dialect_contract::{Inventory, Reserved};
+use dialect_contract::{Guarding, Reserved};
 use serde_json::{Value, json};
 
 use super::world::World;

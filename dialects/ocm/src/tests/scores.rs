@@ -1,6 +1,6 @@
 //! Scores: what the proposal's test plan asks for (status changes, expired, empty), and the formulas over a fleet.
 
-use dialect_contract::{Affected, Inventory};
+use dialect_contract::{Affected, Targets};
 use meta::{Key, Timestamp};
 use serde_json::{Value, json};
 

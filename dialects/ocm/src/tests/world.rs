@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use dialect_contract::{Ask, Decision, Due, Inventory, Refused, Report, Write, WriteVerb};
+use dialect_contract::{Ask, Decision, Due, Inventory, Refused, Report, Targets, Verb, Write};
 use meta::{Change, GroupResource, Key, Object, Revision, Timestamp};
 use serde_json::{Value, json};
 
@@ -83,7 +83,7 @@ impl World {
     pub(super) fn delete(&mut self, key: &Key) -> Due {
         self.revision += 1;
         let old = self.objects.remove(key);
-        assert!(old.is_some(), "{key} is not there");
+        assert!(old.is_some(), "{key} not found");
         self.fleet.fold(&Change {
             revision: Revision(self.revision),
             key: key.clone(),
@@ -150,17 +150,17 @@ impl World {
         assert!(write.object["metadata"]["resourceVersion"].is_null());
         let mut object = write.object.clone();
         match (write.verb, write.subresource) {
-            (WriteVerb::Delete, _) => return self.delete(&write.key),
-            (WriteVerb::Create, _) => {
+            (Verb::Delete, _) => return self.delete(&write.key),
+            (Verb::Create, _) => {
                 assert!(known.is_none(), "{} is there already", write.key);
                 object.as_object_mut().unwrap().remove("status");
             }
-            (WriteVerb::Update, "status") => {
+            (Verb::Update, "status") => {
                 let status = object["status"].take();
                 object = known.unwrap();
                 object["status"] = status;
             }
-            (WriteVerb::Update, _) => {
+            (Verb::Update, _) => {
                 let known = known.unwrap();
                 object.as_object_mut().unwrap().remove("status");
                 if !known["status"].is_null() {

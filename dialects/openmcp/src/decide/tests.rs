@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use dialect_contract::{Affected, Ask, Decision, Due, Inventory, Outcome, Refused, config};
+use dialect_contract::{Affected, Ask, Decision, Due, Inventory, Outcome, Refused, Targets, Words, config};
 use meta::{Change, Key, Object, Revision, Timestamp};
 use serde_json::{Value, json};
 

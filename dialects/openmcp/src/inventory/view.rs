@@ -27,6 +27,7 @@ impl Fleet {
                 limit: self.limit(row),
             }],
             region: String::new(),
+            zone: String::new(),
             provider: meta.labels.get(PROVIDER_LABEL).cloned().unwrap_or_default(),
             labels: meta.labels.clone(),
             due_at: None,

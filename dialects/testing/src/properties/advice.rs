@@ -112,7 +112,7 @@ fn change(server: &mut Server, patch: &Patch) -> Result<(), String> {
                 return Err("it changes nothing".to_owned());
             }
             let parsed = serde_json::from_value(json!(operations)).map_err(|error| error.to_string())?;
-            let stored: Arc<_> = server.stored(&patch.key).ok_or("it is not there")?;
+            let stored: Arc<_> = server.stored(&patch.key).ok_or("it does not exist")?;
             let mut value = stored.parse();
             meta::patch::apply(&parsed, &mut value, &mut meta::patch::budget())
                 .map_err(|problem| format!("{problem:?}"))?;

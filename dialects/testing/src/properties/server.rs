@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use dialect_contract::{Affected, Decision, Dialect, Due, Inventory, Write, WriteVerb, config};
+use dialect_contract::{Affected, Decision, Dialect, Due, Inventory, Verb, Write, config};
 use engine::{Catalog, Snapshot, World};
 use meta::kind::{self, Operation};
 use meta::{Change, FieldError, GroupResource, Key, Kind, Object, Revision, Timestamp, field, time};
@@ -24,7 +24,7 @@ const KEPT: [&str; 6] = [
 ];
 
 /// What a person writes.
-fn by_hand(verb: WriteVerb, key: &Key, object: Value, base: Option<Revision>) -> Write {
+fn by_hand(verb: Verb, key: &Key, object: Value, base: Option<Revision>) -> Write {
     Write {
         verb,
         key: key.clone(),
@@ -96,7 +96,8 @@ impl Server {
             let errors = self
                 .snapshot
                 .dialect
-                .validate_config(spec, &format!("spec.{name}"));
+                .configuration()
+                .validate(spec, &format!("spec.{name}"));
             refuse("the configuration", &errors)?;
             let object = json!({
                 "apiVersion": format!("{}/{}", config::GROUP, config::VERSION),
@@ -160,8 +161,9 @@ impl Server {
     /// Whether the object that `value` names is protected and in use.
     pub(crate) fn is_used(&self, value: &Value) -> Result<bool, String> {
         let key = self.key_of(value)?;
-        let mut guarded = self.snapshot.dialect.protects().iter();
-        Ok(guarded.any(|guarded| guarded.resource == key.resource) && self.inventory().users(&key, 1).1 > 0)
+        let mut guarded = self.snapshot.dialect.guarded().protects.iter();
+        Ok(guarded.any(|guarded| guarded.resource == key.resource)
+            && self.inventory().guarding().users(&key, 1).1 > 0)
     }
 
     /// What the dialect knows.
@@ -224,8 +226,8 @@ impl Server {
     fn write(&mut self, write: &Write, again: bool) -> Result<Due, String> {
         let stored = self.objects.get(&write.key).cloned();
         match (&stored, write.verb) {
-            (Some(_), WriteVerb::Create) => return Err("it is there already".to_owned()),
-            (None, WriteVerb::Update | WriteVerb::Delete) => return Err("it is not there".to_owned()),
+            (Some(_), Verb::Create) => return Err("it is there already".to_owned()),
+            (None, Verb::Update | Verb::Delete) => return Err("it is not there".to_owned()),
             (Some(stored), _) if !again && write.base != Some(stored.revision()) => {
                 return Err(format!(
                     "it was made of revision {:?}, stored is {}",
@@ -239,7 +241,7 @@ impl Server {
             return Err("it carries a resourceVersion".to_owned());
         }
         match (stored, write.verb) {
-            (Some(stored), WriteVerb::Delete) => self.remove(&write.key, &stored),
+            (Some(stored), Verb::Delete) => self.remove(&write.key, &stored),
             (Some(stored), _) => self.update(write, &stored.parse()),
             (None, _) => self.create(write),
         }
@@ -252,7 +254,7 @@ impl Server {
 
     /// Takes `object` from a person who makes it.
     pub(crate) fn made(&mut self, key: &Key, object: &Value) -> Result<(), String> {
-        let write = by_hand(WriteVerb::Create, key, object.clone(), None);
+        let write = by_hand(Verb::Create, key, object.clone(), None);
         self.write(&write, false).map(drop)
     }
 
@@ -261,11 +263,13 @@ impl Server {
         metadata(&mut object).remove("resourceVersion");
         if key.resource == config::RESOURCE {
             let dialect = &self.snapshot.dialect;
-            let errors = dialect.validate_config(&object["spec"][dialect.name()], "spec");
+            let errors = dialect
+                .configuration()
+                .validate(&object["spec"][dialect.name()], "spec");
             refuse("the configuration", &errors)?;
         }
         let base = self.objects.get(key).map(|stored| stored.revision());
-        let write = by_hand(WriteVerb::Update, key, object, base);
+        let write = by_hand(Verb::Update, key, object, base);
         self.write(&write, false).map(drop)
     }
 

@@ -105,19 +105,20 @@ pub(crate) fn written_as_made(snapshot: &Snapshot, decision: &Decision) -> Resul
         decision,
         places: &places,
     };
-    let written = serde_json::to_string(&Written {
+    let written = Written {
         view,
         entries: &view.entries(),
         with_reasons: true,
-    });
-    let made = serde_json::to_string(&snapshot.report(decision).candidates);
-    match (written, made) {
-        (Ok(written), Ok(made)) if written == made => Ok(()),
-        (written, made) => Err(format!(
-            "{}: written are {written:?}, made {made:?}",
-            decision.demand
-        )),
+    };
+    let mut out = Vec::new();
+    written.write(&mut out).map_err(|error| error.to_string())?;
+    let made =
+        serde_json::to_string(&snapshot.report(decision).candidates).map_err(|error| error.to_string())?;
+    if out == made.as_bytes() {
+        return Ok(());
     }
+    let written = String::from_utf8_lossy(&out);
+    Err(format!("{}: written are {written}, made {made}", decision.demand))
 }
 
 /// The reports on every demand of `server`, each decided on the world as it is.

@@ -5,9 +5,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use dialect_contract::{
-    Action, Affected, Ask, BindingChange, Current, Decision, DemandKind, DemandView, Dialect, Due, Edit,
-    Inventory, Outcome, Phase, Placed, Quantities, Refused, Remedy, TargetView, Unusable, Whose, Write,
-    WriteVerb,
+    Action, Advisor, Affected, Ask, BindingChange, Current, Decision, DemandKind, DemandView, Dialect, Due,
+    Edit, Inventory, Outcome, Phase, Placed, Quantities, Refused, Remedy, TargetView, Targets, Unusable,
+    Verb, Whose, Words, Write,
 };
 use meta::{Change, GroupResource, Key, Kind, KindInfo, Object, Scope, Timestamp};
 use scheduling::{Ix, Reason, Rejection, Solved};
@@ -47,6 +47,7 @@ impl Dialect for Toys {
             kind: "Toy",
             version: "v1",
             namespaced: true,
+            own_place: None,
         }]
     }
     fn target(&self) -> GroupResource {
@@ -259,43 +260,6 @@ impl Inventory for Shelf {
     fn unusable(&self) -> Vec<Unusable> {
         Vec::new()
     }
-    fn count(&self) -> Ix {
-        self.crates.len() as Ix
-    }
-    fn cluster_name(&self, candidate: Ix) -> Arc<str> {
-        self.crates
-            .keys()
-            .nth(candidate as usize)
-            .cloned()
-            .expect("a known crate")
-    }
-    fn candidate(&self, cluster_name: &str) -> Option<Ix> {
-        let place = self.crates.keys().position(|name| **name == *cluster_name);
-        place.map(|place| place as Ix)
-    }
-    fn target(&self, candidate: Ix, _now: Timestamp) -> TargetView {
-        let name = self.cluster_name(candidate);
-        let leak = *self.leak.lock().unwrap_or_else(PoisonError::into_inner);
-        let leaks = self.is(Property::SnapshotsStand);
-        TargetView {
-            object: Arc::clone(&self.crates[&name].0),
-            ready: "True",
-            ready_reason: "Open",
-            ready_message: String::new(),
-            cordoned: false,
-            taints: Vec::new(),
-            capacity: vec![Quantities {
-                name: "toys",
-                used: self.used(&name, ""),
-                limit: leaks.then_some(leak as i64),
-            }],
-            region: String::new(),
-            provider: String::new(),
-            labels: BTreeMap::new(),
-            due_at: None,
-            cluster_name: name,
-        }
-    }
     fn demands(&self) -> Vec<Key> {
         self.toys.keys().cloned().collect()
     }
@@ -364,6 +328,108 @@ impl Inventory for Shelf {
             detail: Box::new(detail),
         }))
     }
+    fn writes(&self, decision: &Decision) -> Vec<Write> {
+        let toy = &self.toys[&decision.demand];
+        let name = &*decision.demand.name;
+        let changes: &Vec<BindingChange> = decision.detail().expect("its own detail");
+        let mut list = Vec::new();
+        for change in changes {
+            let key = Key::new(SLOTS, "ns", &format!("{name}-{}", change.cluster_name));
+            match change.action {
+                Action::Bind => list.push(Write {
+                    verb: Verb::Create,
+                    object: json!({
+                        "apiVersion": "toys.example/v1", "kind": "Slot",
+                        "metadata": {"name": &*key.name, "namespace": "ns"},
+                        "spec": {"toy": name, "crate": &*change.cluster_name},
+                    }),
+                    key,
+                    subresource: "",
+                    base: None,
+                }),
+                Action::Unbind => list.push(Write {
+                    verb: Verb::Delete,
+                    subresource: "",
+                    object: json!({"metadata": {}}),
+                    base: self.slots.get(&key).map(|slot| slot.object.revision()),
+                    key,
+                }),
+                _ => {}
+            }
+        }
+        let mut object = toy.parse();
+        let status = json!({"placed": decision.solved.picked.len()});
+        let restless = self.is(Property::DecidingTwiceChangesNothing);
+        if object["status"] != status || restless {
+            object["status"] = status;
+            object["metadata"]
+                .as_object_mut()
+                .expect("metadata")
+                .remove("resourceVersion");
+            let status = Write {
+                verb: Verb::Update,
+                key: decision.demand.clone(),
+                subresource: "status",
+                object,
+                base: Some(toy.revision()),
+            };
+            // Said to be done before it is.
+            let place = if self.is(Property::AnyPrefixIsFinished) {
+                0
+            } else {
+                list.len()
+            };
+            list.insert(place, status);
+        }
+        list
+    }
+    fn advisor(&self) -> &dyn Advisor {
+        self
+    }
+}
+
+impl Targets for Shelf {
+    fn count(&self) -> Ix {
+        self.crates.len() as Ix
+    }
+    fn cluster_name(&self, candidate: Ix) -> Arc<str> {
+        self.crates
+            .keys()
+            .nth(candidate as usize)
+            .cloned()
+            .expect("a known crate")
+    }
+    fn candidate(&self, cluster_name: &str) -> Option<Ix> {
+        let place = self.crates.keys().position(|name| **name == *cluster_name);
+        place.map(|place| place as Ix)
+    }
+    fn target(&self, candidate: Ix, _now: Timestamp) -> TargetView {
+        let name = self.cluster_name(candidate);
+        let leak = *self.leak.lock().unwrap_or_else(PoisonError::into_inner);
+        let leaks = self.is(Property::SnapshotsStand);
+        TargetView {
+            object: Arc::clone(&self.crates[&name].0),
+            ready: "True",
+            ready_reason: "Open",
+            ready_message: String::new(),
+            cordoned: false,
+            taints: Vec::new(),
+            capacity: vec![Quantities {
+                name: "toys",
+                used: self.used(&name, ""),
+                limit: leaks.then_some(leak as i64),
+            }],
+            region: String::new(),
+            zone: String::new(),
+            provider: String::new(),
+            labels: BTreeMap::new(),
+            due_at: None,
+            cluster_name: name,
+        }
+    }
+}
+
+impl Words for Shelf {
     fn filters(&self) -> &'static [&'static str] {
         &["Colour", "Room"]
     }
@@ -386,6 +452,9 @@ impl Inventory for Shelf {
     fn conditions(&self, _: &Decision) -> Vec<Value> {
         Vec::new()
     }
+}
+
+impl Advisor for Shelf {
     fn remedies(&self, decision: &Decision, candidate: Ix, refusal: Option<&Rejection>) -> Vec<Remedy> {
         let Some(refusal) = refusal else {
             return Vec::new();
@@ -406,60 +475,5 @@ impl Inventory for Shelf {
             patch: json!({"spec": spec}),
         };
         vec![Remedy::new(Whose::Target, text, edit)]
-    }
-    fn writes(&self, decision: &Decision) -> Vec<Write> {
-        let toy = &self.toys[&decision.demand];
-        let name = &*decision.demand.name;
-        let changes: &Vec<BindingChange> = decision.detail().expect("its own detail");
-        let mut list = Vec::new();
-        for change in changes {
-            let key = Key::new(SLOTS, "ns", &format!("{name}-{}", change.cluster_name));
-            match change.action {
-                Action::Bind => list.push(Write {
-                    verb: WriteVerb::Create,
-                    object: json!({
-                        "apiVersion": "toys.example/v1", "kind": "Slot",
-                        "metadata": {"name": &*key.name, "namespace": "ns"},
-                        "spec": {"toy": name, "crate": &*change.cluster_name},
-                    }),
-                    key,
-                    subresource: "",
-                    base: None,
-                }),
-                Action::Unbind => list.push(Write {
-                    verb: WriteVerb::Delete,
-                    subresource: "",
-                    object: json!({"metadata": {}}),
-                    base: self.slots.get(&key).map(|slot| slot.object.revision()),
-                    key,
-                }),
-                _ => {}
-            }
-        }
-        let mut object = toy.parse();
-        let status = json!({"placed": decision.solved.picked.len()});
-        let restless = self.is(Property::DecidingTwiceChangesNothing);
-        if object["status"] != status || restless {
-            object["status"] = status;
-            object["metadata"]
-                .as_object_mut()
-                .expect("metadata")
-                .remove("resourceVersion");
-            let status = Write {
-                verb: WriteVerb::Update,
-                key: decision.demand.clone(),
-                subresource: "status",
-                object,
-                base: Some(toy.revision()),
-            };
-            // Said to be done before it is.
-            let place = if self.is(Property::AnyPrefixIsFinished) {
-                0
-            } else {
-                list.len()
-            };
-            list.insert(place, status);
-        }
-        list
     }
 }

@@ -20,7 +20,7 @@ impl Configured {
         let path = format!("spec.{}", dialect.name());
         let is_good = said
             .as_ref()
-            .is_none_or(|spec| dialect.validate_config(spec, &path).is_empty());
+            .is_none_or(|spec| dialect.configuration().validate(spec, &path).is_empty());
         if is_good {
             self.spec = said;
         }

@@ -1,16 +1,16 @@
 //! Two replicas over one store: one works, and the other takes over.
 
 use super::*;
-use crate::controller::{Hold, LEASES, Leadership, Lease, Silent, Terms};
+use crate::controller::{Hold, LEASES, Leadership, Lease, LeaseDurations, Silent};
 
 fn lease_key() -> Key {
     Key::new(LEASES, "kube-system", "berth-controllers")
 }
 
 /// Those of Kubernetes' own controllers.
-fn terms() -> Terms {
+fn terms() -> LeaseDurations {
     let times = [15, 10, 2].map(Duration::from_secs);
-    Terms::new(times[0], times[1], times[2]).unwrap()
+    LeaseDurations::new(times[0], times[1], times[2]).unwrap()
 }
 
 fn lease(world: &World, identity: &str) -> Arc<Lease> {
@@ -103,7 +103,7 @@ struct CutOff {
 }
 
 #[async_trait::async_trait]
-impl Elector for CutOff {
+impl LeaderElector for CutOff {
     async fn hold(&self, now: Timestamp) -> Result<Hold, storage::StoreError> {
         if self.is_cut.load(Ordering::Relaxed) {
             return Err(storage::StoreError::Unavailable("cut off".to_owned()));
@@ -123,7 +123,7 @@ async fn who_cannot_renew_stops_before_another_may_begin() {
         inner: lease(&world, "one"),
         is_cut: AtomicBool::new(false),
     });
-    let first = world.replica_with(Arc::clone(&elector) as Arc<dyn Elector>);
+    let first = world.replica_with(Arc::clone(&elector) as Arc<dyn LeaderElector>);
     first.barrier(&world, "before").await;
     elector.is_cut.store(true, Ordering::Relaxed);
     first.advance(&world, 9);
@@ -157,12 +157,12 @@ fn the_times_of_a_lease_must_fit_together() {
         (seconds(5), seconds(4), seconds(0), "above zero"),
         (seconds(5), seconds(2), seconds(2), "with a fifth added"),
     ] {
-        let problem = Terms::new(duration, renew, retry).unwrap_err();
+        let problem = LeaseDurations::new(duration, renew, retry).unwrap_err();
         assert!(problem.contains(said), "{problem}");
     }
     assert_eq!(
-        Terms::new(seconds(5), seconds(4), seconds(1)),
-        Ok(Terms::default())
+        LeaseDurations::new(seconds(5), seconds(4), seconds(1)),
+        Ok(LeaseDurations::default())
     );
 }
 
@@ -184,7 +184,7 @@ async fn who_waits_for_a_dead_holder_looks_when_the_lease_ends() {
 struct Stuck(Arc<Lease>, AtomicBool);
 
 #[async_trait::async_trait]
-impl Elector for Stuck {
+impl LeaderElector for Stuck {
     async fn hold(&self, now: Timestamp) -> Result<Hold, storage::StoreError> {
         if self.1.swap(true, Ordering::Relaxed) {
             std::future::pending::<()>().await;

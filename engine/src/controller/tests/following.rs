@@ -3,7 +3,7 @@
 use dialect_contract::config;
 
 use super::*;
-use crate::toy::COLORS;
+use dialect_toy::COLORS;
 
 impl World {
     fn with_painter() -> Self {

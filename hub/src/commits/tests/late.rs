@@ -8,7 +8,7 @@ const FENCE: &str = "test/new-things";
 
 /// The creation of the thing, which counts on what the fence guards.
 fn counted(world: &World) -> Commit {
-    let mut commit = world.commit(WriteVerb::Create);
+    let mut commit = world.commit(Verb::Create);
     commit.writes[0].object["metadata"]["finalizers"] = json!(["example.com/ours"]);
     commit.guards = vec![Guard::Fence {
         name: FENCE.into(),
@@ -52,7 +52,7 @@ async fn what_was_made_is_waited_for_where_its_fence_cannot_be_read_again() {
     };
     let (result, ()) = tokio::join!(world.committer.commit(commit), comes);
     assert!(
-        matches!(&result, Err(CommitError::Refused(status)) if status.code == 403),
+        matches!(&result, Err(error) if error.why == Why::Refused && error.status.code == 403),
         "{result:?}"
     );
     // Who decides next counts what is there.
@@ -69,10 +69,9 @@ async fn what_came_too_late_is_taken_back_as_it_was_made() {
     let lease = json!({"metadata": {"resourceVersion": "2", "annotations": annotations}});
     let world = World::with(None, hub(200, &lease)).await;
     let result = world.committer.commit(counted(&world)).await;
-    let Err(CommitError::Moved(status)) = &result else {
-        panic!("{result:?}")
-    };
-    assert!(status.message.contains(FENCE), "{}", status.message);
+    let error = result.unwrap_err();
+    assert_eq!(error.why, Why::Fenced);
+    assert!(error.status.message.contains(FENCE), "{error}");
     let asked = world.asked.lock().clone();
     let [.., patch, delete] = &asked[..] else {
         panic!("{asked:?}")

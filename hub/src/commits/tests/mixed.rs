@@ -17,11 +17,7 @@ impl Committer for Own {
         let keys = commit.writes.iter().map(|write| write.key.clone());
         self.commits.lock().push((keys.collect(), commit.guards));
         if self.refuses {
-            return Err(CommitError::Refused(Status::failure(
-                403,
-                "Forbidden",
-                "as the test says",
-            )));
+            return Err(Status::failure(403, "Forbidden", "as the test says").into());
         }
         let stored = commit.writes.iter();
         let stored = stored.map(|write| Arc::new(Object::new(&write.object, Revision(9)).unwrap()));
@@ -31,7 +27,7 @@ impl Committer for Own {
 
 fn part(name: &str) -> Write {
     Write {
-        verb: WriteVerb::Update,
+        verb: Verb::Update,
         key: Key::new(PARTS, "", name),
         subresource: "",
         object: json!({"apiVersion": "example.com/v1", "kind": "Part", "metadata": {"name": name}}),
@@ -57,7 +53,7 @@ async fn each_write_of_a_mixed_list_goes_where_its_object_is_in_order() {
         (200, at("6", &json!({})))
     })
     .await;
-    let mut commit = world.commit(WriteVerb::Update);
+    let mut commit = world.commit(Verb::Update);
     commit.guards = vec![unchanged(&commit.writes[0])];
     commit.writes.insert(0, part("before"));
     commit.writes.extend([part("after"), part("last")]);
@@ -105,12 +101,12 @@ async fn what_is_stored_here_is_guarded_once_and_what_it_refuses_ends_the_list()
         .cached(PARTS)
         .get("", "first")
         .map(|object| object.revision());
-    let mut commit = world.commit(WriteVerb::Update);
+    let mut commit = world.commit(Verb::Update);
     commit.guards = vec![unchanged(&first)];
     commit.writes.insert(0, first.clone());
     let refused = world.committer.commit(commit).await;
     assert!(
-        matches!(&refused, Err(CommitError::Refused(status)) if status.code == 403),
+        matches!(&refused, Err(error) if error.why == Why::Refused && error.status.code == 403),
         "{refused:?}"
     );
     assert!(world.asked.lock().is_empty(), "nothing comes after it");

@@ -145,6 +145,7 @@ fn call(name: &str) -> Call {
         query: apiserver::Query::default(),
         dry_run: false,
         warnings: apiserver::Warnings::default(),
+        annotations: apiserver::Annotations::default(),
         authorizer: Arc::new(Nobody),
     }
 }

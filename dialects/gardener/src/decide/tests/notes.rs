@@ -2,30 +2,31 @@
 
 use std::time::Duration;
 
-use dialect_contract::NoteType;
+use dialect_contract::{Control, NoteType};
 
 use super::*;
+use crate::notes::notes;
 
 #[test]
 fn success_and_failure_are_told_in_gardeners_words() {
     let demand = shoot("foo", "eu-west-1");
     let good = fleet(&[demand.clone(), seed("near", "aws", "eu-west-1")]);
     let decision = decide(&good, &demand);
-    assert!(good.notes(&decision, false).is_empty());
-    let notes = good.notes(&decision, true);
+    assert!(notes(&good, &decision, false).is_empty());
+    let told = notes(&good, &decision, true);
     assert_eq!(
-        (notes[0].r#type, notes[0].reason),
+        (told[0].r#type, told[0].reason),
         (NoteType::Normal, "SchedulingSuccessful")
     );
-    assert_eq!(notes[0].text, "Scheduled to seed near");
+    assert_eq!(told[0].text, "Scheduled to seed near");
     let bad = fleet(&[demand.clone(), seed("far", "aws", "us-east-1")]);
-    let notes = bad.notes(&decide(&bad, &demand), false);
+    let told = notes(&bad, &decide(&bad, &demand), false);
     assert_eq!(
-        (notes[0].r#type, notes[0].reason),
+        (told[0].r#type, told[0].reason),
         (NoteType::Warning, "SchedulingFailed")
     );
     assert_eq!(
-        notes[0].text,
+        told[0].text,
         "Failed to schedule shoot foo: 0 of 1 seeds feasible: 1 Strategy/NotSameRegion (strategy SameRegion)"
     );
 }

@@ -1,6 +1,6 @@
 //! How decisions end, and what they say.
 
-use dialect_contract::{Action, Decision, Inventory, Outcome, report};
+use dialect_contract::{Action, Decision, Inventory, Outcome, Words, report};
 use meta::Timestamp;
 use serde_json::{Value, json};
 

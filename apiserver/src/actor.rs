@@ -1,0 +1,26 @@
+//! Who makes a write.
+
+use admission::UserInfo;
+use meta::Timestamp;
+
+use crate::annotations::Annotations;
+use crate::call::Warnings;
+
+/// Who writes, when, and whether anything is stored.
+#[derive(Clone, Copy)]
+pub struct Actor<'a> {
+    /// Who.
+    pub user: &'a UserInfo,
+    /// The name under which the fields written are owned.
+    pub manager: &'a str,
+    /// The instant of the request.
+    pub now: Timestamp,
+    /// Whether nothing will be stored.
+    pub dry_run: bool,
+    /// Whether others were asked already, about the body of a subresource that this write comes of.
+    pub(crate) asked: bool,
+    /// Texts for the client.
+    pub warnings: &'a Warnings,
+    /// Texts for the audit log.
+    pub annotations: &'a Annotations,
+}

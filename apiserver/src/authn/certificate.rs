@@ -1,0 +1,21 @@
+//! What stands in a certificate.
+
+use std::ops::RangeInclusive;
+
+use rustls::pki_types::CertificateDer;
+use x509_parser::prelude::{FromDer, X509Certificate};
+
+/// When a certificate is valid, in seconds since 1970; `None` when it cannot be read.
+pub(crate) fn validity(certificate: &CertificateDer<'_>) -> Option<RangeInclusive<i64>> {
+    let parsed = parse(certificate).ok()?;
+    let validity = parsed.validity();
+    Some(validity.not_before.timestamp()..=validity.not_after.timestamp())
+}
+
+/// Reads a certificate.
+pub(super) fn parse<'a>(certificate: &'a CertificateDer<'_>) -> Result<X509Certificate<'a>, String> {
+    match X509Certificate::from_der(certificate.as_ref()) {
+        Ok((_, certificate)) => Ok(certificate),
+        Err(problem) => Err(format!("the certificate cannot be read: {problem}")),
+    }
+}

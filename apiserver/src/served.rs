@@ -1,0 +1,169 @@
+//! One resource in one of its versions, as everything that reads or writes its objects knows it.
+
+use std::sync::{Arc, OnceLock};
+
+use berth_apply::{Reset, Types};
+use bytes::Bytes;
+use meta::{Column, GroupResource, Kind, KindInfo};
+use serde_json::{Value, json};
+use storage::{Source, Store};
+
+use crate::resource::{Backing, Resource, Subresource};
+
+/// One resource in one of its versions.
+pub struct Served {
+    /// The kind, its backing and its subresources.
+    pub resource: Resource,
+    /// The version: `v1beta1`.
+    pub version: &'static str,
+    /// `group/version` as this version's objects carry it.
+    pub api_version: Arc<str>,
+    /// `group/version` as stored objects carry it.
+    pub storage_api_version: Arc<str>,
+    /// The resource as clients name it.
+    pub name: GroupResource,
+    /// The resource whose records hold the objects.
+    pub stored: GroupResource,
+    /// The JSON of the table's `columnDefinitions`.
+    pub(crate) columns: Bytes,
+    merging: OnceLock<Merging>,
+}
+
+impl Served {
+    pub(crate) fn new(resource: &Resource, version: &'static str) -> Self {
+        let kind = &resource.kind;
+        let info = kind.info();
+        Self {
+            resource: resource.clone(),
+            version,
+            api_version: info.api_version(version).into(),
+            storage_api_version: storage_api_version(&**kind),
+            name: info.resource(),
+            stored: kind.stored_in(),
+            columns: column_definitions(kind.columns()),
+            merging: OnceLock::new(),
+        }
+    }
+
+    /// The kind.
+    #[must_use]
+    pub fn kind(&self) -> &dyn Kind {
+        &*self.resource.kind
+    }
+
+    /// Names and switches of the kind.
+    #[must_use]
+    pub fn info(&self) -> &KindInfo {
+        self.resource.kind.info()
+    }
+
+    /// Whether the resource itself takes `verb`.
+    #[must_use]
+    pub fn takes(&self, verb: &str) -> bool {
+        self.info().verbs.contains(&verb)
+    }
+
+    /// The store behind a stored resource.
+    #[must_use]
+    pub fn store(&self) -> Option<&Arc<dyn Store>> {
+        match &self.resource.backing {
+            Backing::Stored(store) => Some(store),
+            Backing::Projected(_) | Backing::Computed(_) | Backing::View(_) => None,
+        }
+    }
+
+    /// Where lists and watches read; `None` for a computed resource.
+    #[must_use]
+    pub fn source(&self) -> Option<&dyn Source> {
+        match &self.resource.backing {
+            Backing::Stored(store) => Some(&**store),
+            Backing::Projected(source) => Some(&**source),
+            Backing::View(view) => Some(&**view),
+            Backing::Computed(_) => None,
+        }
+    }
+
+    /// Whether resource versions are good for this process only, so that one from ahead is another replica's.
+    #[must_use]
+    pub fn own_sequence(&self) -> bool {
+        match &self.resource.backing {
+            Backing::Projected(_) => true,
+            Backing::View(view) => view.own_sequence(),
+            Backing::Stored(_) | Backing::Computed(_) => false,
+        }
+    }
+
+    /// How its objects merge: made of the schema when it is first asked for.
+    pub(crate) fn merging(&self) -> &Merging {
+        self.merging.get_or_init(|| Merging::of(self))
+    }
+
+    /// The subresource of that name, `status` of a stored kind left out.
+    #[must_use]
+    pub fn subresource(&self, name: &str) -> Option<&Subresource> {
+        self.resource.subresources.iter().find(|have| have.name == name)
+    }
+
+    /// Whether `status` is a subresource that this library serves by itself.
+    #[must_use]
+    pub fn has_status(&self) -> bool {
+        self.resource.has_status()
+    }
+
+    /// Whether the garbage collector can see the resource, so that its finalizers will be taken off again.
+    #[must_use]
+    pub(crate) fn is_collected(&self) -> bool {
+        ["delete", "list", "watch"]
+            .into_iter()
+            .all(|verb| self.takes(verb))
+    }
+}
+
+/// The apiVersion of stored objects: in the group of the resource that holds them, which may be another API's (Event).
+fn storage_api_version(kind: &dyn Kind) -> Arc<str> {
+    let version = kind.info().storage_version;
+    match kind.stored_in().group {
+        "" => version.into(),
+        group => format!("{group}/{version}").into(),
+    }
+}
+
+/// How objects of one served version merge.
+pub(crate) struct Merging {
+    pub(crate) types: Types,
+    /// What a write of the resource itself cannot set.
+    pub(crate) itself: Reset,
+    /// What a write of the status cannot set.
+    pub(crate) status: Reset,
+}
+
+impl Merging {
+    fn of(served: &Served) -> Self {
+        Self {
+            types: Types::of(served.kind().schema(served.version)),
+            itself: match served.info().status {
+                true => Reset::status(),
+                false => Reset::Nothing,
+            },
+            status: Reset::all_but_status(),
+        }
+    }
+}
+
+/// The JSON of `columnDefinitions`.
+#[must_use]
+pub(crate) fn column_definitions(columns: &[Column]) -> Bytes {
+    let list: Vec<Value> = columns
+        .iter()
+        .map(|column| {
+            json!({
+                "name": column.name,
+                "type": column.r#type,
+                "format": column.format,
+                "description": column.description,
+                "priority": column.priority,
+            })
+        })
+        .collect();
+    Value::from(list).to_string().into()
+}

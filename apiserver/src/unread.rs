@@ -1,0 +1,107 @@
+//! Ends the streams of HTTP/2 peers that do not read their answers.
+//!
+//! A peer may keep the window of a stream shut while its connection is well: nothing polls the body then, so nothing in
+//! the body could end it. The task of the stream can, and that is what [`Streams`] spawns: it gives up when the answer
+//! made no progress for as long as the answer itself allows.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use hyper::rt::Executor;
+use tokio::time::{Instant, Sleep};
+
+#[cfg(test)]
+mod tests;
+
+tokio::task_local! {
+    static PATIENCE: Patience;
+}
+
+/// How long the peer may take, as the answer under way says.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Patience(Arc<State>);
+
+#[derive(Debug, Default)]
+struct State {
+    /// In milliseconds; 0 is for ever.
+    longest: AtomicU32,
+    /// Counts what was handed over.
+    progress: AtomicU32,
+}
+
+impl Patience {
+    /// That of the task this runs in; one nobody looks at where there is none (HTTP/1.1, tests).
+    pub(crate) fn of_task() -> Self {
+        PATIENCE.try_with(Clone::clone).unwrap_or_default()
+    }
+
+    /// From now on the peer may take `longest` for each part of the answer.
+    pub(crate) fn limit(&self, longest: Duration) {
+        let millis = u32::try_from(longest.as_millis()).unwrap_or(u32::MAX).max(1);
+        self.0.longest.store(millis, Ordering::Relaxed);
+    }
+
+    /// The peer took something.
+    pub(crate) fn progress(&self) {
+        self.0.progress.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+/// Spawns the tasks of streams.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Streams;
+
+impl<F> Executor<F> for Streams
+where
+    F: Future + Send + 'static,
+    F::Output: Send + 'static,
+{
+    fn execute(&self, future: F) {
+        let patience = Patience::default();
+        let bounded = Bounded {
+            future: Box::pin(PATIENCE.scope(patience.clone(), future)),
+            patience,
+            progress: 0,
+            waiting: None,
+        };
+        drop(tokio::spawn(bounded));
+    }
+}
+
+/// A stream's task, until it is done or its peer took too long.
+struct Bounded<F> {
+    future: Pin<Box<F>>,
+    patience: Patience,
+    /// As it was when `waiting` was started.
+    progress: u32,
+    waiting: Option<Pin<Box<Sleep>>>,
+}
+
+impl<F: Future> Future for Bounded<F> {
+    type Output = ();
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
+        if self.future.as_mut().poll(context).is_ready() {
+            return Poll::Ready(());
+        }
+        let state = Arc::clone(&self.patience.0);
+        let longest = state.longest.load(Ordering::Relaxed);
+        if longest == 0 {
+            return Poll::Pending;
+        }
+        let progress = state.progress.load(Ordering::Relaxed);
+        if self.waiting.is_none() || self.progress != progress {
+            let until = Instant::now() + Duration::from_millis(longest.into());
+            self.progress = progress;
+            self.waiting = Some(Box::pin(tokio::time::sleep_until(until)));
+        }
+        match &mut self.waiting {
+            Some(waiting) => waiting.as_mut().poll(context),
+            None => Poll::Pending,
+        }
+    }
+}

@@ -1,0 +1,93 @@
+//! What `berth` does with its arguments. A program of one's own, with a system of one's own
+//! (`dialect_registry::register`), is this as well: `berth/tests/sixth_system.rs` is one.
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use crate::cli::{Cli, Command, LogFormat};
+use crate::plugin::{self, Called, PluginCli};
+
+/// Runs what the arguments of the process say, to its end.
+#[must_use]
+pub fn main() -> ExitCode {
+    match plugin::called(std::env::args_os().next().as_deref()) {
+        Called::Plugin => {
+            let cli = PluginCli::parse();
+            let filter = cli.log_level.clone();
+            logged(&filter, LogFormat::Text, plugin::run(cli))
+        }
+        Called::Completion => ended(async { Ok(plugin::complete(std::env::args_os().skip(1)).await) }),
+        Called::Berth => {
+            let cli = Cli::parse();
+            logged(&cli.log_level, cli.logging_format, run(cli.command))
+        }
+    }
+}
+
+/// The same with a log.
+fn logged(filter: &str, format: LogFormat, work: impl Future<Output = anyhow::Result<ExitCode>>) -> ExitCode {
+    if let Err(error) = crate::logs::begin(filter, format) {
+        anstream::eprintln!("error: {}", crate::causes::told(&error));
+        return ExitCode::from(2);
+    }
+    ended(work)
+}
+
+/// Runs to the end.
+fn ended(work: impl Future<Output = anyhow::Result<ExitCode>>) -> ExitCode {
+    let outcome = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .map_err(anyhow::Error::from)
+        .and_then(|runtime| runtime.block_on(work));
+    match outcome {
+        Ok(code) => code,
+        Err(error) => {
+            anstream::eprintln!("error: {}", crate::causes::told(&error));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+async fn run(command: Command) -> anyhow::Result<ExitCode> {
+    match command {
+        Command::Serve(args) => crate::serve::run(*args).await?,
+        Command::Demo(args) => crate::demo::run(args).await?,
+        Command::Simulate(args) => return Ok(crate::simulate::run(&args)),
+        Command::Console(args) if !args.files.filename.is_empty() => {
+            return crate::folder::run(&args.files, &args.console.page).await;
+        }
+        Command::Console(args) => console::run(args.console, crate::readable::groups()).await?,
+        Command::Export(args) => crate::export::run(&args.question, &args.connection).await?,
+        Command::Load(args) => {
+            let path = args
+                .kubeconfig
+                .unwrap_or_else(|| args.data_dir.join("admin.kubeconfig"));
+            let client = berth_client::Client::from_kubeconfig(&path).await?;
+            let manner = crate::load::Manner::of(args.server_side, args.force_conflicts);
+            let mut client = client.writing_as(args.field_manager);
+            crate::load::run(&mut client, &args.filename, manner).await?;
+        }
+        Command::Advice(args) => return crate::advice::run(&args.question, &args.connection).await,
+        Command::Why(args) => return crate::why::run(&args.question, &args.connection).await,
+        Command::History(args) => return crate::past::run(&args.question, &args.connection).await,
+        Command::Check(args) => return crate::check::run(&args.question, &args.server).await,
+        Command::Plan(args) => return crate::live_plan::run(&args).await,
+        Command::Kubeconfig(args) => crate::serve::issue_kubeconfig(&args)?,
+        Command::Manifests(args) => crate::manifests::run(&args)?,
+        Command::Backup(args) => tokio::task::spawn_blocking(move || crate::backup::take(&args)).await??,
+        Command::Restore(args) => {
+            tokio::task::spawn_blocking(move || crate::backup::restore(&args)).await??
+        }
+        Command::Repair(args) => {
+            return tokio::task::spawn_blocking(move || crate::repair::run(&args)).await?;
+        }
+        Command::Migrate(args) => crate::migrate::run(args).await?,
+        Command::Uninstall(args) => crate::uninstall::run(&args).await?,
+        Command::Syncer(args) => syncer::process::run(args).await?,
+        Command::SyncerRights(args) => crate::manifests::print_syncer_rights(&args)?,
+        Command::Dispatch(args) => dispatch::run(args).await?,
+    }
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,67 @@
+//! `--source`: where the objects of each system are.
+
+/// Where the objects of a system are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// In Berth's own store.
+    Owned,
+    /// On the hub.
+    Hub,
+    /// Nowhere: Berth has nothing to do with the system.
+    Off,
+}
+
+/// Where the objects of one system are.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Source {
+    /// The system's dialect.
+    pub dialect: String,
+    /// Where its objects are.
+    pub place: Place,
+}
+
+/// Reads `gardener=hub`.
+///
+/// # Errors
+/// What is expected instead.
+pub(crate) fn source(text: &str) -> Result<Source, String> {
+    let (dialect, place) = text
+        .split_once('=')
+        .ok_or("a system and where its objects are is expected, such as gardener=hub")?;
+    if dialect_registry::by_name(dialect).is_none() {
+        let known: Vec<&str> = dialect_registry::all()
+            .iter()
+            .map(|dialect| dialect.name())
+            .collect();
+        return Err(format!("unknown system {dialect:?}; known: {}", known.join(", ")));
+    }
+    let place = match place {
+        "owned" => Place::Owned,
+        "hub" => Place::Hub,
+        "off" => Place::Off,
+        other => return Err(format!("unknown place {other:?}; use owned, hub or off")),
+    };
+    Ok(Source {
+        dialect: dialect.to_owned(),
+        place,
+    })
+}
+
+/// What holds behind a hub where nothing else is said: kcp reads and writes what stands in namespaces, Secrets among it, so
+/// it runs only where it is asked for.
+#[must_use]
+pub fn on_a_hub(said: Vec<Source>) -> Vec<Source> {
+    let kcp = Source {
+        dialect: syncer::DIALECT.to_owned(),
+        place: Place::Off,
+    };
+    std::iter::once(kcp).chain(said).collect()
+}
+
+/// Where the objects of `dialect` are; the last word about it counts.
+pub(crate) fn place(sources: &[Source], dialect: &str) -> Place {
+    let mut about = sources.iter().rev();
+    about
+        .find(|source| source.dialect == dialect)
+        .map_or(Place::Owned, |source| source.place)
+}

@@ -1,0 +1,14 @@
+//! Which store objects are kept in.
+
+use clap::ValueEnum;
+
+/// Where objects are kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Storage {
+    /// One database file in the data folder.
+    Embedded,
+    /// In memory: gone when the process ends.
+    Memory,
+    /// An etcd cluster.
+    Etcd,
+}

@@ -1,0 +1,53 @@
+//! Names of fields that are no identifiers, as Kubernetes writes them in expressions.
+
+use crate::parser::is_word;
+
+/// How the field `name` is written in expressions over typed objects; `None` where it cannot be written.
+#[must_use]
+pub fn escaped(name: &str) -> Option<String> {
+    if is_word(name) {
+        return Some(format!("__{name}__"));
+    }
+    if name.is_empty() || name.starts_with(|first: char| first.is_ascii_digit()) {
+        return None;
+    }
+    let mut escaped = String::with_capacity(name.len());
+    let mut rest = name;
+    while let Some(letter) = rest.chars().next() {
+        let (written, length) = match letter {
+            _ if rest.starts_with("__") => ("__underscores__", 2),
+            '.' => ("__dot__", 1),
+            '-' => ("__dash__", 1),
+            '/' => ("__slash__", 1),
+            '_' => ("_", 1),
+            letter if letter.is_ascii_alphanumeric() => (&rest[..1], 1),
+            _ => return None,
+        };
+        escaped.push_str(written);
+        rest = &rest[length..];
+    }
+    Some(escaped)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_escaped_as_the_documentation_says() {
+        for (name, wanted) in [
+            ("namespace", Some("__namespace__")),
+            ("x-prop", Some("x__dash__prop")),
+            ("redact__d", Some("redact__underscores__d")),
+            ("string", Some("string")),
+            ("a.b/c", Some("a__dot__b__slash__c")),
+            ("_x", Some("_x")),
+            ("1st", None),
+            ("", None),
+            ("a b", None),
+            ("größe", None),
+        ] {
+            assert_eq!(escaped(name).as_deref(), wanted, "{name}");
+        }
+    }
+}

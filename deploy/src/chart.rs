@@ -1,0 +1,149 @@
+//! What the Helm chart has from the code. Its templates are written by hand and know no system: what a system needs of a
+//! hub is in `files/systems/<system>/<place>.yaml`, and the definitions of its kinds in `files/definitions`.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use anyhow::Result;
+use berth::manifests::{
+    Installation, Set, objects, publications, scheduler_configurations, system_definitions, webhooks, yaml,
+};
+use serde_json::{Value, json};
+
+use crate::HEADER;
+
+/// The annotation of what stays when a release goes.
+const KEEP: &str = "helm.sh/resource-policy";
+/// The role by which Berth acts as others, of whom each has a role of the same name.
+const IMPERSONATOR: &str = "berth:impersonator";
+/// Roles that are about no system in particular.
+const REGISTRATION: &str = "berth:registration";
+
+/// Every file of the chart that is rendered, below `deploy/helm/berth/`, with its text.
+///
+/// # Errors
+/// When an object has no form in YAML.
+pub fn chart() -> Result<Vec<(String, String)>> {
+    let file =
+        |name: String, object: &Value| Ok((name, format!("{HEADER}{}", yaml(std::slice::from_ref(object))?)));
+    let mut files = vec![
+        file(
+            "crds/schedulerconfigurations.yaml".to_owned(),
+            &scheduler_configurations(),
+        ),
+        file("crds/publications.yaml".to_owned(), &publications()),
+    ];
+    let all = Installation::default().dialects;
+    for dialect in &all {
+        let system = dialect.name();
+        for mut definition in system_definitions([dialect]) {
+            let name = definition["metadata"]["name"]
+                .as_str()
+                .unwrap_or_default()
+                .to_owned();
+            // Whoever takes Berth away keeps the systems' objects.
+            definition["metadata"]["annotations"][KEEP] = json!("keep");
+            files.push(file(
+                format!("files/definitions/{system}/{name}.yaml"),
+                &definition,
+            ));
+        }
+        for place in ["hub", "owned"] {
+            let mut installation = Installation {
+                dialects: vec![Arc::clone(dialect)],
+                ..Installation::default()
+            };
+            if place == "hub" {
+                installation.on_hub = BTreeSet::from([system]);
+            }
+            files.push(file(
+                format!("files/systems/{system}/{place}.yaml"),
+                &needs(&installation),
+            ));
+        }
+    }
+    files.into_iter().collect()
+}
+
+/// Every system, by name.
+#[must_use]
+pub fn systems() -> Vec<&'static str> {
+    let all = Installation::default().dialects;
+    all.iter().map(|dialect| dialect.name()).collect()
+}
+
+/// What an installation has because of its systems: a list for each sort, and the rules of a ClusterRole under its name.
+fn needs(installation: &Installation) -> Value {
+    let nothing = Installation {
+        dialects: Vec::new(),
+        ..Installation::default()
+    };
+    let mut needs: BTreeMap<String, Vec<Value>> = BTreeMap::new();
+    let mut add = |sort: &str, value: Value| needs.entry(sort.to_owned()).or_default().push(value);
+    let known = objects(&nothing, Set::Apiservice);
+    for service in objects(installation, Set::Apiservice) {
+        if !known.contains(&service) {
+            add("apiServices", parts(&service["spec"], &API_SERVICE));
+        }
+    }
+    let [mutating, validating] = webhooks(installation);
+    let known = webhooks(&nothing);
+    for (sort, configuration) in [("mutatingWebhooks", mutating), ("validatingWebhooks", validating)] {
+        let is_known = |webhook: &Value| {
+            known
+                .iter()
+                .any(|known| items(known, "webhooks").contains(webhook))
+        };
+        for webhook in items(&configuration, "webhooks") {
+            if !is_known(&webhook) {
+                add(sort, parts(&webhook, &WEBHOOK));
+            }
+        }
+    }
+    let known = objects(&nothing, Set::Rbac);
+    for role in objects(installation, Set::Rbac) {
+        let name = role["metadata"]["name"].as_str().unwrap_or_default().to_owned();
+        if role["kind"] != "ClusterRole" || name == REGISTRATION {
+            continue;
+        }
+        if name == IMPERSONATOR {
+            items(&role["rules"][0], "resourceNames")
+                .into_iter()
+                .for_each(|user| add("impersonates", user));
+            continue;
+        }
+        let known = known
+            .iter()
+            .find(|known| known["metadata"] == role["metadata"] && known["kind"] == "ClusterRole");
+        let known = known.map(|role| items(role, "rules")).unwrap_or_default();
+        let rules = items(&role, "rules").into_iter();
+        rules
+            .filter(|rule| !known.contains(rule))
+            .for_each(|rule| add(&name, rule));
+    }
+    json!(needs)
+}
+
+/// What the template of an APIService asks for.
+const API_SERVICE: [&str; 4] = ["group", "groupPriorityMinimum", "version", "versionPriority"];
+/// What the template of a webhook asks for; the rest is alike in all of them.
+const WEBHOOK: [&str; 5] = [
+    "failurePolicy",
+    "matchConditions",
+    "name",
+    "objectSelector",
+    "rules",
+];
+
+/// Those of the fields that there are.
+fn parts(object: &Value, fields: &[&str]) -> Value {
+    let there = fields.iter().filter(|field| !object[**field].is_null());
+    there
+        .map(|field| ((*field).to_owned(), object[*field].clone()))
+        .collect()
+}
+
+/// A list, which may not be there.
+fn items(object: &Value, field: &str) -> Vec<Value> {
+    object[field].as_array().cloned().unwrap_or_default()
+}

@@ -1,0 +1,65 @@
+//! A capability: settings, a dialect's part of a SchedulerConfiguration, and what they change.
+
+use std::sync::{Arc, LazyLock};
+
+use admission::Plugin;
+use meta::{FieldError, GroupResource, Schema};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+/// The settings of a dialect.
+pub trait Configuration {
+    /// Their form. Its defaults apply on read; nothing of them is stored.
+    fn schema(&self) -> &'static Schema {
+        &NO_SETTINGS
+    }
+
+    /// Judges the dialect's part of a SchedulerConfiguration (`spec.<dialect>`, given with `path`), all errors at once:
+    /// those of [`Configuration::schema`], unknown fields, and what no schema can say.
+    fn validate(&self, spec: &Value, path: &str) -> Vec<FieldError> {
+        let reading = self.schema().read::<Anything>(spec, path);
+        reading.into_errors()
+    }
+
+    /// What is legal but surely not meant, as sentences that name the field (below `path`). Asked only of what
+    /// [`Configuration::validate`] finds no error in.
+    fn warnings(&self, _spec: &Value, _path: &str) -> Vec<String> {
+        Vec::new()
+    }
+
+    /// The dialect's part of a SchedulerConfiguration in `file`, if that is a configuration file of the system itself,
+    /// which `--config` takes unmodified. Only looks at what the file is; [`Configuration::validate`] judges it.
+    fn own_file(&self, _file: &Value) -> Option<Value> {
+        None
+    }
+
+    /// [`Dialect::admission`](crate::Dialect::admission), by number and order, as `spec` changes the rules; `None` where
+    /// it does not. Asked only with what [`Configuration::validate`] finds no error in.
+    fn admission_under(&self, _spec: &Value) -> Option<Vec<Arc<dyn Plugin>>> {
+        None
+    }
+
+    /// The resources beside [`Dialect::kinds`](crate::Dialect::kinds) that the admission rules guard, with `spec` as the
+    /// configuration in force, if there is one.
+    fn guards(&self, _spec: Option<&Value>) -> Vec<GroupResource> {
+        Vec::new()
+    }
+}
+
+/// A dialect without settings.
+pub(crate) struct NoSettings;
+
+impl Configuration for NoSettings {}
+
+/// The form of a dialect that has no settings.
+static NO_SETTINGS: LazyLock<Schema> = LazyLock::new(|| {
+    Schema::part_from_value(json!({
+        "type": "object",
+        "description": "There are no settings.",
+        "x-kubernetes-map-type": "granular",
+    }))
+});
+
+/// What is read by any form whose values nobody wants.
+#[derive(Debug, Default, Deserialize)]
+struct Anything {}

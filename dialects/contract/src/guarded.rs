@@ -1,0 +1,53 @@
+//! Which objects of a system are guarded in the light of others, as data. What is known of the others is asked of
+//! [`Guarding`](crate::Guarding).
+
+use std::sync::Arc;
+
+use meta::{GroupResource, Key};
+use serde_json::Value;
+
+/// A resource whose objects are not deleted while objects of another one use them (docs/api.md, "Guards").
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Protected {
+    /// What is used.
+    pub resource: GroupResource,
+    /// By objects of which resource.
+    pub by: GroupResource,
+}
+
+/// What is guarded.
+#[derive(Clone, Copy, Debug)]
+pub struct Guarded {
+    /// What is not deleted while it is used.
+    pub protects: &'static [Protected],
+    /// The protected objects that an object, which is of the resource, uses. Reads the object alone.
+    pub uses: fn(GroupResource, &Value) -> Vec<Key>,
+    /// The resources whose objects must agree with other objects.
+    pub judges: &'static [GroupResource],
+    /// The resources of which objects may be reserved for the scheduler.
+    pub reserves: &'static [GroupResource],
+}
+
+impl Default for Guarded {
+    fn default() -> Self {
+        Self {
+            protects: &[],
+            uses: |_, _| Vec::new(),
+            judges: &[],
+            reserves: &[],
+        }
+    }
+}
+
+/// The name of the fence that every write passes which begins a use of the protected object at `key` of the dialect
+/// named `dialect`, and its deletion too. Where decisions count capacity on it, this is the fence they name
+/// ([`Decision::fences`](crate::Decision::fences)), so that a concurrent binding and deletion conflict.
+#[must_use]
+pub fn fence(dialect: &str, key: &Key) -> Arc<str> {
+    let resource = key.resource.resource;
+    if key.namespace.is_empty() {
+        format!("{dialect}/{resource}/{}", key.name).into()
+    } else {
+        format!("{dialect}/{resource}/{}/{}", key.namespace, key.name).into()
+    }
+}

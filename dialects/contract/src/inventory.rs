@@ -1,0 +1,243 @@
+//! The trait [`Inventory`]: everything a dialect knows of the world, and its decisions on it.
+//!
+//! What every system has is in the trait and in the two below it, [`Targets`] and [`Words`]. What only some have is apart,
+//! as capabilities that do nothing unless a dialect says otherwise: [`Control`], [`Advisor`], [`Guarding`].
+
+use std::any::Any;
+use std::sync::Arc;
+
+use admission::Denied;
+use meta::{Change, FieldError, GroupResource, Key, Object, Timestamp, Write};
+use scheduling::{Ix, Rejection};
+
+use crate::control::{self, Control, Note, Pace};
+use crate::decision::{Decision, Refused};
+use crate::edit::Edit;
+use crate::remedy::Remedy;
+use crate::view::{DemandView, TargetView, Unusable};
+use crate::words::Words;
+
+/// Which demands a change may have made due again.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Affected {
+    /// None.
+    #[default]
+    None,
+    /// These.
+    Some(Vec<Key>),
+    /// All of the dialect.
+    All,
+}
+
+/// What a folded change means for others.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Due {
+    /// The demands to decide again. Changes the dialect's own writes make must not appear here.
+    pub decide: Affected,
+    /// The demands whose *view* ([`Inventory::demand`]) may have changed, decided again or not.
+    pub demands: Affected,
+    /// The targets (by cluster name) whose view may have changed; `None` is all of them.
+    pub targets: Option<Vec<Arc<str>>>,
+}
+
+impl Due {
+    /// Nothing to do.
+    #[must_use]
+    pub fn nothing() -> Self {
+        Self {
+            targets: Some(Vec::new()),
+            ..Self::default()
+        }
+    }
+}
+
+/// The circumstances of one decision.
+#[derive(Clone, Copy, Debug)]
+pub struct Ask<'a> {
+    /// The demand to decide; it must be in the inventory.
+    pub demand: &'a Key,
+    /// The instant of the decision.
+    pub now: Timestamp,
+    /// The seed of random strategies.
+    pub seed: u64,
+    /// The cluster names the caller wants; `None` lets the scheduler pick.
+    pub chosen: Option<&'a [String]>,
+}
+
+/// The clusters there are to decide on.
+pub trait Targets {
+    /// How many there are; candidates are `0..count`, in name order.
+    fn count(&self) -> Ix;
+
+    /// The cluster name of a candidate, as the system itself names it.
+    fn cluster_name(&self, candidate: Ix) -> Arc<str>;
+
+    /// The candidate with this cluster name.
+    fn candidate(&self, cluster_name: &str) -> Option<Ix>;
+
+    /// The name of the Target object without its dialect: `<name>`, or `<namespace>.<name>` of namespaced ones.
+    fn target_name(&self, candidate: Ix) -> String {
+        self.cluster_name(candidate).replace('/', ".")
+    }
+
+    /// What there is to say of a target.
+    fn target(&self, candidate: Ix, now: Timestamp) -> TargetView;
+
+    /// [`Targets::target_name`] and [`Targets::target`] of the cluster with this name. Whoever follows single targets
+    /// asks here: where candidates are numbered only for decisions, this does not number them.
+    fn target_of(&self, cluster_name: &str, now: Timestamp) -> Option<(String, TargetView)> {
+        let candidate = self.candidate(cluster_name)?;
+        Some((self.target_name(candidate), self.target(candidate, now)))
+    }
+}
+
+/// Everything a dialect knows of the world, and its decisions on it.
+///
+/// Inventories are shared as `Arc<dyn Inventory>` snapshots and copied on write: [`Inventory::fork`] must be cheap
+/// (share columns and records, copy pointers). A dialect's own followers get theirs back by its type.
+pub trait Inventory: Targets + Words + Any + Send + Sync {
+    /// A cheap copy that can change on its own.
+    fn fork(&self) -> Arc<dyn Inventory>;
+
+    /// Takes in one change. An object that does not fit its kind is left out and listed by [`Inventory::unusable`].
+    fn fold(&mut self, change: &Change) -> Due;
+
+    /// The objects that could not be read, with the reason.
+    fn unusable(&self) -> Vec<Unusable>;
+
+    /// Why the object at `key` could not be read.
+    fn problem(&self, key: &Key) -> Option<String> {
+        let unusable = self.unusable().into_iter();
+        unusable
+            .filter(|unusable| unusable.key == *key)
+            .map(|unusable| unusable.problem)
+            .next()
+    }
+
+    /// The demands, in key order.
+    fn demands(&self) -> Vec<Key>;
+
+    /// The stored object of a demand.
+    fn object(&self, demand: &Key) -> Option<Arc<Object>>;
+
+    /// Where a demand is bound now, read from the objects alone (nothing is decided).
+    fn demand(&self, demand: &Key, now: Timestamp) -> Option<DemandView>;
+
+    /// How much work deciding `demand` is, as a number of targets that are judged by comparing fields: more where
+    /// expressions run.
+    fn effort(&self, _demand: &Key) -> u32 {
+        self.count()
+    }
+
+    /// Decides. `None` when the demand is not in the inventory.
+    ///
+    /// # Errors
+    /// Only with [`Ask::chosen`]: the targets that are unknown, infeasible or too many, each with its reasons.
+    fn decide(&self, ask: &Ask<'_>) -> Option<Result<Decision, Refused>>;
+
+    /// Exactly what binding would write, in order: every prefix is a valid state, and deciding again finishes it.
+    fn writes(&self, decision: &Decision) -> Vec<Write>;
+
+    /// What the controller goes by that keeps decisions current.
+    fn control(&self) -> &dyn Control {
+        &Nothing
+    }
+
+    /// What may lift refusals, and empty clusters.
+    fn advisor(&self) -> &dyn Advisor {
+        &Nothing
+    }
+
+    /// What guards ask about the objects in [`Dialect::guarded`](crate::Dialect::guarded).
+    fn guarding(&self) -> &dyn Guarding {
+        &Nothing
+    }
+}
+
+impl dyn Inventory + '_ {
+    /// How the controller works, by the configuration in force.
+    #[must_use]
+    pub fn pace(&self) -> Pace {
+        self.control().pace()
+    }
+
+    /// What is reported as events on the demand once `decision` is committed; `wrote` says whether anything changed by
+    /// it. Asked also of decisions that change nothing: what is repeated here becomes a series.
+    #[must_use]
+    pub fn notes(&self, decision: &Decision, wrote: bool) -> Vec<Note> {
+        let own = self.control().notes(decision, wrote);
+        own.unwrap_or_else(|| control::default_notes(self, decision, wrote))
+    }
+}
+
+/// A capability that a system does not have.
+struct Nothing;
+
+impl Control for Nothing {}
+impl Advisor for Nothing {}
+impl Guarding for Nothing {}
+
+/// A capability: proposals of what to change. Only proposals: whoever advises decides again with each.
+pub trait Advisor {
+    /// What may lift `refusal` of `candidate` in `decision`, the ways that change least first; with no `refusal`, what may
+    /// have the candidate picked, which is feasible and is not. Where no change of an object helps, a remedy without
+    /// edits says why.
+    fn remedies(&self, _decision: &Decision, _candidate: Ix, _refusal: Option<&Rejection>) -> Vec<Remedy> {
+        Vec::new()
+    }
+
+    /// What an administrator changes to empty the cluster with this name: nothing new comes to it, and what is there looks
+    /// for another place. Where the system itself never moves what is placed, the edits show where it would go if
+    /// its place were taken away. `None` where there is no such cluster, or the system has no way to empty one.
+    fn drain(&self, _cluster_name: &str, _now: Timestamp) -> Option<Vec<Edit>> {
+        None
+    }
+}
+
+/// Whose decision an object holds, which only the scheduler ([`Dialect::actor`](crate::Dialect::actor)) may write then.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Reserved {
+    /// The demand, as `Placement "p"`.
+    pub whose: String,
+    /// Whether the demand is there. It may be yet to come, or gone.
+    pub is_known: bool,
+}
+
+/// A capability: what guards ask of the world, about the resources that [`Guarded`](crate::Guarded) names.
+pub trait Guarding {
+    /// The users of the protected object at `key`: at most `most` of them, in key order, and how many there are.
+    fn users(&self, _key: &Key, _most: usize) -> (Vec<Key>, usize) {
+        (Vec::new(), 0)
+    }
+
+    /// Whether `object`, which is of a reserved resource, holds a decision: then whose.
+    fn reserved(&self, _resource: GroupResource, _object: &serde_json::Value) -> Option<Reserved> {
+        None
+    }
+
+    /// What speaks against an update of `old` to `new`, or against making `new`, in the light of the other objects that
+    /// are known here. Both are of `resource`, which is one of those judged. Asked only when the spec changes, and
+    /// not about the scheduler's own writes. What a kind can tell from the object alone is not told again.
+    fn judge(
+        &self,
+        _resource: GroupResource,
+        _old: Option<&serde_json::Value>,
+        _new: &serde_json::Value,
+    ) -> Vec<FieldError> {
+        Vec::new()
+    }
+
+    /// Judges `new`, which somebody wants to store over the demand `old` through a binding subresource of the system's
+    /// own (Gardener's `shoots/binding`), and fills in what the system fills in there. Gives the fences the write must
+    /// pass, as [`Decision::fences`]. Systems without such a subresource have nothing to say.
+    ///
+    /// # Errors
+    /// What speaks against the binding.
+    fn own_binding(
+        &self,
+        _old: &serde_json::Value,
+        _new: &mut serde_json::Value,
+    ) -> Result<Vec<Arc<str>>, Denied> {
+        Ok(Vec::new())
+    }
+}

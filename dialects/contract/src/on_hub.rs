@@ -1,0 +1,34 @@
+//! What a hub that stores the objects of a system must know, as data.
+
+use meta::GroupResource;
+
+use crate::hold::Hold;
+use crate::hub_rule::HubRule;
+
+/// Whether an object is a dialect's business, by what is on it.
+pub type Concern = fn(&serde_json::Value) -> bool;
+
+/// What a hub must know.
+#[derive(Clone, Debug, Default)]
+pub struct OnHub {
+    /// What it must ask about for [`Dialect::admission`](crate::Dialect::admission) to work there. What follows
+    /// from [`Dialect::guarded`](crate::Dialect::guarded) is asked anyway.
+    pub rules: Vec<HubRule>,
+    /// The finalizers that this dialect's controllers put on objects and nobody else takes off.
+    pub holds: Vec<Hold>,
+    /// What the scheduler creates, writes over and deletes beside what it places
+    /// ([`Dialect::demands`](crate::Dialect::demands)) and what is reserved for it
+    /// ([`Guarded::reserves`](crate::Guarded::reserves)): what it must have rights on.
+    pub records: &'static [GroupResource],
+    /// What makes the objects of a resource the business of this dialect, where not all of them are: those that pass, and
+    /// those in a namespace that does. No other is copied. `None`: all of them.
+    pub concern: Option<fn(GroupResource) -> Option<Concern>>,
+}
+
+impl OnHub {
+    /// What makes the objects of `resource` its business; `None` where all of them are.
+    #[must_use]
+    pub fn concern(&self, resource: GroupResource) -> Option<Concern> {
+        self.concern.and_then(|concern| concern(resource))
+    }
+}

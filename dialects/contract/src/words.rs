@@ -1,0 +1,33 @@
+//! The trait [`Words`]: a decision in text, which is made only when somebody reads it.
+
+use scheduling::{Ix, Reason};
+
+use crate::decision::Decision;
+
+/// What a dialect says of its decisions.
+pub trait Words {
+    /// The names of the filters, by [`scheduling::Rejection::plugin`].
+    fn filters(&self) -> &'static [&'static str];
+
+    /// The token of a refusal.
+    fn token(&self, plugin: u16, reason: Reason) -> &'static str;
+
+    /// The sentence of a refusal in `decision`.
+    fn sentence(&self, decision: &Decision, candidate: Ix, plugin: u16, reason: Reason) -> String;
+
+    /// A number that stands for all that [`Words::sentence`] tells of the candidate itself: within one decision the sentences
+    /// of refusals by one `plugin` for one `reason` are the same where this number is. `None` where nothing of the kind
+    /// is known.
+    fn alike(&self, _decision: &Decision, _candidate: Ix, _plugin: u16, _reason: Reason) -> Option<u32> {
+        None
+    }
+
+    /// The token and sentence for a candidate that is feasible, has this `rank` (from 1) and is not picked.
+    fn not_picked(&self, decision: &Decision, candidate: Ix, rank: Option<usize>) -> (&'static str, String);
+
+    /// The one-line summary of a decision: `2 of 5 seeds feasible; picked eu-1`.
+    fn message(&self, decision: &Decision) -> String;
+
+    /// The conditions as the system itself would report them, as JSON condition objects.
+    fn conditions(&self, decision: &Decision) -> Vec<serde_json::Value>;
+}

@@ -1,0 +1,12 @@
+//! Whether a placement has what it wants.
+
+/// The condition PlacementSatisfied.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Satisfied {
+    /// True or False.
+    pub(crate) status: bool,
+    /// The token.
+    pub(crate) reason: &'static str,
+    /// The sentence.
+    pub(crate) message: String,
+}

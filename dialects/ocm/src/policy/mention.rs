@@ -1,0 +1,62 @@
+//! What a policy may tell two readings of a cluster apart by, beside what every decision looks at.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use meta::selector::Selector;
+
+use super::Policy;
+use crate::fleet::cluster::Cluster;
+
+/// One thing that policies select clusters by.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Mention {
+    /// Whatever an expression may look at.
+    Anything,
+    /// The label of this key.
+    Label(Arc<str>),
+    /// The claim of this name.
+    Claim(Arc<str>),
+}
+
+impl Mention {
+    /// What differs between two readings that every decision treats alike.
+    pub(crate) fn of_difference(old: &Cluster, new: &Cluster) -> Vec<Self> {
+        let labels = changed(old.labels(), new.labels()).map(|key| Self::Label(key.into()));
+        let claims = changed(&old.claims, &new.claims).map(|name| Self::Claim(name.into()));
+        [Self::Anything].into_iter().chain(labels).chain(claims).collect()
+    }
+}
+
+/// The keys that only one has, or with another value.
+fn changed<'a>(
+    old: &'a BTreeMap<String, String>,
+    new: &'a BTreeMap<String, String>,
+) -> impl Iterator<Item = &'a str> {
+    let gone = old.keys().filter(|key| !new.contains_key(*key));
+    let set = new.iter().filter(|(key, value)| old.get(*key) != Some(*value));
+    gone.chain(set.map(|(key, _)| key)).map(String::as_str)
+}
+
+impl Policy {
+    /// All that it selects clusters by.
+    pub(crate) fn mentions(&self) -> BTreeSet<Mention> {
+        let mut mentions = BTreeSet::new();
+        if self.uses_cel() {
+            mentions.insert(Mention::Anything);
+        }
+        let mut add = |labels: &Selector, claims: &Selector| {
+            let labels = labels.requirements.iter();
+            mentions.extend(labels.map(|one| Mention::Label(one.key.as_str().into())));
+            let claims = claims.requirements.iter();
+            mentions.extend(claims.map(|one| Mention::Claim(one.key.as_str().into())));
+        };
+        for one in self.predicates.iter().flatten() {
+            add(&one.labels, &one.claims);
+        }
+        for one in self.groups.iter().flat_map(|groups| &groups.named) {
+            add(&one.labels, &one.claims);
+        }
+        mentions
+    }
+}

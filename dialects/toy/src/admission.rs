@@ -1,0 +1,44 @@
+//! The rule that guards the answer: `spec.box` is written by the scheduler only.
+
+pub(crate) mod hub_rules;
+
+use admission::{Denied, Operation, Plugin, Request};
+use meta::FieldError;
+use serde_json::Value;
+
+use crate::names::{ACTOR, TOYS};
+
+/// Keeps the box of a toy to the scheduler. Members of the break-glass group pass it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct BoxGuard;
+
+impl Plugin for BoxGuard {
+    fn name(&self) -> &'static str {
+        "ToyBoxes"
+    }
+
+    fn is_guard(&self) -> bool {
+        true
+    }
+
+    fn handles(&self, request: &Request<'_>) -> bool {
+        let written = matches!(request.operation, Operation::Create | Operation::Update);
+        written && request.resource == TOYS && request.user.name != ACTOR
+    }
+
+    fn validate(
+        &self,
+        request: &Request<'_>,
+        object: Option<&Value>,
+        _warnings: &mut Vec<String>,
+    ) -> Result<(), Denied> {
+        let nothing = Value::Null;
+        let (old, new) = (request.old.unwrap_or(&nothing), object.unwrap_or(&nothing));
+        if old["spec"]["box"] == new["spec"]["box"] {
+            return Ok(());
+        }
+        let detail =
+            format!("it says which box the toy is in; only {ACTOR} writes it: create a binding instead");
+        Err(Denied::Invalid(vec![FieldError::forbidden("spec.box", detail)]))
+    }
+}

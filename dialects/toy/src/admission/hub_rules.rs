@@ -1,0 +1,23 @@
+//! When a hub must ask about Toys: whenever the box differs.
+
+use admission::{Operation, Phase};
+use dialect_contract::hub_rule::cel;
+use dialect_contract::{Condition, HubRule};
+
+use crate::names::{ACTOR, TOYS};
+
+/// The rules.
+pub(crate) fn all() -> Vec<HubRule> {
+    vec![HubRule {
+        name: "toys",
+        resources: vec![TOYS],
+        subresources: &[""],
+        operations: &[Operation::Create, Operation::Update],
+        phase: Phase::Validate,
+        conditions: vec![
+            Condition::not_by(ACTOR),
+            Condition::new("box", cel::differs(&["spec", "box"])),
+        ],
+        must_answer: true,
+    }]
+}

@@ -1,0 +1,24 @@
+//! The settings: a form whose schema reads them.
+
+use std::sync::LazyLock;
+
+use meta::Schema;
+use serde_json::{Value, json};
+
+/// The form of `spec.toy` in a SchedulerConfiguration.
+pub(crate) static SCHEMA: LazyLock<Schema> = LazyLock::new(|| {
+    Schema::part_from_value(json!({
+        "type": "object",
+        "description": "How toys are painted.",
+        "x-kubernetes-map-type": "granular",
+        "properties": {
+            "prefix": {"type": "string", "description": "What stands before the color of every toy."},
+        },
+    }))
+});
+
+/// The prefix that `spec` sets.
+pub(crate) fn prefix(spec: Option<&Value>) -> String {
+    let prefix = spec.and_then(|spec| spec["prefix"].as_str());
+    prefix.unwrap_or_default().to_owned()
+}

@@ -1,0 +1,98 @@
+//! Deciding: the toy, the boxes, now, seed, and out comes a decision; pure and the same twice.
+
+pub(crate) mod detail;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use dialect_contract::guarded::fence;
+use dialect_contract::{Action, Ask, BindingChange, Current, Decision, Outcome, Refused, Targets};
+use meta::{FieldError, Key, Object};
+use scheduling::Solved;
+
+use self::detail::Detail;
+use crate::filters;
+use crate::fleet::{Fleet, place_of};
+use crate::names::{BOXES, DIALECT};
+
+/// Decides `toy`. One that is in a box stays there.
+pub(crate) fn decide(fleet: &Fleet, toy: &Arc<Object>, ask: &Ask<'_>) -> Result<Decision, Refused> {
+    let held = place_of(toy);
+    let solved = match &held {
+        Some(_) => Solved::default(),
+        None => solve(fleet, ask)?,
+    };
+    let changes: Vec<BindingChange> = solved
+        .picked
+        .iter()
+        .map(|&candidate| BindingChange {
+            action: Action::Bind,
+            cluster_name: fleet.cluster_name(candidate),
+            from: "",
+            to: "",
+        })
+        .collect();
+    let outcome = match (&held, changes.is_empty()) {
+        (Some(_), _) => Outcome::Unchanged,
+        (None, true) => Outcome::Unschedulable,
+        (None, false) => Outcome::Scheduled,
+    };
+    // Room was counted: of two toys decided at once, one decides again.
+    let fences = changes
+        .iter()
+        .map(|change| fence(DIALECT, &Key::new(BOXES, "", &change.cluster_name)))
+        .collect();
+    let current = held.into_iter().map(|cluster_name| Current {
+        cluster_name,
+        state: "",
+    });
+    let look_after = toy.value()["spec"]["lookAfter"].as_i64();
+    Ok(Decision {
+        demand: ask.demand.clone(),
+        demand_revision: toy.revision(),
+        outcome,
+        reason: if outcome == Outcome::Unschedulable {
+            "NoRoom"
+        } else {
+            "Picked"
+        },
+        solved,
+        scorers: Vec::new(),
+        unknown: Vec::new(),
+        current: current.collect(),
+        changes,
+        fences,
+        due_at: look_after.and_then(|seconds| {
+            let wait = Duration::from_secs(seconds.unsigned_abs());
+            ask.now.checked_add(wait).ok()
+        }),
+        now: ask.now,
+        detail: Box::new(Detail { toy: Arc::clone(toy) }),
+    })
+}
+
+/// Every filter over every box; of what is left the emptiest, or what was chosen.
+fn solve(fleet: &Fleet, ask: &Ask<'_>) -> Result<Solved, Refused> {
+    let (feasible, rejections) = scheduling::filter(fleet, fleet.count(), &filters::ALL);
+    let mut ranked = feasible.clone();
+    ranked.sort_by_key(|&candidate| (fleet.used(&fleet.cluster_name(candidate)), candidate));
+    let picked = match ask.chosen {
+        None => ranked.first().copied().into_iter().collect(),
+        Some(names) => {
+            let chosen = names.iter().filter_map(|name| fleet.candidate(name));
+            let fits: Vec<_> = chosen.filter(|candidate| feasible.contains(candidate)).collect();
+            if fits.len() < names.len() {
+                let error = FieldError::invalid("spec.targets[0]", names[0].as_str(), "unknown or full");
+                return Err(Refused { errors: vec![error] });
+            }
+            fits
+        }
+    };
+    Ok(Solved {
+        rejections,
+        feasible,
+        ranked,
+        picked,
+        ..Solved::default()
+    })
+}

@@ -1,0 +1,37 @@
+//! Everything known: the toys and the boxes.
+
+pub(crate) mod fold;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use meta::{Key, Object};
+use scheduling::Ix;
+
+/// Everything known. Boxes are candidates in the order of their names.
+#[derive(Clone, Default)]
+pub(crate) struct Fleet {
+    pub(crate) toys: BTreeMap<Key, Arc<Object>>,
+    pub(crate) boxes: BTreeMap<Arc<str>, Arc<Object>>,
+}
+
+/// The box a toy is in.
+pub(crate) fn place_of(toy: &Object) -> Option<Arc<str>> {
+    toy.value()["spec"]["box"].as_str().map(Arc::from)
+}
+
+impl Fleet {
+    /// The box of this number.
+    pub(crate) fn find(&self, candidate: Ix) -> Option<(&Arc<str>, &Arc<Object>)> {
+        self.boxes.iter().nth(candidate as usize)
+    }
+
+    /// How many toys are in the box called `name`.
+    pub(crate) fn used(&self, name: &str) -> i64 {
+        let inside = self
+            .toys
+            .values()
+            .filter(|toy| place_of(toy).as_deref() == Some(name));
+        i64::try_from(inside.count()).unwrap_or(i64::MAX)
+    }
+}

@@ -1,0 +1,63 @@
+//! Taking in a change, and what it makes due again.
+
+use std::sync::Arc;
+
+use dialect_contract::{Affected, Due};
+use meta::{Change, Object};
+use serde_json::Value;
+
+use super::{Fleet, place_of};
+use crate::names::{BOXES, TOYS};
+
+/// Takes in `change`.
+pub(crate) fn fold(fleet: &mut Fleet, change: &Change) -> Due {
+    match change.key.resource {
+        TOYS => fold_toy(fleet, change),
+        BOXES => fold_box(fleet, change),
+        _ => Due::nothing(),
+    }
+}
+
+/// A toy is due again when its wish changes, and all are when one leaves its box. That its box was written is the
+/// scheduler's own doing, and makes nothing due.
+fn fold_toy(fleet: &mut Fleet, change: &Change) -> Due {
+    let old = match &change.new {
+        Some(toy) => fleet.toys.insert(change.key.clone(), Arc::clone(toy)),
+        None => fleet.toys.remove(&change.key),
+    };
+    let leaves = old.as_deref().and_then(place_of).is_some();
+    let decide = match (&old, &change.new) {
+        (_, None) if leaves => Affected::All,
+        (Some(old), Some(new)) if wish(old) == wish(new) => Affected::None,
+        _ => Affected::Some(vec![change.key.clone()]),
+    };
+    Due {
+        decide,
+        demands: Affected::Some(vec![change.key.clone()]),
+        targets: None,
+    }
+}
+
+/// What a toy asks for: all of its spec but where it is.
+fn wish(toy: &Object) -> Value {
+    let mut spec = toy.value()["spec"].clone();
+    if let Some(fields) = spec.as_object_mut() {
+        fields.remove("box");
+    }
+    spec
+}
+
+fn fold_box(fleet: &mut Fleet, change: &Change) -> Due {
+    let name = &change.key.name;
+    let old = match &change.new {
+        Some(object) => fleet.boxes.insert(Arc::clone(name), Arc::clone(object)),
+        None => fleet.boxes.remove(name),
+    };
+    let spec = |object: &Option<Arc<Object>>| object.as_ref().map(|object| object.value()["spec"].clone());
+    let same = spec(&old) == spec(&change.new);
+    Due {
+        decide: if same { Affected::None } else { Affected::All },
+        demands: Affected::None,
+        targets: Some(vec![Arc::clone(name)]),
+    }
+}

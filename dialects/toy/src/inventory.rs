@@ -1,0 +1,172 @@
+//! The fleet as every dialect shows itself.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use dialect_contract::{
+    Advisor, Ask, Backoff, Control, Decision, DemandView, Due, Inventory, Pace, Phase, Placed, Quantities,
+    Refused, Remedy, TargetView, Targets, Unusable, Words, Write,
+};
+use meta::{Change, Key, Object, Timestamp};
+use scheduling::{Ix, Reason, Rejection};
+use serde_json::Value;
+
+use crate::fleet::{Fleet, fold, place_of};
+use crate::{decide, filters, remedies, words, writes};
+
+impl Inventory for Fleet {
+    fn fork(&self) -> Arc<dyn Inventory> {
+        Arc::new(self.clone())
+    }
+
+    fn fold(&mut self, change: &Change) -> Due {
+        fold::fold(self, change)
+    }
+
+    /// None: every object that fits its schema can be read.
+    fn unusable(&self) -> Vec<Unusable> {
+        Vec::new()
+    }
+
+    fn demands(&self) -> Vec<Key> {
+        self.toys.keys().cloned().collect()
+    }
+
+    fn object(&self, demand: &Key) -> Option<Arc<Object>> {
+        self.toys.get(demand).cloned()
+    }
+
+    fn demand(&self, demand: &Key, _now: Timestamp) -> Option<DemandView> {
+        let object = self.object(demand)?;
+        let placed: Vec<Placed> = place_of(&object)
+            .map(|cluster_name| Placed {
+                cluster_name,
+                ..Placed::default()
+            })
+            .into_iter()
+            .collect();
+        let phase = if placed.is_empty() {
+            Phase::Pending
+        } else {
+            Phase::Bound
+        };
+        Some(DemandView {
+            object,
+            kind: "Toy",
+            phase,
+            placed,
+            wanted: Some(1),
+        })
+    }
+
+    fn decide(&self, ask: &Ask<'_>) -> Option<Result<Decision, Refused>> {
+        let toy = self.toys.get(ask.demand)?;
+        Some(decide::decide(self, toy, ask))
+    }
+
+    fn writes(&self, decision: &Decision) -> Vec<Write> {
+        writes::writes(decision)
+    }
+
+    fn control(&self) -> &dyn Control {
+        self
+    }
+
+    fn advisor(&self) -> &dyn Advisor {
+        self
+    }
+}
+
+impl Targets for Fleet {
+    fn count(&self) -> Ix {
+        Ix::try_from(self.boxes.len()).unwrap_or(Ix::MAX)
+    }
+
+    fn cluster_name(&self, candidate: Ix) -> Arc<str> {
+        let found = self.find(candidate);
+        found.map(|(name, _)| Arc::clone(name)).unwrap_or_default()
+    }
+
+    fn candidate(&self, cluster_name: &str) -> Option<Ix> {
+        let place = self.boxes.keys().position(|name| **name == *cluster_name)?;
+        Ix::try_from(place).ok()
+    }
+
+    fn target(&self, candidate: Ix, _now: Timestamp) -> TargetView {
+        let name = self.cluster_name(candidate);
+        let object = Arc::clone(&self.boxes[&name]);
+        TargetView {
+            ready: "True",
+            ready_reason: "Open",
+            ready_message: String::new(),
+            cordoned: false,
+            taints: Vec::new(),
+            capacity: vec![Quantities {
+                name: "toys",
+                used: self.used(&name),
+                limit: object.value()["spec"]["capacity"].as_i64(),
+            }],
+            region: String::new(),
+            zone: String::new(),
+            provider: String::new(),
+            labels: BTreeMap::new(),
+            due_at: None,
+            object,
+            cluster_name: name,
+        }
+    }
+}
+
+impl Words for Fleet {
+    fn filters(&self) -> &'static [&'static str] {
+        filters::NAMES
+    }
+
+    fn token(&self, _plugin: u16, reason: Reason) -> &'static str {
+        words::token(reason)
+    }
+
+    fn sentence(&self, _decision: &Decision, candidate: Ix, _plugin: u16, reason: Reason) -> String {
+        words::sentence(self, candidate, reason)
+    }
+
+    fn not_picked(
+        &self,
+        _decision: &Decision,
+        _candidate: Ix,
+        rank: Option<usize>,
+    ) -> (&'static str, String) {
+        words::not_picked(rank)
+    }
+
+    fn message(&self, decision: &Decision) -> String {
+        words::message(self, decision)
+    }
+
+    /// None: toys have no conditions.
+    fn conditions(&self, _decision: &Decision) -> Vec<Value> {
+        Vec::new()
+    }
+}
+
+impl Control for Fleet {
+    /// What finds no box is tried again by itself.
+    fn pace(&self) -> Pace {
+        Pace {
+            unplaced: Some(Backoff {
+                first: Duration::from_secs(15),
+                most: Duration::from_mins(1),
+            }),
+            ..Pace::default()
+        }
+    }
+}
+
+impl Advisor for Fleet {
+    fn remedies(&self, decision: &Decision, candidate: Ix, refusal: Option<&Rejection>) -> Vec<Remedy> {
+        refusal.map_or_else(Vec::new, |refusal| {
+            remedies::remedies(self, decision, candidate, refusal)
+        })
+    }
+}

@@ -1,0 +1,114 @@
+//! The kinds, as data.
+
+use std::sync::{Arc, LazyLock};
+
+use meta::kind::{KindInfo, SelectableField};
+use meta::{Column, Kind, Schema, Scope};
+use serde_json::{Value, json};
+
+use crate::names::{GROUP, VERSION};
+
+const TOY: KindInfo = KindInfo {
+    singular: "toy",
+    status: true,
+    unconditional_update: true,
+    ..KindInfo::new(GROUP, &[VERSION], "Toy", "toys")
+};
+
+const BOX: KindInfo = KindInfo {
+    singular: "box",
+    scope: Scope::Cluster,
+    status: true,
+    unconditional_update: true,
+    ..KindInfo::new(GROUP, &[VERSION], "Box", "boxes")
+};
+
+const TOY_COLUMNS: &[Column] = &[
+    Column::NAME,
+    Column::text("Box", "The box it is in").at(".spec.box"),
+    Column::AGE,
+];
+
+const TOY_FIELDS: &[SelectableField] = &[SelectableField::at("spec.box")];
+
+const BOX_COLUMNS: &[Column] = &[
+    Column::NAME,
+    Column::text("Capacity", "How many toys fit in")
+        .integer()
+        .at(".spec.capacity"),
+    Column::AGE,
+];
+
+/// The schema of an object with this spec. Fields nobody here knows pass through.
+fn schema(spec: &Value) -> Schema {
+    Schema::from_value(json!({
+        "type": "object",
+        "properties": {
+            "spec": {
+                "type": "object", "x-kubernetes-preserve-unknown-fields": true,
+                "description": "What is wanted.", "properties": spec,
+            },
+            "status": {"type": "object", "x-kubernetes-preserve-unknown-fields": true},
+        },
+    }))
+}
+
+static TOY_SCHEMA: LazyLock<Schema> = LazyLock::new(|| {
+    schema(&json!({
+        "box": {"type": "string", "description": "The box it is in. The scheduler writes it."},
+        "lookAfter": {
+            "type": "integer", "description": "After how many seconds it is decided again, though nothing has changed.",
+        },
+    }))
+});
+
+static BOX_SCHEMA: LazyLock<Schema> = LazyLock::new(|| {
+    schema(&json!({
+        "capacity": {"type": "integer", "description": "How many toys fit in."},
+        "lid": {"type": "string", "description": "What keeps every toy out."},
+    }))
+});
+
+/// One of them.
+struct Plain {
+    info: KindInfo,
+    schema: &'static LazyLock<Schema>,
+    columns: &'static [Column],
+    selectable: &'static [SelectableField],
+}
+
+impl Kind for Plain {
+    fn info(&self) -> &KindInfo {
+        &self.info
+    }
+
+    fn schema(&self, _version: &str) -> &Schema {
+        self.schema
+    }
+
+    fn columns(&self) -> &[Column] {
+        self.columns
+    }
+
+    fn selectable(&self) -> &'static [SelectableField] {
+        self.selectable
+    }
+}
+
+/// Every kind, in the order of discovery.
+pub(crate) fn all() -> Vec<Arc<dyn Kind>> {
+    vec![
+        Arc::new(Plain {
+            info: TOY,
+            schema: &TOY_SCHEMA,
+            columns: TOY_COLUMNS,
+            selectable: TOY_FIELDS,
+        }),
+        Arc::new(Plain {
+            info: BOX,
+            schema: &BOX_SCHEMA,
+            columns: BOX_COLUMNS,
+            selectable: &[],
+        }),
+    ]
+}

@@ -1,0 +1,24 @@
+//! Names of the system.
+
+use meta::GroupResource;
+
+/// The dialect.
+pub(crate) const DIALECT: &str = "toy";
+/// The API group.
+pub(crate) const GROUP: &str = "toys.example";
+/// The version of all kinds.
+pub(crate) const VERSION: &str = "v1";
+/// Both.
+pub(crate) const API_VERSION: &str = "toys.example/v1";
+
+/// What wants a place.
+pub const TOYS: GroupResource = GroupResource::new(GROUP, "toys");
+/// The places.
+pub const BOXES: GroupResource = GroupResource::new(GROUP, "boxes");
+/// What color the toys of a namespace have: one object for each, named after it.
+pub const COLORS: GroupResource = GroupResource::new(GROUP, "colors");
+
+/// Who binds.
+pub(crate) const ACTOR: &str = "berth:scheduler";
+/// Who paints.
+pub(crate) const PAINTER: &str = "berth:toy-painter";

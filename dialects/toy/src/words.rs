@@ -1,0 +1,50 @@
+//! Codes to tokens and sentences: made only when somebody reads.
+
+use dialect_contract::{Decision, Targets};
+use scheduling::{Ix, Reason};
+
+use crate::filters::Code;
+use crate::fleet::Fleet;
+
+/// The token of a refusal.
+pub(crate) fn token(reason: Reason) -> &'static str {
+    match Code::of(reason.code) {
+        Some(Code::Full) => "Full",
+        Some(Code::Closed) => "Closed",
+        None => "",
+    }
+}
+
+/// The sentence of a refusal.
+pub(crate) fn sentence(fleet: &Fleet, candidate: Ix, reason: Reason) -> String {
+    let name = fleet.cluster_name(candidate);
+    match Code::of(reason.code) {
+        Some(Code::Full) => format!("the box has no room: {} toys are in it", fleet.used(&name)),
+        Some(Code::Closed) => "the box has a lid on it".to_owned(),
+        None => String::new(),
+    }
+}
+
+/// Why a box that would do is not taken.
+pub(crate) fn not_picked(rank: Option<usize>) -> (&'static str, String) {
+    match rank {
+        Some(rank) => (
+            "Fuller",
+            format!("another box is emptier: this one is number {rank}"),
+        ),
+        None => ("Fuller", "another box is emptier".to_owned()),
+    }
+}
+
+/// The summary.
+pub(crate) fn message(fleet: &Fleet, decision: &Decision) -> String {
+    let room = format!(
+        "{} of {} boxes have room",
+        decision.solved.feasible.len(),
+        fleet.count()
+    );
+    match decision.solved.picked.first() {
+        Some(&picked) => format!("{room}; picked {}", fleet.cluster_name(picked)),
+        None => room,
+    }
+}

@@ -1,0 +1,22 @@
+//! What binding writes: the toy itself, with the box it is in.
+
+use dialect_contract::{Decision, Verb, Write};
+use serde_json::json;
+
+use crate::decide::detail::Detail;
+
+/// Exactly what binding would write, in order.
+pub(crate) fn writes(decision: &Decision) -> Vec<Write> {
+    let (Some(change), Some(Detail { toy })) = (decision.changes.first(), decision.detail()) else {
+        return Vec::new();
+    };
+    let mut object = toy.parse();
+    object["spec"]["box"] = json!(*change.cluster_name);
+    vec![Write {
+        verb: Verb::Update,
+        key: decision.demand.clone(),
+        subresource: "",
+        object,
+        base: Some(toy.revision()),
+    }]
+}

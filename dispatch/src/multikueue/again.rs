@@ -1,0 +1,89 @@
+//! How soon the same clusters are nominated again: another dispatcher that replaces them must not be raced.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+/// How long to wait before the first repetition, and at most.
+const PAUSES: (Duration, Duration) = (Duration::from_secs(1), Duration::from_mins(5));
+/// After so long a nomination is forgotten.
+const FORGET: Duration = Duration::from_mins(10);
+/// After so many repetitions it is another dispatcher and no accident, such as a Workload that was evicted.
+const ACCIDENTS: u32 = 3;
+
+/// What was nominated for a Workload.
+struct Last {
+    names: Vec<String>,
+    at: Duration,
+    times: u32,
+}
+
+/// The nominations of late, by the uids of the Workloads. Times are those of any clock that only goes forward.
+#[derive(Default)]
+pub(super) struct Again(HashMap<String, Last>);
+
+/// What is to be done about a nomination.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum When {
+    /// It is made.
+    Now,
+    /// It is made after a while, and told of where it has been replaced too often.
+    After(Duration, bool),
+}
+
+impl Again {
+    /// When `names` may be nominated for the Workload with `uid`.
+    pub(super) fn when(&self, uid: &str, names: &[String], now: Duration) -> When {
+        let Some(last) = self.0.get(uid).filter(|last| last.names == names) else {
+            return When::Now;
+        };
+        let pause = PAUSES
+            .0
+            .saturating_mul(2_u32.saturating_pow(last.times))
+            .min(PAUSES.1);
+        match (last.at + pause).checked_sub(now) {
+            Some(left) if !left.is_zero() => When::After(left, last.times >= ACCIDENTS),
+            _ => When::Now,
+        }
+    }
+
+    /// `names` are nominated.
+    pub(super) fn done(&mut self, uid: &str, names: &[String], now: Duration) {
+        self.0.retain(|_, last| now.saturating_sub(last.at) < FORGET);
+        let before = self.0.remove(uid).filter(|last| last.names == names);
+        let last = Last {
+            names: names.to_vec(),
+            at: now,
+            times: before.map_or(0, |last| last.times.saturating_add(1)),
+        };
+        self.0.insert(uid.to_owned(), last);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_same_nomination_is_repeated_more_and_more_slowly_and_another_at_once() {
+        let (mut again, names, other) = (Again::default(), ["a".to_owned()], ["b".to_owned()]);
+        let mut now = Duration::ZERO;
+        assert_eq!(again.when("u", &names, now), When::Now);
+        let mut pauses = Vec::new();
+        for _ in 0..12 {
+            again.done("u", &names, now);
+            let When::After(pause, is_fight) = again.when("u", &names, now) else {
+                panic!("it is repeated at once")
+            };
+            pauses.push((pause.as_secs(), is_fight));
+            now += pause;
+            assert_eq!(again.when("u", &names, now), When::Now);
+            assert_eq!(again.when("u", &other, now), When::Now);
+        }
+        assert_eq!(pauses[..4], [(1, false), (2, false), (4, false), (8, true)]);
+        assert_eq!(pauses[11], (300, true));
+        // Long afterwards it is as if nothing had been.
+        now += FORGET;
+        again.done("v", &names, now);
+        assert_eq!(again.when("u", &names, now), When::Now);
+    }
+}

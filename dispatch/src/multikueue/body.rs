@@ -1,0 +1,93 @@
+//! What is sent to nominate clusters.
+//!
+//! Kueue takes `status.nominatedClusterNames` away when a cluster has the Workload, by applying the rest of the status
+//! as `kueue-admission`. That only takes away what this manager alone applied, and a Workload whose names stay is never
+//! admitted. So they are applied by the same manager; and since applying takes away what a manager leaves out, together with
+//! all that it applied before, as it is now, on the version it was read in.
+
+use serde_json::{Value, json};
+
+use super::owned;
+
+/// The apiVersion that Kueue last applied `workload` in, if it did: the one to read and write it in.
+pub(super) fn applied_in(workload: &Value) -> Option<&str> {
+    owned::entry(workload)?["apiVersion"].as_str()
+}
+
+/// The configuration that nominates `names` for `workload`, which is in the version that [`applied_in`] says.
+///
+/// # Errors
+/// When its managed fields cannot be read.
+pub(super) fn body(workload: &Value, names: &[String]) -> Result<Value, String> {
+    let mut status = owned::status(workload)?;
+    status.insert("nominatedClusterNames".to_owned(), json!(names));
+    let metadata = &workload["metadata"];
+    Ok(json!({
+        "apiVersion": workload["apiVersion"],
+        "kind": "Workload",
+        "metadata": {
+            "name": metadata["name"],
+            "namespace": metadata["namespace"],
+            "uid": metadata["uid"],
+            "resourceVersion": metadata["resourceVersion"],
+        },
+        "status": status,
+    }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn workload() -> Value {
+        json!({
+            "apiVersion": "kueue.x-k8s.io/v1beta2", "kind": "Workload",
+            "metadata": {
+                "name": "w", "namespace": "team", "uid": "u", "resourceVersion": "7",
+                "managedFields": [
+                    {"manager": "kueue-admission", "operation": "Apply", "subresource": "status",
+                     "apiVersion": "kueue.x-k8s.io/v1beta2", "fieldsType": "FieldsV1", "fieldsV1": {"f:status": {
+                        "f:admission": {"f:clusterQueue": {}},
+                        "f:conditions": {"k:{\"type\":\"QuotaReserved\"}": {".": {}, "f:type": {}, "f:status": {}}},
+                        "f:nominatedClusterNames": {}}}},
+                    {"manager": "kueue", "operation": "Update", "subresource": "status",
+                     "apiVersion": "kueue.x-k8s.io/v1beta2", "fieldsType": "FieldsV1",
+                     "fieldsV1": {"f:status": {"f:requeueState": {"f:count": {}}}}},
+                ],
+            },
+            "status": {
+                "admission": {"clusterQueue": "q"},
+                "conditions": [{"type": "QuotaReserved", "status": "True"}, {"type": "PodsReady", "status": "False"}],
+                "nominatedClusterNames": ["old"],
+                "requeueState": {"count": 1},
+            },
+        })
+    }
+
+    #[test]
+    fn what_kueue_applied_is_applied_again_with_the_names() {
+        let body = body(&workload(), &["b".to_owned(), "a".to_owned()]).unwrap();
+        assert_eq!(
+            body["status"],
+            json!({
+                "admission": {"clusterQueue": "q"},
+                "conditions": [{"type": "QuotaReserved", "status": "True"}],
+                "nominatedClusterNames": ["b", "a"],
+            })
+        );
+        assert_eq!(
+            body["metadata"],
+            json!({"name": "w", "namespace": "team", "uid": "u", "resourceVersion": "7"})
+        );
+        assert_eq!(applied_in(&workload()), Some("kueue.x-k8s.io/v1beta2"));
+    }
+
+    #[test]
+    fn where_kueue_merges_patches_there_is_nothing_to_keep() {
+        let mut workload = workload();
+        workload["metadata"]["managedFields"] = json!([]);
+        assert_eq!(applied_in(&workload), None);
+        let body = body(&workload, &["a".to_owned()]).unwrap();
+        assert_eq!(body["status"], json!({"nominatedClusterNames": ["a"]}));
+    }
+}

@@ -1,0 +1,189 @@
+//! What Kueue's field manager applied to a Workload: the part of it that has to be applied again.
+
+use serde_json::{Map, Value};
+
+/// Kueue's field manager of admission.
+pub(super) const MANAGER: &str = "kueue-admission";
+
+/// The entry of what [`MANAGER`] applied to the status of `workload`.
+pub(super) fn entry(workload: &Value) -> Option<&Value> {
+    let entries = workload["metadata"]["managedFields"].as_array();
+    entries.into_iter().flatten().find(|entry| {
+        entry["manager"] == MANAGER && entry["operation"] == "Apply" && entry["subresource"] == "status"
+    })
+}
+
+/// The status that was applied, with the values of now.
+///
+/// # Errors
+/// When the fields cannot be read: nothing may be applied in their place.
+pub(super) fn status(workload: &Value) -> Result<Map<String, Value>, String> {
+    let Some(entry) = entry(workload) else {
+        return Ok(Map::new());
+    };
+    let fields = entry["fieldsV1"]["f:status"].as_object();
+    let fields = fields.ok_or_else(|| format!("{MANAGER} owns no status"))?;
+    match part(fields, &workload["status"])? {
+        Some(Value::Object(status)) => Ok(status),
+        None => Ok(Map::new()),
+        Some(_) => Err("the status is no object".to_owned()),
+    }
+}
+
+/// The members of `fields` as they stand in `value`; `None` where it has none of them. What is a member by itself, with
+/// nothing below it, is taken whole.
+fn part(fields: &Map<String, Value>, value: &Value) -> Result<Option<Value>, String> {
+    let is_member = fields.contains_key(".");
+    if fields.keys().all(|key| key == ".") {
+        return Ok(Some(value.clone()));
+    }
+    let found = match value {
+        Value::Object(map) => of_map(fields, map)?,
+        Value::Array(items) => of_list(fields, items)?,
+        // Somebody made it another sort of value meanwhile.
+        other => Some(other.clone()),
+    };
+    let is_empty = found.is_none();
+    Ok(match value {
+        _ if !is_empty => found,
+        Value::Object(_) if is_member => Some(Value::Object(Map::new())),
+        Value::Array(_) if is_member => Some(Value::Array(Vec::new())),
+        _ => None,
+    })
+}
+
+fn of_map(fields: &Map<String, Value>, map: &Map<String, Value>) -> Result<Option<Value>, String> {
+    let mut found = Map::new();
+    for (key, below) in fields.iter().filter(|(key, _)| *key != ".") {
+        let name = key.strip_prefix("f:").ok_or_else(|| unreadable(key))?;
+        if let Some(value) = map.get(name)
+            && let Some(value) = part(below.as_object().ok_or_else(|| unreadable(key))?, value)?
+        {
+            found.insert(name.to_owned(), value);
+        }
+    }
+    Ok((!found.is_empty()).then_some(Value::Object(found)))
+}
+
+/// In the order of the object: what is applied in another order would be another list.
+fn of_list(fields: &Map<String, Value>, items: &[Value]) -> Result<Option<Value>, String> {
+    let mut members = Vec::new();
+    for (key, below) in fields.iter().filter(|(key, _)| *key != ".") {
+        let below = below.as_object().ok_or_else(|| unreadable(key))?;
+        members.push((Item::read(key)?, below));
+    }
+    let mut found = Vec::new();
+    for item in items {
+        let Some((meant, below)) = members.iter().find(|(meant, _)| meant.is(item)) else {
+            continue;
+        };
+        let Some(mut owned) = part(below, item)? else {
+            continue;
+        };
+        if let (Item::Keyed(keys), Some(owned)) = (meant, owned.as_object_mut()) {
+            owned.extend(keys.clone());
+        }
+        found.push(owned);
+    }
+    Ok((!found.is_empty()).then_some(Value::Array(found)))
+}
+
+/// What tells an item of a list from the others.
+enum Item {
+    /// Its keys.
+    Keyed(Map<String, Value>),
+    /// Its value.
+    Plain(Value),
+}
+
+impl Item {
+    fn read(key: &str) -> Result<Self, String> {
+        let json = |text: &str| serde_json::from_str(text).map_err(|_| unreadable(key));
+        match key.split_once(':') {
+            Some(("k", keys)) => match json(keys)? {
+                Value::Object(keys) => Ok(Self::Keyed(keys)),
+                _ => Err(unreadable(key)),
+            },
+            Some(("v", value)) => json(value).map(Self::Plain),
+            _ => Err(unreadable(key)),
+        }
+    }
+
+    fn is(&self, item: &Value) -> bool {
+        match self {
+            Self::Keyed(keys) => keys.iter().all(|(name, value)| item.get(name) == Some(value)),
+            Self::Plain(value) => item == value,
+        }
+    }
+}
+
+fn unreadable(key: &str) -> String {
+    format!("the managed fields have {key:?}, which cannot be read")
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn of(fields: Value, status: Value) -> Result<Value, String> {
+        let workload = json!({
+            "metadata": {"managedFields": [
+                {"manager": "kueue", "operation": "Update", "subresource": "status", "fieldsV1": {}},
+                {"manager": MANAGER, "operation": "Apply", "subresource": "status", "fieldsV1": {"f:status": fields}},
+            ]},
+            "status": status,
+        });
+        super::status(&workload).map(Value::Object)
+    }
+
+    #[test]
+    fn what_is_owned_comes_with_its_values_and_nothing_else() {
+        let status = json!({
+            "admission": {"clusterQueue": "q", "other": 1},
+            "conditions": [
+                {"type": "A", "status": "True", "theirs": "x"},
+                {"type": "B", "status": "False"},
+            ],
+            "names": ["a", "b", "c"],
+            "whole": {"of": {"it": 1}},
+            "emptied": {},
+        });
+        let fields = json!({
+            "f:admission": {".": {}, "f:clusterQueue": {}},
+            "f:conditions": {"k:{\"type\":\"A\"}": {".": {}, "f:status": {}}},
+            "f:names": {"v:\"c\"": {}, "v:\"a\"": {}},
+            "f:whole": {},
+            "f:gone": {"f:below": {}},
+            "f:emptied": {".": {}, "f:below": {}},
+        });
+        let wanted = json!({
+            "admission": {"clusterQueue": "q"},
+            "conditions": [{"type": "A", "status": "True"}],
+            "names": ["a", "c"],
+            "whole": {"of": {"it": 1}},
+            "emptied": {},
+        });
+        assert_eq!(of(fields, status), Ok(wanted));
+    }
+
+    #[test]
+    fn fields_that_cannot_be_read_are_an_error() {
+        let status = json!({"list": [{"type": "A"}], "map": {"a": 1}});
+        for fields in [
+            json!({"f:list": {"k:type": {}}}),
+            json!({"f:list": {"i:0": {}}}),
+            json!({"f:map": {"x:a": {}}}),
+            json!({"f:map": {"f:a": 1}}),
+            json!([]),
+        ] {
+            assert!(of(fields.clone(), status.clone()).is_err(), "{fields}");
+        }
+        assert_eq!(
+            super::status(&json!({"status": {}})),
+            Ok(Map::new()),
+            "it applied nothing"
+        );
+    }
+}

@@ -1,0 +1,114 @@
+//! Events on Workloads: what was nominated, and why nothing is.
+
+use std::collections::HashMap;
+
+use k8s_openapi::api::core::v1::ObjectReference;
+use kube::Client;
+use kube::runtime::events::{Event, EventType, Recorder, Reporter};
+use parking_lot::Mutex;
+use serde_json::Value;
+
+use super::DISPATCHER;
+use super::problem::Problem;
+
+/// The longest note that Kubernetes takes, in bytes.
+const LONGEST: usize = 1024;
+/// Of how many Workloads it is remembered what was told last. When there are more, some is told twice.
+const REMEMBERED: usize = 10_000;
+
+/// Tells, and never the same twice in a row.
+pub(super) struct Teller {
+    client: Client,
+    /// By the uid of the Workload.
+    last: Mutex<HashMap<String, (&'static str, String)>>,
+}
+
+impl Teller {
+    pub(super) fn new(client: Client) -> Self {
+        Self {
+            client,
+            last: Mutex::default(),
+        }
+    }
+
+    /// Tells why nothing is nominated.
+    pub(super) async fn problem(&self, workload: &Value, problem: &Problem) {
+        let note = problem.to_string();
+        self.tell(workload, EventType::Warning, problem.reason(), note)
+            .await;
+    }
+
+    /// Tells what was.
+    pub(super) async fn nominated(&self, workload: &Value, note: String) {
+        self.tell(workload, EventType::Normal, "ClustersNominated", note)
+            .await;
+    }
+
+    async fn tell(&self, workload: &Value, type_: EventType, reason: &'static str, note: String) {
+        let note = shortened(note);
+        let metadata = &workload["metadata"];
+        let uid = metadata["uid"].as_str().unwrap_or_default().to_owned();
+        {
+            let mut last = self.last.lock();
+            if last.len() >= REMEMBERED {
+                last.clear();
+            }
+            let said = (reason, note.clone());
+            if last.get(&uid) == Some(&said) {
+                return;
+            }
+            last.insert(uid.clone(), said);
+        }
+        let text = |value: &Value| value.as_str().map(str::to_owned);
+        let regarding = ObjectReference {
+            api_version: text(&workload["apiVersion"]),
+            kind: text(&workload["kind"]),
+            name: text(&metadata["name"]),
+            namespace: text(&metadata["namespace"]),
+            uid: Some(uid),
+            ..ObjectReference::default()
+        };
+        let event = Event {
+            type_,
+            reason: reason.to_owned(),
+            note: Some(note),
+            action: "Nominate".to_owned(),
+            secondary: None,
+        };
+        // One that remembers others would count this as one of them, by the reason alone, and keep their note.
+        let recorder = Recorder::new(self.client.clone(), reporter());
+        if let Err(error) = recorder.publish(&event, &regarding).await {
+            let error = format!("{:#}", anyhow::Error::new(error));
+            tracing::info!(name = ?regarding.name, error, "an event is lost");
+        }
+    }
+}
+
+fn reporter() -> Reporter {
+    Reporter {
+        controller: DISPATCHER.to_owned(),
+        instance: None,
+    }
+}
+
+/// `note`, cut where it would be too long.
+fn shortened(mut note: String) -> String {
+    const DOTS: &str = "…";
+    if note.len() > LONGEST {
+        note.truncate(note.floor_char_boundary(LONGEST - DOTS.len()));
+        note.push_str(DOTS);
+    }
+    note
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_note_is_no_longer_than_kubernetes_takes_it() {
+        assert_eq!(shortened("short".to_owned()), "short");
+        let long = shortened("ä".repeat(600));
+        assert!(long.len() <= LONGEST && long.ends_with('…'), "{}", long.len());
+    }
+}

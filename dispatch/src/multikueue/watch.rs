@@ -1,0 +1,121 @@
+//! When Workloads are looked at: when they change, when their decisions do, and all of them when Kueue's clusters and checks do.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::StreamExt;
+use kube::core::{ApiResource, DynamicObject};
+use kube::runtime::controller::{Action, Config, Controller, Error};
+use kube::runtime::reflector::{ObjectRef, Store};
+use kube::runtime::watcher;
+use kube::{Api, ResourceExt};
+
+use super::dispatcher::Dispatcher;
+use super::read::{self, Trouble};
+use super::{DECISION, Ends, Place};
+
+/// How many Workloads are worked on at once.
+const ABREAST: u16 = 8;
+/// How soon what failed is tried again: what has changed meanwhile, and anything else.
+const RETRY: (Duration, Duration) = (Duration::from_millis(500), Duration::from_secs(5));
+
+/// Looks at Workloads, for ever.
+pub(super) async fn run(ends: Ends, workloads: ApiResource, configuration: Place) {
+    let all = |served: &ApiResource| Api::<DynamicObject>::all_with(ends.kueue.clone(), served);
+    let mut controller = Controller::new_with(all(&workloads), watcher::Config::default(), workloads.clone());
+    let shown = Shown {
+        store: controller.store(),
+        served: workloads.clone(),
+    };
+    for (kind, plural) in [("Decision", "decisions"), ("ClusterDecision", "clusterdecisions")] {
+        let (served, shown) = (read::ours(kind, plural), shown.clone());
+        let decisions = Api::<DynamicObject>::all_with(ends.decisions.clone(), &served);
+        controller =
+            controller.watches_with(decisions, served, watcher::Config::default(), move |decision| {
+                shown.about(&decision)
+            });
+    }
+    for (kind, plural) in [
+        ("AdmissionCheck", "admissionchecks"),
+        ("MultiKueueConfig", "multikueueconfigs"),
+        ("MultiKueueCluster", "multikueueclusters"),
+    ] {
+        let (served, shown) = (read::kueues(&workloads.version, kind, plural), shown.clone());
+        controller = controller.watches_with(all(&served), served, watcher::Config::default(), move |_| {
+            shown.pick(|_| true)
+        });
+    }
+    let dispatcher = Arc::new(Dispatcher::new(ends, workloads, configuration));
+    let look = |workload: Arc<DynamicObject>, dispatcher: Arc<Dispatcher>| async move {
+        dispatcher.look(&workload).await
+    };
+    controller
+        .with_config(Config::default().concurrency(ABREAST))
+        .run(
+            look,
+            |_, trouble: &Trouble, _| Action::requeue(pause(trouble)),
+            dispatcher,
+        )
+        .for_each(|outcome| {
+            if let Err(error) = outcome {
+                tell(error);
+            }
+            std::future::ready(())
+        })
+        .await;
+}
+
+/// The Workloads there are.
+#[derive(Clone)]
+struct Shown {
+    store: Store<DynamicObject>,
+    served: ApiResource,
+}
+
+impl Shown {
+    /// Those that name `decision`.
+    fn about(&self, decision: &DynamicObject) -> Vec<ObjectRef<DynamicObject>> {
+        let (name, namespace) = (decision.name_any(), decision.namespace());
+        self.pick(|workload| {
+            let is_beside = namespace.is_none() || workload.namespace() == namespace;
+            let names = [
+                workload.labels().get(DECISION),
+                workload.annotations().get(DECISION),
+            ];
+            is_beside && names.into_iter().flatten().any(|named| *named == name)
+        })
+    }
+
+    fn pick(&self, wanted: impl Fn(&DynamicObject) -> bool) -> Vec<ObjectRef<DynamicObject>> {
+        let all = self.store.state();
+        let wanted = all.iter().filter(|workload| wanted(workload));
+        wanted
+            .map(|workload| ObjectRef::from_obj_with(&**workload, self.served.clone()))
+            .collect()
+    }
+}
+
+fn pause(trouble: &Trouble) -> Duration {
+    match trouble {
+        Trouble::Asked(kube::Error::Api(status)) if status.code == 409 => RETRY.0,
+        _ => RETRY.1,
+    }
+}
+
+fn tell(error: Error<Trouble, watcher::Error>) {
+    match error {
+        // It is gone.
+        Error::ObjectNotFound(_) => {}
+        Error::ReconcilerFailed(Trouble::Asked(kube::Error::Api(status)), workload) if status.code == 409 => {
+            tracing::debug!(%workload, "it has changed meanwhile; looking again");
+        }
+        Error::ReconcilerFailed(trouble, workload) => {
+            let trouble = format!("{:#}", anyhow::Error::new(trouble));
+            tracing::warn!(%workload, trouble, "nothing is nominated; trying again");
+        }
+        other => {
+            let error = format!("{:#}", anyhow::Error::new(other));
+            tracing::warn!(error, "following");
+        }
+    }
+}

@@ -1,0 +1,173 @@
+//! The status of ValidatingAdmissionPolicies: what does not go with the types of the kinds that their rules name, found out
+//! when a policy is new or changed, as kube-controller-manager does it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use admission::UserInfo;
+use apiserver::Group;
+use apiserver::registry::{Author, Registry, Wanted};
+use meta::{Key, Kind, Object, Status};
+use policies::Kinds;
+use serde_json::{Value, json};
+use storage::{Scope, Source, StoreError, Watch};
+use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
+
+use crate::core::admission_policies::VALIDATING;
+
+/// How many changes are taken from the watch at once.
+const CHANGES: usize = 1024;
+/// How long what failed waits before it is tried again.
+const RETRY_AFTER: Duration = Duration::from_secs(1);
+/// Who owns the status, as in Kubernetes.
+const MANAGER: &str = "validatingadmissionpolicy-status";
+/// As whom it is written.
+const USER: &str = "system:serviceaccount:kube-system:validatingadmissionpolicy-status-controller";
+
+/// Checks the policies in `source` against the kinds of `groups`, and writes what is found through `registry`, until `stop`
+/// is cancelled.
+pub fn spawn(
+    registry: &Arc<Registry>,
+    source: &Arc<dyn Source>,
+    groups: &[Group],
+    stop: CancellationToken,
+) -> JoinHandle<()> {
+    let resources = groups.iter().flat_map(|group| &group.resources);
+    let checker = Checker {
+        registry: Arc::clone(registry),
+        source: Arc::clone(source),
+        served: Served(resources.map(|resource| Arc::clone(&resource.kind)).collect()),
+        user: UserInfo {
+            name: USER.to_owned(),
+            ..UserInfo::default()
+        },
+    };
+    tokio::spawn(async move {
+        tokio::select! {
+            () = stop.cancelled() => {}
+            () = checker.run() => {}
+        }
+    })
+}
+
+/// The kinds that are served.
+struct Served(Vec<Arc<dyn Kind>>);
+
+impl Served {
+    fn find(&self, group: &str, version: &str, is_it: impl Fn(&dyn Kind) -> bool) -> Option<&dyn Kind> {
+        let mut kinds = self.0.iter().map(AsRef::as_ref);
+        kinds.find(|kind| {
+            let info = kind.info();
+            info.group == group && info.versions.contains(&version) && is_it(*kind)
+        })
+    }
+}
+
+impl Kinds for Served {
+    fn kind(&self, group: &str, version: &str, resource: &str) -> Option<String> {
+        let found = self.find(group, version, |kind| kind.info().resource().resource == resource);
+        found.map(|kind| kind.info().kind.to_owned())
+    }
+
+    fn schema(&self, group: &str, version: &str, kind: &str) -> Option<&Value> {
+        let found = self.find(group, version, |served| served.info().kind == kind);
+        found.map(|found| found.schema(version).openapi())
+    }
+}
+
+struct Checker {
+    registry: Arc<Registry>,
+    source: Arc<dyn Source>,
+    served: Served,
+    user: UserInfo,
+}
+
+impl Checker {
+    async fn run(&self) {
+        loop {
+            match self.source.watch(Scope::One(VALIDATING), self.source.revision()) {
+                Ok(watch) => self.follow(watch).await,
+                Err(problem) => {
+                    tracing::warn!(%problem, "cannot watch ValidatingAdmissionPolicies; retrying")
+                }
+            }
+            tokio::time::sleep(RETRY_AFTER).await;
+        }
+    }
+
+    async fn follow(&self, mut watch: Box<dyn Watch>) {
+        loop {
+            let done = self.look().await;
+            tokio::select! {
+                changed = watch.next(CHANGES) => match changed {
+                    Ok(_) => {}
+                    Err(StoreError::Expired { .. }) => return,
+                    Err(problem) => {
+                        tracing::warn!(%problem, "the watch of ValidatingAdmissionPolicies ended; beginning again");
+                        return;
+                    }
+                },
+                () = tokio::time::sleep(RETRY_AFTER), if !done => {}
+            }
+        }
+    }
+
+    /// Checks every policy that was not checked as it is. Whether all that was found was written.
+    async fn look(&self) -> bool {
+        let mut done = true;
+        for (name, policy) in self.source.cached(VALIDATING).iter(None, None) {
+            if policy.meta().generation
+                <= policy.value()["status"]["observedGeneration"]
+                    .as_i64()
+                    .unwrap_or_default()
+            {
+                continue;
+            }
+            match self.check(policy).await {
+                // Somebody changed it meanwhile, or it is gone, and the watch says so.
+                Ok(()) => {}
+                Err(status) if [404, 409].contains(&status.code) => {}
+                Err(status) => {
+                    tracing::warn!(
+                        policy = %name.name,
+                        problem = status.message,
+                        "what was found in the expressions of a ValidatingAdmissionPolicy was not written; retrying"
+                    );
+                    done = false;
+                }
+            }
+        }
+        done
+    }
+
+    async fn check(&self, policy: &Arc<Object>) -> Result<(), Status> {
+        let value = policy.value();
+        let warnings: Vec<Value> = policies::check_types(value, &self.served)
+            .into_iter()
+            .map(|warning| json!({"fieldRef": warning.field, "warning": warning.text}))
+            .collect();
+        let mut checked = json!({});
+        if !warnings.is_empty() {
+            checked["expressionWarnings"] = warnings.into();
+        }
+        let config = json!({
+            "apiVersion": value["apiVersion"], "kind": value["kind"],
+            "metadata": {"name": policy.meta().name},
+            "status": {"observedGeneration": policy.meta().generation, "typeChecking": checked},
+        });
+        let author = Author {
+            user: &self.user,
+            manager: MANAGER,
+            cause: Some("the expressions of a new or changed policy were checked"),
+        };
+        let wanted = Wanted {
+            key: &Key::new(VALIDATING, "", &policy.meta().name),
+            subresource: "status",
+            config: &config,
+            base: Some(policy.revision()),
+        };
+        let applied = self.registry.apply_as(author, wanted).await;
+        applied.map(drop).map_err(|refused| refused.status)
+    }
+}

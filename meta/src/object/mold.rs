@@ -1,0 +1,139 @@
+//! Objects that are made in great numbers and for one reader: what they have in common is written once.
+
+use std::sync::{Arc, OnceLock};
+
+use super::{Meta, Object, Spans, text_of};
+use crate::revision::Revision;
+use crate::selector::LabelPrint;
+use crate::time;
+
+/// What some objects have in common: all but the name, the uid, and what stands behind the metadata.
+#[derive(Debug)]
+pub struct Mold {
+    revision: Revision,
+    meta: Meta,
+    print: LabelPrint,
+    /// What stands before the name.
+    before: Vec<u8>,
+    /// From behind the name to where the uid begins.
+    after: Vec<u8>,
+    /// `resource_version` counts from the beginning of `after`, the rest from that of the object.
+    spans: Spans,
+}
+
+impl Mold {
+    /// Objects of this `kind` with the labels, the namespace and the creation of `meta`, at `revision`.
+    #[must_use]
+    pub fn new(api_version: &str, kind: &str, meta: &Meta, revision: Revision) -> Self {
+        let mut before = b"{\"apiVersion\":".to_vec();
+        let version = before.len() + 1;
+        text_of(api_version, &mut before);
+        before.extend_from_slice(b",\"kind\":");
+        text_of(kind, &mut before);
+        before.extend_from_slice(b",\"metadata\":");
+        let metadata = before.len();
+        before.push(b'{');
+        if let Some(created) = meta.creation_timestamp {
+            before.extend_from_slice(b"\"creationTimestamp\":");
+            text_of(&time::rfc3339(created), &mut before);
+            before.push(b',');
+        }
+        if !meta.labels.is_empty() {
+            before.extend_from_slice(b"\"labels\":");
+            serde_json::to_writer(&mut before, &meta.labels).expect("writing texts to memory cannot fail");
+            before.push(b',');
+        }
+        before.extend_from_slice(b"\"name\":");
+        let mut after = Vec::new();
+        if !meta.namespace.is_empty() {
+            after.extend_from_slice(b",\"namespace\":");
+            text_of(&meta.namespace, &mut after);
+        }
+        after.extend_from_slice(b",\"resourceVersion\":\"");
+        let digits = after.len();
+        after.extend_from_slice(revision.to_string().as_bytes());
+        let revision_span = digits..after.len();
+        after.extend_from_slice(b"\",\"uid\":");
+        Self {
+            revision,
+            print: LabelPrint::of(&meta.labels),
+            meta: Meta {
+                namespace: meta.namespace.clone(),
+                labels: meta.labels.clone(),
+                creation_timestamp: meta.creation_timestamp,
+                ..Meta::default()
+            },
+            spans: Spans {
+                api_version: version..version + api_version.len(),
+                metadata: metadata..metadata,
+                annotations: 0..0,
+                managed: 0..0,
+                revision: revision_span,
+            },
+            before,
+            after,
+        }
+    }
+
+    /// The object of this name and uid. `rest` is compact JSON: the members behind `metadata` in order, each with the comma
+    /// before it.
+    #[must_use]
+    pub fn object(&self, name: &str, uid: &str, rest: &[u8]) -> Object {
+        let room = self.before.len() + name.len() + self.after.len() + uid.len() + rest.len() + 16;
+        let mut bytes = Vec::with_capacity(room);
+        bytes.extend_from_slice(&self.before);
+        text_of(name, &mut bytes);
+        let at = bytes.len();
+        bytes.extend_from_slice(&self.after);
+        text_of(uid, &mut bytes);
+        bytes.push(b'}');
+        let end = bytes.len();
+        bytes.extend_from_slice(rest);
+        bytes.push(b'}');
+        let spans = Spans {
+            metadata: self.spans.metadata.start..end,
+            revision: at + self.spans.revision.start..at + self.spans.revision.end,
+            ..self.spans.clone()
+        };
+        let meta = Meta {
+            name: name.to_owned(),
+            uid: uid.to_owned(),
+            ..self.meta.clone()
+        };
+        Object {
+            bytes: bytes.into(),
+            revision: self.revision,
+            spans,
+            print: self.print,
+            meta: Arc::new(meta),
+            value: OnceLock::new(),
+            cells: OnceLock::new(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    #[test]
+    fn what_comes_out_of_a_mold_is_as_if_written_from_its_tree() {
+        for labels in [json!({}), json!({"a": "b", "c\"": "d"})] {
+            for namespace in ["", "ns"] {
+                let mut metadata = json!({"creationTimestamp": "2026-01-01T00:00:00Z", "labels": labels});
+                metadata["namespace"] = namespace.into();
+                let meta: Meta = serde_json::from_value(metadata).unwrap();
+                let mold = Mold::new("g/v1", "Toy", &meta, Revision(7));
+                let made = mold.object("x\\y", "u", br#","spec":{"a":1}"#);
+                let value: Value = made.parse();
+                assert_eq!(value["metadata"]["name"], "x\\y");
+                let whole = Object::new(&value, Revision(7)).unwrap();
+                assert_eq!(made, whole);
+                assert_eq!((made.meta(), &made.spans), (whole.meta(), &whole.spans));
+                assert_eq!((made.print(), made.revision()), (whole.print(), whole.revision()));
+            }
+        }
+    }
+}

@@ -1,0 +1,150 @@
+//! A planned write, what must be true when it is made, and why it was not: one vocabulary from the dialect that plans it
+//! to the store, or the hub, that makes it.
+
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use crate::name::{GroupResource, Key};
+use crate::revision::Revision;
+use crate::status::Status;
+
+/// What a write does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verb {
+    /// Make an object that is not there.
+    Create,
+    /// Replace an object that is there (through the subresource, where one is named).
+    Update,
+    /// Remove an object that is there.
+    Delete,
+}
+
+impl Verb {
+    /// The verb as reports and audit events write it.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Create => "create",
+            Self::Update => "update",
+            Self::Delete => "delete",
+        }
+    }
+}
+
+/// One planned write: a whole object, made by editing the raw stored one, so that unknown fields survive.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Write {
+    /// What to do.
+    pub verb: Verb,
+    /// Which object, by the resource's own name.
+    pub key: Key,
+    /// `status`, `binding` and alike, or the empty string.
+    pub subresource: &'static str,
+    /// The object as it will be (as it was, for a delete), in any served version, without a resourceVersion.
+    pub object: Value,
+    /// The revision the write was decided on. `None` takes the object as it is: for creates, and for objects that an
+    /// earlier write of the same list makes.
+    pub base: Option<Revision>,
+}
+
+/// What must be true besides when a write is made, so that a verdict given before still holds then. Only stores of our
+/// own know guards; a hub does not.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Guard {
+    /// Another object is still at this revision.
+    Unchanged {
+        /// Which object.
+        key: Key,
+        /// Its revision.
+        revision: Revision,
+    },
+    /// No other write passed this fence after `not_after` (the revision of the snapshot decided on). Making the
+    /// write passes the fence. Fences serialize writes that count the same capacity, such as two bindings to one seed.
+    Fence {
+        /// The fence's name, such as `gardener/seeds/eu-1`.
+        name: Arc<str>,
+        /// The revision of the snapshot the decision was made on.
+        not_after: Revision,
+    },
+}
+
+impl Guard {
+    /// Passes the fence `name` without asking who passed it before: for writes that nothing older was decided for.
+    #[must_use]
+    pub fn pass(name: Arc<str>) -> Self {
+        Self::Fence {
+            name,
+            not_after: Revision(u64::MAX),
+        }
+    }
+}
+
+/// Why a write was not made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Why {
+    /// An object that it, or its guard, rests on is at another revision.
+    Changed,
+    /// The object to update or delete is not there.
+    Gone,
+    /// The object to create is there.
+    Exists,
+    /// A fence was passed by another write after the decision.
+    Fenced,
+    /// It is against the rules, or nobody could be asked.
+    Refused,
+}
+
+impl Why {
+    /// Whether the world moved since the decision, so that deciding again may help.
+    #[must_use]
+    pub const fn is_moved(self) -> bool {
+        !matches!(self, Self::Refused)
+    }
+}
+
+/// Writes that were not made: why, and the answer for the client.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[error("{}", .status.message)]
+pub struct CommitError {
+    /// Why.
+    pub why: Why,
+    /// What a client is answered.
+    pub status: Status,
+}
+
+impl CommitError {
+    /// An error for this reason.
+    #[must_use]
+    pub const fn new(why: Why, status: Status) -> Self {
+        Self { why, status }
+    }
+
+    /// The object `name` of `resource` is not (any more) the one that was decided on.
+    #[must_use]
+    pub fn modified(resource: GroupResource, name: &str) -> Self {
+        // The words every client library compares against (docs/api.md, "Errors").
+        let text =
+            "the object has been modified; please apply your changes to the latest version and try again";
+        Self::new(Why::Changed, Status::conflict(resource, name, text))
+    }
+
+    /// The object `name` of `resource` is not there.
+    #[must_use]
+    pub fn gone(resource: GroupResource, name: &str) -> Self {
+        Self::new(Why::Gone, Status::not_found(resource, name))
+    }
+}
+
+/// What rules and handlers answer with a `Status` is refused, whatever its code.
+impl From<Status> for CommitError {
+    fn from(status: Status) -> Self {
+        Self::new(Why::Refused, status)
+    }
+}
+
+impl From<CommitError> for Status {
+    fn from(error: CommitError) -> Self {
+        error.status
+    }
+}

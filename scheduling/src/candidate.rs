@@ -1,0 +1,14 @@
+//! What is judged, and why it is refused.
+
+/// A candidate: an index into the fleet, stable within one snapshot.
+pub type Ix = u32;
+
+/// Why a filter refuses a candidate: a code of the dialect's own table, and whatever index helps to word it (which
+/// taint, which term). Text is made by the dialect's view.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Reason {
+    /// The dialect's code.
+    pub code: u16,
+    /// A detail the dialect can look up again; 0 where there is none.
+    pub detail: u32,
+}

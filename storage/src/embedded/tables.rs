@@ -1,0 +1,57 @@
+//! The tables of the file, and what redb says of it in our words.
+
+use std::io::ErrorKind;
+
+use redb::TableDefinition;
+
+use crate::error::StoreError;
+
+/// Key and record of every object; see [`super::record`].
+pub(crate) const RECORDS: TableDefinition<'static, &[u8], &[u8]> = TableDefinition::new("records");
+/// The totals, under [`TOTALS_KEY`].
+pub(crate) const TOTALS: TableDefinition<'static, &str, &[u8]> = TableDefinition::new("totals");
+/// The one key of [`TOTALS`].
+pub(crate) const TOTALS_KEY: &str = "totals";
+/// The part of a file that is named when no record can be.
+pub(super) const PAGES: &str = "pages";
+
+/// The error for a record or part of `file` that is not what was written.
+pub(crate) fn corrupt(file: &str, key: String, problem: impl Into<String>) -> StoreError {
+    StoreError::Corrupt {
+        file: file.to_owned(),
+        key,
+        problem: problem.into(),
+    }
+}
+
+/// redb's error as ours.
+pub(crate) fn broken(file: &str, error: impl Into<redb::Error>) -> StoreError {
+    match error.into() {
+        redb::Error::DatabaseAlreadyOpen => StoreError::Unavailable(format!(
+            "{file} is in use: stop the other process, or name another data directory"
+        )),
+        redb::Error::Io(error) if damaged(&error) => corrupt(file, PAGES.to_owned(), error.to_string()),
+        redb::Error::Io(error) => unreadable(file, &error),
+        redb::Error::PreviousIo => StoreError::Unavailable(format!("{file}: an earlier write failed")),
+        error @ (redb::Error::Corrupted(_)
+        | redb::Error::UpgradeRequired(_)
+        | redb::Error::RepairAborted
+        | redb::Error::TableTypeMismatch { .. }
+        | redb::Error::TableIsMultimap(_)
+        | redb::Error::TypeDefinitionChanged { .. }
+        | redb::Error::TableDoesNotExist(_)) => corrupt(file, PAGES.to_owned(), error.to_string()),
+        error => StoreError::Unavailable(format!("{file}: {error}")),
+    }
+}
+
+/// Errors of reading where nothing is, as a page number gone wrong makes them.
+fn damaged(error: &std::io::Error) -> bool {
+    matches!(
+        error.kind(),
+        ErrorKind::UnexpectedEof | ErrorKind::InvalidData | ErrorKind::InvalidInput
+    )
+}
+
+pub(super) fn unreadable(file: &str, error: &std::io::Error) -> StoreError {
+    StoreError::Unavailable(format!("{file}: {error}"))
+}

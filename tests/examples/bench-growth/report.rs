@@ -1,0 +1,103 @@
+//! The page and the plot.
+
+use std::fs;
+use std::path::Path;
+
+use anyhow::{Context, Result};
+use tests::bench::chart::{Bar, Chart};
+use tests::bench::middle::shown;
+use tests::bench::table::Table;
+use tests::bench::usage;
+
+use crate::measure::Column;
+
+/// What grows by more than this from the smallest store to the largest one grows.
+const GROWS: f64 = 1.5;
+
+/// Writes `growth.md` and `growth.svg`.
+pub(crate) fn write(folder: &Path, objects: &[Column], targets: &[Column]) -> Result<()> {
+    let count = |value: usize, of: &str| format!("{} {of}", shown_count(value));
+    let object_heads: Vec<String> = objects
+        .iter()
+        .map(|column| count(column.size.objects, "objects"))
+        .collect();
+    let target_heads: Vec<String> = targets
+        .iter()
+        .map(|column| count(column.size.targets, "targets"))
+        .collect();
+    let text = format!(
+        "# How cost grows with the store\n\n\
+         Made by `make bench-growth` with a release build on {}, whose load average was {} at the end. Objects are ConfigMaps of \
+         2.2 KB in 20 namespaces, targets ManagedClusters in 8 regions; {} Placements stand, each for three clusters of its \
+         region. CPU is the server's own processor time for one request, with all that the server does because of it; the last \
+         column is the largest store's figure in those of the smallest. Pages are of 500 objects, and what is in memory and \
+         read at a start is what is there: these may grow. Of the rest, what grows by more than half is marked.\n\n\
+         ![What each costs, by size](growth.svg)\n\n\
+         ## With more objects\n\nBeside 10 targets.\n\n{}\n\n\
+         ## With more targets\n\nBeside 1,000 objects. A decision looks at every target.\n\n{}",
+        usage::machine(),
+        shown(usage::load()),
+        crate::store::PLACEMENTS,
+        table(objects, &object_heads).markdown(),
+        table(targets, &target_heads).markdown(),
+    );
+    println!("\n{text}");
+    fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
+    let put = |name: &str, content: &str| {
+        let path = folder.join(name);
+        fs::write(&path, content).with_context(|| path.display().to_string())
+    };
+    put("growth.md", &text)?;
+    let mut chart = Chart::new(
+        "What each costs, by size",
+        "bars of the same length: it does not grow; logarithmic",
+    );
+    groups(&mut chart, objects, &object_heads);
+    groups(&mut chart, targets, &target_heads);
+    put("growth.svg", &chart.svg())
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a count of objects")]
+fn shown_count(value: usize) -> String {
+    if value < 100 {
+        value.to_string()
+    } else {
+        shown(value as f64)
+    }
+}
+
+fn table(columns: &[Column], heads: &[String]) -> Table {
+    let head = [String::new()].into_iter().chain(heads.iter().cloned());
+    let mut table = Table::new(head.chain(["grows".to_owned()]));
+    let (Some(first), Some(last)) = (columns.first(), columns.last()) else {
+        return table;
+    };
+    for (row, figure) in first.figures.iter().enumerate() {
+        let values = columns.iter().map(|column| shown(column.figures[row].value));
+        let growth = last.figures[row].value / figure.value.max(f64::MIN_POSITIVE);
+        let mark = if growth > GROWS && !figure.may_grow {
+            " (!)"
+        } else {
+            ""
+        };
+        let growth = format!("{}x{mark}", shown(growth));
+        table.row([figure.name.to_owned()].into_iter().chain(values).chain([growth]));
+    }
+    table
+}
+
+fn groups(chart: &mut Chart, columns: &[Column], heads: &[String]) {
+    let Some(first) = columns.first() else { return };
+    for (row, figure) in first.figures.iter().enumerate() {
+        let bars = columns
+            .iter()
+            .zip(heads)
+            .enumerate()
+            .map(|(colour, (column, head))| Bar {
+                name: head.clone(),
+                value: column.figures[row].value,
+                colour,
+            });
+        chart.group(figure.name, bars.collect());
+    }
+}

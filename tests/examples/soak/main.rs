@@ -1,0 +1,140 @@
+//! Sustained load: reads, writes, pages, decisions and a crowd of watchers while thousands of objects come and go. Prints what
+//! memory, latencies and the file do over time, and fails on any error, on an event that a watcher missed, and on memory or
+//! a file that goes on growing.
+//!
+//! `make soak` runs it for `SOAK_MINUTES`. `SOAK_OBJECTS` come and go, `SOAK_WATCHERS` watch, `SOAK_RATE` multiplies
+//! how often everything is done; `BERTH_PROGRAM` names a program to take as it is.
+
+mod load;
+mod watchers;
+
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, ensure};
+use tests::Server;
+use tests::bench::http::Target;
+use tests::bench::middle::{quantile, shown};
+use tests::bench::table::Table;
+use tests::bench::trend::growth;
+use tests::bench::usage;
+
+use crate::load::{Load, Operation};
+use crate::watchers::Watchers;
+
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
+/// Looks at the server.
+const LOOKS: u32 = 30;
+/// What memory and file may lie above what they were a third of the run before.
+const FLAT: f64 = 0.1;
+
+/// What a look sees.
+struct Look {
+    memory: f64,
+    file: f64,
+}
+
+#[tokio::main]
+async fn main() -> Result<()> {
+    let minutes: f64 = number("SOAK_MINUTES", "30")?;
+    let objects = number("SOAK_OBJECTS", "20000")?;
+    let crowd = number("SOAK_WATCHERS", "1000")?;
+    let rate = number("SOAK_RATE", "1")?;
+    let mut server = Server::start();
+    let target = Target::of(&server.kubeconfig()).await?;
+    Load::fill(&target, objects).await?;
+    let watchers = Watchers::start(&target, crowd).await?;
+    let mut load = Load::start(&target, objects, rate).await?;
+    let looks = soak(
+        &server,
+        &mut load,
+        &watchers,
+        Duration::from_secs_f64(minutes * 60.0),
+    )
+    .await?;
+    let patches = load.stop().await?;
+    watchers.have_seen(patches).await?;
+    let restarted = Instant::now();
+    server.crash();
+    server.restart();
+    println!(
+        "started again after kill -9 in {} s",
+        shown(restarted.elapsed().as_secs_f64())
+    );
+    let memory: Vec<f64> = looks.iter().map(|look| look.memory).collect();
+    let file: Vec<f64> = looks.iter().map(|look| look.file).collect();
+    for (what, values) in [("memory", &memory), ("the file", &file)] {
+        let growth = growth(values);
+        println!(
+            "{what}: {}% more than a third of the run before",
+            shown(growth * 100.0)
+        );
+        ensure!(growth <= FLAT, "{what} goes on growing: {values:?}");
+    }
+    Ok(())
+}
+
+/// Looks on while the load runs.
+async fn soak(server: &Server, load: &mut Load, watchers: &Watchers, time: Duration) -> Result<Vec<Look>> {
+    let head = ["minute", "memory, MiB", "file, MiB", "CPU %", "events/s"].map(str::to_owned);
+    let operations = Operation::ALL.iter().flat_map(|operation| {
+        let name = operation.name();
+        [
+            format!("{name}/s"),
+            format!("{name} p99, ms"),
+            format!("{name} longest, ms"),
+        ]
+    });
+    let mut table = Table::new(head.into_iter().chain(operations));
+    let (begun, every) = (Instant::now(), time / LOOKS);
+    let mut looks = Vec::new();
+    let (mut used, mut events, mut last) = (usage::processor_time(server.id()), watchers.events(), begun);
+    for number in 1..=LOOKS {
+        tokio::time::sleep_until((begun + every * number).into()).await;
+        load.check()?;
+        let seconds = last.elapsed().as_secs_f64();
+        last = Instant::now();
+        let look = look(server)?;
+        let (used_now, events_now) = (usage::processor_time(server.id()), watchers.events());
+        #[expect(clippy::cast_precision_loss, reason = "a count of events")]
+        let delivered = (events_now - events) as f64;
+        let mut cells = vec![
+            shown(begun.elapsed().as_secs_f64() / 60.0),
+            shown(look.memory),
+            shown(look.file),
+            shown((used_now - used).as_secs_f64() / seconds * 100.0),
+            shown(delivered / seconds),
+        ];
+        for operation in Operation::ALL {
+            let latencies = load.take(operation);
+            #[expect(clippy::cast_precision_loss, reason = "a count of operations")]
+            cells.push(shown(latencies.len() as f64 / seconds));
+            cells.push(shown(quantile(&latencies, 0.99)));
+            cells.push(shown(quantile(&latencies, 1.0)));
+        }
+        (used, events) = (used_now, events_now);
+        println!("{}", cells.join("  "));
+        table.row(cells);
+        looks.push(look);
+    }
+    println!("\n{}", table.markdown());
+    Ok(looks)
+}
+
+fn look(server: &Server) -> Result<Look> {
+    let file = std::fs::metadata(server.data_dir().join("berth.redb"))?.len();
+    #[expect(clippy::cast_precision_loss, reason = "megabytes")]
+    Ok(Look {
+        memory: usage::resident(server.id()),
+        file: file as f64 / f64::from(1 << 20),
+    })
+}
+
+fn number<T: std::str::FromStr<Err: std::error::Error + Send + Sync + 'static>>(
+    name: &str,
+    usual: &str,
+) -> Result<T> {
+    let text = std::env::var(name).unwrap_or_else(|_| usual.to_owned());
+    text.parse().with_context(|| format!("{name} is a number"))
+}

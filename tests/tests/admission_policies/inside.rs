@@ -1,0 +1,76 @@
+//! Policies about what the server writes by itself, and about connections.
+
+use std::path::Path;
+
+use serde_json::{Value, json};
+use tests::{Server, eventually};
+
+use super::{apply, validating};
+
+fn example(system: &str) -> std::path::PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../examples")
+        .join(system)
+}
+
+#[test]
+fn what_a_policy_notes_of_the_servers_own_writes_is_in_their_audit_events() {
+    let folder = tempfile::tempdir().unwrap();
+    let log = folder.path().join("audit.log");
+    let server = Server::start_with(&[&format!("--audit-log-path={}", log.display())]);
+    let rule = json!({"apiGroups": ["cluster.open-cluster-management.io"], "apiVersions": ["*"], "operations": ["CREATE"],
+        "resources": ["placementdecisions"]});
+    let spec = json!({
+        "matchConstraints": {"resourceRules": [rule]},
+        "validations": [{"expression": "false", "message": "noted only"}],
+        "auditAnnotations": [{"key": "of", "valueExpression": "'by ' + request.userInfo.username"}],
+    });
+    let noted = json!({"validationActions": ["Audit"]});
+    apply(&server, &validating("decisions", &spec, &noted)).ok();
+    server.load(&example("ocm"));
+    let event = eventually("an event of a decision that was written", || {
+        let text = std::fs::read_to_string(&log).ok()?;
+        let events = text
+            .lines()
+            .filter_map(|line| serde_json::from_str::<Value>(line).ok());
+        let mut own = events.filter(|event| {
+            event["objectRef"]["resource"] == "placementdecisions"
+                && event["verb"] == "create"
+                && event["responseStatus"]["code"] == 201
+        });
+        own.next()
+    });
+    let annotations = &event["annotations"];
+    assert_eq!(annotations["decisions/of"], "by berth:scheduler", "{event}");
+    let failure = annotations["validation.policy.admission.k8s.io/validation_failure"]
+        .as_str()
+        .unwrap();
+    assert!(failure.contains("noted only"), "{failure}");
+    assert!(annotations["audit.berth.dev/cause"].is_string(), "{event}");
+}
+
+#[test]
+fn a_policy_about_connections_is_asked_about_every_request_to_a_proxy() {
+    let server = Server::start();
+    server.load(&example("kcp"));
+    let target = "us-1.kcp";
+    let path =
+        |below: &str| format!("get --raw /apis/scheduling.berth.dev/v1alpha1/targets/{target}/proxy{below}");
+    server.kubectl(&path("/version")).ok();
+    let rule = json!({"apiGroups": ["scheduling.berth.dev"], "apiVersions": ["*"], "operations": ["CONNECT"],
+        "resources": ["targets/proxy"]});
+    let spec = json!({
+        "matchConstraints": {"resourceRules": [rule]},
+        "validations": [{"expression": "object.kind != 'TargetProxyOptions' || object.path != '/version'",
+            "messageExpression": "request.operation + ' to ' + request.name + object.path + ' by ' + request.userInfo.username"}],
+    });
+    apply(&server, &validating("doors", &spec, &json!({}))).ok();
+    let text = server.kubectl(&path("/version")).fails();
+    assert!(
+        text.contains(&format!(
+            "denied request: CONNECT to {target}/version by berth-admin"
+        )),
+        "{text}"
+    );
+    server.kubectl(&path("/api")).ok();
+}

@@ -1,0 +1,234 @@
+//! What the chart comes to, for every pair of choices, beside what `berth manifests` prints for the same.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use tests::hub::installation::Installation;
+
+use super::*;
+
+const SYSTEMS: [&str; 5] = ["fleet", "gardener", "kcp", "ocm", "openmcp"];
+const PLACES: [&str; 3] = ["hub", "owned", "off"];
+
+/// One way to install: a place for each system, who issues the certificate, where Berth stores objects.
+#[derive(Clone, Debug)]
+struct Choice {
+    places: [&'static str; 5],
+    cert_manager: bool,
+    etcd: bool,
+}
+
+impl Choice {
+    /// All of them in which a system is on.
+    fn all() -> impl Iterator<Item = Self> {
+        let ways = PLACES.len().pow(5);
+        (0..ways * 4).filter_map(move |number| {
+            let (mut rest, switches) = (number % ways, number / ways);
+            let places = SYSTEMS.map(|_| {
+                let place = PLACES[rest % PLACES.len()];
+                rest /= PLACES.len();
+                place
+            });
+            let choice = Self {
+                places,
+                cert_manager: switches & 1 != 0,
+                etcd: switches & 2 != 0,
+            };
+            places.iter().any(|place| *place != "off").then_some(choice)
+        })
+    }
+
+    /// Enough of them to have every two choices together: each time the one with most pairs that are not there yet.
+    fn pairs() -> Vec<Self> {
+        let all: Vec<(Self, BTreeSet<(String, String)>)> = Self::all()
+            .map(|choice| {
+                let words = choice.words();
+                let pairs = words.iter().flat_map(|first| {
+                    let seconds = words.iter().map(|second| (first.clone(), second.clone()));
+                    seconds.collect::<Vec<_>>()
+                });
+                let pairs = pairs.collect();
+                (choice, pairs)
+            })
+            .collect();
+        let (mut seen, mut taken) = (BTreeSet::new(), Vec::new());
+        loop {
+            let new = |pairs: &BTreeSet<(String, String)>| pairs.difference(&seen).count();
+            let best = all
+                .iter()
+                .max_by_key(|(_, pairs)| new(pairs))
+                .expect("there are some");
+            if new(&best.1) == 0 {
+                return taken;
+            }
+            seen.extend(best.1.iter().cloned());
+            taken.push(best.0.clone());
+        }
+    }
+
+    fn words(&self) -> Vec<String> {
+        let sources = SYSTEMS.iter().zip(self.places);
+        let mut words: Vec<String> = sources
+            .map(|(system, place)| format!("{system}={place}"))
+            .collect();
+        words.extend([
+            format!("cert-manager={}", self.cert_manager),
+            format!("etcd={}", self.etcd),
+        ]);
+        words
+    }
+
+    fn sources(&self, flag: &str) -> Vec<String> {
+        let sources = SYSTEMS.iter().zip(self.places);
+        sources
+            .map(|(system, place)| format!("{flag}{system}={place}"))
+            .collect()
+    }
+
+    /// For the chart.
+    fn values(&self) -> String {
+        let mut values = self.sources("sources.");
+        values.push(format!("certManager.enabled={}", self.cert_manager));
+        // As many as `berth manifests` takes.
+        values.push("replicas=1".to_owned());
+        if self.etcd {
+            values.push("storage=etcd,etcd.servers={https://etcd:2379}".to_owned());
+        }
+        values.join(",")
+    }
+
+    /// For `berth manifests`.
+    fn flags(&self) -> Vec<String> {
+        let mut flags = self.sources("--source=");
+        flags.push("--replicas=1".to_owned());
+        if self.cert_manager {
+            flags.push("--certificates=cert-manager".to_owned());
+        }
+        if self.etcd {
+            flags.push("--etcd-servers=https://etcd:2379".to_owned());
+            for (flag, file) in [
+                ("cafile", "ca.crt"),
+                ("certfile", "tls.crt"),
+                ("keyfile", "tls.key"),
+            ] {
+                flags.push(format!("--serve-argument=--etcd-{flag}=/etc/berth/etcd/{file}"));
+            }
+        }
+        flags
+    }
+}
+
+/// Objects by what they are, without what only the chart has.
+fn by_name(text: &str) -> BTreeMap<String, Value> {
+    let mut all: BTreeMap<String, Value> = objects(text)
+        .into_iter()
+        .map(|mut object| {
+            match object["kind"].as_str() {
+                Some("Deployment") => without_the_charts_own(&mut object["spec"]["template"]["spec"]),
+                // Rules are a set, and whose come first is of no consequence.
+                Some("ClusterRole") => {
+                    if let Some(rules) = object["rules"].as_array_mut() {
+                        rules.sort_by_key(Value::to_string);
+                    }
+                }
+                Some("PersistentVolumeClaim") => {
+                    let metadata = object["metadata"].as_object_mut().expect("an object");
+                    metadata.remove("annotations");
+                }
+                _ => {}
+            }
+            (name(&object), object)
+        })
+        .collect();
+    // Helm makes it itself.
+    all.remove("Namespace /berth-system");
+    all
+}
+
+fn without_the_charts_own(pod: &mut Value) {
+    for list in ["/volumes", "/containers/0/volumeMounts"] {
+        let list = pod.pointer_mut(list).and_then(Value::as_array_mut);
+        // The Secret of etcd's certificates.
+        list.expect("a list").retain(|entry| entry["name"] != "etcd");
+    }
+    let container = pod["containers"][0].as_object_mut().expect("a container");
+    // `berth manifests` leaves it to the cluster.
+    container.remove("imagePullPolicy");
+}
+
+/// What says something by being empty or false.
+const MEANT: [&str; 7] = [
+    "allowPrivilegeEscalation",
+    "default",
+    "emptyDir",
+    "namespaceSelector",
+    "selfSigned",
+    "status",
+    "storage",
+];
+
+/// Where `value` says what a server leaves out again: nulls, flags that are off, empty lists and maps.
+fn left_out(value: &Value, path: &str, found: &mut Vec<String>) {
+    let is_nothing = match value {
+        Value::Null | Value::Bool(false) => true,
+        Value::Object(fields) => fields.is_empty(),
+        Value::Array(items) => items.is_empty(),
+        _ => false,
+    };
+    if is_nothing && (value.is_null() || !MEANT.iter().any(|name| path.ends_with(&format!(".{name}")))) {
+        found.push(format!("{path}: {value}"));
+    }
+    match value {
+        Value::Object(fields) => {
+            let fields = fields.iter();
+            fields.for_each(|(name, field)| left_out(field, &format!("{path}.{name}"), found));
+        }
+        Value::Array(items) => items.iter().for_each(|item| left_out(item, path, found)),
+        _ => {}
+    }
+}
+
+#[test]
+#[ignore = "builds Helm from its Go module: `make e2e`"]
+fn nothing_is_rendered_that_a_server_would_leave_out_again() {
+    let mut found = Vec::new();
+    for choice in Choice::pairs() {
+        let values = format!(
+            "{},systemDefinitions=true,serviceMonitor.enabled=true",
+            choice.values()
+        );
+        for object in objects(&template(&values)) {
+            left_out(&object, &name(&object), &mut found);
+        }
+    }
+    assert_eq!(
+        found,
+        Vec::<String>::new(),
+        "Argo CD would show these as drift for ever"
+    );
+}
+
+#[test]
+#[ignore = "builds Helm from its Go module: `make e2e`"]
+fn the_chart_comes_to_what_berth_manifests_prints_for_every_pair_of_choices() {
+    let choices = Choice::pairs();
+    assert!((9..40).contains(&choices.len()), "{choices:?}");
+    for choice in choices {
+        let flags = choice.flags();
+        let installation = Installation {
+            port: 443,
+            sources: Vec::new(),
+        };
+        let arguments: Vec<&str> = std::iter::once("all")
+            .chain(flags.iter().map(String::as_str))
+            .collect();
+        let (found, wanted) = (
+            by_name(&template(&choice.values())),
+            by_name(&installation.manifests_as_printed(&arguments)),
+        );
+        let names = |all: &BTreeMap<String, Value>| all.keys().cloned().collect::<Vec<_>>();
+        assert_eq!(names(&found), names(&wanted), "{choice:?}");
+        for (name, object) in &wanted {
+            assert_eq!(&found[name], object, "{name} with {choice:?}");
+        }
+    }
+}

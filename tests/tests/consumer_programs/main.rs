@@ -1,0 +1,334 @@
+//! What the readers' own libraries and controllers make of what Berth publishes and decides: `tests/consumers`, programs in
+//! Go. They are built on first use (`make consumers`), so these are ignored elsewhere.
+
+mod kueue;
+mod world;
+
+use std::collections::BTreeSet;
+use std::io::{BufRead, BufReader, Lines};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdout, Command, Stdio};
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use meta::Schema;
+use serde_json::{Value, json};
+use tests::hub::Hub;
+use tests::{Server, eventually, go};
+use world::World;
+
+const INVENTORY: &str = "sigs.k8s.io/cluster-inventory-api";
+const KEY: &str = "story-1.placement.ocm";
+
+fn example(path: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../examples")
+        .join(path)
+}
+
+/// The SIG's own definitions of the two kinds.
+fn upstream_definitions(hub: &Hub) {
+    for file in definitions() {
+        hub.kubectl_args(&["create", "-f", file.to_str().unwrap()]).ok();
+    }
+    hub.kubectl("wait --for=condition=Established crd --all --timeout=60s")
+        .ok();
+}
+
+fn definitions() -> [PathBuf; 2] {
+    let module = go::module("consumers", INVENTORY);
+    ["clusterprofiles", "placementdecisions"]
+        .map(|kind| module.join(format!("config/crd/bases/multicluster.x-k8s.io_{kind}.yaml")))
+}
+
+/// The file at `path`, to be run.
+fn executable(path: PathBuf) -> PathBuf {
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o700)).unwrap();
+    path
+}
+
+fn encoded(bytes: &[u8]) -> String {
+    STANDARD.encode(bytes)
+}
+
+fn decoded(text: &str) -> String {
+    String::from_utf8(STANDARD.decode(text.trim()).unwrap()).unwrap()
+}
+
+fn program(world: &World, further: &[&str]) -> Command {
+    let mut command = Command::new(go::build("consumers", ".", "consumers"));
+    command
+        .arg("-kubeconfig")
+        .arg(world.kubeconfig())
+        .args(["-namespace", "argocd", "-limit", "120s"])
+        .args(further)
+        .stdout(Stdio::piped());
+    command
+}
+
+/// A consumer that runs beside, and what it says.
+struct Running {
+    child: Child,
+    lines: Lines<BufReader<ChildStdout>>,
+}
+
+impl Running {
+    fn start(mut command: Command) -> Self {
+        let mut child = command.spawn().expect("the consumer starts");
+        let lines = BufReader::new(child.stdout.take().expect("its output is piped")).lines();
+        Self { child, lines }
+    }
+
+    fn next(&mut self) -> Value {
+        let line = self.lines.next().expect("the consumer says something in time");
+        serde_json::from_str(&line.expect("its output can be read")).expect("it speaks JSON")
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        // Some end by themselves.
+        drop(self.child.kill());
+        drop(self.child.wait());
+    }
+}
+
+fn patched(world: &World, cluster: &str, further: &[&str], patch: &Value) {
+    let patch = patch.to_string();
+    let mut arguments = vec!["patch", "managedcluster", cluster, "--type=merge", "-p", &patch];
+    arguments.extend(further);
+    world.kubectl_args(&arguments).ok();
+}
+
+/// The SIG's access library reaches `cluster` by its profile: another server, with a CA of its own.
+fn accessed(world: &World, cluster: &str) {
+    let there = Server::start();
+    let file = kube::config::Kubeconfig::read_from(there.kubeconfig()).unwrap();
+    let server = file.clusters[0].cluster.clone().unwrap();
+    let address = server.server.unwrap();
+    let config = json!({"url": address, "caBundle": server.certificate_authority_data.unwrap()});
+    let reached = json!({"spec": {"managedClusterClientConfigs": [config]}});
+    patched(world, cluster, &[], &reached);
+    let profile = format!("{cluster}.ocm");
+    eventually("the profile to say how the cluster is reached", || {
+        let get = format!("get clusterprofiles.multicluster.x-k8s.io {profile} -n argocd -o json");
+        let profile = world.kubectl(&get).json();
+        profile["status"]["accessProviders"].is_array().then_some(())
+    });
+    // Whoever reads profiles brings credentials: here a plugin that knows the cluster's admin.
+    let kubectl = ["config", "view", "--raw", "--minify", "-o"];
+    let admin = |field: &str| {
+        let path = format!("jsonpath={{.users[0].user.{field}}}");
+        let mut arguments = kubectl.to_vec();
+        arguments.push(&path);
+        there.kubectl_args(&arguments).ok()
+    };
+    let credential = json!({
+        "apiVersion": "client.authentication.k8s.io/v1", "kind": "ExecCredential",
+        "status": {
+            "clientCertificateData": decoded(&admin("client-certificate-data")),
+            "clientKeyData": decoded(&admin("client-key-data")),
+        },
+    });
+    let plugin = executable(there.file("plugin", &format!("#!/bin/sh\ncat <<'END'\n{credential}\nEND\n")));
+    let providers = json!({"providers": [{"name": "open-cluster-management", "execConfig": {
+        "apiVersion": "client.authentication.k8s.io/v1", "command": plugin, "interactiveMode": "Never"}}]});
+    let providers = there.file("providers.json", &providers.to_string());
+    let further = [
+        "-name",
+        profile.as_str(),
+        "-providers",
+        providers.to_str().unwrap(),
+        "access",
+    ];
+    let said = Running::start(program(world, &further)).next();
+    assert_eq!(said["host"], address.as_str());
+    assert!(said["version"].as_str().unwrap().starts_with("v1."), "{said}");
+}
+
+fn clusters(said: &Value) -> BTreeSet<String> {
+    let list = said["clusters"].as_array().expect("a list of clusters");
+    list.iter()
+        .map(|cluster| cluster.as_str().expect("a name").to_owned())
+        .collect()
+}
+
+/// An informer over a decision's slices never misses a cluster that stays decided, while another leaves. Gives that one.
+fn followed(world: &World) -> String {
+    let mut follower = Running::start(program(world, &["-name", KEY, "follow"]));
+    let mut before = clusters(&follower.next());
+    while before.is_empty() {
+        // It may be looked at before it is decided.
+        before = clusters(&follower.next());
+    }
+    let left = before.first().expect("something is decided").clone();
+    let cluster = left.strip_suffix(".ocm").unwrap().to_owned();
+    let taint = json!({"spec": {"taints": [{"key": "gone", "effect": "NoSelect"}]}});
+    patched(world, &cluster, &[], &taint);
+    let staying: BTreeSet<String> = before.iter().filter(|name| **name != left).cloned().collect();
+    loop {
+        let now = clusters(&follower.next());
+        assert!(staying.is_subset(&now), "{staying:?} is not in {now:?}");
+        if !now.contains(&left) {
+            return cluster;
+        }
+    }
+}
+
+/// A fleet controller engages `cluster` while it is healthy, and disengages it when it is not.
+fn engaged(world: &World, cluster: &str) {
+    let key = format!("argocd/{cluster}.ocm");
+    let mut fleet = Running::start(program(world, &["engage"]));
+    let mut seen = BTreeSet::new();
+    while !seen.contains(&key) {
+        let said = fleet.next();
+        seen.insert(said["engaged"].as_str().expect("it only engages").to_owned());
+    }
+    let mut health = |status: &str| {
+        let object = world
+            .kubectl(&format!("get managedcluster {cluster} -o json"))
+            .json();
+        let mut conditions = object["status"]["conditions"].as_array().unwrap().clone();
+        let available = conditions
+            .iter_mut()
+            .find(|condition| condition["type"] == "ManagedClusterConditionAvailable");
+        available.unwrap()["status"] = status.into();
+        let patch = json!({"status": {"conditions": conditions}});
+        patched(world, cluster, &["--subresource=status"], &patch);
+        loop {
+            let said = fleet.next();
+            if said.to_string().contains(&key) {
+                return said;
+            }
+        }
+    };
+    assert_eq!(health("Unknown"), json!({"disengaged": key}));
+    assert_eq!(health("True"), json!({"engaged": key}));
+}
+
+/// Argo CD's clusterDecisionResource finds the clusters of a Decision in the namespace it stands in, and an error where there is
+/// none: nothing is removed for that.
+fn generated(world: &World) {
+    let run = |name: &str| {
+        let mut command = Command::new(go::build("consumers", ".", "consumers"));
+        command.arg("-kubeconfig").arg(world.kubeconfig());
+        command.args(["-namespace", "story-1", "-name", name, "duck"]);
+        command.output().expect("it runs")
+    };
+    let decision = world
+        .kubectl("get decision placement.ocm -n story-1 -o json")
+        .json();
+    let decided = decision["status"]["decisions"].as_array().expect("a list");
+    let output = run("placement.ocm");
+    assert!(output.status.success(), "{output:?}");
+    let text = String::from_utf8(output.stdout).expect("it is text");
+    let made: Vec<Value> = text
+        .lines()
+        .map(|line| serde_json::from_str(line).expect("it is JSON"))
+        .collect();
+    assert!(!made.is_empty() && made.len() == decided.len(), "{text}");
+    for (parameters, cluster) in made.iter().zip(decided) {
+        assert_eq!(parameters["name"], cluster["clusterName"]);
+        assert_eq!(parameters["clusterName"], cluster["clusterName"]);
+        assert_eq!(parameters["reason"], cluster["reason"]);
+    }
+    let none = run("nothing.ocm");
+    assert!(!none.status.success(), "{none:?}");
+}
+
+/// A consumer that puts a finalizer on the profile of `cluster` is waited for when the cluster goes.
+fn held(world: &World, cluster: &str) {
+    let profile = format!("{cluster}.ocm");
+    let mut holder = Running::start(program(world, &["-name", profile.as_str(), "hold"]));
+    assert_eq!(holder.next(), json!({"held": profile}));
+    world
+        .kubectl(&format!("delete managedcluster {cluster} --wait=false"))
+        .ok();
+    assert_eq!(holder.next(), json!({"leaving": profile}));
+    assert_eq!(holder.next(), json!({"released": profile}));
+    eventually("the profile to go", || {
+        let list = world
+            .kubectl("get clusterprofiles.multicluster.x-k8s.io -n argocd -o name")
+            .ok();
+        (!list.contains(&format!("/{profile}"))).then_some(())
+    });
+}
+
+#[test]
+#[ignore = "builds a program in Go: `make consumers`"]
+fn the_access_library_reaches_a_cluster_by_its_profile() {
+    accessed(&World::alone(&["ocm/fleet.yaml"]), "cluster1");
+}
+
+#[test]
+#[ignore = "builds a program in Go: `make consumers`"]
+fn an_informer_that_follows_a_decision_never_misses_a_cluster_that_is_decided() {
+    followed(&World::alone(&["ocm/fleet.yaml", "ocm/story-1.yaml"]));
+}
+
+#[test]
+#[ignore = "builds a program in Go: `make consumers`"]
+fn a_fleet_controller_engages_healthy_clusters_and_disengages_the_others() {
+    engaged(&World::alone(&["ocm/fleet.yaml"]), "cluster1");
+}
+
+#[test]
+#[ignore = "builds a program in Go: `make consumers`"]
+fn the_cluster_decision_generator_finds_the_clusters_of_a_decision() {
+    generated(&World::alone(&["ocm/fleet.yaml", "ocm/story-1.yaml"]));
+}
+
+#[test]
+#[ignore = "builds a program in Go: `make consumers`"]
+fn a_consumer_with_a_finalizer_is_waited_for() {
+    held(&World::alone(&["ocm/fleet.yaml"]), "cluster1");
+}
+
+#[test]
+#[ignore = "builds a program in Go and runs a real kube-apiserver: `make consumers`"]
+fn the_same_consumers_do_the_same_behind_a_hub() {
+    let world = World::behind(&["ocm/fleet.yaml", "ocm/story-1.yaml"]);
+    let left = followed(&world);
+    generated(&world);
+    let mut others = ["cluster1", "cluster2", "cluster3", "cluster4"]
+        .into_iter()
+        .filter(|cluster| *cluster != left);
+    for done in [accessed, engaged, held] {
+        done(&world, others.next().expect("there are enough clusters"));
+    }
+}
+
+#[test]
+#[ignore = "downloads a module of Go: `make consumers`"]
+fn upstreams_schemas_accept_every_object_of_all_systems() {
+    let files = ["fleet", "gardener", "kcp", "ocm", "openmcp"].map(|system| format!("{system}/fleet.yaml"));
+    let mut files: Vec<&str> = files.iter().map(String::as_str).collect();
+    files.extend(["ocm/story-1.yaml", "gardener/load.yaml"]);
+    let world = World::alone(&files);
+    let mut count = 0;
+    for (kind, file) in ["clusterprofiles", "placementdecisions"]
+        .into_iter()
+        .zip(definitions())
+    {
+        let text = std::fs::read_to_string(file).unwrap();
+        let definition: Value = serde_saphyr::from_str(&text).unwrap();
+        let schema = definition["spec"]["versions"][0]["schema"]["openAPIV3Schema"].clone();
+        let mut schema = schema;
+        // What stands there for metadata says nothing.
+        schema["properties"]["metadata"] =
+            json!({"type": "object", "x-kubernetes-preserve-unknown-fields": true});
+        let schema = Schema::from_value(schema);
+        let list = world
+            .kubectl(&format!("get {kind}.multicluster.x-k8s.io -n argocd -o json"))
+            .json();
+        for object in list["items"].as_array().unwrap() {
+            let errors = schema.validate(object);
+            assert!(errors.is_empty(), "{errors:?}: {object}");
+            let unknown = schema.new_unknown_fields(object, &Value::Null, 10);
+            assert!(unknown.paths.is_empty(), "{unknown:?}: {object}");
+            count += 1;
+        }
+    }
+    assert!(count > 10, "only {count} objects were published");
+}
