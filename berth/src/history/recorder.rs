@@ -90,7 +90,7 @@ impl Recorder {
                         return;
                     }
                 }
-                Err(error) => tracing::warn!(%error, "the history of decisions cannot be read; retrying"),
+                Err(error) => tracing::warn!(%error, "cannot read the decision history; retrying"),
             }
             tokio::select! {
                 () = stop.cancelled() => return,
@@ -116,7 +116,7 @@ impl Recorder {
                 },
                 Err(error) => error,
             };
-            tracing::info!(%error, "the history of decisions is followed anew");
+            tracing::info!(%error, "decision history watch restarted");
             tokio::select! {
                 () = stop.cancelled() => return,
                 () = tokio::time::sleep(RETRY) => {}
@@ -183,16 +183,27 @@ impl Recorder {
                 events = followed.decisions.next(BATCH) => self.hear(&events?, &followed.seen),
                 events = followed.records.next(BATCH) => self.index(&events?),
                 Ok(()) = self.leading.changed() => self.judge(),
-                _ = flushes.tick(), if self.book.oldest().is_some() => self.flush(DELAY).await,
+                _ = flushes.tick(), if self.book.oldest().is_some() => {
+                    self.index_what_came(&mut followed).await?;
+                    self.flush(DELAY).await;
+                }
                 _ = sweeps.tick() => self.sweep().await,
             }
         }
     }
 
+    /// What another server has recorded already is not to be recorded again.
+    async fn index_what_came(&mut self, followed: &mut Followed) -> Result<(), StoreError> {
+        while let Ok(events) = tokio::time::timeout(Duration::ZERO, followed.records.next(BATCH)).await {
+            self.index(&events?);
+        }
+        Ok(())
+    }
+
     /// Records what was seen last: the next server to record would not know why.
     async fn end(&mut self, followed: &mut Followed) -> Result<(), StoreError> {
         if let Ok(Err(error)) = tokio::time::timeout(LAST, self.history.projection.caught_up()).await {
-            tracing::info!(%error, "the last changes of decisions may not be recorded");
+            tracing::info!(%error, "the last changes of decisions may be missing from the history");
         }
         while let Ok(events) = tokio::time::timeout(Duration::ZERO, followed.decisions.next(BATCH)).await {
             self.hear(&events?, &followed.seen);
@@ -232,7 +243,7 @@ impl Recorder {
         let (about, standing) = match standing::read(object) {
             Ok(read) => read,
             Err(error) => {
-                tracing::warn!(name = meta.name, namespace = meta.namespace, %error, "a Decision is malformed");
+                tracing::warn!(name = meta.name, namespace = meta.namespace, %error, "cannot parse a Decision; its change is not recorded");
                 return;
             }
         };
@@ -375,7 +386,7 @@ impl Recorder {
         let value = match record::object(&place.namespace, &name, &spec, now) {
             Ok(value) => value,
             Err(error) => {
-                tracing::error!(%error, name, "a record of history cannot be written");
+                tracing::error!(%error, name, "cannot write a DecisionRecord");
                 return None;
             }
         };
@@ -424,7 +435,7 @@ impl Recorder {
                 Err(error) => Err(error),
             };
             if let Err(error) = written {
-                tracing::warn!(%error, "some of the history of decisions could not be written");
+                tracing::warn!(%error, "cannot write some DecisionRecords");
                 self.is_stale = true;
             }
         }
@@ -449,7 +460,7 @@ impl Recorder {
         if self.is_stale
             && let Err(error) = self.load().await
         {
-            tracing::warn!(%error, "the history of decisions cannot be read; retrying");
+            tracing::warn!(%error, "cannot read the decision history; retrying");
             return;
         }
         if !self.leads() {
