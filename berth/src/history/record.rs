@@ -228,6 +228,17 @@ pub(crate) fn counts_after(spec: &Spec) -> Option<Reasons> {
     spec.counted.then(|| counts.collect())
 }
 
+/// The name of a record of `decision`: those of one decision sort by their numbers, which are microseconds since 1970.
+pub(crate) fn name(decision: &str, number: i64) -> String {
+    format!("{decision}.{number:014x}")
+}
+
+/// The number in the name of a record.
+pub(crate) fn number(name: &str) -> Option<i64> {
+    let (_, number) = name.rsplit_once('.')?;
+    i64::from_str_radix(number, 16).ok()
+}
+
 /// A DecisionRecord, or a ClusterDecisionRecord where there is no namespace.
 pub(crate) fn object(namespace: &str, name: &str, spec: &Spec, now: Timestamp) -> serde_json::Result<Value> {
     let kind = match namespace {

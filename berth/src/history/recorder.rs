@@ -381,8 +381,13 @@ impl Recorder {
             seen,
             unseen: step.unseen && said.is_none(),
         });
-        self.number = now.as_microsecond().max(self.number + 1);
-        let name = format!("{}.{:014x}", place.name, self.number);
+        // After the last one, whatever the clock of the server says that recorded it.
+        let last = self.shelf.last(place).and_then(|last| record::number(&last.name));
+        self.number = now
+            .as_microsecond()
+            .max(self.number + 1)
+            .max(last.unwrap_or_default() + 1);
+        let name = record::name(&place.name, self.number);
         let value = match record::object(&place.namespace, &name, &spec, now) {
             Ok(value) => value,
             Err(error) => {

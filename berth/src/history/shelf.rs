@@ -20,7 +20,8 @@ struct Kept {
 /// What the newest record of a decision said.
 #[derive(Clone, Debug)]
 pub(crate) struct Last {
-    name: Arc<str>,
+    /// The record's name.
+    pub(crate) name: Arc<str>,
     /// What it is about.
     pub(crate) about: About,
     /// Where the decision stands since then, with the counts.
