@@ -82,9 +82,9 @@ STATIC := $(shell uname -m)-unknown-linux-musl
 
 static: ## the image's root in target/static: a static binary, with etcd, and /tmp (needs rustup, musl-tools and protoc)
 	rustup target add $(STATIC)
-	cargo build --release --locked --features etcd --bin berth --target $(STATIC)
+	cargo build --profile dist --locked --features etcd --bin berth --target $(STATIC)
 	mkdir -p $(TARGET)/static/tmp && chmod 1777 $(TARGET)/static/tmp
-	strip -o $(TARGET)/static/berth $(TARGET)/$(STATIC)/release/berth
+	strip -o $(TARGET)/static/berth $(TARGET)/$(STATIC)/dist/berth
 
 release: ## VERSION=0.1.0: programs, checksums, SPDX and notes in target/release-VERSION, each program built twice with the same bytes
 	deploy/release build $(VERSION) $(TARGET)/release-$(VERSION)

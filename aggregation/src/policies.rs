@@ -158,6 +158,22 @@ impl Policies {
         }
     }
 
+    /// The configurations with match conditions that do not compile, by kind and name, and how many each has.
+    #[must_use]
+    pub fn uncompiled(&self) -> BTreeMap<(&'static str, String), usize> {
+        let mut found = BTreeMap::new();
+        for manner in [Manner::Mutating, Manner::Validating] {
+            for prepared in self.hooks(manner).iter() {
+                let problems = prepared.conditions.problems().count();
+                if problems > 0 {
+                    let place = (follow::kind(manner), prepared.hook.configuration.to_string());
+                    *found.entry(place).or_default() += problems;
+                }
+            }
+        }
+        found
+    }
+
     fn hooks(&self, manner: Manner) -> Arc<[Arc<Prepared>]> {
         Arc::clone(self.hooks.read().of(manner))
     }

@@ -377,6 +377,7 @@ fn chain(
     if let Some(webhooks) = &parts.webhooks {
         metrics.count_webhooks(webhooks.metrics());
     }
+    measures::expose_uncompiled(&metrics, &parts.enforcer, parts.webhooks.as_ref());
     parts.controller_metrics.expose(&metrics);
     let version = version();
     Ok(ChainConfig {

@@ -49,6 +49,17 @@ impl Enforcer {
         drop(self.in_force());
     }
 
+    /// The policies in force with expressions that do not compile, and how many each has.
+    #[must_use]
+    pub fn uncompiled(&self) -> Vec<(Manner, String, usize)> {
+        let in_force = self.in_force();
+        let both = [Manner::Validating, Manner::Mutating].into_iter();
+        both.flat_map(|manner| in_force.of(manner).iter().map(move |one| (manner, &one.policy)))
+            .map(|(manner, policy)| (manner, policy.name.clone(), policy.problems().len()))
+            .filter(|(.., problems)| *problems > 0)
+            .collect()
+    }
+
     /// What is in force now; compiled when it changed.
     fn in_force(&self) -> Arc<InForce> {
         let stored = self.world.stored();

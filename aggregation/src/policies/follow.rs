@@ -16,17 +16,25 @@ use tokio::sync::watch;
 use super::{GROUP, Policies, WATCHED};
 use crate::reviewer::chain;
 
+/// The kind of their configurations.
+pub(super) const fn kind(manner: Manner) -> &'static str {
+    match manner {
+        Manner::Mutating => "MutatingWebhookConfiguration",
+        Manner::Validating => "ValidatingWebhookConfiguration",
+    }
+}
+
 /// The configurations of a kind of webhooks.
 pub(super) fn resource(manner: Manner) -> ApiResource {
-    let (kind, (_, plural)) = match manner {
-        Manner::Mutating => ("MutatingWebhookConfiguration", WATCHED[0]),
-        Manner::Validating => ("ValidatingWebhookConfiguration", WATCHED[1]),
+    let (_, plural) = match manner {
+        Manner::Mutating => WATCHED[0],
+        Manner::Validating => WATCHED[1],
     };
     ApiResource {
         group: GROUP.to_owned(),
         version: "v1".to_owned(),
         api_version: format!("{GROUP}/v1"),
-        kind: kind.to_owned(),
+        kind: kind(manner).to_owned(),
         plural: plural.to_owned(),
     }
 }

@@ -4,10 +4,12 @@
 use std::sync::Arc;
 use std::time::Instant;
 
+use aggregation::Policies as Webhooks;
 use apiserver::metrics::{Metrics, Series};
 use async_trait::async_trait;
 use certs::{Folder, ServingCertificate};
 use meta::{GroupResource, Revision, Timestamp};
+use policies::Enforcer;
 use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
 use storage::{Applied, At, Collection, Scope, Source, Step, Store, StoreError, Watch, Writer};
 
@@ -120,6 +122,33 @@ pub(super) fn expose(
             all
         },
     );
+}
+
+/// Exposes which policies and webhooks in force have expressions that do not compile: before a write meets them.
+pub(super) fn expose_uncompiled(
+    metrics: &Metrics,
+    enforcer: &Arc<Enforcer>,
+    webhooks: Option<&Arc<Webhooks>>,
+) {
+    let (enforcer, webhooks) = (Arc::clone(enforcer), webhooks.cloned());
+    metrics.read_at_scrape(
+        "berth_admission_uncompiled_expressions",
+        "Expressions of an admission policy or webhook configuration in force that do not compile, so that its failurePolicy applies",
+        move || {
+            let policies = enforcer.uncompiled().into_iter();
+            let mut all: Vec<Series> = policies
+                .map(|(manner, name, number)| uncompiled(manner.kind(), name, number))
+                .collect();
+            let configurations = webhooks.iter().flat_map(|webhooks| webhooks.uncompiled());
+            all.extend(configurations.map(|((kind, name), number)| uncompiled(kind, name, number)));
+            all
+        },
+    );
+}
+
+fn uncompiled(kind: &str, name: String, number: usize) -> Series {
+    #[expect(clippy::cast_precision_loss, reason = "nobody writes 2^52 expressions")]
+    (vec![("kind", kind.to_owned()), ("name", name)], number as f64)
 }
 
 fn expiry(name: &str, at: Timestamp) -> Series {

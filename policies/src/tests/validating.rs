@@ -539,6 +539,15 @@ fn a_policy_without_a_binding_does_nothing_and_one_that_did_not_change_stays_com
 }
 
 #[test]
+fn policies_in_force_that_do_not_compile_are_counted_before_a_write_meets_them() {
+    let spec = json!({"validations": [{"expression": "nobody.knows()"}, {"expression": "true", "messageExpression": "1"}]});
+    let enforcer = Enforcer::new(Arc::new(validating(&spec, &json!({}))));
+    assert_eq!(enforcer.uncompiled(), [(Manner::Validating, "p".to_owned(), 2)]);
+    let enforcer = Enforcer::new(Arc::new(validating(&validation("false"), &json!({}))));
+    assert_eq!(enforcer.uncompiled(), []);
+}
+
+#[test]
 fn everything_that_does_not_compile_is_told_with_its_place() {
     let spec = json!({
         "variables": [{"name": "a", "expression": "x"}],
