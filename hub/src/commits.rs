@@ -5,6 +5,7 @@
 
 mod apply;
 mod list;
+mod rights;
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
@@ -13,7 +14,7 @@ use std::time::Duration;
 use engine::{Commit, Committer};
 use http::Method;
 use kube::Client;
-use meta::{CommitError, GroupResource, Guard, Object, Revision, Status, Verb, Why, Write};
+use meta::{CommitError, GroupResource, Guard, Object, Revision, Status, StatusReason, Verb, Why, Write};
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 
@@ -102,7 +103,8 @@ impl HubCommitter {
     /// Makes one write by itself, as `actor`, and gives the copy as it is afterwards.
     ///
     /// # Errors
-    /// [`Why::Changed`] when the copy it was made on is not the hub's newest; else the hub's refusal.
+    /// [`Why::Changed`] when the copy it was made on is not the hub's newest, [`Why::Forbidden`] when the hub says that a
+    /// right is missing; else the hub's refusal.
     pub async fn write_alone(
         &self,
         actor: &str,
@@ -117,7 +119,10 @@ impl HubCommitter {
                 return Err(behind);
             }
         };
-        let answer = self.make(actor, write, Some(&version), dry_run).await?;
+        let answer = match self.make(actor, write, Some(&version), dry_run).await {
+            Ok(answer) => answer,
+            Err(refused) => return Err(self.explained(actor, write, refused).await),
+        };
         self.result(write, &answer, dry_run).await
     }
 
@@ -292,10 +297,10 @@ impl HubCommitter {
 
 /// What the hub's answer to a write means. Its codes are all it says, so they are read here and nowhere else.
 fn refused(status: Status) -> CommitError {
-    let why = match (status.code, status.reason.as_str()) {
-        (404, _) => Why::Gone,
-        (409, "AlreadyExists") => Why::Exists,
-        (409, _) => Why::Changed,
+    let why = match status.code {
+        404 => Why::Gone,
+        409 if status.is(StatusReason::AlreadyExists) => Why::Exists,
+        409 => Why::Changed,
         _ => Why::Refused,
     };
     CommitError::new(why, status)

@@ -4,7 +4,7 @@ use admission::client::{Form, Subject};
 use admission::{Operation, Request};
 use axum::body::Body;
 use http::{Response, StatusCode};
-use meta::{Schema, Status};
+use meta::{Schema, Status, StatusReason};
 use serde_json::{Value, json};
 
 use super::patch::Patching;
@@ -287,7 +287,7 @@ impl<'a> Custom<'a> {
                 .await?;
             let blind = text(&after, "resourceVersion") == revision;
             match self.subresource.handler.update(&call, after).await {
-                Err(status) if status.reason == "Conflict" && blind && attempt < CONFLICT_ATTEMPTS => {
+                Err(status) if status.is(StatusReason::Conflict) && blind && attempt < CONFLICT_ATTEMPTS => {
                     attempt += 1
                 }
                 result => return result,
