@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
-use apiserver::audit::{Audit, AuditConfig, AuditLog, Batching, Deliver, Policy, Rotation};
+use apiserver::audit::{Audit, AuditConfig, AuditLog, Batching, Deliver, NotDelivered, Policy, Rotation};
 use apiserver::metrics::Metrics;
 use async_trait::async_trait;
 use bytes::Bytes;
@@ -156,19 +156,19 @@ impl Webhook {
 
 #[async_trait]
 impl Deliver for Webhook {
-    async fn deliver(&self, events: Bytes) -> Result<(), String> {
+    async fn deliver(&self, events: Bytes) -> Result<(), NotDelivered> {
         let request = Request::post(&self.path)
             .header("content-type", "application/json")
             .body(Body::from(events.to_vec()))
-            .map_err(|problem| problem.to_string())?;
+            .map_err(|problem| NotDelivered(problem.to_string()))?;
         let answer = self
             .client
             .send(request)
             .await
-            .map_err(|problem| problem.to_string())?;
+            .map_err(|problem| NotDelivered(problem.to_string()))?;
         match answer.status() {
             code if code.is_success() => Ok(()),
-            code => Err(format!("it answered {code}")),
+            code => Err(NotDelivered(format!("it answered {code}"))),
         }
     }
 }

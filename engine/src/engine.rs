@@ -40,6 +40,17 @@ pub enum Behind {
     },
 }
 
+/// What an engine has one of, and has already.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum AlreadySet {
+    /// Who is told of bindings.
+    #[error("the binding observer is set already")]
+    Observer,
+    /// Who is told of changes.
+    #[error("the witness is set already")]
+    Witness,
+}
+
 /// Is told of every change as it is folded, before anybody decides on it. Called by the feeder under a dialect's lock: must
 /// be quick. What a load finds in the source is no change.
 pub trait Witness: Send + Sync + 'static {
@@ -113,21 +124,17 @@ impl Engine {
     /// Sets who is told of every binding, once.
     ///
     /// # Errors
-    /// A sentence when somebody is told already.
-    pub fn observe(&self, observer: Arc<dyn BindObserver>) -> Result<(), String> {
-        self.observer
-            .set(observer)
-            .map_err(|_| "the binding observer is set already".to_owned())
+    /// When somebody is told already.
+    pub fn observe(&self, observer: Arc<dyn BindObserver>) -> Result<(), AlreadySet> {
+        self.observer.set(observer).map_err(|_| AlreadySet::Observer)
     }
 
     /// Sets who is told of every change, once.
     ///
     /// # Errors
-    /// A sentence when somebody is told already.
-    pub fn witness(&self, witness: Arc<dyn Witness>) -> Result<(), String> {
-        self.witness
-            .set(witness)
-            .map_err(|_| "the witness is set already".to_owned())
+    /// When somebody is told already.
+    pub fn witness(&self, witness: Arc<dyn Witness>) -> Result<(), AlreadySet> {
+        self.witness.set(witness).map_err(|_| AlreadySet::Witness)
     }
 
     /// Starts the feeder. It runs until the handle is aborted or the engine's last other owner is gone with it.

@@ -24,11 +24,11 @@ pub use advice::Advice;
 pub use bind::{Bind, BindError, BindObserver, Bound, Commit, Committer, Settled, Unplaced};
 pub use controller::Controllers;
 pub use dirty::{Batch, Dirty, Marked, Subscription};
-pub use engine::{Behind, Engine, Witness};
+pub use engine::{AlreadySet, Behind, Engine, Witness};
 pub use plan::Plan;
 pub use simulate::Simulation;
 pub use snapshot::Snapshot;
-pub use what_if::{Catalog, World};
+pub use what_if::{Catalog, Unreadable, World};
 
 #[cfg(test)]
 mod tests;

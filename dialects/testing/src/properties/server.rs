@@ -147,7 +147,9 @@ impl Server {
         let mut world = World::empty(Arc::clone(&self.snapshot.dialect));
         for (key, object) in &self.objects {
             if world.reads(key.resource) {
-                world.put(key, Arc::clone(object))?;
+                world
+                    .put(key, Arc::clone(object))
+                    .map_err(|problem| problem.to_string())?;
             }
         }
         Ok(world)
