@@ -14,8 +14,7 @@ use crate::decode::{self, Expected};
 use crate::negotiation::Answer;
 use crate::options::WriteOptions;
 use crate::patch_body::{APPLY, Formats};
-use crate::registry::{CONFLICT_ATTEMPTS, Consulting};
-use crate::registry::{metadata, text};
+use crate::registry::{Admission, Asked, CONFLICT_ATTEMPTS, Purpose, metadata, text};
 use crate::resource::{Part, Subresource};
 use crate::{render, validation};
 
@@ -182,7 +181,7 @@ impl<'a> Custom<'a> {
         operation: Operation,
         dry_run: bool,
         before: Option<&Value>,
-        mut value: Value,
+        value: Value,
     ) -> Result<Value, Status> {
         let cx = self.cx;
         let request = Request {
@@ -210,28 +209,19 @@ impl<'a> Custom<'a> {
                 kind: self.subresource.kind,
             },
         };
-        let chain = cx.state.registry.chain();
-        let consulting = Consulting {
-            chain,
+        let asked = Asked {
+            request: &request,
+            subject: Some(&subject),
+            purpose: Purpose::HandOn,
+        };
+        let admission = Admission {
+            chain: cx.state.registry.chain(),
             warnings: &cx.request.warnings,
             annotations: &cx.request.annotations,
         };
-        chain.ready(&request).await?;
-        self.warned(|texts| chain.mutate(&request, &mut value, texts))?;
-        consulting.change(&subject, &mut value).await?;
-        let value = self.judge(value)?;
-        self.warned(|texts| chain.validate(&request, Some(&value), texts))?;
-        chain.entitled(&request, Some(&value)).await?;
-        consulting.judge(&subject, Some(&value)).await?;
+        let mut finish = |value: Value| self.judge(value);
+        let (value, _) = admission.admit(asked, value, &mut finish).await?;
         Ok(value)
-    }
-
-    fn warned<T>(&self, run: impl FnOnce(&mut Vec<String>) -> T) -> T {
-        let mut texts = Vec::new();
-        let result = run(&mut texts);
-        let warnings = &self.cx.request.warnings;
-        texts.into_iter().for_each(|text| warnings.add(text));
-        result
     }
 
     /// Defaults and validates a body by its own schema. One of the resource's kind is judged when it is written.

@@ -235,7 +235,6 @@ impl Registry {
             namespace,
             name,
         };
-        writing.ready().await?;
         let mut settled = writing.create(value.into()).await?;
         let guards = std::mem::take(&mut settled.guards);
         let step = Step {

@@ -76,7 +76,6 @@ impl Registry {
         let mut attempt = 1;
         loop {
             draw.name(&mut wish.value);
-            writing.ready().await?;
             let settled = writing.create(wish).await?;
             let draft = prepare::draft(served, &settled)?;
             match self.insert(served, actor, draft, settled.guards).await {
@@ -176,7 +175,6 @@ impl Registry {
             namespace,
             name,
         };
-        writing.ready().await?;
         let mut settled = writing.update(wish, current).await?;
         let guards = std::mem::take(&mut settled.guards);
         let deleting = current.meta().deletion_timestamp.is_some();
