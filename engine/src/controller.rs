@@ -18,6 +18,7 @@ mod lease;
 mod observer;
 mod queue;
 mod runner;
+mod workers;
 
 use std::sync::Arc;
 
