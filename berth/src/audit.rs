@@ -16,6 +16,8 @@ use kube::config::{KubeConfigOptions, Kubeconfig};
 use meta::Clock;
 use meta::duration::parse_unsigned;
 
+/// The domain of the annotations that only we make (docs/api.md, "Audit").
+const DOMAIN: &str = "berth.dev";
 /// How long the webhook may take for a batch.
 const PATIENCE: Duration = Duration::from_secs(30);
 
@@ -102,7 +104,12 @@ impl AuditArgs {
             .audit_log_path
             .clone()
             .map(|path| AuditLog { path, rotation });
-        let config = AuditConfig { policy, log, webhook };
+        let config = AuditConfig {
+            policy,
+            log,
+            webhook,
+            domain: DOMAIN.to_owned(),
+        };
         Ok(Some(Audit::open(config, Arc::clone(metrics), clock)?))
     }
 

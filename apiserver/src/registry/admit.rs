@@ -13,9 +13,6 @@ use storage::Guard;
 use crate::annotations::Annotations;
 use crate::call::Warnings;
 
-/// The part of annotations' keys that says that plugins make them.
-const BY_PLUGINS: &str = "admission.berth.dev/";
-
 /// Who is asked, and who hears what they say beside yes and no.
 #[derive(Clone, Copy)]
 pub(crate) struct Admission<'a> {
@@ -152,7 +149,7 @@ impl Admission<'_> {
 
     fn annotate(&self, request: &Request<'_>, object: Option<&Value>) {
         for (key, value) in self.chain.annotations(request, object) {
-            self.annotations.add(format!("{BY_PLUGINS}{key}"), value);
+            self.annotations.add_own("admission", key, value);
         }
     }
 }
