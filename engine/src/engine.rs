@@ -11,34 +11,14 @@ use storage::Source;
 use tokio::sync::{Notify, Semaphore, watch};
 use tokio::task::JoinHandle;
 
-use crate::bind::{BindObserver, Settled};
+use crate::behind::Behind;
+use crate::bound::{BindObserver, Settled};
 use crate::dirty::{Dirty, Subscription};
 use crate::snapshot::Snapshot;
 use crate::turns::Turns;
 
 /// How long a read waits for the feeder. A feeder that is alive needs microseconds.
 const PATIENCE: Duration = Duration::from_secs(10);
-
-/// Why there is no world to decide on for now.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Behind {
-    /// The engine has not taken in a revision in time: it is starting, or its source does not answer.
-    #[error("the scheduling inventory has not caught up with revision {wanted} (it is at {have})")]
-    Late {
-        /// The revision waited for.
-        wanted: Revision,
-        /// The revision taken in; 0 before the first load.
-        have: Revision,
-    },
-    /// What is known of one dialect is not all there is ([`Engine::hold`]).
-    #[error("{dialect}: {why}")]
-    Held {
-        /// The dialect.
-        dialect: &'static str,
-        /// What it waits for.
-        why: String,
-    },
-}
 
 /// What an engine has one of, and has already.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]

@@ -23,6 +23,7 @@
 //! ```
 
 pub mod budget;
+mod cell;
 pub mod change;
 pub mod duration;
 pub mod field;

@@ -24,9 +24,10 @@ use super::observer::{Fate, Stepped};
 use super::queue::Next;
 use super::runner::{AGAIN, NAP, Signals};
 use super::workers::Workers;
+use crate::behind::Behind;
 use crate::bind::{Commit, manager};
 use crate::dirty::Subscription;
-use crate::engine::{Behind, Engine};
+use crate::engine::Engine;
 use crate::snapshot::Snapshot;
 
 /// How many changes are taken in at once, at most.

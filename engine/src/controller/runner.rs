@@ -13,7 +13,7 @@ use super::Settings;
 use super::observer::Attempt;
 use super::queue::Next;
 use super::workers::Workers;
-use crate::bind::BindError;
+use crate::bound::BindError;
 use crate::dirty::{Batch, Marked, Subscription};
 use crate::engine::Engine;
 
