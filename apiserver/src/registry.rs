@@ -13,8 +13,8 @@ mod index;
 mod keeping;
 mod ownership;
 mod prepare;
+mod retries;
 mod system;
-mod tries;
 mod write;
 
 use std::sync::{Arc, OnceLock};

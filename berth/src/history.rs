@@ -7,10 +7,10 @@
 mod book;
 pub mod causes;
 pub mod record;
+mod record_index;
 mod recorder;
 pub mod said;
 mod seen;
-mod shelf;
 pub mod standing;
 
 use std::sync::Arc;

@@ -265,9 +265,11 @@ impl HubCommitter {
     /// Waits until the copy shows what `write` ran into: whoever decides again on the same copy loses again.
     async fn learn(&self, write: &Write, version: Option<&str>, why: Why) {
         let is_gone = why == Why::Gone;
-        let is_news = |shadow: Option<&HubVersion>| match (shadow, version) {
+        let is_news = |hub_version: Option<&HubVersion>| match (hub_version, version) {
             (None, _) => is_gone || version.is_some(),
-            (Some(shadow), Some(version)) => shadow.reached(version) && shadow.version != version,
+            (Some(hub_version), Some(version)) => {
+                hub_version.reached(version) && hub_version.version != version
+            }
             (Some(_), None) => !is_gone,
         };
         if !self.copies.until(&write.key, LESSON, is_news).await {
@@ -285,8 +287,8 @@ impl HubCommitter {
         // What is deleted stays while it is held, and what is let go of may go at once.
         let may_stay = write.verb != Verb::Delete || held;
         let may_go = write.verb == Verb::Delete || metadata["deletionTimestamp"].is_string();
-        let is_past = |shadow: Option<&HubVersion>| match shadow {
-            Some(shadow) => may_stay && shadow.reached(version),
+        let is_past = |hub_version: Option<&HubVersion>| match hub_version {
+            Some(hub_version) => may_stay && hub_version.reached(version),
             None => may_go,
         };
         if !self.copies.until(&write.key, ECHO, is_past).await {

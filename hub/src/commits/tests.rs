@@ -113,8 +113,8 @@ impl World {
 
     /// The watch of the hub has brought this.
     fn seen(&self, version: Option<&str>) {
-        let shadow = version.map(|version| HubVersion::of(&draft(version), version.to_owned()));
-        self.versions.note([(self.key.clone(), shadow)]);
+        let hub_version = version.map(|version| HubVersion::of(&draft(version), version.to_owned()));
+        self.versions.note([(self.key.clone(), hub_version)]);
     }
 
     /// It is in the store, too.
