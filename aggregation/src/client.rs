@@ -3,7 +3,6 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
-use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Client, Config};
 
 /// The kubeconfig files of a hub's clients. Without one, the Pod's service account is used.
@@ -48,18 +47,9 @@ impl Clients {
 }
 
 async fn client(file: Option<&Path>) -> Result<Client> {
-    let mut config = match file {
-        Some(path) => {
-            let named = || format!("using the kubeconfig {}", path.display());
-            let file = Kubeconfig::read_from(path).with_context(named)?;
-            Config::from_custom_kubeconfig(file, &KubeConfigOptions::default())
-                .await
-                .with_context(named)?
-        }
+    berth_client::connect(match file {
+        Some(path) => berth_client::config(path, None).await?,
         None => Config::incluster()
             .context("no kubeconfig: pass --kubeconfig, or run in a Pod with a service account")?,
-    };
-    // Callers retry what is worth retrying.
-    config.default_retry = false;
-    Client::try_from(config).context("making a client for the hub")
+    })
 }

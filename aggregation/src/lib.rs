@@ -8,7 +8,7 @@
 //! - [`Policies`] and [`HubPolicies`]: the hub's admission webhooks are called, and its admission policies known, for the
 //!   kinds that this server stores, because kube-apiserver passes requests for them on before its own admission.
 //!
-//! It stands on `apiserver` alone and knows no kind, so any server made with that library can use it.
+//! It stands on `apiserver` (and `client`) alone and knows no kind, so any server made with that library can use it.
 
 pub mod client;
 pub mod delegation;

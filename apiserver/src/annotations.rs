@@ -5,7 +5,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Audit annotations, by key (`authorization.k8s.io/decision`). The first value of a key stays, as in kube-apiserver.
 #[derive(Clone, Debug, Default)]
-pub struct Annotations(Arc<Mutex<Noted>>);
+pub struct Annotations {
+    /// The domain of those that the server makes itself; empty where it has none.
+    domain: Arc<str>,
+    noted: Arc<Mutex<Noted>>,
+}
 
 #[derive(Debug, Default)]
 struct Noted {
@@ -16,6 +20,26 @@ struct Noted {
 }
 
 impl Annotations {
+    /// None yet. Those that the server makes itself have keys in `domain` (`audit.example.com/cause`).
+    #[must_use]
+    pub fn of(domain: impl Into<Arc<str>>) -> Self {
+        Self {
+            domain: domain.into(),
+            noted: Arc::default(),
+        }
+    }
+
+    /// None yet, in the same domain.
+    pub(crate) fn another(&self) -> Self {
+        Self::of(Arc::clone(&self.domain))
+    }
+
+    /// Adds one that the server itself makes, in what its `part` has of the domain, unless the key has a value.
+    pub(crate) fn add_own(&self, part: &str, name: &str, value: impl Into<String>) {
+        let dot = if self.domain.is_empty() { "" } else { "." };
+        self.add(format!("{part}{dot}{}/{name}", self.domain), value);
+    }
+
     /// Adds one, unless the key has a value.
     pub fn add(&self, key: impl Into<String>, value: impl Into<String>) {
         let mut noted = self.noted();
@@ -50,6 +74,6 @@ impl Annotations {
     }
 
     fn noted(&self) -> MutexGuard<'_, Noted> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.noted.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

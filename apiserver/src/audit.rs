@@ -11,7 +11,7 @@ mod policy;
 mod rotate;
 mod writer;
 
-pub use batch::{Batching, Deliver};
+pub use batch::{Batching, Deliver, NotDelivered};
 pub(crate) use bodies::{CONFIDENTIAL, are_confidential, line, of_response};
 pub(crate) use event::{Event, ObjectReference, ResponseStatus};
 pub use level::Level;

@@ -4,6 +4,8 @@ use admission::UserInfo;
 use async_trait::async_trait;
 use meta::selector::Requirement;
 
+use crate::delegation::Unanswered;
+
 /// What a request wants to do: the attributes of a SubjectAccessReview.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Attributes {
@@ -92,7 +94,7 @@ pub trait Authorizer: Send + Sync + 'static {
     ///
     /// # Errors
     /// When the question could not be answered at all: the request fails with 500, never open.
-    async fn authorize(&self, attributes: &Attributes) -> Result<Access, String>;
+    async fn authorize(&self, attributes: &Attributes) -> Result<Access, Unanswered>;
 
     /// Whether it answers from memory, without asking anybody.
     fn is_local(&self) -> bool {

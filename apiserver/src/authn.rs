@@ -22,10 +22,12 @@ use http::HeaderMap;
 use http::header::AUTHORIZATION;
 use meta::Timestamp;
 
-pub use connection::Connection;
+pub use connection::{Connection, NotCertified};
 pub use trust::{CaPool, RequestHeaderTrust, Trust, TrustError, TrustState};
 
 use connection::Verdict;
+
+use crate::delegation::Unanswered;
 
 /// The user of requests that show no credentials.
 pub const ANONYMOUS: &str = "system:anonymous";
@@ -41,7 +43,7 @@ pub trait TokenAuthenticator: Send + Sync + 'static {
     ///
     /// # Errors
     /// When the token could not be judged at all. It counts as refused.
-    async fn authenticate(&self, token: &str) -> Result<Option<UserInfo>, String>;
+    async fn authenticate(&self, token: &str) -> Result<Option<UserInfo>, Unanswered>;
 }
 
 /// The authentication methods of a server.

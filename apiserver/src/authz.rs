@@ -12,6 +12,7 @@ use meta::selector::{FieldSelector, Operator, Requirement, Selector};
 use meta::status::Details;
 
 use crate::auth::{Access, Attributes, Authorizer, Selected};
+use crate::delegation::Unanswered;
 use crate::request_info::RequestInfo;
 
 /// The group that may do everything.
@@ -34,7 +35,7 @@ pub struct AlwaysAllow;
 
 #[async_trait]
 impl Authorizer for AlwaysAllow {
-    async fn authorize(&self, _attributes: &Attributes) -> Result<Access, String> {
+    async fn authorize(&self, _attributes: &Attributes) -> Result<Access, Unanswered> {
         Ok(Access::Allow(String::new()))
     }
 
@@ -58,7 +59,7 @@ impl Union {
 
 #[async_trait]
 impl Authorizer for Union {
-    async fn authorize(&self, attributes: &Attributes) -> Result<Access, String> {
+    async fn authorize(&self, attributes: &Attributes) -> Result<Access, Unanswered> {
         let mut reasons = Vec::new();
         let mut problems = Vec::new();
         for member in &self.members {
@@ -73,7 +74,7 @@ impl Authorizer for Union {
         if problems.is_empty() {
             Ok(Access::NoOpinion(reasons.join("; ")))
         } else {
-            Err(problems.join("; "))
+            Err(Unanswered::Several(problems))
         }
     }
 
@@ -87,7 +88,7 @@ pub struct Masters;
 
 #[async_trait]
 impl Authorizer for Masters {
-    async fn authorize(&self, attributes: &Attributes) -> Result<Access, String> {
+    async fn authorize(&self, attributes: &Attributes) -> Result<Access, Unanswered> {
         Ok(if attributes.user.is_in(MASTERS) {
             Access::Allow(format!("in group {MASTERS}"))
         } else {
@@ -125,7 +126,7 @@ impl AlwaysAllowPaths {
 
 #[async_trait]
 impl Authorizer for AlwaysAllowPaths {
-    async fn authorize(&self, attributes: &Attributes) -> Result<Access, String> {
+    async fn authorize(&self, attributes: &Attributes) -> Result<Access, Unanswered> {
         let path = attributes.path.as_str();
         let allowed = !attributes.is_resource
             && (self.exact.iter().any(|exact| exact == path)
@@ -201,7 +202,7 @@ pub async fn require(authorizer: &dyn Authorizer, attributes: &Attributes) -> Re
         Ok(Access::Deny(reason) | Access::NoOpinion(reason)) => Err(forbidden(attributes, &reason)),
         Err(problem) => {
             tracing::error!(
-                problem,
+                %problem,
                 user = attributes.user.name,
                 verb = attributes.verb,
                 "authorizer failed"

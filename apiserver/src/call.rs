@@ -110,7 +110,7 @@ impl Call {
                     &attributes.refusal(),
                 ))
             }
-            Err(problem) => Err(Status::internal(problem)),
+            Err(problem) => Err(Status::internal(problem.to_string())),
         }
     }
 }

@@ -195,7 +195,7 @@ impl Chain {
         let (parts, body) = request.into_parts();
         let (body, unread) = body::kept(body);
         // The Audit-ID comes first: whatever happens from here on, a panic included, can be found by it.
-        let mut trail = Trail::start(&parts, connection, self.clock.now());
+        let mut trail = self.trail(&parts, connection);
         trail.busy = busy;
         let steps = async |trail: &mut Trail| self.understand(trail, connection, parts, body).await;
         self.guarded(trail, unread, steps).await
@@ -211,7 +211,7 @@ impl Chain {
     ) -> Response<Body> {
         let (parts, body) = request.into_parts();
         let (body, unread) = body::kept(body);
-        let mut trail = Trail::start(&parts, connection, self.clock.now());
+        let mut trail = self.trail(&parts, connection);
         trail.busy = busy;
         let steps = async |trail: &mut Trail| {
             let info = RequestInfo::parse(&parts.method, &parts.uri)?;
@@ -220,6 +220,16 @@ impl Chain {
             Ok(route(Request::from_parts(parts, body)).await)
         };
         self.guarded(trail, unread, steps).await
+    }
+
+    fn trail(&self, parts: &Parts, connection: &Connection) -> Trail {
+        let annotations = self.audit.as_ref().map(Audit::annotations);
+        Trail::start(
+            parts,
+            connection,
+            self.clock.now(),
+            annotations.unwrap_or_default(),
+        )
     }
 
     /// Panic recovery is outermost: a request that panics must not take its connection, and other requests, with it.

@@ -40,8 +40,41 @@ pub struct ReviewError {
     pub passing: bool,
 }
 
+/// Why an authorizer, or whoever judges tokens, could not answer.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Unanswered {
+    /// The server that was asked gave no answer.
+    #[error(transparent)]
+    Review(#[from] ReviewError),
+    /// What it answered is no review.
+    #[error("the answer to a {review} has no proper status: {problem}")]
+    Malformed {
+        /// The kind of the review.
+        review: &'static str,
+        /// What is wrong with it.
+        problem: String,
+    },
+    /// It answered yes and no.
+    #[error("the answer to a SubjectAccessReview says both allowed and denied")]
+    Contradiction,
+    /// It answered that there is a user, and not which.
+    #[error("the answer to a TokenReview says authenticated, and names no user")]
+    Nameless,
+    /// Several were asked: why each could not answer.
+    #[error("{}", joined(.0))]
+    Several(Vec<Unanswered>),
+    /// What one of the program's own says.
+    #[error("{0}")]
+    Other(String),
+}
+
+fn joined(problems: &[Unanswered]) -> String {
+    let texts: Vec<String> = problems.iter().map(ToString::to_string).collect();
+    texts.join("; ")
+}
+
 /// Asks until there is an answer: five times at most, each within ten seconds.
-pub(crate) async fn ask(reviewer: &dyn Reviewer, path: &str, review: &Value) -> Result<Value, String> {
+pub(crate) async fn ask(reviewer: &dyn Reviewer, path: &str, review: &Value) -> Result<Value, ReviewError> {
     let mut wait = FIRST_WAIT;
     for attempt in 1.. {
         let problem = match tokio::time::timeout(ATTEMPT, reviewer.review(path, review)).await {
@@ -53,7 +86,7 @@ pub(crate) async fn ask(reviewer: &dyn Reviewer, path: &str, review: &Value) -> 
             },
         };
         if !problem.passing || attempt == ATTEMPTS {
-            return Err(problem.message);
+            return Err(problem);
         }
         tracing::debug!(path, attempt, %problem, "asking again");
         tokio::time::sleep(wait).await;

@@ -66,6 +66,7 @@ pub use chain::{ChainBuilder, ChainConfig, Limits};
 pub use clock::SystemClock;
 pub use context::{Api, Authorized, Inner, RequestCx};
 pub use decode::BodyDecoder;
+pub use delegation::Unanswered;
 pub use handlers::ApiState;
 pub use lens::{Lens, Lensed};
 pub use listing::Listing;

@@ -4,17 +4,17 @@
 //! use [`Registry::commit`], which takes a list of writes through the same admission and validation as their user's
 //! own requests and applies them at once.
 
+mod admit;
 mod apply;
 mod audited;
 mod commit;
-mod consulting;
 mod delete;
 mod index;
 mod keeping;
 mod ownership;
 mod prepare;
+mod retries;
 mod system;
-mod tries;
 mod write;
 
 use std::sync::{Arc, OnceLock};
@@ -32,10 +32,10 @@ use crate::resource::Group;
 
 pub use crate::actor::Actor;
 pub use crate::served::Served;
+pub(crate) use admit::{Admission, Asked, Purpose};
 pub use apply::Wanted;
 use commit::Origin;
 pub use commit::{Author, share_guards};
-pub(crate) use consulting::Consulting;
 pub(crate) use delete::Deleted;
 pub use index::{Index, InstallError};
 pub(crate) use keeping::{concerns, own_name};

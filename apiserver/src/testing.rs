@@ -20,6 +20,7 @@ use crate::auth::{Access, Attributes, Authorizer};
 use crate::authn::{Authentication, CaPool, RequestHeaderTrust, Trust};
 use crate::chain::{ChainConfig, Limits};
 use crate::context::{Api, Authorized, Route};
+use crate::delegation::Unanswered;
 use crate::documents::Documents;
 use crate::health::Health;
 use crate::metrics::Metrics;
@@ -117,8 +118,8 @@ impl<F> Authorizer for Rule<F>
 where
     F: Fn(&Attributes) -> Result<Access, String> + Send + Sync + 'static,
 {
-    async fn authorize(&self, attributes: &Attributes) -> Result<Access, String> {
-        (self.0)(attributes)
+    async fn authorize(&self, attributes: &Attributes) -> Result<Access, Unanswered> {
+        (self.0)(attributes).map_err(Unanswered::Other)
     }
 
     fn is_local(&self) -> bool {

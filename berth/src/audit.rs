@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
-use apiserver::audit::{Audit, AuditConfig, AuditLog, Batching, Deliver, Policy, Rotation};
+use apiserver::audit::{Audit, AuditConfig, AuditLog, Batching, Deliver, NotDelivered, Policy, Rotation};
 use apiserver::metrics::Metrics;
 use async_trait::async_trait;
 use bytes::Bytes;
@@ -16,6 +16,8 @@ use kube::config::{KubeConfigOptions, Kubeconfig};
 use meta::Clock;
 use meta::duration::parse_unsigned;
 
+/// The domain of the annotations that only we make (docs/api.md, "Audit").
+const DOMAIN: &str = "berth.dev";
 /// How long the webhook may take for a batch.
 const PATIENCE: Duration = Duration::from_secs(30);
 
@@ -102,7 +104,12 @@ impl AuditArgs {
             .audit_log_path
             .clone()
             .map(|path| AuditLog { path, rotation });
-        let config = AuditConfig { policy, log, webhook };
+        let config = AuditConfig {
+            policy,
+            log,
+            webhook,
+            domain: DOMAIN.to_owned(),
+        };
         Ok(Some(Audit::open(config, Arc::clone(metrics), clock)?))
     }
 
@@ -156,19 +163,19 @@ impl Webhook {
 
 #[async_trait]
 impl Deliver for Webhook {
-    async fn deliver(&self, events: Bytes) -> Result<(), String> {
+    async fn deliver(&self, events: Bytes) -> Result<(), NotDelivered> {
         let request = Request::post(&self.path)
             .header("content-type", "application/json")
             .body(Body::from(events.to_vec()))
-            .map_err(|problem| problem.to_string())?;
+            .map_err(|problem| NotDelivered(problem.to_string()))?;
         let answer = self
             .client
             .send(request)
             .await
-            .map_err(|problem| problem.to_string())?;
+            .map_err(|problem| NotDelivered(problem.to_string()))?;
         match answer.status() {
             code if code.is_success() => Ok(()),
-            code => Err(format!("it answered {code}")),
+            code => Err(NotDelivered(format!("it answered {code}"))),
         }
     }
 }

@@ -73,8 +73,8 @@ impl Setting<'_> {
     /// of events and what removes old ones.
     ///
     /// # Errors
-    /// A sentence when the engine has an observer of its bindings already.
-    pub fn start(self, selection: Selection) -> Result<Running, String> {
+    /// When the engine has an observer of its bindings already.
+    pub fn start(self, selection: Selection) -> Result<Running, engine::AlreadySet> {
         let (sink, metrics) = (Arc::clone(self.sink), Arc::clone(self.metrics));
         let (events, writing) = Events::spawn(self.engine, sink, metrics);
         let heard = std::iter::once(Arc::new(events) as Arc<dyn BindObserver>).chain(self.history.clone());

@@ -7,10 +7,10 @@
 mod book;
 pub mod causes;
 pub mod record;
+mod record_index;
 mod recorder;
 pub mod said;
 mod seen;
-mod shelf;
 pub mod standing;
 
 use std::sync::Arc;
@@ -51,14 +51,14 @@ impl History {
     /// of them in that store, records go with their namespace.
     ///
     /// # Errors
-    /// A sentence when somebody is told of the engine's changes already.
+    /// When somebody is told of the engine's changes already.
     pub fn new(
         engine: &Arc<Engine>,
         projection: &Arc<Projection>,
         store: &Arc<dyn Store>,
         bounds: Bounds,
         namespaces: Option<GroupResource>,
-    ) -> Result<Arc<Self>, String> {
+    ) -> Result<Arc<Self>, engine::AlreadySet> {
         let causes = Arc::new(Causes::new(Arc::clone(engine.clock())));
         let seen = Arc::new(Seen::new(Arc::clone(engine.clock()), Arc::clone(&causes)));
         if bounds.per_decision > 0 {

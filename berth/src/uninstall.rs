@@ -18,7 +18,7 @@ use anyhow::{Context, Result, bail};
 use clap::Args;
 use dialect_contract::Hold;
 use kube::api::ListParams;
-use kube::config::{KubeConfigOptions, Kubeconfig};
+use kube::config::KubeConfigOptions;
 use kube::{Api, Client, Config};
 use serde_json::{Value, json};
 use tokio::time::Instant;
@@ -123,20 +123,16 @@ pub async fn run(args: &UninstallArgs) -> Result<()> {
 }
 
 async fn connect(args: &UninstallArgs) -> Result<Client> {
-    let options = KubeConfigOptions {
-        context: args.context.clone(),
-        ..KubeConfigOptions::default()
-    };
-    let config = match &args.kubeconfig {
-        Some(path) => {
-            let named = || format!("using the kubeconfig {}", path.display());
-            let file = Kubeconfig::read_from(path).with_context(named)?;
-            Config::from_custom_kubeconfig(file, &options)
-                .await
-                .with_context(named)?
+    let config = match (&args.kubeconfig, &args.context) {
+        (Some(path), context) => berth_client::config(path, context.as_deref()).await?,
+        (None, Some(context)) => {
+            let options = KubeConfigOptions {
+                context: Some(context.clone()),
+                ..KubeConfigOptions::default()
+            };
+            Config::from_kubeconfig(&options).await?
         }
-        None if args.context.is_some() => Config::from_kubeconfig(&options).await?,
-        None => Config::infer()
+        (None, None) => Config::infer()
             .await
             .context("no kubeconfig found: pass --kubeconfig, or run in a Pod with a service account")?,
     };

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use crate::ast::{Expr, Kind, Select};
 use crate::environment::Environment;
-use crate::library::Pattern;
+use crate::pattern::Pattern;
 use crate::program::{Node, Program};
 use crate::text::Issue;
 use crate::types::Type;

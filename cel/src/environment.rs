@@ -3,16 +3,10 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-use crate::check;
 use crate::library::{Function, Library, Run, STANDARD};
-use crate::parser::{Syntax, parse};
-use crate::program::Program;
+use crate::parser::Syntax;
 use crate::signature::{self, Overload};
-use crate::text::CompileError;
 use crate::types::Type;
-
-/// The longest source that is compiled, in bytes.
-pub const LONGEST: usize = 16 << 10;
 
 /// An overload with what runs it.
 #[derive(Clone)]
@@ -26,7 +20,7 @@ pub(crate) struct Declared {
 pub struct Environment {
     functions: HashMap<&'static str, Vec<Declared>>,
     variables: Vec<(Cow<'static, str>, Type)>,
-    syntax: Syntax,
+    pub(crate) syntax: Syntax,
     /// Whether the rules of Kubernetes' own environment hold: lists of one type, literals judged when they are
     /// compiled, UTC.
     admission: bool,
@@ -123,21 +117,6 @@ impl Environment {
     pub fn with_function(mut self, function: Function) -> Self {
         self.declare(&[function]);
         self
-    }
-
-    /// Compiles `source`.
-    ///
-    /// # Errors
-    /// Everything that is wrong with it.
-    pub fn compile(&self, source: &str) -> Result<Program, CompileError> {
-        if source.len() > LONGEST {
-            return Err(CompileError::whole(format!(
-                "ERROR: the expression is {} bytes long, at most {LONGEST} are compiled",
-                source.len()
-            )));
-        }
-        let tree = parse(source, self.syntax).map_err(|issue| CompileError::new(source, vec![issue]))?;
-        check::check(self, tree).map_err(|issues| CompileError::new(source, issues))
     }
 
     fn declare(&mut self, functions: &[Function]) {

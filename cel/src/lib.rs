@@ -23,6 +23,7 @@
 mod admission;
 mod ast;
 mod check;
+mod compile;
 mod environment;
 mod error;
 mod escape;
@@ -31,8 +32,10 @@ mod lexer;
 mod library;
 mod meter;
 mod parser;
+mod pattern;
 mod program;
 mod review;
+mod run;
 mod signature;
 mod text;
 mod types;
@@ -43,18 +46,20 @@ mod value;
 mod tests;
 
 pub use admission::AdmissionVariable;
-pub use environment::{Environment, LONGEST};
+pub use compile::LONGEST;
+pub use environment::Environment;
 pub use error::Error;
 pub use escape::escaped;
 pub use evaluate::{Lazy, Variable};
-pub use library::{Access, Function, Library, Outcome, Quantity, Run, Semver, Url};
+pub use library::{Function, Library, Outcome, Run};
 pub use meter::Meter;
 pub use parser::is_identifier;
-pub use program::{Evaluation, Program};
+pub use program::Program;
 pub use review::{Asked, Decision, Decisions, Review};
+pub use run::Evaluation;
 pub use text::CompileError;
 pub use types::{Object, Type};
-pub use value::{Key, List, Map, Message, Moment, Text, Value};
+pub use value::{Access, Key, List, Map, Message, Moment, Quantity, Semver, Text, Url, Value};
 
 /// The most one expression may cost, in Kubernetes.
 pub const PER_CALL_LIMIT: u64 = 1_000_000;

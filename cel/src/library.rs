@@ -2,7 +2,6 @@
 
 mod authorizer;
 mod convert;
-mod format;
 mod json;
 mod json_patch;
 mod lists;
@@ -10,7 +9,6 @@ mod named_format;
 mod net;
 mod operators;
 mod optional;
-mod pattern;
 mod quantity;
 mod regex;
 mod semver;
@@ -19,13 +17,7 @@ mod strings;
 mod time;
 mod url;
 
-pub use authorizer::Access;
 pub(crate) use lists::sorted_by;
-pub(crate) use pattern::Pattern;
-pub use quantity::Quantity;
-pub use semver::Semver;
-pub(crate) use time::shown as duration;
-pub use url::Url;
 
 use crate::error::Error;
 use crate::meter::Meter;

@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::error::Error;
-use crate::library::Pattern;
+use crate::pattern::Pattern;
 use crate::review::{Decision, Decisions, Review};
 
 /// How many steps one unit of cost allows for.

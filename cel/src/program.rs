@@ -4,10 +4,8 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::ast::{Manner, Select};
-use crate::error::Error;
-use crate::evaluate::{Evaluator, Lazy};
-use crate::library::{Pattern, Run};
-use crate::meter::Meter;
+use crate::library::Run;
+use crate::pattern::Pattern;
 use crate::types::Type;
 use crate::value::Value;
 
@@ -24,15 +22,6 @@ pub struct Program {
     pub(crate) patterns: Arc<HashMap<String, Arc<Pattern>>>,
     /// Whether moments are looked at in UTC, wherever they were written.
     pub(crate) utc: bool,
-}
-
-/// What came of an evaluation.
-#[derive(Debug)]
-pub struct Evaluation<'a> {
-    /// The value, or why there is none.
-    pub value: Result<Value<'a>, Error>,
-    /// What it cost.
-    pub cost: u64,
 }
 
 impl Program {
@@ -52,42 +41,6 @@ impl Program {
     #[must_use]
     pub fn reads(&self, place: usize) -> bool {
         self.reads.contains(&place)
-    }
-
-    /// Evaluates it with `variables` in the order of their declaration, as long as it costs at most `limit`.
-    #[must_use]
-    pub fn evaluate<'a>(&'a self, variables: &'a [Value<'a>], limit: u64) -> Evaluation<'a> {
-        self.run(variables, self.meter(limit), None)
-    }
-
-    /// The same with `lazy` variables after the others, and with what access reviews came to.
-    #[must_use]
-    pub fn evaluate_with<'a>(
-        &'a self,
-        variables: &'a [Value<'a>],
-        limit: u64,
-        lazy: &Lazy<'a>,
-    ) -> Evaluation<'a> {
-        let meter = self.meter(limit).with_decisions(Arc::clone(lazy.decisions()));
-        self.run(variables, meter, Some(lazy))
-    }
-
-    fn meter(&self, limit: u64) -> Meter {
-        Meter::new(limit, Arc::clone(&self.patterns), self.utc)
-    }
-
-    fn run<'a>(
-        &'a self,
-        variables: &'a [Value<'a>],
-        meter: Meter,
-        lazy: Option<&Lazy<'a>>,
-    ) -> Evaluation<'a> {
-        let mut evaluator = Evaluator::new(variables, meter, lazy);
-        let value = evaluator.value(&self.root);
-        Evaluation {
-            value,
-            cost: evaluator.cost(),
-        }
     }
 }
 

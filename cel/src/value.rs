@@ -1,11 +1,15 @@
 //! Values. Those that come from JSON stay where they are and are read as they are asked for.
 
+mod access;
 mod compare;
 mod containers;
 mod json;
 mod key;
 mod moment;
+mod quantity;
+mod semver;
 mod shown;
+pub(crate) mod url;
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -15,13 +19,15 @@ use std::sync::Arc;
 
 use serde_json::Value as Json;
 
+pub use access::Access;
 pub(crate) use compare::Order;
 pub use containers::{List, Map};
 pub use key::Key;
 pub use moment::Moment;
-pub(crate) use shown::double;
-
-use crate::library::{Access, Quantity, Semver, Url};
+pub use quantity::Quantity;
+pub use semver::Semver;
+pub(crate) use shown::{double, duration};
+pub use url::Url;
 
 /// A value.
 #[derive(Clone, Debug)]

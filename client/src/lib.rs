@@ -13,6 +13,7 @@
 //! ```
 
 mod apply;
+mod config;
 mod giving_way;
 
 use std::collections::HashMap;
@@ -25,6 +26,7 @@ use kube::config::{KubeConfigOptions, Kubeconfig};
 use meta::Status;
 use serde_json::Value;
 
+pub use config::{config, connect};
 use giving_way::give_way;
 
 /// Where a kind is served.

@@ -21,7 +21,6 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use clap::Args;
-use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::core::ApiResource;
 use kube::{Client, Config, discovery};
 use tokio::signal::unix::{SignalKind, signal};
@@ -137,21 +136,12 @@ async fn workloads(kueue: &Client) -> ApiResource {
 }
 
 async fn client(file: Option<&Path>) -> Result<Client> {
-    let mut config = match file {
-        Some(path) => {
-            let named = || format!("using the kubeconfig {}", path.display());
-            let file = Kubeconfig::read_from(path).with_context(named)?;
-            Config::from_custom_kubeconfig(file, &KubeConfigOptions::default())
-                .await
-                .with_context(named)?
-        }
+    berth_client::connect(match file {
+        Some(path) => berth_client::config(path, None).await?,
         None => Config::infer()
             .await
             .context("no --kubeconfig is given, and there is none to be found")?,
-    };
-    // Whoever asks knows best what is worth asking again.
-    config.default_retry = false;
-    Client::try_from(config).context("making a client")
+    })
 }
 
 #[cfg(test)]

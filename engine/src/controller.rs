@@ -18,6 +18,7 @@ mod lease;
 mod observer;
 mod queue;
 mod runner;
+mod workers;
 
 use std::sync::Arc;
 
@@ -29,7 +30,9 @@ use crate::bind::Committer;
 use crate::engine::Engine;
 
 pub use leader::Leadership;
-pub use lease::{Alone, Hold, LEASES, LeaderElector, Lease, LeaseDurations, Record, ResourceLock};
+pub use lease::{
+    Alone, BadDurations, Hold, LEASES, LeaderElector, Lease, LeaseDurations, Record, ResourceLock,
+};
 pub use observer::{Attempt, Fate, Observer, Silent, Stepped};
 
 /// What controllers work with.

@@ -11,7 +11,8 @@ use storage::Source;
 use tokio::sync::{Notify, Semaphore, watch};
 use tokio::task::JoinHandle;
 
-use crate::bind::{BindObserver, Settled};
+use crate::behind::Behind;
+use crate::bound::{BindObserver, Settled};
 use crate::dirty::{Dirty, Subscription};
 use crate::snapshot::Snapshot;
 use crate::turns::Turns;
@@ -19,25 +20,15 @@ use crate::turns::Turns;
 /// How long a read waits for the feeder. A feeder that is alive needs microseconds.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Why there is no world to decide on for now.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Behind {
-    /// The engine has not taken in a revision in time: it is starting, or its source does not answer.
-    #[error("the scheduling inventory has not caught up with revision {wanted} (it is at {have})")]
-    Late {
-        /// The revision waited for.
-        wanted: Revision,
-        /// The revision taken in; 0 before the first load.
-        have: Revision,
-    },
-    /// What is known of one dialect is not all there is ([`Engine::hold`]).
-    #[error("{dialect}: {why}")]
-    Held {
-        /// The dialect.
-        dialect: &'static str,
-        /// What it waits for.
-        why: String,
-    },
+/// What an engine has one of, and has already.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum AlreadySet {
+    /// Who is told of bindings.
+    #[error("the binding observer is set already")]
+    Observer,
+    /// Who is told of changes.
+    #[error("the witness is set already")]
+    Witness,
 }
 
 /// Is told of every change as it is folded, before anybody decides on it. Called by the feeder under a dialect's lock: must
@@ -113,21 +104,17 @@ impl Engine {
     /// Sets who is told of every binding, once.
     ///
     /// # Errors
-    /// A sentence when somebody is told already.
-    pub fn observe(&self, observer: Arc<dyn BindObserver>) -> Result<(), String> {
-        self.observer
-            .set(observer)
-            .map_err(|_| "the binding observer is set already".to_owned())
+    /// When somebody is told already.
+    pub fn observe(&self, observer: Arc<dyn BindObserver>) -> Result<(), AlreadySet> {
+        self.observer.set(observer).map_err(|_| AlreadySet::Observer)
     }
 
     /// Sets who is told of every change, once.
     ///
     /// # Errors
-    /// A sentence when somebody is told already.
-    pub fn witness(&self, witness: Arc<dyn Witness>) -> Result<(), String> {
-        self.witness
-            .set(witness)
-            .map_err(|_| "the witness is set already".to_owned())
+    /// When somebody is told already.
+    pub fn witness(&self, witness: Arc<dyn Witness>) -> Result<(), AlreadySet> {
+        self.witness.set(witness).map_err(|_| AlreadySet::Witness)
     }
 
     /// Starts the feeder. It runs until the handle is aborted or the engine's last other owner is gone with it.

@@ -7,7 +7,9 @@
 
 pub mod advice;
 mod aside;
+mod behind;
 pub mod bind;
+mod bound;
 pub mod controller;
 pub mod dirty;
 pub mod engine;
@@ -21,14 +23,16 @@ mod turns;
 pub mod what_if;
 
 pub use advice::Advice;
-pub use bind::{Bind, BindError, BindObserver, Bound, Commit, Committer, Settled, Unplaced};
+pub use behind::Behind;
+pub use bind::{Commit, Committer};
+pub use bound::{Bind, BindError, BindObserver, Bound, Settled, Unplaced};
 pub use controller::Controllers;
 pub use dirty::{Batch, Dirty, Marked, Subscription};
-pub use engine::{Behind, Engine, Witness};
+pub use engine::{AlreadySet, Engine, Witness};
 pub use plan::Plan;
 pub use simulate::Simulation;
 pub use snapshot::Snapshot;
-pub use what_if::{Catalog, World};
+pub use what_if::{Catalog, Unreadable, World};
 
 #[cfg(test)]
 mod tests;

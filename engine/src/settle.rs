@@ -6,7 +6,8 @@ use std::sync::Arc;
 use meta::{Key, Revision};
 use tokio::sync::watch;
 
-use crate::bind::{Bind, Committer, Settled, Unplaced};
+use crate::bind::Committer;
+use crate::bound::{Bind, Settled, Unplaced};
 use crate::engine::Engine;
 use crate::turns::Part;
 

@@ -11,7 +11,7 @@ use serde_json::Value;
 pub use crate::fault::{Fault, Problem};
 use crate::plan::{self, Plan, Step};
 use crate::snapshot::Snapshot;
-use crate::what_if::{Catalog, World};
+use crate::what_if::{Catalog, Unreadable, World};
 
 /// One object, and where it stands (a file and a document, in words).
 #[derive(Clone, Debug)]
@@ -298,7 +298,7 @@ impl Loader<'_> {
                 continue;
             }
             read = true;
-            if let Err(problem) = world.put(key, Arc::clone(object)) {
+            if let Err(Unreadable(problem)) = world.put(key, Arc::clone(object)) {
                 let error = FieldError::invalid("metadata.name", key.name.to_string(), problem);
                 self.problems.push(Problem {
                     at: at.clone(),

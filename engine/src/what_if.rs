@@ -217,6 +217,11 @@ fn place(value: &mut Value, info: &kind::KindInfo, path: &str) -> Result<(), Vec
     Ok(())
 }
 
+/// An object that the dialect cannot read, and why.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct Unreadable(pub String);
+
 /// A world that can be changed without anyone noticing. A clone shares what neither changes.
 #[derive(Clone)]
 pub struct World {
@@ -300,10 +305,10 @@ impl World {
     ///
     /// # Errors
     /// Why the dialect cannot read it.
-    pub fn put(&mut self, key: &Key, object: Arc<Object>) -> Result<(), String> {
+    pub fn put(&mut self, key: &Key, object: Arc<Object>) -> Result<(), Unreadable> {
         self.change(key, Some(object));
         match self.snapshot.inventory.problem(key) {
-            Some(problem) => Err(problem),
+            Some(problem) => Err(Unreadable(problem)),
             None => Ok(()),
         }
     }
@@ -344,7 +349,7 @@ impl World {
         let object = Object::new(&object, Revision::default())
             .map_err(|malformed| vec![FieldError::invalid(path, spec.clone(), malformed.to_string())])?;
         self.put(&config::key(name), Arc::new(object))
-            .map_err(|problem| vec![FieldError::invalid(path, spec.clone(), problem)])
+            .map_err(|Unreadable(problem)| vec![FieldError::invalid(path, spec.clone(), problem)])
     }
 
     /// Takes the object at `key` away, if it is there.

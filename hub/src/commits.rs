@@ -5,6 +5,7 @@
 
 mod apply;
 mod list;
+mod rights;
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
@@ -13,7 +14,7 @@ use std::time::Duration;
 use engine::{Commit, Committer};
 use http::Method;
 use kube::Client;
-use meta::{CommitError, GroupResource, Guard, Object, Revision, Status, Verb, Why, Write};
+use meta::{CommitError, GroupResource, Guard, Object, Revision, Status, StatusReason, Verb, Why, Write};
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 
@@ -102,7 +103,8 @@ impl HubCommitter {
     /// Makes one write by itself, as `actor`, and gives the copy as it is afterwards.
     ///
     /// # Errors
-    /// [`Why::Changed`] when the copy it was made on is not the hub's newest; else the hub's refusal.
+    /// [`Why::Changed`] when the copy it was made on is not the hub's newest, [`Why::Forbidden`] when the hub says that a
+    /// right is missing; else the hub's refusal.
     pub async fn write_alone(
         &self,
         actor: &str,
@@ -117,7 +119,10 @@ impl HubCommitter {
                 return Err(behind);
             }
         };
-        let answer = self.make(actor, write, Some(&version), dry_run).await?;
+        let answer = match self.make(actor, write, Some(&version), dry_run).await {
+            Ok(answer) => answer,
+            Err(refused) => return Err(self.explained(actor, write, refused).await),
+        };
         self.result(write, &answer, dry_run).await
     }
 
@@ -260,9 +265,11 @@ impl HubCommitter {
     /// Waits until the copy shows what `write` ran into: whoever decides again on the same copy loses again.
     async fn learn(&self, write: &Write, version: Option<&str>, why: Why) {
         let is_gone = why == Why::Gone;
-        let is_news = |shadow: Option<&HubVersion>| match (shadow, version) {
+        let is_news = |hub_version: Option<&HubVersion>| match (hub_version, version) {
             (None, _) => is_gone || version.is_some(),
-            (Some(shadow), Some(version)) => shadow.reached(version) && shadow.version != version,
+            (Some(hub_version), Some(version)) => {
+                hub_version.reached(version) && hub_version.version != version
+            }
             (Some(_), None) => !is_gone,
         };
         if !self.copies.until(&write.key, LESSON, is_news).await {
@@ -280,8 +287,8 @@ impl HubCommitter {
         // What is deleted stays while it is held, and what is let go of may go at once.
         let may_stay = write.verb != Verb::Delete || held;
         let may_go = write.verb == Verb::Delete || metadata["deletionTimestamp"].is_string();
-        let is_past = |shadow: Option<&HubVersion>| match shadow {
-            Some(shadow) => may_stay && shadow.reached(version),
+        let is_past = |hub_version: Option<&HubVersion>| match hub_version {
+            Some(hub_version) => may_stay && hub_version.reached(version),
             None => may_go,
         };
         if !self.copies.until(&write.key, ECHO, is_past).await {
@@ -292,10 +299,10 @@ impl HubCommitter {
 
 /// What the hub's answer to a write means. Its codes are all it says, so they are read here and nowhere else.
 fn refused(status: Status) -> CommitError {
-    let why = match (status.code, status.reason.as_str()) {
-        (404, _) => Why::Gone,
-        (409, "AlreadyExists") => Why::Exists,
-        (409, _) => Why::Changed,
+    let why = match status.code {
+        404 => Why::Gone,
+        409 if status.is(StatusReason::AlreadyExists) => Why::Exists,
+        409 => Why::Changed,
         _ => Why::Refused,
     };
     CommitError::new(why, status)

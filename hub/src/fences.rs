@@ -186,8 +186,9 @@ impl Fences {
         if version.is_some_and(|version| version != noted.version) && copy.revision() <= not_after {
             return Ok(Fate::Settled);
         }
-        let is_past =
-            |shadow: Option<&HubVersion>| shadow.is_none_or(|shadow| shadow.version != noted.version);
+        let is_past = |hub_version: Option<&HubVersion>| {
+            hub_version.is_none_or(|hub_version| hub_version.version != noted.version)
+        };
         if !self.copies.until(&key, PATIENCE, is_past).await {
             self.touch(noted, &key, actor).await?;
         }
@@ -213,7 +214,11 @@ impl Fences {
         if is_over || own.contains(&key) {
             return Ok(Fate::Settled);
         }
-        if self.copies.until(key, PATIENCE, |shadow| shadow.is_some()).await {
+        if self
+            .copies
+            .until(key, PATIENCE, |hub_version| hub_version.is_some())
+            .await
+        {
             return Err(moved(&key.to_string()));
         }
         tracing::info!(%key, "announced create did not happen; its capacity is free again");

@@ -13,7 +13,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use admission::UserInfo;
-use apiserver::{Access, Attributes, Authorizer};
+use apiserver::{Access, Attributes, Authorizer, Unanswered};
 use async_trait::async_trait;
 use parking_lot::RwLock;
 use storage::Source;
@@ -111,7 +111,7 @@ fn held<'a>(
 
 #[async_trait]
 impl Authorizer for Rbac {
-    async fn authorize(&self, attributes: &Attributes) -> Result<Access, String> {
+    async fn authorize(&self, attributes: &Attributes) -> Result<Access, Unanswered> {
         Ok(match self.allows(attributes) {
             Some(reason) => Access::Allow(reason),
             None => Access::NoOpinion(String::new()),

@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+pub use crate::cell::Cell;
 use crate::field::FieldError;
 use crate::json_path;
 use crate::name::{self, GroupResource};
@@ -259,33 +260,6 @@ impl Column {
     }
 }
 
-/// One cell. Cells are cached with the object, so what depends on the time of reading stays symbolic.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Cell {
-    /// A value, shown as it is.
-    Value(Value),
-    /// The age of an instant, computed at each read; `None` shows `<unknown>`.
-    Age(Option<Timestamp>),
-}
-
-impl From<&str> for Cell {
-    fn from(text: &str) -> Self {
-        Self::Value(text.into())
-    }
-}
-
-impl From<String> for Cell {
-    fn from(text: String) -> Self {
-        Self::Value(text.into())
-    }
-}
-
-impl From<i64> for Cell {
-    fn from(number: i64) -> Self {
-        Self::Value(number.into())
-    }
-}
-
 /// A field that `--field-selector` can name beside `metadata.name` and `metadata.namespace`.
 #[derive(Clone, Copy, Debug)]
 pub struct SelectableField {
@@ -419,6 +393,24 @@ pub trait Kind: Send + Sync + 'static {
     /// The object as served in `version`, where more than `apiVersion` differs from the stored one.
     fn to_served(&self, _version: &str, _object: &Object) -> Option<Value> {
         None
+    }
+}
+
+impl Object {
+    /// The table cells of this object, which is of `kind`: made at the first call and kept. What is parsed for them is not:
+    /// it takes many times the room, and of most objects nothing else is asked.
+    #[must_use]
+    pub fn cells(&self, kind: &dyn Kind) -> &[Cell] {
+        self.cells.get_or_init(|| self.row(kind).into())
+    }
+
+    /// The same of another kind than it is stored as, made at each call.
+    #[must_use]
+    pub fn row(&self, kind: &dyn Kind) -> Vec<Cell> {
+        match self.value.get() {
+            Some(_) => kind.row(self),
+            None => kind.row(&self.unparsed()),
+        }
     }
 }
 

@@ -23,6 +23,7 @@
 //! ```
 
 pub mod budget;
+mod cell;
 pub mod change;
 pub mod duration;
 pub mod field;
@@ -50,6 +51,6 @@ pub use name::{GroupResource, Key};
 pub use object::{Annotations, Draft, Meta, Mold, Object};
 pub use revision::Revision;
 pub use schema::Schema;
-pub use status::Status;
+pub use status::{Status, StatusReason};
 pub use time::{Clock, Timestamp};
 pub use write::{CommitError, Guard, Verb, Why, Write};

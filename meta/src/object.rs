@@ -18,7 +18,7 @@ use serde_json::{Map, Value};
 
 pub use self::annotations::Annotations;
 pub use self::mold::Mold;
-use crate::kind::{Cell, Kind};
+use crate::cell::Cell;
 use crate::revision::Revision;
 use crate::selector::LabelPrint;
 use crate::time::Timestamp;
@@ -392,8 +392,8 @@ pub struct Object {
     spans: Spans,
     print: LabelPrint,
     meta: Arc<Meta>,
-    value: OnceLock<Arc<Value>>,
-    cells: OnceLock<Box<[Cell]>>,
+    pub(crate) value: OnceLock<Arc<Value>>,
+    pub(crate) cells: OnceLock<Box<[Cell]>>,
 }
 
 /// Two objects are equal when they are served alike: the same bytes, the revision among them.
@@ -501,24 +501,8 @@ impl Object {
         self.value.get_or_init(|| Arc::new(self.parse_unmanaged()))
     }
 
-    /// The table cells of this object, which is of `kind`: made at the first call and kept. What is parsed for them is not:
-    /// it takes many times the room, and of most objects nothing else is asked.
-    #[must_use]
-    pub fn cells(&self, kind: &dyn Kind) -> &[Cell] {
-        self.cells.get_or_init(|| self.row(kind).into())
-    }
-
-    /// The same of another kind than it is stored as, made at each call.
-    #[must_use]
-    pub fn row(&self, kind: &dyn Kind) -> Vec<Cell> {
-        match self.value.get() {
-            Some(_) => kind.row(self),
-            None => kind.row(&self.unparsed()),
-        }
-    }
-
     /// The same object, on which nothing was parsed.
-    fn unparsed(&self) -> Self {
+    pub(crate) fn unparsed(&self) -> Self {
         Self {
             bytes: self.bytes.clone(),
             revision: self.revision,

@@ -33,6 +33,32 @@ pub struct Status {
     pub code: u16,
 }
 
+/// The reasons that programs decide by; all others are for people.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StatusReason {
+    /// There is one already.
+    AlreadyExists,
+    /// The object moved under the write.
+    Conflict,
+    /// Against a rule, or without the right.
+    Forbidden,
+    /// There is no such object.
+    NotFound,
+}
+
+impl StatusReason {
+    /// As it is written.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::AlreadyExists => "AlreadyExists",
+            Self::Conflict => "Conflict",
+            Self::Forbidden => "Forbidden",
+            Self::NotFound => "NotFound",
+        }
+    }
+}
+
 /// `status.details`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
@@ -101,6 +127,12 @@ impl Status {
             code: 200,
             ..Self::failure(200, "", "")
         }
+    }
+
+    /// Whether it has this reason.
+    #[must_use]
+    pub fn is(&self, reason: StatusReason) -> bool {
+        self.reason == reason.as_str()
     }
 
     fn about(mut self, resource: GroupResource, name: &str) -> Self {

@@ -5,7 +5,8 @@ use std::borrow::Cow;
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::kind::{Cell, Column};
+use crate::cell::Cell;
+use crate::kind::Column;
 use crate::time::Timestamp;
 
 /// A Table's `columnDefinitions[]`.

@@ -91,6 +91,8 @@ pub enum Why {
     Exists,
     /// A fence was passed by another write after the decision.
     Fenced,
+    /// The writer has no right to make it, by the word of whoever grants rights where it would be made.
+    Forbidden,
     /// It is against the rules, or nobody could be asked.
     Refused,
 }
@@ -99,7 +101,7 @@ impl Why {
     /// Whether the world moved since the decision, so that deciding again may help.
     #[must_use]
     pub const fn is_moved(self) -> bool {
-        !matches!(self, Self::Refused)
+        !matches!(self, Self::Forbidden | Self::Refused)
     }
 }
 

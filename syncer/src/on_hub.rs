@@ -7,7 +7,7 @@ use std::sync::Arc;
 use apiserver::lens::{Keeper, Kept};
 use async_trait::async_trait;
 use berth_hub::HubCommitter;
-use meta::{CommitError, GroupResource, Object, Status, Verb, Write};
+use meta::{CommitError, GroupResource, Object, Status, Verb, Why, Write};
 
 use crate::view::Home;
 
@@ -34,8 +34,7 @@ impl Keeper for OnHub {
 
 /// The Status of what a syncer could not write; of a missing right, with the remedy.
 fn told(mut error: CommitError) -> CommitError {
-    // Kubernetes' own words for a missing right; what admission refuses is said otherwise.
-    if error.status.code == 403 && error.status.message.contains(" cannot ") {
+    if error.why == Why::Forbidden {
         error.status.message.push_str(REMEDY);
     }
     error
@@ -60,19 +59,10 @@ mod tests {
 
     #[test]
     fn a_missing_right_is_told_with_the_remedy_and_a_refusal_of_admission_as_it_is() {
-        for (said, has_remedy) in [
-            (
-                "users \"berth:syncer:u-1\" is forbidden: User \"berth\" cannot impersonate resource \"users\"",
-                true,
-            ),
-            (
-                "admission webhook \"namespaces.kcp.berth.dev\" denied the request: not yours",
-                false,
-            ),
-        ] {
-            let status = told(Status::failure(403, "Forbidden", said).into()).status;
-            let expected = format!("{said}{}", if has_remedy { REMEDY } else { "" });
-            assert_eq!((status.code, status.message), (403, expected));
+        let said = "users \"berth:syncer:u-1\" is forbidden: as the hub says";
+        for (why, remedy) in [(Why::Forbidden, REMEDY), (Why::Refused, "")] {
+            let status = told(CommitError::new(why, Status::failure(403, "Forbidden", said))).status;
+            assert_eq!((status.code, status.message), (403, format!("{said}{remedy}")));
         }
     }
 }

@@ -11,6 +11,11 @@ use tokio::time::Instant;
 
 use crate::metrics::Metrics;
 
+/// Why a batch of events was not taken.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct NotDelivered(pub String);
+
 /// Where batches of events go.
 #[async_trait]
 pub trait Deliver: Send + Sync + 'static {
@@ -18,7 +23,7 @@ pub trait Deliver: Send + Sync + 'static {
     ///
     /// # Errors
     /// Why it was not taken.
-    async fn deliver(&self, events: Bytes) -> Result<(), String>;
+    async fn deliver(&self, events: Bytes) -> Result<(), NotDelivered>;
 }
 
 /// How events are put together. The defaults are kube-apiserver's.
@@ -168,13 +173,13 @@ impl Sender {
             if attempt == ATTEMPTS {
                 self.metrics.audit_error("webhook", events.len());
                 tracing::error!(
-                    problem,
+                    %problem,
                     events = events.len(),
                     "audit webhook call failed; events dropped"
                 );
                 return;
             }
-            tracing::warn!(problem, "audit webhook call failed; retrying");
+            tracing::warn!(%problem, "audit webhook call failed; retrying");
             tokio::time::sleep(pause).await;
             pause += pause / 2;
         }
@@ -196,13 +201,13 @@ mod tests {
 
     #[async_trait]
     impl Deliver for Taker {
-        async fn deliver(&self, events: Bytes) -> Result<(), String> {
+        async fn deliver(&self, events: Bytes) -> Result<(), NotDelivered> {
             let list: Value = serde_json::from_slice(&events).unwrap();
             assert_eq!(list["kind"], "EventList");
             let mut refuse = self.refuse.lock();
             if *refuse > 0 {
                 *refuse -= 1;
-                return Err("503".to_owned());
+                return Err(NotDelivered("503".to_owned()));
             }
             self.taken.lock().push(list["items"].as_array().unwrap().len());
             Ok(())

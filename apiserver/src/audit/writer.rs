@@ -14,6 +14,7 @@ use super::batch::{Batches, Batching, Deliver};
 use super::event::Event;
 use super::policy::{Asked, Policy, Verdict};
 use super::rotate::{Rotating, Rotation};
+use crate::annotations::Annotations;
 use crate::metrics::Metrics;
 
 /// How many lines may wait.
@@ -45,6 +46,9 @@ pub struct AuditConfig {
     pub log: Option<AuditLog>,
     /// The webhook.
     pub webhook: Option<(Arc<dyn Deliver>, Batching)>,
+    /// The domain of the annotations that the server makes itself: with `example.com`, `audit.example.com/cause` says what
+    /// made it write. Without a domain the key is `audit/cause`.
+    pub domain: String,
 }
 
 impl AuditConfig {
@@ -61,6 +65,7 @@ impl AuditConfig {
             policy: Policy::metadata(),
             log: Some(AuditLog { path, rotation }),
             webhook: None,
+            domain: String::new(),
         }
     }
 }
@@ -72,6 +77,7 @@ pub struct Audit {
     log: Option<Log>,
     webhook: Option<Batches>,
     metrics: Arc<Metrics>,
+    domain: Arc<str>,
 }
 
 /// The queue of the log file's thread.
@@ -111,7 +117,13 @@ impl Audit {
             log,
             webhook,
             metrics,
+            domain: config.domain.into(),
         })
+    }
+
+    /// The annotations of a new event.
+    pub(crate) fn annotations(&self) -> Annotations {
+        Annotations::of(Arc::clone(&self.domain))
     }
 
     /// What the policy says of a request.

@@ -29,7 +29,18 @@ pub struct Connection {
 struct Membership {
     ca: CaPool,
     recheck: i64,
-    result: Result<(), String>,
+    result: Result<(), NotCertified>,
+}
+
+/// Why a peer does not count as certified by a CA.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NotCertified {
+    /// It showed no certificate.
+    #[error("a client certificate is required")]
+    NoCertificate,
+    /// What it showed does not chain to the CA, or not now.
+    #[error("{0}")]
+    Refused(String),
 }
 
 /// What the peer's certificates are good for.
@@ -81,9 +92,9 @@ impl Connection {
     ///
     /// # Errors
     /// Why not.
-    pub fn certified_by(&self, ca: &CaPool, now: Timestamp) -> Result<(), String> {
+    pub fn certified_by(&self, ca: &CaPool, now: Timestamp) -> Result<(), NotCertified> {
         let Some((leaf, intermediates)) = self.certificates.split_first() else {
-            return Err("a client certificate is required".to_owned());
+            return Err(NotCertified::NoCertificate);
         };
         let seconds = now.as_second();
         if let Some(known) = self.membership.load_full()
@@ -92,7 +103,7 @@ impl Connection {
         {
             return known.result.clone();
         }
-        let result = x509::verify_chain(leaf, intermediates, ca, seconds);
+        let result = x509::verify_chain(leaf, intermediates, ca, seconds).map_err(NotCertified::Refused);
         if result.is_ok() {
             self.identified();
         }

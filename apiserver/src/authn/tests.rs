@@ -33,13 +33,13 @@ struct OneToken;
 
 #[async_trait]
 impl TokenAuthenticator for OneToken {
-    async fn authenticate(&self, token: &str) -> Result<Option<UserInfo>, String> {
+    async fn authenticate(&self, token: &str) -> Result<Option<UserInfo>, Unanswered> {
         match token {
             "good" => Ok(Some(UserInfo {
                 name: "robot".to_owned(),
                 ..UserInfo::default()
             })),
-            "broken" => Err("no route to the token service".to_owned()),
+            "broken" => Err(Unanswered::Other("no route to the token service".to_owned())),
             _ => Ok(None),
         }
     }

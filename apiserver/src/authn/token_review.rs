@@ -12,7 +12,7 @@ use sha2::{Digest, Sha256};
 use uuid::Uuid;
 
 use super::TokenAuthenticator;
-use crate::delegation::{self, Remembered, Reviewer};
+use crate::delegation::{self, Remembered, Reviewer, Unanswered};
 
 /// Where reviews are created.
 pub const PATH: &str = "/apis/authentication.k8s.io/v1/tokenreviews";
@@ -54,10 +54,13 @@ impl TokenReviews {
         }
     }
 
-    async fn ask(&self, token: &str) -> Result<Option<UserInfo>, String> {
+    async fn ask(&self, token: &str) -> Result<Option<UserInfo>, Unanswered> {
         let answer = delegation::ask(&*self.reviewer, PATH, &question(token)).await?;
-        let status = Status::deserialize(&answer["status"])
-            .map_err(|problem| format!("the answer to a TokenReview has no proper status: {problem}"))?;
+        let malformed = |problem: serde_json::Error| Unanswered::Malformed {
+            review: "TokenReview",
+            problem: problem.to_string(),
+        };
+        let status = Status::deserialize(&answer["status"]).map_err(malformed)?;
         if !status.authenticated {
             // Why is for the log; the client hears 401 whatever it is.
             if !status.error.is_empty() {
@@ -66,7 +69,7 @@ impl TokenReviews {
             return Ok(None);
         }
         if status.user.username.is_empty() {
-            return Err("the answer to a TokenReview says authenticated, and names no user".to_owned());
+            return Err(Unanswered::Nameless);
         }
         Ok(Some(UserInfo {
             name: status.user.username,
@@ -84,7 +87,7 @@ fn question(token: &str) -> Value {
 
 #[async_trait]
 impl TokenAuthenticator for TokenReviews {
-    async fn authenticate(&self, token: &str) -> Result<Option<UserInfo>, String> {
+    async fn authenticate(&self, token: &str) -> Result<Option<UserInfo>, Unanswered> {
         let mut digest = Sha256::new();
         digest.update(self.salt.as_bytes());
         digest.update(token);

@@ -38,7 +38,7 @@ impl Decider for Reviewer {
                 Err(problem) => Decision {
                     allowed: false,
                     reason: String::new(),
-                    error: Some(problem),
+                    error: Some(problem.to_string()),
                 },
             }
         })
@@ -96,6 +96,7 @@ mod tests {
     use parking_lot::Mutex;
 
     use super::*;
+    use crate::delegation::Unanswered;
 
     /// Allows gets, cannot say anything about lists, and remembers what it was asked.
     #[derive(Default)]
@@ -103,11 +104,11 @@ mod tests {
 
     #[async_trait]
     impl Authorizer for Judge {
-        async fn authorize(&self, attributes: &Attributes) -> Result<Access, String> {
+        async fn authorize(&self, attributes: &Attributes) -> Result<Access, Unanswered> {
             self.0.lock().push(attributes.clone());
             match attributes.verb.as_str() {
                 "get" => Ok(Access::Allow("by a role".to_owned())),
-                "list" => Err("nobody answers".to_owned()),
+                "list" => Err(Unanswered::Other("nobody answers".to_owned())),
                 _ => Ok(Access::NoOpinion(String::new())),
             }
         }

@@ -10,7 +10,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use crate::auth::{Access, Attributes, Authorizer, Selected};
-use crate::delegation::{self, Remembered, Reviewer};
+use crate::delegation::{self, Remembered, Reviewer, Unanswered};
 
 /// Where reviews are created.
 pub const PATH: &str = "/apis/authorization.k8s.io/v1/subjectaccessreviews";
@@ -50,20 +50,20 @@ impl SubjectAccessReviews {
         }
     }
 
-    async fn ask(&self, spec: Value) -> Result<Access, String> {
+    async fn ask(&self, spec: Value) -> Result<Access, Unanswered> {
         let review = json!({
             "apiVersion": "authorization.k8s.io/v1",
             "kind": "SubjectAccessReview",
             "spec": spec,
         });
         let answer = delegation::ask(&*self.reviewer, PATH, &review).await?;
-        let status = Status::deserialize(&answer["status"]).map_err(|problem| {
-            format!("the answer to a SubjectAccessReview has no proper status: {problem}")
-        })?;
+        let malformed = |problem: serde_json::Error| Unanswered::Malformed {
+            review: "SubjectAccessReview",
+            problem: problem.to_string(),
+        };
+        let status = Status::deserialize(&answer["status"]).map_err(malformed)?;
         match (status.allowed, status.denied) {
-            (true, true) => {
-                Err("the answer to a SubjectAccessReview says both allowed and denied".to_owned())
-            }
+            (true, true) => Err(Unanswered::Contradiction),
             (true, false) => Ok(Access::Allow(status.reason)),
             (false, true) => Ok(Access::Deny(status.reason)),
             (false, false) => Ok(Access::NoOpinion(status.reason)),
@@ -73,7 +73,7 @@ impl SubjectAccessReviews {
 
 #[async_trait]
 impl Authorizer for SubjectAccessReviews {
-    async fn authorize(&self, attributes: &Attributes) -> Result<Access, String> {
+    async fn authorize(&self, attributes: &Attributes) -> Result<Access, Unanswered> {
         let spec = spec(attributes);
         // Maps are sorted, so equal questions have equal texts.
         let text = spec.to_string();

@@ -392,7 +392,12 @@ async fn a_body_that_stalls_is_cut_off() {
     let ending = |metrics: &Arc<Metrics>| {
         let connection = bench.connection("", &[]);
         let (parts, ()) = Request::get("/").body(()).unwrap().into_parts();
-        let trail = Trail::start(&parts, &connection, crate::testing::now());
+        let trail = Trail::start(
+            &parts,
+            &connection,
+            crate::testing::now(),
+            crate::Annotations::default(),
+        );
         Ending::new(trail, 200, None, metrics.clone(), crate::testing::clock(), None)
     };
     let stalled = Body::from_stream(futures::stream::pending::<Result<bytes::Bytes, std::io::Error>>());

@@ -61,7 +61,12 @@ pub(super) struct Trail {
 
 impl Trail {
     /// Starts with what the request line, headers and connection tell.
-    pub(super) fn start(parts: &Parts, connection: &Connection, received: Timestamp) -> Self {
+    pub(super) fn start(
+        parts: &Parts,
+        connection: &Connection,
+        received: Timestamp,
+        annotations: Annotations,
+    ) -> Self {
         let header = |name| parts.headers.get(name).and_then(|value| value.to_str().ok());
         let id = header(AUDIT_ID)
             .filter(|id| !id.is_empty() && id.len() <= LONGEST_ID)
@@ -80,7 +85,7 @@ impl Trail {
             labels: Labels::of(&RequestInfo::default(), None),
             user: UserInfo::default(),
             impersonated: None,
-            annotations: Annotations::default(),
+            annotations,
             verdict: None,
             bodies: Bodies::default(),
             place: None,
@@ -143,8 +148,7 @@ impl Trail {
     }
 
     fn leave_out(&self, what: &str, why: &str) {
-        self.annotations
-            .add(format!("audit.berth.dev/omitted-{what}"), why);
+        self.annotations.add_own("audit", &format!("omitted-{what}"), why);
     }
 
     /// Keeps the request's body for the event, if that has it.

@@ -7,6 +7,8 @@ use std::time::Duration;
 use meta::Clock;
 use moka::future::Cache;
 
+use super::Unanswered;
+
 /// How many answers are kept; those not asked for longest go first.
 const CAPACITY: u64 = 8192;
 
@@ -18,7 +20,7 @@ pub(crate) struct Remembered<K, V> {
 
 #[derive(Clone)]
 struct Kept<V> {
-    answer: Result<V, String>,
+    answer: Result<V, Unanswered>,
     /// From when on the question is asked again, in milliseconds since 1970.
     until: i64,
 }
@@ -41,8 +43,8 @@ where
         &self,
         question: K,
         keep: impl Fn(&V) -> Duration,
-        ask: impl Future<Output = Result<V, String>>,
-    ) -> Result<V, String> {
+        ask: impl Future<Output = Result<V, Unanswered>>,
+    ) -> Result<V, Unanswered> {
         let now = self.now();
         let asked = async {
             let answer = ask.await;

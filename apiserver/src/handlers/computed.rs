@@ -115,7 +115,6 @@ pub(super) async fn create(cx: &Cx<'_>) -> Result<Response<Body>, Status> {
         namespace: cx.namespace,
         name: &name,
     };
-    writing.ready().await?;
     let value = writing.answer(value).await?;
     let reply = handler(cx)?.create(&cx.call(options.dry_run), value).await?;
     cx.reply(accepted, StatusCode::CREATED, &reply)

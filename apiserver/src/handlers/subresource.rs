@@ -4,7 +4,7 @@ use admission::client::{Form, Subject};
 use admission::{Operation, Request};
 use axum::body::Body;
 use http::{Response, StatusCode};
-use meta::{Schema, Status};
+use meta::{Schema, Status, StatusReason};
 use serde_json::{Value, json};
 
 use super::patch::Patching;
@@ -14,8 +14,7 @@ use crate::decode::{self, Expected};
 use crate::negotiation::Answer;
 use crate::options::WriteOptions;
 use crate::patch_body::{APPLY, Formats};
-use crate::registry::{CONFLICT_ATTEMPTS, Consulting};
-use crate::registry::{metadata, text};
+use crate::registry::{Admission, Asked, CONFLICT_ATTEMPTS, Purpose, metadata, text};
 use crate::resource::{Part, Subresource};
 use crate::{render, validation};
 
@@ -182,7 +181,7 @@ impl<'a> Custom<'a> {
         operation: Operation,
         dry_run: bool,
         before: Option<&Value>,
-        mut value: Value,
+        value: Value,
     ) -> Result<Value, Status> {
         let cx = self.cx;
         let request = Request {
@@ -210,28 +209,19 @@ impl<'a> Custom<'a> {
                 kind: self.subresource.kind,
             },
         };
-        let chain = cx.state.registry.chain();
-        let consulting = Consulting {
-            chain,
+        let asked = Asked {
+            request: &request,
+            subject: Some(&subject),
+            purpose: Purpose::HandOn,
+        };
+        let admission = Admission {
+            chain: cx.state.registry.chain(),
             warnings: &cx.request.warnings,
             annotations: &cx.request.annotations,
         };
-        chain.ready(&request).await?;
-        self.warned(|texts| chain.mutate(&request, &mut value, texts))?;
-        consulting.change(&subject, &mut value).await?;
-        let value = self.judge(value)?;
-        self.warned(|texts| chain.validate(&request, Some(&value), texts))?;
-        chain.entitled(&request, Some(&value)).await?;
-        consulting.judge(&subject, Some(&value)).await?;
+        let mut finish = |value: Value| self.judge(value);
+        let (value, _) = admission.admit(asked, value, &mut finish).await?;
         Ok(value)
-    }
-
-    fn warned<T>(&self, run: impl FnOnce(&mut Vec<String>) -> T) -> T {
-        let mut texts = Vec::new();
-        let result = run(&mut texts);
-        let warnings = &self.cx.request.warnings;
-        texts.into_iter().for_each(|text| warnings.add(text));
-        result
     }
 
     /// Defaults and validates a body by its own schema. One of the resource's kind is judged when it is written.
@@ -287,7 +277,7 @@ impl<'a> Custom<'a> {
                 .await?;
             let blind = text(&after, "resourceVersion") == revision;
             match self.subresource.handler.update(&call, after).await {
-                Err(status) if status.reason == "Conflict" && blind && attempt < CONFLICT_ATTEMPTS => {
+                Err(status) if status.is(StatusReason::Conflict) && blind && attempt < CONFLICT_ATTEMPTS => {
                     attempt += 1
                 }
                 result => return result,

@@ -125,7 +125,7 @@ impl Client {
             now: testing::now(),
             authorizer: Arc::new(testing::Rule(|_: &_| Ok(Access::Allow(String::new())))),
             warnings: Warnings::default(),
-            annotations: Annotations::default(),
+            annotations: Annotations::of("berth.dev"),
         }
     }
 

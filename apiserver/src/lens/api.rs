@@ -18,9 +18,6 @@ use crate::registry::{InstallError, Registry};
 use crate::resource::{Backing, Group, Resource};
 use crate::version::VersionInfo;
 
-/// The audit annotation that says whom a request through a lens acted as.
-const ACTED_AS: &str = "apiserver.berth.dev/acted-as";
-
 /// An API of some resources seen through a lens.
 pub struct Lensed {
     api: Arc<dyn Api>,
@@ -72,7 +69,8 @@ impl Inner for Lensed {
             return self.documents.answer(path, reading, &outer.headers, &inner.query);
         }
         let user = self.lens.user().clone();
-        outer.annotations.add(ACTED_AS, &user.name);
+        // Whom a request through a lens acted as.
+        outer.annotations.add_own("apiserver", "acted-as", &user.name);
         let request = RequestCx {
             info: Arc::clone(inner),
             user,

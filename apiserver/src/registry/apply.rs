@@ -7,7 +7,7 @@ use meta::{CommitError, Key, Object, Revision, Status, Verb, Write};
 use serde_json::Value;
 
 use super::Registry;
-use super::commit::Author;
+use super::commit::{Author, Origin};
 use super::ownership::{Ownership, Wish};
 use super::write::Target;
 use crate::actor::Actor;
@@ -35,7 +35,7 @@ impl Registry {
     /// Why it was not applied; a refusal is the one that user's own request would get.
     pub async fn apply_as(&self, author: Author<'_>, wanted: Wanted<'_>) -> Result<Arc<Object>, CommitError> {
         let since = self.clock().now();
-        let annotations = Annotations::default();
+        let annotations = self.annotations(&Origin::default());
         let result = self.apply_wanted(author, wanted, &annotations).await;
         let write = Write {
             verb: wanted.base.map_or(Verb::Create, |_| Verb::Update),

@@ -5,13 +5,10 @@ use std::sync::Arc;
 
 use meta::{CommitError, Object, Status, Timestamp, Verb, Write};
 
-use super::commit::Author;
+use super::commit::{Author, Origin};
 use super::{InstallError, Registry};
 use crate::annotations::Annotations;
 use crate::audit::{self, Asked, Audit, Event, Level, ObjectReference, ResponseStatus, Stage};
-
-/// The annotation that says what made the server write.
-const CAUSE: &str = "audit.berth.dev/cause";
 
 impl Registry {
     /// Records writes made in the process in `audit`; set once.
@@ -22,6 +19,14 @@ impl Registry {
         self.audit
             .set(audit)
             .map_err(|_| InstallError::Already("an audit log"))
+    }
+
+    /// The annotations of a write in the process, which comes from `origin`.
+    pub(super) fn annotations(&self, origin: &Origin) -> Annotations {
+        match &origin.annotations {
+            Some(request) => request.another(),
+            None => self.audit.get().map(Audit::annotations).unwrap_or_default(),
+        }
     }
 
     /// Records a list of writes that was made, or refused, with what was `noted` of each. Those without a cause are part of a
@@ -42,9 +47,10 @@ impl Registry {
                 .as_ref()
                 .map(|objects| objects.get(index).map(AsRef::as_ref))
                 .map_err(|error| &error.status);
-            let mut annotations = noted.get(index).map(Annotations::all).unwrap_or_default();
-            annotations.insert(CAUSE.to_owned(), cause.to_owned());
-            self.record_one(audit, author, annotations, write, since, outcome)
+            let annotations = noted.get(index).cloned();
+            let annotations = annotations.unwrap_or_else(|| audit.annotations());
+            annotations.add_own("audit", "cause", cause);
+            self.record_one(audit, author, &annotations, write, since, outcome)
                 .await;
         }
     }
@@ -53,7 +59,7 @@ impl Registry {
         &self,
         audit: &Audit,
         author: Author<'_>,
-        mut annotations: BTreeMap<String, String>,
+        annotations: &Annotations,
         write: &Write,
         since: Timestamp,
         outcome: Result<Option<&Object>, &Status>,
@@ -77,7 +83,7 @@ impl Registry {
             return;
         }
         let version = self.preferred(key.resource).map_or("", |served| served.version);
-        let mut body = |level: Level, name: &str, bytes: &dyn Fn() -> Vec<u8>| {
+        let body = |level: Level, name: &str, bytes: &dyn Fn() -> Vec<u8>| {
             if verdict.level < level {
                 return None;
             }
@@ -88,7 +94,7 @@ impl Registry {
             match read {
                 Ok(line) => Some(line),
                 Err(why) => {
-                    annotations.insert(format!("audit.berth.dev/omitted-{name}"), why.to_owned());
+                    annotations.add_own("audit", &format!("omitted-{name}"), why);
                     None
                 }
             }
@@ -131,7 +137,7 @@ impl Registry {
                 response_status: Some(status(write.verb, outcome)),
                 request_received_timestamp: since,
                 stage_timestamp: self.clock().now(),
-                annotations,
+                annotations: annotations.all(),
                 request_object: request.as_deref(),
                 response_object: response.as_deref(),
             })

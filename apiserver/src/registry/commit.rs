@@ -123,7 +123,7 @@ impl Registry {
         let mut attempt = 1;
         loop {
             // What was said about an attempt before does not count.
-            *noted = writes.iter().map(|_| Annotations::default()).collect();
+            *noted = writes.iter().map(|_| self.annotations(origin)).collect();
             let mut plan = self.plan(origin, author, writes, dry_run, noted).await?;
             let Some(store) = plan.store.take() else {
                 return Ok(Vec::new());
@@ -235,7 +235,6 @@ impl Registry {
             namespace,
             name,
         };
-        writing.ready().await?;
         let mut settled = writing.create(value.into()).await?;
         let guards = std::mem::take(&mut settled.guards);
         let step = Step {

@@ -9,7 +9,7 @@ use storage::{Expect, Guard, Step, Verb};
 use crate::actor::Actor;
 use crate::options::{DeleteOptions, Propagation};
 use crate::registry::prepare;
-use crate::registry::tries::{Refused, Tries};
+use crate::registry::retries::{Refused, Retries};
 use crate::registry::write::{Target, apply_one};
 use crate::registry::{Registry, system};
 use crate::served::Served;
@@ -37,10 +37,10 @@ impl Registry {
         actor: Actor<'_>,
         options: &DeleteOptions,
     ) -> Result<Deleted, CommitError> {
-        let mut tries = Tries::of(target, actor.dry_run)?;
+        let mut retries = Retries::of(target, actor.dry_run)?;
         loop {
             let tried = async {
-                let current = tries.current(target).await?;
+                let current = retries.current(target).await?;
                 options.check_preconditions(target.served.name, &current)?;
                 let guards = prepare::admit_delete(self.chain(), target.served, &actor, &current).await?;
                 let pending = pending_state(target.served, &actor, options.propagation, &current);
@@ -49,7 +49,7 @@ impl Registry {
             match tried.await {
                 Ok(deleted) => return Ok(deleted),
                 // A precondition on the resource version is found broken at the next turn.
-                Err(refused) if tries.again(&refused) => {}
+                Err(refused) if retries.again(&refused) => {}
                 Err(refused) => return Err(refused.into_error(target.served)),
             }
         }

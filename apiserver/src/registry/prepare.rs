@@ -1,5 +1,5 @@
-//! The way of every write from a decoded body to a draft: system fields, admission, defaults, the kind's own
-//! preparation, validation of everything at once, admission again.
+//! The way of every write from a decoded body to a draft: system fields, admission ([`super::admit`]), and between its
+//! passes defaults, the kind's own preparation, validation of everything at once.
 
 use admission::client::{Form, Subject};
 use admission::{Chain, Operation as Admitted, Request};
@@ -11,16 +11,17 @@ use serde_json::Value;
 use storage::{Guard, StoreError};
 
 use crate::actor::Actor;
-use crate::registry::consulting::{Consulting, Seal};
+use crate::registry::admit::{Admission, Asked, Candidate, Deletion, Purpose};
 use crate::registry::ownership::{self, Ownership, Wish};
+use crate::registry::system::SystemFields;
 use crate::registry::{Index, system};
 use crate::served::Served;
 use crate::{render, validation};
 
 impl<'a> Actor<'a> {
     /// `chain`, where what is heard goes to those who hear of this actor's write.
-    fn consulting(&self, chain: &'a Chain) -> Consulting<'a> {
-        Consulting {
+    fn admission(&self, chain: &'a Chain) -> Admission<'a> {
+        Admission {
             chain,
             warnings: self.warnings,
             annotations: self.annotations,
@@ -40,9 +41,6 @@ fn subject<'a>(served: &'a Served, request: &'a Request<'a>, held: &'a str) -> S
         },
     }
 }
-
-/// The domain of the audit annotations that plugins make.
-const ANNOTATIONS: &str = "admission.berth.dev/";
 
 /// An object that passed admission and validation.
 pub(crate) struct Settled {
@@ -66,11 +64,6 @@ pub(crate) struct Writing<'a> {
 }
 
 impl Writing<'_> {
-    /// Waits until admission knows what it needs.
-    pub(crate) async fn ready(&self) -> Result<(), Status> {
-        self.chain.ready(&self.request(None)).await
-    }
-
     /// A new object: `wish` as decoded, in the served version, its name given or generated already.
     pub(crate) async fn create(&self, wish: Wish) -> Result<Settled, Status> {
         let Wish {
@@ -162,29 +155,39 @@ impl Writing<'_> {
     }
 
     /// An object that is answered and not kept: `value` as decoded. It needs no name and gets no system fields.
-    pub(crate) async fn answer(&self, mut value: Value) -> Result<Value, Status> {
+    pub(crate) async fn answer(&self, value: Value) -> Result<Value, Status> {
         let request = self.request(None);
-        self.with_warnings(|warnings| self.chain.mutate(&request, &mut value, warnings))?;
         let subject = subject(self.served, &request, self.served.version);
-        self.consulting().change(&subject, &mut value).await?;
+        let asked = Asked {
+            request: &request,
+            subject: Some(&subject),
+            purpose: Purpose::Answer,
+        };
+        let mut finish = |value: Value| self.answered(value);
+        let admission = self.actor.admission(self.chain);
+        let (value, _) = admission.admit(asked, value, &mut finish).await?;
+        Ok(value)
+    }
+
+    fn answered(&self, mut value: Value) -> Result<Value, Status> {
         let kind = self.served.kind();
         let schema = kind.schema(self.served.version);
-        let write = Write {
-            operation: self.operation,
-            old: None,
-            now: self.actor.now,
-        };
+        let write = self.write(None);
         schema.default(&mut value);
         kind.prepare(&write, &mut value);
         let mut errors = validation::unnamed(&value);
         errors.extend(schema.validate(&value));
         errors.extend(kind.validate(&write, &value));
         self.refuse(errors, &value)?;
-        self.with_warnings(|warnings| self.chain.validate(&request, Some(&value), warnings))?;
-        self.chain.entitled(&request, Some(&value)).await?;
-        self.consulting().judge(&subject, Some(&value)).await?;
-        annotate(self.chain, &self.actor, &request, Some(&value));
         Ok(value)
+    }
+
+    fn write<'b>(&self, old: Option<&'b Value>) -> Write<'b> {
+        Write {
+            operation: self.operation,
+            old,
+            now: self.actor.now,
+        }
     }
 
     fn to_stored(&self, value: &mut Value) {
@@ -196,68 +199,35 @@ impl Writing<'_> {
 
     async fn settle(
         &self,
-        mut value: Value,
-        mut managers: Managers,
+        value: Value,
+        managers: Managers,
         before: Option<(&Object, &Value)>,
     ) -> Result<Settled, Status> {
         let old = before.map(|(_, old)| old);
         let request = self.request(old);
-        self.with_warnings(|warnings| self.chain.mutate(&request, &mut value, warnings))?;
         let held = self.served.info().storage_version;
         let consults = !self.actor.asked && self.chain.consults(&subject(self.served, &request, held));
         // Others see the managed fields as clients do.
         let shown = before.filter(|_| consults).map(|(stored, _)| stored.parse());
         let told = self.request(shown.as_ref().or(old));
         let subject = subject(self.served, &told, held);
-        if consults {
-            let seal = Seal::of(&value);
-            ownership::put(&mut value, &managers);
-            self.consulting().change(&subject, &mut value).await?;
-            let changed = ownership::take(&mut value);
-            managers = ownership::after_admission(managers, changed.as_ref(), self.actor.warnings);
-            seal.restore(&mut value, self.served);
-        }
-        if let Some(old) = old {
-            // Admission may change no more than the write itself.
-            value = self.confine(value, old);
-        }
-        let kind = self.served.kind();
-        let schema = kind.schema(self.served.info().storage_version);
-        let write = Write {
-            operation: self.operation,
-            old,
-            now: self.actor.now,
+        let asked = Asked {
+            request: &request,
+            subject: consults.then_some(&subject),
+            purpose: Purpose::Store,
         };
-        schema.default(&mut value);
-        kind.prepare(&write, &mut value);
-        if let Some(old) = old
-            && kind.counts_generation()
-        {
-            system::count_generation(&mut value, old);
-        }
-        let mut errors = validation::metadata(&value, self.served, old);
-        errors.extend(self.can_be_mended(schema.validate(&value)));
-        errors.extend(kind.validate(&write, &value));
-        errors.extend(kind.own_rules(&write, &value));
-        self.refuse(errors, &value)?;
-        for warning in validation::finalizer_warnings(&value, self.served, old) {
-            self.actor.warnings.add(warning);
-        }
-        self.with_warnings(|warnings| self.chain.validate(&request, Some(&value), warnings))?;
-        let mut guards = self.chain.guards(&request, Some(&value));
-        self.chain.entitled(&request, Some(&value)).await?;
-        // After our own, since it takes longest and what happens meanwhile is noticed by the guards.
-        if consults {
-            ownership::put(&mut value, &managers);
-            self.consulting().judge(&subject, Some(&value)).await?;
-            ownership::take(&mut value);
-        }
-        let last = self.with_warnings(|warnings| self.chain.conclude(&request, Some(&value), warnings))?;
-        guards.extend(last);
-        annotate(self.chain, &self.actor, &request, Some(&value));
+        let mut storing = Storing {
+            writing: self,
+            old,
+            managers,
+            sent: None,
+            is_final: false,
+        };
+        let admission = self.actor.admission(self.chain);
+        let (value, guards) = admission.admit(asked, value, &mut storing).await?;
         Ok(Settled {
             value,
-            managers,
+            managers: storing.managers,
             guards,
         })
     }
@@ -306,16 +276,61 @@ impl Writing<'_> {
             dry_run: self.actor.dry_run,
         }
     }
+}
 
-    fn consulting(&self) -> Consulting<'_> {
-        self.actor.consulting(self.chain)
+/// An object on its way to the store.
+struct Storing<'a> {
+    writing: &'a Writing<'a>,
+    old: Option<&'a Value>,
+    managers: Managers,
+    /// What only the server sets, as it was before others changed the object.
+    sent: Option<SystemFields>,
+    is_final: bool,
+}
+
+impl Candidate for Storing<'_> {
+    fn show(&mut self, value: &mut Value) {
+        self.sent = (!self.is_final).then(|| SystemFields::of(value));
+        ownership::put(value, &self.managers);
     }
 
-    fn with_warnings<T>(&self, run: impl FnOnce(&mut Vec<String>) -> T) -> T {
-        let mut texts = Vec::new();
-        let result = run(&mut texts);
-        texts.into_iter().for_each(|text| self.actor.warnings.add(text));
-        result
+    fn hide(&mut self, value: &mut Value) {
+        let shown = ownership::take(value);
+        if let Some(sent) = self.sent.take() {
+            let managers = std::mem::take(&mut self.managers);
+            let warnings = self.writing.actor.warnings;
+            self.managers = ownership::after_admission(managers, shown.as_ref(), warnings);
+            sent.restore(value, self.writing.served);
+        }
+    }
+
+    fn finish(&mut self, mut value: Value) -> Result<Value, Status> {
+        let writing = self.writing;
+        let (served, old) = (writing.served, self.old);
+        self.is_final = true;
+        if let Some(old) = old {
+            // Admission may change no more than the write itself.
+            value = writing.confine(value, old);
+        }
+        let kind = served.kind();
+        let schema = kind.schema(served.info().storage_version);
+        let write = writing.write(old);
+        schema.default(&mut value);
+        kind.prepare(&write, &mut value);
+        if let Some(old) = old
+            && kind.counts_generation()
+        {
+            system::count_generation(&mut value, old);
+        }
+        let mut errors = validation::metadata(&value, served, old);
+        errors.extend(writing.can_be_mended(schema.validate(&value)));
+        errors.extend(kind.validate(&write, &value));
+        errors.extend(kind.own_rules(&write, &value));
+        writing.refuse(errors, &value)?;
+        for warning in validation::finalizer_warnings(&value, served, old) {
+            writing.actor.warnings.add(warning);
+        }
+        Ok(value)
     }
 }
 
@@ -338,29 +353,15 @@ pub(crate) async fn admit_delete(
         old: Some(&before),
         dry_run: actor.dry_run,
     };
-    chain.ready(&request).await?;
     let subject = subject(served, &request, served.info().storage_version);
-    let consulting = actor.consulting(chain);
-    consulting.change(&subject, &mut Value::Null).await?;
-    let mut texts = Vec::new();
-    let result = chain.validate(&request, None, &mut texts);
-    texts.into_iter().for_each(|text| actor.warnings.add(text));
-    result?;
-    let mut guards = chain.guards(&request, None);
-    chain.entitled(&request, None).await?;
-    consulting.judge(&subject, None).await?;
-    let mut texts = Vec::new();
-    let last = chain.conclude(&request, None, &mut texts);
-    texts.into_iter().for_each(|text| actor.warnings.add(text));
-    guards.extend(last?);
-    annotate(chain, actor, &request, None);
+    let asked = Asked {
+        request: &request,
+        subject: Some(&subject),
+        purpose: Purpose::Store,
+    };
+    let admission = actor.admission(chain);
+    let (_, guards) = admission.admit(asked, Value::Null, &mut Deletion).await?;
     Ok(guards)
-}
-
-fn annotate(chain: &Chain, actor: &Actor<'_>, request: &Request<'_>, object: Option<&Value>) {
-    for (key, value) in chain.annotations(request, object) {
-        actor.annotations.add(format!("{ANNOTATIONS}{key}"), value);
-    }
 }
 
 /// Whether the world moved between the verdict and the write, so that the write is to be judged again.

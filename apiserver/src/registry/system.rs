@@ -147,6 +147,26 @@ fn remove(value: &mut Value, field: &str) {
     }
 }
 
+/// What nobody but the server sets on a new object, to be put back when others have changed it.
+pub(super) struct SystemFields(Value);
+
+impl SystemFields {
+    /// Of `value`, as the server made it.
+    pub(super) fn of(value: &Value) -> Self {
+        let kept = ["metadata", "status"].into_iter();
+        let kept = kept.filter_map(|field| Some((field.to_owned(), value.get(field)?.clone())));
+        Self(Value::Object(kept.collect()))
+    }
+
+    /// Puts it back.
+    pub(super) fn restore(&self, value: &mut Value, served: &Served) {
+        on_update(value, &self.0);
+        if served.info().status {
+            keep_status(value, &self.0);
+        }
+    }
+}
+
 /// Counts the generation up when anything outside metadata and status changed.
 pub(crate) fn count_generation(value: &mut Value, old: &Value) {
     if differs_in_substance(value, old) {

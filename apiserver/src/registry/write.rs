@@ -9,7 +9,7 @@ use storage::{Applied, At, Expect, Guard, Step, Store, StoreError, Verb};
 
 use crate::actor::Actor;
 use crate::registry::prepare::{self, Writing};
-use crate::registry::tries::Tries;
+use crate::registry::retries::Retries;
 use crate::registry::{CONFLICT_ATTEMPTS, Registry, Wish, system};
 use crate::served::Served;
 use crate::{errors, names};
@@ -76,7 +76,6 @@ impl Registry {
         let mut attempt = 1;
         loop {
             draw.name(&mut wish.value);
-            writing.ready().await?;
             let settled = writing.create(wish).await?;
             let draft = prepare::draft(served, &settled)?;
             match self.insert(served, actor, draft, settled.guards).await {
@@ -130,10 +129,10 @@ impl Registry {
         unconditional: bool,
         mut edit: impl FnMut(&Object) -> Result<Wish, E>,
     ) -> Result<Arc<Object>, CommitError> {
-        let mut tries = Tries::of(target, actor.dry_run)?;
+        let mut retries = Retries::of(target, actor.dry_run)?;
         loop {
             let tried = async {
-                let current = tries.current(target).await?;
+                let current = retries.current(target).await?;
                 let wish = edit(&current).map_err(Into::into)?;
                 check_base(target.served, &wish.value, &current, unconditional)?;
                 let (next, guards) = self.next_state(target, actor, operation, wish, &current).await?;
@@ -147,7 +146,7 @@ impl Registry {
             match tried.await {
                 Ok(object) => return Ok(object),
                 // A resource version the client gave is found stale at the next turn; all else is decided afresh.
-                Err(refused) if tries.again(&refused) => {}
+                Err(refused) if retries.again(&refused) => {}
                 Err(refused) => return Err(refused.into_error(target.served)),
             }
         }
@@ -176,7 +175,6 @@ impl Registry {
             namespace,
             name,
         };
-        writing.ready().await?;
         let mut settled = writing.update(wish, current).await?;
         let guards = std::mem::take(&mut settled.guards);
         let deleting = current.meta().deletion_timestamp.is_some();

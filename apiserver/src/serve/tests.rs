@@ -429,7 +429,7 @@ async fn open_routes_can_have_a_port_of_their_own() {
             let other = peer.certified_by(&crate::authn::CaPool::default(), now);
             assert!(other.is_err(), "of another CA it is asked anew");
             assert_eq!(certified, peer.certified_by(&pool, now));
-            certified.map_or_else(|problem| problem, |()| "certified".to_owned())
+            certified.map_or_else(|problem| problem.to_string(), |()| "certified".to_owned())
         };
         config.open_routes = Router::new().route("/admission/mutate", post(route));
     })

@@ -19,7 +19,12 @@ impl Rights {
 impl Authority for Rights {
     fn has<'a>(&'a self, user: &'a UserInfo, right: &'a Right) -> Answer<'a> {
         let attributes = attributes(user, right);
-        Box::pin(async move { Ok(self.0.authorize(&attributes).await?.is_allowed()) })
+        Box::pin(async move {
+            let access = self.0.authorize(&attributes).await;
+            access
+                .map(|access| access.is_allowed())
+                .map_err(|problem| problem.to_string())
+        })
     }
 }
 

@@ -129,7 +129,7 @@ impl Case<'_> {
         let key = forecast::key(self.request, &self.bare);
         let object = forecast::provisional(&self.bare, &key)?;
         let mut world = World::over(self.snapshot.clone(), BTreeMap::new());
-        world.put(&key, object)?;
+        world.put(&key, object).map_err(|problem| problem.to_string())?;
         let chosen = [self.name.to_owned()];
         match world.snapshot().decide(&key, Some(&chosen), self.now) {
             Some(Ok(decision)) if decision.outcome == Outcome::Scheduled => Ok(decision.fences),

@@ -39,7 +39,9 @@ pub(super) fn forecast(
         .map(|resource| (resource, source.cached(resource)))
         .collect();
     let mut world = World::over(snapshot, base);
-    world.put(key, Arc::clone(object))?;
+    world
+        .put(key, Arc::clone(object))
+        .map_err(|problem| problem.to_string())?;
     let decision = match world.snapshot().decide(key, None, now) {
         None => return Ok(None),
         Some(Ok(decision)) => decision,

@@ -115,7 +115,7 @@ impl Front {
     ) -> Result<Bytes, Status> {
         if let Some(ca) = &self.client_ca {
             peer.certified_by(ca, self.clock.now())
-                .map_err(|problem| Status::failure(401, "Unauthorized", problem))?;
+                .map_err(|problem| Status::failure(401, "Unauthorized", problem.to_string()))?;
         }
         let _place = self.sources.admit(peer.peer().ip()).ok_or_else(|| {
             Status::too_many_requests("too many concurrent admission reviews from this address", 1)

@@ -17,7 +17,7 @@ use super::History;
 use super::book::{Book, Step, Waiting};
 use super::causes::ObjectCause;
 use super::record::{self, Change};
-use super::shelf::Shelf;
+use super::record_index::RecordIndex;
 use super::standing::{self, About, Standing, differ};
 use crate::virtual_api::projection::{CLUSTER_DECISIONS, DECISIONS};
 use crate::virtual_api::records::{CLUSTER_RECORDS, RECORDS, resource_of};
@@ -41,12 +41,12 @@ pub(super) struct Recorder {
     history: Arc<History>,
     leading: watch::Receiver<bool>,
     book: Book,
-    shelf: Shelf,
+    recorded: RecordIndex,
     /// What was made before is no news when it is first seen.
     started: Timestamp,
     /// The last number in a name.
     number: i64,
-    /// Whether the shelf may not be what is stored.
+    /// Whether the index may not be what is stored.
     is_stale: bool,
 }
 
@@ -65,7 +65,7 @@ impl Recorder {
             history,
             leading,
             book: Book::default(),
-            shelf: Shelf::default(),
+            recorded: RecordIndex::default(),
             started,
             number: 0,
             is_stale: true,
@@ -83,7 +83,7 @@ impl Recorder {
             match self.load().await {
                 Ok(()) => {
                     let all = self
-                        .shelf
+                        .recorded
                         .take_all_surplus(&self.history.bounds, self.history.clock().now());
                     self.write(deletions(all).collect()).await;
                     if !self.is_stale {
@@ -162,12 +162,12 @@ impl Recorder {
 
     /// Makes the index anew of what is stored.
     async fn load(&mut self) -> Result<(), StoreError> {
-        let mut shelf = Shelf::default();
+        let mut index = RecordIndex::default();
         for resource in [RECORDS, CLUSTER_RECORDS] {
             let stored = self.history.store.list(resource, At::Latest).await?;
-            stored.items.values().for_each(|object| shelf.add(object));
+            stored.items.values().for_each(|object| index.add(object));
         }
-        self.shelf = shelf;
+        self.recorded = index;
         self.is_stale = false;
         Ok(())
     }
@@ -252,7 +252,7 @@ impl Recorder {
             self.book.note(&place, Some((about, standing)), now);
             return;
         }
-        let last = self.shelf.last(&place).and_then(|last| last.to.clone());
+        let last = self.recorded.last(&place).and_then(|last| last.to.clone());
         match last {
             Some(last) => {
                 self.book.know(place.clone(), about.clone(), standing.clone());
@@ -294,8 +294,8 @@ impl Recorder {
         for event in events {
             let change = &event.change;
             match (&change.new, &change.old) {
-                (Some(object), _) => self.shelf.add(object),
-                (None, Some(object)) => self.shelf.drop(object),
+                (Some(object), _) => self.recorded.add(object),
+                (None, Some(object)) => self.recorded.drop(object),
                 (None, None) => {}
             }
         }
@@ -308,7 +308,7 @@ impl Recorder {
         }
         let now = self.history.clock().now();
         let missed: Vec<(Name, About, Standing, Standing)> = self
-            .shelf
+            .recorded
             .all()
             .filter_map(|(place, last)| {
                 let (about, known) = self.book.known(place)?;
@@ -333,10 +333,10 @@ impl Recorder {
                 writes.extend(self.record(&place, &step, now));
             }
             writes.extend(deletions(
-                self.shelf.take_surplus_of(&place, &self.history.bounds),
+                self.recorded.take_surplus_of(&place, &self.history.bounds),
             ));
         }
-        writes.extend(deletions(self.shelf.take_surplus(&self.history.bounds, now)));
+        writes.extend(deletions(self.recorded.take_surplus(&self.history.bounds, now)));
         self.write(writes).await;
     }
 
@@ -354,7 +354,7 @@ impl Recorder {
             return None;
         }
         // What the last record ended with, where it was another: then this one goes on from there.
-        let last = self.shelf.last(place).map(|last| last.to.clone());
+        let last = self.recorded.last(place).map(|last| last.to.clone());
         let from = last.unwrap_or_else(|| step.from.clone());
         if !differ(from.as_ref(), step.to.as_ref()) {
             return None;
@@ -397,7 +397,7 @@ impl Recorder {
         };
         match Draft::new(&value) {
             Ok(draft) => {
-                self.shelf.put(place.clone(), &name, &spec, draft.len(), now);
+                self.recorded.put(place.clone(), &name, &spec, draft.len(), now);
                 Some(Write {
                     verb: Verb::Create,
                     key: Key::new(resource_of(&place.namespace), &place.namespace, &name),
@@ -475,7 +475,7 @@ impl Recorder {
         if self.history.projection.caught_up().await.is_ok() {
             self.look_for_the_gone(now);
         }
-        let mut gone = self.shelf.take_all_surplus(&self.history.bounds, now);
+        let mut gone = self.recorded.take_all_surplus(&self.history.bounds, now);
         gone.extend(self.of_gone_namespaces());
         self.write(deletions(gone).collect()).await;
     }
@@ -486,7 +486,7 @@ impl Recorder {
             engine.snapshot(dialect).is_some() && engine.complete(dialect).is_ok()
         };
         let gone: Vec<(Name, About, Standing)> = self
-            .shelf
+            .recorded
             .all()
             .filter(|(place, last)| self.book.standing(place).is_none() && is_complete(&last.about.dialect))
             .filter_map(|(place, last)| Some((place.clone(), last.about.clone(), last.to.clone()?)))
@@ -503,10 +503,10 @@ impl Recorder {
             return Vec::new();
         };
         let there = self.history.store.cached(namespaces);
-        let gone = self.shelf.namespaces().into_iter();
+        let gone = self.recorded.namespaces().into_iter();
         let gone: Vec<Arc<str>> = gone.filter(|name| there.get("", name).is_none()).collect();
         gone.iter()
-            .flat_map(|name| self.shelf.take_namespace(name))
+            .flat_map(|name| self.recorded.take_namespace(name))
             .collect()
     }
 }

@@ -37,7 +37,7 @@ impl Callers {
         match (certified, &self.token) {
             (Some(Ok(())), _) => Ok(()),
             (_, Some(token)) => token.check(headers).await,
-            (Some(Err(problem)), None) => Err(Status::failure(401, "Unauthorized", problem)),
+            (Some(Err(problem)), None) => Err(Status::failure(401, "Unauthorized", problem.to_string())),
             (None, None) => Err(Status::unauthorized()),
         }
     }

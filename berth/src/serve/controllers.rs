@@ -38,7 +38,7 @@ pub(super) fn start(
         history: parts.history.observer(),
         metrics: &parts.controller_metrics,
     };
-    setting.start(selection).map_err(|problem| anyhow!(problem))
+    Ok(setting.start(selection)?)
 }
 
 /// Takes part in electing the server that does what only one may do: by a record in the store

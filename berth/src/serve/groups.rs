@@ -162,8 +162,7 @@ pub(super) fn assemble(
             bounds,
         });
     let namespaces = hub.is_none().then_some(core::namespace::RESOURCE);
-    let history = History::new(&engine, virtual_api.projection(), store, bounds, namespaces)
-        .map_err(|problem| anyhow!(problem))?;
+    let history = History::new(&engine, virtual_api.projection(), store, bounds, namespaces)?;
     let mut configuration = configuration::group(dialects.clone(), Arc::clone(store));
     configuration
         .resources

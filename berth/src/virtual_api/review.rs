@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use engine::{Catalog, World};
+use engine::{Catalog, Unreadable, World};
 use meta::{FieldError, Key, Object, Timestamp, budget};
 use serde_json::Value;
 
@@ -48,7 +48,7 @@ pub fn answer(catalog: &Catalog, question: Question) -> Result<Value, Vec<FieldE
     }
     errors.extend(add(catalog, &mut world, objects, now));
     if let Some(object) = object
-        && let Err(problem) = world.put(&demand, Arc::clone(&object))
+        && let Err(Unreadable(problem)) = world.put(&demand, Arc::clone(&object))
     {
         errors.push(FieldError::invalid(
             "spec.object",
@@ -98,7 +98,7 @@ fn add(catalog: &Catalog, world: &mut World, objects: Vec<Value>, now: Timestamp
                 ));
             }
             Ok((key, object)) => {
-                if let Err(problem) = world.put(&key, object) {
+                if let Err(Unreadable(problem)) = world.put(&key, object) {
                     errors.push(FieldError::invalid(path, key.to_string(), problem));
                 }
                 seen.insert(key);

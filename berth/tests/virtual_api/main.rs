@@ -44,7 +44,7 @@ struct AllBut(Vec<&'static str>);
 
 #[async_trait]
 impl Authorizer for AllBut {
-    async fn authorize(&self, asked: &Attributes) -> Result<Access, String> {
+    async fn authorize(&self, asked: &Attributes) -> Result<Access, apiserver::Unanswered> {
         let mut text = format!("{} {}", asked.verb, asked.resource);
         if !asked.subresource.is_empty() {
             text.push_str(&format!("/{}", asked.subresource));

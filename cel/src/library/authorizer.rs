@@ -8,7 +8,7 @@ use crate::error::Error;
 use crate::library::Outcome;
 use crate::meter::Meter;
 use crate::review::{Asked, Decision, Review};
-use crate::value::{Text, Value};
+use crate::value::{Access, Text, Value};
 
 /// What a review costs, as in Kubernetes.
 const CHECK: usize = 350_000;
@@ -16,45 +16,6 @@ const CHECK: usize = 350_000;
 const LONGEST_NAME: usize = 253;
 /// The longest name of a namespace.
 const LONGEST_LABEL: usize = 63;
-
-/// Somebody's rights, or a part of a question about them.
-#[derive(Clone, Debug)]
-pub enum Access {
-    /// `authorizer`, of the request's user or of a service account.
-    Of(Option<(Arc<str>, Arc<str>)>),
-    /// `authorizer.group('apps')`
-    Group(Option<(Arc<str>, Arc<str>)>, Arc<str>),
-    /// All but the verb.
-    Check(Option<(Arc<str>, Arc<str>)>, Asked),
-    /// What came of it.
-    Decided(Arc<Decision>),
-}
-
-impl Access {
-    pub(crate) fn type_name(&self) -> &'static str {
-        match self {
-            Self::Of(_) => "kubernetes.authorization.Authorizer",
-            Self::Group(..) => "kubernetes.authorization.GroupCheck",
-            Self::Check(_, Asked::Path(_)) => "kubernetes.authorization.PathCheck",
-            Self::Check(_, Asked::Resource { .. }) => "kubernetes.authorization.ResourceCheck",
-            Self::Decided(_) => "kubernetes.authorization.Decision",
-        }
-    }
-}
-
-impl Value<'_> {
-    /// `authorizer`: the rights of the user of the request.
-    #[must_use]
-    pub fn authorizer() -> Self {
-        Self::Access(Arc::new(Access::Of(None)))
-    }
-
-    /// `authorizer.requestResource`: their rights to what they write.
-    #[must_use]
-    pub fn authorizer_of(asked: Asked) -> Self {
-        Self::Access(Arc::new(Access::Check(None, asked)))
-    }
-}
 
 pub(super) const FUNCTIONS: &[Function] = &[
     function("path", &["Authorizer.(string) PathCheck"], path),

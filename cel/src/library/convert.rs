@@ -148,7 +148,7 @@ pub(super) fn to_string<'a>(meter: &mut Meter, value: &Value<'a>) -> Outcome<'a>
             .map_err(|_| Error::failed("invalid UTF-8 in bytes, cannot convert to string"))?
             .into(),
         Value::Timestamp(moment) => moment.to_string().into(),
-        Value::Duration(nanoseconds) => super::time::shown(*nanoseconds).into(),
+        Value::Duration(nanoseconds) => crate::value::duration(*nanoseconds).into(),
         value => value.clone(),
     })
 }

@@ -1,9 +1,9 @@
 //! Named formats of strings.
 
-use super::{Function, Outcome, function, strings, url};
+use super::{Function, Outcome, function, strings};
 use crate::error::Error;
 use crate::meter::Meter;
-use crate::value::{Moment, Value};
+use crate::value::{Moment, Url, Value};
 
 pub(super) const FUNCTIONS: &[Function] = &[
     function("format.named", &["(string) optional(Format)"], |meter, args| {
@@ -94,7 +94,7 @@ fn problems(format: &str, text: &str) -> Vec<String> {
         "dns1035LabelPrefix" => old_label(&prefixed(text)),
         "qualifiedName" => qualified(text),
         "labelValue" => label_value(text),
-        "uri" => one(url::Url::request(text).is_ok(), || {
+        "uri" => one(Url::request(text).is_ok(), || {
             format!("parse {text:?}: invalid URI for request")
         }),
         "uuid" => one(is_uuid(text), || "does not match the UUID format".to_owned()),

@@ -1,11 +1,9 @@
 //! Quantities.
 
-use std::cmp::Ordering;
-
 use super::{Function, function, strings};
 use crate::error::Error;
 use crate::meter::Meter;
-use crate::value::Value;
+use crate::value::{Quantity, Value};
 
 pub(super) const FUNCTIONS: &[Function] = &[
     function("quantity", &["(string) Quantity"], |meter, args| {
@@ -59,115 +57,6 @@ pub(super) const FUNCTIONS: &[Function] = &[
     ),
 ];
 
-/// A quantity, in billionths.
-#[derive(Clone, Copy, Debug)]
-pub struct Quantity {
-    nanos: i128,
-    /// Whether it was written without a fraction, in as many digits as Kubernetes counts in whole numbers.
-    whole: bool,
-}
-
-const NANO: i128 = 1_000_000_000;
-
-impl Quantity {
-    /// How two quantities stand to each other.
-    pub(crate) fn compare(self, other: Self) -> Ordering {
-        self.nanos.cmp(&other.nanos)
-    }
-
-    fn plus(self, other: Self, sign: i128) -> Self {
-        Self {
-            nanos: self.nanos.saturating_add(sign * other.nanos),
-            whole: self.whole && other.whole,
-        }
-    }
-
-    fn integer(self) -> Option<i64> {
-        i64::try_from(self.nanos / NANO).ok().filter(|_| self.whole)
-    }
-
-    fn float(self) -> f64 {
-        (self.nanos / NANO) as f64 + (self.nanos % NANO) as f64 / NANO as f64
-    }
-
-    fn read(text: &str) -> Result<Self, String> {
-        const WRONG: &str =
-            "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'";
-        let unsigned = text.strip_prefix(['+', '-']).unwrap_or(text);
-        let end = unsigned
-            .find(|digit: char| !digit.is_ascii_digit() && digit != '.')
-            .unwrap_or(unsigned.len());
-        let (number, suffix) = unsigned.split_at(end);
-        let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
-        if text.is_empty() || fraction.contains('.') {
-            return Err(WRONG.to_owned());
-        }
-        let (base, exponent) = suffixed(suffix).ok_or("unable to parse quantity's suffix")?;
-        let digits = whole.trim_start_matches('0').len().max(1) + fraction.len();
-        let exact = match base {
-            2 => fraction.is_empty() && digits + exponent.unsigned_abs() as usize * 3 / 10 < 15,
-            _ => digits <= 18 && exponent >= i32::try_from(fraction.len()).unwrap_or(i32::MAX),
-        };
-        let nanos = scaled(whole, fraction, base, exponent).unwrap_or(i128::MAX / 2);
-        // Something of it is there, however small it was written.
-        let some = number.bytes().any(|digit| (b'1'..=b'9').contains(&digit));
-        let nanos = if some { nanos.max(1) } else { 0 };
-        Ok(Self {
-            nanos: if text.starts_with('-') { -nanos } else { nanos },
-            whole: exact || number == "0" && suffix.is_empty(),
-        })
-    }
-}
-
-/// The base and the exponent a suffix stands for.
-fn suffixed(suffix: &str) -> Option<(i128, i32)> {
-    let decimal = ["n", "u", "m", "", "k", "M", "G", "T", "P", "E"];
-    if let Some(place) = decimal.iter().position(|known| *known == suffix) {
-        return Some((10, 3 * (i32::try_from(place).ok()? - 3)));
-    }
-    let binary = ["Ki", "Mi", "Gi", "Ti", "Pi", "Ei"];
-    if let Some(place) = binary.iter().position(|known| *known == suffix) {
-        return Some((2, 10 * (i32::try_from(place).ok()? + 1)));
-    }
-    let exponent = suffix.strip_prefix(['e', 'E'])?;
-    let exponent: i32 = exponent.parse().ok()?;
-    (-100..=100).contains(&exponent).then_some((10, exponent))
-}
-
-/// The number in billionths, a rest rounded up. `None` where it is too large to be counted.
-fn scaled(whole: &str, fraction: &str, base: i128, exponent: i32) -> Option<i128> {
-    if whole.len() + fraction.len() > 60 {
-        return None;
-    }
-    let factor = if base == 2 {
-        1i128.checked_shl(exponent.unsigned_abs())?
-    } else {
-        1
-    };
-    // Ten to this is one billionth.
-    let mut power = if base == 10 { exponent + 9 } else { 9 };
-    power -= i32::try_from(fraction.trim_end_matches('0').len()).ok()?;
-    let digits = format!("{whole}{}", fraction.trim_end_matches('0'));
-    let digits = digits.trim_start_matches('0');
-    let mut value: i128 = if digits.is_empty() {
-        0
-    } else {
-        digits.parse().ok()?
-    };
-    value = value.checked_mul(factor)?;
-    while power > 0 && value != 0 {
-        value = value.checked_mul(10)?;
-        power -= 1;
-    }
-    if power < 0 {
-        let divisor = 10i128.checked_pow(power.unsigned_abs());
-        value = divisor.map_or(i128::from(value != 0), |divisor| {
-            value / divisor + i128::from(value % divisor != 0)
-        });
-    }
-    Some(value)
-}
-
 fn read(meter: &mut Meter, args: &[Value<'_>]) -> Result<Result<Quantity, String>, Error> {
     let text = strings::text(args, 0)?;
     meter.bytes(text.len())?;
@@ -178,10 +67,7 @@ fn one(meter: &mut Meter, args: &[Value<'_>]) -> Result<Quantity, Error> {
     meter.charge(1)?;
     match &args[0] {
         Value::Quantity(quantity) => Ok(*quantity),
-        Value::Int(number) => Ok(Quantity {
-            nanos: i128::from(*number) * NANO,
-            whole: true,
-        }),
+        Value::Int(number) => Ok(Quantity::whole(*number)),
         _ => Err(Error::no_such_overload()),
     }
 }

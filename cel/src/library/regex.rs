@@ -1,8 +1,9 @@
 //! Functions that match regular expressions.
 
-use super::{Function, Outcome, Pattern, function, strings};
+use super::{Function, Outcome, function, strings};
 use crate::error::Error;
 use crate::meter::Meter;
+use crate::pattern::Pattern;
 use crate::value::Value;
 
 pub(super) const STANDARD: &[Function] = &[function(

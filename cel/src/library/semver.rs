@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::{Function, Outcome, function, strings};
 use crate::error::Error;
 use crate::meter::Meter;
-use crate::value::Value;
+use crate::value::{Semver, Value};
 
 pub(super) const FUNCTIONS: &[Function] = &[
     function("semver", &["(string) Semver"], parsed),
@@ -33,71 +33,6 @@ pub(super) const NORMALIZED: &[Function] = &[
         Ok(Value::Bool(read(meter, args)?.is_ok()))
     }),
 ];
-
-/// A semantic version. Build metadata is read and says nothing.
-#[derive(Debug)]
-pub struct Semver {
-    numbers: [u64; 3],
-    prerelease: Vec<Identifier>,
-}
-
-/// A part of a prerelease: numbers come before text.
-#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Identifier {
-    Number(u64),
-    Text(String),
-}
-
-impl Semver {
-    /// How two versions stand to each other.
-    pub(crate) fn precedence(&self, other: &Self) -> Ordering {
-        let release = self.prerelease.is_empty().cmp(&other.prerelease.is_empty());
-        self.numbers
-            .cmp(&other.numbers)
-            .then(release)
-            .then_with(|| self.prerelease.cmp(&other.prerelease))
-    }
-
-    fn read(text: &str) -> Option<Self> {
-        let (text, build) = match text.split_once('+') {
-            Some((text, build)) => (text, Some(build)),
-            None => (text, None),
-        };
-        let (numbers, prerelease) = match text.split_once('-') {
-            Some((numbers, prerelease)) => (numbers, Some(prerelease)),
-            None => (text, None),
-        };
-        let mut parts = numbers.splitn(3, '.').map(number);
-        let numbers = [parts.next()??, parts.next()??, parts.next()??];
-        let build_is_fine = build.is_none_or(|build| build.split('.').all(named));
-        let prerelease: Option<Vec<Identifier>> = match prerelease {
-            Some(all) => all.split('.').map(identifier).collect(),
-            None => Some(Vec::new()),
-        };
-        let prerelease = prerelease.filter(|_| build_is_fine)?;
-        Some(Self { numbers, prerelease })
-    }
-}
-
-fn number(digits: &str) -> Option<u64> {
-    let plain = digits.bytes().all(|digit| digit.is_ascii_digit());
-    let leading = digits.len() > 1 && digits.starts_with('0');
-    digits.parse().ok().filter(|_| plain && !leading)
-}
-
-fn named(part: &str) -> bool {
-    !part.is_empty()
-        && part
-            .bytes()
-            .all(|letter| letter.is_ascii_alphanumeric() || letter == b'-')
-}
-
-fn identifier(part: &str) -> Option<Identifier> {
-    if part.bytes().all(|digit| digit.is_ascii_digit()) {
-        return number(part).map(Identifier::Number);
-    }
-    named(part).then(|| Identifier::Text(part.to_owned()))
-}
 
 /// A version with what it lacks: `v` is dropped, minor and patch are 0, leading zeros go.
 fn normalized(text: &str) -> Option<String> {

@@ -1,10 +1,12 @@
 //! Text. Places are characters, never bytes.
 
-use super::format::format;
+mod format;
+
 use super::{Function, Outcome, count, function};
 use crate::error::Error;
 use crate::meter::Meter;
 use crate::value::{Text, Value};
+use format::format;
 
 pub(super) const STANDARD: &[Function] = &[
     function(
@@ -79,7 +81,7 @@ pub(super) const EXTENDED: &[Function] = &[
     ),
     function("format", &["string.(list(dyn)) string"], format),
     function("strings.quote", &["(string) string"], |meter, args| {
-        changed(meter, args, super::format::quoted)
+        changed(meter, args, format::quoted)
     }),
 ];
 

@@ -134,15 +134,3 @@ pub(super) fn read(text: &str) -> Option<i64> {
     }
     i64::try_from(if negative { -total } else { total }).ok()
 }
-
-/// A length of time in seconds.
-pub(crate) fn shown(nanoseconds: i64) -> String {
-    let sign = if nanoseconds < 0 { "-" } else { "" };
-    let all = nanoseconds.unsigned_abs();
-    let (seconds, rest) = (all / 1_000_000_000, all % 1_000_000_000);
-    if rest == 0 {
-        return format!("{sign}{seconds}s");
-    }
-    let digits = format!("{rest:09}");
-    format!("{sign}{seconds}.{}s", digits.trim_end_matches('0'))
-}

@@ -135,7 +135,7 @@ proptest! {
 
     #[test]
     fn any_pattern_is_read_without_a_panic(pattern in "[a-c\\[\\](){}|*+?.^$\\\\dwsbQEpP0-9,:<>=!&~-]{0,20}", text in "[a-c0-9 \u{e9}]{0,12}") {
-        if let Ok(pattern) = crate::library::Pattern::compile(&pattern) {
+        if let Ok(pattern) = crate::pattern::Pattern::compile(&pattern) {
             assert!(pattern.regex().find(&text).is_none_or(|found| found.end() <= text.len()));
         }
     }

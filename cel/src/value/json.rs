@@ -24,7 +24,7 @@ impl Value<'_> {
             },
             Self::String(text) => Json::String(text.to_string()),
             Self::Bytes(bytes) => Json::String(STANDARD.encode(bytes)),
-            Self::Duration(nanoseconds) => Json::String(crate::library::duration(*nanoseconds)),
+            Self::Duration(nanoseconds) => Json::String(super::duration(*nanoseconds)),
             Self::Timestamp(moment) => Json::String(moment.to_string()),
             Self::List(list) => Json::Array(list.iter().map(|one| one.to_json()).collect::<Result<_, _>>()?),
             Self::Map(Map::Json(fields)) => Json::Object((*fields).clone()),

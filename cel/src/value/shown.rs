@@ -17,3 +17,15 @@ pub(crate) fn double(value: f64) -> String {
     let sign = if exponent < 0 { '-' } else { '+' };
     format!("{digits}e{sign}{:02}", exponent.abs())
 }
+
+/// A length of time in seconds.
+pub(crate) fn duration(nanoseconds: i64) -> String {
+    let sign = if nanoseconds < 0 { "-" } else { "" };
+    let all = nanoseconds.unsigned_abs();
+    let (seconds, rest) = (all / 1_000_000_000, all % 1_000_000_000);
+    if rest == 0 {
+        return format!("{sign}{seconds}s");
+    }
+    let digits = format!("{rest:09}");
+    format!("{sign}{seconds}.{}s", digits.trim_end_matches('0'))
+}

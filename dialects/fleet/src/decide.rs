@@ -2,8 +2,6 @@
 //! snapshots" to "What is written").
 
 mod classify;
-pub(crate) mod detail;
-pub(crate) mod plan;
 mod readable;
 mod select;
 mod selection;
@@ -17,16 +15,16 @@ use std::sync::Arc;
 use dialect_contract::{Action, Ask, BindingChange, Current, Decision, Outcome, Refused};
 use scheduling::{Ix, Solved};
 
-use self::detail::Detail;
+use crate::detail::Detail;
 use crate::filters::{CLUSTER_AFFINITY, SAME_PLACEMENT_ANTI_AFFINITY, TOPOLOGY_SPREAD_CONSTRAINTS};
 use crate::fleet::Fleet;
 use crate::fleet::record::PlacementRecord;
 use crate::kind::{ClusterDecision, State};
+use crate::plan::{Plan, SnapshotPlan, Step};
 use crate::policy::{Mode, Policy};
+use crate::satisfied::Satisfied;
 use classify::Classes;
-use plan::{Plan, SnapshotPlan, Step};
 use selection::Selection;
-use status::Satisfied;
 
 /// Decides the placement in `record`.
 pub(crate) fn decide(fleet: &Fleet, record: &PlacementRecord, ask: &Ask<'_>) -> Result<Decision, Refused> {

@@ -3,9 +3,7 @@
 
 mod binding;
 mod member_cluster;
-mod member_cluster_rules;
 mod placement;
-mod placement_rules;
 mod policy;
 mod policy_rules;
 mod snapshot;

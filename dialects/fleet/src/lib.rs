@@ -7,6 +7,7 @@ pub mod admission;
 mod columns;
 mod config;
 mod decide;
+mod detail;
 mod dialect;
 mod eligibility;
 mod facts;
@@ -16,8 +17,10 @@ mod hash;
 mod inventory;
 mod kind;
 mod names;
+mod plan;
 mod policy;
 mod remedies;
+mod satisfied;
 mod scores;
 #[cfg(test)]
 mod testing;

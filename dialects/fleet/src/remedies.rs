@@ -7,7 +7,7 @@ use meta::Key;
 use scheduling::{Ix, Rejection};
 use serde_json::{Value, json};
 
-use crate::decide::detail::Detail;
+use crate::detail::Detail;
 use crate::filters::{AFFINITY, ELIGIBILITY, SPREAD, TAINTS};
 use crate::fleet::Fleet;
 use crate::fleet::cluster::Cluster;

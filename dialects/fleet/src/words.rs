@@ -5,7 +5,7 @@ use meta::selector::Selector;
 use scheduling::{Ix, Reason};
 
 use crate::columns::Columns;
-use crate::decide::detail::Detail;
+use crate::detail::Detail;
 use crate::eligibility::{Ineligible, Limits};
 use crate::filters::{AFFINITY, ELIGIBILITY, SPREAD, TAINTS};
 use crate::fleet::Fleet;

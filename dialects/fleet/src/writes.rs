@@ -15,9 +15,7 @@ use meta::schema::types::{Condition, Time, condition};
 use meta::{GroupResource, Key, Object, Timestamp};
 use serde_json::{Map, Value, json};
 
-use crate::decide::detail::Detail;
-use crate::decide::plan::{CurrentSnapshot, Plan, SnapshotPlan, Step};
-use crate::decide::status::Satisfied;
+use crate::detail::Detail;
 use crate::fleet::Fleet;
 use crate::fleet::record::{BindingRecord, PlacementRecord, SnapshotRecord};
 use crate::hash;
@@ -26,6 +24,8 @@ use crate::names::{
     BINDING_FINALIZER, BINDINGS, INDEX_LABEL, LATEST_LABEL, PARENT_LABEL, PLACEMENT_API_VERSION,
     PLACEMENT_FINALIZER, PLACEMENT_SCHEDULED, PREVIOUS_STATE_ANNOTATION, SCHEDULED, SNAPSHOTS,
 };
+use crate::plan::{CurrentSnapshot, Plan, SnapshotPlan, Step};
+use crate::satisfied::Satisfied;
 use edit::{child, drop_finalizer, set, without_revision};
 
 /// The condition of a decision as the status of the snapshot will list it.

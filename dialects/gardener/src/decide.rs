@@ -1,14 +1,12 @@
 //! Deciding about one shoot.
 
-pub(crate) mod detail;
-
 use std::sync::Arc;
 
 use dialect_contract::{Action, Ask, BindingChange, Current, Decision, Outcome, Refused};
 use meta::FieldError;
 use scheduling::{Ix, Solved};
 
-use self::detail::Detail;
+use crate::detail::Detail;
 use crate::fleet::Fleet;
 use crate::fleet::profile::Profile;
 use crate::fleet::shoot::{Record, Wants};

@@ -11,7 +11,7 @@ use meta::{Change, FieldError, GroupResource, Key, Object, Timestamp};
 use scheduling::{Ix, Reason, Rejection};
 use serde_json::{Value, json};
 
-use crate::decide::detail::Detail;
+use crate::detail::Detail;
 use crate::fleet::Fleet;
 use crate::fleet::seed::{Row, unready};
 use crate::kind::common::condition;

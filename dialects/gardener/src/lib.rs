@@ -10,6 +10,7 @@ mod binding;
 mod cidr;
 pub mod config;
 mod decide;
+mod detail;
 mod dialect;
 mod distance;
 mod facts;

@@ -3,7 +3,7 @@
 use dialect_contract::{Decision, Outcome};
 use scheduling::{Ix, Reason};
 
-use crate::decide::detail::Detail;
+use crate::detail::Detail;
 use crate::filters::{Code, NAMES, TOO_FEW_TOLERATIONS};
 use crate::fleet::Fleet;
 use crate::fleet::seed::{Row, unready};

@@ -1,7 +1,5 @@
 //! Deciding about one namespace, as the placement controller.
 
-pub(crate) mod detail;
-
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -10,8 +8,8 @@ use jiff::SignedDuration;
 use meta::{FieldError, Timestamp};
 use scheduling::{Ix, Solved};
 
-use self::detail::Detail;
 use crate::condition::{self};
+use crate::detail::Detail;
 use crate::fleet::{Fleet, Record};
 use crate::placement::{Form, Placement, Reading, State};
 use crate::select::{self, Choice, Judged, Kept};

@@ -9,7 +9,7 @@ use meta::{Change, Key, Object, Timestamp};
 use scheduling::{Ix, Reason, Rejection};
 use serde_json::{Value, json};
 
-use crate::decide::detail::Detail;
+use crate::detail::Detail;
 use crate::fleet::{Fleet, Record, Row};
 use crate::names::WORKLOAD_CLUSTERS;
 use crate::{filters, remedies, words, writes};

@@ -12,6 +12,7 @@ mod code;
 pub mod condition;
 pub mod config;
 mod decide;
+mod detail;
 mod dialect;
 mod edit;
 mod filters;

@@ -9,7 +9,7 @@ use meta::Key;
 use scheduling::{Ix, Rejection};
 use serde_json::{Value, json};
 
-use crate::decide::detail::Detail;
+use crate::detail::Detail;
 use crate::filters::Code;
 use crate::fleet::{Fleet, LocationRecord, Row};
 use crate::names::WORKLOAD_CLUSTERS;

@@ -6,7 +6,7 @@ use dialect_contract::{Decision, Outcome};
 use meta::Timestamp;
 use scheduling::{Ix, Reason};
 
-use crate::decide::detail::Detail;
+use crate::detail::Detail;
 use crate::filters::{Code, NAMES};
 use crate::fleet::{Fleet, Row};
 use crate::placement::{Form, State};

@@ -5,7 +5,7 @@ use dialect_contract::{Decision, Verb, Write};
 use serde_json::{Map, Value, json};
 
 use crate::condition::{self, NAMESPACE_SCHEDULED};
-use crate::decide::detail::Detail;
+use crate::detail::Detail;
 use crate::fleet::{Fleet, Record};
 use crate::names::PLACEMENT;
 

@@ -4,23 +4,23 @@
 //! functions that OCM's own selectors have. It has no clock, so its result depends on the object alone and is kept
 //! until the object changes. What it costs is counted, per cluster and per decision.
 
-mod evaluate;
+mod results;
 
 use std::collections::HashMap;
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
 use ::cel::{Environment, Error, Function, Program, Type};
 
-pub(crate) use evaluate::{Evaluator, Exceeded};
+pub(crate) use results::{Judged, Results};
 
 /// A compiled expression with the results it gave.
 #[derive(Debug)]
 pub(crate) struct Expression {
-    program: Program,
+    pub(crate) program: Program,
     /// Whether it calls `scores()`, which filters may not (a non-goal of the proposal).
     pub(crate) uses_scores: bool,
     /// What came out, by cluster.
-    results: Mutex<evaluate::Results>,
+    pub(crate) results: Mutex<Results>,
 }
 
 /// What expressions may mention.

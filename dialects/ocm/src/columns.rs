@@ -13,10 +13,10 @@ use dialect_columns::{Bits, Labels, Numbered};
 use meta::Timestamp;
 use scheduling::Ix;
 
-use crate::fleet::cluster::Cluster;
-use crate::fleet::record::{ClusterSet, Membership, Scores};
-use crate::fleet::tally::Tally;
+use crate::cluster::Cluster;
 use crate::names::SET_LABEL;
+use crate::record::{ClusterSet, Membership, Scores};
+use crate::tally::Tally;
 use taints::Taints;
 
 /// All clusters as columns.
@@ -62,6 +62,17 @@ pub(crate) struct ScoreEntry {
     pub(crate) value: i32,
     /// The last instant it counts; the end of time where it never expires.
     pub(crate) until: Timestamp,
+}
+
+impl ScoreEntry {
+    /// The entry of one of `scores`.
+    fn of(scores: &Scores, candidate: Ix, value: i32) -> Self {
+        Self {
+            candidate,
+            value,
+            until: scores.until,
+        }
+    }
 }
 
 impl Numbered for ScoreEntry {
@@ -119,7 +130,7 @@ impl Columns {
                 found
                     .entry(coordinate)
                     .or_default()
-                    .push(scores.entry(candidate, value));
+                    .push(ScoreEntry::of(scores, candidate, value));
             }
         }
         for (coordinate, mut column) in found {
@@ -228,7 +239,7 @@ impl Columns {
         if let Some((new, candidate)) = new.and_then(|new| Some((new, self.candidate(&new.cluster)?))) {
             for (name, &value) in &new.values {
                 let coordinate = (Arc::clone(&new.resource), Arc::clone(name));
-                self.edit_column(coordinate, candidate, Some(new.entry(candidate, value)));
+                self.edit_column(coordinate, candidate, Some(ScoreEntry::of(new, candidate, value)));
             }
         }
     }

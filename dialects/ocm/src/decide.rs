@@ -1,9 +1,6 @@
 //! One decision: who may be chosen, in which order, who is, and what that changes (docs/systems/ocm.md, "Candidates" to
 //! "Conditions").
 
-pub(crate) mod detail;
-pub(crate) mod plan;
-mod satisfied;
 pub(crate) mod status;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -15,17 +12,17 @@ use jiff::SignedDuration;
 use meta::{FieldError, Timestamp};
 use scheduling::{Filter, Ix, Scorer, Solved};
 
-use self::detail::Detail;
 use crate::columns::Columns;
+use crate::detail::Detail;
 use crate::filters::{ClusterSet, Lifecycle, Predicates, TaintToleration};
 use crate::fleet::Fleet;
-use crate::fleet::record::{DecisionRecord, PlacementRecord};
 use crate::policy::{Policy, Prioritizer, Problem, Scoring};
+use crate::record::{DecisionRecord, PlacementRecord};
 use crate::scores::{AddOn, Allocatable, Balance, Steady};
 use crate::words;
 
-use plan::Plan;
-use satisfied::Satisfied;
+use crate::plan::Plan;
+use crate::satisfied::Satisfied;
 
 /// Placements are looked at again at least this often (docs/systems/ocm.md, "When it runs").
 const PERIOD: SignedDuration = SignedDuration::from_mins(5);

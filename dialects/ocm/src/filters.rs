@@ -7,20 +7,17 @@ use jiff::SignedDuration;
 use meta::Timestamp;
 use scheduling::{Filter, Ix, Reason, Verdict};
 
-use crate::cel::{Evaluator, Exceeded};
 use crate::columns::Columns;
 use crate::columns::taints::Tainted;
+use crate::evaluate::{Evaluator, Exceeded};
 use crate::kind::{Taint, Toleration};
+use crate::names::{PREDICATE, TAINT_TOLERATION};
 use crate::policy::{self, Predicate, Problem};
 
 /// The filter that asks for membership in a bound set.
 pub(crate) const CLUSTER_SET: &str = "ClusterSet";
 /// The filter that leaves clusters alone that are being deleted.
 pub(crate) const LIFECYCLE: &str = "Lifecycle";
-/// The filter of `spec.predicates`.
-pub(crate) const PREDICATE: &str = "Predicate";
-/// The filter of `spec.tolerations`.
-pub(crate) const TAINT_TOLERATION: &str = "TaintToleration";
 
 /// The filters in pipeline order.
 pub(crate) static FILTERS: [&str; 4] = [CLUSTER_SET, LIFECYCLE, PREDICATE, TAINT_TOLERATION];

@@ -1,11 +1,8 @@
 //! Everything the dialect knows of a hub. Records are kept in persistent maps and shared between snapshots; columns
 //! ([`crate::columns`]) are derived from them.
 
-pub(crate) mod cluster;
 mod due;
 pub(crate) mod fold;
-pub(crate) mod record;
-pub(crate) mod tally;
 
 use std::sync::{Arc, OnceLock};
 
@@ -13,13 +10,13 @@ use dialect_columns::UnusableObjects;
 use meta::Key;
 
 use crate::cel;
+use crate::cluster::Cluster;
 use crate::columns::Columns;
 use crate::columns::moved::Records;
-use crate::fleet::cluster::Cluster;
-use crate::fleet::record::{ClusterSet, DecisionRecord, PlacementRecord, Scores};
-use crate::fleet::tally::Tally;
 use crate::names::PLACEMENTS;
 use crate::policy::Mention;
+use crate::record::{ClusterSet, DecisionRecord, PlacementRecord, Scores};
+use crate::tally::Tally;
 
 /// Everything the dialect knows of a hub.
 #[derive(Clone, Default)]

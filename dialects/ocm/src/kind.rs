@@ -3,6 +3,8 @@
 
 mod addon_placement_score;
 mod condition;
+mod coordinate;
+mod group_size;
 mod managed_cluster;
 mod managed_cluster_set;
 mod managed_cluster_set_binding;
@@ -17,15 +19,15 @@ use meta::{Key, Kind, Object};
 
 pub(crate) use addon_placement_score::AddOnPlacementScore;
 pub(crate) use condition::Condition;
+pub(crate) use coordinate::{BUILT_IN, Coordinate};
+pub(crate) use group_size::GroupSize;
 pub(crate) use managed_cluster::{Amount, ManagedCluster, Taint};
 pub(crate) use managed_cluster_set::{ManagedClusterSet, SelectorType};
 pub(crate) use managed_cluster_set_binding::ManagedClusterSetBinding;
 pub(crate) use placement::{DecisionGroupStatus, Placement, PlacementStatus};
 pub(crate) use placement_decision::PlacementDecision;
 pub(crate) use placement_rules::claims_as_labels;
-pub(crate) use placement_spec::{
-    GroupStrategy, PlacementSpec, Predicate, PrioritizerConfig, PrioritizerPolicy, Toleration,
-};
+pub(crate) use placement_spec::{GroupStrategy, PlacementSpec, Predicate, PrioritizerPolicy, Toleration};
 
 /// Every kind, in the order discovery lists them.
 pub(crate) fn all() -> Vec<Arc<dyn Kind>> {

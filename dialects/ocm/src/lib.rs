@@ -5,9 +5,12 @@
 
 mod admission;
 mod cel;
+mod cluster;
 mod columns;
 mod decide;
+mod detail;
 mod dialect;
+mod evaluate;
 mod facts;
 mod filters;
 mod fleet;
@@ -15,9 +18,13 @@ mod inventory;
 mod kind;
 mod names;
 mod notes;
+mod plan;
 mod policy;
+mod record;
 mod remedies;
+mod satisfied;
 mod scores;
+mod tally;
 #[cfg(test)]
 mod tests;
 mod words;

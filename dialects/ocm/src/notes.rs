@@ -8,7 +8,7 @@ use dialect_contract::control::failed_scheduling;
 use dialect_contract::{Decision, Note, NoteType, Outcome, Related};
 use meta::Key;
 
-use crate::decide::detail::Detail;
+use crate::detail::Detail;
 use crate::fleet::Fleet;
 use crate::names::PLACEMENT_API_VERSION;
 use crate::policy::Scoring;

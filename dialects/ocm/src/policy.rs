@@ -13,13 +13,13 @@ use std::sync::Arc;
 use meta::selector::Selector;
 
 use crate::cel;
-use crate::fleet::cluster::Cluster;
+use crate::cluster::Cluster;
 use crate::kind::{PlacementSpec, Toleration};
 
-pub(crate) use groups::{GroupSize, Groups};
+pub(crate) use groups::Groups;
 pub(crate) use mention::Mention;
 pub(crate) use predicate::Predicate;
-pub(crate) use prioritizers::{Coordinate, Prioritizer, Scoring};
+pub(crate) use prioritizers::{Prioritizer, Scoring};
 
 /// Why a placement is Misconfigured: the plugin (empty for the policy itself) and a sentence.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -139,7 +139,7 @@ impl Policy {
 /// The shape rules of tolerations (docs/systems/ocm.md, "Filters").
 fn tolerations(list: &[Toleration]) -> Result<Vec<Toleration>, Problem> {
     let problem = |index: usize, text: &str| Problem {
-        plugin: crate::filters::TAINT_TOLERATION,
+        plugin: crate::names::TAINT_TOLERATION,
         text: format!("spec.tolerations[{index}]: {text}"),
     };
     for (index, toleration) in list.iter().enumerate() {

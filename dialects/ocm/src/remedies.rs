@@ -7,12 +7,12 @@ use meta::{Key, selector::Selector};
 use scheduling::{Ix, Rejection};
 use serde_json::{Value, json};
 
-use crate::cel::Evaluator;
+use crate::cluster::Cluster;
+use crate::evaluate::Evaluator;
 use crate::fleet::Fleet;
-use crate::fleet::cluster::Cluster;
-use crate::fleet::record::{Membership, PlacementRecord};
 use crate::names::{BINDINGS, CLUSTERS, GROUP, SET_LABEL};
 use crate::policy::Predicate;
+use crate::record::{Membership, PlacementRecord};
 
 /// Sets and predicates that are gone into of one refusal.
 const MOST: usize = 4;
@@ -87,7 +87,7 @@ impl Case<'_> {
         let bound = self.fleet.bound_sets(namespace);
         let wanted = &self.record.policy.sets;
         let is_in = |(name, set): &(&std::sync::Arc<str>, &std::sync::Arc<_>)| {
-            let set: &crate::fleet::record::ClusterSet = set;
+            let set: &crate::record::ClusterSet = set;
             set.has(name, self.cluster.labels())
         };
         let mut remedies: Vec<Remedy> = self

@@ -6,10 +6,10 @@ use dialect_contract::{Decision, Outcome};
 use meta::selector::Selector;
 use scheduling::{Ix, Reason, Solved};
 
-use crate::cel::Evaluator;
 use crate::columns::Columns;
 use crate::columns::taints::Tainted;
-use crate::decide::detail::Detail;
+use crate::detail::Detail;
+use crate::evaluate::Evaluator;
 use crate::filters::{FILTERS, REASONS};
 use crate::fleet::Fleet;
 use crate::names::SET_LABEL;

@@ -12,13 +12,13 @@ use dialect_contract::{Decision, Verb, Write};
 use meta::{Key, Timestamp};
 use serde_json::{Map, Value, json};
 
-use crate::decide::detail::Detail;
-use crate::decide::plan::{File, Plan};
 use crate::decide::status::Aspect;
+use crate::detail::Detail;
 use crate::fleet::Fleet;
-use crate::fleet::record::PlacementRecord;
 use crate::kind::{Condition, DecisionGroupStatus};
 use crate::names::{DECISIONS, DECISIONS_PER_OBJECT, PLACEMENT_API_VERSION};
+use crate::plan::{File, Plan};
+use crate::record::PlacementRecord;
 
 /// The conditions of a decision as the Placement's status will list them.
 pub(crate) fn conditions(fleet: &Fleet, decision: &Decision) -> Vec<Value> {

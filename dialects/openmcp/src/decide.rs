@@ -1,21 +1,19 @@
 //! Deciding about one request (docs/systems/openmcp.md, "Picking").
 
 mod choice;
-pub(crate) mod detail;
-pub(crate) mod release;
 
 use std::sync::Arc;
 
 use dialect_contract::{Action, Ask, BindingChange, Current, Decision, Outcome, Refused};
 use scheduling::{Ix, Random, Solved};
 
-use self::detail::{Detail, Plan, Step};
 use crate::config::{Config, Mapping, Tenancy};
+use crate::detail::{Detail, Plan, Step};
 use crate::filters::TENANCY;
 use crate::fleet::{Fleet, Granted, Operation, Place, Record};
 use crate::names::{GRANTED, PENDING};
+use crate::release::Release;
 use crate::request::Request;
-use release::Release;
 
 /// The fence that decisions to make a Cluster for several requests pass: of two requests that find no room at the same
 /// time, the second looks again and shares the Cluster of the first.

@@ -9,6 +9,7 @@
 mod admission;
 pub mod config;
 mod decide;
+mod detail;
 mod dialect;
 mod facts;
 mod filters;
@@ -17,8 +18,10 @@ mod inventory;
 pub mod kind;
 pub mod names;
 mod naming;
+mod release;
 mod remedies;
 mod request;
+mod solve;
 mod words;
 mod writes;
 

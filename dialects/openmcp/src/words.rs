@@ -4,10 +4,10 @@ use dialect_contract::{Decision, Outcome};
 use scheduling::{Ix, Reason};
 
 use crate::config::Strategy;
-use crate::decide::detail::{Detail, Plan, Step};
-use crate::decide::release::Release;
+use crate::detail::{Detail, Plan, Step};
 use crate::filters::Code;
 use crate::fleet::{Fleet, Operation, Record};
+use crate::release::Release;
 
 /// The token of a refusal.
 pub(crate) fn token(reason: Reason) -> &'static str {

@@ -12,13 +12,13 @@ use meta::{Object, time};
 use serde_json::{Map, Value, json};
 
 use crate::config::Mapping;
-use crate::decide::detail::{Detail, Plan, Step};
-use crate::decide::release::Release;
+use crate::detail::{Detail, Plan, Step};
 use crate::fleet::{Fleet, Operation, Place, Record};
 use crate::kind::cluster_request::ClusterRequest;
 use crate::names::{
     API_VERSION, GRANTED, OPERATION_ANNOTATION, PENDING, REQUEST_FINALIZER, SCHEDULED, USE_FINALIZER,
 };
+use crate::release::Release;
 
 /// Everything `decision` writes, in order.
 pub(crate) fn writes(fleet: &Fleet, decision: &Decision) -> Vec<Write> {

@@ -1,7 +1,5 @@
 //! Deciding: the toy, the boxes, now, seed, and out comes a decision; pure and the same twice.
 
-pub(crate) mod detail;
-
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -10,7 +8,7 @@ use dialect_contract::{Action, Ask, BindingChange, Current, Decision, Outcome, R
 use meta::{FieldError, Key, Object};
 use scheduling::Solved;
 
-use self::detail::Detail;
+use crate::detail::Detail;
 use crate::filters;
 use crate::fleet::{Fleet, place_of};
 use crate::names::{BOXES, DIALECT};

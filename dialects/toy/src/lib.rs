@@ -18,6 +18,7 @@
 mod admission;
 mod config;
 mod decide;
+mod detail;
 pub mod dialect;
 mod filters;
 mod fleet;

@@ -3,7 +3,7 @@
 use dialect_contract::{Decision, Verb, Write};
 use serde_json::json;
 
-use crate::decide::detail::Detail;
+use crate::detail::Detail;
 
 /// Exactly what binding would write, in order.
 pub(crate) fn writes(decision: &Decision) -> Vec<Write> {

@@ -106,5 +106,7 @@ fn put(world: &mut World, key: &Key, value: &Value, errors: &[meta::FieldError])
         return Err(field::aggregate(errors));
     }
     let object = Object::new(value, world.snapshot().revision).map_err(|malformed| malformed.to_string())?;
-    world.put(key, Arc::new(object))
+    world
+        .put(key, Arc::new(object))
+        .map_err(|problem| problem.to_string())
 }

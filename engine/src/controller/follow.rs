@@ -8,25 +8,26 @@
 mod configured;
 mod objects;
 
-use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use dialect_contract::{Dialect, Follower, Pace, Sight, config};
 use meta::{GroupResource, Key, Timestamp};
 use storage::{Event, Scope, StoreError};
-use tokio::task::{Id, JoinError, JoinSet};
+use tokio::task::JoinError;
 use tracing::Instrument as _;
 
 use self::configured::Configured;
 use self::objects::Pictures;
 use super::Settings;
 use super::observer::{Fate, Stepped};
-use super::queue::{Next, Queue};
+use super::queue::Next;
 use super::runner::{AGAIN, NAP, Signals};
+use super::workers::Workers;
+use crate::behind::Behind;
 use crate::bind::{Commit, manager};
 use crate::dirty::Subscription;
-use crate::engine::{Behind, Engine};
+use crate::engine::Engine;
 use crate::snapshot::Snapshot;
 
 /// How many changes are taken in at once, at most.
@@ -47,14 +48,11 @@ pub(super) struct FollowRunner {
     configured: Configured,
     follower: Arc<dyn Follower>,
     watched: Arc<[GroupResource]>,
-    queue: Queue,
+    workers: Workers<Done>,
     /// Whether it works: it leads, and its dialect is complete.
     active: bool,
     /// Whether everything is to be looked at.
     everything: bool,
-    work: JoinSet<Done>,
-    /// The keys in `work`.
-    running: HashMap<Id, Key>,
 }
 
 /// How one piece of work ended.
@@ -74,7 +72,9 @@ impl FollowRunner {
         follower: Arc<dyn Follower>,
         signals: Signals,
     ) -> Self {
+        let (clock, observer) = (Arc::clone(engine.clock()), Arc::clone(&settings.observer));
         Self {
+            workers: Workers::new(follower.name(), clock, observer),
             subscription: engine.subscribe(),
             engine: Arc::clone(engine),
             settings: settings.clone(),
@@ -83,11 +83,8 @@ impl FollowRunner {
             configured: Configured::default(),
             watched: watched_by(&*follower),
             follower,
-            queue: Queue::default(),
             active: false,
             everything: true,
-            work: JoinSet::new(),
-            running: HashMap::new(),
         }
     }
 
@@ -110,8 +107,8 @@ impl FollowRunner {
                 }
             }
         }
-        while let Some(done) = self.work.join_next_with_id().await {
-            self.finish(done);
+        while let Some((key, done)) = self.workers.next().await {
+            self.finish(key, done);
         }
     }
 
@@ -125,13 +122,14 @@ impl FollowRunner {
         let configuration = config::key(self.dialect.name());
         loop {
             self.judge();
-            self.look();
+            self.signals.looks.mark_unchanged();
+            self.workers.ring();
             self.take_all().await;
             self.begin();
-            let pause = self.pause();
+            let pause = self.workers.pause(self.longest());
             tokio::select! {
                 biased;
-                Some(done) = self.work.join_next_with_id() => self.finish(done),
+                Some((key, done)) = self.workers.next() => self.finish(key, done),
                 events = watch.next(BATCH) => {
                     let events = events?;
                     if events.iter().any(|event| event.change.key == configuration) {
@@ -174,15 +172,7 @@ impl FollowRunner {
         if active {
             self.everything = true;
         } else {
-            self.queue.clear();
-            self.settings.observer.queued(self.follower.name(), 0);
-        }
-    }
-
-    fn add(&mut self, key: Key) {
-        if self.queue.add(key) {
-            let depth = self.queue.depth();
-            self.settings.observer.queued(self.follower.name(), depth);
+            self.workers.clear();
         }
     }
 
@@ -211,7 +201,7 @@ impl FollowRunner {
         let due: Vec<Key> = changes
             .flat_map(|change| self.follower.due(change, &sight))
             .collect();
-        due.into_iter().for_each(|key| self.add(key));
+        self.workers.add(due);
     }
 
     async fn take_all(&mut self) {
@@ -221,77 +211,50 @@ impl FollowRunner {
         if let Some(world) = self.world().await {
             self.everything = false;
             let due = self.follower.all(&world.sight());
-            due.into_iter().for_each(|key| self.add(key));
-        }
-    }
-
-    /// Looks at the clock.
-    fn look(&mut self) {
-        self.signals.looks.mark_unchanged();
-        for _ in 0..self.queue.ring(self.engine.clock().now()) {
-            let depth = self.queue.depth();
-            self.settings.observer.queued(self.follower.name(), depth);
+            self.workers.add(due);
         }
     }
 
     /// Begins as much work as there may be at once.
     fn begin(&mut self) {
-        while self.active
-            && self.work.len() < PARALLEL
-            && let Some((key, waited)) = self.queue.take()
-        {
-            let depth = self.queue.depth();
-            self.settings.observer.taken(self.follower.name(), depth, waited);
-            let work = Work {
-                engine: Arc::clone(&self.engine),
-                settings: self.settings.clone(),
-                dialect: Arc::clone(&self.dialect),
-                follower: Arc::clone(&self.follower),
-                watched: Arc::clone(&self.watched),
-            };
-            let id = self.work.spawn(work.on(key.clone())).id();
-            self.running.insert(id, key);
+        if !self.active {
+            return;
         }
+        let (engine, settings, dialect) = (&self.engine, &self.settings, &self.dialect);
+        let (follower, watched) = (&self.follower, &self.watched);
+        self.workers.begin(PARALLEL, |key| {
+            let work = Work {
+                engine: Arc::clone(engine),
+                settings: settings.clone(),
+                dialect: Arc::clone(dialect),
+                follower: Arc::clone(follower),
+                watched: Arc::clone(watched),
+            };
+            work.on(key)
+        });
     }
 
-    fn finish(&mut self, done: Result<(Id, Done), JoinError>) {
-        let controller = self.follower.name();
-        let (id, done) = match done {
-            Ok(done) => done,
-            Err(error) => {
-                tracing::error!(controller, %error, "reconcile panicked; retrying");
-                (error.id(), Done::Failed)
-            }
-        };
-        let Some(key) = self.running.remove(&id) else {
-            return;
-        };
-        let now = self.engine.clock().now();
-        let later = |delay: Duration| now.checked_add(delay).unwrap_or(Timestamp::MAX);
+    fn finish(&mut self, key: Key, done: Result<Done, JoinError>) {
+        let done = done.unwrap_or_else(|error| {
+            tracing::error!(controller = self.follower.name(), %error, "reconcile panicked; retrying");
+            Done::Failed
+        });
+        let workers = &mut self.workers;
         let next = match done {
             _ if !self.active => Next::Forget,
-            Done::Rest(at) => Next::Rest(at.map(|at| at.max(later(AGAIN)))),
-            Done::Failed => {
-                self.settings.observer.retried(controller);
-                Next::Retry(later(Pace::default().failed.delay(self.queue.failures(&key))))
-            }
+            Done::Rest(at) => Next::Rest(at.map(|at| at.max(workers.later(AGAIN)))),
+            Done::Failed => Next::Retry(workers.later(Pace::default().failed.delay(workers.failures(&key)))),
         };
-        if self.queue.done(key, next) {
-            self.settings.observer.queued(controller, self.queue.depth());
-        }
+        workers.done(key, next);
     }
 
-    /// How long nothing happens by time.
-    fn pause(&self) -> Duration {
-        let now = self.engine.clock().now();
-        let next = self.queue.next_alarm();
-        let until = next.map(|at| Duration::try_from(at.duration_since(now)).unwrap_or_default());
-        let longest = if self.active && self.everything {
+    /// How long it waits at most when nothing happens.
+    fn longest(&self) -> Duration {
+        if self.active && self.everything {
             RETRY
         } else {
             NAP
-        };
-        until.unwrap_or(longest).min(longest)
+        }
     }
 }
 

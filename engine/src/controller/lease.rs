@@ -71,6 +71,35 @@ pub struct LeaseDurations {
     retry: Duration,
 }
 
+/// Why times of a lease do not fit together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum BadDurations {
+    /// The Lease says its duration in seconds.
+    #[error("the lease duration is {0:?}: whole seconds are expected, since the Lease says it in seconds")]
+    Duration(Duration),
+    /// Another may begin before its holder stops.
+    #[error(
+        "the renew deadline ({renew:?}) must be shorter than the lease duration ({duration:?}): its holder has to stop \
+         before another may begin"
+    )]
+    Renew {
+        /// The renew deadline.
+        renew: Duration,
+        /// The lease duration.
+        duration: Duration,
+    },
+    /// Its holder may look too late.
+    #[error(
+        "the retry period ({retry:?}) must be above zero and, with a fifth added, shorter than the renew deadline ({renew:?})"
+    )]
+    Retry {
+        /// The retry period.
+        retry: Duration,
+        /// The renew deadline.
+        renew: Duration,
+    },
+}
+
 impl Default for LeaseDurations {
     fn default() -> Self {
         Self {
@@ -86,24 +115,16 @@ impl LeaseDurations {
     /// succeeded, and everybody tries every `retry`, and up to a fifth later.
     ///
     /// # Errors
-    /// A sentence when these times do not fit together.
-    pub fn new(duration: Duration, renew: Duration, retry: Duration) -> Result<Self, String> {
+    /// When these times do not fit together.
+    pub fn new(duration: Duration, renew: Duration, retry: Duration) -> Result<Self, BadDurations> {
         if duration.as_secs() == 0 || duration.subsec_nanos() != 0 {
-            return Err(format!(
-                "the lease duration is {duration:?}: whole seconds are expected, since the Lease says it in seconds"
-            ));
+            return Err(BadDurations::Duration(duration));
         }
         if renew >= duration {
-            return Err(format!(
-                "the renew deadline ({renew:?}) must be shorter than the lease duration ({duration:?}): its holder has to \
-                 stop before another may begin"
-            ));
+            return Err(BadDurations::Renew { renew, duration });
         }
         if retry.is_zero() || late(retry) >= renew {
-            return Err(format!(
-                "the retry period ({retry:?}) must be above zero and, with a fifth added, shorter than the renew deadline \
-                 ({renew:?})"
-            ));
+            return Err(BadDurations::Retry { retry, renew });
         }
         Ok(Self {
             duration,

@@ -5,7 +5,7 @@ use std::time::Duration;
 use dialect_contract::Outcome;
 use meta::Key;
 
-use crate::bind::BindError;
+use crate::bound::BindError;
 
 /// One finished attempt to decide a demand and write what was decided.
 #[derive(Clone, Copy, Debug)]

@@ -1,19 +1,19 @@
 //! The loop of one dialect's controller.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use dialect_contract::{Outcome, Pace};
 use meta::{Key, Revision, Timestamp};
 use tokio::sync::watch;
-use tokio::task::{Id, JoinError, JoinSet};
+use tokio::task::JoinError;
 use tokio_util::sync::CancellationToken;
 
 use super::Settings;
 use super::observer::Attempt;
-use super::queue::{Next, Queue};
-use crate::bind::BindError;
+use super::queue::Next;
+use super::workers::Workers;
+use crate::bound::BindError;
 use crate::dirty::{Batch, Marked, Subscription};
 use crate::engine::Engine;
 
@@ -39,15 +39,12 @@ pub(super) struct Runner {
     dialect: &'static str,
     signals: Signals,
     subscription: Arc<Subscription>,
-    queue: Queue,
+    workers: Workers<Done>,
     /// The changes up to here have been taken in.
     through: Revision,
     pace: Pace,
     /// Whether it works: it leads, and its gate is open.
     active: bool,
-    work: JoinSet<Done>,
-    /// The demands in `work`.
-    running: HashMap<Id, Key>,
 }
 
 /// How one piece of work ended.
@@ -68,18 +65,17 @@ impl Runner {
         signals: Signals,
     ) -> Self {
         let subscription = engine.subscribe();
+        let (clock, observer) = (Arc::clone(engine.clock()), Arc::clone(&settings.observer));
         Self {
+            workers: Workers::new(dialect, clock, observer),
             engine,
             settings,
             dialect,
             signals,
             subscription,
-            queue: Queue::default(),
             through: Revision::default(),
             pace: Pace::default(),
             active: false,
-            work: JoinSet::new(),
-            running: HashMap::new(),
         }
     }
 
@@ -93,21 +89,22 @@ impl Runner {
         };
         self.take_in(first);
         loop {
-            self.look();
+            self.signals.looks.mark_unchanged();
+            self.workers.ring();
             self.begin();
-            let pause = self.pause();
+            let pause = self.workers.pause(NAP);
             tokio::select! {
                 biased;
                 () = stop.cancelled() => break,
-                Some(done) = self.work.join_next_with_id() => self.finish(done),
+                Some((key, done)) = self.workers.next() => self.finish(key, done),
                 batch = self.subscription.next() => self.take_in(batch),
                 Ok(()) = self.signals.leading.changed() => self.judge(),
                 Ok(()) = self.signals.looks.changed() => {}
                 () = tokio::time::sleep(pause) => {}
             }
         }
-        while let Some(done) = self.work.join_next_with_id().await {
-            self.finish(done);
+        while let Some((key, done)) = self.workers.next().await {
+            self.finish(key, done);
         }
     }
 
@@ -122,7 +119,7 @@ impl Runner {
             return;
         }
         match dirty.decide {
-            Marked::Some(keys) => keys.into_iter().for_each(|key| self.add(key)),
+            Marked::Some(keys) => self.workers.add(keys),
             Marked::All => self.add_all(),
         }
     }
@@ -144,98 +141,58 @@ impl Runner {
         if active {
             self.add_all();
         } else {
-            self.queue.clear();
-            self.settings.observer.queued(self.dialect, 0);
-        }
-    }
-
-    fn add(&mut self, key: Key) {
-        if self.queue.add(key) {
-            self.settings.observer.queued(self.dialect, self.queue.depth());
+            self.workers.clear();
         }
     }
 
     fn add_all(&mut self) {
         let snapshot = self.engine.snapshot(self.dialect);
         let demands = snapshot.map(|snapshot| snapshot.inventory.demands());
-        demands.into_iter().flatten().for_each(|key| self.add(key));
-    }
-
-    /// Looks at the clock.
-    fn look(&mut self) {
-        self.signals.looks.mark_unchanged();
-        let now = self.engine.clock().now();
-        for _ in 0..self.queue.ring(now) {
-            self.settings.observer.queued(self.dialect, self.queue.depth());
-        }
+        self.workers.add(demands.into_iter().flatten());
     }
 
     /// Begins as much work as there may be at once.
     fn begin(&mut self) {
-        while self.active
-            && self.work.len() < self.pace.parallel.max(1)
-            && let Some((key, waited)) = self.queue.take()
-        {
-            let depth = self.queue.depth();
-            self.settings.observer.taken(self.dialect, depth, waited);
-            let (engine, settings) = (Arc::clone(&self.engine), self.settings.clone());
-            let work = work(engine, settings, self.dialect, key.clone(), self.through);
-            let id = self.work.spawn(work).id();
-            self.running.insert(id, key);
+        if !self.active {
+            return;
         }
+        let (engine, settings) = (&self.engine, &self.settings);
+        let (dialect, through) = (self.dialect, self.through);
+        self.workers.begin(self.pace.parallel.max(1), |key| {
+            work(Arc::clone(engine), settings.clone(), dialect, key, through)
+        });
     }
 
-    fn finish(&mut self, done: Result<(Id, Done), JoinError>) {
-        let (id, done) = match done {
-            Ok(done) => done,
-            Err(error) => {
-                tracing::error!(dialect = self.dialect, %error, "decision panicked; retrying");
-                (error.id(), Done::Failed)
-            }
+    fn finish(&mut self, key: Key, done: Result<Done, JoinError>) {
+        let done = done.unwrap_or_else(|error| {
+            tracing::error!(dialect = self.dialect, %error, "decision panicked; retrying");
+            Done::Failed
+        });
+        let next = match self.active {
+            true => self.next(&key, &done),
+            false => Next::Forget,
         };
-        let Some(key) = self.running.remove(&id) else {
-            return;
-        };
-        let next = self.next(&key, &done);
-        if matches!(next, Next::Retry(_)) {
-            self.settings.observer.retried(self.dialect);
-        }
-        if self.active {
-            if self.queue.done(key, next) {
-                self.settings.observer.queued(self.dialect, self.queue.depth());
-            }
-        } else {
-            self.queue.done(key, Next::Forget);
-        }
+        self.workers.done(key, next);
     }
 
     /// When a demand is looked at again.
     fn next(&self, key: &Key, done: &Done) -> Next {
-        let now = self.engine.clock().now();
-        let later = |delay: Duration| now.checked_add(delay).unwrap_or(Timestamp::MAX);
-        let failures = self.queue.failures(key);
+        let workers = &self.workers;
+        let failures = workers.failures(key);
         match *done {
             Done::Gone => Next::Forget,
-            Done::Failed => Next::Retry(later(self.pace.failed.delay(failures))),
+            Done::Failed => Next::Retry(workers.later(self.pace.failed.delay(failures))),
             Done::Decided(outcome, due_at) => {
-                let due_at = due_at.map(|due| due.max(later(AGAIN)));
+                let due_at = due_at.map(|due| due.max(workers.later(AGAIN)));
                 match self.pace.unplaced {
                     Some(backoff) if is_unplaced(outcome) => {
-                        let retry = later(backoff.delay(failures).max(AGAIN));
+                        let retry = workers.later(backoff.delay(failures).max(AGAIN));
                         Next::Retry(due_at.map_or(retry, |due| due.min(retry)))
                     }
                     _ => Next::Rest(due_at),
                 }
             }
         }
-    }
-
-    /// How long nothing happens by time.
-    fn pause(&self) -> Duration {
-        let now = self.engine.clock().now();
-        let next = self.queue.next_alarm();
-        let until = next.map(|at| Duration::try_from(at.duration_since(now)).unwrap_or_default());
-        until.unwrap_or(NAP).min(NAP)
     }
 }
 

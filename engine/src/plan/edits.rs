@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::change::{Step, What};
 use crate::fault::Problem;
-use crate::what_if::{Catalog, World};
+use crate::what_if::{Catalog, Unreadable, World};
 
 /// Makes `steps` happen in `worlds`, in order. An object may be changed once, so that the order never matters.
 ///
@@ -196,7 +196,9 @@ impl Editor<'_> {
         for world in self.worlds.iter_mut().filter(|world| world.reads(key.resource)) {
             world
                 .put(key, Arc::clone(&object))
-                .map_err(|problem| vec![FieldError::invalid(step.whole(), shown(key), problem)])?;
+                .map_err(|Unreadable(problem)| {
+                    vec![FieldError::invalid(step.whole(), shown(key), problem)]
+                })?;
         }
         Ok(())
     }

@@ -113,8 +113,8 @@ impl World {
 
     /// The watch of the hub has brought this.
     fn seen(&self, version: Option<&str>) {
-        let shadow = version.map(|version| HubVersion::of(&draft(version), version.to_owned()));
-        self.versions.note([(self.key.clone(), shadow)]);
+        let hub_version = version.map(|version| HubVersion::of(&draft(version), version.to_owned()));
+        self.versions.note([(self.key.clone(), hub_version)]);
     }
 
     /// It is in the store, too.
@@ -440,11 +440,32 @@ async fn a_write_alone_is_asked_of_the_hub_as_its_user_on_the_version_that_was_s
 async fn a_refusal_of_a_write_alone_is_the_hubs() {
     let said = "users \"alice\" is forbidden: User \"berth\" cannot impersonate resource \"users\"";
     let body = serde_json::to_value(Status::failure(403, "Forbidden", said)).unwrap();
-    let world = World::new(Some("5"), 403, body).await;
-    let error = alone(&world).await.unwrap_err();
-    assert_eq!(error.why, Why::Refused);
-    let status = error.status;
-    assert_eq!((status.code, status.message.as_str()), (403, said));
+    let review = |allowed: bool| (201, json!({"status": {"allowed": allowed}}));
+    for (may, why) in [
+        (review(true), Why::Refused),
+        (review(false), Why::Forbidden),
+        ((403, body.clone()), Why::Forbidden),
+        ((500, says(500, "InternalError")), Why::Refused),
+    ] {
+        let body = body.clone();
+        let world = World::with(Some("5"), move |line| match line {
+            "POST /apis/authorization.k8s.io/v1/selfsubjectaccessreviews" => may.clone(),
+            _ => (403, body.clone()),
+        })
+        .await;
+        let error = alone(&world).await.unwrap_err();
+        assert_eq!(error.why, why);
+        let status = error.status;
+        assert_eq!((status.code, status.message.as_str()), (403, said));
+        let asked = world.asked.lock().clone();
+        let (_, user, review) = asked.last().unwrap();
+        let attributes = &review["spec"]["resourceAttributes"];
+        assert_eq!(user, "alice");
+        assert_eq!(
+            (&attributes["verb"], &attributes["group"], &attributes["name"]),
+            (&json!("update"), &json!("example.com"), &json!("a"))
+        );
+    }
 }
 
 #[tokio::test(start_paused = true)]

@@ -122,8 +122,8 @@ impl World {
 
     /// The thing `name` is made, and seen.
     async fn made(&self, name: &str) {
-        let shadow = HubVersion::of(&draft(name), "7".to_owned());
-        self.versions.note([(key(name), Some(shadow))]);
+        let hub_version = HubVersion::of(&draft(name), "7".to_owned());
+        self.versions.note([(key(name), Some(hub_version))]);
         let step = Step {
             verb: Verb::Create,
             key: key(name),

@@ -34,8 +34,8 @@ impl Copies {
 
     /// The hub's resourceVersion that `copy` is of; `None` where the hub is known to be further.
     pub fn version(&self, key: &Key, copy: &Object) -> Option<String> {
-        let shadow = self.versions.get(key)?;
-        shadow.is_of(copy).then_some(shadow.version)
+        let hub_version = self.versions.get(key)?;
+        hub_version.is_of(copy).then_some(hub_version.version)
     }
 
     /// Waits until what the hub has at `key` passes `test` and its copy shows it, at most `limit`; whether it does.
@@ -60,7 +60,7 @@ impl Copies {
         };
         loop {
             let is_shown = match (self.get(key), self.versions.get(key)) {
-                (Some(copy), Some(shadow)) => shadow.is_of(&copy),
+                (Some(copy), Some(hub_version)) => hub_version.is_of(&copy),
                 (None, None) => true,
                 _ => false,
             };

@@ -336,13 +336,13 @@ impl Follower {
                 return None;
             }
         };
-        let shadow = HubVersion::of(&draft, version);
+        let hub_version = HubVersion::of(&draft, version);
         self.known.insert(key.clone());
         if self.writes() {
             self.pending.push((key.clone(), Some(draft)));
             // Taken note of before it is stored, so that whoever sees the copy can write on it.
         }
-        self.shared.versions.note([(key.clone(), Some(shadow))]);
+        self.shared.versions.note([(key.clone(), Some(hub_version))]);
         Some(key)
     }
 

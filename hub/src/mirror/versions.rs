@@ -20,7 +20,7 @@ pub struct HubVersion {
 }
 
 impl HubVersion {
-    /// The shadow of the object whose copy is `draft`.
+    /// The version of the object whose copy is `draft`.
     pub fn of(draft: &Draft, version: String) -> Self {
         Self {
             print: print(draft),
@@ -73,9 +73,9 @@ impl HubVersions {
     /// Takes note of objects that were seen (`Some`) or seen to go (`None`).
     pub fn note(&self, seen: impl IntoIterator<Item = (Key, Option<HubVersion>)>) {
         let mut known = self.known.lock();
-        for (key, shadow) in seen {
-            match shadow {
-                Some(shadow) => known.insert(key, shadow),
+        for (key, hub_version) in seen {
+            match hub_version {
+                Some(hub_version) => known.insert(key, hub_version),
                 None => known.remove(&key),
             };
         }
@@ -105,25 +105,27 @@ mod tests {
 
     #[test]
     fn a_copy_is_known_by_its_content_whatever_its_revision() {
-        let shadow = HubVersion::of(&draft(json!({"a": "b"})), "17".to_owned());
-        assert!(shadow.is_of(&draft(json!({"a": "b"})).at(Revision(3))));
-        assert!(shadow.is_of(&draft(json!({"a": "b"})).at(Revision(4711))));
-        assert!(!shadow.is_of(&draft(json!({"a": "c"})).at(Revision(3))));
-        assert!(shadow.reached("9") && shadow.reached("17") && !shadow.reached("18"));
+        let hub_version = HubVersion::of(&draft(json!({"a": "b"})), "17".to_owned());
+        assert!(hub_version.is_of(&draft(json!({"a": "b"})).at(Revision(3))));
+        assert!(hub_version.is_of(&draft(json!({"a": "b"})).at(Revision(4711))));
+        assert!(!hub_version.is_of(&draft(json!({"a": "c"})).at(Revision(3))));
+        assert!(hub_version.reached("9") && hub_version.reached("17") && !hub_version.reached("18"));
     }
 
     #[tokio::test]
     async fn whoever_waits_hears_of_what_is_noted() {
         let versions = HubVersions::default();
         let key = Key::new(GroupResource::new("", "things"), "", "a");
-        let shadow = HubVersion::of(&draft(json!({})), "2".to_owned());
-        let is_there = |shadow: Option<&HubVersion>| shadow.is_some_and(|shadow| shadow.reached("2"));
+        let hub_version = HubVersion::of(&draft(json!({})), "2".to_owned());
+        let is_there = |hub_version: Option<&HubVersion>| {
+            hub_version.is_some_and(|hub_version| hub_version.reached("2"))
+        };
         let seen = versions.until(&key, is_there);
         let noted = async {
             tokio::task::yield_now().await;
-            versions.note([(key.clone(), Some(shadow.clone()))]);
+            versions.note([(key.clone(), Some(hub_version.clone()))]);
         };
         tokio::join!(seen, noted);
-        assert_eq!(versions.get(&key), Some(shadow.clone()));
+        assert_eq!(versions.get(&key), Some(hub_version.clone()));
     }
 }

@@ -250,7 +250,7 @@ async fn answer(call: &Call, mut object: Value, attributes: Attributes) -> Resul
             give_reason(&mut status, reason);
         }
         Ok(Access::NoOpinion(reason)) => give_reason(&mut status, reason),
-        Err(problem) => status["evaluationError"] = problem.into(),
+        Err(problem) => status["evaluationError"] = problem.to_string().into(),
     }
     object["status"] = status;
     Ok(Reply::Value(object))

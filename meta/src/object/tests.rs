@@ -170,7 +170,7 @@ fn what_is_no_object_says_where() {
 #[test]
 fn what_is_parsed_for_the_cells_is_not_kept() {
     struct Data;
-    impl Kind for Data {
+    impl crate::Kind for Data {
         fn info(&self) -> &crate::KindInfo {
             panic!("no names are asked for")
         }

@@ -10,7 +10,7 @@ use dialect_kcp::syncer_view::copy::{Record, brought_up_to_date, owner};
 use dialect_kcp::syncer_view::located;
 use dialect_kcp::syncer_view::step::Step;
 use http::Method;
-use meta::Status;
+use meta::{Status, StatusReason};
 use serde_json::{Value, json};
 
 use super::kinds::SyncedKind;
@@ -61,7 +61,7 @@ impl Hands {
                     .send(Method::POST, &kind.collection(&down.0), Some((JSON, &object)))
                     .await?;
                 match made {
-                    Err(status) if status.reason == "AlreadyExists" => {
+                    Err(status) if status.is(StatusReason::AlreadyExists) => {
                         self.take_over(key, &below, &object).await
                     }
                     made => done(made),

@@ -1,14 +1,11 @@
 //! The two ends of a syncer: the hub, with the view of its target, and the workload cluster.
 
-use std::path::Path;
-
 use anyhow::{Context, Result, bail};
 use berth_client::Client;
 use dialect_contract::names::{GROUP, VERSION};
 use dialect_kcp::names::DIALECT;
 use http::Uri;
 use kube::Config;
-use kube::config::{KubeConfigOptions, Kubeconfig};
 
 use super::SyncerArgs;
 
@@ -45,9 +42,9 @@ impl Ends {
             .strip_suffix(&suffix)
             .unwrap_or(&args.target)
             .to_owned();
-        let from = config(&args.from_kubeconfig, args.from_context.as_deref()).await?;
+        let from = berth_client::config(&args.from_kubeconfig, args.from_context.as_deref()).await?;
         let to = match &args.to_kubeconfig {
-            Some(path) => config(path, args.to_context.as_deref()).await?,
+            Some(path) => berth_client::config(path, args.to_context.as_deref()).await?,
             None => Config::incluster()
                 .context("no kubeconfig: pass --to-kubeconfig, or run in a Pod with a service account")?,
         };
@@ -55,33 +52,15 @@ impl Ends {
         let at = |url: Uri| -> Result<kube::Client> {
             let mut config = from.clone();
             config.cluster_url = url;
-            client(config)
+            berth_client::connect(config)
         };
         Ok(Self {
             target,
             hub: Client::new(at(root)?),
             view: at(view)?,
-            cluster: client(to)?,
+            cluster: berth_client::connect(to)?,
         })
     }
-}
-
-async fn config(path: &Path, context: Option<&str>) -> Result<Config> {
-    let named = || format!("using the kubeconfig {}", path.display());
-    let file = Kubeconfig::read_from(path).with_context(named)?;
-    let options = KubeConfigOptions {
-        context: context.map(str::to_owned),
-        ..KubeConfigOptions::default()
-    };
-    Config::from_custom_kubeconfig(file, &options)
-        .await
-        .with_context(named)
-}
-
-fn client(mut config: Config) -> Result<kube::Client> {
-    // Whoever asks knows best what is worth asking again.
-    config.default_retry = false;
-    kube::Client::try_from(config).context("making a client")
 }
 
 /// The URLs of the hub and of the view of `target` on it, one of which `given` is.

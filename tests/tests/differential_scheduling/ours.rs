@@ -27,7 +27,9 @@ pub(crate) fn decide(system: &System, stored: &Stored) -> Result<Value, String> 
         configured.map_err(|errors| meta::field::aggregate(&errors))?;
     }
     for (key, object) in &stored.objects {
-        world.put(key, Arc::clone(object))?;
+        world
+            .put(key, Arc::clone(object))
+            .map_err(|problem| problem.to_string())?;
     }
     let snapshot = world.snapshot();
     let mut verdicts = Map::new();

@@ -61,6 +61,7 @@ async fn audited(rules: &str, ask: impl AsyncFnOnce(&Bench)) -> Vec<serde_json::
     let text = format!("apiVersion: audit.k8s.io/v1\nkind: Policy\nrules: {rules}\n");
     let config = AuditConfig {
         policy: crate::audit::Policy::read(&text).unwrap(),
+        domain: "berth.dev".to_owned(),
         ..AuditConfig::to_file(path.to_str().unwrap())
     };
     let audit = Audit::open(config, Arc::new(Metrics::new()), &crate::testing::clock()).unwrap();

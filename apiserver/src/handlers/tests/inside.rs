@@ -256,7 +256,10 @@ fn a_fence_goes_with_the_first_write_that_makes_something() {
 async fn writes_in_the_process_are_audited_with_their_author_and_cause() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("audit.log");
-    let config = AuditConfig::to_file(path.to_str().unwrap());
+    let config = AuditConfig {
+        domain: "berth.dev".to_owned(),
+        ..AuditConfig::to_file(path.to_str().unwrap())
+    };
     let audit = Audit::open(
         config,
         Arc::new(crate::metrics::Metrics::new()),

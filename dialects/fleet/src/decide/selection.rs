@@ -25,7 +25,7 @@ pub(super) struct Selection {
     pub(super) recorded: Vec<Ix>,
     /// The scores of feasible clusters that are not chosen, by candidate.
     pub(super) others: Vec<Standing>,
-    /// See [`super::detail::Detail::skews`].
+    /// See [`crate::detail::Detail::skews`].
     pub(super) skews: Vec<(Ix, u32, u32)>,
     /// The columns it was made on.
     pub(super) columns: Arc<Columns>,

@@ -7,7 +7,6 @@ use meta::schema::types::condition;
 use scheduling::{Ix, Rejection};
 
 use super::classify::Classes;
-use super::plan::{CurrentSnapshot, SnapshotPlan};
 use super::selection::Selection;
 use crate::columns::Columns;
 use crate::filters::FILTERS;
@@ -17,22 +16,15 @@ use crate::kind::{ClusterDecision, ClusterScore};
 use crate::names::{
     DECISIONS_LISTED, FULFILLED, PLACEMENT_SCHEDULED, SCHEDULED, UNFULFILLED, UNSELECTED_LISTED,
 };
+use crate::plan::{CurrentSnapshot, SnapshotPlan};
 use crate::policy::{Mode, Policy};
+use crate::satisfied::Satisfied;
 use crate::scores::{Standing, best_first};
 use crate::words;
 use crate::words::Words;
 
 /// What every message about conditions begins with.
 const FOUND: &str = "found ";
-
-/// Whether the policy is fulfilled.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Satisfied {
-    /// Whether everything wanted was found.
-    pub(crate) fulfilled: bool,
-    /// The sentence.
-    pub(crate) message: String,
-}
 
 impl Satisfied {
     /// Judges what was selected.

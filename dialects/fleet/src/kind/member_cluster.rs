@@ -1,6 +1,8 @@
 //! MemberCluster: a cluster of the fleet, its taints, properties and what its agents report (docs/systems/fleet.md,
 //! "MemberCluster").
 
+mod rules;
+
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
@@ -11,7 +13,6 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::member_cluster_rules;
 use crate::names::{CLUSTER_GROUP, LONGEST_NAME, MEMBER_AGENT, STORED, VERSIONS};
 
 /// A cluster of the fleet.
@@ -197,13 +198,13 @@ impl Kind for MemberClusterKind {
         match write.operation {
             Operation::Subresource(_) => Vec::new(),
             Operation::Create | Operation::Update => {
-                member_cluster_rules::spec_errors(new.get("spec").unwrap_or(&Value::Null))
+                rules::spec_errors(new.get("spec").unwrap_or(&Value::Null))
             }
         }
     }
 
     fn own_rules(&self, _write: &Write<'_>, new: &Value) -> Vec<FieldError> {
-        member_cluster_rules::status_errors(new.get("status").unwrap_or(&Value::Null))
+        rules::status_errors(new.get("status").unwrap_or(&Value::Null))
     }
 
     fn validate_name(&self, name: &str) -> Result<(), String> {

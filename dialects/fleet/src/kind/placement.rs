@@ -1,6 +1,8 @@
 //! ClusterResourcePlacement: asks for clusters to place resources on (docs/systems/fleet.md, "API objects" and
 //! "Placement policy").
 
+mod rules;
+
 use std::sync::LazyLock;
 
 use meta::kind::{ALL_VERBS, Operation, Write};
@@ -12,7 +14,6 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::member_cluster::short_subdomain;
-use super::placement_rules;
 use super::policy::PlacementPolicy;
 use crate::names::{PLACEMENT_GROUP, STORED, VERSIONS};
 
@@ -150,7 +151,7 @@ impl Kind for PlacementKind {
     fn validate(&self, write: &Write<'_>, new: &Value) -> Vec<FieldError> {
         match write.operation {
             Operation::Subresource(_) => Vec::new(),
-            Operation::Create | Operation::Update => placement_rules::errors(write.old, new),
+            Operation::Create | Operation::Update => rules::errors(write.old, new),
         }
     }
 

@@ -8,11 +8,11 @@ use dialect_columns::Renumbering;
 use meta::Key;
 use scheduling::Ix;
 
-use super::{Columns, ScoreColumn};
-use crate::fleet::cluster::Cluster;
-use crate::fleet::record::{ClusterSet, Scores};
-use crate::fleet::tally::Tally;
+use super::{Columns, ScoreColumn, ScoreEntry};
+use crate::cluster::Cluster;
 use crate::names::SCORES;
+use crate::record::{ClusterSet, Scores};
+use crate::tally::Tally;
 
 /// The records new columns are made of.
 pub(crate) struct Records<'a> {
@@ -119,7 +119,7 @@ impl Columns {
                     added
                         .entry(coordinate)
                         .or_default()
-                        .push(scores.entry(candidate, value));
+                        .push(ScoreEntry::of(scores, candidate, value));
                 }
             }
         }

@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use scheduling::Solved;
 
-use super::detail::Detail;
-use super::satisfied::Satisfied;
+use crate::detail::Detail;
 use crate::filters::FILTERS;
 use crate::kind::{Condition, PlacementStatus};
 use crate::names::{MISCONFIGURED, SATISFIED};
+use crate::satisfied::Satisfied;
 
 /// A condition as it will be, without its time.
 #[derive(Clone, Debug, PartialEq, Eq)]

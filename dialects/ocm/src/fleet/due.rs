@@ -7,7 +7,7 @@ use dialect_contract::{Affected, Due};
 use meta::Key;
 
 use super::Fleet;
-use crate::fleet::cluster::Cluster;
+use crate::cluster::Cluster;
 use crate::policy::Mention;
 
 /// `placements` are due, and nothing else changes.

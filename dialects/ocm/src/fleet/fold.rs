@@ -7,10 +7,10 @@ use meta::{Change, Key, Object};
 use serde::de::DeserializeOwned;
 
 use super::{Fleet, due};
-use crate::fleet::cluster::Cluster;
-use crate::fleet::record::{ClusterSet, DecisionRecord, PlacementRecord, Scores};
+use crate::cluster::Cluster;
 use crate::kind::{self, view};
 use crate::names::{BINDINGS, CLUSTERS, DECISIONS, PLACEMENTS, SCORES, SETS};
+use crate::record::{ClusterSet, DecisionRecord, PlacementRecord, Scores};
 
 /// Takes in `change`.
 pub(crate) fn fold(fleet: &mut Fleet, change: &Change) -> Due {

@@ -6,10 +6,10 @@ use std::sync::Arc;
 use dialect_contract::{DemandView, Phase, Placed, Quantities, Taint, TargetView};
 use meta::Key;
 
+use crate::cluster::Cluster;
 use crate::fleet::Fleet;
-use crate::fleet::cluster::Cluster;
-use crate::fleet::record::PlacementRecord;
 use crate::names::AVAILABLE;
+use crate::record::PlacementRecord;
 
 /// Where a cluster's region is told by convention: claims first, then labels.
 const REGION: &[&str] = &[

@@ -11,10 +11,11 @@ use meta::FieldError;
 use meta::selector::{LabelSelector, Selector};
 use serde_json::Value;
 
+use super::coordinate::{BUILT_IN, Coordinate};
+use super::group_size::GroupSize;
 use super::placement_spec::{
     ClaimSelector, ClusterSelector, GroupStrategy, PlacementSpec, PrioritizerPolicy, Toleration,
 };
-use crate::policy::{Coordinate, GroupSize, prioritizers};
 
 /// Every violation in `spec`.
 pub(super) fn errors(spec: &PlacementSpec) -> Vec<FieldError> {
@@ -79,14 +80,10 @@ fn prioritizer_policy(policy: &PrioritizerPolicy, errors: &mut Vec<FieldError>) 
         };
         if let Coordinate::BuiltIn(name) = &coordinate
             && config.weight != Some(0)
-            && !prioritizers::BUILT_IN.contains(&name.as_str())
+            && !BUILT_IN.contains(&name.as_str())
         {
             let path = format!("{path}.{}", Coordinate::built_in_field(config));
-            errors.push(FieldError::not_supported(
-                path,
-                name.as_str(),
-                prioritizers::BUILT_IN,
-            ));
+            errors.push(FieldError::not_supported(path, name.as_str(), BUILT_IN));
         }
         let text = coordinate.to_string();
         if seen.insert(coordinate, index).is_some() {

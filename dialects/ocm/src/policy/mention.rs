@@ -6,7 +6,7 @@ use std::sync::Arc;
 use meta::selector::Selector;
 
 use super::Policy;
-use crate::fleet::cluster::Cluster;
+use crate::cluster::Cluster;
 
 /// One thing that policies select clusters by.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]

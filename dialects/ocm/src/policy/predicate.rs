@@ -7,8 +7,8 @@ use meta::selector::Selector;
 
 use super::Problem;
 use crate::cel::{self, Expression};
-use crate::filters::PREDICATE;
 use crate::kind::{self, claims_as_labels};
+use crate::names::PREDICATE;
 
 /// One predicate; its parts are ANDed.
 #[derive(Debug)]

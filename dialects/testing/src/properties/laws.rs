@@ -7,8 +7,8 @@ use meta::Key;
 use serde_json::Value;
 
 use super::Generator;
-use super::server::{Server, affects};
-use super::show;
+use super::server::Server;
+use super::show::{self, affects};
 
 /// What a law is given.
 pub(crate) struct Matter<'a> {

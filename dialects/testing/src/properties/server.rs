@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use dialect_contract::{Affected, Decision, Dialect, Due, Inventory, Verb, Write, config};
+use dialect_contract::{Decision, Dialect, Due, Inventory, Verb, Write, config};
 use engine::{Catalog, Snapshot, World};
 use meta::kind::{self, Operation};
 use meta::{Change, FieldError, GroupResource, Key, Kind, Object, Revision, Timestamp, field, time};
@@ -147,7 +147,9 @@ impl Server {
         let mut world = World::empty(Arc::clone(&self.snapshot.dialect));
         for (key, object) in &self.objects {
             if world.reads(key.resource) {
-                world.put(key, Arc::clone(object))?;
+                world
+                    .put(key, Arc::clone(object))
+                    .map_err(|problem| problem.to_string())?;
             }
         }
         Ok(world)
@@ -462,13 +464,15 @@ impl Server {
     }
 }
 
-/// Whether `affected` names `key`.
-pub(crate) fn affects(affected: &Affected, key: &Key) -> bool {
-    match affected {
-        Affected::None => false,
-        Affected::Some(keys) => keys.contains(key),
-        Affected::All => true,
+/// The reports on every demand of `server`, each decided on the world as it is.
+pub(crate) fn reports(server: &Server) -> Result<BTreeMap<Key, Value>, String> {
+    let mut list = BTreeMap::new();
+    for demand in server.demands() {
+        if let Some(decision) = server.decide(&demand)? {
+            list.insert(demand, show::report(&server.snapshot, &decision)?);
+        }
     }
+    Ok(list)
 }
 
 /// The inventory for changing: in place while nobody holds a snapshot of it, else a fork.

@@ -4,12 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use dialect_contract::report::{Places, View, Written};
-use dialect_contract::{Action, Decision, Due, Inventory, TargetView};
+use dialect_contract::{Action, Affected, Decision, Due, Inventory, TargetView};
 use engine::Snapshot;
 use meta::{Key, Timestamp};
 use serde_json::Value;
-
-use super::server::{Server, affects};
 
 /// What is visible of every demand and every target, as text.
 #[derive(Debug, PartialEq)]
@@ -61,6 +59,15 @@ fn told(name: &str, view: &TargetView) -> String {
         view.due_at,
     );
     format!("{} {name} {ready:?} {rest:?}", view.cluster_name)
+}
+
+/// Whether `affected` names `key`.
+pub(crate) fn affects(affected: &Affected, key: &Key) -> bool {
+    match affected {
+        Affected::None => false,
+        Affected::Some(keys) => keys.contains(key),
+        Affected::All => true,
+    }
 }
 
 /// That every view that differs is named by `due`.
@@ -119,17 +126,6 @@ pub(crate) fn written_as_made(snapshot: &Snapshot, decision: &Decision) -> Resul
     }
     let written = String::from_utf8_lossy(&out);
     Err(format!("{}: written are {written}, made {made}", decision.demand))
-}
-
-/// The reports on every demand of `server`, each decided on the world as it is.
-pub(crate) fn reports(server: &Server) -> Result<BTreeMap<Key, Value>, String> {
-    let mut list = BTreeMap::new();
-    for demand in server.demands() {
-        if let Some(decision) = server.decide(&demand)? {
-            list.insert(demand, report(&server.snapshot, &decision)?);
-        }
-    }
-    Ok(list)
 }
 
 /// The names of the picked clusters, in rank order, and of those that are made: once they are, they are picked.

@@ -6,7 +6,7 @@ use dialect_contract::{Outcome, config};
 use scheduling::Random;
 
 use super::laws::{self, Law, Matter};
-use super::server::Server;
+use super::server::{self, Server};
 use super::show;
 use super::{Generator, Trial};
 
@@ -44,7 +44,12 @@ pub(crate) fn all_along(generator: &dyn Generator, trial: &Trial) -> Result<(), 
         server.usable().map_err(told)?;
         round(generator, trial, &mut server, &laws::ALL).map_err(told)?;
         let fresh = server.rebuilt()?;
-        show::same("built afresh", &show::reports(&server)?, &show::reports(&fresh)?).map_err(told)?;
+        show::same(
+            "built afresh",
+            &server::reports(&server)?,
+            &server::reports(&fresh)?,
+        )
+        .map_err(told)?;
     }
     Ok(())
 }
@@ -85,7 +90,7 @@ pub(crate) fn any_order(generator: &dyn Generator, trial: &Trial) -> Result<(), 
 
 /// That two worlds report and show the same.
 fn same_world(what: &str, one: &Server, two: &Server) -> Result<(), String> {
-    show::same(what, &show::reports(one)?, &show::reports(two)?)?;
+    show::same(what, &server::reports(one)?, &server::reports(two)?)?;
     let views = |server: &Server| show::views(server.inventory(), server.now);
     let (first, second) = (views(one), views(two));
     if first != second {
@@ -186,7 +191,7 @@ pub(crate) fn stand(generator: &dyn Generator, trial: &Trial) -> Result<(), Stri
         if random.below(3) == 0 {
             taken.push((
                 server.clone(),
-                show::reports(server)?,
+                server::reports(server)?,
                 show::views(server.inventory(), server.now),
             ));
         }
@@ -210,7 +215,7 @@ pub(crate) fn stand(generator: &dyn Generator, trial: &Trial) -> Result<(), Stri
     }
     for (old, reports, views) in &taken {
         let what = format!("the snapshot at revision {}", old.snapshot.revision);
-        show::same(&what, reports, &show::reports(old)?)?;
+        show::same(&what, reports, &server::reports(old)?)?;
         let now = show::views(old.inventory(), old.now);
         if now != *views {
             return Err(format!("{what} showed {views:?} and shows {now:?}"));

@@ -157,7 +157,9 @@ fn the_times_of_a_lease_must_fit_together() {
         (seconds(5), seconds(4), seconds(0), "above zero"),
         (seconds(5), seconds(2), seconds(2), "with a fifth added"),
     ] {
-        let problem = LeaseDurations::new(duration, renew, retry).unwrap_err();
+        let problem = LeaseDurations::new(duration, renew, retry)
+            .unwrap_err()
+            .to_string();
         assert!(problem.contains(said), "{problem}");
     }
     assert_eq!(

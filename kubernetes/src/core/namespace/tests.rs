@@ -129,7 +129,7 @@ struct Nobody;
 
 #[async_trait]
 impl apiserver::Authorizer for Nobody {
-    async fn authorize(&self, _: &apiserver::Attributes) -> Result<apiserver::Access, String> {
+    async fn authorize(&self, _: &apiserver::Attributes) -> Result<apiserver::Access, apiserver::Unanswered> {
         Ok(apiserver::Access::NoOpinion(String::new()))
     }
 }

@@ -1,8 +1,8 @@
 //! What a decision of this system says beyond what every dialect reports.
 
-use super::plan::Plan;
-use super::status::Satisfied;
 use crate::fleet::record::BindingRecord;
+use crate::plan::Plan;
+use crate::satisfied::Satisfied;
 use scheduling::Ix;
 use std::sync::Arc;
 

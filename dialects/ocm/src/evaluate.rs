@@ -1,6 +1,5 @@
 //! Running an expression on clusters, and keeping what came out and what it cost.
 
-use std::collections::HashMap;
 use std::fmt;
 use std::sync::PoisonError;
 
@@ -8,50 +7,14 @@ use ::cel::{Error, PER_CALL_LIMIT, Value};
 use dialect_columns::Bits;
 use scheduling::Ix;
 
-use super::Expression;
+use crate::cel::{Expression, Judged};
+use crate::cluster::Cluster;
 use crate::columns::Columns;
-use crate::fleet::cluster::Cluster;
 
 /// What the expressions of one decision may cost together, in any fleet.
 const BASE: u64 = 1_000_000;
 /// What they may cost beyond it for each cluster of the fleet.
 const PER_CLUSTER: u64 = 1_000;
-
-/// What an expression says of a cluster.
-#[derive(Clone, Copy, Debug)]
-struct Judged {
-    holds: bool,
-    /// What that cost, kept with it: whether a decision may afford its expressions does not depend on what is known.
-    cost: u64,
-    /// Whether it was ended, because it cost more than one evaluation may.
-    ended: bool,
-}
-
-/// Results by the stamp of the cluster that was judged, in two generations: what is still asked for moves to the young
-/// one, what is not is forgotten when the generations change. So memory is bounded, and a cluster that comes or goes
-/// costs one evaluation, not one per cluster.
-#[derive(Debug, Default)]
-pub(super) struct Results {
-    young: HashMap<u64, Judged>,
-    old: HashMap<u64, Judged>,
-}
-
-impl Results {
-    /// The fewest results a generation holds.
-    const LEAST: usize = 256;
-
-    fn get(&mut self, stamp: u64, clusters: usize, judge: impl FnOnce() -> Judged) -> Judged {
-        if let Some(&held) = self.young.get(&stamp) {
-            return held;
-        }
-        let held = self.old.get(&stamp).copied().unwrap_or_else(judge);
-        if self.young.len() >= clusters.max(Self::LEAST) {
-            self.old = std::mem::take(&mut self.young);
-        }
-        self.young.insert(stamp, held);
-        held
-    }
-}
 
 /// Why a decision is not made: its expressions cost too much.
 #[derive(Debug, PartialEq, Eq)]
@@ -139,31 +102,5 @@ fn judge(expression: &Expression, cluster: &Cluster) -> Judged {
         holds: matches!(evaluation.value, Ok(Value::Bool(true))),
         ended: matches!(evaluation.value, Err(Error::Cost { .. })),
         cost: evaluation.cost.min(PER_CALL_LIMIT),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn results_are_kept_while_they_are_asked_for_and_forgotten_after() {
-        let mut results = Results::default();
-        let mut runs = 0;
-        for round in 0..10u64 {
-            // One of 1,000 clusters changes in each round.
-            for stamp in (0..999).chain([10_000 + round]) {
-                results.get(stamp, 1_000, || {
-                    runs += 1;
-                    Judged {
-                        holds: true,
-                        cost: 1,
-                        ended: false,
-                    }
-                });
-            }
-        }
-        assert_eq!(runs, 999 + 10);
-        assert!(results.young.len() + results.old.len() <= 2_000);
     }
 }

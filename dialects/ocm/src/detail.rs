@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use super::plan::Plan;
-use super::satisfied::Satisfied;
+use crate::plan::Plan;
 use crate::policy::{Policy, Problem};
+use crate::satisfied::Satisfied;
 
 /// What the views and writes of a decision need beyond the decision.
 #[derive(Debug, Default)]

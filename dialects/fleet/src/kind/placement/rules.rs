@@ -6,9 +6,9 @@ use meta::selector::Selector;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::placement::{PlacementSpec, ResourceSelector};
-use super::policy::PlacementPolicy;
-use super::policy_rules;
+use super::{PlacementSpec, ResourceSelector};
+use crate::kind::policy::PlacementPolicy;
+use crate::kind::policy_rules;
 
 /// Every violation in `new`, which replaces `old`.
 pub(super) fn errors(old: Option<&Value>, new: &Value) -> Vec<FieldError> {

@@ -64,12 +64,12 @@ impl Refused {
 /// On a shared store (etcd) a linearizable read costs a round trip. The cache is nearly always current, and the write is a
 /// compare-and-swap on the revision it was judged on; so the first try reads the cache. Only a success counts there: a
 /// rejection is judged again on a fresh read.
-pub(crate) struct Tries {
+pub(crate) struct Retries {
     at: At,
     made: usize,
 }
 
-impl Tries {
+impl Retries {
     /// None yet. A dry run is guarded by nothing, so it takes the newest.
     pub(crate) fn of(target: Target<'_>, dry_run: bool) -> Result<Self, Status> {
         let at = match target.store()?.is_shared() && !dry_run {

@@ -22,7 +22,7 @@ pub(crate) struct Release {
 }
 
 impl Release {
-    pub(super) fn of(fleet: &Fleet, request: &Record) -> Self {
+    pub(crate) fn of(fleet: &Fleet, request: &Record) -> Self {
         let holder = &request.wants.holder;
         let leaves = fleet.held_by(holder).filter_map(|place| {
             let meta = fleet.cluster(place)?.meta();

@@ -1,8 +1,8 @@
 //! What a decision of this system says beyond what every dialect reports.
 
-use super::release::Release;
 use crate::config::Strategy;
 use crate::fleet::Place;
+use crate::release::Release;
 
 /// What the words and writes of a decision need beside its indices.
 #[derive(Debug)]

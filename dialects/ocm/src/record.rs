@@ -5,10 +5,8 @@ use std::sync::Arc;
 
 use meta::selector::Selector;
 use meta::{Object, Timestamp};
-use scheduling::Ix;
 
 use crate::cel;
-use crate::columns::ScoreEntry;
 use crate::kind::{self, ManagedClusterSet, SelectorType};
 use crate::names::{DISABLE_ANNOTATION, PLACEMENT_LABEL, SET_LABEL};
 use crate::policy::Policy;
@@ -175,15 +173,6 @@ impl Scores {
             resource: Arc::clone(resource),
             values,
             until,
-        }
-    }
-
-    /// The entry of one value in its column.
-    pub(crate) fn entry(&self, candidate: Ix, value: i32) -> ScoreEntry {
-        ScoreEntry {
-            candidate,
-            value,
-            until: self.until,
         }
     }
 }

@@ -30,7 +30,7 @@ pub(crate) struct Last {
 
 /// The index.
 #[derive(Default)]
-pub(crate) struct Shelf {
+pub(crate) struct RecordIndex {
     /// The records of each decision, sorted by name, which is by age. They are few.
     records: BTreeMap<Name, Vec<(Arc<str>, Kept)>>,
     last: BTreeMap<Name, Last>,
@@ -39,7 +39,7 @@ pub(crate) struct Shelf {
     bytes: usize,
 }
 
-impl Shelf {
+impl RecordIndex {
     /// Takes in that `object` is there.
     pub(crate) fn add(&mut self, object: &Object) {
         #[derive(serde::Deserialize)]
@@ -242,12 +242,12 @@ mod tests {
         Draft::new(&value).unwrap().at(Revision(1))
     }
 
-    fn shelf(records: &[(&str, i64)]) -> Shelf {
-        let mut shelf = Shelf::default();
+    fn index(records: &[(&str, i64)]) -> RecordIndex {
+        let mut index = RecordIndex::default();
         for (decision, second) in records {
-            shelf.add(&record(decision, *second));
+            index.add(&record(decision, *second));
         }
-        shelf
+        index
     }
 
     fn names(taken: &[(Name, Arc<str>)]) -> Vec<&str> {
@@ -256,13 +256,13 @@ mod tests {
 
     #[test]
     fn the_newest_record_says_where_the_decision_stands() {
-        let shelf = shelf(&[("a", 3), ("a", 1), ("b", 2)]);
-        let last = shelf.last(&Name::new("ns", "a")).unwrap();
+        let index = index(&[("a", 3), ("a", 1), ("b", 2)]);
+        let last = index.last(&Name::new("ns", "a")).unwrap();
         let to = last.to.as_ref().unwrap();
         assert_eq!(to.phase, "3");
         let counted: Vec<_> = to.reasons.as_ref().unwrap().iter().collect();
         assert_eq!(counted, [(&("P".to_owned(), "R".to_owned()), &2)]);
-        assert!(shelf.last(&Name::new("ns", "c")).is_none());
+        assert!(index.last(&Name::new("ns", "c")).is_none());
     }
 
     #[test]
@@ -274,9 +274,9 @@ mod tests {
             bytes,
         };
         let taken = |bounds: Bounds| {
-            let mut shelf = shelf(&all);
-            let taken = shelf.take_all_surplus(&bounds, at(10));
-            assert!(shelf.take_all_surplus(&bounds, at(10)).is_empty(), "once");
+            let mut index = index(&all);
+            let taken = index.take_all_surplus(&bounds, at(10));
+            assert!(index.take_all_surplus(&bounds, at(10)).is_empty(), "once");
             names(&taken).into_iter().map(str::to_owned).collect::<Vec<_>>()
         };
         let none: [&str; 0] = [];
@@ -290,10 +290,10 @@ mod tests {
 
     #[test]
     fn a_namespace_is_taken_out_as_a_whole() {
-        let mut shelf = shelf(&[("a", 1), ("b", 2)]);
-        assert_eq!(shelf.namespaces().len(), 1);
-        assert_eq!(names(&shelf.take_namespace("ns")), ["a.0001", "b.0002"]);
-        assert!(shelf.namespaces().is_empty() && shelf.take_namespace("ns").is_empty());
-        assert_eq!((shelf.bytes, shelf.ages.len(), shelf.all().count()), (0, 0, 0));
+        let mut index = index(&[("a", 1), ("b", 2)]);
+        assert_eq!(index.namespaces().len(), 1);
+        assert_eq!(names(&index.take_namespace("ns")), ["a.0001", "b.0002"]);
+        assert!(index.namespaces().is_empty() && index.take_namespace("ns").is_empty());
+        assert_eq!((index.bytes, index.ages.len(), index.all().count()), (0, 0, 0));
     }
 }

@@ -7,11 +7,11 @@ use meta::Key;
 use scheduling::Ix;
 
 use crate::columns::Columns;
-use crate::fleet::record::{DecisionRecord, PlacementRecord};
 use crate::fleet::{Fleet, decision_key};
-use crate::kind::DecisionGroupStatus;
+use crate::kind::{DecisionGroupStatus, GroupSize};
 use crate::names::{DECISIONS_PER_OBJECT, GROUP_INDEX_LABEL, GROUP_NAME_LABEL, PLACEMENT_LABEL};
-use crate::policy::{GroupSize, Groups};
+use crate::policy::Groups;
+use crate::record::{DecisionRecord, PlacementRecord};
 
 /// What the objects of a placement will say.
 #[derive(Debug)]

@@ -6,7 +6,7 @@ use meta::selector::{validate_label_key, validate_label_value};
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::member_cluster::{MemberClusterSpec, MemberClusterStatus};
+use super::{MemberClusterSpec, MemberClusterStatus};
 
 /// Every violation in `spec`.
 pub(super) fn spec_errors(spec: &Value) -> Vec<FieldError> {

@@ -1,8 +1,9 @@
 //! `format`: text with values put in.
 
-use super::convert::to_string;
-use super::{Outcome, strings};
+use super::text;
 use crate::error::Error;
+use crate::library::Outcome;
+use crate::library::convert::to_string;
 use crate::meter::Meter;
 use crate::value::{List, Value};
 
@@ -12,7 +13,7 @@ const PRECISION: usize = 6;
 const MOST_PRECISION: usize = 1000;
 
 pub(super) fn format<'a>(meter: &mut Meter, args: &[Value<'a>]) -> Outcome<'a> {
-    let (text, Value::List(list)) = (strings::text(args, 0)?, &args[1]) else {
+    let (text, Value::List(list)) = (text(args, 0)?, &args[1]) else {
         return Err(Error::no_such_overload());
     };
     meter.bytes(text.len())?;

@@ -79,7 +79,7 @@ pub(crate) enum CurrentSnapshot {
 impl SnapshotPlan {
     /// What must happen to the snapshots of the placement `name`. A snapshot counts when it is the newest and its
     /// policy is the placement's, the number of clusters left aside (docs/systems/fleet.md, "Policy snapshots").
-    pub(super) fn make(fleet: &Fleet, record: &PlacementRecord, name: &str) -> Self {
+    pub(crate) fn make(fleet: &Fleet, record: &PlacementRecord, name: &str) -> Self {
         let staying = || fleet.snapshots_of(name).filter(|snapshot| !snapshot.deleting());
         let newest = fleet.newest_snapshot(name);
         if let Some(newest) = newest.filter(|newest| newest.has_policy_of(record)) {
@@ -105,7 +105,7 @@ impl SnapshotPlan {
     }
 
     /// The name of the snapshot that counts.
-    pub(super) fn name(&self) -> &Arc<str> {
+    pub(crate) fn name(&self) -> &Arc<str> {
         match &self.current {
             CurrentSnapshot::Known(record, _) => &record.name,
             CurrentSnapshot::New(name, _) => name,

@@ -1,0 +1,160 @@
+//! The order of admission, the same for whatever is admitted: writes, deletions, objects that are only answered, bodies of
+//! subresources, connections to a proxy.
+//!
+//! In each pass our own plugins come first, then others (admission policies, the hub's webhooks), since they take longest
+//! and what happens meanwhile is noticed by the guards. What is counted comes last: what anybody refuses takes no room.
+
+use admission::client::{Heard, Subject};
+use admission::{Chain, Request};
+use meta::Status;
+use serde_json::Value;
+use storage::Guard;
+
+use crate::annotations::Annotations;
+use crate::call::Warnings;
+
+/// Who is asked, and who hears what they say beside yes and no.
+#[derive(Clone, Copy)]
+pub(crate) struct Admission<'a> {
+    pub(crate) chain: &'a Chain,
+    pub(crate) warnings: &'a Warnings,
+    pub(crate) annotations: &'a Annotations,
+}
+
+/// What becomes of what is admitted.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Purpose {
+    /// It is stored or deleted: the verdict must still hold then.
+    Store,
+    /// It is answered and not kept.
+    Answer,
+    /// It goes to whoever answers the subresource, whose own writes are admitted, and noted, as such.
+    HandOn,
+}
+
+/// What is to be admitted.
+#[derive(Clone, Copy)]
+pub(crate) struct Asked<'a> {
+    /// As our own plugins see it.
+    pub(crate) request: &'a Request<'a>,
+    /// As others see it; `None` where they are not asked.
+    pub(crate) subject: Option<&'a Subject<'a>>,
+    pub(crate) purpose: Purpose,
+}
+
+/// What happens to an object between the passes.
+pub(crate) trait Candidate: Send {
+    /// Adds what others see of it and it does not have on its way.
+    fn show(&mut self, _value: &mut Value) {}
+
+    /// Takes that away again, and what others changed that they may not.
+    fn hide(&mut self, _value: &mut Value) {}
+
+    /// Makes it what it will be: defaults, the kind's own preparation, validation with every error at once.
+    fn finish(&mut self, value: Value) -> Result<Value, Status>;
+}
+
+impl<F: FnMut(Value) -> Result<Value, Status> + Send> Candidate for F {
+    fn finish(&mut self, value: Value) -> Result<Value, Status> {
+        self(value)
+    }
+}
+
+/// A deletion has no object.
+pub(crate) struct Deletion;
+
+impl Candidate for Deletion {
+    fn finish(&mut self, nothing: Value) -> Result<Value, Status> {
+        Ok(nothing)
+    }
+}
+
+impl Admission<'_> {
+    /// Takes `value` (null on delete) through admission. Gives what came of it, and what must still be true when it is
+    /// stored.
+    pub(crate) async fn admit(
+        &self,
+        asked: Asked<'_>,
+        mut value: Value,
+        candidate: &mut dyn Candidate,
+    ) -> Result<(Value, Vec<Guard>), Status> {
+        let Asked {
+            request,
+            subject,
+            purpose,
+        } = asked;
+        let chain = self.chain;
+        chain.ready(request).await?;
+        if !value.is_null() {
+            self.heard(|warnings| chain.mutate(request, &mut value, warnings))?;
+        }
+        if let Some(subject) = subject {
+            candidate.show(&mut value);
+            self.change(subject, &mut value).await?;
+            candidate.hide(&mut value);
+        }
+        let mut value = candidate.finish(value)?;
+        self.heard(|warnings| chain.validate(request, object(&value), warnings))?;
+        let mut guards = match purpose {
+            Purpose::Store => chain.guards(request, object(&value)),
+            Purpose::Answer | Purpose::HandOn => Vec::new(),
+        };
+        chain.entitled(request, object(&value)).await?;
+        if let Some(subject) = subject {
+            candidate.show(&mut value);
+            self.judge(subject, object(&value)).await?;
+            candidate.hide(&mut value);
+        }
+        if purpose == Purpose::Store {
+            guards.extend(self.heard(|warnings| chain.conclude(request, object(&value), warnings))?);
+        }
+        if purpose != Purpose::HandOn {
+            self.annotate(request, object(&value));
+        }
+        Ok((value, guards))
+    }
+
+    /// Has others change `value`.
+    async fn change(&self, subject: &Subject<'_>, value: &mut Value) -> Result<(), Status> {
+        let mut heard = Heard::default();
+        let result = self.chain.mutate_by_policies(subject, value, &mut heard).await;
+        self.pass_on(heard);
+        result
+    }
+
+    /// Has others judge the final object.
+    async fn judge(&self, subject: &Subject<'_>, object: Option<&Value>) -> Result<(), Status> {
+        let mut heard = Heard::default();
+        let result = self.chain.validate_by_policies(subject, object, &mut heard).await;
+        self.pass_on(heard);
+        result
+    }
+
+    fn pass_on(&self, heard: Heard) {
+        heard
+            .warnings
+            .into_iter()
+            .for_each(|text| self.warnings.add(text));
+        for (key, value) in heard.annotations {
+            self.annotations.add(key, value);
+        }
+    }
+
+    fn heard<T>(&self, run: impl FnOnce(&mut Vec<String>) -> T) -> T {
+        let mut texts = Vec::new();
+        let result = run(&mut texts);
+        texts.into_iter().for_each(|text| self.warnings.add(text));
+        result
+    }
+
+    fn annotate(&self, request: &Request<'_>, object: Option<&Value>) {
+        for (key, value) in self.chain.annotations(request, object) {
+            self.annotations.add_own("admission", key, value);
+        }
+    }
+}
+
+/// The object that plugins see; none on delete.
+fn object(value: &Value) -> Option<&Value> {
+    (!value.is_null()).then_some(value)
+}

@@ -1,0 +1,27 @@
+//! From text to a checked expression.
+
+use crate::check;
+use crate::environment::Environment;
+use crate::parser::parse;
+use crate::program::Program;
+use crate::text::CompileError;
+
+/// The longest source that is compiled, in bytes.
+pub const LONGEST: usize = 16 << 10;
+
+impl Environment {
+    /// Compiles `source`.
+    ///
+    /// # Errors
+    /// Everything that is wrong with it.
+    pub fn compile(&self, source: &str) -> Result<Program, CompileError> {
+        if source.len() > LONGEST {
+            return Err(CompileError::whole(format!(
+                "ERROR: the expression is {} bytes long, at most {LONGEST} are compiled",
+                source.len()
+            )));
+        }
+        let tree = parse(source, self.syntax).map_err(|issue| CompileError::new(source, vec![issue]))?;
+        check::check(self, tree).map_err(|issues| CompileError::new(source, issues))
+    }
+}

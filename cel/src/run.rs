@@ -1,0 +1,56 @@
+//! Evaluating a checked expression.
+
+use std::sync::Arc;
+
+use crate::error::Error;
+use crate::evaluate::{Evaluator, Lazy};
+use crate::meter::Meter;
+use crate::program::Program;
+use crate::value::Value;
+
+/// What came of an evaluation.
+#[derive(Debug)]
+pub struct Evaluation<'a> {
+    /// The value, or why there is none.
+    pub value: Result<Value<'a>, Error>,
+    /// What it cost.
+    pub cost: u64,
+}
+
+impl Program {
+    /// Evaluates it with `variables` in the order of their declaration, as long as it costs at most `limit`.
+    #[must_use]
+    pub fn evaluate<'a>(&'a self, variables: &'a [Value<'a>], limit: u64) -> Evaluation<'a> {
+        self.run(variables, self.meter(limit), None)
+    }
+
+    /// The same with `lazy` variables after the others, and with what access reviews came to.
+    #[must_use]
+    pub fn evaluate_with<'a>(
+        &'a self,
+        variables: &'a [Value<'a>],
+        limit: u64,
+        lazy: &Lazy<'a>,
+    ) -> Evaluation<'a> {
+        let meter = self.meter(limit).with_decisions(Arc::clone(lazy.decisions()));
+        self.run(variables, meter, Some(lazy))
+    }
+
+    fn meter(&self, limit: u64) -> Meter {
+        Meter::new(limit, Arc::clone(&self.patterns), self.utc)
+    }
+
+    fn run<'a>(
+        &'a self,
+        variables: &'a [Value<'a>],
+        meter: Meter,
+        lazy: Option<&Lazy<'a>>,
+    ) -> Evaluation<'a> {
+        let mut evaluator = Evaluator::new(variables, meter, lazy);
+        let value = evaluator.value(&self.root);
+        Evaluation {
+            value,
+            cost: evaluator.cost(),
+        }
+    }
+}

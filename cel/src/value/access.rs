@@ -1,0 +1,45 @@
+//! The rights that an expression may ask about.
+
+use std::sync::Arc;
+
+use super::Value;
+use crate::review::{Asked, Decision};
+
+/// Somebody's rights, or a part of a question about them.
+#[derive(Clone, Debug)]
+pub enum Access {
+    /// `authorizer`, of the request's user or of a service account.
+    Of(Option<(Arc<str>, Arc<str>)>),
+    /// `authorizer.group('apps')`
+    Group(Option<(Arc<str>, Arc<str>)>, Arc<str>),
+    /// All but the verb.
+    Check(Option<(Arc<str>, Arc<str>)>, Asked),
+    /// What came of it.
+    Decided(Arc<Decision>),
+}
+
+impl Access {
+    pub(crate) fn type_name(&self) -> &'static str {
+        match self {
+            Self::Of(_) => "kubernetes.authorization.Authorizer",
+            Self::Group(..) => "kubernetes.authorization.GroupCheck",
+            Self::Check(_, Asked::Path(_)) => "kubernetes.authorization.PathCheck",
+            Self::Check(_, Asked::Resource { .. }) => "kubernetes.authorization.ResourceCheck",
+            Self::Decided(_) => "kubernetes.authorization.Decision",
+        }
+    }
+}
+
+impl Value<'_> {
+    /// `authorizer`: the rights of the user of the request.
+    #[must_use]
+    pub fn authorizer() -> Self {
+        Self::Access(Arc::new(Access::Of(None)))
+    }
+
+    /// `authorizer.requestResource`: their rights to what they write.
+    #[must_use]
+    pub fn authorizer_of(asked: Asked) -> Self {
+        Self::Access(Arc::new(Access::Check(None, asked)))
+    }
+}

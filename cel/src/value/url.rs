@@ -1,0 +1,167 @@
+//! URLs, as Go reads them.
+
+/// A URL.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Url {
+    pub(crate) scheme: String,
+    pub(crate) host: String,
+    pub(crate) path: String,
+    pub(crate) query: String,
+    /// What is left: what stands before the host and behind the query, and what has no path.
+    pub(crate) rest: String,
+}
+
+impl Url {
+    /// Reads a URL with its fragment.
+    pub(crate) fn read(text: &str) -> Result<Self, String> {
+        Self::request(text)?;
+        match text.split_once('#') {
+            Some((url, fragment)) => {
+                let mut url = Self::request(url)?;
+                url.rest.push('#');
+                url.rest.push_str(fragment);
+                Ok(url)
+            }
+            None => Self::request(text),
+        }
+    }
+
+    /// Reads the URI of a request.
+    pub(crate) fn request(text: &str) -> Result<Self, String> {
+        let wrong = |why: &str| format!("parse {text:?}: {why}");
+        if text.bytes().any(|byte| byte < b' ' || byte == 0x7f) {
+            return Err(wrong("net/url: invalid control character in URL"));
+        }
+        if text.is_empty() {
+            return Err(wrong("empty url"));
+        }
+        let (scheme, rest) = scheme(text).map_err(wrong)?;
+        let (rest, query) = rest.split_once('?').unwrap_or((rest, ""));
+        let mut url = Self {
+            scheme: scheme.to_ascii_lowercase(),
+            host: String::new(),
+            path: String::new(),
+            query: query.to_owned(),
+            rest: String::new(),
+        };
+        if text == "*" {
+            url.path.push('*');
+            return Ok(url);
+        }
+        if !rest.starts_with('/') {
+            if scheme.is_empty() {
+                return Err(wrong("invalid URI for request"));
+            }
+            rest.clone_into(&mut url.rest);
+            return Ok(url);
+        }
+        let mut path = rest;
+        if !scheme.is_empty()
+            && let Some(authority) = rest.strip_prefix("//")
+        {
+            let end = authority.find('/').unwrap_or(authority.len());
+            let (authority, after) = authority.split_at(end);
+            path = after;
+            let (user, host) = authority.rsplit_once('@').unwrap_or(("", authority));
+            if !user.bytes().all(is_user) {
+                return Err(wrong("net/url: invalid userinfo"));
+            }
+            user.clone_into(&mut url.rest);
+            url.host = hosted(host).map_err(|why| wrong(&why))?;
+        }
+        if unescaped(path, false).is_none() {
+            return Err(wrong("invalid URL escape"));
+        }
+        path.clone_into(&mut url.path);
+        Ok(url)
+    }
+
+    /// The host without its port, and the port.
+    pub(crate) fn split_host(&self) -> (String, String) {
+        let (host, port) = match self.host.rsplit_once(':') {
+            Some((host, port)) if port.bytes().all(|digit| digit.is_ascii_digit()) => (host, port),
+            _ => (&self.host[..], ""),
+        };
+        let inside = host.strip_prefix('[').and_then(|host| host.strip_suffix(']'));
+        (inside.unwrap_or(host).to_owned(), port.to_owned())
+    }
+
+    /// The path as it was written, if every sign in it may stand there; else with the others escaped.
+    pub(crate) fn escaped_path(&self) -> String {
+        let fine = |byte: u8| is_path(byte) || b"!'()*[]%".contains(&byte);
+        if self.path.bytes().all(fine) {
+            return self.path.clone();
+        }
+        let plain = unescaped(&self.path, false).unwrap_or_default();
+        let mut made = String::new();
+        for byte in plain {
+            if is_path(byte) {
+                made.push(char::from(byte));
+            } else {
+                made.push_str(&format!("%{byte:02X}"));
+            }
+        }
+        made
+    }
+}
+
+fn is_path(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || b"-_.~$&+,/:;=@".contains(&byte)
+}
+
+fn is_user(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || b"-._:~!$&'()*+,;=%@".contains(&byte)
+}
+
+/// The scheme, if there is one, and what follows.
+fn scheme(text: &str) -> Result<(&str, &str), &'static str> {
+    for (at, letter) in text.char_indices() {
+        match letter {
+            'a'..='z' | 'A'..='Z' => {}
+            '0'..='9' | '+' | '-' | '.' if at > 0 => {}
+            ':' if at == 0 => return Err("missing protocol scheme"),
+            ':' => return Ok((&text[..at], &text[at + 1..])),
+            _ => break,
+        }
+    }
+    Ok(("", text))
+}
+
+/// The host, if it is one.
+fn hosted(host: &str) -> Result<String, String> {
+    let port = if host.starts_with('[') {
+        let end = host.rfind(']').ok_or("missing ']' in host")?;
+        &host[end + 1..]
+    } else {
+        host.rfind(':').map_or("", |colon| &host[colon..])
+    };
+    let digits = port.strip_prefix(':').unwrap_or(port);
+    if !(port.is_empty() || (port.starts_with(':') && digits.bytes().all(|digit| digit.is_ascii_digit()))) {
+        return Err(format!("invalid port {port:?} after host"));
+    }
+    let fine =
+        |byte: u8| byte.is_ascii_alphanumeric() || byte >= 0x80 || b"-_.~!$&'()*+,;=:[]<>\"%".contains(&byte);
+    if let Some(wrong) = host.bytes().find(|byte| !fine(*byte)) {
+        return Err(format!("invalid character {:?} in host name", char::from(wrong)));
+    }
+    let plain = unescaped(host, false).ok_or("invalid URL escape")?;
+    String::from_utf8(plain).map_err(|_| "invalid URL escape".to_owned())
+}
+
+/// `text` with `%41` and the like read.
+pub(crate) fn unescaped(text: &str, plus_is_space: bool) -> Option<Vec<u8>> {
+    let mut made = Vec::with_capacity(text.len());
+    let mut bytes = text.bytes();
+    while let Some(byte) = bytes.next() {
+        match byte {
+            b'%' => {
+                let mut digit = || char::from(bytes.next()?).to_digit(16);
+                let (high, low) = (digit()?, digit()?);
+                made.push(u8::try_from(high * 16 + low).ok()?);
+            }
+            b'+' if plus_is_space => made.push(b' '),
+            other => made.push(other),
+        }
+    }
+    Some(made)
+}

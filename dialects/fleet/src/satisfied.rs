@@ -1,0 +1,10 @@
+//! Whether a policy is fulfilled, and how that is said.
+
+/// Whether the policy is fulfilled.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Satisfied {
+    /// Whether everything wanted was found.
+    pub(crate) fulfilled: bool,
+    /// The sentence.
+    pub(crate) message: String,
+}

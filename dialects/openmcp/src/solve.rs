@@ -1,0 +1,62 @@
+//! The pipeline: every filter judges every Cluster, and the strategy orders what is left.
+
+use std::sync::Arc;
+
+use scheduling::{Ix, Random, ScoreColumn, Solved, filter};
+
+use crate::config::Strategy;
+use crate::filters;
+use crate::request::Request;
+
+impl Request<'_> {
+    /// Judges and orders every Cluster; nothing is picked yet. Gives the names of the score columns too.
+    pub(crate) fn solve(&self, seed: u64) -> (Solved, Vec<Arc<str>>) {
+        let count = Ix::try_from(self.rows.len()).unwrap_or(Ix::MAX);
+        let (feasible, rejections) = filter(self, count, &filters::all());
+        let ranked = match self.strategy {
+            Strategy::Simple => feasible.clone(),
+            Strategy::Balanced => self.balanced(&feasible),
+            Strategy::Random => shuffled(feasible.clone(), seed),
+        };
+        let mut solved = Solved {
+            rejections,
+            ranked,
+            ..Solved::default()
+        };
+        let mut scorers = Vec::new();
+        if self.strategy == Strategy::Balanced && !feasible.is_empty() {
+            // Shown, not added up: the fewest come first.
+            let values = feasible
+                .iter()
+                .map(|&candidate| Some(i64::from(self.others(candidate))));
+            solved.scores = vec![ScoreColumn {
+                plugin: 0,
+                weight: 0,
+                values: values.collect(),
+            }];
+            scorers.push(Strategy::Balanced.as_str().into());
+        }
+        solved.feasible = feasible;
+        (solved, scorers)
+    }
+
+    /// Fewest other requests first, then by place: candidates are numbered in that order.
+    fn balanced(&self, feasible: &[Ix]) -> Vec<Ix> {
+        let key = |&candidate: &Ix| u64::from(self.others(candidate)) << 32 | u64::from(candidate);
+        let mut keys: Vec<u64> = feasible.iter().map(key).collect();
+        keys.sort_unstable();
+        #[expect(clippy::cast_possible_truncation, reason = "the lower half is the candidate")]
+        keys.into_iter().map(|key| key as Ix).collect()
+    }
+}
+
+/// Every order is equally likely, and each seed has its own.
+fn shuffled(mut list: Vec<Ix>, seed: u64) -> Vec<Ix> {
+    let mut random = Random::new(seed);
+    for place in 0..list.len() {
+        let rest = list.len() - place;
+        let other = place + usize::try_from(random.below(rest as u64)).unwrap_or_default();
+        list.swap(place, other);
+    }
+    list
+}
