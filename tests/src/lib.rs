@@ -2,6 +2,7 @@
 //! pauses. Everything a test starts ends with it.
 
 pub mod bench;
+pub mod decided;
 pub mod differential;
 pub mod etcd;
 pub mod example;

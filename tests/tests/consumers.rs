@@ -440,6 +440,49 @@ fn what_berth_computes_is_not_changed_by_others_and_no_write_of_theirs_makes_an_
 }
 
 #[test]
+fn no_object_that_is_not_berths_can_stand_where_one_is_published() {
+    let server = Server::start();
+    for file in ["ocm/fleet.yaml", "ocm/story-1.yaml"] {
+        server.load(&example(file));
+    }
+    server.kubectl("create namespace argocd").ok();
+    let theirs = [
+        json!({"kind": "ClusterProfile", "metadata": {"name": "cluster1.ocm", "namespace": "argocd"},
+               "spec": {"displayName": "theirs", "clusterManager": {"name": "somebody"}}}),
+        json!({"kind": "PlacementDecision", "metadata": {"name": "story-1.placement.ocm-0", "namespace": "argocd"},
+               "decisions": [], "schedulerName": "somebody"}),
+    ];
+    for mut object in theirs {
+        object["apiVersion"] = "multicluster.x-k8s.io/v1alpha1".into();
+        let refused = server.kubectl("create -f -").input(object.to_string()).fails();
+        assert!(
+            refused.contains("MethodNotAllowed") || refused.contains("does not allow this method"),
+            "{refused}"
+        );
+        let apply = server.kubectl("apply --server-side -f -");
+        let refused = apply.input(object.to_string()).fails();
+        assert!(refused.contains("not found"), "{refused}");
+    }
+    server.load(&example("consumers/publication.yaml"));
+    server
+        .kubectl("wait publication/everything --for=condition=Published --timeout=20s")
+        .ok();
+    // Nor does one of Berth's become another's: its mark stays.
+    for object in [
+        format!("{PROFILES}/cluster1.ocm"),
+        format!("{DECISIONS}/story-1.placement.ocm-0"),
+    ] {
+        let patch = r#"{"metadata": {"annotations": {"config.berth.dev/publication": null}}}"#;
+        server
+            .kubectl_args(&["patch", &object, "-n", "argocd", "--type=merge", "-p", patch])
+            .ok();
+        let now = server.kubectl(&format!("get {object} -n argocd -o json")).json();
+        let mark = &now["metadata"]["annotations"]["config.berth.dev/publication"];
+        assert_eq!(mark, "everything");
+    }
+}
+
+#[test]
 fn a_profile_whose_cluster_is_gone_waits_for_the_finalizers_of_others() {
     let server = published();
     patched(

@@ -142,6 +142,7 @@ impl Outlet for OnHub {
         config: &Value,
         base: Option<Revision>,
     ) -> Result<Arc<Object>, CommitError> {
+        faults::point();
         let wanted = Applying {
             actor: USER,
             manager: MANAGER,
@@ -154,6 +155,7 @@ impl Outlet for OnHub {
     }
 
     async fn delete(&self, key: &Key, base: Revision) -> Result<(), CommitError> {
+        faults::point();
         let write = Write {
             verb: Verb::Delete,
             key: key.clone(),

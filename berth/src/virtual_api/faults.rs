@@ -29,7 +29,7 @@ pub(super) fn in_force() -> Option<&'static Faults> {
     IN_FORCE.as_ref()
 }
 
-/// One write of the process that is no decision's: dies if it is time to.
+/// One write of the process that is no decision's, such as one of a Publication's, here or on a hub: dies if it is time to.
 pub(crate) fn point() {
     if let Some(faults) = in_force() {
         faults.point();

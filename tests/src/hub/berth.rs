@@ -104,11 +104,25 @@ impl Berth {
     /// The same as another `account`.
     #[must_use]
     pub fn start_as(hub: &Hub, account: Account, name: &str, arguments: &[&str]) -> Self {
+        Self::run(hub, account, name, arguments, "")
+    }
+
+    /// Starts Berth with a fault point (`BERTH_TEST_FAULT`), at which it dies, where it is built with debug assertions.
+    #[must_use]
+    pub fn start_with_fault(hub: &Hub, name: &str, arguments: &[&str], fault: &str) -> Self {
+        Self::run(hub, BERTH, name, arguments, fault)
+    }
+
+    fn run(hub: &Hub, account: Account, name: &str, arguments: &[&str], fault: &str) -> Self {
         let data = hub.folder().join(name);
         let kubeconfig = hub.kubeconfig_for_service_account(account.namespace, account.name);
         let log = File::create(data.with_extension("log")).expect("the hub's folder is writable");
         let serve = serve(&kubeconfig, &data, arguments);
-        let mut child = Command::new(build::program())
+        let mut command = Command::new(build::program());
+        if !fault.is_empty() {
+            command.env("BERTH_TEST_FAULT", fault);
+        }
+        let mut child = command
             .arg("run")
             .arg(serve.get_program())
             .args(serve.get_args())
@@ -236,6 +250,15 @@ impl Berth {
         let status = self.child.wait();
         drop(input);
         status.ok().and_then(|status| status.code())
+    }
+
+    /// Whether it has ended by itself.
+    ///
+    /// # Panics
+    /// When that cannot be found out.
+    pub fn has_ended(&mut self) -> bool {
+        let status = self.child.try_wait().expect("the process is ours");
+        status.is_some()
     }
 
     /// Ends it without warning.

@@ -1,6 +1,10 @@
 //! Publications on a real hub: Berth writes into the CustomResourceDefinitions that are there, upstream's own, and leaves
 //! alone what is not its own. These tests build and run a kube-apiserver, so they are `make e2e`, and ignored elsewhere.
 
+#[cfg(debug_assertions)]
+mod crashes;
+mod foreign;
+
 use std::collections::BTreeSet;
 use std::path::Path;
 
@@ -81,16 +85,6 @@ fn names(hub: &Hub, what: &str, namespace: &str) -> BTreeSet<String> {
     items(hub, what, namespace).iter().filter_map(name).collect()
 }
 
-fn foreign(hub: &Hub, namespace: &str, name: &str, manager: &str) {
-    hub.ensure(&["create", "namespace", namespace]);
-    let profile = json!({
-        "apiVersion": "multicluster.x-k8s.io/v1alpha1", "kind": "ClusterProfile",
-        "metadata": {"name": name, "namespace": namespace},
-        "spec": {"displayName": "theirs", "clusterManager": {"name": manager}},
-    });
-    hub.kubectl("create -f -").input(profile.to_string()).ok();
-}
-
 #[test]
 #[ignore = "builds and runs a real kube-apiserver: `make e2e`"]
 fn a_hub_is_published_on_once_it_has_the_kinds_and_what_others_made_is_left_alone() {
@@ -100,8 +94,8 @@ fn a_hub_is_published_on_once_it_has_the_kinds_and_what_others_made_is_left_alon
     assert!(message.contains(PROFILES), "{message}");
 
     upstream_definitions(&hub);
-    foreign(&hub, "kueue-system", "cluster1.ocm", "somebody");
-    foreign(&hub, "fleet-system", "member-1", "KubeFleet");
+    foreign::profile(&hub, "kueue-system", "cluster1.ocm", "somebody");
+    foreign::profile(&hub, "fleet-system", "member-1", "KubeFleet");
     publish(&hub, "kueue", "kueue-system");
     publish(&hub, "fleet", "fleet-system");
     told(&hub, "argo", "Published");

@@ -1,6 +1,7 @@
 //! What the readers' own libraries and controllers make of what Berth publishes and decides: `tests/consumers`, programs in
 //! Go. They are built on first use (`make consumers`), so these are ignored elsewhere.
 
+mod argocd;
 mod kueue;
 mod world;
 

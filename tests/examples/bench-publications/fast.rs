@@ -1,0 +1,108 @@
+//! Data that move fast: a claim of some clusters that changes every second.
+
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+use anyhow::{Result, bail, ensure};
+use serde_json::json;
+use tests::bench::middle::millis;
+use tests::bench::usage;
+use tokio::time::MissedTickBehavior;
+
+use crate::changes::{cluster, profile};
+use crate::watching;
+use crate::world::World;
+
+/// Clusters whose claim changes.
+const CLUSTERS: usize = 50;
+/// Once in this time a profile may be written for it; a second less, since an event may be longer on its way than the next one.
+const ONCE_IN: Duration = Duration::from_secs(29);
+/// How long the last value may take to be published.
+const LAST: Duration = Duration::from_secs(60);
+
+/// What came of it.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Fast {
+    /// Clusters whose claim changed.
+    pub(crate) clusters: usize,
+    /// Changes in all.
+    pub(crate) changes: usize,
+    /// Events of their profiles.
+    pub(crate) events: usize,
+    /// The shortest time between two events of one profile, in seconds.
+    pub(crate) shortest: f64,
+    /// The server's processor time, in milliseconds.
+    pub(crate) used: f64,
+}
+
+/// Changes the claim every second for `time`, and waits until the last value is published.
+pub(crate) async fn measure(world: &mut World, time: Duration) -> Result<Fast> {
+    // Those whose other changes were measured before are left out, where there are others.
+    let first = world.size.targets.saturating_sub(CLUSTERS);
+    let numbers: Vec<usize> = (first..world.size.targets).collect();
+    world.events().await?;
+    let (before, begun) = (usage::processor_time(world.server.id()), Instant::now());
+    let mut ticks = tokio::time::interval(Duration::from_secs(1));
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let mut rounds = 0;
+    while begun.elapsed() < time {
+        ticks.tick().await;
+        rounds += 1;
+        let claims = json!({"status": {"clusterClaims": [{"name": "load", "value": rounds.to_string()}]}});
+        for &number in &numbers {
+            world
+                .connection
+                .drained(&cluster(number, "/status", &claims))
+                .await?;
+        }
+    }
+    let last = Instant::now();
+    for &number in &numbers {
+        while load(world, number).await?.as_deref() != Some(&*rounds.to_string()) {
+            ensure!(
+                last.elapsed() < LAST,
+                "the last value of cluster{number} is not published"
+            );
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+    }
+    let used = millis(usage::quiet_since(world.server.id(), before));
+    let (profiles, slices) = world.events().await?;
+    ensure!(
+        slices.is_empty(),
+        "a claim is written into {:?}",
+        watching::names(&slices)
+    );
+    let mut times: BTreeMap<String, Vec<Instant>> = BTreeMap::new();
+    for seen in &profiles {
+        times.entry(seen.name.clone()).or_default().push(seen.at);
+    }
+    let mut shortest = Duration::MAX;
+    for (name, times) in &times {
+        if !numbers.iter().any(|&number| profile(number) == *name) {
+            bail!("{name} was written, whose claims are as they were");
+        }
+        let pauses = times.windows(2).map(|two| two[1] - two[0]);
+        shortest = pauses.fold(shortest, Duration::min);
+    }
+    ensure!(
+        shortest >= ONCE_IN,
+        "a profile was written again after {shortest:?}"
+    );
+    Ok(Fast {
+        clusters: numbers.len(),
+        changes: rounds * numbers.len(),
+        events: profiles.len(),
+        shortest: shortest.as_secs_f64(),
+        used,
+    })
+}
+
+/// The claim as it is published.
+async fn load(world: &mut World, number: usize) -> Result<Option<String>> {
+    let path = format!("{}/{}", watching::path("clusterprofiles"), profile(number));
+    let profile = world.get(&path).await?;
+    let mut properties = profile["status"]["properties"].as_array().into_iter().flatten();
+    let load = properties.find(|property| property["name"] == "load");
+    Ok(load.and_then(|load| load["value"].as_str()).map(str::to_owned))
+}

@@ -1,0 +1,142 @@
+//! `kill -9` between any two writes that Berth publishes with on a hub: no consumer ever sees a cluster in no slice that was decided
+//! before and is after. The fault point is in builds with debug assertions only.
+
+use std::collections::BTreeSet;
+
+use tests::decided::{self, drawn, name};
+use tests::differential::{Draw, variable};
+use tests::follower::Follower;
+use tests::hub::Hub;
+use tests::hub::berth::{self, Berth};
+use tests::{eventually, ports, until};
+
+use super::{PROFILES, names, upstream_definitions};
+
+/// More than two slices hold.
+const CLUSTERS: usize = 230;
+/// A profile that comes (two), four slices of which one is new or goes, a profile that goes.
+const WRITES: u64 = 7;
+const ROUNDS: u64 = 14;
+
+/// A hub with the kinds and a fleet, and how Berth is started there, again and again.
+struct World {
+    hub: Hub,
+    port: String,
+}
+
+impl World {
+    fn new() -> Self {
+        let hub = Hub::start();
+        berth::apply(&hub, "crds-systems.yaml");
+        berth::apply_rights(&hub);
+        berth::apply(&hub, "hub-sources-rbac.yaml");
+        upstream_definitions(&hub);
+        let port = ports::free().to_string();
+        Self { hub, port }
+    }
+
+    /// Starts Berth, which dies at `fault`.
+    fn start(&self, fault: &str) -> Berth {
+        // Who comes next waits no longer for the lease of who was killed than it must.
+        let arguments = [
+            "--source=ocm=hub",
+            "--storage=memory",
+            "--secure-port",
+            &self.port,
+            "--leader-elect-lease-duration=2s",
+            "--leader-elect-renew-deadline=1500ms",
+            "--leader-elect-retry-period=300ms",
+        ];
+        Berth::start_with_fault(&self.hub, "berth", &arguments, fault)
+    }
+
+    fn apply(&self, object: &serde_json::Value) {
+        let apply = self.hub.kubectl("apply --server-side -f -");
+        apply.input(object.to_string()).ok();
+    }
+
+    /// Has exactly these clusters decided, one of which comes, while another goes.
+    fn change(&self, wanted: &BTreeSet<String>, coming: Option<&String>, going: &str) {
+        self.apply(&decided::placement(wanted));
+        if let Some(coming) = coming {
+            self.apply(&decided::cluster(coming));
+        }
+        self.hub
+            .kubectl(&format!("delete managedcluster {going} --wait=false"))
+            .ok();
+    }
+
+    fn published(&self) -> BTreeSet<String> {
+        names(&self.hub, PROFILES, "argocd")
+    }
+}
+
+#[test]
+#[ignore = "builds and runs a real kube-apiserver: `make e2e`"]
+fn killed_before_any_write_on_a_hub_a_decided_cluster_is_in_a_slice_at_every_event() {
+    let seed = variable("PUBLICATION_SEED", 1);
+    let world = World::new();
+    let mut berth = world.start("");
+    berth::load_text(&world.hub, "fleet.json", &decided::fleet(CLUSTERS).to_string());
+    let mut there: BTreeSet<String> = (0..CLUSTERS).map(name).collect();
+    eventually("all clusters to be published", || {
+        (world.published() == there).then_some(())
+    });
+    let mut draw = Draw::new(seed, 0);
+    let mut before = drawn(&mut draw, CLUSTERS);
+    world.apply(&decided::placement(&before));
+    let home = world.hub.folder().join("follower");
+    let follower = Follower::start(world.hub.admin(), home, "argocd");
+    eventually("the first decision", || {
+        (follower.shown() == before).then_some(())
+    });
+    let (mut reached, mut gone) = (BTreeSet::new(), None);
+    for round in 0..ROUNDS {
+        let number = 1 + round % WRITES;
+        let mut wanted = drawn(&mut draw, CLUSTERS);
+        let coming: Option<String> = gone.take();
+        wanted.extend(coming.clone());
+        let going = before
+            .first()
+            .or(there.first())
+            .expect("there are clusters")
+            .clone();
+        wanted.remove(&going);
+        there.remove(&going);
+        there.extend(coming.clone());
+        follower.expect(before.intersection(&wanted).cloned().collect());
+        berth.kill();
+        berth = world.start(&format!("before={number}"));
+        world.change(&wanted, coming.as_ref(), &going);
+        let what = format!("write {number} of round {round} (PUBLICATION_SEED={seed})");
+        let mut died = false;
+        until(
+            &format!("the decision after a death before {what}"),
+            || {
+                if berth.has_ended() {
+                    died = true;
+                    berth = world.start("");
+                }
+                (follower.shown() == wanted, follower.missed())
+            },
+            |(is_seen, missed)| *is_seen || !missed.is_empty(),
+        );
+        let missed = follower.missed();
+        assert!(missed.is_empty(), "killed before {what}: {missed:?}");
+        let published = world.published();
+        assert!(wanted.is_subset(&published), "a decision refers to no profile");
+        eventually("the profiles of what is there, and no others", || {
+            if berth.has_ended() {
+                died = true;
+                berth = world.start("");
+            }
+            (world.published() == there).then_some(())
+        });
+        (before, gone) = (wanted, Some(going));
+        if died {
+            reached.insert(number);
+        }
+    }
+    println!("killed before writes {reached:?}; {} events", follower.events());
+    assert!(reached.len() >= 4, "only {reached:?}");
+}
