@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use kubernetes::core::event::STORED;
 use meta::{Clock, Key, Object, Timestamp, time};
+use serde::Deserialize;
 use storage::{At, Expect, Step, Store, StoreError, Verb};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
@@ -68,19 +69,34 @@ async fn sweep(store: &dyn Store, now: Timestamp, life: Duration) -> Result<(), 
     Ok(())
 }
 
-/// When the stored event was last seen, whichever API it was written through.
+/// The times an event may have, of either API.
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct Times {
+    series: Option<Series>,
+    last_timestamp: Option<String>,
+    event_time: Option<String>,
+    first_timestamp: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Series {
+    last_observed_time: Option<String>,
+}
+
+/// When the stored event was last seen, whichever API it was written through. It is parsed for its times alone: a whole parsed
+/// event is kept with it, and takes many times its room.
 fn last_seen(event: &Object) -> Option<Timestamp> {
-    let value = event.value();
+    let times: Times = event.view().unwrap_or_default();
+    let series = times.series.and_then(|series| series.last_observed_time);
     let fields = [
-        &value["series"]["lastObservedTime"],
-        &value["lastTimestamp"],
-        &value["eventTime"],
-        &value["firstTimestamp"],
+        series,
+        times.last_timestamp,
+        times.event_time,
+        times.first_timestamp,
     ];
-    let said = fields
-        .into_iter()
-        .filter_map(|field| time::parse(field.as_str()?))
-        .max();
+    let said = fields.into_iter().filter_map(|field| time::parse(&field?)).max();
     said.max(event.meta().creation_timestamp)
 }
 

@@ -382,7 +382,10 @@ impl Recorder {
             unseen: step.unseen && said.is_none(),
         });
         // After the last one, whatever the clock of the server says that recorded it.
-        let last = self.shelf.last(place).and_then(|last| record::number(&last.name));
+        let last = self
+            .recorded
+            .last(place)
+            .and_then(|last| record::number(&last.name));
         self.number = now
             .as_microsecond()
             .max(self.number + 1)
