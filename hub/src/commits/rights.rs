@@ -25,8 +25,8 @@ impl HubCommitter {
 
     /// Whether `actor` has no right to make `write`, or Berth none to act as `actor`.
     async fn lacks_right(&self, actor: &str, write: &Write) -> bool {
+        // A deletion has no object, and needs none: it is of no subresource.
         let api_version = write.object["apiVersion"].as_str().unwrap_or_default();
-        let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
         let Ok(subresource) = self.served(api_version, write).await else {
             return false;
         };
@@ -35,8 +35,7 @@ impl HubCommitter {
             "kind": "SelfSubjectAccessReview",
             "spec": {"resourceAttributes": {
                 "verb": write.verb.as_str(),
-                "group": group,
-                "version": version,
+                "group": write.key.resource.group,
                 "resource": write.key.resource.resource,
                 "subresource": subresource.trim_start_matches('/'),
                 "namespace": write.key.namespace,

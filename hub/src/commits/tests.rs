@@ -404,13 +404,16 @@ async fn a_write_is_done_when_its_copy_shows_it_and_no_later() {
 }
 
 /// One user's write of the thing as it is copied here.
-async fn alone(world: &World) -> Result<Arc<Object>, CommitError> {
+async fn alone(world: &World, verb: Verb) -> Result<Arc<Object>, CommitError> {
     let current = world.store.cached(THINGS).get("ns", "a").cloned().unwrap();
     let write = Write {
-        verb: Verb::Update,
+        verb,
         key: world.key.clone(),
         subresource: "",
-        object: thing("held"),
+        object: match verb {
+            Verb::Delete => Value::Null,
+            _ => thing("held"),
+        },
         base: Some(current.revision()),
     };
     world.committer.write_alone("alice", &write, true).await
@@ -419,7 +422,7 @@ async fn alone(world: &World) -> Result<Arc<Object>, CommitError> {
 #[tokio::test(start_paused = true)]
 async fn a_write_alone_is_asked_of_the_hub_as_its_user_on_the_version_that_was_seen() {
     let world = World::new(Some("5"), 200, at("6", &json!({}))).await;
-    let written = alone(&world).await.unwrap();
+    let written = alone(&world, Verb::Update).await.unwrap();
     assert_eq!(written.meta().labels["state"], "s6");
     let asked = world.asked.lock().clone();
     let [(line, user, sent)] = &asked[..] else {
@@ -441,11 +444,12 @@ async fn a_refusal_of_a_write_alone_is_the_hubs() {
     let said = "users \"alice\" is forbidden: User \"berth\" cannot impersonate resource \"users\"";
     let body = serde_json::to_value(Status::failure(403, "Forbidden", said)).unwrap();
     let review = |allowed: bool| (201, json!({"status": {"allowed": allowed}}));
-    for (may, why) in [
-        (review(true), Why::Refused),
-        (review(false), Why::Forbidden),
-        ((403, body.clone()), Why::Forbidden),
-        ((500, says(500, "InternalError")), Why::Refused),
+    for (verb, may, why) in [
+        (Verb::Update, review(true), Why::Refused),
+        (Verb::Update, review(false), Why::Forbidden),
+        (Verb::Delete, review(false), Why::Forbidden),
+        (Verb::Update, (403, body.clone()), Why::Forbidden),
+        (Verb::Update, (500, says(500, "InternalError")), Why::Refused),
     ] {
         let body = body.clone();
         let world = World::with(Some("5"), move |line| match line {
@@ -453,7 +457,7 @@ async fn a_refusal_of_a_write_alone_is_the_hubs() {
             _ => (403, body.clone()),
         })
         .await;
-        let error = alone(&world).await.unwrap_err();
+        let error = alone(&world, verb).await.unwrap_err();
         assert_eq!(error.why, why);
         let status = error.status;
         assert_eq!((status.code, status.message.as_str()), (403, said));
@@ -463,7 +467,7 @@ async fn a_refusal_of_a_write_alone_is_the_hubs() {
         assert_eq!(user, "alice");
         assert_eq!(
             (&attributes["verb"], &attributes["group"], &attributes["name"]),
-            (&json!("update"), &json!("example.com"), &json!("a"))
+            (&json!(verb.as_str()), &json!("example.com"), &json!("a"))
         );
     }
 }
