@@ -54,9 +54,9 @@ impl Enforcer {
     pub fn uncompiled(&self) -> Vec<(Manner, String, usize)> {
         let in_force = self.in_force();
         let both = [Manner::Validating, Manner::Mutating].into_iter();
-        both.flat_map(|manner| in_force.of(manner).iter().map(move |one| (manner, &one.policy)))
-            .map(|(manner, policy)| (manner, policy.name.clone(), policy.problems().len()))
-            .filter(|(.., problems)| *problems > 0)
+        both.flat_map(|manner| in_force.of(manner).iter().map(move |one| (manner, one)))
+            .filter(|(_, one)| one.uncompiled > 0)
+            .map(|(manner, one)| (manner, one.policy.name.clone(), one.uncompiled))
             .collect()
     }
 

@@ -15,6 +15,8 @@ use crate::stored::Stored;
 pub(crate) struct Bound {
     pub(crate) policy: Arc<Policy>,
     pub(crate) bindings: Vec<Binding>,
+    /// How many of its expressions do not compile.
+    pub(crate) uncompiled: usize,
     /// What it was compiled of.
     of: Arc<Value>,
 }
@@ -71,22 +73,25 @@ fn bound(manner: Manner, policies: &[Arc<Value>], bindings: &[Arc<Value>], befor
         let Some(bindings) = by_policy.remove(name) else {
             continue;
         };
-        let policy = match known.get(name) {
-            Some(known) if known.of["spec"] == of["spec"] => Arc::clone(&known.policy),
+        let (policy, uncompiled) = match known.get(name) {
+            Some(known) if known.of["spec"] == of["spec"] => (Arc::clone(&known.policy), known.uncompiled),
             _ => compiled(manner, of),
         };
         all.push(Bound {
             policy,
             bindings,
+            uncompiled,
             of: Arc::clone(of),
         });
     }
     all
 }
 
-fn compiled(manner: Manner, of: &Value) -> Arc<Policy> {
+/// The policy, and how many of its expressions do not compile.
+fn compiled(manner: Manner, of: &Value) -> (Arc<Policy>, usize) {
     let policy = Policy::compile(manner, of);
-    for problem in policy.problems() {
+    let problems = policy.problems();
+    for problem in &problems {
         tracing::warn!(
             kind = manner.kind(),
             policy = policy.name,
@@ -95,5 +100,5 @@ fn compiled(manner: Manner, of: &Value) -> Arc<Policy> {
             "an expression of an admission policy does not compile; its failurePolicy applies"
         );
     }
-    Arc::new(policy)
+    (Arc::new(policy), problems.len())
 }
