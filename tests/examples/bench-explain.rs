@@ -7,7 +7,6 @@
 
 use std::fmt::Write as _;
 use std::path::Path;
-use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use http::Method;
@@ -73,16 +72,7 @@ async fn measure(clusters: usize) -> Vec<(&'static str, String)> {
     let fleet = server.file("fleet.yaml", &fleet(clusters, placements));
     let mut rows = Vec::new();
     let begun = Instant::now();
-    let loaded = Command::new(tests::berth())
-        .args(["load", "--kubeconfig"])
-        .arg(server.kubeconfig())
-        .arg("-f")
-        .arg(&fleet)
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .status()
-        .expect("berth runs");
-    assert!(loaded.success(), "the fleet is not loaded");
+    server.load(&fleet);
     let objects = clusters + placements;
     rows.push((
         "`berth load`, objects a second",

@@ -1,7 +1,6 @@
 //! The server, who watches it, and how a change is measured.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
@@ -74,14 +73,7 @@ impl World {
     pub(crate) async fn new(size: Size) -> Result<Self> {
         let server = Server::start();
         let file = server.file("fleet.yaml", &fleet::documents(size));
-        let loaded = Command::new(tests::berth())
-            .args(["load", "--kubeconfig"])
-            .arg(server.kubeconfig())
-            .arg("-f")
-            .arg(&file)
-            .stdout(Stdio::null())
-            .status()?;
-        ensure!(loaded.success(), "the fleet is not loaded");
+        server.load(&file);
         usage::quiet(server.id());
         let target = Target::of(&server.kubeconfig()).await?;
         Ok(Self {

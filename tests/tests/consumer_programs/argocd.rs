@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use serde_json::{Value, json};
+use serde_json::json;
 use tests::example::example;
 use tests::{Server, eventually, go};
 
@@ -62,16 +62,12 @@ fn argo_cds_own_generator_gives_an_application_set_the_clusters_of_its_decision(
     let set = deployed("applicationset-ocm.yaml");
     let output = generate(&server, &set);
     assert!(output.status.success(), "{output:?}");
-    let text = String::from_utf8(output.stdout).expect("it is text");
-    let made: Vec<Value> = text
-        .lines()
-        .map(|line| serde_json::from_str(line).expect("it is JSON"))
-        .collect();
+    let made = super::printed(&output);
     let names: BTreeSet<String> = made
         .iter()
         .map(|parameters| parameters["name"].as_str().expect("a name").to_owned())
         .collect();
-    assert_eq!(names, decided, "{text}");
+    assert_eq!(names, decided, "{made:?}");
     for parameters in &made {
         assert_eq!(parameters["system"], "ocm");
         let name = parameters["name"].as_str().expect("a name");

@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader, Lines};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdout, Command, Stdio};
+use std::process::{Child, ChildStdout, Command, Output, Stdio};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -208,6 +208,14 @@ fn engaged(world: &World, cluster: &str) {
     assert_eq!(health("True"), json!({"engaged": key}));
 }
 
+/// What a program printed: a line of JSON for each thing.
+fn printed(output: &Output) -> Vec<Value> {
+    let text = String::from_utf8_lossy(&output.stdout);
+    text.lines()
+        .map(|line| serde_json::from_str(line).expect("it is JSON"))
+        .collect()
+}
+
 /// Argo CD's clusterDecisionResource finds the clusters of a Decision in the namespace it stands in, and an error where there is
 /// none: nothing is removed for that.
 fn generated(world: &World) {
@@ -223,12 +231,8 @@ fn generated(world: &World) {
     let decided = decision["status"]["decisions"].as_array().expect("a list");
     let output = run("placement.ocm");
     assert!(output.status.success(), "{output:?}");
-    let text = String::from_utf8(output.stdout).expect("it is text");
-    let made: Vec<Value> = text
-        .lines()
-        .map(|line| serde_json::from_str(line).expect("it is JSON"))
-        .collect();
-    assert!(!made.is_empty() && made.len() == decided.len(), "{text}");
+    let made = printed(&output);
+    assert!(!made.is_empty() && made.len() == decided.len(), "{made:?}");
     for (parameters, cluster) in made.iter().zip(decided) {
         assert_eq!(parameters["name"], cluster["clusterName"]);
         assert_eq!(parameters["clusterName"], cluster["clusterName"]);
