@@ -86,7 +86,7 @@ struct Series {
 }
 
 /// When the stored event was last seen, whichever API it was written through. It is parsed for its times alone: a whole parsed
-/// event is kept with it, and takes many times its room.
+/// event is kept with it, and takes many times its room. One with times of another type lives from its creation.
 fn last_seen(event: &Object) -> Option<Timestamp> {
     let times: Times = event.view().unwrap_or_default();
     let series = times.series.and_then(|series| series.last_observed_time);
