@@ -95,27 +95,35 @@ pub async fn send(
     headers: &[(&str, &str)],
     body: &[u8],
 ) -> Answer {
-    let mut request = Request::builder().method(method.clone()).uri(path);
+    attempt(client, method.clone(), path, headers, body)
+        .await
+        .unwrap_or_else(|error| panic!("{method} {path}: {error}"))
+}
+
+/// The same where whoever answers may be killed: a connection that breaks is an error.
+///
+/// # Errors
+/// When no answer comes, or half of one.
+pub async fn attempt(
+    client: &Client,
+    method: Method,
+    path: &str,
+    headers: &[(&str, &str)],
+    body: &[u8],
+) -> kube::Result<Answer> {
+    let mut request = Request::builder().method(method).uri(path);
     for (name, value) in headers {
         request = request.header(*name, *value);
     }
     let request = request
         .body(Body::from(body.to_vec()))
         .expect("the test's request is well formed");
-    let response = client
-        .send(request)
-        .await
-        .unwrap_or_else(|error| panic!("{method} {path}: {error}"));
-    let (parts, body) = response.into_parts();
-    let body = body
-        .collect_bytes()
-        .await
-        .unwrap_or_else(|error| panic!("{method} {path}: {error}"));
-    Answer {
+    let (parts, body) = client.send(request).await?.into_parts();
+    Ok(Answer {
         code: parts.status.as_u16(),
         headers: parts.headers,
-        body: body.to_vec(),
-    }
+        body: body.collect_bytes().await?.to_vec(),
+    })
 }
 
 /// Reads `path`.
