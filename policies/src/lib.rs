@@ -4,6 +4,24 @@
 //! [`Policy`] is one policy, compiled; [`Enforcer`] holds those in force and answers the admission chain. Evaluating is
 //! pure: what a [`World`] knows (policies, bindings, namespaces, parameters) is read where it is, and access reviews, which
 //! may have to be waited for, are collected, made, and then everything is evaluated again with what they came to.
+//!
+//! Start reading at [`Policy`].
+//!
+//! ```
+//! use policies::{Manner, Policy};
+//! use serde_json::json;
+//!
+//! let policy = json!({
+//!     "metadata": {"name": "few-replicas"},
+//!     "spec": {"validations": [
+//!         {"expression": "object.spec.replicas <= 5"},
+//!         {"expression": "object.spec.replicas <="},
+//!     ]},
+//! });
+//! let problems = Policy::compile(Manner::Validating, &policy).problems();
+//! assert_eq!(problems.len(), 1);
+//! assert_eq!(problems[0].field, "spec.validations[1].expression");
+//! ```
 
 #![allow(
     clippy::result_large_err,

@@ -3,6 +3,18 @@
 //! A dialect is pure. It says which kinds it serves, folds changes of objects into an [`Inventory`], and decides on a
 //! snapshot of it: `(inventory, demand, now, seed) -> Decision`. Text is made only in the view ([`report`]). Nothing
 //! here knows storage, HTTP or a clock. Start reading at [`dialect`].
+//!
+//! What two reports differ in, for example, is told by their contents alone:
+//!
+//! ```
+//! use dialect_contract::difference::{Changed, Verdict};
+//!
+//! assert_eq!(Changed::of(Verdict::Feasible, Verdict::Feasible), None);
+//! let moved = Changed::of(Verdict::Refused, Verdict::Picked).unwrap();
+//! assert_eq!((moved.from.as_str(), moved.to.as_str()), ("Refused", "Picked"));
+//! ```
+//!
+//! A whole dialect, small enough to be read in one go, is the crate `berth-dialect-toy`.
 
 pub mod config;
 pub mod configuration;
