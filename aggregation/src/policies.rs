@@ -128,8 +128,8 @@ impl Policies {
         let client = &self.maker.client;
         for manner in [Manner::Mutating, Manner::Validating] {
             let (report, mut complete) = watch::channel(false);
-            let follower = follow::follow(client.clone(), manner, Arc::clone(self), report);
-            tasks.push(tokio::spawn(follower));
+            let reflector = follow::follow(client.clone(), manner, Arc::clone(self), report);
+            tasks.push(tokio::spawn(reflector));
             let listed = tokio::time::timeout(PATIENCE, complete.wait_for(|complete| *complete)).await;
             if !matches!(listed, Ok(Ok(_))) {
                 tasks.iter().for_each(JoinHandle::abort);

@@ -4,7 +4,7 @@
 //! ([`machine`]). Deciding is what the placement controller does: it lets go of clusters that may no longer be used and
 //! chooses new ones at random, in the same location where there was one. Start reading at [`machine`] and `select` (the
 //! rules) and `fleet` (what is known); [`kind`] holds the API objects. [`namespace_controller`], [`resource_controller`],
-//! [`location_status`], [`heartbeat`] and [`syncer_view`] are the other actors' computations; `followers` makes
+//! [`location_status`], [`heartbeat`] and [`syncer_view`] are the other actors' computations; `reconcilers` makes
 //! controllers of those that run here.
 //!
 //! ```
@@ -47,7 +47,6 @@ mod dialect;
 mod edit;
 mod filters;
 mod fleet;
-mod followers;
 pub mod heartbeat;
 mod inventory;
 pub mod kind;
@@ -58,6 +57,7 @@ pub mod names;
 pub mod namespace_controller;
 pub mod placement;
 pub mod readiness;
+mod reconcilers;
 mod remedies;
 mod request;
 pub mod resource_controller;

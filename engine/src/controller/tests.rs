@@ -2,8 +2,8 @@
 //! happen is shown by something later that has happened.
 
 mod election;
-mod following;
 mod overcommit;
+mod reconciling;
 mod triggers;
 
 use std::sync::Arc;
@@ -129,7 +129,7 @@ pub(super) struct Replica {
 pub(super) struct World {
     pub(super) store: Arc<MemoryStore>,
     pub(super) clock: Arc<HandClock>,
-    pub(super) followers: Vec<&'static str>,
+    pub(super) reconcilers: Vec<&'static str>,
 }
 
 impl World {
@@ -150,7 +150,7 @@ impl World {
         let gate = Arc::clone(&open);
         let settings = Settings {
             dialects: vec!["toy"],
-            followers: self.followers.clone(),
+            reconcilers: self.reconcilers.clone(),
             committer: Arc::new(StoreCommitter(Arc::clone(&self.store))),
             gate: Arc::new(move |_| gate.load(Ordering::Relaxed)),
             elector,

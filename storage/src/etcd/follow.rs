@@ -27,7 +27,7 @@ const OPEN: Duration = Duration::from_secs(3);
 const PAUSE: Duration = Duration::from_millis(200);
 
 /// Follows etcd for ever.
-pub(crate) struct Follower {
+pub(crate) struct Reflector {
     /// The way to etcd.
     pub(crate) link: Arc<Link>,
     /// The keys.
@@ -36,7 +36,7 @@ pub(crate) struct Follower {
     pub(crate) feed: Arc<Feed>,
 }
 
-impl Follower {
+impl Reflector {
     /// Runs until it is dropped.
     pub(crate) async fn run(self) {
         loop {

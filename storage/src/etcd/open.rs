@@ -8,7 +8,7 @@ use meta::Revision;
 use crate::error::StoreError;
 use crate::etcd::config::EtcdConfig;
 use crate::etcd::feed::Feed;
-use crate::etcd::follow::{Follower, newest};
+use crate::etcd::follow::{Reflector, newest};
 use crate::etcd::fresh::Fresh;
 use crate::etcd::layout::{Layout, Marker};
 use crate::etcd::link::{Failure, Link, at};
@@ -78,12 +78,12 @@ fn begin(
     since: Revision,
 ) -> EtcdStore {
     let (fresh, answering) = Fresh::new(Arc::clone(&link), layout.clone());
-    let follower = Follower {
+    let reflector = Reflector {
         link: Arc::clone(&link),
         layout: layout.clone(),
         feed: Arc::clone(&feed),
     };
-    let mut tasks = vec![tokio::spawn(follower.run()), tokio::spawn(answering)];
+    let mut tasks = vec![tokio::spawn(reflector.run()), tokio::spawn(answering)];
     if !config.compaction_interval.is_zero() {
         let compacting = compact::run(Arc::clone(&link), layout.clone(), config.compaction_interval);
         tasks.push(tokio::spawn(compacting));

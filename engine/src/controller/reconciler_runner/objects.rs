@@ -1,4 +1,4 @@
-//! The objects a follower sees: pictures of the resources it watches.
+//! The objects a reconciler sees: pictures of the resources it watches.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
