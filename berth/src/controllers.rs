@@ -32,7 +32,7 @@ pub use events::Events;
 pub(crate) use events::{EVENTS, OwnEvents, Sink};
 pub use metrics::ControllerMetrics;
 pub use selection::{Selection, select};
-pub(crate) use series::{Fate, Write as EventWrite};
+pub(crate) use series::{Write as EventWrite, WriteResult};
 
 /// The name of the controllers' lock record.
 pub const CONTROLLERS_LEASE: &str = "berth-controllers";

@@ -33,7 +33,7 @@ pub use leader::Leadership;
 pub use lease::{
     Alone, BadDurations, Hold, LEASES, LeaderElector, Lease, LeaseDurations, Record, ResourceLock,
 };
-pub use observer::{Attempt, Fate, Observer, Silent, Stepped};
+pub use observer::{Attempt, Observer, Silent, StepResult, Stepped};
 
 /// What controllers work with.
 #[derive(Clone)]

@@ -8,7 +8,7 @@
 //! Start reading at [`Policy`].
 //!
 //! ```
-//! use policies::{Manner, Policy};
+//! use policies::{PolicyType, Policy};
 //! use serde_json::json;
 //!
 //! let policy = json!({
@@ -18,7 +18,7 @@
 //!         {"expression": "object.spec.replicas <="},
 //!     ]},
 //! });
-//! let problems = Policy::compile(Manner::Validating, &policy).problems();
+//! let problems = Policy::compile(PolicyType::Validating, &policy).problems();
 //! assert_eq!(problems.len(), 1);
 //! assert_eq!(problems[0].field, "spec.validations[1].expression");
 //! ```
@@ -63,14 +63,14 @@ pub use world::{Catalog, Check, Decider, Deciding, Enforcement, ErrorType, Param
 
 /// The two kinds of policies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Manner {
+pub enum PolicyType {
     /// MutatingAdmissionPolicy.
     Mutating,
     /// ValidatingAdmissionPolicy.
     Validating,
 }
 
-impl Manner {
+impl PolicyType {
     /// The kind of its policies.
     #[must_use]
     pub const fn kind(self) -> &'static str {

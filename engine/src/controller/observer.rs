@@ -22,7 +22,7 @@ pub struct Attempt<'a> {
 
 /// How one step of a reconciler ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fate {
+pub enum StepResult {
     /// What it takes is written.
     Written,
     /// Nothing was to be written.
@@ -33,7 +33,7 @@ pub enum Fate {
     Failed,
 }
 
-impl Fate {
+impl StepResult {
     /// The token.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
@@ -56,7 +56,7 @@ pub struct Stepped<'a> {
     /// What it was about.
     pub key: &'a Key,
     /// How it ended.
-    pub fate: Fate,
+    pub result: StepResult,
     /// How long looking and writing took.
     pub took: Duration,
 }

@@ -20,7 +20,7 @@ use tracing::Instrument as _;
 use self::configured::Configured;
 use self::objects::Pictures;
 use super::Settings;
-use super::observer::{Fate, Stepped};
+use super::observer::{StepResult, Stepped};
 use super::queue::Next;
 use super::runner::{AGAIN, NAP, Signals};
 use super::workers::Workers;
@@ -310,31 +310,31 @@ impl Work {
             "step",
             controller = self.reconciler.name(),
             %key,
-            fate = tracing::field::Empty,
+            result = tracing::field::Empty,
         );
-        let (fate, done) = self.step(&key).instrument(span.clone()).await;
-        span.record("fate", fate.as_str());
+        let (result, done) = self.step(&key).instrument(span.clone()).await;
+        span.record("result", result.as_str());
         self.settings.observer.stepped(&Stepped {
             dialect: self.dialect.name(),
             controller: self.reconciler.name(),
             key: &key,
-            fate,
+            result,
             took: start.elapsed(),
         });
         done
     }
 
-    async fn step(&self, key: &Key) -> (Fate, Done) {
+    async fn step(&self, key: &Key) -> (StepResult, Done) {
         let world = match World::look(&self.engine, &*self.dialect, &self.watched).await {
             Ok(world) => world,
             Err(problem) => {
                 tracing::warn!(%problem, "cannot reconcile yet; retrying");
-                return (Fate::Failed, Done::Failed);
+                return (StepResult::Failed, Done::Failed);
             }
         };
         let step = self.reconciler.step(key, &world.context());
         if step.writes.is_empty() {
-            return (Fate::Unchanged, Done::Rest(step.due_at));
+            return (StepResult::Unchanged, Done::Rest(step.due_at));
         }
         let commit = Commit {
             actor: self.reconciler.actor(),
@@ -345,15 +345,15 @@ impl Work {
             dry_run: false,
         };
         match self.settings.committer.commit(commit).await {
-            Ok(_) => (Fate::Written, Done::Rest(step.due_at)),
+            Ok(_) => (StepResult::Written, Done::Rest(step.due_at)),
             // Others were faster, which is nobody's fault.
             Err(error) if error.why.is_moved() => {
                 tracing::debug!(problem = %error, "conflict in a reconcile; retrying");
-                (Fate::Conflict, Done::Failed)
+                (StepResult::Conflict, Done::Failed)
             }
             Err(error) => {
                 tracing::warn!(problem = %error, "a write of the reconcile was rejected; retrying");
-                (Fate::Failed, Done::Failed)
+                (StepResult::Failed, Done::Failed)
             }
         }
     }

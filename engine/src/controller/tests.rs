@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 use storage::{MemoryStore, Source, Step, Verb};
 use tokio::sync::Notify;
 
-use super::{Alone, Attempt, Controllers, Fate, LeaderElector, Observer, Settings, Stepped};
+use super::{Alone, Attempt, Controllers, LeaderElector, Observer, Settings, StepResult, Stepped};
 use crate::Engine;
 use crate::tests::{StoreCommitter, put};
 use dialect_toy::{BOXES, TOYS, Toys, object};
@@ -48,7 +48,7 @@ impl HandClock {
 #[derive(Default)]
 pub(super) struct Counter {
     attempts: Mutex<Vec<(Key, Option<Outcome>)>>,
-    fates: Mutex<Vec<Fate>>,
+    results: Mutex<Vec<StepResult>>,
     emptied: AtomicUsize,
     retries: AtomicUsize,
     leading: AtomicUsize,
@@ -63,7 +63,7 @@ impl Observer for Counter {
         }
     }
     fn stepped(&self, stepped: &Stepped<'_>) {
-        self.fates.lock().push(stepped.fate);
+        self.results.lock().push(stepped.result);
         self.wake.notify_waiters();
     }
     fn taken(&self, _: &'static str, _: usize, _: Duration) {}

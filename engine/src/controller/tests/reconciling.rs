@@ -52,8 +52,12 @@ async fn what_is_there_and_what_comes_is_followed_and_own_writes_make_nothing_du
     let barrier = world.toy("barrier");
     replica.painted(&world, &barrier, "blue").await;
     replica.controllers.stop().await;
-    let fates = replica.counter.fates.lock().clone();
-    assert_eq!(fates, [Fate::Written; 5], "two, two again, and the barrier");
+    let results = replica.counter.results.lock().clone();
+    assert_eq!(
+        results,
+        [StepResult::Written; 5],
+        "two, two again, and the barrier"
+    );
 }
 
 #[tokio::test]
