@@ -18,7 +18,7 @@ use tokio::task::JoinError;
 use tracing::Instrument as _;
 
 use self::configured::Configured;
-use self::objects::Pictures;
+use self::objects::Lists;
 use super::Settings;
 use super::observer::{StepResult, Stepped};
 use super::queue::Next;
@@ -266,20 +266,20 @@ fn watched_by(reconciler: &dyn Reconciler) -> Arc<[GroupResource]> {
 
 /// The objects a reconciler watches, and an inventory that is at least as new.
 struct World {
-    pictures: Pictures,
+    lists: Lists,
     snapshot: Snapshot,
     now: Timestamp,
 }
 
 impl World {
     async fn look(engine: &Engine, dialect: &dyn Dialect, watched: &[GroupResource]) -> Result<Self, Behind> {
-        let pictures = Pictures::of(&**engine.source(), watched);
+        let lists = Lists::of(&**engine.source(), watched);
         let unknown = || Behind::Held {
             dialect: dialect.name(),
             why: "the engine does not know it".to_owned(),
         };
         Ok(Self {
-            pictures,
+            lists,
             snapshot: engine.fresh(dialect.name()).await?.ok_or_else(unknown)?,
             now: engine.clock().now(),
         })
@@ -287,7 +287,7 @@ impl World {
 
     fn context(&self) -> Context<'_> {
         Context {
-            objects: &self.pictures,
+            objects: &self.lists,
             inventory: &*self.snapshot.inventory,
             now: self.now,
         }
