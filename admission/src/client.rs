@@ -20,7 +20,7 @@ mod subject;
 pub use answer::{Answer, read};
 pub use hook::{Condition, Endpoint, Hook};
 pub use patch::{Unpatched, apply, try_apply};
-pub use policies::{Consulted, Heard, Policies};
+pub use policies::{Consulted, Policies, Recorded};
 pub use refusal::{condition_failed, denied, failed, no_dry_run, unusable};
 pub use review::{request, review};
 pub use rounds::{HookId, Rounds};
@@ -29,14 +29,14 @@ pub use subject::{Form, Subject};
 
 /// The two kinds of webhooks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Manner {
+pub enum WebhookType {
     /// They may change the object; called one after the other.
     Mutating,
     /// They may only refuse; called side by side.
     Validating,
 }
 
-impl Manner {
+impl WebhookType {
     /// The `type` label of kube-apiserver's metrics about webhooks.
     #[must_use]
     pub const fn label(self) -> &'static str {

@@ -23,7 +23,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ::policies::Decider;
-use admission::client::Manner;
+use admission::client::WebhookType;
 use anyhow::{Result, bail};
 use apiserver::metrics::WebhookMetrics;
 pub use catalog::HubPolicies;
@@ -80,10 +80,10 @@ struct Hooks {
 }
 
 impl Hooks {
-    fn of(&self, manner: Manner) -> &Arc<[Arc<Prepared>]> {
-        match manner {
-            Manner::Mutating => &self.mutating,
-            Manner::Validating => &self.validating,
+    fn of(&self, webhook_type: WebhookType) -> &Arc<[Arc<Prepared>]> {
+        match webhook_type {
+            WebhookType::Mutating => &self.mutating,
+            WebhookType::Validating => &self.validating,
         }
     }
 }
@@ -126,16 +126,16 @@ impl Policies {
     pub async fn follow(self: &Arc<Self>) -> Result<Vec<JoinHandle<()>>> {
         let mut tasks = Vec::new();
         let client = &self.maker.client;
-        for manner in [Manner::Mutating, Manner::Validating] {
+        for webhook_type in [WebhookType::Mutating, WebhookType::Validating] {
             let (report, mut complete) = watch::channel(false);
-            let follower = follow::follow(client.clone(), manner, Arc::clone(self), report);
-            tasks.push(tokio::spawn(follower));
+            let reflector = follow::follow(client.clone(), webhook_type, Arc::clone(self), report);
+            tasks.push(tokio::spawn(reflector));
             let listed = tokio::time::timeout(PATIENCE, complete.wait_for(|complete| *complete)).await;
             if !matches!(listed, Ok(Ok(_))) {
                 tasks.iter().for_each(JoinHandle::abort);
                 bail!(
                     "the hub did not list {} within {PATIENCE:?}",
-                    follow::resource(manner).plural
+                    follow::resource(webhook_type).plural
                 );
             }
         }
@@ -143,18 +143,18 @@ impl Policies {
     }
 
     /// Puts the webhooks of `configurations`, by their name, in force. What did not change keeps its connections.
-    fn replace(&self, manner: Manner, configurations: &BTreeMap<String, Arc<Value>>) {
-        let before = Arc::clone(self.hooks.read().of(manner));
+    fn replace(&self, webhook_type: WebhookType, configurations: &BTreeMap<String, Arc<Value>>) {
+        let before = Arc::clone(self.hooks.read().of(webhook_type));
         let now: Arc<[_]> = self.maker.all(configurations, &before).into();
         tracing::info!(
-            r#type = manner.label(),
+            r#type = webhook_type.label(),
             webhooks = now.len(),
             "the hub's admission webhooks are loaded"
         );
         let mut hooks = self.hooks.write();
-        match manner {
-            Manner::Mutating => hooks.mutating = now,
-            Manner::Validating => hooks.validating = now,
+        match webhook_type {
+            WebhookType::Mutating => hooks.mutating = now,
+            WebhookType::Validating => hooks.validating = now,
         }
     }
 
@@ -162,11 +162,14 @@ impl Policies {
     #[must_use]
     pub fn uncompiled(&self) -> BTreeMap<(&'static str, String), usize> {
         let mut found = BTreeMap::new();
-        for manner in [Manner::Mutating, Manner::Validating] {
-            for prepared in self.hooks(manner).iter() {
+        for webhook_type in [WebhookType::Mutating, WebhookType::Validating] {
+            for prepared in self.hooks(webhook_type).iter() {
                 let problems = prepared.conditions.problems().count();
                 if problems > 0 {
-                    let place = (follow::kind(manner), prepared.hook.configuration.to_string());
+                    let place = (
+                        follow::kind(webhook_type),
+                        prepared.hook.configuration.to_string(),
+                    );
                     *found.entry(place).or_default() += problems;
                 }
             }
@@ -174,8 +177,8 @@ impl Policies {
         found
     }
 
-    fn hooks(&self, manner: Manner) -> Arc<[Arc<Prepared>]> {
-        Arc::clone(self.hooks.read().of(manner))
+    fn hooks(&self, webhook_type: WebhookType) -> Arc<[Arc<Prepared>]> {
+        Arc::clone(self.hooks.read().of(webhook_type))
     }
 
     /// The labels of a namespace of the hub.

@@ -35,7 +35,7 @@ use crate::resource::{Backing, Group};
 use crate::respond;
 use crate::served::Served;
 
-/// How long, and how many, pictures of projections are kept for the following pages of their lists.
+/// How long, and how many, lists of projections are kept for the following pages of their lists.
 const HELD_FOR: std::time::Duration = std::time::Duration::from_secs(300);
 const HELD_MOST: u64 = 256;
 

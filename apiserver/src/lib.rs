@@ -28,7 +28,6 @@ mod errors;
 pub mod handlers;
 pub mod health;
 pub mod heavy;
-pub mod lens;
 mod limit;
 mod list_body;
 pub mod listing;
@@ -54,6 +53,7 @@ pub mod tls;
 mod unread;
 mod validation;
 pub mod version;
+pub mod view;
 
 #[cfg(test)]
 mod testing;
@@ -68,7 +68,6 @@ pub use context::{Api, Authorized, Inner, RequestCx};
 pub use decode::BodyDecoder;
 pub use delegation::Unanswered;
 pub use handlers::ApiState;
-pub use lens::{Lens, Lensed};
 pub use listing::Listing;
 pub use memory::{ByteLimiter, Charge, Share};
 pub use registry::{AfterCreate, Created, Registry};
@@ -78,3 +77,4 @@ pub use resource::{
 };
 pub use serve::{BindError, ConnectionLimits, Running, Server, ServerConfig};
 pub use served::Served;
+pub use view::{ViewApi, ViewRules};

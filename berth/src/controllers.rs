@@ -32,7 +32,7 @@ pub use events::Events;
 pub(crate) use events::{EVENTS, OwnEvents, Sink};
 pub use metrics::ControllerMetrics;
 pub use selection::{Selection, select};
-pub(crate) use series::{Fate, Write as EventWrite};
+pub(crate) use series::{Write as EventWrite, WriteResult};
 
 /// The name of the controllers' lock record.
 pub const CONTROLLERS_LEASE: &str = "berth-controllers";
@@ -88,7 +88,7 @@ impl Setting<'_> {
         }
         let source = Arc::clone(self.engine.source());
         let settings = Settings {
-            followers: self.followers(&selection),
+            reconcilers: self.reconcilers(&selection),
             dialects: selection
                 .deciders
                 .into_iter()
@@ -109,18 +109,20 @@ impl Setting<'_> {
         self.registry.index().preferred(resource).is_some()
     }
 
-    /// The followers of `selection` whose dialect places anything here.
-    fn followers(&self, selection: &Selection) -> Vec<&'static str> {
+    /// The reconcilers of `selection` whose dialect places anything here.
+    fn reconcilers(&self, selection: &Selection) -> Vec<&'static str> {
         let dialects = self.engine.dialects();
         let here = dialects.filter(|dialect| self.places(dialect.name()));
         let names = here.flat_map(|dialect| {
             dialect
                 .controllers()
-                .followers(None)
+                .reconcilers(None)
                 .into_iter()
-                .map(|follower| follower.name())
+                .map(|reconciler| reconciler.name())
         });
-        names.filter(|name| selection.followers.contains(name)).collect()
+        names
+            .filter(|name| selection.reconcilers.contains(name))
+            .collect()
     }
 
     /// Whether everything the dialect named `name` places is served here, or copied from a hub.

@@ -2,6 +2,13 @@
 //!
 //! Nothing here is generic: what another API server could use is in `apiserver`, what another scheduler could use in
 //! `engine` and `scheduling`. Start reading at [`cli`] (what can be run) and [`serve`] (how a server is put together).
+//!
+//! ```
+//! use berth::manifests::{Installation, Set, objects};
+//!
+//! let rights = objects(&Installation::on_hub(), Set::Rbac);
+//! assert!(rights.iter().any(|object| object["kind"] == "ClusterRole"));
+//! ```
 
 pub mod actors;
 pub mod admission;

@@ -20,7 +20,7 @@ const PROGRESS: Duration = Duration::from_secs(2);
 
 /// How objects are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Manner {
+pub enum WriteMode {
     /// Created, or replaced by what the file has.
     Replace,
     /// Server-side apply.
@@ -30,7 +30,7 @@ pub enum Manner {
     },
 }
 
-impl Manner {
+impl WriteMode {
     /// What `--server-side` and `--force-conflicts` say.
     #[must_use]
     pub fn of(server_side: bool, force_conflicts: bool) -> Self {
@@ -51,7 +51,7 @@ impl Manner {
 /// # Errors
 /// Every problem of the files, before anything is written; or the objects the server refused, after the others are
 /// written.
-pub async fn run(client: &mut Client, paths: &[PathBuf], manner: Manner) -> Result<()> {
+pub async fn run(client: &mut Client, paths: &[PathBuf], mode: WriteMode) -> Result<()> {
     let documents = match manifest::read(paths) {
         Ok(documents) => namespaces_first(documents),
         Err(problems) => bail!(lines(&problems)),
@@ -63,13 +63,13 @@ pub async fn run(client: &mut Client, paths: &[PathBuf], manner: Manner) -> Resu
         // The first one finds out where the kind is served, for all.
         let (first, rest) = run.split_at(1);
         for document in first {
-            refused.extend(tell(write(client, document, manner).await));
+            refused.extend(tell(write(client, document, mode).await));
             progress.one_more();
         }
         let clients = std::iter::repeat_with(|| client.clone());
         let writes = rest.iter().zip(clients);
         let mut written = stream::iter(writes)
-            .map(async |(document, mut client)| write(&mut client, document, manner).await)
+            .map(async |(document, mut client)| write(&mut client, document, mode).await)
             .buffered(at_once);
         while let Some(outcome) = written.next().await {
             refused.extend(tell(outcome));
@@ -88,11 +88,11 @@ pub async fn run(client: &mut Client, paths: &[PathBuf], manner: Manner) -> Resu
 type Written = (String, Vec<String>);
 
 /// Writes one object.
-async fn write(client: &mut Client, document: &Document, manner: Manner) -> Result<Written, String> {
+async fn write(client: &mut Client, document: &Document, mode: WriteMode) -> Result<Written, String> {
     let mut notes = Vec::new();
-    let written = match manner {
-        Manner::Replace => client.put(&document.object, &mut notes).await,
-        Manner::Apply { force } => client.apply(&document.object, force).await,
+    let written = match mode {
+        WriteMode::Replace => client.put(&document.object, &mut notes).await,
+        WriteMode::Apply { force } => client.apply(&document.object, force).await,
     };
     match written {
         Ok((name, what)) => {

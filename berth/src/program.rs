@@ -65,9 +65,9 @@ async fn run(command: Command) -> anyhow::Result<ExitCode> {
                 .kubeconfig
                 .unwrap_or_else(|| args.data_dir.join("admin.kubeconfig"));
             let client = berth_client::Client::from_kubeconfig(&path).await?;
-            let manner = crate::load::Manner::of(args.server_side, args.force_conflicts);
+            let mode = crate::load::WriteMode::of(args.server_side, args.force_conflicts);
             let mut client = client.writing_as(args.field_manager);
-            crate::load::run(&mut client, &args.filename, manner).await?;
+            crate::load::run(&mut client, &args.filename, mode).await?;
         }
         Command::Advice(args) => return crate::advice::run(&args.question, &args.connection).await,
         Command::Why(args) => return crate::why::run(&args.question, &args.connection).await,

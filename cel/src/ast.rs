@@ -72,7 +72,7 @@ pub(crate) struct Item {
 /// A macro over the elements of a list or the keys of a map.
 #[derive(Debug)]
 pub(crate) struct Fold {
-    pub(crate) manner: Manner,
+    pub(crate) comprehension: Comprehension,
     pub(crate) range: Expr,
     /// One variable, or key (index) and value.
     pub(crate) variables: Vec<String>,
@@ -83,7 +83,7 @@ pub(crate) struct Fold {
 
 /// What a fold makes of its elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Manner {
+pub(crate) enum Comprehension {
     All,
     Exists,
     ExistsOne,

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use crate::ast::{Manner, Select};
+use crate::ast::{Comprehension, Select};
 use crate::library::Run;
 use crate::pattern::Pattern;
 use crate::types::Type;
@@ -96,7 +96,7 @@ impl std::fmt::Debug for Candidate {
 /// A macro over elements.
 #[derive(Debug)]
 pub(crate) struct Folding {
-    pub(crate) manner: Manner,
+    pub(crate) comprehension: Comprehension,
     pub(crate) range: Node,
     /// Whether it has two variables, key (index) and value.
     pub(crate) pairs: bool,

@@ -3,6 +3,12 @@
 //! Start reading at [`server::Console`]: what [`guard`] lets through is an asset of the page, or a request to the API
 //! that [`forward`] sends on with the person's own kubeconfig. [`docs/console.md`](../../docs/console.md) lists the
 //! rules and the tests that hold them.
+//!
+//! ```
+//! // All that the page is made of is in the program.
+//! let page = console::assets::ASSETS.iter().find(|(path, ..)| *path == "/");
+//! assert!(page.is_some_and(|(_, media_type, _)| media_type.starts_with("text/html")));
+//! ```
 
 pub mod args;
 pub mod assets;

@@ -7,6 +7,12 @@
 //! - `helm/berth/`: a chart of the same, whose templates are written by hand; [`chart`] renders what they read.
 //!
 //! `README.md` says what each is for.
+//!
+//! ```
+//! let files = deploy::manifests();
+//! let rbac = files.iter().find(|file| file.file == "manifests/rbac.yaml").unwrap();
+//! assert!(rbac.text().unwrap().contains("kind: ClusterRole"));
+//! ```
 
 mod chart;
 

@@ -4,6 +4,20 @@
 //! behind a hub, and writes where the other system is. What is to be written is a pure function of what was read.
 //!
 //! [`multikueue`] is Kueue's (docs/consumers.md, "MultiKueue").
+//!
+//! ```
+//! use clap::Parser as _;
+//! use dispatch::{DispatchArgs, To};
+//!
+//! #[derive(clap::Parser)]
+//! struct Program {
+//!     #[command(flatten)]
+//!     dispatch: DispatchArgs,
+//! }
+//! let program = Program::parse_from(["berth", "multikueue"]);
+//! let To::MultiKueue(args) = program.dispatch.to;
+//! assert_eq!(args.kueue_configuration.namespace, "kueue-system");
+//! ```
 
 pub mod multikueue;
 

@@ -6,17 +6,17 @@
 //! ([`dialect_contract::Decision::due_at`]). Time is the engine's clock; whoever moves a clock by hand calls
 //! [`Controllers::look`].
 //!
-//! Beside the controller that decides a dialect may have followers ([`dialect_contract::Follower`]), which carry out and
+//! Beside the controller that decides a dialect may have reconcilers ([`dialect_contract::Reconciler`]), which carry out and
 //! report. They run here too, each with a queue of its own.
 //!
 //! Several replicas may run over one store. The [`LeaderElector`] says whose controllers work; correctness does not rest on
 //! it, since every write is guarded, but two would decide everything twice.
 
-mod follow;
 mod leader;
 mod lease;
 mod observer;
 mod queue;
+mod reconciler_runner;
 mod runner;
 mod workers;
 
@@ -33,15 +33,15 @@ pub use leader::Leadership;
 pub use lease::{
     Alone, BadDurations, Hold, LEASES, LeaderElector, Lease, LeaseDurations, Record, ResourceLock,
 };
-pub use observer::{Attempt, Fate, Observer, Silent, Stepped};
+pub use observer::{Attempt, Observer, Silent, StepResult, Stepped};
 
 /// What controllers work with.
 #[derive(Clone)]
 pub struct Settings {
     /// The names of the dialects whose controllers run.
     pub dialects: Vec<&'static str>,
-    /// The names of the followers that run. They carry out what is decided and decide nothing, so the gate is not theirs.
-    pub followers: Vec<&'static str>,
+    /// The names of the reconcilers that run. They carry out what is decided and decide nothing, so the gate is not theirs.
+    pub reconcilers: Vec<&'static str>,
     /// Writes the decisions.
     pub committer: Arc<dyn Committer>,
     /// Says whether a dialect binds by itself at all. Asked after every change, so it must be cheap.
@@ -88,15 +88,16 @@ impl Controllers {
             tokio::spawn(runner.run())
         });
         let all = engine.dialects().flat_map(|dialect| {
-            let followers = dialect.controllers().followers(None).into_iter();
-            followers.map(move |follower| (dialect, follower))
+            let reconcilers = dialect.controllers().reconcilers(None).into_iter();
+            reconcilers.map(move |reconciler| (dialect, reconciler))
         });
-        let chosen = all.filter(|(_, follower)| settings.followers.contains(&follower.name()));
-        let followers = chosen.map(|(dialect, follower)| {
-            let runner = follow::FollowRunner::new(engine, settings, dialect, follower, signals());
+        let chosen = all.filter(|(_, reconciler)| settings.reconcilers.contains(&reconciler.name()));
+        let reconcilers = chosen.map(|(dialect, reconciler)| {
+            let runner =
+                reconciler_runner::ReconcilerRunner::new(engine, settings, dialect, reconciler, signals());
             tokio::spawn(runner.run())
         });
-        let runners = runners.chain(followers).collect();
+        let runners = runners.chain(reconcilers).collect();
         Self {
             stop,
             looks,

@@ -19,7 +19,7 @@ const BATCH: usize = 512;
 const RETRY: Duration = Duration::from_secs(1);
 
 /// The collections one load is made of, by resource.
-type Pictures = BTreeMap<GroupResource, Collection>;
+type Lists = BTreeMap<GroupResource, Collection>;
 
 impl Engine {
     /// Follows the source for ever; starts anew whenever its watch is lost.
@@ -59,22 +59,19 @@ impl Engine {
             .flat_map(|slot| slot.reads.iter().copied())
             .collect();
         let start = self.source.revision();
-        let mut pictures = Pictures::new();
+        let mut lists = Lists::new();
         for &resource in &resources {
-            pictures.insert(resource, self.source.list(resource, At::Latest).await?);
+            lists.insert(resource, self.source.list(resource, At::Latest).await?);
         }
-        let listed: BTreeMap<_, _> = pictures
-            .iter()
-            .map(|(&name, picture)| (name, picture.revision))
-            .collect();
+        let listed: BTreeMap<_, _> = lists.iter().map(|(&name, list)| (name, list.revision)).collect();
         let after = listed.values().copied().min().unwrap_or(start);
         let watch = self
             .source
             .watch(Scope::Many(resources.into_iter().collect()), after)?;
-        let size = pictures.values().map(|picture| picture.items.len()).max();
+        let size = lists.values().map(|list| list.items.len()).max();
         let size = size.and_then(|size| size.try_into().ok()).unwrap_or(u32::MAX);
         for slot in &self.slots {
-            let inventory = aside(size, || slot.build(&pictures));
+            let inventory = aside(size, || slot.build(&lists));
             let mut state = slot.state.lock();
             state.inventory = inventory;
             state.revision = after;
@@ -109,15 +106,12 @@ impl Engine {
 }
 
 impl Slot {
-    /// A new inventory of what the pictures hold for this dialect.
-    fn build(&self, pictures: &Pictures) -> Arc<dyn Inventory> {
+    /// A new inventory of what the lists hold for this dialect.
+    fn build(&self, lists: &Lists) -> Arc<dyn Inventory> {
         let mut inventory = self.dialect.inventory();
         let writable = writable(&mut inventory);
-        for (&resource, picture) in pictures
-            .iter()
-            .filter(|(resource, _)| self.reads.contains(resource))
-        {
-            for (name, object) in picture.iter(None, None) {
+        for (&resource, list) in lists.iter().filter(|(resource, _)| self.reads.contains(resource)) {
+            for (name, object) in list.iter(None, None) {
                 let key = Key {
                     resource,
                     namespace: Arc::clone(&name.namespace),

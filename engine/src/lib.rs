@@ -4,6 +4,28 @@
 //! them. It knows no dialect by name, no HTTP and no kind; time comes from a [`meta::Clock`]. Start reading at
 //! [`engine`]; [`controller`] keeps decisions current; [`what_if`] decides on worlds made up by hand (reviews), [`simulate`] on whole
 //! folders of them, [`mod@plan`] on what a change makes of them, [`mod@advice`] on what to change.
+//!
+//! ```
+//! use std::sync::Arc;
+//!
+//! use dialect_toy::{BOXES, TOYS, Toys, object};
+//! use engine::World;
+//! use meta::{Key, Object, Revision, Timestamp};
+//! use serde_json::json;
+//!
+//! let mut world = World::empty(Arc::new(Toys));
+//! for (resource, namespace, name, value) in [
+//!     (BOXES, "", "shelf", object("Box", "", "shelf", json!({"capacity": 1}))),
+//!     (TOYS, "ns", "car", object("Toy", "ns", "car", json!({}))),
+//! ] {
+//!     let stored = Arc::new(Object::new(&value, Revision(1)).unwrap());
+//!     world.put(&Key::new(resource, namespace, name), stored).unwrap();
+//! }
+//! let car = Key::new(TOYS, "ns", "car");
+//! let snapshot = world.snapshot();
+//! let decision = snapshot.decide(&car, None, Timestamp::UNIX_EPOCH).unwrap().unwrap();
+//! assert_eq!(&*snapshot.inventory.cluster_name(decision.solved.picked[0]), "shelf");
+//! ```
 
 pub mod advice;
 mod aside;

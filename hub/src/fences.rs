@@ -76,7 +76,7 @@ impl Drop for Making<'_> {
 
 /// What became of a noted write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Fate {
+enum Resolution {
     /// It was counted, or will never be made.
     Settled,
     /// It would make an object, and did not come.
@@ -126,7 +126,7 @@ impl Fences {
         if let Some(record) = &record {
             abandoned = noted::read(&record.value, ABANDONED);
             for noted in noted::read(&record.value, NOTED) {
-                if self.resolve(&noted, &own, not_after, actor).await? == Fate::Abandoned {
+                if self.resolve(&noted, &own, not_after, actor).await? == Resolution::Abandoned {
                     abandoned.push(noted);
                 }
             }
@@ -171,20 +171,20 @@ impl Fences {
         own: &[&Key],
         not_after: Revision,
         actor: &str,
-    ) -> Result<Fate, CommitError> {
+    ) -> Result<Resolution, CommitError> {
         let Some(key) = noted.key(own) else {
-            return Ok(Fate::Settled);
+            return Ok(Resolution::Settled);
         };
         if noted.version.is_empty() {
             return self.resolve_new(noted, &key, own, not_after).await;
         }
         // What is gone counts no more.
         let Some(copy) = self.copies.get(&key) else {
-            return Ok(Fate::Settled);
+            return Ok(Resolution::Settled);
         };
         let version = self.copies.version(&key, &copy);
         if version.is_some_and(|version| version != noted.version) && copy.revision() <= not_after {
-            return Ok(Fate::Settled);
+            return Ok(Resolution::Settled);
         }
         let is_past = |hub_version: Option<&HubVersion>| {
             hub_version.is_none_or(|hub_version| hub_version.version != noted.version)
@@ -202,17 +202,17 @@ impl Fences {
         key: &Key,
         own: &[&Key],
         not_after: Revision,
-    ) -> Result<Fate, CommitError> {
+    ) -> Result<Resolution, CommitError> {
         if let Some(copy) = self.copies.get(key) {
             let is_counted = copy.revision() <= not_after;
             return is_counted
-                .then_some(Fate::Settled)
+                .then_some(Resolution::Settled)
                 .ok_or_else(|| moved(&key.to_string()));
         }
         // One's own that is not being made any more has not been made: what was made is seen before that is over.
         let is_over = noted.holder == self.holder && !self.making.lock().contains(key);
         if is_over || own.contains(&key) {
-            return Ok(Fate::Settled);
+            return Ok(Resolution::Settled);
         }
         if self
             .copies
@@ -222,7 +222,7 @@ impl Fences {
             return Err(moved(&key.to_string()));
         }
         tracing::info!(%key, "announced create did not happen; its capacity is free again");
-        Ok(Fate::Abandoned)
+        Ok(Resolution::Abandoned)
     }
 
     /// Changes the object at `key` if it is at the noted version, so that nothing can be written on that any more.

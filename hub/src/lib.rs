@@ -5,6 +5,20 @@
 //! resourceVersion that a copy was made of, and by fences, which keep counted capacity from being taken twice.
 //! [`LeaseLock`] elects the replica that runs controllers, and [`StoreLease`] sees to it that a store that is not shared has
 //! one owner. No system is known here: what is copied and written are the dialects' words.
+//!
+//! Start reading at [`mirror`]. Which rights on the hub it takes is said in one way:
+//!
+//! ```
+//! use berth_hub::roles::{granted, rules};
+//! use meta::GroupResource;
+//! use serde_json::json;
+//!
+//! let seeds = GroupResource::new("core.gardener.cloud", "seeds");
+//! let berth = json!({"kind": "ServiceAccount", "name": "berth", "namespace": "berth-system"});
+//! let [role, binding] = granted("berth:reader", &rules(vec![seeds], &[], &["list", "watch"]), &berth);
+//! assert_eq!(role["rules"][0]["resources"], json!(["seeds"]));
+//! assert_eq!(binding["roleRef"]["name"], "berth:reader");
+//! ```
 
 pub mod commits;
 mod fences;

@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 pub use copies::Copies;
 use dialect_contract::{Concern, config};
-use follow::{Follower, Shared};
+use follow::{Reflector, Shared};
 use kube::Client;
 use meta::{GroupResource, Kind};
 use storage::Store;
@@ -80,7 +80,7 @@ impl Mirror {
         };
         let tasks = kinds
             .iter()
-            .map(|(kind, concern)| tokio::spawn(Follower::new(shared.clone(), kind, *concern).run()))
+            .map(|(kind, concern)| tokio::spawn(Reflector::new(shared.clone(), kind, *concern).run()))
             .collect();
         Self { progress, tasks }
     }

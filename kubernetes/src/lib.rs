@@ -5,6 +5,19 @@
 //! collector ([`garbage`]), the namespace controller ([`namespaces`]), quotas ([`quota`]), the types in admission policies
 //! ([`type_checking`]) and protobuf request bodies ([`protobuf`]). It stands on `apiserver` and knows nothing of scheduling.
 //! Behind an aggregator none of it is registered: there kube-apiserver serves these kinds. Start reading at [`core::groups`].
+//!
+//! ```
+//! use std::sync::Arc;
+//!
+//! use kubernetes::core;
+//! use storage::{MemoryStore, Store};
+//!
+//! let store: Arc<dyn Store> = Arc::new(MemoryStore::default());
+//! let groups = core::groups(&store);
+//! assert!(groups.iter().any(|group| group.name == "rbac.authorization.k8s.io"));
+//! let kinds = core::kinds();
+//! assert!(kinds.iter().any(|kind| kind.info().kind == "ConfigMap"));
+//! ```
 
 pub mod core;
 pub mod garbage;

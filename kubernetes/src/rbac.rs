@@ -38,7 +38,7 @@ impl Rbac {
     /// Evaluates what `source` holds, as of each question.
     #[must_use]
     pub fn new(source: Arc<dyn Source>) -> Arc<Self> {
-        let compiled = RwLock::new(Arc::new(Compiled::of(compiled::pictures(&*source))));
+        let compiled = RwLock::new(Arc::new(Compiled::of(compiled::lists(&*source))));
         Arc::new(Self { source, compiled })
     }
 
@@ -86,13 +86,13 @@ impl Rbac {
     }
 
     fn current(&self) -> Arc<Compiled> {
-        let pictures = compiled::pictures(&*self.source);
+        let lists = compiled::lists(&*self.source);
         let compiled = Arc::clone(&self.compiled.read());
-        if compiled.is_of(&pictures) {
+        if compiled.is_of(&lists) {
             return compiled;
         }
         // Two requests may both compile after a change; either result is right.
-        let compiled = Arc::new(Compiled::of(pictures));
+        let compiled = Arc::new(Compiled::of(lists));
         *self.compiled.write() = Arc::clone(&compiled);
         compiled
     }

@@ -4,12 +4,12 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use admission::client::{Heard, Rounds, Subject};
+use admission::client::{Recorded, Rounds, Subject};
 use cel::{Decisions, Review};
 use meta::{GroupResource, Status};
 use serde_json::{Value, json};
 
-use crate::Manner;
+use crate::PolicyType;
 use crate::binding::Binding;
 use crate::evaluate::{Evaluation, OutOfBudget, Unasked, conditions_hold};
 use crate::input::Input;
@@ -36,7 +36,7 @@ pub(crate) struct Pass<'w, 's> {
 
 /// A [`Check`] to be told once nothing is asked any more.
 struct Checked {
-    manner: Manner,
+    policy_type: PolicyType,
     policy: Arc<Policy>,
     binding: String,
     outcome: Outcome,
@@ -84,7 +84,7 @@ impl<'w, 's> Pass<'w, 's> {
         if unasked.is_empty() {
             for one in &self.checks {
                 self.world.checked(&Check {
-                    manner: one.manner,
+                    policy_type: one.policy_type,
                     policy: &one.policy.name,
                     binding: &one.binding,
                     error: one.outcome.error,
@@ -92,7 +92,7 @@ impl<'w, 's> Pass<'w, 's> {
                     took: one.outcome.took,
                 });
                 if !one.problem.is_empty() {
-                    one.policy.tell(one.manner, &one.binding, &one.problem);
+                    one.policy.tell(one.policy_type, &one.binding, &one.problem);
                 }
             }
         }
@@ -101,14 +101,14 @@ impl<'w, 's> Pass<'w, 's> {
 
     fn note(
         &mut self,
-        manner: Manner,
+        policy_type: PolicyType,
         policy: &Arc<Policy>,
         binding: Option<&Binding>,
         outcome: Outcome,
         problem: &str,
     ) {
         self.checks.push(Checked {
-            manner,
+            policy_type,
             policy: Arc::clone(policy),
             binding: binding.map(|binding| binding.name.clone()).unwrap_or_default(),
             outcome,
@@ -187,7 +187,7 @@ impl<'w, 's> Pass<'w, 's> {
         &mut self,
         in_force: &InForce,
         object: Option<&Value>,
-        heard: &mut Heard,
+        recorded: &mut Recorded,
     ) -> Result<(), Status> {
         let mut refused: Option<Status> = None;
         let mut failures = Vec::new();
@@ -211,17 +211,17 @@ impl<'w, 's> Pass<'w, 's> {
                         &mut refused,
                         &mut failures,
                         &mut annotations,
-                        heard,
+                        recorded,
                     );
                 }
             }
             for (key, values) in annotations {
                 let key = format!("{}/{key}", bound.policy.name);
-                heard.annotations.push((key, values.join(", ")));
+                recorded.annotations.push((key, values.join(", ")));
             }
         }
         if !failures.is_empty() {
-            heard
+            recorded
                 .annotations
                 .push((FAILURES.to_owned(), Value::Array(failures).to_string()));
         }
@@ -240,7 +240,13 @@ impl<'w, 's> Pass<'w, 's> {
             enforcement,
             took: Duration::ZERO,
         };
-        self.note(Manner::Validating, policy, wrong.binding, outcome, &wrong.problem);
+        self.note(
+            PolicyType::Validating,
+            policy,
+            wrong.binding,
+            outcome,
+            &wrong.problem,
+        );
         if !policy.fails_open {
             let message = format!("{}: {}", configure(wrong.binding), wrong.problem);
             let binding = wrong.binding.map(|binding| binding.name.as_str());
@@ -273,7 +279,7 @@ impl<'w, 's> Pass<'w, 's> {
         refused: &mut Option<Status>,
         failures: &mut Vec<Value>,
         annotations: &mut Vec<(String, Vec<String>)>,
-        heard: &mut Heard,
+        recorded: &mut Recorded,
     ) {
         let (policy, binding) = (&meeting.bound.policy, meeting.binding);
         let request = self.subject.request;
@@ -285,7 +291,7 @@ impl<'w, 's> Pass<'w, 's> {
                     took,
                 };
                 let problem = if error == ErrorType::None { "" } else { problem };
-                self.note(Manner::Validating, policy, Some(binding), outcome, problem);
+                self.note(PolicyType::Validating, policy, Some(binding), outcome, problem);
             };
             let (message, reason, error) = match decision {
                 Decision::Admitted => continue,
@@ -317,7 +323,7 @@ impl<'w, 's> Pass<'w, 's> {
             }
             if binding.does("Warn") {
                 note(error, Enforcement::Warn, &message);
-                heard.warnings.push(format!(
+                recorded.warnings.push(format!(
                     "Validation failed for ValidatingAdmissionPolicy '{}' with binding '{}': {message}",
                     policy.name, binding.name
                 ));
@@ -332,7 +338,7 @@ impl<'w, 's> Pass<'w, 's> {
                         enforcement: Enforcement::Deny,
                         took: Duration::ZERO,
                     };
-                    self.note(Manner::Validating, policy, Some(binding), outcome, &problem);
+                    self.note(PolicyType::Validating, policy, Some(binding), outcome, &problem);
                     refused.get_or_insert_with(|| {
                         refusal::denied(request, &policy.name, Some(&binding.name), "", &problem)
                     });
@@ -411,7 +417,7 @@ impl<'w, 's> Pass<'w, 's> {
             enforcement,
             took: Duration::ZERO,
         };
-        self.note(Manner::Mutating, policy, binding, outcome, &problem);
+        self.note(PolicyType::Mutating, policy, binding, outcome, &problem);
         if !policy.fails_open {
             let binding = binding.map(|binding| binding.name.as_str());
             problems.push((refusal::not_mutated(&policy.name, binding, &problem), evaluated));
@@ -476,7 +482,7 @@ impl<'w, 's> Pass<'w, 's> {
                         enforcement: Enforcement::Allow,
                         took: start.elapsed(),
                     };
-                    self.note(Manner::Mutating, policy, Some(binding), outcome, "");
+                    self.note(PolicyType::Mutating, policy, Some(binding), outcome, "");
                 }
                 Err(problem) => self.unmutated(bound, Some(binding), problem, true, problems),
             }

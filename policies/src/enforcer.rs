@@ -3,14 +3,14 @@
 use std::future::Future;
 use std::sync::Arc;
 
-use admission::client::{self, Consulted, Heard, Rounds, Subject};
+use admission::client::{self, Consulted, Recorded, Rounds, Subject};
 use cel::Decisions;
 use futures::future::join_all;
 use meta::Status;
 use parking_lot::Mutex;
 use serde_json::Value;
 
-use crate::Manner;
+use crate::PolicyType;
 use crate::dispatch::Pass;
 use crate::set::InForce;
 use crate::world::World;
@@ -51,12 +51,12 @@ impl Enforcer {
 
     /// The policies in force with expressions that do not compile, and how many each has.
     #[must_use]
-    pub fn uncompiled(&self) -> Vec<(Manner, String, usize)> {
+    pub fn uncompiled(&self) -> Vec<(PolicyType, String, usize)> {
         let in_force = self.in_force();
-        let both = [Manner::Validating, Manner::Mutating].into_iter();
-        both.flat_map(|manner| in_force.of(manner).iter().map(move |one| (manner, one)))
+        let both = [PolicyType::Validating, PolicyType::Mutating].into_iter();
+        both.flat_map(|policy_type| in_force.of(policy_type).iter().map(move |one| (policy_type, one)))
             .filter(|(_, one)| one.uncompiled > 0)
-            .map(|(manner, one)| (manner, one.policy.name.clone(), one.uncompiled))
+            .map(|(policy_type, one)| (policy_type, one.policy.name.clone(), one.uncompiled))
             .collect()
     }
 
@@ -97,17 +97,17 @@ impl Enforcer {
         &self,
         subject: &Subject<'_>,
         object: Option<&Value>,
-        heard: &mut Heard,
+        recorded: &mut Recorded,
     ) -> Result<(), Status> {
         let in_force = self.in_force();
         let mut decisions = Arc::default();
         for _ in 0..MOST_ROUNDS {
-            let mut said = Heard::default();
+            let mut said = Recorded::default();
             let mut pass = Pass::new(&*self.world, subject, Arc::clone(&decisions));
             let result = pass.validate(&in_force, object, &mut said);
             if !self.decide(subject, pass, &mut decisions).await {
-                heard.warnings.append(&mut said.warnings);
-                heard.annotations.append(&mut said.annotations);
+                recorded.warnings.append(&mut said.warnings);
+                recorded.annotations.append(&mut said.annotations);
                 return result;
             }
         }
@@ -143,7 +143,7 @@ fn too_many() -> Status {
 
 impl client::Policies for Enforcer {
     fn names(&self) -> (&'static str, &'static str) {
-        (Manner::Mutating.kind(), Manner::Validating.kind())
+        (PolicyType::Mutating.kind(), PolicyType::Validating.kind())
     }
 
     fn concern(&self, subject: &Subject<'_>) -> bool {
@@ -151,12 +151,14 @@ impl client::Policies for Enforcer {
         if in_force.is_empty() || EXEMPT.contains(&subject.request.resource.group) {
             return false;
         }
-        [Manner::Mutating, Manner::Validating].into_iter().any(|manner| {
-            in_force.of(manner).iter().any(|bound| {
-                let constraints = bound.policy.constraints.as_ref();
-                constraints.is_none_or(|constraints| constraints.may_concern(subject))
+        [PolicyType::Mutating, PolicyType::Validating]
+            .into_iter()
+            .any(|policy_type| {
+                in_force.of(policy_type).iter().any(|bound| {
+                    let constraints = bound.policy.constraints.as_ref();
+                    constraints.is_none_or(|constraints| constraints.may_concern(subject))
+                })
             })
-        })
     }
 
     fn mutate<'a>(
@@ -164,7 +166,7 @@ impl client::Policies for Enforcer {
         subject: &'a Subject<'a>,
         object: &'a mut Value,
         rounds: &'a mut Rounds,
-        _heard: &'a mut Heard,
+        _heard: &'a mut Recorded,
     ) -> Consulted<'a> {
         boxed(self.change(subject, object, rounds))
     }
@@ -173,9 +175,9 @@ impl client::Policies for Enforcer {
         &'a self,
         subject: &'a Subject<'a>,
         object: Option<&'a Value>,
-        heard: &'a mut Heard,
+        recorded: &'a mut Recorded,
     ) -> Consulted<'a> {
-        boxed(self.judge(subject, object, heard))
+        boxed(self.judge(subject, object, recorded))
     }
 }
 

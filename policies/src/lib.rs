@@ -4,6 +4,24 @@
 //! [`Policy`] is one policy, compiled; [`Enforcer`] holds those in force and answers the admission chain. Evaluating is
 //! pure: what a [`World`] knows (policies, bindings, namespaces, parameters) is read where it is, and access reviews, which
 //! may have to be waited for, are collected, made, and then everything is evaluated again with what they came to.
+//!
+//! Start reading at [`Policy`].
+//!
+//! ```
+//! use policies::{PolicyType, Policy};
+//! use serde_json::json;
+//!
+//! let policy = json!({
+//!     "metadata": {"name": "few-replicas"},
+//!     "spec": {"validations": [
+//!         {"expression": "object.spec.replicas <= 5"},
+//!         {"expression": "object.spec.replicas <="},
+//!     ]},
+//! });
+//! let problems = Policy::compile(PolicyType::Validating, &policy).problems();
+//! assert_eq!(problems.len(), 1);
+//! assert_eq!(problems[0].field, "spec.validations[1].expression");
+//! ```
 
 #![allow(
     clippy::result_large_err,
@@ -45,14 +63,14 @@ pub use world::{Catalog, Check, Decider, Deciding, Enforcement, ErrorType, Param
 
 /// The two kinds of policies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Manner {
+pub enum PolicyType {
     /// MutatingAdmissionPolicy.
     Mutating,
     /// ValidatingAdmissionPolicy.
     Validating,
 }
 
-impl Manner {
+impl PolicyType {
     /// The kind of its policies.
     #[must_use]
     pub const fn kind(self) -> &'static str {

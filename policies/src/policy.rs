@@ -4,7 +4,7 @@ use cel::{Environment, Type, Variable};
 use parking_lot::Mutex;
 use serde_json::Value;
 
-use crate::Manner;
+use crate::PolicyType;
 use crate::constraints::Constraints;
 use crate::expressions::Expression;
 use crate::param_kind::ParamKind;
@@ -79,7 +79,7 @@ fn text(value: &Value) -> &str {
 impl Policy {
     /// Compiles one. What does not compile fails when it is evaluated, and is told by [`Policy::problems`].
     #[must_use]
-    pub fn compile(manner: Manner, value: &Value) -> Self {
+    pub fn compile(policy_type: PolicyType, value: &Value) -> Self {
         let spec = &value["spec"];
         let param_kind = ParamKind::of(&spec["paramKind"]);
         let bare = Environment::policies(param_kind.is_some());
@@ -108,9 +108,9 @@ impl Policy {
             conditions: conditions.collect(),
             variables,
             sources,
-            body: match manner {
-                Manner::Validating => validating(spec, &environment),
-                Manner::Mutating => mutating(spec, environment),
+            body: match policy_type {
+                PolicyType::Validating => validating(spec, &environment),
+                PolicyType::Mutating => mutating(spec, environment),
             },
             param_kind,
             told: Mutex::default(),
@@ -118,12 +118,12 @@ impl Policy {
     }
 
     /// Says in the log why it could not be evaluated, once for each problem in a row: every write may meet it.
-    pub(crate) fn tell(&self, manner: Manner, binding: &str, problem: &str) {
+    pub(crate) fn tell(&self, policy_type: PolicyType, binding: &str, problem: &str) {
         let mut told = self.told.lock();
         if *told != problem {
             problem.clone_into(&mut told);
             tracing::warn!(
-                kind = manner.kind(),
+                kind = policy_type.kind(),
                 policy = self.name,
                 binding,
                 problem,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use crate::Manner;
+use crate::PolicyType;
 use crate::binding::Binding;
 use crate::policy::Policy;
 use crate::stored::Stored;
@@ -34,13 +34,13 @@ impl InForce {
     pub(crate) fn new(stored: Arc<Stored>, before: &Self) -> Self {
         Self {
             mutating: bound(
-                Manner::Mutating,
+                PolicyType::Mutating,
                 &stored.mutating,
                 &stored.mutating_bindings,
                 &before.mutating,
             ),
             validating: bound(
-                Manner::Validating,
+                PolicyType::Validating,
                 &stored.validating,
                 &stored.validating_bindings,
                 &before.validating,
@@ -53,15 +53,20 @@ impl InForce {
         self.mutating.is_empty() && self.validating.is_empty()
     }
 
-    pub(crate) fn of(&self, manner: Manner) -> &[Bound] {
-        match manner {
-            Manner::Mutating => &self.mutating,
-            Manner::Validating => &self.validating,
+    pub(crate) fn of(&self, policy_type: PolicyType) -> &[Bound] {
+        match policy_type {
+            PolicyType::Mutating => &self.mutating,
+            PolicyType::Validating => &self.validating,
         }
     }
 }
 
-fn bound(manner: Manner, policies: &[Arc<Value>], bindings: &[Arc<Value>], before: &[Bound]) -> Vec<Bound> {
+fn bound(
+    policy_type: PolicyType,
+    policies: &[Arc<Value>],
+    bindings: &[Arc<Value>],
+    before: &[Bound],
+) -> Vec<Bound> {
     let mut by_policy: BTreeMap<String, Vec<Binding>> = BTreeMap::new();
     for binding in bindings.iter().map(|value| Binding::of(value)) {
         by_policy.entry(binding.policy.clone()).or_default().push(binding);
@@ -75,7 +80,7 @@ fn bound(manner: Manner, policies: &[Arc<Value>], bindings: &[Arc<Value>], befor
         };
         let (policy, uncompiled) = match known.get(name) {
             Some(known) if known.of["spec"] == of["spec"] => (Arc::clone(&known.policy), known.uncompiled),
-            _ => compiled(manner, of),
+            _ => compiled(policy_type, of),
         };
         all.push(Bound {
             policy,
@@ -88,12 +93,12 @@ fn bound(manner: Manner, policies: &[Arc<Value>], bindings: &[Arc<Value>], befor
 }
 
 /// The policy, and how many of its expressions do not compile.
-fn compiled(manner: Manner, of: &Value) -> (Arc<Policy>, usize) {
-    let policy = Policy::compile(manner, of);
+fn compiled(policy_type: PolicyType, of: &Value) -> (Arc<Policy>, usize) {
+    let policy = Policy::compile(policy_type, of);
     let problems = policy.problems();
     for problem in &problems {
         tracing::warn!(
-            kind = manner.kind(),
+            kind = policy_type.kind(),
             policy = policy.name,
             field = problem.field,
             problem = problem.text,

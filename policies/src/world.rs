@@ -9,7 +9,7 @@ use admission::UserInfo;
 use cel::{Decision, Review};
 use serde_json::Value;
 
-use crate::Manner;
+use crate::PolicyType;
 use crate::param_kind::ParamKind;
 use crate::stored::Stored;
 
@@ -114,7 +114,7 @@ impl Enforcement {
 #[derive(Clone, Copy, Debug)]
 pub struct Check<'a> {
     /// Which kind of policy.
-    pub manner: Manner,
+    pub policy_type: PolicyType,
     /// Its name.
     pub policy: &'a str,
     /// The binding, or the empty string.

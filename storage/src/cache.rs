@@ -1,6 +1,6 @@
-//! The watch cache: the published [`Picture`], those who wait for the next one, and lists held for paging.
+//! The watch cache: the published [`State`], those who wait for the next one, and lists held for paging.
 //!
-//! Readers and watchers load the picture without a lock. A writer publishes with one pointer swap and then wakes
+//! Readers and watchers load the state without a lock. A writer publishes with one pointer swap and then wakes
 //! whoever watches what changed; it never waits for them, and they pull at their own pace. One that falls behind the
 //! kept history gets `Expired`.
 
@@ -16,8 +16,8 @@ use meta::{GroupResource, Revision};
 
 use crate::collection::Collection;
 use crate::error::StoreError;
-use crate::picture::Picture;
 use crate::source::{At, Scope, Watch};
+use crate::state::State;
 use holds::Holds;
 use wake::Wake;
 use watcher::Watcher;
@@ -27,31 +27,31 @@ pub(crate) const FUTURE_WAIT: Duration = Duration::from_secs(3);
 
 /// The readers' side of a store.
 pub(crate) struct Cache {
-    picture: Arc<ArcSwap<Picture>>,
+    state: Arc<ArcSwap<State>>,
     wake: Wake,
     holds: Holds,
 }
 
 impl Cache {
-    /// A cache that shows `picture`.
-    pub(crate) fn new(picture: Picture) -> Self {
-        let wake = Wake::new(picture.revision());
+    /// A cache that shows `state`.
+    pub(crate) fn new(state: State) -> Self {
+        let wake = Wake::new(state.revision());
         Self {
-            picture: Arc::new(ArcSwap::from_pointee(picture)),
+            state: Arc::new(ArcSwap::from_pointee(state)),
             wake,
             holds: Holds::default(),
         }
     }
 
     /// What is shown now.
-    pub(crate) fn picture(&self) -> Arc<Picture> {
-        self.picture.load_full()
+    pub(crate) fn state(&self) -> Arc<State> {
+        self.state.load_full()
     }
 
-    /// Shows `picture` from now on. Whoever waits is woken by [`Cache::wake`], after the writer has its answer.
-    pub(crate) fn publish(&self, picture: Picture) {
-        self.holds.sweep(&picture);
-        self.picture.store(Arc::new(picture));
+    /// Shows `state` from now on. Whoever waits is woken by [`Cache::wake`], after the writer has its answer.
+    pub(crate) fn publish(&self, state: State) {
+        self.holds.sweep(&state);
+        self.state.store(Arc::new(state));
     }
 
     /// Wakes everyone who waits for a change of one of `resources`.
@@ -61,12 +61,12 @@ impl Cache {
 
     /// The newest revision shown.
     pub(crate) fn revision(&self) -> Revision {
-        self.picture.load().revision()
+        self.state.load().revision()
     }
 
     /// The objects of `resource` now.
     pub(crate) fn collection(&self, resource: GroupResource) -> Collection {
-        self.picture.load().collection(resource)
+        self.state.load().collection(resource)
     }
 
     /// See [`crate::Source::list`]. Everything acknowledged is published, so `Latest` is what is shown now.
@@ -84,16 +84,16 @@ impl Cache {
     /// See [`crate::Source::watch`].
     pub(crate) fn watch(&self, scope: Scope, after: Revision) -> Result<Box<dyn Watch>, StoreError> {
         let scope = watcher::normal(scope);
-        // Subscribed before the picture is read: a change in between wakes the watcher once too often, not too rarely.
+        // Subscribed before the state is read: a change in between wakes the watcher once too often, not too rarely.
         let woken = self.wake.subscribe(&scope);
-        let picture = self.picture();
-        if after > picture.revision() {
+        let state = self.state();
+        if after > state.revision() {
             return Err(StoreError::TooNew {
                 asked: after,
-                current: picture.revision(),
+                current: state.revision(),
             });
         }
-        let floor = picture.floor_of(&scope);
+        let floor = state.floor_of(&scope);
         if after < floor {
             return Err(StoreError::Expired {
                 asked: after,
@@ -101,7 +101,7 @@ impl Cache {
             });
         }
         Ok(Box::new(Watcher::new(
-            Arc::clone(&self.picture),
+            Arc::clone(&self.state),
             scope,
             after,
             woken,
@@ -110,7 +110,7 @@ impl Cache {
 
     /// See [`crate::Store::hold`].
     pub(crate) fn hold(&self, resource: GroupResource, collection: &Collection) {
-        self.holds.hold(&self.picture.load(), resource, collection);
+        self.holds.hold(&self.state.load(), resource, collection);
     }
 
     /// Waits up to three seconds until `revision` is shown.
@@ -134,19 +134,19 @@ impl Cache {
     }
 
     fn exact(&self, resource: GroupResource, revision: Revision) -> Result<Collection, StoreError> {
-        let picture = self.picture();
-        if revision > picture.revision() {
+        let state = self.state();
+        if revision > state.revision() {
             return Err(StoreError::TooNew {
                 asked: revision,
-                current: picture.revision(),
+                current: state.revision(),
             });
         }
         self.holds
-            .find(&picture, resource, revision)
-            .or_else(|| picture.collection_at(resource, revision))
+            .find(&state, resource, revision)
+            .or_else(|| state.collection_at(resource, revision))
             .ok_or_else(|| StoreError::Expired {
                 asked: revision,
-                oldest: picture.floor(resource),
+                oldest: state.floor(resource),
             })
     }
 }

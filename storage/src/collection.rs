@@ -1,4 +1,4 @@
-//! A consistent, ordered picture of one resource. Cloning is cheap: the map is persistent.
+//! A consistent, ordered list of one resource. Cloning is cheap: the map is persistent.
 
 use std::cmp::Ordering;
 use std::ops::Bound;
@@ -46,7 +46,7 @@ impl Comparable<Name> for Place<'_> {
 /// The objects of one resource at one revision.
 #[derive(Clone, Debug, Default)]
 pub struct Collection {
-    /// The revision of the picture.
+    /// The revision of the list.
     pub revision: Revision,
     /// The objects in order.
     pub items: OrdMap<Name, Arc<Object>>,

@@ -182,7 +182,7 @@ macro_rules! conformance {
             an_exact_revision_ahead_is_too_new
             a_future_revision_is_waited_for
             a_revision_that_does_not_come_is_too_new
-            a_picture_does_not_move
+            a_list_does_not_move
         }}
         $crate::conformance_cases! { $make, $crate::conformance::short_memory() => lists {
             a_held_list_stays_readable

@@ -1,7 +1,7 @@
 //! A store in one file, for one process: redb underneath, everything in memory above it.
 //!
-//! One committer thread takes whatever lists of steps are queued, checks them against the picture in memory, writes
-//! what they change as one redb transaction, waits for the disk, publishes the next picture and only then answers. So
+//! One committer thread takes whatever lists of steps are queued, checks them against the state in memory, writes
+//! what they change as one redb transaction, waits for the disk, publishes the next state and only then answers. So
 //! every acknowledged write survives `kill -9`, and under load many writes share one fsync, without any timer.
 //!
 //! A file beside it (`berth.redb.reserve`) holds disk space back, so that deletions go through when the disk is full.
@@ -76,7 +76,7 @@ impl EmbeddedStore {
     /// Every object there is now.
     #[must_use]
     pub fn export(&self) -> Snapshot {
-        self.cache.picture().snapshot()
+        self.cache.state().snapshot()
     }
 
     /// Makes the database `file`, which must not be there yet, of the objects of another store. Each keeps its
@@ -100,9 +100,9 @@ impl EmbeddedStore {
         import::import(file, snapshot, encryption)
     }
 
-    fn start(Opened { disk, picture }: Opened, limits: Limits) -> Result<Self, StoreError> {
+    fn start(Opened { disk, state }: Opened, limits: Limits) -> Result<Self, StoreError> {
         let name = disk.file().to_owned();
-        let cache = Arc::new(Cache::new(picture));
+        let cache = Arc::new(Cache::new(state));
         let failed = Arc::new(OnceLock::new());
         let (queue, requests) = mpsc::channel();
         disk.reserve().hold();

@@ -106,10 +106,10 @@ impl EtcdStore {
         let Err(StoreError::Expired { oldest, .. }) = result else {
             return result;
         };
-        let picture = cache.picture();
+        let state = cache.state();
         // What the limits made this process forget stays forgotten; what it never knew, or what is only costly to work
         // out, etcd may still have.
-        let forgotten = revision >= picture.start() && revision < picture.floor(resource);
+        let forgotten = revision >= state.start() && revision < state.floor(resource);
         if forgotten || revision < self.since {
             return result;
         }

@@ -40,10 +40,10 @@ pub mod etcd;
 mod fences;
 pub mod history;
 pub mod memory;
-mod picture;
 pub mod snapshot;
 pub mod source;
 mod stage;
+mod state;
 pub mod step;
 
 pub use collection::{Collection, Name};

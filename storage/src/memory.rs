@@ -9,9 +9,9 @@ use crate::collection::Collection;
 use crate::error::StoreError;
 use crate::fences::Fences;
 use crate::history::Limits;
-use crate::picture::Picture;
 use crate::source::{At, Scope, Source, Store, Watch, Writer};
 use crate::stage::Stage;
+use crate::state::State;
 use crate::step::{Applied, Step};
 
 /// Objects in memory. Lists of steps are applied one after the other, each all or nothing.
@@ -35,7 +35,7 @@ impl MemoryStore {
     #[must_use]
     pub fn new(start: Revision, limits: Limits) -> Self {
         Self {
-            cache: Cache::new(Picture::new(start)),
+            cache: Cache::new(State::new(start)),
             limits,
             writing: Mutex::new(Fences::new(start)),
         }
@@ -47,7 +47,7 @@ impl MemoryStore {
     /// The first step's error; then nothing has changed.
     pub fn commit(&self, steps: &[Step]) -> Result<Vec<Applied>, StoreError> {
         let mut fences = self.writing.lock();
-        let mut stage = Stage::new(&self.cache.picture());
+        let mut stage = Stage::new(&self.cache.state());
         let applied = stage.list(&fences, steps)?;
         if !stage.is_empty() {
             let touched = stage.touched();

@@ -70,7 +70,7 @@ pub trait Watch: Send {
 /// A place objects can be listed and watched.
 #[async_trait]
 pub trait Source: Send + Sync + 'static {
-    /// A consistent picture of one resource. Cheap: nothing is copied.
+    /// A consistent state of one resource. Cheap: nothing is copied.
     ///
     /// # Errors
     /// `Expired`, `TooNew` or `Unavailable`.

@@ -1,4 +1,4 @@
-//! Checking lists of steps against a picture and working out the next one, before anything is durable.
+//! Checking lists of steps against a state and working out the next one, before anything is durable.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use meta::{Change, Draft, GroupResource, Key, Object, Revision};
 use crate::error::StoreError;
 use crate::fences::{self, Fences};
 use crate::history::Limits;
-use crate::picture::Picture;
+use crate::state::State;
 use crate::step::{Applied, Expect, Guard, Step, Verb};
 
 /// One change on its way to the disk: the change, and the object before it at its own revision.
@@ -16,7 +16,7 @@ pub(crate) type Staged = (Change, Option<Arc<Object>>);
 
 /// A batch in the making. Each list of steps sees the ones before it; a refused list leaves no trace.
 pub(crate) struct Stage {
-    picture: Picture,
+    state: State,
     revision: Revision,
     changes: Vec<Staged>,
     passed: HashMap<Arc<str>, Revision>,
@@ -24,9 +24,9 @@ pub(crate) struct Stage {
 
 impl Stage {
     /// An empty batch on top of `base`.
-    pub(crate) fn new(base: &Picture) -> Self {
+    pub(crate) fn new(base: &State) -> Self {
         Self {
-            picture: base.clone(),
+            state: base.clone(),
             revision: base.revision(),
             changes: Vec::new(),
             passed: HashMap::new(),
@@ -62,7 +62,7 @@ impl Stage {
     /// The first step's error; the batch is then as it was.
     pub(crate) fn list(&mut self, fences: &Fences, steps: &[Step]) -> Result<Vec<Applied>, StoreError> {
         // A single step is checked before it changes anything, so only longer lists need a way back.
-        let before = (steps.len() > 1).then(|| self.picture.clone());
+        let before = (steps.len() > 1).then(|| self.state.clone());
         let (revision, count) = (self.revision, self.changes.len());
         let mut passing = Vec::new();
         let result: Result<Vec<_>, _> = steps
@@ -76,7 +76,7 @@ impl Stage {
             }
             Err(error) => {
                 if let Some(before) = before {
-                    self.picture = before;
+                    self.state = before;
                 }
                 self.revision = revision;
                 self.changes.truncate(count);
@@ -85,13 +85,13 @@ impl Stage {
         }
     }
 
-    /// The picture after this batch, its history kept within `limits`; the passed fences go into `fences`.
-    pub(crate) fn finish(mut self, fences: &mut Fences, limits: &Limits) -> Picture {
+    /// The state after this batch, its history kept within `limits`; the passed fences go into `fences`.
+    pub(crate) fn finish(mut self, fences: &mut Fences, limits: &Limits) -> State {
         for (name, revision) in self.passed {
             fences.pass(name, revision);
         }
-        self.picture.record(self.changes, limits);
-        self.picture
+        self.state.record(self.changes, limits);
+        self.state
     }
 
     fn step(
@@ -100,7 +100,7 @@ impl Stage {
         step: &Step,
         passing: &mut Vec<(Arc<str>, Revision)>,
     ) -> Result<Applied, StoreError> {
-        let current = self.picture.get(&step.key).cloned();
+        let current = self.state.get(&step.key).cloned();
         let current = expected(step, current)?;
         let draft = drafted(step)?;
         self.check_guards(fences, step)?;
@@ -141,7 +141,7 @@ impl Stage {
         let object = object.ok_or_else(|| StoreError::NotFound {
             key: step.key.clone(),
         })?;
-        self.picture.set(&step.key, new.clone());
+        self.state.set(&step.key, new.clone());
         let change = Change {
             revision,
             key: step.key.clone(),
@@ -160,7 +160,7 @@ impl Stage {
         for guard in &step.guards {
             match guard {
                 Guard::Unchanged { key, revision } => {
-                    let have = self.picture.get(key).map(|object| object.revision());
+                    let have = self.state.get(key).map(|object| object.revision());
                     if have != Some(*revision) {
                         return Err(StoreError::Conflict {
                             key: key.clone(),

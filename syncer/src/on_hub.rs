@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use apiserver::lens::{Keeper, Kept};
+use apiserver::view::{Origin, OriginWrite};
 use async_trait::async_trait;
 use berth_hub::HubCommitter;
 use meta::{CommitError, GroupResource, Object, Status, Verb, Why, Write};
@@ -18,8 +18,8 @@ const REMEDY: &str = "; `berth syncer-rights --identifier` renders what is missi
 pub struct OnHub(pub Arc<HubCommitter>);
 
 #[async_trait]
-impl Keeper for OnHub {
-    async fn keep(&self, write: Kept<'_>) -> Result<Arc<Object>, CommitError> {
+impl Origin for OnHub {
+    async fn write(&self, write: OriginWrite<'_>) -> Result<Arc<Object>, CommitError> {
         let made = Write {
             verb: Verb::Update,
             key: write.key.clone(),

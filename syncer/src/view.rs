@@ -2,7 +2,7 @@
 //! "The syncer's view"). A complete one: the URL up to `proxy` is the server of a syncer's kubeconfig.
 //!
 //! What is shown and what becomes of writes is the dialect's ([`dialect_kcp::syncer_view`]); serving it is the server
-//! library's ([`apiserver::lens`]). Here the two meet: [`lens::SyncerLens`] is the adapter, [`SyncerView`] keeps one API
+//! library's ([`apiserver::view`]). Here the two meet: [`rules::SyncerRules`] is the adapter, [`SyncerView`] keeps one API
 //! per workload cluster. One grant of `targets/proxy` by the target's name lets a syncer do its work, as
 //! `berth:syncer:<identifier>`, and nothing else.
 //!
@@ -10,16 +10,16 @@
 //! workload clusters themselves are there or here.
 
 mod home;
-mod lens;
+mod rules;
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock};
 
 use apiserver::documents::Documents;
-use apiserver::lens as library;
 use apiserver::registry::{InstallError, Registry};
 use apiserver::version::VersionInfo;
-use apiserver::{Call, Group, Inner, Lensed, Subresource, SubresourceHandler};
+use apiserver::view as library;
+use apiserver::{Call, Group, Inner, Subresource, SubresourceHandler, ViewApi};
 use async_trait::async_trait;
 use dialect_contract::{Dialect, config};
 use dialect_kcp::names::{DIALECT, WORKLOAD_CLUSTERS};
@@ -30,7 +30,7 @@ use schemars::JsonSchema;
 use storage::Source;
 
 pub use self::home::Home;
-use self::lens::SyncerLens;
+use self::rules::SyncerRules;
 use dialect_contract::names;
 use dialect_contract::names::TARGETS;
 use kubernetes::protobuf::Protobuf;
@@ -106,7 +106,7 @@ struct View {
     identifier: String,
     advanced: bool,
     synced: Vec<GroupResource>,
-    api: Arc<Lensed>,
+    api: Arc<ViewApi>,
 }
 
 impl View {
@@ -140,16 +140,16 @@ impl SubresourceHandler for SyncerView {
 }
 
 impl SyncerView {
-    fn view(&self, name: &str, cluster: &Object) -> Result<Arc<Lensed>, InstallError> {
+    fn view(&self, name: &str, cluster: &Object) -> Result<Arc<ViewApi>, InstallError> {
         let (synced, documents) = self.described()?;
         let mut views = self.views.lock();
         if let Some(view) = views.get(name).filter(|view| view.is_for(cluster, &synced)) {
             return Ok(Arc::clone(&view.api));
         }
         let (own, advanced) = (identifier(cluster.meta()).to_owned(), is_advanced(cluster));
-        let seen = SyncerLens::new(&own, advanced, &self.shown, &synced);
+        let seen = SyncerRules::new(&own, advanced, &self.shown, &synced);
         let decoder = Some(Arc::new(Protobuf) as Arc<_>);
-        let api = Arc::new(Lensed::new(
+        let api = Arc::new(ViewApi::new(
             &self.shown.registry,
             Arc::new(seen),
             &synced,

@@ -35,7 +35,7 @@ pub const FRONT_PROXY: &str = "front-proxy-client";
 
 /// What a control plane is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Manner {
+enum Purpose {
     /// Nothing it holds outlives the test, so etcd does not wait for the disk; tests read the audit log.
     Testing,
     /// As for real, without an audit log.
@@ -67,7 +67,7 @@ impl Hub {
     /// When it cannot be built or does not become ready; the message has the end of its log.
     #[must_use]
     pub fn start() -> Self {
-        Self::start_as(Manner::Testing)
+        Self::start_as(Purpose::Testing)
     }
 
     /// A control plane as one is run for real: etcd waits for the disk, and no audit log is kept, since nothing else
@@ -77,10 +77,10 @@ impl Hub {
     /// When it cannot be built or does not become ready; the message has the end of its log.
     #[must_use]
     pub fn start_to_measure() -> Self {
-        Self::start_as(Manner::Measuring)
+        Self::start_as(Purpose::Measuring)
     }
 
-    fn start_as(manner: Manner) -> Self {
+    fn start_as(purpose: Purpose) -> Self {
         let program = build::program();
         let folder = Runs::new_folder();
         let now = SystemClock.now();
@@ -95,8 +95,8 @@ impl Hub {
             folder,
         };
         control_plane::write_certificates(&hub, now);
-        control_plane::start_etcd(&mut hub, program, manner);
-        control_plane::start_apiserver(&mut hub, program, manner);
+        control_plane::start_etcd(&mut hub, program, purpose);
+        control_plane::start_apiserver(&mut hub, program, purpose);
         hub
     }
 
@@ -120,7 +120,7 @@ impl Hub {
     /// Another kube-apiserver on the same etcd, not started yet. It ends when its standard input does.
     #[must_use]
     pub fn another_apiserver(&self, port: u16) -> Command {
-        control_plane::apiserver_command(self, build::program(), Manner::Measuring, port)
+        control_plane::apiserver_command(self, build::program(), Purpose::Measuring, port)
     }
 
     /// The process id of one of its programs: `etcd` or `kube-apiserver`.

@@ -2,11 +2,11 @@
 //! pauses. Everything a test starts ends with it.
 
 pub mod bench;
+pub mod consumer;
 pub mod decided;
 pub mod differential;
 pub mod etcd;
 pub mod example;
-pub mod follower;
 pub mod go;
 pub mod helm;
 pub mod hub;

@@ -10,7 +10,12 @@ use serde_json::Value;
 use spdx::{Expression, Licensee, ParseMode};
 
 /// What is asked for and named nowhere: it is there for what it does to others.
-const NAMELESS: [(&str, &str, &str); 4] = [
+const NAMELESS: [(&str, &str, &str); 5] = [
+    (
+        "berth-client",
+        "k8s-openapi",
+        "its features tell kube the version of the API",
+    ),
     (
         "berth-console",
         "k8s-openapi",

@@ -5,9 +5,9 @@
 
 use std::collections::BTreeSet;
 
+use tests::consumer::Consumer;
 use tests::decided::{self, drawn};
 use tests::differential::{Draw, variable};
-use tests::follower::Follower;
 use tests::{Server, eventually, ports, until};
 
 /// More than two slices hold.
@@ -44,16 +44,16 @@ fn killed_before_any_write_of_a_change_a_decided_cluster_is_in_a_slice_at_every_
     let mut draw = Draw::new(seed, 0);
     let mut before = drawn(&mut draw, CLUSTERS);
     assert!(decide(&server, &before), "nothing dies without a fault");
-    let home = server.file("home", "").with_file_name("follower");
-    let follower = Follower::start(server.kubeconfig(), home, "argocd");
+    let home = server.file("home", "").with_file_name("consumer");
+    let consumer = Consumer::start(server.kubeconfig(), home, "argocd");
     eventually("the first decision", || {
-        (follower.shown() == before).then_some(())
+        (consumer.shown() == before).then_some(())
     });
     let mut reached = BTreeSet::new();
     for round in 0..ROUNDS {
         let number = 1 + round % WRITES;
         let wanted = drawn(&mut draw, CLUSTERS);
-        follower.expect(before.intersection(&wanted).cloned().collect());
+        consumer.expect(before.intersection(&wanted).cloned().collect());
         server.crash();
         server.restart_with_fault(port, &format!("before={number}"));
         let mut is_alive = decide(&server, &wanted);
@@ -66,11 +66,11 @@ fn killed_before_any_write_of_a_change_a_decided_cluster_is_in_a_slice_at_every_
                     server.restart_at(port);
                 }
                 is_alive = is_alive || decide(&server, &wanted);
-                (follower.shown() == wanted, follower.missed())
+                (consumer.shown() == wanted, consumer.missed())
             },
             |(is_seen, missed)| *is_seen || !missed.is_empty(),
         );
-        let missed = follower.missed();
+        let missed = consumer.missed();
         assert!(
             missed.is_empty(),
             "killed before write {number} (PUBLICATION_SEED={seed}): {missed:?}"
@@ -80,6 +80,6 @@ fn killed_before_any_write_of_a_change_a_decided_cluster_is_in_a_slice_at_every_
             reached.insert(number);
         }
     }
-    println!("killed before writes {reached:?}; {} events", follower.events());
+    println!("killed before writes {reached:?}; {} events", consumer.events());
     assert!(reached.len() >= 3, "only {reached:?}");
 }

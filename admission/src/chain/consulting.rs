@@ -7,7 +7,7 @@ use meta::Status;
 use serde_json::Value;
 
 use super::{Chain, Phase};
-use crate::client::{Heard, Policies, Rounds, Subject};
+use crate::client::{Policies, Recorded, Rounds, Subject};
 
 impl Chain {
     /// The same, asking `policies` after the plugins of each pass, and after those given before.
@@ -37,7 +37,7 @@ impl Chain {
         &self,
         subject: &Subject<'_>,
         object: &mut Value,
-        heard: &mut Heard,
+        recorded: &mut Recorded,
     ) -> Result<(), Status> {
         let asked: Vec<&dyn Policies> = self.asked(subject).collect();
         if asked.is_empty() {
@@ -47,13 +47,13 @@ impl Chain {
         if !object.is_null() {
             subject.default(object);
         }
-        self.round(&asked, subject, object, &mut rounds, heard).await?;
+        self.round(&asked, subject, object, &mut rounds, recorded).await?;
         if !rounds.changed() {
             return Ok(());
         }
-        self.mutate(subject.request, object, &mut heard.warnings)?;
+        self.mutate(subject.request, object, &mut recorded.warnings)?;
         if rounds.again(object) {
-            self.round(&asked, subject, object, &mut rounds, heard).await?;
+            self.round(&asked, subject, object, &mut rounds, recorded).await?;
         }
         Ok(())
     }
@@ -65,11 +65,11 @@ impl Chain {
         subject: &Subject<'_>,
         object: &mut Value,
         rounds: &mut Rounds,
-        heard: &mut Heard,
+        recorded: &mut Recorded,
     ) -> Result<(), Status> {
         for policies in asked {
             let start = Instant::now();
-            let result = policies.mutate(subject, object, rounds, heard).await;
+            let result = policies.mutate(subject, object, rounds, recorded).await;
             let (name, took) = (policies.names().0, start.elapsed());
             self.tell(Some(name), Phase::Mutate, subject.request, result.is_err(), took);
             result?;
@@ -86,12 +86,12 @@ impl Chain {
         &self,
         subject: &Subject<'_>,
         object: Option<&Value>,
-        heard: &mut Heard,
+        recorded: &mut Recorded,
     ) -> Result<(), Status> {
         let asked: Vec<&dyn Policies> = self.asked(subject).collect();
         for policies in asked {
             let start = Instant::now();
-            let result = policies.validate(subject, object, heard).await;
+            let result = policies.validate(subject, object, recorded).await;
             let (name, took) = (policies.names().1, start.elapsed());
             self.tell(
                 Some(name),

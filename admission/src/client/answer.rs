@@ -6,7 +6,7 @@ use meta::Status;
 use meta::status::Details;
 use serde_json::Value;
 
-use super::Manner;
+use super::WebhookType;
 use crate::wire::{API_VERSION, KIND};
 
 /// The one type of patch there is.
@@ -31,7 +31,7 @@ pub struct Answer {
 ///
 /// # Errors
 /// What rule it breaks.
-pub fn read(manner: Manner, uid: &str, body: &[u8]) -> Result<Answer, String> {
+pub fn read(webhook_type: WebhookType, uid: &str, body: &[u8]) -> Result<Answer, String> {
     let review: Value =
         serde_json::from_slice(body).map_err(|problem| format!("it is not JSON: {problem}"))?;
     let (api_version, kind) = (text(&review["apiVersion"]), text(&review["kind"]));
@@ -56,7 +56,7 @@ pub fn read(manner: Manner, uid: &str, body: &[u8]) -> Result<Answer, String> {
     Ok(Answer {
         allowed,
         status: status(&response["status"])?,
-        patch: patch(manner, response)?,
+        patch: patch(webhook_type, response)?,
         warnings: warnings(&response["warnings"])?,
         annotations: annotations(&response["auditAnnotations"])?,
     })
@@ -67,9 +67,9 @@ fn text(value: &Value) -> &str {
 }
 
 /// A patch and its type come together, and from mutating webhooks only.
-fn patch(manner: Manner, response: &Value) -> Result<Option<Vec<u8>>, String> {
+fn patch(webhook_type: WebhookType, response: &Value) -> Result<Option<Vec<u8>>, String> {
     let (patch, r#type) = (&response["patch"], &response["patchType"]);
-    if manner == Manner::Validating {
+    if webhook_type == WebhookType::Validating {
         return match (patch.is_null(), r#type.is_null()) {
             (true, true) => Ok(None),
             (false, _) => Err("it has a response.patch, but a validating webhook changes nothing".to_owned()),

@@ -14,7 +14,7 @@ pub type Consulted<'a> = Pin<Box<dyn Future<Output = Result<(), Status>> + Send 
 
 /// What was said beside yes and no.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Heard {
+pub struct Recorded {
     /// Texts for the client.
     pub warnings: Vec<String>,
     /// Texts for the audit log, by their whole key.
@@ -37,7 +37,7 @@ pub trait Policies: Send + Sync + 'static {
         subject: &'a Subject<'a>,
         object: &'a mut Value,
         rounds: &'a mut Rounds,
-        heard: &'a mut Heard,
+        recorded: &'a mut Recorded,
     ) -> Consulted<'a>;
 
     /// Has them judge the final object, as it is held; `None` on delete.
@@ -45,6 +45,6 @@ pub trait Policies: Send + Sync + 'static {
         &'a self,
         subject: &'a Subject<'a>,
         object: Option<&'a Value>,
-        heard: &'a mut Heard,
+        recorded: &'a mut Recorded,
     ) -> Consulted<'a>;
 }

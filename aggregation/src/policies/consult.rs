@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use admission::client::{
-    self, Answer, Consulted, Heard, Manner, Rounds, Subject, condition_failed, denied, failed, no_dry_run,
-    unusable,
+    self, Answer, Consulted, Recorded, Rounds, Subject, WebhookType, condition_failed, denied, failed,
+    no_dry_run, unusable,
 };
 use apiserver::metrics::Rejection;
 use bytes::Bytes;
@@ -27,11 +27,13 @@ const VALIDATION: &str = "validating.webhook.admission.k8s.io";
 
 impl client::Policies for Policies {
     fn concern(&self, subject: &Subject<'_>) -> bool {
-        [Manner::Mutating, Manner::Validating].into_iter().any(|manner| {
-            self.hooks(manner)
-                .iter()
-                .any(|one| one.hook.version(subject).is_some())
-        })
+        [WebhookType::Mutating, WebhookType::Validating]
+            .into_iter()
+            .any(|webhook_type| {
+                self.hooks(webhook_type)
+                    .iter()
+                    .any(|one| one.hook.version(subject).is_some())
+            })
     }
 
     fn mutate<'a>(
@@ -39,18 +41,18 @@ impl client::Policies for Policies {
         subject: &'a Subject<'a>,
         object: &'a mut Value,
         rounds: &'a mut Rounds,
-        heard: &'a mut Heard,
+        recorded: &'a mut Recorded,
     ) -> Consulted<'a> {
-        Box::pin(self.change(subject, object, rounds, heard))
+        Box::pin(self.change(subject, object, rounds, recorded))
     }
 
     fn validate<'a>(
         &'a self,
         subject: &'a Subject<'a>,
         object: Option<&'a Value>,
-        heard: &'a mut Heard,
+        recorded: &'a mut Recorded,
     ) -> Consulted<'a> {
-        Box::pin(self.judge(subject, object, heard))
+        Box::pin(self.judge(subject, object, recorded))
     }
 }
 
@@ -61,9 +63,9 @@ impl Policies {
         subject: &Subject<'_>,
         object: &mut Value,
         rounds: &mut Rounds,
-        heard: &mut Heard,
+        recorded: &mut Recorded,
     ) -> Result<(), Status> {
-        for (index, prepared) in self.hooks(Manner::Mutating).iter().enumerate() {
+        for (index, prepared) in self.hooks(WebhookType::Mutating).iter().enumerate() {
             let id = prepared.hook.id();
             if !rounds.includes(&id) {
                 continue;
@@ -72,7 +74,7 @@ impl Policies {
             let asking = Asking {
                 policies: self,
                 prepared,
-                manner: Manner::Mutating,
+                webhook_type: WebhookType::Mutating,
                 subject,
                 place: format!("round_{}_index_{index}", rounds.number()),
             };
@@ -80,13 +82,13 @@ impl Policies {
                 continue;
             };
             let (said, result) = asking.ask(&question).await;
-            take(heard, said);
+            take(recorded, said);
             let Some(answer) = result? else {
                 rounds.called(id, prepared.hook.again, false);
                 continue;
             };
             let changed = asking.apply(&question, &answer, object)?;
-            asking.note(changed, heard);
+            asking.note(changed, recorded);
             rounds.called(id, prepared.hook.again, changed);
         }
         Ok(())
@@ -97,15 +99,15 @@ impl Policies {
         &self,
         subject: &Subject<'_>,
         object: Option<&Value>,
-        heard: &mut Heard,
+        recorded: &mut Recorded,
     ) -> Result<(), Status> {
-        let hooks = self.hooks(Manner::Validating);
+        let hooks = self.hooks(WebhookType::Validating);
         let mut asked = Vec::new();
         for (index, prepared) in hooks.iter().enumerate() {
             let asking = Asking {
                 policies: self,
                 prepared,
-                manner: Manner::Validating,
+                webhook_type: WebhookType::Validating,
                 subject,
                 place: format!("round_0_index_{index}"),
             };
@@ -116,7 +118,7 @@ impl Policies {
         let calls = asked.iter().map(|(asking, question)| asking.ask(question));
         let mut verdict = Ok(());
         for (said, result) in join_all(calls).await {
-            take(heard, said);
+            take(recorded, said);
             if let Err(status) = result
                 && verdict.is_ok()
             {
@@ -127,16 +129,16 @@ impl Policies {
     }
 }
 
-fn take(heard: &mut Heard, said: Heard) {
-    heard.warnings.extend(said.warnings);
-    heard.annotations.extend(said.annotations);
+fn take(recorded: &mut Recorded, said: Recorded) {
+    recorded.warnings.extend(said.warnings);
+    recorded.annotations.extend(said.annotations);
 }
 
 /// One webhook asked about one write.
 struct Asking<'a> {
     policies: &'a Policies,
     prepared: &'a Prepared,
-    manner: Manner,
+    webhook_type: WebhookType,
     subject: &'a Subject<'a>,
     /// Which call this is, in the audit log.
     place: String,
@@ -204,12 +206,12 @@ impl<'a> Asking<'a> {
         match self.judged(request).await {
             Verdict::Holds => Ok(true),
             Verdict::Excluded => {
-                metrics.condition(self.name(), self.manner, operation, false);
+                metrics.condition(self.name(), self.webhook_type, operation, false);
                 Ok(false)
             }
             Verdict::Unasked(_) => Ok(false),
             Verdict::Unknown(problem) => {
-                metrics.condition(self.name(), self.manner, operation, true);
+                metrics.condition(self.name(), self.webhook_type, operation, true);
                 if self.prepared.hook.fails_open {
                     return Ok(false);
                 }
@@ -219,14 +221,20 @@ impl<'a> Asking<'a> {
     }
 
     /// Asks. `None` when there was no answer and the write goes on without.
-    async fn ask(&self, question: &Question<'_>) -> (Heard, Result<Option<Answer>, Status>) {
+    async fn ask(&self, question: &Question<'_>) -> (Recorded, Result<Option<Answer>, Status>) {
         let start = Instant::now();
         let answer = self.call(question).await;
-        let (heard, result, rejection) = self.weigh(answer);
+        let (recorded, result, rejection) = self.weigh(answer);
         let operation = self.subject.request.operation;
         let metrics = &self.policies.metrics;
-        metrics.called(self.name(), self.manner, operation, start.elapsed(), rejection);
-        (heard, result)
+        metrics.called(
+            self.name(),
+            self.webhook_type,
+            operation,
+            start.elapsed(),
+            rejection,
+        );
+        (recorded, result)
     }
 
     async fn call(&self, question: &Question<'_>) -> Result<Answer, String> {
@@ -234,7 +242,7 @@ impl<'a> Asking<'a> {
         let body =
             serde_json::to_vec(&client::review(&question.request)).map_err(|problem| problem.to_string())?;
         let answer = caller.call(Bytes::from(body), self.prepared.hook.timeout).await?;
-        client::read(self.manner, &question.uid, &answer)
+        client::read(self.webhook_type, &question.uid, &answer)
             .map_err(|problem| format!("received invalid webhook response: {problem}"))
     }
 
@@ -242,21 +250,21 @@ impl<'a> Asking<'a> {
     fn weigh(
         &self,
         answer: Result<Answer, String>,
-    ) -> (Heard, Result<Option<Answer>, Status>, Option<Rejection>) {
-        let mut heard = Heard::default();
+    ) -> (Recorded, Result<Option<Answer>, Status>, Option<Rejection>) {
+        let mut recorded = Recorded::default();
         match answer {
             Ok(mut answer) => {
-                heard.warnings = std::mem::take(&mut answer.warnings);
+                recorded.warnings = std::mem::take(&mut answer.warnings);
                 let annotations = std::mem::take(&mut answer.annotations).into_iter();
-                heard.annotations = annotations
+                recorded.annotations = annotations
                     .map(|(key, value)| (format!("{}/{key}", self.name()), value))
                     .collect();
                 if answer.allowed {
-                    return (heard, Ok(Some(answer)), None);
+                    return (recorded, Ok(Some(answer)), None);
                 }
                 let status = denied(self.name(), &answer);
                 let rejection = Rejection::Denied(status.code);
-                (heard, Err(status), Some(rejection))
+                (recorded, Err(status), Some(rejection))
             }
             Err(problem) if self.prepared.hook.fails_open => {
                 let name = self.name();
@@ -265,9 +273,11 @@ impl<'a> Asking<'a> {
                     problem,
                     "admission webhook call failed; failurePolicy is Ignore, so the write goes on"
                 );
-                self.policies.metrics.failed_open(name, self.manner);
-                heard.annotations.push((self.failed_open_key(), name.to_owned()));
-                (heard, Ok(None), None)
+                self.policies.metrics.failed_open(name, self.webhook_type);
+                recorded
+                    .annotations
+                    .push((self.failed_open_key(), name.to_owned()));
+                (recorded, Ok(None), None)
             }
             Err(problem) => {
                 tracing::warn!(
@@ -276,7 +286,7 @@ impl<'a> Asking<'a> {
                     "admission webhook call failed; failurePolicy is Fail, so the write is rejected"
                 );
                 (
-                    heard,
+                    recorded,
                     Err(failed(self.name(), &problem)),
                     Some(Rejection::Uncalled),
                 )
@@ -285,9 +295,9 @@ impl<'a> Asking<'a> {
     }
 
     fn failed_open_key(&self) -> String {
-        let domain = match self.manner {
-            Manner::Mutating => MUTATION,
-            Manner::Validating => VALIDATION,
+        let domain = match self.webhook_type {
+            WebhookType::Mutating => MUTATION,
+            WebhookType::Validating => VALIDATION,
         };
         format!("failed-open.{domain}/{}", self.place)
     }
@@ -308,7 +318,7 @@ impl<'a> Asking<'a> {
             let internal = Rejection::Internal(status.code);
             self.policies
                 .metrics
-                .rejected(self.name(), self.manner, operation, internal);
+                .rejected(self.name(), self.webhook_type, operation, internal);
             status
         })?;
         let mut changed = self.subject.as_held(question.version, changed);
@@ -319,10 +329,10 @@ impl<'a> Asking<'a> {
     }
 
     /// What the audit log says of a call that went well.
-    fn note(&self, changed: bool, heard: &mut Heard) {
+    fn note(&self, changed: bool, recorded: &mut Recorded) {
         let hook = &self.prepared.hook;
         let note = json!({"configuration": &*hook.configuration, "webhook": &*hook.name, "mutated": changed});
-        heard
+        recorded
             .annotations
             .push((format!("{MUTATION}/{}", self.place), note.to_string()));
     }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use admission::client::Manner;
+use admission::client::WebhookType;
 use futures::{Stream, StreamExt};
 use kube::core::{ApiResource, DynamicObject};
 use kube::runtime::WatchStreamExt;
@@ -17,24 +17,24 @@ use super::{GROUP, Policies, WATCHED};
 use crate::reviewer::chain;
 
 /// The kind of their configurations.
-pub(super) const fn kind(manner: Manner) -> &'static str {
-    match manner {
-        Manner::Mutating => "MutatingWebhookConfiguration",
-        Manner::Validating => "ValidatingWebhookConfiguration",
+pub(super) const fn kind(webhook_type: WebhookType) -> &'static str {
+    match webhook_type {
+        WebhookType::Mutating => "MutatingWebhookConfiguration",
+        WebhookType::Validating => "ValidatingWebhookConfiguration",
     }
 }
 
 /// The configurations of a kind of webhooks.
-pub(super) fn resource(manner: Manner) -> ApiResource {
-    let (_, plural) = match manner {
-        Manner::Mutating => WATCHED[0],
-        Manner::Validating => WATCHED[1],
+pub(super) fn resource(webhook_type: WebhookType) -> ApiResource {
+    let (_, plural) = match webhook_type {
+        WebhookType::Mutating => WATCHED[0],
+        WebhookType::Validating => WATCHED[1],
     };
     ApiResource {
         group: GROUP.to_owned(),
         version: "v1".to_owned(),
         api_version: format!("{GROUP}/v1"),
-        kind: kind(manner).to_owned(),
+        kind: kind(webhook_type).to_owned(),
         plural: plural.to_owned(),
     }
 }
@@ -53,16 +53,16 @@ pub(super) enum Snapshot {
 /// Keeps the configurations of one kind in force until the task is dropped; reports when all there were are.
 pub(super) async fn follow(
     client: Client,
-    manner: Manner,
+    webhook_type: WebhookType,
     policies: Arc<Policies>,
     report: watch::Sender<bool>,
 ) {
-    let resource = resource(manner);
+    let resource = resource(webhook_type);
     let api: Api<DynamicObject> = Api::all_with(client, &resource);
     let mut snapshots = Box::pin(snapshots(api, resource.plural));
     while let Some(snapshot) = snapshots.next().await {
         if let Snapshot::All(known) = snapshot {
-            policies.replace(manner, &known);
+            policies.replace(webhook_type, &known);
             report.send_replace(true);
         }
     }
@@ -153,7 +153,7 @@ mod tests {
     use super::*;
 
     fn configuration(name: &str) -> DynamicObject {
-        let mut object = DynamicObject::new(name, &resource(Manner::Mutating));
+        let mut object = DynamicObject::new(name, &resource(WebhookType::Mutating));
         object.data = serde_json::json!({"webhooks": [{"name": name}]});
         object
     }

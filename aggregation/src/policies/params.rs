@@ -33,7 +33,7 @@ enum Known {
     Nothing,
     /// The hub has no such kind.
     Unserved,
-    /// All of them, as they were when the hub was last heard.
+    /// All of them, as they were when the hub was last recorded.
     Objects {
         namespaced: bool,
         objects: BTreeMap<Place, Arc<Value>>,

@@ -10,7 +10,7 @@ use std::convert::Infallible;
 use std::sync::Arc;
 
 use ::policies::{Decider, Deciding};
-use admission::client::{Form, Heard, Manner, Policies as _, Rounds, Subject};
+use admission::client::{Form, Policies as _, Recorded, Rounds, Subject, WebhookType};
 use admission::{Operation, Request, UserInfo};
 use apiserver::SystemClock;
 use cel::{Decision, Review};
@@ -90,8 +90,11 @@ async fn policies(mutating: &[(&str, Value)], validating: &[(&str, Value)]) -> A
         paths: &["/admission/mutate", "/admission/validate"],
     };
     let policies = Policies::new(hub(service), &store().await, own, Arc::new(Gets));
-    for (manner, configurations) in [(Manner::Mutating, mutating), (Manner::Validating, validating)] {
-        policies.replace(manner, &configured(configurations));
+    for (webhook_type, configurations) in [
+        (WebhookType::Mutating, mutating),
+        (WebhookType::Validating, validating),
+    ] {
+        policies.replace(webhook_type, &configured(configurations));
     }
     policies
 }
@@ -123,7 +126,7 @@ fn object() -> Value {
            "metadata": {"name": "p", "namespace": "team"}, "spec": {}})
 }
 
-/// Asks about a write of a toy; what came of it and what was heard.
+/// Asks about a write of a toy; what came of it and what was recorded.
 struct Asker {
     user: UserInfo,
     kind: Arc<dyn Kind>,
@@ -175,7 +178,7 @@ impl Asker {
     }
 
     /// One round of mutating webhooks.
-    async fn mutate(&self, policies: &Policies, object: &mut Value) -> (Result<(), Status>, Heard) {
+    async fn mutate(&self, policies: &Policies, object: &mut Value) -> (Result<(), Status>, Recorded) {
         self.round(policies, object, &mut Rounds::default()).await
     }
 
@@ -184,21 +187,21 @@ impl Asker {
         policies: &Policies,
         object: &mut Value,
         rounds: &mut Rounds,
-    ) -> (Result<(), Status>, Heard) {
+    ) -> (Result<(), Status>, Recorded) {
         let request = self.request();
-        let mut heard = Heard::default();
+        let mut recorded = Recorded::default();
         let result = policies
-            .mutate(&self.subject(&request), object, rounds, &mut heard)
+            .mutate(&self.subject(&request), object, rounds, &mut recorded)
             .await;
-        (result, heard)
+        (result, recorded)
     }
 
-    async fn validate(&self, policies: &Policies, object: Option<&Value>) -> (Result<(), Status>, Heard) {
+    async fn validate(&self, policies: &Policies, object: Option<&Value>) -> (Result<(), Status>, Recorded) {
         let request = self.request();
-        let mut heard = Heard::default();
+        let mut recorded = Recorded::default();
         let result = policies
-            .validate(&self.subject(&request), object, &mut heard)
+            .validate(&self.subject(&request), object, &mut recorded)
             .await;
-        (result, heard)
+        (result, recorded)
     }
 }

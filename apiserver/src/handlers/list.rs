@@ -146,7 +146,7 @@ async fn following(cx: &Cx<'_>, token: &Token) -> Result<Collection, Status> {
     }
 }
 
-/// Keeps the picture for the following pages: a store does it by itself, for a projection we do.
+/// Keeps the list for the following pages: a store does it by itself, for a projection we do.
 fn hold(cx: &Cx<'_>, collection: &Collection) {
     match cx.served.store() {
         Some(store) => store.hold(cx.served.stored, collection),

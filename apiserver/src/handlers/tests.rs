@@ -6,7 +6,6 @@ mod consulted;
 mod deletes;
 mod fuzz;
 mod inside;
-mod lens;
 mod lists;
 mod metadata;
 mod others;
@@ -15,6 +14,7 @@ mod rows;
 mod shapes;
 mod shared;
 mod toys;
+mod view;
 mod watches;
 mod writes;
 

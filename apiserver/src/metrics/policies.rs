@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use policies::{Check, Manner};
+use policies::{Check, PolicyType};
 use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
@@ -56,8 +56,8 @@ impl PolicyMetrics {
     pub fn checked(&self, check: &Check<'_>) {
         let (policy, policy_binding) = (check.policy.to_owned(), check.binding.to_owned());
         let (error_type, seconds) = (check.error.label(), check.took.as_secs_f64());
-        match check.manner {
-            Manner::Validating => {
+        match check.policy_type {
+            PolicyType::Validating => {
                 let labels = Validated {
                     policy,
                     policy_binding,
@@ -67,7 +67,7 @@ impl PolicyMetrics {
                 self.validated.get_or_create(&labels).inc();
                 self.validating.get_or_create(&labels).observe(seconds);
             }
-            Manner::Mutating => {
+            PolicyType::Mutating => {
                 let labels = Mutated {
                     policy,
                     policy_binding,
@@ -121,21 +121,25 @@ mod tests {
     fn names_labels_and_buckets_are_those_of_kube_apiserver() {
         let (metrics, policies) = (Metrics::new(), PolicyMetrics::new());
         metrics.count_policies(&policies);
-        let check = |manner, error, enforcement| Check {
-            manner,
+        let check = |policy_type, error, enforcement| Check {
+            policy_type,
             policy: "p",
             binding: "b",
             error,
             enforcement,
             took: Duration::from_micros(20),
         };
-        policies.checked(&check(Manner::Validating, ErrorType::None, Enforcement::Deny));
+        policies.checked(&check(PolicyType::Validating, ErrorType::None, Enforcement::Deny));
         policies.checked(&check(
-            Manner::Validating,
+            PolicyType::Validating,
             ErrorType::OutOfBudget,
             Enforcement::Allow,
         ));
-        policies.checked(&check(Manner::Mutating, ErrorType::Compile, Enforcement::Deny));
+        policies.checked(&check(
+            PolicyType::Mutating,
+            ErrorType::Compile,
+            Enforcement::Deny,
+        ));
         let text = metrics.render().unwrap();
         for line in [
             r#"apiserver_validating_admission_policy_check_total{policy="p",policy_binding="b",error_type="no_error",enforcement_action="deny"} 1"#,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use admission::Operation;
-use admission::client::Manner;
+use admission::client::WebhookType;
 use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
@@ -112,12 +112,12 @@ impl WebhookMetrics {
     pub fn called(
         &self,
         name: &str,
-        manner: Manner,
+        webhook_type: WebhookType,
         operation: Operation,
         took: Duration,
         rejection: Option<Rejection>,
     ) {
-        let (r#type, operation) = (manner.label(), operation.as_str());
+        let (r#type, operation) = (webhook_type.label(), operation.as_str());
         let rejected = if rejection.is_some() { "true" } else { "false" };
         let call = Call {
             name: name.to_owned(),
@@ -145,8 +145,14 @@ impl WebhookMetrics {
     }
 
     /// Notes that a write was refused for the webhook `name` after it was called and had nothing against it.
-    pub fn rejected(&self, name: &str, manner: Manner, operation: Operation, rejection: Rejection) {
-        self.count(name, manner.label(), operation.as_str(), rejection);
+    pub fn rejected(
+        &self,
+        name: &str,
+        webhook_type: WebhookType,
+        operation: Operation,
+        rejection: Rejection,
+    ) {
+        self.count(name, webhook_type.label(), operation.as_str(), rejection);
     }
 
     fn count(&self, name: &str, r#type: &'static str, operation: &'static str, rejection: Rejection) {
@@ -162,20 +168,20 @@ impl WebhookMetrics {
     }
 
     /// Notes that a write went on although the webhook `name` could not be asked.
-    pub fn failed_open(&self, name: &str, manner: Manner) {
+    pub fn failed_open(&self, name: &str, webhook_type: WebhookType) {
         let opened = Opened {
             name: name.to_owned(),
-            r#type: manner.label(),
+            r#type: webhook_type.label(),
         };
         self.fail_opens.get_or_create(&opened).inc();
     }
 
     /// Notes that the conditions of the webhook `name` excluded a write, or (`failed`) could not be evaluated.
-    pub fn condition(&self, name: &str, manner: Manner, operation: Operation, failed: bool) {
+    pub fn condition(&self, name: &str, webhook_type: WebhookType, operation: Operation, failed: bool) {
         let condition = Condition {
             name: name.to_owned(),
             kind: "webhook",
-            r#type: manner.label(),
+            r#type: webhook_type.label(),
             operation: operation.as_str(),
         };
         let family = if failed {
@@ -235,19 +241,25 @@ mod tests {
         metrics.count_webhooks(&webhooks);
         let took = Duration::from_millis(1);
         let (create, update) = (Operation::Create, Operation::Update);
-        webhooks.called("a", Manner::Mutating, create, took, None);
+        webhooks.called("a", WebhookType::Mutating, create, took, None);
         webhooks.called(
             "b",
-            Manner::Validating,
+            WebhookType::Validating,
             update,
             took,
             Some(Rejection::Denied(700)),
         );
-        webhooks.called("c", Manner::Validating, update, took, Some(Rejection::Uncalled));
-        webhooks.rejected("c", Manner::Mutating, create, Rejection::Internal(500));
-        webhooks.failed_open("d", Manner::Mutating);
-        webhooks.condition("e", Manner::Mutating, create, false);
-        webhooks.condition("e", Manner::Mutating, create, true);
+        webhooks.called(
+            "c",
+            WebhookType::Validating,
+            update,
+            took,
+            Some(Rejection::Uncalled),
+        );
+        webhooks.rejected("c", WebhookType::Mutating, create, Rejection::Internal(500));
+        webhooks.failed_open("d", WebhookType::Mutating);
+        webhooks.condition("e", WebhookType::Mutating, create, false);
+        webhooks.condition("e", WebhookType::Mutating, create, true);
         let text = metrics.render().unwrap();
         for line in [
             r#"apiserver_admission_webhook_admission_duration_seconds_count{name="a",type="admit",operation="CREATE",rejected="false"} 1"#,

@@ -4,7 +4,7 @@
 //! In each pass our own plugins come first, then others (admission policies, the hub's webhooks), since they take longest
 //! and what happens meanwhile is noticed by the guards. What is counted comes last: what anybody refuses takes no room.
 
-use admission::client::{Heard, Subject};
+use admission::client::{Recorded, Subject};
 use admission::{Chain, Request};
 use meta::Status;
 use serde_json::Value;
@@ -86,7 +86,7 @@ impl Admission<'_> {
         let chain = self.chain;
         chain.ready(request).await?;
         if !value.is_null() {
-            self.heard(|warnings| chain.mutate(request, &mut value, warnings))?;
+            self.recorded(|warnings| chain.mutate(request, &mut value, warnings))?;
         }
         if let Some(subject) = subject {
             candidate.show(&mut value);
@@ -94,7 +94,7 @@ impl Admission<'_> {
             candidate.hide(&mut value);
         }
         let mut value = candidate.finish(value)?;
-        self.heard(|warnings| chain.validate(request, object(&value), warnings))?;
+        self.recorded(|warnings| chain.validate(request, object(&value), warnings))?;
         let mut guards = match purpose {
             Purpose::Store => chain.guards(request, object(&value)),
             Purpose::Answer | Purpose::HandOn => Vec::new(),
@@ -106,7 +106,7 @@ impl Admission<'_> {
             candidate.hide(&mut value);
         }
         if purpose == Purpose::Store {
-            guards.extend(self.heard(|warnings| chain.conclude(request, object(&value), warnings))?);
+            guards.extend(self.recorded(|warnings| chain.conclude(request, object(&value), warnings))?);
         }
         if purpose != Purpose::HandOn {
             self.annotate(request, object(&value));
@@ -116,31 +116,34 @@ impl Admission<'_> {
 
     /// Has others change `value`.
     async fn change(&self, subject: &Subject<'_>, value: &mut Value) -> Result<(), Status> {
-        let mut heard = Heard::default();
-        let result = self.chain.mutate_by_policies(subject, value, &mut heard).await;
-        self.pass_on(heard);
+        let mut recorded = Recorded::default();
+        let result = self.chain.mutate_by_policies(subject, value, &mut recorded).await;
+        self.pass_on(recorded);
         result
     }
 
     /// Has others judge the final object.
     async fn judge(&self, subject: &Subject<'_>, object: Option<&Value>) -> Result<(), Status> {
-        let mut heard = Heard::default();
-        let result = self.chain.validate_by_policies(subject, object, &mut heard).await;
-        self.pass_on(heard);
+        let mut recorded = Recorded::default();
+        let result = self
+            .chain
+            .validate_by_policies(subject, object, &mut recorded)
+            .await;
+        self.pass_on(recorded);
         result
     }
 
-    fn pass_on(&self, heard: Heard) {
-        heard
+    fn pass_on(&self, recorded: Recorded) {
+        recorded
             .warnings
             .into_iter()
             .for_each(|text| self.warnings.add(text));
-        for (key, value) in heard.annotations {
+        for (key, value) in recorded.annotations {
             self.annotations.add(key, value);
         }
     }
 
-    fn heard<T>(&self, run: impl FnOnce(&mut Vec<String>) -> T) -> T {
+    fn recorded<T>(&self, run: impl FnOnce(&mut Vec<String>) -> T) -> T {
         let mut texts = Vec::new();
         let result = run(&mut texts);
         texts.into_iter().for_each(|text| self.warnings.add(text));

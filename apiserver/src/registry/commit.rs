@@ -101,9 +101,9 @@ impl Registry {
         let result = self
             .apply(origin, author, &writes, guards, dry_run, &mut noted)
             .await;
-        if let Some(heard) = &origin.annotations {
+        if let Some(recorded) = &origin.annotations {
             let all = noted.iter().flat_map(Annotations::all);
-            all.for_each(|(key, value)| heard.add(key, value));
+            all.for_each(|(key, value)| recorded.add(key, value));
         }
         if !dry_run {
             self.record(author, &writes, &noted, since, &result).await;
@@ -187,7 +187,7 @@ impl Registry {
         }
         for warning in warnings.take() {
             match &origin.warnings {
-                Some(heard) => heard.add(warning),
+                Some(recorded) => recorded.add(warning),
                 None => tracing::debug!(
                     user = user.name,
                     warning,

@@ -19,7 +19,7 @@ use crate::served::Served;
 use crate::{render, validation};
 
 impl<'a> Actor<'a> {
-    /// `chain`, where what is heard goes to those who hear of this actor's write.
+    /// `chain`, where what is recorded goes to those who hear of this actor's write.
     fn admission(&self, chain: &'a Chain) -> Admission<'a> {
         Admission {
             chain,

@@ -19,13 +19,13 @@ use tokio::task::JoinHandle;
 
 use super::event::Told;
 use super::metrics::ControllerMetrics;
-use super::series::{Book, Fate, Write};
+use super::series::{Book, Write, WriteResult};
 
 /// Where events are written to.
 #[async_trait]
 pub(crate) trait Sink: Send + Sync + 'static {
     /// Writes one event; says what became of it.
-    async fn store(&self, write: Write) -> Fate;
+    async fn store(&self, write: Write) -> WriteResult;
 }
 
 /// Events among the objects served here.
@@ -148,19 +148,19 @@ impl Writer {
                 return;
             }
             let sink = &self.sink;
-            let fates: Vec<_> = stream::iter(writes)
+            let results: Vec<_> = stream::iter(writes)
                 .map(|write| async move { (write.series.clone(), write.is_stored, sink.store(write).await) })
                 .buffer_unordered(AT_ONCE)
                 .collect()
                 .await;
-            for (series, was_stored, fate) in fates {
-                self.metrics.event(match fate {
-                    Fate::Stored if was_stored => "repeated",
-                    Fate::Stored => "created",
-                    Fate::Gone => "gone",
-                    Fate::Refused => "failed",
+            for (series, was_stored, result) in results {
+                self.metrics.event(match result {
+                    WriteResult::Stored if was_stored => "repeated",
+                    WriteResult::Stored => "created",
+                    WriteResult::Gone => "gone",
+                    WriteResult::Refused => "failed",
                 });
-                self.book.wrote(&series, fate);
+                self.book.wrote(&series, result);
             }
         }
     }
@@ -168,7 +168,7 @@ impl Writer {
 
 #[async_trait]
 impl Sink for OwnEvents {
-    async fn store(&self, write: Write) -> Fate {
+    async fn store(&self, write: Write) -> WriteResult {
         let user = UserInfo {
             name: write.actor.to_owned(),
             groups: vec!["system:authenticated".to_owned()],
@@ -192,8 +192,8 @@ impl Sink for OwnEvents {
             base: None,
         };
         match self.0.commit(author, vec![planned], Vec::new(), false).await {
-            Ok(_) => Fate::Stored,
-            Err(error) if write.is_stored && error.why == Why::Gone => Fate::Gone,
+            Ok(_) => WriteResult::Stored,
+            Err(error) if write.is_stored && error.why == Why::Gone => WriteResult::Gone,
             // The namespace is going, or the store is: the log is the place left.
             Err(error) => {
                 tracing::info!(
@@ -202,7 +202,7 @@ impl Sink for OwnEvents {
                     cause = %error,
                     "cannot write an Event; it is lost"
                 );
-                Fate::Refused
+                WriteResult::Refused
             }
         }
     }

@@ -38,7 +38,7 @@ struct Office {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct Fate {
+struct EventResult {
     result: &'static str,
 }
 
@@ -57,7 +57,7 @@ pub struct ControllerMetrics {
     steps: Family<Step, Counter>,
     leading: Family<Office, Gauge>,
     pending: Arc<Pending>,
-    events: Family<Fate, Counter>,
+    events: Family<EventResult, Counter>,
 }
 
 /// From 10 µs to 10 s, as client-go's queues.
@@ -150,7 +150,7 @@ impl ControllerMetrics {
 
     /// Counts an event of a decision.
     pub(super) fn event(&self, result: &'static str) {
-        self.events.get_or_create(&Fate { result }).inc();
+        self.events.get_or_create(&EventResult { result }).inc();
     }
 }
 
@@ -206,7 +206,7 @@ impl Observer for ControllerMetrics {
         let step = Step {
             dialect: stepped.dialect,
             controller: stepped.controller,
-            result: stepped.fate.as_str(),
+            result: stepped.result.as_str(),
         };
         let queue = Queue {
             name: stepped.controller,

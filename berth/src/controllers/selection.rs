@@ -12,8 +12,8 @@ use dialect_contract::Dialect;
 pub struct Selection {
     /// The dialects whose decisions are made.
     pub deciders: Vec<&'static str>,
-    /// The followers, by name.
-    pub followers: Vec<&'static str>,
+    /// The reconcilers, by name.
+    pub reconcilers: Vec<&'static str>,
 }
 
 /// What a list says: names, and whether each is to run.
@@ -63,15 +63,15 @@ impl<'a> List<'a> {
 /// A sentence that names the unknown entry and lists the known ones.
 pub fn select(list: &[String], dialects: &[Arc<dyn Dialect>]) -> Result<Selection, String> {
     let list = List::read(list, dialects);
-    let followers = |dialect: &Arc<dyn Dialect>| -> Vec<&'static str> {
-        let followers = dialect.controllers().followers(None);
-        followers.iter().map(|follower| follower.name()).collect()
+    let reconcilers = |dialect: &Arc<dyn Dialect>| -> Vec<&'static str> {
+        let reconcilers = dialect.controllers().reconcilers(None);
+        reconcilers.iter().map(|reconciler| reconciler.name()).collect()
     };
     let mut known = Vec::new();
     for dialect in dialects {
         known.push(dialect.name());
         known.extend(dialect.controllers().decider());
-        known.extend(followers(dialect));
+        known.extend(reconcilers(dialect));
     }
     if let Some(entry) = list.unknown(&known) {
         return Err(format!(
@@ -85,9 +85,9 @@ pub fn select(list: &[String], dialects: &[Arc<dyn Dialect>]) -> Result<Selectio
         if list.runs(decider, dialect.name()) {
             selection.deciders.push(dialect.name());
         }
-        let chosen = followers(dialect).into_iter();
+        let chosen = reconcilers(dialect).into_iter();
         selection
-            .followers
+            .reconcilers
             .extend(chosen.filter(|name| list.runs(name, dialect.name())));
     }
     Ok(selection)
@@ -97,7 +97,7 @@ pub fn select(list: &[String], dialects: &[Arc<dyn Dialect>]) -> Result<Selectio
 mod tests {
     use super::*;
 
-    const FOLLOWERS: [&str; 4] = ["kcp-heartbeat", "kcp-location", "kcp-namespace", "kcp-resource"];
+    const RECONCILERS: [&str; 4] = ["kcp-heartbeat", "kcp-location", "kcp-namespace", "kcp-resource"];
 
     fn chosen(text: &str) -> Result<Selection, String> {
         let list: Vec<String> = text.split(',').map(str::to_owned).collect();
@@ -108,14 +108,14 @@ mod tests {
         chosen(text).unwrap().deciders
     }
 
-    fn followers(text: &str) -> Vec<&'static str> {
-        chosen(text).unwrap().followers
+    fn reconcilers(text: &str) -> Vec<&'static str> {
+        chosen(text).unwrap().reconcilers
     }
 
     #[test]
     fn a_star_is_all_names_add_and_a_dash_leaves_out() {
         assert_eq!(deciders("*"), ["fleet", "gardener", "kcp", "ocm", "openmcp"]);
-        assert_eq!(followers("*"), FOLLOWERS);
+        assert_eq!(reconcilers("*"), RECONCILERS);
         assert_eq!(deciders("*,-ocm"), ["fleet", "gardener", "kcp", "openmcp"]);
         assert_eq!(deciders("ocm"), ["ocm"]);
         assert_eq!(deciders("scheduler"), ["openmcp"]);
@@ -126,22 +126,22 @@ mod tests {
 
     #[test]
     fn a_dialect_stands_for_its_controllers_and_each_of_them_for_itself() {
-        assert_eq!(followers("*,-kcp"), [""; 0]);
+        assert_eq!(reconcilers("*,-kcp"), [""; 0]);
         assert_eq!(
-            (deciders("kcp"), followers("kcp")),
-            (vec!["kcp"], FOLLOWERS.to_vec())
+            (deciders("kcp"), reconcilers("kcp")),
+            (vec!["kcp"], RECONCILERS.to_vec())
         );
         assert_eq!(
-            (deciders("kcp-namespace"), followers("kcp-namespace")),
+            (deciders("kcp-namespace"), reconcilers("kcp-namespace")),
             (Vec::new(), vec!["kcp-namespace"])
         );
         let without = "*,-kcp-placement";
         assert_eq!(
-            (deciders(without), followers(without)),
-            (vec!["fleet", "gardener", "ocm", "openmcp"], FOLLOWERS.to_vec())
+            (deciders(without), reconcilers(without)),
+            (vec!["fleet", "gardener", "ocm", "openmcp"], RECONCILERS.to_vec())
         );
-        assert_eq!(followers("kcp,-kcp-resource"), FOLLOWERS[..3]);
-        assert_eq!(followers("*,-kcp,kcp-resource"), ["kcp-resource"]);
+        assert_eq!(reconcilers("kcp,-kcp-resource"), RECONCILERS[..3]);
+        assert_eq!(reconcilers("*,-kcp,kcp-resource"), ["kcp-resource"]);
     }
 
     #[test]

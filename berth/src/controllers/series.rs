@@ -37,7 +37,7 @@ pub(crate) struct Write {
 
 /// What became of a write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Fate {
+pub(crate) enum WriteResult {
     /// It is stored.
     Stored,
     /// The stored event is gone.
@@ -136,15 +136,15 @@ impl Book {
     }
 
     /// Notes what became of a write. An event that is gone, since somebody deleted it, begins anew.
-    pub(super) fn wrote(&mut self, series: &Series, fate: Fate) {
-        match fate {
-            Fate::Stored => {
+    pub(super) fn wrote(&mut self, series: &Series, result: WriteResult) {
+        match result {
+            WriteResult::Stored => {
                 if let Some(seen) = self.series.get_mut(series) {
                     seen.is_stored = true;
                 }
             }
-            Fate::Refused => drop(self.series.remove(series)),
-            Fate::Gone => {
+            WriteResult::Refused => drop(self.series.remove(series)),
+            WriteResult::Gone => {
                 if let Some(old) = self.series.remove(series) {
                     let seen = self.begin(old.told, old.last);
                     self.series.insert(series.clone(), seen);

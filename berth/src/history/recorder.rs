@@ -53,7 +53,7 @@ pub(super) struct Recorder {
 /// What the recorder follows.
 struct Followed {
     decisions: Box<dyn Watch>,
-    /// Up to where each resource is in the picture the watch began with.
+    /// Up to where each resource is in the list the watch began with.
     seen: BTreeMap<GroupResource, meta::Revision>,
     records: Box<dyn Watch>,
 }
@@ -131,30 +131,26 @@ impl Recorder {
         self.load().await?;
         let shown = &self.history.projection.store;
         let decisions = shown.watch(Scope::Many(vec![DECISIONS, CLUSTER_DECISIONS]), shown.revision())?;
-        let pictures = [DECISIONS, CLUSTER_DECISIONS].map(|resource| (resource, shown.cached(resource)));
+        let lists = [DECISIONS, CLUSTER_DECISIONS].map(|resource| (resource, shown.cached(resource)));
         let now = self.history.clock().now();
         let gone: Vec<Name> = self
             .book
             .places()
-            .filter(|place| {
-                !pictures
-                    .iter()
-                    .any(|(_, picture)| picture.items.contains_key(*place))
-            })
+            .filter(|place| !lists.iter().any(|(_, list)| list.items.contains_key(*place)))
             .cloned()
             .collect();
         for place in gone {
             self.book.note(&place, None, now);
         }
-        for object in pictures.iter().flat_map(|(_, picture)| picture.items.values()) {
+        for object in lists.iter().flat_map(|(_, list)| list.items.values()) {
             self.meet(object, now);
         }
         self.sweep().await;
         Ok(Followed {
             decisions,
-            seen: pictures
+            seen: lists
                 .into_iter()
-                .map(|(resource, picture)| (resource, picture.revision))
+                .map(|(resource, list)| (resource, list.revision))
                 .collect(),
             records,
         })

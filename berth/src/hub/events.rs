@@ -6,7 +6,7 @@ use http::Method;
 use kube::Client;
 use serde_json::{Map, Value};
 
-use crate::controllers::{EventWrite, Fate, Sink};
+use crate::controllers::{EventWrite, Sink, WriteResult};
 
 /// The API version events are written in.
 const VERSION: &str = "events.k8s.io/v1";
@@ -33,7 +33,7 @@ fn for_the_hub(mut event: Value) -> Value {
 
 #[async_trait]
 impl Sink for HubEvents {
-    async fn store(&self, write: EventWrite) -> Fate {
+    async fn store(&self, write: EventWrite) -> WriteResult {
         let all = wire::collection(VERSION, crate::controllers::EVENTS, &write.namespace);
         let one = format!("{all}/{}", write.name);
         let event = for_the_hub(write.object);
@@ -55,8 +55,8 @@ impl Sink for HubEvents {
             written = self.wire.send(ask("")).await;
         }
         match written {
-            Ok(_) => Fate::Stored,
-            Err(status) if status.code == 404 && write.is_stored => Fate::Gone,
+            Ok(_) => WriteResult::Stored,
+            Err(status) if status.code == 404 && write.is_stored => WriteResult::Gone,
             Err(status) => {
                 tracing::info!(
                     name = write.name,
@@ -64,7 +64,7 @@ impl Sink for HubEvents {
                     cause = status.message,
                     "cannot write an Event; it is lost"
                 );
-                Fate::Refused
+                WriteResult::Refused
             }
         }
     }

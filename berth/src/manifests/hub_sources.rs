@@ -79,8 +79,8 @@ impl<'a> Source<'a> {
 
     /// What Berth reads.
     fn read(&self) -> Vec<Value> {
-        let followers = self.dialect.controllers().followers(None);
-        let watched = followers.iter().flat_map(|follower| follower.watches());
+        let reconcilers = self.dialect.controllers().reconcilers(None);
+        let watched = reconcilers.iter().flat_map(|reconciler| reconciler.watches());
         let all: BTreeSet<GroupResource> = kinds(self.dialect).chain(watched).collect();
         rules(
             self.there(all.into_iter().collect()),
@@ -91,13 +91,13 @@ impl<'a> Source<'a> {
 
     /// What is written as whom, by those who write anything.
     fn written(&self) -> Vec<(&'static str, Vec<Value>)> {
-        let followers = self.dialect.controllers().followers(None);
-        let by_followers = followers.iter().map(|follower| {
-            let written = rules(self.there(follower.writes()), &["status"], &["update"]);
-            (follower.actor(), written)
+        let reconcilers = self.dialect.controllers().reconcilers(None);
+        let by_reconcilers = reconcilers.iter().map(|reconciler| {
+            let written = rules(self.there(reconciler.writes()), &["status"], &["update"]);
+            (reconciler.actor(), written)
         });
         let mut all = vec![(self.dialect.actor(), self.decided())];
-        all.extend(by_followers);
+        all.extend(by_reconcilers);
         all.retain(|(_, written)| !written.is_empty());
         all
     }

@@ -137,7 +137,7 @@ pub(super) fn expose_uncompiled(
         move || {
             let policies = enforcer.uncompiled().into_iter();
             let mut all: Vec<Series> = policies
-                .map(|(manner, name, number)| uncompiled(manner.kind(), name, number))
+                .map(|(policy_type, name, number)| uncompiled(policy_type.kind(), name, number))
                 .collect();
             let configurations = webhooks.iter().flat_map(|webhooks| webhooks.uncompiled());
             all.extend(configurations.map(|((kind, name), number)| uncompiled(kind, name, number)));

@@ -15,13 +15,13 @@ use storage::encryption::Encryption;
 
 use crate::stores::Storage;
 
-/// Kubernetes' own resources that are copied: namespaces and their quotas, and what the followers of `dialects` watch. Wherever a
+/// Kubernetes' own resources that are copied: namespaces and their quotas, and what the reconcilers of `dialects` watch. Wherever a
 /// system's own kinds are, Kubernetes' are the hub's (docs/api.md, "Where objects are").
 pub(super) fn followed(dialects: &[Arc<dyn Dialect>]) -> BTreeSet<GroupResource> {
-    let followers = dialects
+    let reconcilers = dialects
         .iter()
-        .flat_map(|dialect| dialect.controllers().followers(None));
-    let watched = followers.flat_map(|follower| follower.watches());
+        .flat_map(|dialect| dialect.controllers().reconcilers(None));
+    let watched = reconcilers.flat_map(|reconciler| reconciler.watches());
     watched
         .chain([namespace::RESOURCE, resource_quota::RESOURCE])
         .collect()
@@ -58,8 +58,8 @@ pub(super) fn concern(dialects: &[Arc<dyn Dialect>], resource: GroupResource) ->
         return None;
     }
     let uses = |dialect: &&Arc<dyn Dialect>| {
-        let followers = dialect.controllers().followers(None).into_iter();
-        let mut watched = followers.flat_map(|follower| follower.watches());
+        let reconcilers = dialect.controllers().reconcilers(None).into_iter();
+        let mut watched = reconcilers.flat_map(|reconciler| reconciler.watches());
         dialect.reads().contains(&resource) || watched.any(|watched| watched == resource)
     };
     let mut concerns = dialects
@@ -100,8 +100,8 @@ pub(super) fn needs(dialects: &[Arc<dyn Dialect>], mirrored: &[Arc<dyn Kind>]) -
     }
     let mirrored: BTreeSet<GroupResource> = mirrored.iter().map(|kind| kind.info().resource()).collect();
     let of = |dialect: &Arc<dyn Dialect>| {
-        let followers = dialect.controllers().followers(None).into_iter();
-        let watched = followers.flat_map(|follower| follower.watches());
+        let reconcilers = dialect.controllers().reconcilers(None).into_iter();
+        let watched = reconcilers.flat_map(|reconciler| reconciler.watches());
         let reads = dialect.reads().into_iter().chain(watched);
         let demands = dialect.demands().iter().map(|demand| demand.resource);
         Needs {

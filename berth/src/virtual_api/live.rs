@@ -20,12 +20,12 @@ pub(super) async fn live(engine: &Engine, dialect: &Arc<dyn Dialect>) -> Result<
     let mut base = BTreeMap::new();
     for resource in dialect.reads() {
         let exact = engine.source().list(resource, At::Exact(snapshot.revision)).await;
-        let picture = match exact {
-            Ok(picture) => picture,
+        let list = match exact {
+            Ok(list) => list,
             // So much was written since that the revision is gone; what is at hand is as good.
             Err(_) => engine.source().cached(resource),
         };
-        base.insert(resource, picture);
+        base.insert(resource, list);
     }
     Ok(World::over(snapshot, base))
 }

@@ -147,7 +147,7 @@ impl World {
         let counter = Arc::new(Counter::default());
         let settings = Settings {
             dialects: vec![dialect.name()],
-            followers: Vec::new(),
+            reconcilers: Vec::new(),
             committer: Arc::new(RegistryCommitter(Arc::clone(&registry))),
             gate: Arc::new(|_| true),
             elector: Arc::new(Alone),

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::{Checked, Checker};
-use crate::ast::{Expr, Fold, Item, Manner};
+use crate::ast::{Comprehension, Expr, Fold, Item};
 use crate::program::{Folding, Node};
 use crate::types::Type;
 
@@ -112,29 +112,29 @@ impl Checker<'_> {
         let body_at = fold.body.at;
         let (body, body_type) = self.expression(fold.body);
         self.locals.truncate(known);
-        let result = match fold.manner {
-            Manner::All | Manner::Exists | Manner::ExistsOne => {
+        let result = match fold.comprehension {
+            Comprehension::All | Comprehension::Exists | Comprehension::ExistsOne => {
                 self.expect(body_at, &body_type, &Type::Bool);
                 Type::Bool
             }
-            Manner::Filter => {
+            Comprehension::Filter => {
                 self.expect(body_at, &body_type, &Type::Bool);
                 Type::list(single)
             }
-            Manner::Map => Type::list(body_type),
-            Manner::MapValues => Type::map(key, body_type),
-            Manner::MapEntries => {
+            Comprehension::Map => Type::list(body_type),
+            Comprehension::MapValues => Type::map(key, body_type),
+            Comprehension::MapEntries => {
                 let entries = Type::map(self.types.fresh(), self.types.fresh());
                 self.expect(body_at, &body_type, &entries);
                 self.types.resolve(&entries, false)
             }
-            Manner::SortBy => {
+            Comprehension::SortBy => {
                 self.sortable(at, &of, &body_type);
                 of
             }
         };
         let folding = Folding {
-            manner: fold.manner,
+            comprehension: fold.comprehension,
             range,
             pairs,
             condition,

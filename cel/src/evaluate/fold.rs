@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::{Evaluator, Outcome, insert};
-use crate::ast::Manner;
+use crate::ast::Comprehension;
 use crate::error::Error;
 use crate::library::sorted_by;
 use crate::program::Folding;
@@ -24,9 +24,9 @@ impl<'a> Evaluator<'a, '_> {
     pub(super) fn fold(&mut self, folding: &'a Folding) -> Outcome<'a> {
         let range = self.value(&folding.range)?;
         // What upstream's expansion costs beside the elements.
-        self.meter.charge(match folding.manner {
-            Manner::Map | Manner::Filter | Manner::SortBy => 11,
-            Manner::MapValues | Manner::MapEntries => 31,
+        self.meter.charge(match folding.comprehension {
+            Comprehension::Map | Comprehension::Filter | Comprehension::SortBy => 11,
+            Comprehension::MapValues | Comprehension::MapEntries => 31,
             _ => 1,
         })?;
         let mut gathered = Gathered {
@@ -41,7 +41,7 @@ impl<'a> Evaluator<'a, '_> {
         self.locals.truncate(base);
         match ended? {
             Some(value) => Ok(value),
-            None => self.folded(folding.manner, gathered),
+            None => self.folded(folding.comprehension, gathered),
         }
     }
 
@@ -111,14 +111,14 @@ impl<'a> Evaluator<'a, '_> {
             }
         }
         let result = self.value(&folding.body);
-        self.meter.charge(match folding.manner {
-            Manner::Map | Manner::Filter => 12,
-            Manner::MapValues | Manner::MapEntries => 2,
+        self.meter.charge(match folding.comprehension {
+            Comprehension::Map | Comprehension::Filter => 12,
+            Comprehension::MapValues | Comprehension::MapEntries => 2,
             _ => 3,
         })?;
-        match folding.manner {
-            Manner::All | Manner::Exists => {
-                let decides = folding.manner == Manner::Exists;
+        match folding.comprehension {
+            Comprehension::All | Comprehension::Exists => {
+                let decides = folding.comprehension == Comprehension::Exists;
                 match result {
                     Ok(Value::Bool(value)) if value == decides => return Ok(Some(Value::Bool(decides))),
                     Ok(Value::Bool(_)) => {}
@@ -126,23 +126,25 @@ impl<'a> Evaluator<'a, '_> {
                     Err(error) => self.absorb(&mut gathered.failure, error)?,
                 }
             }
-            Manner::ExistsOne | Manner::Filter => match result? {
-                Value::Bool(true) if folding.manner == Manner::Filter => gathered.list.push(element),
+            Comprehension::ExistsOne | Comprehension::Filter => match result? {
+                Value::Bool(true) if folding.comprehension == Comprehension::Filter => {
+                    gathered.list.push(element)
+                }
                 Value::Bool(true) => gathered.count += 1,
                 Value::Bool(false) => {}
                 _ => return Err(Error::no_such_overload()),
             },
-            Manner::Map => gathered.list.push(result?),
-            Manner::SortBy => {
+            Comprehension::Map => gathered.list.push(result?),
+            Comprehension::SortBy => {
                 gathered.keys.push(result?);
                 gathered.list.push(element);
             }
-            Manner::MapValues => {
+            Comprehension::MapValues => {
                 let value = result?;
                 let key = self.locals.iter().rev().nth(1).cloned().unwrap_or(Value::Null);
                 insert(&mut gathered.map, &key, value)?;
             }
-            Manner::MapEntries => {
+            Comprehension::MapEntries => {
                 let Value::Map(entries) = result? else {
                     return Err(Error::no_such_overload());
                 };
@@ -159,17 +161,19 @@ impl<'a> Evaluator<'a, '_> {
         Ok(None)
     }
 
-    fn folded(&mut self, manner: Manner, gathered: Gathered<'a>) -> Outcome<'a> {
+    fn folded(&mut self, comprehension: Comprehension, gathered: Gathered<'a>) -> Outcome<'a> {
         if let Some(failure) = gathered.failure {
             return Err(failure);
         }
-        Ok(match manner {
-            Manner::All => Value::Bool(true),
-            Manner::Exists => Value::Bool(false),
-            Manner::ExistsOne => Value::Bool(gathered.count == 1),
-            Manner::Map | Manner::Filter => gathered.list.into(),
-            Manner::SortBy => return sorted_by(&mut self.meter, gathered.list, gathered.keys),
-            Manner::MapValues | Manner::MapEntries => Value::Map(Map::Values(Arc::new(gathered.map))),
+        Ok(match comprehension {
+            Comprehension::All => Value::Bool(true),
+            Comprehension::Exists => Value::Bool(false),
+            Comprehension::ExistsOne => Value::Bool(gathered.count == 1),
+            Comprehension::Map | Comprehension::Filter => gathered.list.into(),
+            Comprehension::SortBy => return sorted_by(&mut self.meter, gathered.list, gathered.keys),
+            Comprehension::MapValues | Comprehension::MapEntries => {
+                Value::Map(Map::Values(Arc::new(gathered.map)))
+            }
         })
     }
 }

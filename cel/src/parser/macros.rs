@@ -1,7 +1,7 @@
 //! Macros: calls whose arguments are no values but variables and conditions.
 
 use super::Syntax;
-use crate::ast::{Expr, Fold, Kind, Manner, Select};
+use crate::ast::{Comprehension, Expr, Fold, Kind, Select};
 use crate::text::Issue;
 
 /// `has(a.b)`.
@@ -28,27 +28,27 @@ pub(super) fn has(at: usize, mut args: Vec<Expr>) -> Result<Expr, Issue> {
     }
 }
 
-/// What `name` with so many arguments is a macro for: the manner, the number of its variables, whether a condition
+/// What `name` with so many arguments is a macro for: the comprehension, the number of its variables, whether a condition
 /// stands before the body.
-fn fold(name: &str, arguments: usize, syntax: Syntax) -> Option<(Manner, usize, bool)> {
+fn fold(name: &str, arguments: usize, syntax: Syntax) -> Option<(Comprehension, usize, bool)> {
     let two = syntax.two_variables;
     Some(match (name, arguments) {
-        ("all", 2) => (Manner::All, 1, false),
-        ("exists", 2) => (Manner::Exists, 1, false),
-        ("exists_one", 2) => (Manner::ExistsOne, 1, false),
-        ("map", 2) => (Manner::Map, 1, false),
-        ("map", 3) => (Manner::Map, 1, true),
-        ("filter", 2) => (Manner::Filter, 1, false),
-        ("sortBy", 2) if syntax.sort_by => (Manner::SortBy, 1, false),
-        ("all", 3) if two => (Manner::All, 2, false),
-        ("exists", 3) if two => (Manner::Exists, 2, false),
-        ("exists_one" | "existsOne", 3) if two => (Manner::ExistsOne, 2, false),
-        ("transformList", 3) if two => (Manner::Map, 2, false),
-        ("transformList", 4) if two => (Manner::Map, 2, true),
-        ("transformMap", 3) if two => (Manner::MapValues, 2, false),
-        ("transformMap", 4) if two => (Manner::MapValues, 2, true),
-        ("transformMapEntry", 3) if two => (Manner::MapEntries, 2, false),
-        ("transformMapEntry", 4) if two => (Manner::MapEntries, 2, true),
+        ("all", 2) => (Comprehension::All, 1, false),
+        ("exists", 2) => (Comprehension::Exists, 1, false),
+        ("exists_one", 2) => (Comprehension::ExistsOne, 1, false),
+        ("map", 2) => (Comprehension::Map, 1, false),
+        ("map", 3) => (Comprehension::Map, 1, true),
+        ("filter", 2) => (Comprehension::Filter, 1, false),
+        ("sortBy", 2) if syntax.sort_by => (Comprehension::SortBy, 1, false),
+        ("all", 3) if two => (Comprehension::All, 2, false),
+        ("exists", 3) if two => (Comprehension::Exists, 2, false),
+        ("exists_one" | "existsOne", 3) if two => (Comprehension::ExistsOne, 2, false),
+        ("transformList", 3) if two => (Comprehension::Map, 2, false),
+        ("transformList", 4) if two => (Comprehension::Map, 2, true),
+        ("transformMap", 3) if two => (Comprehension::MapValues, 2, false),
+        ("transformMap", 4) if two => (Comprehension::MapValues, 2, true),
+        ("transformMapEntry", 3) if two => (Comprehension::MapEntries, 2, false),
+        ("transformMapEntry", 4) if two => (Comprehension::MapEntries, 2, true),
         _ => return None,
     })
 }
@@ -78,7 +78,7 @@ pub(super) fn member(
             );
         }
     }
-    let Some((manner, variables, conditional)) = fold(&name, args.len(), syntax) else {
+    let Some((comprehension, variables, conditional)) = fold(&name, args.len(), syntax) else {
         let target = Some(target);
         return Expr::new(
             at,
@@ -104,7 +104,7 @@ pub(super) fn member(
     Expr::new(
         at,
         Kind::Fold(Box::new(Fold {
-            manner,
+            comprehension,
             range: *target,
             variables,
             condition,

@@ -6,11 +6,11 @@ use admission::Plugin;
 use meta::{GroupResource, Kind};
 
 use crate::configuration::{Configuration, NoSettings};
-use crate::follower::{Controllers, NoFollowers};
 use crate::guarded::Guarded;
 use crate::inventory::Inventory;
 use crate::on_hub::OnHub;
 use crate::own_place::OwnPlace;
+use crate::reconciler::{Controllers, NoReconcilers};
 use crate::shown::Shown;
 
 /// A kind of object that wants a place.
@@ -68,7 +68,7 @@ pub trait Dialect: Send + Sync + 'static {
 
     /// Its controllers, where the one that decides is not the only one.
     fn controllers(&self) -> &dyn Controllers {
-        &NoFollowers
+        &NoReconcilers
     }
 
     /// The resources that are guarded in the light of other objects ([`Inventory::guarding`]).

@@ -94,7 +94,7 @@ pub trait Targets {
 /// Everything a dialect knows of the world, and its decisions on it.
 ///
 /// Inventories are shared as `Arc<dyn Inventory>` snapshots and copied on write: [`Inventory::fork`] must be cheap
-/// (share columns and records, copy pointers). A dialect's own followers get theirs back by its type.
+/// (share columns and records, copy pointers). A dialect's own reconcilers get theirs back by its type.
 pub trait Inventory: Targets + Words + Any + Send + Sync {
     /// A cheap copy that can change on its own.
     fn fork(&self) -> Arc<dyn Inventory>;

@@ -3,6 +3,18 @@
 //! A dialect is pure. It says which kinds it serves, folds changes of objects into an [`Inventory`], and decides on a
 //! snapshot of it: `(inventory, demand, now, seed) -> Decision`. Text is made only in the view ([`report`]). Nothing
 //! here knows storage, HTTP or a clock. Start reading at [`dialect`].
+//!
+//! What two reports differ in, for example, is told by their contents alone:
+//!
+//! ```
+//! use dialect_contract::difference::{Changed, Verdict};
+//!
+//! assert_eq!(Changed::of(Verdict::Feasible, Verdict::Feasible), None);
+//! let moved = Changed::of(Verdict::Refused, Verdict::Picked).unwrap();
+//! assert_eq!((moved.from.as_str(), moved.to.as_str()), ("Refused", "Picked"));
+//! ```
+//!
+//! A whole dialect, small enough to be read in one go, is the crate `berth-dialect-toy`.
 
 pub mod config;
 pub mod configuration;
@@ -12,7 +24,6 @@ pub mod dialect;
 pub mod difference;
 pub mod edit;
 pub mod facts;
-pub mod follower;
 pub mod guarded;
 pub mod hold;
 pub mod hub_rule;
@@ -20,6 +31,7 @@ pub mod inventory;
 pub mod names;
 pub mod on_hub;
 pub mod own_place;
+pub mod reconciler;
 pub mod remedy;
 pub mod report;
 pub mod shown;
@@ -33,7 +45,6 @@ pub use dialect::{DemandKind, Dialect};
 pub use difference::{Difference, difference};
 pub use edit::Edit;
 pub use facts::{Access, Facts, Producer};
-pub use follower::{Controllers, Follower, Objects, Sight, Step};
 pub use guarded::{Guarded, Protected};
 pub use hold::{Finalizer, Hold};
 pub use hub_rule::{Condition, HubRule};
@@ -41,6 +52,7 @@ pub use inventory::{Advisor, Affected, Ask, Due, Guarding, Inventory, Reserved, 
 pub use meta::{Verb, Write};
 pub use on_hub::{Concern, OnHub};
 pub use own_place::OwnPlace;
+pub use reconciler::{Context, Controllers, Objects, Reconciler, Step};
 pub use remedy::{Remedy, Whose};
 pub use report::Report;
 pub use shown::Shown;

@@ -2,6 +2,28 @@
 //!
 //! Implements KubeFleet's scheduler as docs/systems/fleet.md describes it. Start reading at `kind` (what is served),
 //! then `fleet` (what is known), then `decide` (what comes of it).
+//!
+//! ```
+//! use dialect_contract::{Inventory, Targets};
+//! use dialect_testing::bench::fold;
+//! use meta::{GroupResource, Timestamp};
+//! use serde_json::json;
+//!
+//! let fleet = dialect_fleet::dialect();
+//! assert_eq!(fleet.target(), GroupResource::new("cluster.kubernetes-fleet.io", "memberclusters"));
+//!
+//! let mut members = fleet.inventory();
+//! let identity = json!({"kind": "ServiceAccount", "name": "east", "namespace": "fleet-system"});
+//! let member = json!({
+//!     "apiVersion": "cluster.kubernetes-fleet.io/v1beta1", "kind": "MemberCluster",
+//!     "metadata": {"name": "east", "uid": "1", "labels": {"region": "eu"}},
+//!     "spec": {"identity": identity},
+//! });
+//! fold(&mut members, fleet.target(), "", "east", &member);
+//! assert_eq!(&*members.cluster_name(0), "east");
+//! // Its agent has never been heard of.
+//! assert_ne!(members.target(0, Timestamp::UNIX_EPOCH).ready, "True");
+//! ```
 
 pub mod admission;
 mod columns;

@@ -3,6 +3,46 @@
 //! First every filter judges every seed, then the strategy or the purpose narrows down what is left, then the seed with
 //! the fewest shoots is picked, ties by name. Start reading at `solve` (the pipeline), `filters` (the rules) and `fleet`
 //! (what is known); [`kind`] holds the API objects.
+//!
+//! ```
+//! use dialect_contract::{Ask, Inventory, Targets};
+//! use dialect_gardener::names::{CLOUD_PROFILES, SEEDS, SHOOTS};
+//! use dialect_testing::bench::fold;
+//! use meta::{Key, Timestamp};
+//! use serde_json::json;
+//!
+//! let mut garden = dialect_gardener::dialect().inventory();
+//! let profile = json!({
+//!     "apiVersion": "core.gardener.cloud/v1beta1", "kind": "CloudProfile",
+//!     "metadata": {"name": "aws", "uid": "1"}, "spec": {"type": "aws"},
+//! });
+//! fold(&mut garden, CLOUD_PROFILES, "", "aws", &profile);
+//! let ready = ["GardenletReady", "Bootstrapped"].map(|kind| json!({"type": kind, "status": "True"}));
+//! let seed = json!({
+//!     "apiVersion": "core.gardener.cloud/v1beta1", "kind": "Seed",
+//!     "metadata": {"name": "ireland", "uid": "2"},
+//!     "spec": {
+//!         "provider": {"type": "aws", "region": "eu-west-1"},
+//!         "networks": {"nodes": "10.1.0.0/16", "pods": "10.2.0.0/16", "services": "10.3.0.0/16"},
+//!     },
+//!     "status": {"conditions": ready},
+//! });
+//! fold(&mut garden, SEEDS, "", "ireland", &seed);
+//! let shoot = json!({
+//!     "apiVersion": "core.gardener.cloud/v1beta1", "kind": "Shoot",
+//!     "metadata": {"name": "web", "namespace": "garden-dev", "uid": "3"},
+//!     "spec": {
+//!         "cloudProfileName": "aws", "region": "eu-west-1", "provider": {"type": "aws"},
+//!         "networking": {"nodes": "10.250.0.0/16", "pods": "10.4.0.0/16", "services": "10.5.0.0/16"},
+//!     },
+//! });
+//! fold(&mut garden, SHOOTS, "garden-dev", "web", &shoot);
+//!
+//! let demand = Key::new(SHOOTS, "garden-dev", "web");
+//! let ask = Ask { demand: &demand, now: Timestamp::UNIX_EPOCH, seed: 1, chosen: None };
+//! let decision = garden.decide(&ask).unwrap().unwrap();
+//! assert_eq!(&*garden.cluster_name(decision.solved.picked[0]), "ireland");
+//! ```
 
 pub mod admission;
 mod agreement;

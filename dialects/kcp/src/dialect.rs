@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use admission::Plugin;
 use dialect_contract::{
-    Concern, Configuration, Controllers, DemandKind, Dialect, Finalizer, Follower, Hold, Inventory, OnHub,
+    Concern, Configuration, Controllers, DemandKind, Dialect, Finalizer, Hold, Inventory, OnHub, Reconciler,
     Shown, config,
 };
 use meta::{FieldError, GroupResource, Kind, Schema};
@@ -14,10 +14,10 @@ use crate::admission::{PlacementGuard, PlacementValues, Role, Settings, hub_rule
 use crate::config::{Config, SCHEMA};
 use crate::edit::identifiers;
 use crate::fleet::Fleet;
-use crate::followers::{self, Resources};
 use crate::kind;
 use crate::machine::Actor;
 use crate::names::{DIALECT, LOCATIONS, NAMESPACES, SYNCED_BY_DEFAULT, SYNCER_FINALIZER, WORKLOAD_CLUSTERS};
+use crate::reconcilers::{self, Resources};
 
 /// kcp: namespaces want a workload cluster.
 #[derive(Clone, Debug, Default)]
@@ -144,7 +144,7 @@ impl Controllers for Kcp {
         Some("kcp-placement")
     }
 
-    fn followers(&self, spec: Option<&Value>) -> Vec<Arc<dyn Follower>> {
+    fn reconcilers(&self, spec: Option<&Value>) -> Vec<Arc<dyn Reconciler>> {
         let synced = self.settings(spec).synced_resources;
         let said = Config::read(spec, "")
             .ok()
@@ -168,7 +168,7 @@ impl Controllers for Kcp {
             coordinated,
             former,
         };
-        followers::all(resources, self.settings.targets_url.clone())
+        reconcilers::all(resources, self.settings.targets_url.clone())
     }
 }
 

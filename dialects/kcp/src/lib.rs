@@ -4,8 +4,38 @@
 //! ([`machine`]). Deciding is what the placement controller does: it lets go of clusters that may no longer be used and
 //! chooses new ones at random, in the same location where there was one. Start reading at [`machine`] and `select` (the
 //! rules) and `fleet` (what is known); [`kind`] holds the API objects. [`namespace_controller`], [`resource_controller`],
-//! [`location_status`], [`heartbeat`] and [`syncer_view`] are the other actors' computations; `followers` makes
+//! [`location_status`], [`heartbeat`] and [`syncer_view`] are the other actors' computations; `reconcilers` makes
 //! controllers of those that run here.
+//!
+//! ```
+//! use dialect_contract::{Ask, Inventory, Targets};
+//! use dialect_kcp::names::{LOCATIONS, NAMESPACES, WORKLOAD_CLUSTERS};
+//! use dialect_testing::bench::fold;
+//! use meta::{Key, Timestamp};
+//! use serde_json::json;
+//!
+//! let mut compute = dialect_kcp::dialect().inventory();
+//! let resource = json!({"group": "workloads.kcp.dev", "version": "v1alpha1", "resource": "workloadclusters"});
+//! let location = json!({
+//!     "apiVersion": "scheduling.kcp.dev/v1alpha1", "kind": "Location",
+//!     "metadata": {"name": "east", "uid": "1"},
+//!     "spec": {"resource": resource, "instanceSelector": {}},
+//! });
+//! fold(&mut compute, LOCATIONS, "", "east", &location);
+//! let ready = json!({"conditions": [{"type": "Ready", "status": "True"}]});
+//! let cluster = json!({
+//!     "apiVersion": "workloads.kcp.dev/v1alpha1", "kind": "WorkloadCluster",
+//!     "metadata": {"name": "c1", "uid": "2"}, "status": ready,
+//! });
+//! fold(&mut compute, WORKLOAD_CLUSTERS, "", "c1", &cluster);
+//! let app = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "app", "uid": "3"}});
+//! fold(&mut compute, NAMESPACES, "", "app", &app);
+//!
+//! let demand = Key::new(NAMESPACES, "", "app");
+//! let ask = Ask { demand: &demand, now: Timestamp::UNIX_EPOCH, seed: 1, chosen: None };
+//! let decision = compute.decide(&ask).unwrap().unwrap();
+//! assert_eq!(compute.target_name(decision.solved.picked[0]), "c1");
+//! ```
 
 pub mod admission;
 mod code;
@@ -17,7 +47,6 @@ mod dialect;
 mod edit;
 mod filters;
 mod fleet;
-mod followers;
 pub mod heartbeat;
 mod inventory;
 pub mod kind;
@@ -28,6 +57,7 @@ pub mod names;
 pub mod namespace_controller;
 pub mod placement;
 pub mod readiness;
+mod reconcilers;
 mod remedies;
 mod request;
 pub mod resource_controller;

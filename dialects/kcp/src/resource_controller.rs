@@ -15,7 +15,7 @@ use crate::machine;
 use crate::names::{SPEC_DIFF, STATUS_OF, is_system_namespace};
 
 /// What the controller knows beside the two objects.
-pub struct Sight<'a> {
+pub struct Context<'a> {
     /// Whether there is a WorkloadCluster with this identifier.
     pub exists: &'a dyn Fn(&str) -> bool,
     /// Whether a coordination controller looks at resources of this kind first.
@@ -26,7 +26,7 @@ pub struct Sight<'a> {
 
 /// The resource `object` of `namespace` as the controller makes it, in one write; `None` when there is nothing to do.
 #[must_use]
-pub fn reconcile(namespace: &Value, object: &Value, sight: &Sight<'_>) -> Option<Value> {
+pub fn reconcile(namespace: &Value, object: &Value, context: &Context<'_>) -> Option<Value> {
     if is_system_namespace(name(namespace)) {
         return None;
     }
@@ -34,8 +34,8 @@ pub fn reconcile(namespace: &Value, object: &Value, sight: &Sight<'_>) -> Option
     all.extend(identifiers(namespace));
     let mut new = object.clone();
     for identifier in &all {
-        if (sight.exists)(identifier) {
-            follow(namespace, object, &mut new, identifier, sight);
+        if (context.exists)(identifier) {
+            follow(namespace, object, &mut new, identifier, context);
         } else {
             forget(&mut new, identifier);
         }
@@ -56,12 +56,12 @@ pub fn clear(object: &Value) -> Option<Value> {
 }
 
 /// Brings label and deletion annotation of one cluster in line with the namespace.
-fn follow(namespace: &Value, object: &Value, new: &mut Value, identifier: &str, sight: &Sight<'_>) {
+fn follow(namespace: &Value, object: &Value, new: &mut Value, identifier: &str, context: &Context<'_>) {
     let (label, of_namespace) = (state(object, identifier), state(namespace, identifier));
     let leaving = deletion(namespace, identifier);
     let held = has_syncer_finalizer(object, identifier) || softly_held(object, identifier);
     let going = leaving.is_some() || deleted_at(object).is_some();
-    let next = machine::resource_controller(label, of_namespace, going, held, sight.coordinated);
+    let next = machine::resource_controller(label, of_namespace, going, held, context.coordinated);
     if next != label || next.is_none() && has_state(object, identifier) {
         set_state(new, identifier, next);
     }
@@ -74,7 +74,9 @@ fn follow(namespace: &Value, object: &Value, new: &mut Value, identifier: &str, 
         return;
     }
     let synced = of_namespace == Some(machine::SyncState::Sync);
-    let from = deleted_at(object).or(leaving).or((!synced).then_some(sight.now));
+    let from = deleted_at(object)
+        .or(leaving)
+        .or((!synced).then_some(context.now));
     if from.is_some() {
         set_deletion(new, identifier, from);
     }

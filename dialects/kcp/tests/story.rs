@@ -9,7 +9,7 @@ use dialect_contract::{Ask, Inventory};
 use dialect_kcp::admission::user_of;
 use dialect_kcp::machine::Actor;
 use dialect_kcp::names::{LOCATIONS, NAMESPACES, PLACEMENT, WORKLOAD_CLUSTERS};
-use dialect_kcp::resource_controller::Sight;
+use dialect_kcp::resource_controller::Context;
 use dialect_kcp::syncer_view::Syncer;
 use dialect_kcp::{namespace_controller, resource_controller};
 use meta::{Change, GroupResource, Key, Object, Revision, Timestamp};
@@ -140,12 +140,12 @@ impl World {
 
     /// The resource controller; whether it did anything.
     fn resources(&mut self) -> bool {
-        let sight = Sight {
+        let context = Context {
             exists: &|_| true,
             coordinated: false,
             now: self.now,
         };
-        let new = resource_controller::reconcile(&self.namespace, &self.deployment, &sight);
+        let new = resource_controller::reconcile(&self.namespace, &self.deployment, &context);
         let acted = new.is_some();
         if let Some(new) = new {
             self.admit(

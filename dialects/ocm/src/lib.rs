@@ -2,6 +2,48 @@
 //!
 //! Implements the proposal "placement extensible scheduling" as docs/systems/ocm.md describes it. Start reading at
 //! `kind` (what is served), then `fleet` (what is known), then `decide` (what comes of it).
+//!
+//! ```
+//! use dialect_contract::{Ask, Inventory, Targets};
+//! use dialect_testing::bench::fold;
+//! use meta::{GroupResource, Key, Timestamp};
+//! use serde_json::json;
+//!
+//! const PLACEMENTS: GroupResource = GroupResource::new("cluster.open-cluster-management.io", "placements");
+//! let of = |resource| GroupResource { resource, ..PLACEMENTS };
+//! let set = json!({"cluster.open-cluster-management.io/clusterset": "fleet"});
+//!
+//! let mut hub = dialect_ocm::dialect().inventory();
+//! let fleet = json!({
+//!     "apiVersion": "cluster.open-cluster-management.io/v1beta2", "kind": "ManagedClusterSet",
+//!     "metadata": {"name": "fleet", "uid": "1"},
+//!     "spec": {"clusterSelector": {"selectorType": "ExclusiveClusterSetLabel"}},
+//! });
+//! fold(&mut hub, of("managedclustersets"), "", "fleet", &fleet);
+//! let bound = json!({
+//!     "apiVersion": "cluster.open-cluster-management.io/v1beta2", "kind": "ManagedClusterSetBinding",
+//!     "metadata": {"name": "fleet", "namespace": "ns1", "uid": "2"},
+//!     "spec": {"clusterSet": "fleet"},
+//! });
+//! fold(&mut hub, of("managedclustersetbindings"), "ns1", "fleet", &bound);
+//! let cluster = json!({
+//!     "apiVersion": "cluster.open-cluster-management.io/v1", "kind": "ManagedCluster",
+//!     "metadata": {"name": "east", "uid": "3", "labels": set},
+//!     "spec": {"hubAcceptsClient": true},
+//! });
+//! fold(&mut hub, of("managedclusters"), "", "east", &cluster);
+//! let placement = json!({
+//!     "apiVersion": "cluster.open-cluster-management.io/v1beta1", "kind": "Placement",
+//!     "metadata": {"name": "app", "namespace": "ns1", "uid": "4"},
+//!     "spec": {"numberOfClusters": 1},
+//! });
+//! fold(&mut hub, PLACEMENTS, "ns1", "app", &placement);
+//!
+//! let demand = Key::new(PLACEMENTS, "ns1", "app");
+//! let ask = Ask { demand: &demand, now: Timestamp::UNIX_EPOCH, seed: 1, chosen: None };
+//! let decision = hub.decide(&ask).unwrap().unwrap();
+//! assert_eq!(&*hub.cluster_name(decision.solved.picked[0]), "east");
+//! ```
 
 mod admission;
 mod cel;

@@ -5,6 +5,26 @@
 //! once its finalizer is on the Cluster; its status only tells. Start reading at `decide` (what happens to a request),
 //! `filters` (which Clusters may be shared), `naming` (how new ones are called) and `fleet` (what is known); [`kind`]
 //! holds the API objects.
+//!
+//! ```
+//! use dialect_contract::{Inventory, Targets};
+//! use dialect_openmcp::names::CLUSTERS;
+//! use dialect_testing::bench::fold;
+//! use serde_json::json;
+//!
+//! let openmcp = dialect_openmcp::dialect();
+//! let errors = openmcp.configuration().validate(&json!({"scope": "Everywhere"}), "spec.openmcp");
+//! assert!(errors.iter().any(|error| error.to_string().starts_with("spec.openmcp.scope")), "{errors:?}");
+//!
+//! let mut platform = openmcp.inventory();
+//! let cluster = json!({
+//!     "apiVersion": "clusters.openmcp.cloud/v1alpha1", "kind": "Cluster",
+//!     "metadata": {"name": "w1", "namespace": "project", "uid": "1"},
+//!     "spec": {"profile": "gcp-small", "tenancy": "Shared", "purposes": ["workload"]},
+//! });
+//! fold(&mut platform, CLUSTERS, "project", "w1", &cluster);
+//! assert_eq!(&*platform.cluster_name(0), "project/w1");
+//! ```
 
 mod admission;
 pub mod config;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use admission::Plugin;
 use dialect_contract::{
-    Configuration, Controllers, DemandKind, Dialect, Follower, Inventory, OnHub, config as settings,
+    Configuration, Controllers, DemandKind, Dialect, Inventory, OnHub, Reconciler, config as settings,
 };
 use meta::{GroupResource, Kind, Schema};
 use serde_json::Value;
@@ -87,7 +87,7 @@ impl Controllers for Toys {
         Some("toy-scheduler")
     }
 
-    fn followers(&self, spec: Option<&Value>) -> Vec<Arc<dyn Follower>> {
+    fn reconcilers(&self, spec: Option<&Value>) -> Vec<Arc<dyn Reconciler>> {
         let prefix = config::prefix(spec);
         vec![Arc::new(Painter { prefix })]
     }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use dialect_contract::{Follower, Sight, Step, Verb, Write};
+use dialect_contract::{Context, Reconciler, Step, Verb, Write};
 use meta::{Change, GroupResource, Key, Object, Timestamp};
 use serde_json::Value;
 
@@ -16,37 +16,37 @@ pub(crate) struct Painter {
 
 impl Painter {
     /// The color of a namespace, and when it fades.
-    fn color(&self, namespace: &str, sight: &Sight<'_>) -> Option<(String, Option<Timestamp>)> {
-        let object = sight.objects.get(&Key::new(COLORS, "", namespace))?;
+    fn color(&self, namespace: &str, context: &Context<'_>) -> Option<(String, Option<Timestamp>)> {
+        let object = context.objects.get(&Key::new(COLORS, "", namespace))?;
         let spec = &object.value()["spec"];
         let fades = spec["fadesAt"]
             .as_i64()
             .and_then(|second| Timestamp::from_second(second).ok());
         let name = match fades {
-            Some(at) if at <= sight.now => "faded",
+            Some(at) if at <= context.now => "faded",
             _ => spec["color"].as_str()?,
         };
         Some((
             format!("{}{name}", self.prefix),
-            fades.filter(|&at| at > sight.now),
+            fades.filter(|&at| at > context.now),
         ))
     }
 
-    fn painted(&self, toy: &Object, sight: &Sight<'_>) -> Option<Value> {
-        let (color, _) = self.color(&toy.meta().namespace, sight)?;
+    fn painted(&self, toy: &Object, context: &Context<'_>) -> Option<Value> {
+        let (color, _) = self.color(&toy.meta().namespace, context)?;
         let mut value = toy.parse();
         value["metadata"]["labels"]["color"] = color.as_str().into();
         (toy.meta().labels.get("color") != Some(&color)).then_some(value)
     }
 
-    fn unpainted(&self, toys: &mut dyn Iterator<Item = &Arc<Object>>, sight: &Sight<'_>) -> Vec<Key> {
-        toys.filter(|toy| self.painted(toy, sight).is_some())
+    fn unpainted(&self, toys: &mut dyn Iterator<Item = &Arc<Object>>, context: &Context<'_>) -> Vec<Key> {
+        toys.filter(|toy| self.painted(toy, context).is_some())
             .map(|toy| Key::new(TOYS, &toy.meta().namespace, &toy.meta().name))
             .collect()
     }
 }
 
-impl Follower for Painter {
+impl Reconciler for Painter {
     fn name(&self) -> &'static str {
         "toy-painter"
     }
@@ -63,22 +63,22 @@ impl Follower for Painter {
         vec![TOYS]
     }
 
-    fn due(&self, change: &Change, sight: &Sight<'_>) -> Vec<Key> {
+    fn due(&self, change: &Change, context: &Context<'_>) -> Vec<Key> {
         if change.key.resource == COLORS {
-            return self.unpainted(&mut sight.objects.list(TOYS, Some(&change.key.name)), sight);
+            return self.unpainted(&mut context.objects.list(TOYS, Some(&change.key.name)), context);
         }
-        self.unpainted(&mut sight.objects.get(&change.key).into_iter(), sight)
+        self.unpainted(&mut context.objects.get(&change.key).into_iter(), context)
     }
 
-    fn all(&self, sight: &Sight<'_>) -> Vec<Key> {
-        self.unpainted(&mut sight.objects.list(TOYS, None), sight)
+    fn all(&self, context: &Context<'_>) -> Vec<Key> {
+        self.unpainted(&mut context.objects.list(TOYS, None), context)
     }
 
-    fn step(&self, key: &Key, sight: &Sight<'_>) -> Step {
-        let Some(toy) = sight.objects.get(key) else {
+    fn step(&self, key: &Key, context: &Context<'_>) -> Step {
+        let Some(toy) = context.objects.get(key) else {
             return Step::default();
         };
-        let write = self.painted(toy, sight).map(|object| Write {
+        let write = self.painted(toy, context).map(|object| Write {
             verb: Verb::Update,
             key: key.clone(),
             subresource: "",
@@ -87,7 +87,7 @@ impl Follower for Painter {
         });
         Step {
             writes: write.into_iter().collect(),
-            due_at: self.color(&key.namespace, sight).and_then(|(_, fades)| fades),
+            due_at: self.color(&key.namespace, context).and_then(|(_, fades)| fades),
         }
     }
 }

@@ -213,11 +213,11 @@ impl Dispatcher {
         };
         let body = body.map_err(Trouble::Unreadable)?;
         // Not by force: whatever another manager says otherwise of the status is not this dispatcher's to settle.
-        let manner = PatchParams {
+        let params = PatchParams {
             field_manager: Some(owned::MANAGER.to_owned()),
             ..PatchParams::default()
         };
-        all.patch_status(name, &manner, &Patch::Apply(&body)).await?;
+        all.patch_status(name, &params, &Patch::Apply(&body)).await?;
         Ok(())
     }
 }

@@ -20,9 +20,9 @@ pub struct Attempt<'a> {
     pub took: Duration,
 }
 
-/// How one step of a follower ended.
+/// How one step of a reconciler ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fate {
+pub enum StepResult {
     /// What it takes is written.
     Written,
     /// Nothing was to be written.
@@ -33,7 +33,7 @@ pub enum Fate {
     Failed,
 }
 
-impl Fate {
+impl StepResult {
     /// The token.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
@@ -46,22 +46,22 @@ impl Fate {
     }
 }
 
-/// One finished step of a follower.
+/// One finished step of a reconciler.
 #[derive(Clone, Copy, Debug)]
 pub struct Stepped<'a> {
-    /// The follower's dialect.
+    /// The reconciler's dialect.
     pub dialect: &'static str,
-    /// The follower's name.
+    /// The reconciler's name.
     pub controller: &'static str,
     /// What it was about.
     pub key: &'a Key,
     /// How it ended.
-    pub fate: Fate,
+    pub result: StepResult,
     /// How long looking and writing took.
     pub took: Duration,
 }
 
-/// Follows the controllers. A queue is named after its dialect, a follower's after the follower. Called on their tasks: must not block.
+/// Follows the controllers. A queue is named after its dialect, a reconciler's after the reconciler. Called on their tasks: must not block.
 pub trait Observer: Send + Sync + 'static {
     /// A demand of `dialect` was put in the queue, which has `depth` of them now.
     fn queued(&self, dialect: &'static str, depth: usize);
@@ -75,7 +75,7 @@ pub trait Observer: Send + Sync + 'static {
     /// A demand is tried again after a failure, or because it found no place.
     fn retried(&self, dialect: &'static str);
 
-    /// A follower took a step, or failed to.
+    /// A reconciler took a step, or failed to.
     fn stepped(&self, _stepped: &Stepped<'_>) {}
 
     /// Whether these controllers are the ones that work.

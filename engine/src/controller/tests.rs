@@ -2,8 +2,8 @@
 //! happen is shown by something later that has happened.
 
 mod election;
-mod following;
 mod overcommit;
+mod reconciling;
 mod triggers;
 
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 use storage::{MemoryStore, Source, Step, Verb};
 use tokio::sync::Notify;
 
-use super::{Alone, Attempt, Controllers, Fate, LeaderElector, Observer, Settings, Stepped};
+use super::{Alone, Attempt, Controllers, LeaderElector, Observer, Settings, StepResult, Stepped};
 use crate::Engine;
 use crate::tests::{StoreCommitter, put};
 use dialect_toy::{BOXES, TOYS, Toys, object};
@@ -48,7 +48,7 @@ impl HandClock {
 #[derive(Default)]
 pub(super) struct Counter {
     attempts: Mutex<Vec<(Key, Option<Outcome>)>>,
-    fates: Mutex<Vec<Fate>>,
+    results: Mutex<Vec<StepResult>>,
     emptied: AtomicUsize,
     retries: AtomicUsize,
     leading: AtomicUsize,
@@ -63,7 +63,7 @@ impl Observer for Counter {
         }
     }
     fn stepped(&self, stepped: &Stepped<'_>) {
-        self.fates.lock().push(stepped.fate);
+        self.results.lock().push(stepped.result);
         self.wake.notify_waiters();
     }
     fn taken(&self, _: &'static str, _: usize, _: Duration) {}
@@ -129,7 +129,7 @@ pub(super) struct Replica {
 pub(super) struct World {
     pub(super) store: Arc<MemoryStore>,
     pub(super) clock: Arc<HandClock>,
-    pub(super) followers: Vec<&'static str>,
+    pub(super) reconcilers: Vec<&'static str>,
 }
 
 impl World {
@@ -150,7 +150,7 @@ impl World {
         let gate = Arc::clone(&open);
         let settings = Settings {
             dialects: vec!["toy"],
-            followers: self.followers.clone(),
+            reconcilers: self.reconcilers.clone(),
             committer: Arc::new(StoreCommitter(Arc::clone(&self.store))),
             gate: Arc::new(move |_| gate.load(Ordering::Relaxed)),
             elector,

@@ -38,7 +38,7 @@ const ONE_BY_ONE: usize = 8;
 /// How many objects of a namespace are asked for at once.
 const PAGE: u32 = 500;
 
-/// What the followers of all kinds share.
+/// What the reflectors of all kinds share.
 #[derive(Clone)]
 pub(super) struct Shared {
     pub(super) client: Client,
@@ -50,7 +50,7 @@ pub(super) struct Shared {
 }
 
 /// Follows one kind.
-pub(super) struct Follower {
+pub(super) struct Reflector {
     shared: Shared,
     objects: Api<DynamicObject>,
     resource: GroupResource,
@@ -69,7 +69,7 @@ pub(super) struct Follower {
     is_awaiting: bool,
 }
 
-impl Follower {
+impl Reflector {
     pub(super) fn new(shared: Shared, kind: &Arc<dyn Kind>, concern: Option<Concern>) -> Self {
         let info = kind.info();
         let api_version = if info.group.is_empty() {

@@ -16,10 +16,10 @@ use crate::core::rbac::{
 };
 
 /// What was compiled: roles, cluster roles, role bindings, cluster role bindings.
-pub(crate) type Pictures = [Collection; 4];
+pub(crate) type Lists = [Collection; 4];
 
 /// What `source` holds now.
-pub(crate) fn pictures(source: &dyn Source) -> Pictures {
+pub(crate) fn lists(source: &dyn Source) -> Lists {
     [ROLES, CLUSTER_ROLES, ROLE_BINDINGS, CLUSTER_ROLE_BINDINGS].map(|resource| source.cached(resource))
 }
 
@@ -43,7 +43,7 @@ type ByName = HashMap<String, Vec<(Arc<Grant>, Subject)>>;
 
 /// Everything, ready to be asked.
 pub(crate) struct Compiled {
-    pictures: Pictures,
+    lists: Lists,
     roles: HashMap<(String, String), Arc<[PolicyRule]>>,
     cluster_roles: HashMap<String, Arc<[PolicyRule]>>,
     users: ByName,
@@ -51,14 +51,14 @@ pub(crate) struct Compiled {
 }
 
 impl Compiled {
-    pub(crate) fn of(pictures: Pictures) -> Self {
-        let [roles, cluster_roles, role_bindings, cluster_role_bindings] = &pictures;
+    pub(crate) fn of(lists: Lists) -> Self {
+        let [roles, cluster_roles, role_bindings, cluster_role_bindings] = &lists;
         let mut compiled = Self {
             roles: namespaced_roles(roles),
             cluster_roles: cluster_roles_of(cluster_roles),
             users: HashMap::new(),
             groups: HashMap::new(),
-            pictures: Pictures::default(),
+            lists: Lists::default(),
         };
         for (_, object) in cluster_role_bindings.iter(None, None) {
             compiled.bind(object, None);
@@ -66,19 +66,16 @@ impl Compiled {
         for (name, object) in role_bindings.iter(None, None) {
             compiled.bind(object, Some(&name.namespace));
         }
-        compiled.pictures = pictures;
+        compiled.lists = lists;
         compiled
     }
 
     /// Whether it was compiled of just these objects.
-    pub(crate) fn is_of(&self, pictures: &Pictures) -> bool {
+    pub(crate) fn is_of(&self, lists: &Lists) -> bool {
         let same = |one: &Collection, other: &Collection| {
             one.items.ptr_eq(&other.items) || (one.items.is_empty() && other.items.is_empty())
         };
-        self.pictures
-            .iter()
-            .zip(pictures)
-            .all(|(one, other)| same(one, other))
+        self.lists.iter().zip(lists).all(|(one, other)| same(one, other))
     }
 
     pub(crate) fn rules_of(&self, role: &RoleRef, namespace: &str) -> Option<Arc<[PolicyRule]>> {

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::world::{Toys, Write, binding, foo, policy, validating};
 use crate::world::Params;
-use crate::{Enforcer, Manner, Policy, Stored};
+use crate::{Enforcer, Policy, PolicyType, Stored};
 
 /// What a write of a Foo with three replicas in namespace `team` is told: the message, or nothing.
 fn told(world: Toys) -> String {
@@ -220,15 +220,15 @@ fn actions_deny_warn_and_audit_and_each_is_counted() {
     ] {
         let world = Arc::new(validating(&spec, &json!({"validationActions": actions})));
         let enforcer = Enforcer::new(Arc::clone(&world) as Arc<_>);
-        let (result, heard) = Write::default().judged(&enforcer, Some(&foo(&json!({}))));
+        let (result, recorded) = Write::default().judged(&enforcer, Some(&foo(&json!({}))));
         assert_eq!(result.is_err(), denied, "{actions}");
         let warnings = if warned {
             vec!["Validation failed for ValidatingAdmissionPolicy 'p' with binding 'b': no".to_owned()]
         } else {
             Vec::new()
         };
-        assert_eq!(heard.warnings, warnings, "{actions}");
-        let failures: Vec<Value> = heard
+        assert_eq!(recorded.warnings, warnings, "{actions}");
+        let failures: Vec<Value> = recorded
             .annotations
             .iter()
             .filter(|(key, _)| key == "validation.policy.admission.k8s.io/validation_failure")
@@ -261,10 +261,10 @@ fn audit_annotations_are_published_once_for_each_value() {
     world
         .params
         .insert("ConfigMap".to_owned(), maps(&["1", "2", "2"]));
-    let (result, heard) = Write::default().judged(&Enforcer::new(Arc::new(world)), Some(&foo(&json!({}))));
+    let (result, recorded) = Write::default().judged(&Enforcer::new(Arc::new(world)), Some(&foo(&json!({}))));
     result.unwrap();
     assert_eq!(
-        heard.annotations,
+        recorded.annotations,
         [("p/who".to_owned(), "alice/1, alice/2".to_owned())]
     );
 }
@@ -542,7 +542,10 @@ fn a_policy_without_a_binding_does_nothing_and_one_that_did_not_change_stays_com
 fn policies_in_force_that_do_not_compile_are_counted_before_a_write_meets_them() {
     let spec = json!({"validations": [{"expression": "nobody.knows()"}, {"expression": "true", "messageExpression": "1"}]});
     let enforcer = Enforcer::new(Arc::new(validating(&spec, &json!({}))));
-    assert_eq!(enforcer.uncompiled(), [(Manner::Validating, "p".to_owned(), 2)]);
+    assert_eq!(
+        enforcer.uncompiled(),
+        [(PolicyType::Validating, "p".to_owned(), 2)]
+    );
     let enforcer = Enforcer::new(Arc::new(validating(&validation("false"), &json!({}))));
     assert_eq!(enforcer.uncompiled(), []);
 }
@@ -555,7 +558,7 @@ fn everything_that_does_not_compile_is_told_with_its_place() {
         "validations": [{"expression": "true"}, {"expression": "'a'", "messageExpression": "1"}],
         "auditAnnotations": [{"key": "k", "valueExpression": "1"}],
     });
-    let problems = Policy::compile(Manner::Validating, &policy("p", &spec)).problems();
+    let problems = Policy::compile(PolicyType::Validating, &policy("p", &spec)).problems();
     let fields: Vec<&str> = problems.iter().map(|problem| problem.field.as_str()).collect();
     assert_eq!(
         fields,

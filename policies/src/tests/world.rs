@@ -5,7 +5,7 @@ use std::future::Future;
 use std::sync::{Arc, LazyLock};
 use std::task::{Context, Poll, Waker};
 
-use admission::client::{Form, Heard, Policies, Rounds, Subject};
+use admission::client::{Form, Policies, Recorded, Rounds, Subject};
 use admission::{Operation, Request, UserInfo};
 use cel::{Decision, Review};
 use meta::kind::ALL_VERBS;
@@ -234,11 +234,15 @@ impl Write {
     }
 
     /// What is said of it.
-    pub(super) fn judged(&self, enforcer: &Enforcer, object: Option<&Value>) -> (Result<(), Status>, Heard) {
+    pub(super) fn judged(
+        &self,
+        enforcer: &Enforcer,
+        object: Option<&Value>,
+    ) -> (Result<(), Status>, Recorded) {
         self.with(|subject| {
-            let mut heard = Heard::default();
-            let result = now(enforcer.validate(subject, object, &mut heard));
-            (result, heard)
+            let mut recorded = Recorded::default();
+            let result = now(enforcer.validate(subject, object, &mut recorded));
+            (result, recorded)
         })
     }
 
@@ -250,13 +254,13 @@ impl Write {
         between: impl FnOnce(&mut Value),
     ) -> (Result<(), Status>, Value) {
         self.with(|subject| {
-            let (mut rounds, mut heard) = (Rounds::default(), Heard::default());
-            let result = now(enforcer.mutate(subject, &mut object, &mut rounds, &mut heard));
+            let (mut rounds, mut recorded) = (Rounds::default(), Recorded::default());
+            let result = now(enforcer.mutate(subject, &mut object, &mut rounds, &mut recorded));
             rounds.ended(&object);
             between(&mut object);
             let result = result.and_then(|()| {
                 if rounds.again(&object) {
-                    now(enforcer.mutate(subject, &mut object, &mut rounds, &mut heard))
+                    now(enforcer.mutate(subject, &mut object, &mut rounds, &mut recorded))
                 } else {
                     Ok(())
                 }

@@ -9,7 +9,7 @@ use tokio::time::Instant;
 
 use crate::collection::Collection;
 use crate::history;
-use crate::picture::{Picture, Shelf};
+use crate::state::{Shelf, State};
 
 /// How long a list stays readable.
 const HELD_FOR: Duration = Duration::from_mins(5);
@@ -30,8 +30,8 @@ struct Held {
 
 impl Held {
     /// What this list alone keeps alive: at most what was replaced or deleted since.
-    fn bytes(&self, picture: &Picture) -> u64 {
-        let now = picture.shelf(self.resource).map_or(0, Shelf::superseded);
+    fn bytes(&self, state: &State) -> u64 {
+        let now = state.shelf(self.resource).map_or(0, Shelf::superseded);
         self.burden + now.saturating_sub(self.superseded)
     }
 }
@@ -44,9 +44,9 @@ pub(crate) struct Holds {
 
 impl Holds {
     /// Holds `collection`, unless it is held already: paging on does not prolong it.
-    pub(crate) fn hold(&self, picture: &Picture, resource: GroupResource, collection: &Collection) {
+    pub(crate) fn hold(&self, state: &State, resource: GroupResource, collection: &Collection) {
         let revision = collection.revision;
-        let burden = burden(picture, resource, collection);
+        let burden = burden(state, resource, collection);
         let mut held = self.held.lock();
         if held
             .iter()
@@ -58,10 +58,10 @@ impl Holds {
             resource,
             collection: collection.clone(),
             since: Instant::now(),
-            superseded: picture.shelf(resource).map_or(0, Shelf::superseded),
+            superseded: state.shelf(resource).map_or(0, Shelf::superseded),
             burden,
         });
-        let dropped = overdue(&mut held, picture);
+        let dropped = overdue(&mut held, state);
         drop(held);
         // Freed only now: dropping a large list takes a while.
         drop(dropped);
@@ -70,11 +70,11 @@ impl Holds {
     /// The held list of `resource` at `revision`.
     pub(crate) fn find(
         &self,
-        picture: &Picture,
+        state: &State,
         resource: GroupResource,
         revision: Revision,
     ) -> Option<Collection> {
-        self.sweep(picture);
+        self.sweep(state);
         let held = self.held.lock();
         let found = held
             .iter()
@@ -83,25 +83,25 @@ impl Holds {
     }
 
     /// Lets go of what is over time or over budget.
-    pub(crate) fn sweep(&self, picture: &Picture) {
+    pub(crate) fn sweep(&self, state: &State) {
         let dropped = {
             let mut held = self.held.lock();
             if held.is_empty() {
                 return;
             }
-            overdue(&mut held, picture)
+            overdue(&mut held, state)
         };
         drop(dropped);
     }
 }
 
 /// Takes out the lists that are over time, and the oldest while all together are over budget.
-fn overdue(held: &mut VecDeque<Held>, picture: &Picture) -> Vec<Held> {
+fn overdue(held: &mut VecDeque<Held>, state: &State) -> Vec<Held> {
     let now = Instant::now();
     let mut dropped = Vec::new();
     while let Some(oldest) = held.front() {
         let late = now.duration_since(oldest.since) >= HELD_FOR;
-        if !late && held.len() <= HELD_LISTS && total(held, picture) <= HELD_BYTES {
+        if !late && held.len() <= HELD_LISTS && total(held, state) <= HELD_BYTES {
             break;
         }
         dropped.extend(held.pop_front());
@@ -110,18 +110,18 @@ fn overdue(held: &mut VecDeque<Held>, picture: &Picture) -> Vec<Held> {
 }
 
 /// What all lists together keep alive. Lists of one resource share most of it, so only the heaviest counts.
-fn total(held: &VecDeque<Held>, picture: &Picture) -> u64 {
+fn total(held: &VecDeque<Held>, state: &State) -> u64 {
     let mut heaviest: BTreeMap<GroupResource, u64> = BTreeMap::new();
     for held in held {
         let bytes = heaviest.entry(held.resource).or_default();
-        *bytes = held.bytes(picture).max(*bytes);
+        *bytes = held.bytes(state).max(*bytes);
     }
     heaviest.values().sum()
 }
 
-/// What `collection` keeps alive that `picture` no longer shows. A current list, the usual case, is told at once.
-fn burden(picture: &Picture, resource: GroupResource, collection: &Collection) -> u64 {
-    let current = picture.collection(resource);
+/// What `collection` keeps alive that `state` no longer shows. A current list, the usual case, is told at once.
+fn burden(state: &State, resource: GroupResource, collection: &Collection) -> u64 {
+    let current = state.collection(resource);
     if current.items.ptr_eq(&collection.items) {
         return 0;
     }

@@ -10,12 +10,12 @@ use tokio::sync::watch::Receiver;
 
 use crate::cache::closed;
 use crate::error::StoreError;
-use crate::picture::Picture;
 use crate::source::{Event, Scope, Watch};
+use crate::state::State;
 
 /// A cursor into the history of a scope.
 pub(crate) struct Watcher {
-    picture: Arc<ArcSwap<Picture>>,
+    state: Arc<ArcSwap<State>>,
     scope: Scope,
     /// Every change up to here has been given out. Atomic because `revision` moves it on when nothing is pending.
     cursor: AtomicU64,
@@ -23,15 +23,15 @@ pub(crate) struct Watcher {
 }
 
 impl Watcher {
-    /// A watcher of what `picture` shows of `scope` after `after`, woken by `woken`.
+    /// A watcher of what `state` shows of `scope` after `after`, woken by `woken`.
     pub(crate) fn new(
-        picture: Arc<ArcSwap<Picture>>,
+        state: Arc<ArcSwap<State>>,
         scope: Scope,
         after: Revision,
         woken: Receiver<Revision>,
     ) -> Self {
         Self {
-            picture,
+            state,
             scope,
             cursor: AtomicU64::new(after.0),
             woken,
@@ -44,11 +44,11 @@ impl Watcher {
 
     /// What is there after the cursor, which moves past it.
     fn take(&self, max: usize) -> Result<Vec<Arc<Event>>, StoreError> {
-        let picture = self.picture.load();
-        let events = picture.events(&self.scope, self.cursor(), max)?;
+        let state = self.state.load();
+        let events = state.events(&self.scope, self.cursor(), max)?;
         let reached = events
             .last()
-            .map_or(picture.revision(), |event| event.change.revision);
+            .map_or(state.revision(), |event| event.change.revision);
         self.cursor.store(reached.0, Ordering::Relaxed);
         Ok(events)
     }
@@ -70,13 +70,13 @@ impl Watch for Watcher {
     }
 
     fn revision(&self) -> Revision {
-        let picture = self.picture.load();
+        let state = self.state.load();
         let cursor = self.cursor();
-        if picture.pending(&self.scope, cursor) || picture.revision() <= cursor {
+        if state.pending(&self.scope, cursor) || state.revision() <= cursor {
             return cursor;
         }
-        self.cursor.store(picture.revision().0, Ordering::Relaxed);
-        picture.revision()
+        self.cursor.store(state.revision().0, Ordering::Relaxed);
+        state.revision()
     }
 }
 

@@ -141,13 +141,13 @@ pub async fn a_revision_that_does_not_come_is_too_new(store: Arc<dyn Store>) {
 }
 
 /// What was listed stays as it was listed.
-pub async fn a_picture_does_not_move(store: Arc<dyn Store>) {
+pub async fn a_list_does_not_move(store: Arc<dyn Store>) {
     put(&store, create(&thing("a", "x"), 1)).await;
-    let picture = store.cached(THINGS);
+    let list = store.cached(THINGS);
     put(&store, update(&thing("a", "x"), 2, Expect::Present)).await;
     put(&store, create(&thing("a", "y"), 1)).await;
-    assert_eq!(picture.items.len(), 1);
-    assert_eq!(value(picture.get("a", "x").expect("it is there")), 1);
+    assert_eq!(list.items.len(), 1);
+    assert_eq!(value(list.get("a", "x").expect("it is there")), 1);
 }
 
 /// Pages of one list agree though the history is long gone.

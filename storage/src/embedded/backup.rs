@@ -1,6 +1,6 @@
 //! Backups: a stream of all records as they lie in the file, each with its checksum and its encryption.
 //!
-//! A backup is taken of one picture while the store serves, so it holds every write that was acknowledged before it began
+//! A backup is taken of one state while the store serves, so it holds every write that was acknowledged before it began
 //! and none by half. It ends with what all records add up to: a stream that was cut off is never taken for a whole one.
 
 use std::io::{self, Read, Write};
@@ -111,7 +111,7 @@ impl Backups {
     /// # Errors
     /// When `out` does not take it.
     pub fn write(&self, out: &mut dyn Write) -> Result<Contents, BackupError> {
-        let snapshot = self.cache.picture().snapshot();
+        let snapshot = self.cache.state().snapshot();
         let mut totals = Totals {
             revision: snapshot.revision,
             count: 0,

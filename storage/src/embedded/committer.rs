@@ -11,8 +11,8 @@ use crate::embedded::disk::Disk;
 use crate::error::StoreError;
 use crate::fences::Fences;
 use crate::history::Limits;
-use crate::picture::Picture;
 use crate::stage::Stage;
+use crate::state::State;
 use crate::step::{Applied, Step, Verb};
 
 /// Lists of steps in one commit at most.
@@ -88,10 +88,10 @@ impl Committer {
         if !reserve.is_spent() {
             return batch;
         }
-        let picture = self.cache.picture();
+        let state = self.cache.state();
         let (fitting, growing) = batch.into_iter().partition::<Vec<_>, _>(|request| {
             let mut steps = request.steps.iter();
-            steps.all(|step| !grows(&picture, step))
+            steps.all(|step| !grows(&state, step))
         });
         let error = StoreError::Unavailable(format!(
             "the disk of {} is full: only deletions, and updates that take no more space, are accepted until space is freed",
@@ -111,7 +111,7 @@ impl Committer {
                 .for_each(|request| answer(request.reply, Err(error.clone())));
             return;
         }
-        let mut stage = Stage::new(&self.cache.picture());
+        let mut stage = Stage::new(&self.cache.state());
         let mut waiting = Vec::with_capacity(batch.len());
         for Request { steps, reply } in batch {
             let result = stage.list(&self.fences, &steps);
@@ -168,9 +168,9 @@ impl Drop for Ending {
 }
 
 /// Whether a step needs more room on the disk than what it replaces. To mark an object as being deleted is a deletion.
-fn grows(picture: &Picture, step: &Step) -> bool {
+fn grows(state: &State, step: &Step) -> bool {
     let Some(draft) = &step.object else { return false };
-    match (step.verb, picture.get(&step.key)) {
+    match (step.verb, state.get(&step.key)) {
         (Verb::Update, _) if draft.meta().deletion_timestamp.is_some() => false,
         (Verb::Update, Some(current)) => draft.len() > current.bytes().len(),
         _ => true,

@@ -22,8 +22,8 @@ use crate::embedded::tables::{PAGES, RECORDS, TOTALS, TOTALS_KEY, broken, corrup
 use crate::embedded::{header, load, record};
 use crate::encryption::Encryption;
 use crate::error::StoreError;
-use crate::picture::Picture;
 use crate::stage::Staged;
+use crate::state::State;
 use record::Totals;
 
 /// The revision of an empty store: 0 is no valid resourceVersion.
@@ -53,7 +53,7 @@ pub(crate) struct Opened {
     /// The file.
     pub(crate) disk: Disk,
     /// What was in it.
-    pub(crate) picture: Picture,
+    pub(crate) state: State,
 }
 
 /// Opens `path`, or makes it, and loads all of it.
@@ -132,7 +132,7 @@ pub(crate) fn open_with(
         }
         Ok(Opened {
             disk,
-            picture: loaded.picture,
+            state: loaded.state,
         })
     })
 }
@@ -432,7 +432,7 @@ mod tests {
         let opened = open(&file, &Arc::default()).unwrap();
         let small = size();
         assert!(small < LARGE / 4, "{large} became {small}");
-        let there = opened.picture.snapshot().objects.len();
+        let there = opened.state.snapshot().objects.len();
         assert_eq!(there, stay.len() + last.len());
         drop(opened);
         assert!(size() < LARGE / 4, "and stays so: {}", size());

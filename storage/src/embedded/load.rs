@@ -12,7 +12,7 @@ use crate::embedded::record::{self, Raw, Totals};
 use crate::embedded::tables::{RECORDS, TOTALS, TOTALS_KEY, broken, corrupt};
 use crate::encryption::{Closed, Encryption};
 use crate::error::StoreError;
-use crate::picture::Picture;
+use crate::state::State;
 
 /// Fewer records than this are not worth a thread.
 const WORTH_A_THREAD: usize = 512;
@@ -32,7 +32,7 @@ pub(crate) struct Contents {
     /// What it adds up to, ephemeral records included.
     pub(crate) totals: Totals,
     /// The objects.
-    pub(crate) picture: Picture,
+    pub(crate) state: State,
     /// Bytes of all records.
     pub(crate) bytes: u64,
     /// The keys of records that were good for another process only.
@@ -75,17 +75,17 @@ pub(crate) fn load(
     let bytes = bytes.sum();
     let parsed = parse_all(file, encryption, raw)?;
     check_totals(file, &totals, &parsed)?;
-    let mut picture = Picture::new(totals.revision);
+    let mut state = State::new(totals.revision);
     for group in parsed.loaded.chunk_by(|a, b| a.resource == b.resource) {
         let items: OrdMap<_, _> = group
             .iter()
             .map(|loaded| (loaded.name.clone(), Arc::clone(&loaded.object)))
             .collect();
-        picture.load(group[0].resource, items);
+        state.load(group[0].resource, items);
     }
     Ok(Contents {
         totals,
-        picture,
+        state,
         bytes,
         ephemeral: parsed.ephemeral.into_iter().map(|(key, _)| key).collect(),
     })

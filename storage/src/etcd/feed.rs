@@ -13,8 +13,8 @@ use tokio::sync::Notify;
 use crate::cache::{Cache, FUTURE_WAIT};
 use crate::error::StoreError;
 use crate::history::Limits;
-use crate::picture::Picture;
 use crate::stage::Staged;
+use crate::state::State;
 
 /// How often progress is asked for while somebody waits: etcd leaves a request unanswered while the watch is behind.
 const ASK_AGAIN: std::time::Duration = std::time::Duration::from_millis(100);
@@ -45,13 +45,13 @@ pub(crate) struct Spoiled {
 pub(crate) struct Feed {
     cache: Cache,
     limits: Limits,
-    state: Mutex<State>,
+    watched: Mutex<Watched>,
     /// Somebody waits for a revision: the watch should ask how far it is.
     wanted: Notify,
 }
 
 #[derive(Default)]
-struct State {
+struct Watched {
     /// Own writes that wait for what came before them.
     own: BTreeMap<Revision, Seen>,
     /// Why the store cannot be relied on: the connection.
@@ -61,12 +61,12 @@ struct State {
 }
 
 impl Feed {
-    /// A feed that goes on from `picture`.
-    pub(crate) fn new(picture: Picture, limits: Limits) -> Self {
+    /// A feed that goes on from `state`.
+    pub(crate) fn new(state: State, limits: Limits) -> Self {
         Self {
-            cache: Cache::new(picture),
+            cache: Cache::new(state),
             limits,
-            state: Mutex::default(),
+            watched: Mutex::default(),
             wanted: Notify::new(),
         }
     }
@@ -78,32 +78,32 @@ impl Feed {
 
     /// Takes in a write of our own.
     pub(crate) fn own(&self, seen: Seen) {
-        let mut state = self.state.lock();
-        let picture = self.cache.picture();
-        if seen.revision <= picture.revision() {
+        let mut watched = self.watched.lock();
+        let state = self.cache.state();
+        if seen.revision <= state.revision() {
             return;
         }
-        state.unreadable.remove(&seen.key);
-        state.own.insert(seen.revision, seen);
-        self.advance(state, (*picture).clone(), Vec::new(), None);
+        watched.unreadable.remove(&seen.key);
+        watched.own.insert(seen.revision, seen);
+        self.advance(watched, (*state).clone(), Vec::new(), None);
     }
 
     /// Whether the change of `revision` is shown already, or an own write that needs no reading.
     pub(crate) fn known(&self, revision: Revision) -> Option<Option<Seen>> {
-        let state = self.state.lock();
+        let watched = self.watched.lock();
         if revision <= self.cache.revision() {
             return Some(None);
         }
-        state.own.get(&revision).cloned().map(Some)
+        watched.own.get(&revision).cloned().map(Some)
     }
 
     /// Takes in what the watch told, in order. `reached` is a revision nothing is missing up to. The last good state of
     /// what is `spoiled` stays shown, and the store is not ready until it is mended.
     pub(crate) fn told(&self, changes: Vec<Seen>, spoiled: Vec<Spoiled>, reached: Option<Revision>) {
-        let mut state = self.state.lock();
-        let picture = (*self.cache.picture()).clone();
+        let mut watched = self.watched.lock();
+        let state = (*self.cache.state()).clone();
         for seen in &changes {
-            state.unreadable.remove(&seen.key);
+            watched.unreadable.remove(&seen.key);
         }
         for Spoiled {
             revision,
@@ -114,46 +114,46 @@ impl Feed {
             let mended = |seen: &Seen| seen.key == key && seen.revision > revision;
             if !changes.iter().any(mended) {
                 tracing::error!(%key, problem, "invalid value in etcd; serving the last valid object");
-                state.unreadable.insert(key, problem);
+                watched.unreadable.insert(key, problem);
             }
         }
-        self.advance(state, picture, changes, reached);
+        self.advance(watched, state, changes, reached);
     }
 
-    /// Shows `picture` instead of what is shown: the changes between the two are lost, which `picture`'s start says.
-    pub(crate) fn replace(&self, picture: Picture, unreadable: Vec<(Key, String)>) {
-        let mut state = self.state.lock();
-        let revision = picture.revision();
-        state.own.retain(|own, _| *own > revision);
-        state.unreadable = unreadable.into_iter().collect();
-        let resources = picture.resources();
+    /// Shows `state` instead of what is shown: the changes between the two are lost, which `state`'s start says.
+    pub(crate) fn replace(&self, state: State, unreadable: Vec<(Key, String)>) {
+        let mut watched = self.watched.lock();
+        let revision = state.revision();
+        watched.own.retain(|own, _| *own > revision);
+        watched.unreadable = unreadable.into_iter().collect();
+        let resources = state.resources();
         let resources: Vec<_> = resources
             .into_iter()
-            .chain(self.cache.picture().resources())
+            .chain(self.cache.state().resources())
             .collect();
-        self.cache.publish(picture);
-        drop(state);
+        self.cache.publish(state);
+        drop(watched);
         self.cache.wake(resources);
     }
 
     /// Notes whether etcd can be followed.
     pub(crate) fn follows(&self, result: Result<(), String>) {
-        let mut state = self.state.lock();
+        let mut watched = self.watched.lock();
         match result {
-            Ok(()) if state.down.is_some() => tracing::warn!("etcd is reachable again"),
-            Err(ref why) if state.down.is_none() => tracing::error!(why, "cannot watch etcd; retrying"),
+            Ok(()) if watched.down.is_some() => tracing::warn!("etcd is reachable again"),
+            Err(ref why) if watched.down.is_none() => tracing::error!(why, "cannot watch etcd; retrying"),
             _ => {}
         }
-        state.down = result.err();
+        watched.down = result.err();
     }
 
     /// Why the store is not ready.
     pub(crate) fn ready(&self) -> Result<(), String> {
-        let state = self.state.lock();
-        if let Some(why) = &state.down {
+        let watched = self.watched.lock();
+        if let Some(why) = &watched.down {
             return Err(why.clone());
         }
-        match state.unreadable.first_key_value() {
+        match watched.unreadable.first_key_value() {
             Some((key, problem)) => Err(format!("the value of {key} in etcd cannot be read: {problem}")),
             None => Ok(()),
         }
@@ -161,8 +161,8 @@ impl Feed {
 
     /// A key whose value is no object, and why.
     pub(crate) fn unreadable(&self) -> Option<(Key, String)> {
-        let state = self.state.lock();
-        let (key, problem) = state.unreadable.first_key_value()?;
+        let watched = self.watched.lock();
+        let (key, problem) = watched.unreadable.first_key_value()?;
         Some((key.clone(), problem.clone()))
     }
 
@@ -195,48 +195,48 @@ impl Feed {
     pub(crate) const WAIT: std::time::Duration = FUTURE_WAIT;
 
     /// Publishes what `changes`, `reached` and the own writes that now have nothing missing before them make of
-    /// `picture`.
+    /// `state`.
     fn advance(
         &self,
-        mut state: parking_lot::MutexGuard<'_, State>,
-        mut picture: Picture,
+        mut watched: parking_lot::MutexGuard<'_, Watched>,
+        mut state: State,
         changes: Vec<Seen>,
         reached: Option<Revision>,
     ) {
-        let before = picture.revision();
+        let before = state.revision();
         let mut revision = before;
         let mut staged = Vec::with_capacity(changes.len());
         for seen in changes {
             if seen.revision > revision {
                 revision = seen.revision;
-                staged.extend(set(&mut picture, seen));
+                staged.extend(set(&mut state, seen));
             }
         }
         revision = revision.max(reached.unwrap_or_default());
-        state.own.retain(|own, _| *own > revision);
-        while let Some(entry) = state.own.first_entry() {
+        watched.own.retain(|own, _| *own > revision);
+        while let Some(entry) = watched.own.first_entry() {
             if entry.key().0 != revision.0 + 1 {
                 break;
             }
             revision = *entry.key();
-            staged.extend(set(&mut picture, entry.remove()));
+            staged.extend(set(&mut state, entry.remove()));
         }
         if revision == before {
             return;
         }
         let touched: Vec<GroupResource> = staged.iter().map(|(change, _)| change.key.resource).collect();
-        picture.record(staged, &self.limits);
-        picture.reach(revision);
-        self.cache.publish(picture);
-        drop(state);
+        state.record(staged, &self.limits);
+        state.reach(revision);
+        self.cache.publish(state);
+        drop(watched);
         self.cache.wake(touched);
     }
 }
 
-/// Puts one change into `picture`; gives what its history keeps. A deletion of what was not shown is nothing.
-fn set(picture: &mut Picture, seen: Seen) -> Option<Staged> {
+/// Puts one change into `state`; gives what its history keeps. A deletion of what was not shown is nothing.
+fn set(state: &mut State, seen: Seen) -> Option<Staged> {
     let Seen { revision, key, new } = seen;
-    let before = picture.set(&key, new.clone());
+    let before = state.set(&key, new.clone());
     let old = match (&new, &before) {
         (Some(_), _) => before.clone(),
         (None, Some(last)) => Some(Arc::new(last.draft().at(revision))),

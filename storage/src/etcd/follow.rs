@@ -15,7 +15,7 @@ use crate::etcd::feed::{Feed, Seen, Spoiled};
 use crate::etcd::layout::Layout;
 use crate::etcd::link::{Failure, Link, at, logged_out, number};
 use crate::etcd::load::{self, load};
-use crate::picture::Picture;
+use crate::state::State;
 
 /// How often a quiet watch is asked how far it is: bookmarks move on, and a member that is gone is noticed.
 const BEAT: Duration = Duration::from_secs(1);
@@ -27,7 +27,7 @@ const OPEN: Duration = Duration::from_secs(3);
 const PAUSE: Duration = Duration::from_millis(200);
 
 /// Follows etcd for ever.
-pub(crate) struct Follower {
+pub(crate) struct Reflector {
     /// The way to etcd.
     pub(crate) link: Arc<Link>,
     /// The keys.
@@ -36,7 +36,7 @@ pub(crate) struct Follower {
     pub(crate) feed: Arc<Feed>,
 }
 
-impl Follower {
+impl Reflector {
     /// Runs until it is dropped.
     pub(crate) async fn run(self) {
         loop {
@@ -178,11 +178,11 @@ impl Follower {
         let revision = newest(&self.link, &self.layout).await?;
         let loaded = load(&self.link, &self.layout, self.layout.objects(), revision).await?;
         tracing::warn!(%revision, "missed changes that etcd has compacted; all objects were listed again");
-        let mut picture = Picture::new(revision);
+        let mut state = State::new(revision);
         for (resource, items) in loaded.shelves {
-            picture.load(resource, items);
+            state.load(resource, items);
         }
-        self.feed.replace(picture, loaded.unreadable);
+        self.feed.replace(state, loaded.unreadable);
         Ok(())
     }
 }

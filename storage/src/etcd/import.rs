@@ -18,8 +18,8 @@ use crate::etcd::layout::{Layout, Marker, end_of};
 use crate::etcd::link::{Failure, Link, at, number};
 use crate::etcd::load::{load, unreadable};
 use crate::etcd::open::marker;
-use crate::picture::Picture;
 use crate::snapshot::Snapshot;
+use crate::state::State;
 
 /// The most revisions etcd is raised by; beyond that it is done offline.
 pub const RAISE_LIMIT: u64 = 1_000_000;
@@ -159,11 +159,11 @@ async fn snapshot(link: &Link, layout: &Layout) -> Result<Snapshot, StoreError> 
     if let Some((key, problem)) = loaded.unreadable.into_iter().next() {
         return Err(unreadable(link, layout, &key, problem));
     }
-    let mut picture = Picture::new(revision);
+    let mut state = State::new(revision);
     for (resource, items) in loaded.shelves {
-        picture.load(resource, items);
+        state.load(resource, items);
     }
-    Ok(picture.snapshot())
+    Ok(state.snapshot())
 }
 
 impl Import {

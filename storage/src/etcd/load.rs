@@ -12,7 +12,7 @@ use crate::encryption;
 use crate::error::StoreError;
 use crate::etcd::layout::{Layout, end_of};
 use crate::etcd::link::{Failure, Link, number};
-use crate::picture::name_of;
+use crate::state::name_of;
 
 /// Keys per page.
 const PAGE: i64 = 500;

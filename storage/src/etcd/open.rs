@@ -8,14 +8,14 @@ use meta::Revision;
 use crate::error::StoreError;
 use crate::etcd::config::EtcdConfig;
 use crate::etcd::feed::Feed;
-use crate::etcd::follow::{Follower, newest};
+use crate::etcd::follow::{Reflector, newest};
 use crate::etcd::fresh::Fresh;
 use crate::etcd::layout::{Layout, Marker};
 use crate::etcd::link::{Failure, Link, at};
 use crate::etcd::load::{Loaded, load, unreadable};
 use crate::etcd::{EtcdStore, compact};
 use crate::history::Limits;
-use crate::picture::Picture;
+use crate::state::State;
 
 /// The oldest releases whose watches tell their progress only after all changes before it.
 const OLDEST: [(u64, u64, u64); 2] = [(3, 4, 25), (3, 5, 8)];
@@ -38,14 +38,14 @@ pub(crate) async fn open(config: &EtcdConfig, limits: Limits) -> Result<EtcdStor
     let (start, loaded) = read(&link, &layout, now, since, config.replay)
         .await
         .map_err(unread)?;
-    let mut picture = Picture::new(start);
+    let mut state = State::new(start);
     if let Some((key, problem)) = loaded.unreadable.into_iter().next() {
         return Err(unreadable(&link, &layout, &key, problem));
     }
     for (resource, items) in loaded.shelves {
-        picture.load(resource, items);
+        state.load(resource, items);
     }
-    let feed = Arc::new(Feed::new(picture, limits));
+    let feed = Arc::new(Feed::new(state, limits));
     let store = begin(config, link, layout, feed, since);
     caught_up(&store, now).await?;
     match store.feed.unreadable() {
@@ -78,12 +78,12 @@ fn begin(
     since: Revision,
 ) -> EtcdStore {
     let (fresh, answering) = Fresh::new(Arc::clone(&link), layout.clone());
-    let follower = Follower {
+    let reflector = Reflector {
         link: Arc::clone(&link),
         layout: layout.clone(),
         feed: Arc::clone(&feed),
     };
-    let mut tasks = vec![tokio::spawn(follower.run()), tokio::spawn(answering)];
+    let mut tasks = vec![tokio::spawn(reflector.run()), tokio::spawn(answering)];
     if !config.compaction_interval.is_zero() {
         let compacting = compact::run(Arc::clone(&link), layout.clone(), config.compaction_interval);
         tasks.push(tokio::spawn(compacting));

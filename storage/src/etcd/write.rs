@@ -126,12 +126,12 @@ impl Hand<'_> {
     }
 
     fn cached(&self, step: &Step) -> View {
-        let picture = self.feed.cache().picture();
+        let state = self.feed.cache().state();
         let others = others(step)
-            .filter_map(|key| Some((key.clone(), picture.get(key)?.revision())))
+            .filter_map(|key| Some((key.clone(), state.get(key)?.revision())))
             .collect();
         View {
-            object: picture.get(&step.key).cloned(),
+            object: state.get(&step.key).cloned(),
             others,
             fences: HashMap::new(),
             fresh: false,
@@ -241,8 +241,8 @@ impl Hand<'_> {
     }
 
     fn object(&self, key: &Key, kv: &KeyValue) -> Result<Arc<Object>, StoreError> {
-        let picture = self.feed.cache().picture();
-        match picture.get(key) {
+        let state = self.feed.cache().state();
+        match state.get(key) {
             Some(shown) if shown.revision() == revision(kv) => Ok(Arc::clone(shown)),
             _ => load::object(self.layout, key, kv)
                 .map(Arc::new)

@@ -1,6 +1,6 @@
 //! One step, made: a request or two, and what came of it.
 //!
-//! Every write carries what it was decided on (resourceVersion, uid), so that one decided on an old picture is refused
+//! Every write carries what it was decided on (resourceVersion, uid), so that one decided on an old state is refused
 //! and decided again.
 
 use anyhow::{Result, anyhow, bail};

@@ -30,7 +30,7 @@ pub(super) enum Seen {
 }
 
 /// What was seen, and where.
-pub(super) struct Sighting {
+pub(super) struct Observation {
     pub(super) side: Side,
     /// The number of the kind.
     pub(super) kind: usize,
@@ -38,17 +38,17 @@ pub(super) struct Sighting {
 }
 
 /// Follows one kind.
-pub(super) struct Follower {
+pub(super) struct Reflector {
     pub(super) side: Side,
     pub(super) number: usize,
     pub(super) kind: SyncedKind,
     pub(super) client: Client,
     /// The identifier of the cluster: downstream, only what carries it is looked at.
     pub(super) identifier: String,
-    pub(super) out: mpsc::Sender<Sighting>,
+    pub(super) out: mpsc::Sender<Observation>,
 }
 
-impl Follower {
+impl Reflector {
     /// Follows until the task is dropped, or nobody listens any more.
     pub(super) async fn run(self) {
         let objects: Api<DynamicObject> = Api::all_with(self.client.clone(), &self.kind.api);
@@ -104,12 +104,12 @@ impl Follower {
     }
 
     async fn send(&self, seen: Seen) -> bool {
-        let sighting = Sighting {
+        let observation = Observation {
             side: self.side,
             kind: self.number,
             seen,
         };
-        self.out.send(sighting).await.is_ok()
+        self.out.send(observation).await.is_ok()
     }
 
     /// The items of some lists do not say what they are.

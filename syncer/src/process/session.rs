@@ -16,7 +16,7 @@ use tokio_util::sync::CancellationToken;
 use super::SyncerArgs;
 use super::act::Hands;
 use super::ends::{Ends, Side};
-use super::follow::{Follower, Sighting};
+use super::follow::{Observation, Reflector};
 use super::heartbeat::{self, Heart};
 use super::kinds::{SyncedKind, discover};
 use super::queue::Queue;
@@ -24,7 +24,7 @@ use super::world::{Key, World};
 
 /// Steps made at once.
 const PARALLEL: usize = 8;
-/// Sightings that may wait to be taken in.
+/// Observations that may wait to be taken in.
 const BACKLOG: usize = 1024;
 /// How often what the hub shows is compared with what is synced.
 const REVIEW: Duration = Duration::from_secs(30);
@@ -77,7 +77,7 @@ impl<'a> Session<'a> {
     /// # Errors
     /// When a task of it panicked.
     pub(super) async fn run(self, stop: &CancellationToken) -> Result<End> {
-        let (out, mut sightings) = mpsc::channel(BACKLOG);
+        let (out, mut observations) = mpsc::channel(BACKLOG);
         let mut following = self.follow(&out);
         drop(out);
         let mut work = Work::new(&self);
@@ -88,7 +88,7 @@ impl<'a> Session<'a> {
             tokio::select! {
                 () = stop.cancelled() => break End::Stopped,
                 changed = &mut alive, if work.world.is_complete() => break End::Changed(changed),
-                Some(sighting) = sightings.recv() => work.take(sighting, &mut sightings),
+                Some(observation) = observations.recv() => work.take(observation, &mut observations),
                 Some(ended) = work.running.join_next() => work.ended(ended.context("a step")?),
                 () = sleep_until(work.queue.next_alarm()) => work.queue.ring(Instant::now()),
             }
@@ -101,11 +101,11 @@ impl<'a> Session<'a> {
     }
 
     /// Follows every kind on both sides.
-    fn follow(&self, out: &mpsc::Sender<Sighting>) -> JoinSet<()> {
+    fn follow(&self, out: &mpsc::Sender<Observation>) -> JoinSet<()> {
         let mut tasks = JoinSet::new();
         for (number, kind) in self.kinds.iter().enumerate() {
             for (side, client) in [(Side::Up, &self.ends.view), (Side::Down, &self.ends.cluster)] {
-                let follower = Follower {
+                let reflector = Reflector {
                     side,
                     number,
                     kind: kind.clone(),
@@ -113,13 +113,13 @@ impl<'a> Session<'a> {
                     identifier: self.identifier.clone(),
                     out: out.clone(),
                 };
-                tasks.spawn(follower.run());
+                tasks.spawn(reflector.run());
             }
         }
         tasks
     }
 
-    /// Sends heartbeats, and ends when there is reason to begin anew. Holds the followers meanwhile.
+    /// Sends heartbeats, and ends when there is reason to begin anew. Holds the reflectors meanwhile.
     async fn alive(&self, _following: &mut JoinSet<()>) -> &'static str {
         let resources: Vec<String> = self.kinds.iter().skip(1).map(SyncedKind::name).collect();
         let interval = self.args.heartbeat_interval;
@@ -192,10 +192,10 @@ impl Work {
     }
 
     /// Takes in what was seen, and what else there is by now.
-    fn take(&mut self, first: Sighting, more: &mut mpsc::Receiver<Sighting>) {
+    fn take(&mut self, first: Observation, more: &mut mpsc::Receiver<Observation>) {
         let mut next = Some(first);
-        while let Some(sighting) = next {
-            for key in self.world.take(sighting) {
+        while let Some(observation) = next {
+            for key in self.world.take(observation) {
                 self.queue.add(key);
             }
             next = more.try_recv().ok();

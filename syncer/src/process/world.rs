@@ -9,7 +9,7 @@ use dialect_kcp::syncer_view::{downstream_namespace, located};
 use serde_json::Value;
 
 use super::ends::Side;
-use super::follow::{Seen, Sighting};
+use super::follow::{Observation, Seen};
 use super::kinds::SyncedKind;
 
 /// The number of the kind Namespace.
@@ -72,7 +72,7 @@ impl Mirror {
     }
 }
 
-/// What a sighting was about.
+/// What a observation was about.
 enum Touched {
     One(Arc<Value>),
     /// Everything that is there, and what was there before.
@@ -126,8 +126,8 @@ impl World {
     }
 
     /// Takes in what was seen; gives the keys there may be something to do about.
-    pub(super) fn take(&mut self, sighting: Sighting) -> Vec<Key> {
-        let Sighting { side, kind, seen } = sighting;
+    pub(super) fn take(&mut self, observation: Observation) -> Vec<Key> {
+        let Observation { side, kind, seen } = observation;
         let mirror = match side {
             Side::Up => &mut self.up[kind],
             Side::Down => &mut self.down[kind],

@@ -2,13 +2,13 @@
 
 use std::collections::BTreeSet;
 
-use apiserver::lens::Keeper;
+use apiserver::view::Origin;
 use async_trait::async_trait;
 use meta::{GroupResource, Status};
 
 /// A hub that keeps what syncers see: it takes their writes, and knows best what there is.
 #[async_trait]
-pub trait Home: Keeper {
+pub trait Home: Origin {
     /// The names of the objects of `resource`, served in `api_version`, in `namespace` that have the label `label`, as
     /// they are there now, not as they are copied here.
     ///

@@ -8,7 +8,7 @@ use certs::{Authority, Issued};
 use meta::Timestamp;
 
 use super::process::Process;
-use super::{FRONT_PROXY, Hub, Manner, READY};
+use super::{FRONT_PROXY, Hub, Purpose, READY};
 use crate::ports;
 
 /// What the audit log keeps: who asked what, for every request; of questions about rights the question too.
@@ -48,7 +48,7 @@ pub(super) fn write_certificates(hub: &Hub, now: Timestamp) {
 }
 
 /// Starts etcd.
-pub(super) fn start_etcd(hub: &mut Hub, program: &Path, manner: Manner) {
+pub(super) fn start_etcd(hub: &mut Hub, program: &Path, purpose: Purpose) {
     let (client, peer) = (ports::free(), ports::free());
     let url = format!("http://127.0.0.1:{client}");
     let mut command = Command::new(program);
@@ -58,7 +58,7 @@ pub(super) fn start_etcd(hub: &mut Hub, program: &Path, manner: Manner) {
         .arg(hub.folder.join("etcd"))
         .args(["--listen-client-url", &url])
         .args(["--listen-peer-url", &format!("http://127.0.0.1:{peer}")]);
-    if manner == Manner::Measuring {
+    if purpose == Purpose::Measuring {
         command.arg("--fsync");
     }
     let mut process = Process::start(&mut command, &hub.folder, "etcd");
@@ -70,7 +70,7 @@ pub(super) fn start_etcd(hub: &mut Hub, program: &Path, manner: Manner) {
 }
 
 /// How kube-apiserver is run on the hub's etcd.
-pub(super) fn apiserver_command(hub: &Hub, program: &Path, manner: Manner, port: u16) -> Command {
+pub(super) fn apiserver_command(hub: &Hub, program: &Path, purpose: Purpose, port: u16) -> Command {
     let file = |name: &str| hub.folder.join(name).display().to_string();
     let mut flags: Vec<(&str, String)> = vec![
         ("etcd-servers", hub.etcd.clone()),
@@ -97,7 +97,7 @@ pub(super) fn apiserver_command(hub: &Hub, program: &Path, manner: Manner, port:
         ("proxy-client-cert-file", file("front-proxy.crt")),
         ("proxy-client-key-file", file("front-proxy.key")),
     ];
-    if manner == Manner::Testing {
+    if purpose == Purpose::Testing {
         flags.push(("audit-policy-file", file("audit-policy.yaml")));
         flags.push(("audit-log-path", file("audit.log")));
     }
@@ -108,9 +108,9 @@ pub(super) fn apiserver_command(hub: &Hub, program: &Path, manner: Manner, port:
 }
 
 /// Starts kube-apiserver and waits until it says it is ready.
-pub(super) fn start_apiserver(hub: &mut Hub, program: &Path, manner: Manner) {
+pub(super) fn start_apiserver(hub: &mut Hub, program: &Path, purpose: Purpose) {
     let port = ports::free();
-    let mut command = apiserver_command(hub, program, manner, port);
+    let mut command = apiserver_command(hub, program, purpose, port);
     let mut process = Process::start(&mut command, &hub.folder, "kube-apiserver");
     hub.url = format!("https://127.0.0.1:{port}");
     drop(hub.admin());

@@ -3,9 +3,9 @@
 
 use std::collections::BTreeSet;
 
+use tests::consumer::Consumer;
 use tests::decided::{self, drawn, name};
 use tests::differential::{Draw, variable};
-use tests::follower::Follower;
 use tests::hub::Hub;
 use tests::hub::berth::{self, Berth};
 use tests::{eventually, ports, until};
@@ -85,10 +85,10 @@ fn killed_before_any_write_on_a_hub_a_decided_cluster_is_in_a_slice_at_every_eve
     let mut draw = Draw::new(seed, 0);
     let mut before = drawn(&mut draw, CLUSTERS);
     world.apply(&decided::placement(&before));
-    let home = world.hub.folder().join("follower");
-    let follower = Follower::start(world.hub.admin(), home, "argocd");
+    let home = world.hub.folder().join("consumer");
+    let consumer = Consumer::start(world.hub.admin(), home, "argocd");
     eventually("the first decision", || {
-        (follower.shown() == before).then_some(())
+        (consumer.shown() == before).then_some(())
     });
     let (mut reached, mut gone) = (BTreeSet::new(), None);
     for round in 0..ROUNDS {
@@ -104,7 +104,7 @@ fn killed_before_any_write_on_a_hub_a_decided_cluster_is_in_a_slice_at_every_eve
         wanted.remove(&going);
         there.remove(&going);
         there.extend(coming.clone());
-        follower.expect(before.intersection(&wanted).cloned().collect());
+        consumer.expect(before.intersection(&wanted).cloned().collect());
         berth.kill();
         berth = world.start(&format!("before={number}"));
         world.change(&wanted, coming.as_ref(), &going);
@@ -117,11 +117,11 @@ fn killed_before_any_write_on_a_hub_a_decided_cluster_is_in_a_slice_at_every_eve
                     died = true;
                     berth = world.start("");
                 }
-                (follower.shown() == wanted, follower.missed())
+                (consumer.shown() == wanted, consumer.missed())
             },
             |(is_seen, missed)| *is_seen || !missed.is_empty(),
         );
-        let missed = follower.missed();
+        let missed = consumer.missed();
         assert!(missed.is_empty(), "killed before {what}: {missed:?}");
         let published = world.published();
         assert!(wanted.is_subset(&published), "a decision refers to no profile");
@@ -137,6 +137,6 @@ fn killed_before_any_write_on_a_hub_a_decided_cluster_is_in_a_slice_at_every_eve
             reached.insert(number);
         }
     }
-    println!("killed before writes {reached:?}; {} events", follower.events());
+    println!("killed before writes {reached:?}; {} events", consumer.events());
     assert!(reached.len() >= 4, "only {reached:?}");
 }

@@ -157,11 +157,11 @@ fn clusters(said: &Value) -> BTreeSet<String> {
 
 /// An informer over a decision's slices never misses a cluster that stays decided, while another leaves. Gives that one.
 fn followed(world: &World) -> String {
-    let mut follower = Running::start(program(world, &["-name", KEY, "follow"]));
-    let mut before = clusters(&follower.next());
+    let mut following = Running::start(program(world, &["-name", KEY, "follow"]));
+    let mut before = clusters(&following.next());
     while before.is_empty() {
         // It may be looked at before it is decided.
-        before = clusters(&follower.next());
+        before = clusters(&following.next());
     }
     let left = before.first().expect("something is decided").clone();
     let cluster = left.strip_suffix(".ocm").unwrap().to_owned();
@@ -169,7 +169,7 @@ fn followed(world: &World) -> String {
     patched(world, &cluster, &[], &taint);
     let staying: BTreeSet<String> = before.iter().filter(|name| **name != left).cloned().collect();
     loop {
-        let now = clusters(&follower.next());
+        let now = clusters(&following.next());
         assert!(staying.is_subset(&now), "{staying:?} is not in {now:?}");
         if !now.contains(&left) {
             return cluster;

@@ -147,5 +147,5 @@ fn kcp_survives_crashes() {
 /// Where two writes are one list, what is between them is a boundary too.
 #[test]
 fn kcps_further_controllers_survive_crashes_between_two_writes() {
-    survives_crashes(&stories::followers::STORY, ",stepwise");
+    survives_crashes(&stories::reconcilers::STORY, ",stepwise");
 }

@@ -6,17 +6,17 @@ use serde_json::{Value, json};
 
 use super::*;
 
-fn answer(manner: Manner, response: Value) -> Result<Answer, String> {
+fn answer(webhook_type: WebhookType, response: Value) -> Result<Answer, String> {
     let review =
         json!({"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "response": response});
-    read(manner, "u", &serde_json::to_vec(&review).unwrap())
+    read(webhook_type, "u", &serde_json::to_vec(&review).unwrap())
 }
 
 #[test]
 fn an_answer_that_keeps_to_the_rules_is_read_whole() {
     let patch = STANDARD.encode("[]");
     let read = answer(
-        Manner::Mutating,
+        WebhookType::Mutating,
         json!({"uid": "u", "allowed": true, "patch": patch, "patchType": "JSONPatch", "warnings": ["w"],
                "auditAnnotations": {"k": "v"}}),
     );
@@ -29,8 +29,8 @@ fn an_answer_that_keeps_to_the_rules_is_read_whole() {
 
 #[test]
 fn every_broken_rule_of_an_answer_is_named() {
-    use Manner::{Mutating, Validating};
-    for (manner, response, part) in [
+    use WebhookType::{Mutating, Validating};
+    for (webhook_type, response, part) in [
         (Validating, Value::Null, "no response"),
         (
             Validating,
@@ -88,7 +88,7 @@ fn every_broken_rule_of_an_answer_is_named() {
             "response.status",
         ),
     ] {
-        let problem = answer(manner, response.clone()).unwrap_err();
+        let problem = answer(webhook_type, response.clone()).unwrap_err();
         assert!(problem.contains(part), "{response}: {problem}");
     }
     let other = json!({"apiVersion": "admission.k8s.io/v1beta1", "kind": "AdmissionReview"});
@@ -101,7 +101,7 @@ fn every_broken_rule_of_an_answer_is_named() {
 fn a_refusal_reads_as_kube_apiserver_says_it_and_is_always_an_error() {
     let no = |status: Value| {
         let answer = answer(
-            Manner::Validating,
+            WebhookType::Validating,
             json!({"uid": "u", "allowed": false, "status": status}),
         );
         let status = denied("h.example", &answer.unwrap());

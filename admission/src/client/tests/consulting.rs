@@ -89,12 +89,12 @@ impl Policies for Theirs {
         _: &'a Subject<'a>,
         object: &'a mut Value,
         rounds: &'a mut Rounds,
-        heard: &'a mut Heard,
+        recorded: &'a mut Recorded,
     ) -> Consulted<'a> {
         Box::pin(async move {
             self.0
                 .note(&format!("theirs {} {}", rounds.number(), object["ours"]));
-            heard.warnings.push("w".to_owned());
+            recorded.warnings.push("w".to_owned());
             let changed = object["theirs"].is_null();
             object["theirs"] = true.into();
             if let Some(fields) = object.as_object_mut() {
@@ -109,7 +109,7 @@ impl Policies for Theirs {
         &'a self,
         _: &'a Subject<'a>,
         object: Option<&'a Value>,
-        _: &'a mut Heard,
+        _: &'a mut Recorded,
     ) -> Consulted<'a> {
         let status = denied(
             "t",
@@ -138,15 +138,15 @@ fn what_others_change_is_seen_again_by_us_and_then_by_them() {
     let chain = Chain::new(vec![Arc::new(Ours(log.clone()))]).with_policies(Arc::new(Theirs(log.clone())));
     let asked = create(&user);
     let subject = about(&asked, &foo, "v1");
-    let (mut object, mut heard) = (json!({}), Heard::default());
-    chain.mutate(&asked, &mut object, &mut heard.warnings).unwrap();
-    now(chain.mutate_by_policies(&subject, &mut object, &mut heard)).unwrap();
+    let (mut object, mut recorded) = (json!({}), Recorded::default());
+    chain.mutate(&asked, &mut object, &mut recorded.warnings).unwrap();
+    now(chain.mutate_by_policies(&subject, &mut object, &mut recorded)).unwrap();
     assert_eq!(
         *log.0.lock().unwrap(),
         ["ours", "theirs 0 true", "ours", "theirs 1 true"]
     );
-    assert_eq!(heard.warnings, ["w", "w"]);
-    let refused: Result<(), Status> = now(chain.validate_by_policies(&subject, Some(&object), &mut heard));
+    assert_eq!(recorded.warnings, ["w", "w"]);
+    let refused: Result<(), Status> = now(chain.validate_by_policies(&subject, Some(&object), &mut recorded));
     assert_eq!(refused.unwrap_err().code, 400);
     assert!(chain.consults(&subject));
     let quiet = Request {
@@ -155,7 +155,7 @@ fn what_others_change_is_seen_again_by_us_and_then_by_them() {
     };
     let quiet = about(&quiet, &foo, "v1");
     assert!(!chain.consults(&quiet));
-    now(chain.validate_by_policies(&quiet, Some(&object), &mut heard)).unwrap();
+    now(chain.validate_by_policies(&quiet, Some(&object), &mut recorded)).unwrap();
 }
 
 #[test]
@@ -163,7 +163,7 @@ fn a_chain_without_others_asks_nobody() {
     let (user, foo) = (UserInfo::default(), Foo::new());
     let asked = create(&user);
     let subject = about(&asked, &foo, "v1");
-    let (mut object, mut heard) = (json!({}), Heard::default());
-    now(Chain::default().mutate_by_policies(&subject, &mut object, &mut heard)).unwrap();
-    assert_eq!((object, heard), (json!({}), Heard::default()));
+    let (mut object, mut recorded) = (json!({}), Recorded::default());
+    now(Chain::default().mutate_by_policies(&subject, &mut object, &mut recorded)).unwrap();
+    assert_eq!((object, recorded), (json!({}), Recorded::default()));
 }

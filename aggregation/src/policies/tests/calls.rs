@@ -37,10 +37,10 @@ async fn mutating_webhooks_are_called_by_configuration_then_place_each_seeing_wh
     )
     .await;
     let mut object = object();
-    let (result, heard) = Asker::new().mutate(&policies, &mut object).await;
+    let (result, recorded) = Asker::new().mutate(&policies, &mut object).await;
     result.unwrap();
     assert_eq!(object["metadata"]["labels"]["seen"], "123");
-    let (key, note) = &heard.annotations[0];
+    let (key, note) = &recorded.annotations[0];
     assert_eq!(key, "mutation.webhook.admission.k8s.io/round_0_index_0");
     let note: Value = serde_json::from_str(note).unwrap();
     assert_eq!(
@@ -75,7 +75,7 @@ async fn who_asked_for_it_is_called_once_more_after_a_later_change() {
     let (asker, mut object, mut rounds) = (Asker::new(), object(), Rounds::default());
     asker.round(&policies, &mut object, &mut rounds).await.0.unwrap();
     assert!(rounds.again(&object));
-    let (result, heard) = asker.round(&policies, &mut object, &mut rounds).await;
+    let (result, recorded) = asker.round(&policies, &mut object, &mut rounds).await;
     result.unwrap();
     assert_eq!(
         server.paths(),
@@ -83,7 +83,7 @@ async fn who_asked_for_it_is_called_once_more_after_a_later_change() {
         "the last one only because the first changed it once more"
     );
     assert_eq!(
-        heard.annotations[0].0,
+        recorded.annotations[0].0,
         "mutation.webhook.admission.k8s.io/round_1_index_0"
     );
 }
@@ -142,7 +142,7 @@ async fn connections_are_kept_even_when_the_configuration_changes_elsewhere() {
         asker.validate(&policies, Some(&object())).await.0.unwrap();
     }
     let changed = json!([hook("a.x", &config, &json!({"failurePolicy": "Ignore"}))]);
-    policies.replace(Manner::Validating, &configured(&[("a", changed)]));
+    policies.replace(WebhookType::Validating, &configured(&[("a", changed)]));
     asker.validate(&policies, Some(&object())).await.0.unwrap();
     assert_eq!((server.paths().len(), server.connections()), (4, 1));
 }

@@ -57,13 +57,16 @@ async fn warnings_and_annotations_are_passed_on_even_with_a_refusal() {
     .await;
     let asked = json!([hook("a.x", &server.client_config("/"), &json!({}))]);
     let policies = policies(&[], &[("a", asked)]).await;
-    let (result, heard) = Asker::new().validate(&policies, Some(&object())).await;
+    let (result, recorded) = Asker::new().validate(&policies, Some(&object())).await;
     assert_eq!(
         result.unwrap_err().message,
         "admission webhook \"a.x\" denied the request without explanation"
     );
-    assert_eq!(heard.warnings, ["careful"]);
-    assert_eq!(heard.annotations, [("a.x/why".to_owned(), "because".to_owned())]);
+    assert_eq!(recorded.warnings, ["careful"]);
+    assert_eq!(
+        recorded.annotations,
+        [("a.x/why".to_owned(), "because".to_owned())]
+    );
 }
 
 #[tokio::test]
@@ -82,14 +85,14 @@ async fn who_cannot_be_asked_stops_a_write_or_not_as_the_failure_policy_says() {
 
     let ignore = json!([hook("a.x", &nowhere(), &json!({"failurePolicy": "Ignore"}))]);
     let passing = policies(&[("a", ignore.clone())], &[("a", ignore)]).await;
-    let (result, heard) = asker.mutate(&passing, &mut object).await;
+    let (result, recorded) = asker.mutate(&passing, &mut object).await;
     result.unwrap();
     let key = "failed-open.mutation.webhook.admission.k8s.io/round_0_index_0".to_owned();
-    assert_eq!(heard.annotations, [(key, "a.x".to_owned())]);
-    let (result, heard) = asker.validate(&passing, Some(&object)).await;
+    assert_eq!(recorded.annotations, [(key, "a.x".to_owned())]);
+    let (result, recorded) = asker.validate(&passing, Some(&object)).await;
     result.unwrap();
     let key = "failed-open.validating.webhook.admission.k8s.io/round_0_index_0".to_owned();
-    assert_eq!(heard.annotations, [(key, "a.x".to_owned())]);
+    assert_eq!(recorded.annotations, [(key, "a.x".to_owned())]);
 }
 
 #[tokio::test]

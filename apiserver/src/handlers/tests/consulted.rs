@@ -2,7 +2,7 @@
 
 use std::sync::Mutex;
 
-use admission::client::{Consulted, Form, Heard, Policies, Rounds, Subject};
+use admission::client::{Consulted, Form, Policies, Recorded, Rounds, Subject};
 use meta::Status;
 use storage::Limits;
 
@@ -40,7 +40,7 @@ impl Policies for Others {
         subject: &'a Subject<'a>,
         object: &'a mut Value,
         _: &'a mut Rounds,
-        heard: &'a mut Heard,
+        recorded: &'a mut Recorded,
     ) -> Consulted<'a> {
         Box::pin(async move {
             tokio::task::yield_now().await;
@@ -51,8 +51,8 @@ impl Policies for Others {
                 object["metadata"]["generation"] = 99.into();
                 object["status"]["phase"] = "made-up".into();
             }
-            heard.warnings.push("they looked".to_owned());
-            heard
+            recorded.warnings.push("they looked".to_owned());
+            recorded
                 .annotations
                 .push(("theirs/key".to_owned(), "value".to_owned()));
             Ok(())
@@ -62,7 +62,7 @@ impl Policies for Others {
         &'a self,
         subject: &'a Subject<'a>,
         object: Option<&'a Value>,
-        _: &'a mut Heard,
+        _: &'a mut Recorded,
     ) -> Consulted<'a> {
         Box::pin(async move {
             tokio::task::yield_now().await;
@@ -199,7 +199,7 @@ impl Policies for Curious {
         subject: &'a Subject<'a>,
         object: &'a mut Value,
         _: &'a mut Rounds,
-        _: &'a mut Heard,
+        _: &'a mut Recorded,
     ) -> Consulted<'a> {
         Box::pin(async move {
             let old = subject.request.old.map_or(Value::Null, managed);
@@ -215,7 +215,7 @@ impl Policies for Curious {
         &'a self,
         _: &'a Subject<'a>,
         object: Option<&'a Value>,
-        _: &'a mut Heard,
+        _: &'a mut Recorded,
     ) -> Consulted<'a> {
         Box::pin(async move {
             self.0
@@ -277,7 +277,7 @@ impl Policies for Door {
         _: &'a Subject<'a>,
         _: &'a mut Value,
         _: &'a mut Rounds,
-        _: &'a mut Heard,
+        _: &'a mut Recorded,
     ) -> Consulted<'a> {
         Box::pin(async { Ok(()) })
     }
@@ -285,7 +285,7 @@ impl Policies for Door {
         &'a self,
         subject: &'a Subject<'a>,
         object: Option<&'a Value>,
-        _: &'a mut Heard,
+        _: &'a mut Recorded,
     ) -> Consulted<'a> {
         Box::pin(async move {
             let request = subject.request;

@@ -226,7 +226,7 @@ impl Toys {
         };
         let resources = vec![
             stored(widget, vec![paint, report]),
-            stored(gadget, vec![super::lens::proxy(registry)]),
+            stored(gadget, vec![super::view::proxy(registry)]),
             Resource::new(Arc::new(shadow), Backing::Projected(self.shadows.clone())),
             Resource::new(Arc::new(review), Backing::Computed(Arc::new(Reviews::default()))),
         ];

@@ -18,7 +18,7 @@ fn what_repeats_is_one_event_with_a_count() {
     let first = book.take();
     assert_eq!(first.len(), 1);
     assert!(!first[0].is_stored && first[0].object["series"].is_null());
-    book.wrote(&first[0].series, Fate::Stored);
+    book.wrote(&first[0].series, WriteResult::Stored);
     assert!(book.note(told_of("u1", "full"), at(60)) && book.note(told_of("u1", "full"), at(120)));
     let again = book.take();
     assert_eq!(again.len(), 1, "repeats that wait are written once");
@@ -56,13 +56,13 @@ fn an_event_that_is_gone_is_made_anew_and_a_refused_one_forgotten() {
     let mut book = book();
     book.note(told_of("u1", "full"), at(0));
     let first = book.take().remove(0);
-    book.wrote(&first.series, Fate::Stored);
+    book.wrote(&first.series, WriteResult::Stored);
     book.note(told_of("u1", "full"), at(1));
     book.take();
-    book.wrote(&first.series, Fate::Gone);
+    book.wrote(&first.series, WriteResult::Gone);
     let anew = book.take().remove(0);
     assert!(!anew.is_stored && anew.name != first.name);
-    book.wrote(&anew.series, Fate::Refused);
+    book.wrote(&anew.series, WriteResult::Refused);
     assert!(book.series.is_empty() && book.take().is_empty());
 }
 

@@ -38,15 +38,15 @@ fn run(namespace: &Value, object: &Value) -> Option<Value> {
 }
 
 fn run_as(namespace: &Value, object: &Value, exists: bool, coordinated: bool) -> Option<Value> {
-    let sight = Sight {
+    let context = Context {
         exists: &|_| exists,
         coordinated,
         now: meta::time::parse("2021-10-28T09:00:00Z").unwrap(),
     };
-    let new = reconcile(namespace, object, &sight);
+    let new = reconcile(namespace, object, &context);
     if let Some(new) = &new {
         assert_eq!(
-            reconcile(namespace, new, &sight),
+            reconcile(namespace, new, &context),
             None,
             "doing it twice changes nothing"
         );

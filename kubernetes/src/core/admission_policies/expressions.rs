@@ -2,7 +2,7 @@
 
 use meta::FieldError;
 use meta::selector::validate_label_key;
-use policies::{Manner, Policy, Problem, is_identifier};
+use policies::{Policy, PolicyType, Problem, is_identifier};
 use serde_json::{Value, json};
 
 use crate::core::value;
@@ -12,14 +12,14 @@ const MOST_CONDITIONS: usize = 64;
 
 /// What is wrong with the conditions and variables of the policy `new`, and every expression that does not compile. What
 /// is as it was in `old` was good enough then.
-pub(super) fn errors(manner: Manner, old: Option<&Value>, new: &Value) -> Vec<FieldError> {
+pub(super) fn errors(policy_type: PolicyType, old: Option<&Value>, new: &Value) -> Vec<FieldError> {
     if old.is_some_and(|old| old["spec"] == new["spec"]) {
         return Vec::new();
     }
     let spec = &new["spec"];
     let mut errors = conditions(spec);
     errors.extend(variables(spec));
-    let policy = Policy::compile(manner, new);
+    let policy = Policy::compile(policy_type, new);
     let problems = policy.problems().into_iter();
     errors.extend(
         problems
@@ -31,7 +31,7 @@ pub(super) fn errors(manner: Manner, old: Option<&Value>, new: &Value) -> Vec<Fi
     if spec["paramKind"].is_object() {
         without["spec"]["paramKind"] = spec["paramKind"].clone();
     }
-    let problems = Policy::compile(manner, &without).problems().into_iter();
+    let problems = Policy::compile(policy_type, &without).problems().into_iter();
     errors.extend(problems.filter(is_condition).filter_map(of_problem));
     errors
 }

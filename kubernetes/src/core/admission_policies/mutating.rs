@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use meta::kind::Write;
 use meta::{Cell, Column, FieldError, Kind, KindInfo, Object, Schema};
-use policies::Manner;
+use policies::PolicyType;
 use serde_json::Value;
 
 use super::fields::MutatingFields;
@@ -71,7 +71,7 @@ impl Kind for MutatingAdmissionPolicy {
             "reinvocationPolicy",
             &["IfNeeded", "Never"],
         ));
-        errors.extend(expressions::errors(Manner::Mutating, write.old, new));
+        errors.extend(expressions::errors(PolicyType::Mutating, write.old, new));
         errors
     }
 

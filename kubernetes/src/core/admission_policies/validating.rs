@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use meta::kind::{Operation, Write};
 use meta::selector::validate_label_key;
 use meta::{Cell, Column, FieldError, Kind, KindInfo, Object, Schema};
-use policies::Manner;
+use policies::PolicyType;
 use serde_json::Value;
 
 use super::fields::ValidatingFields;
@@ -76,7 +76,7 @@ impl Kind for ValidatingAdmissionPolicy {
             ));
         }
         errors.extend(annotated(value::text(new, &["metadata", "name"]), annotations));
-        errors.extend(expressions::errors(Manner::Validating, write.old, new));
+        errors.extend(expressions::errors(PolicyType::Validating, write.old, new));
         errors
     }
 

@@ -51,7 +51,7 @@ fn key(kind: usize, name: &str) -> Key {
 
 impl World {
     fn see(&mut self, side: Side, kind: usize, seen: Seen) -> Vec<Key> {
-        self.take(Sighting { side, kind, seen })
+        self.take(Observation { side, kind, seen })
     }
 
     fn list(&mut self, side: Side, kind: usize, objects: &[Value]) -> Vec<Key> {

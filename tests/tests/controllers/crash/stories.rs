@@ -2,8 +2,6 @@
 
 #[path = "fleet.rs"]
 pub(super) mod fleet;
-#[path = "followers.rs"]
-pub(super) mod followers;
 #[path = "gardener.rs"]
 pub(super) mod gardener;
 #[path = "kcp.rs"]
@@ -12,6 +10,8 @@ pub(super) mod kcp;
 pub(super) mod ocm;
 #[path = "openmcp.rs"]
 pub(super) mod openmcp;
+#[path = "reconcilers.rs"]
+pub(super) mod reconcilers;
 
 use serde_json::{Value, json};
 

@@ -152,8 +152,8 @@ fn heartbeats_in_time_cost_neither_decision_nor_step() {
     let settled = namespace_barrier(&server, "first");
     assert_eq!(settled, one);
     let counted = || {
-        let followers = ["kcp-heartbeat", "kcp-location"].map(|name| steps(&server, name));
-        (followers, decisions(&server, "kcp"))
+        let reconcilers = ["kcp-heartbeat", "kcp-location"].map(|name| steps(&server, name));
+        (reconcilers, decisions(&server, "kcp"))
     };
     let before = eventually("the counts to rest", || {
         let now = counted();

@@ -209,7 +209,7 @@ fn the_controllers_own_computations_pass_the_guard() {
     let now = meta::time::parse("2021-10-28T09:00:00Z").unwrap();
     let mut namespace = placed(Some(r#"{"root:compute+east+x":"Pending"}"#));
     let mut resource = labelled(None);
-    let sight = crate::resource_controller::Sight {
+    let context = crate::resource_controller::Context {
         exists: &|_| true,
         coordinated: false,
         now,
@@ -230,7 +230,7 @@ fn the_controllers_own_computations_pass_the_guard() {
         let new = crate::namespace_controller::reconcile(&namespace, |_| true, now).unwrap();
         assert_eq!(update(NAMESPACES_BY, &namespace, &new), Ok(()), "{step}");
         namespace = new;
-        let new = crate::resource_controller::reconcile(&namespace, &resource, &sight).unwrap();
+        let new = crate::resource_controller::reconcile(&namespace, &resource, &context).unwrap();
         assert_eq!(update_resource(RESOURCES_BY, &resource, &new), Ok(()), "{step}");
         resource = new;
     }

@@ -1,4 +1,4 @@
-//! The objects a follower sees: pictures of the resources it watches.
+//! The objects a reconciler sees: lists of the resources it watches.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -7,20 +7,20 @@ use dialect_contract::Objects;
 use meta::{GroupResource, Key, Object};
 use storage::{Collection, Source};
 
-/// One picture per resource. They are cheap to take, and nothing in them changes.
-pub(super) struct Pictures(BTreeMap<GroupResource, Collection>);
+/// One list per resource. They are cheap to take, and nothing in them changes.
+pub(super) struct Lists(BTreeMap<GroupResource, Collection>);
 
-impl Pictures {
+impl Lists {
     /// What `source` has at hand of `resources`.
     pub(super) fn of(source: &dyn Source, resources: &[GroupResource]) -> Self {
-        let pictures = resources
+        let lists = resources
             .iter()
             .map(|&resource| (resource, source.cached(resource)));
-        Self(pictures.collect())
+        Self(lists.collect())
     }
 }
 
-impl Objects for Pictures {
+impl Objects for Lists {
     fn get(&self, key: &Key) -> Option<&Arc<Object>> {
         self.0.get(&key.resource)?.get(&key.namespace, &key.name)
     }
@@ -30,7 +30,7 @@ impl Objects for Pictures {
         resource: GroupResource,
         namespace: Option<&'a str>,
     ) -> Box<dyn Iterator<Item = &'a Arc<Object>> + 'a> {
-        let picture = self.0.get(&resource).into_iter();
-        Box::new(picture.flat_map(move |picture| picture.iter(namespace, None).map(|(_, object)| object)))
+        let list = self.0.get(&resource).into_iter();
+        Box::new(list.flat_map(move |list| list.iter(namespace, None).map(|(_, object)| object)))
     }
 }

@@ -1,4 +1,4 @@
-//! A kind as it is served through a lens: the same in everything but its verbs.
+//! A kind as it is served through a view: the same in everything but its verbs.
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ use meta::kind::{SelectableField, Write};
 use meta::{Cell, Column, FieldError, GroupResource, Kind, KindInfo, Object, Schema, Timestamp};
 use serde_json::Value;
 
-/// What can be done through a lens: nothing is made and nothing deleted there.
+/// What can be done through a view: nothing is made and nothing deleted there.
 pub(super) const VERBS: &[&str] = &["get", "list", "patch", "update", "watch"];
 
 /// A kind with fewer verbs.

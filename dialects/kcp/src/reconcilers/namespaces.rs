@@ -1,6 +1,6 @@
 //! The namespace controller: adopts what is placed, and asks clusters to let go of what is to leave them.
 
-use dialect_contract::{Follower, Sight, Step};
+use dialect_contract::{Context, Reconciler, Step};
 use meta::{Change, GroupResource, Key};
 
 use super::{came_or_went, editable, exists, fleet, outline, outline_differs, update};
@@ -13,15 +13,20 @@ use crate::namespace_controller::reconcile;
 pub(super) struct Namespaces;
 
 impl Namespaces {
-    fn has_work(key: &Key, sight: &Sight<'_>) -> bool {
-        let Some((fleet, object)) = fleet(sight).zip(sight.objects.get(key)) else {
+    fn has_work(key: &Key, context: &Context<'_>) -> bool {
+        let Some((fleet, object)) = fleet(context).zip(context.objects.get(key)) else {
             return false;
         };
-        reconcile(&outline(object), |wanted| exists(fleet, sight, wanted), sight.now).is_some()
+        reconcile(
+            &outline(object),
+            |wanted| exists(fleet, context, wanted),
+            context.now,
+        )
+        .is_some()
     }
 }
 
-impl Follower for Namespaces {
+impl Reconciler for Namespaces {
     fn name(&self) -> &'static str {
         "kcp-namespace"
     }
@@ -39,33 +44,33 @@ impl Follower for Namespaces {
     }
 
     /// A namespace whose metadata changed, or whose workload cluster came or went.
-    fn due(&self, change: &Change, sight: &Sight<'_>) -> Vec<Key> {
+    fn due(&self, change: &Change, context: &Context<'_>) -> Vec<Key> {
         if change.key.resource == NAMESPACES {
-            let due = outline_differs(change) && Self::has_work(&change.key, sight);
+            let due = outline_differs(change) && Self::has_work(&change.key, context);
             return due.then(|| change.key.clone()).into_iter().collect();
         }
         let moved = came_or_went(change);
-        let Some(fleet) = fleet(sight).filter(|_| !moved.is_empty()) else {
+        let Some(fleet) = fleet(context).filter(|_| !moved.is_empty()) else {
             return Vec::new();
         };
         let placed = moved.iter().flat_map(|identifier| fleet.placed_on(identifier));
-        placed.filter(|key| Self::has_work(key, sight)).collect()
+        placed.filter(|key| Self::has_work(key, context)).collect()
     }
 
-    fn all(&self, sight: &Sight<'_>) -> Vec<Key> {
-        let namespaces = sight.objects.list(NAMESPACES, None);
+    fn all(&self, context: &Context<'_>) -> Vec<Key> {
+        let namespaces = context.objects.list(NAMESPACES, None);
         let keys = namespaces.map(|object| Key::new(NAMESPACES, "", &object.meta().name));
-        keys.filter(|key| Self::has_work(key, sight)).collect()
+        keys.filter(|key| Self::has_work(key, context)).collect()
     }
 
-    fn step(&self, key: &Key, sight: &Sight<'_>) -> Step {
-        let Some((fleet, object)) = fleet(sight).zip(sight.objects.get(key)) else {
+    fn step(&self, key: &Key, context: &Context<'_>) -> Step {
+        let Some((fleet, object)) = fleet(context).zip(context.objects.get(key)) else {
             return Step::default();
         };
         let new = reconcile(
             &editable(object),
-            |wanted| exists(fleet, sight, wanted),
-            sight.now,
+            |wanted| exists(fleet, context, wanted),
+            context.now,
         );
         Step {
             writes: new.into_iter().map(|new| update(key, object, new)).collect(),

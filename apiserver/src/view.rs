@@ -1,14 +1,15 @@
 //! A part of the API as somebody else sees it: an API of its own below the `proxy` subresource of an object
 //! (`…/targets/east/proxy/api/v1/configmaps`), usable as the server URL of a kubeconfig.
 //!
-//! A [`Lens`] says which objects of the registry are seen, how they look, and what becomes of writes, which are made as
-//! the lens's own user: in the registry, or, where that has copies of somebody else's objects, by a [`Keeper`]. A [`Lensed`] is the API around it: discovery, OpenAPI, get, list, watch, update and patch, by the
-//! same handlers as everywhere. What looks as it is stored is served as the stored bytes.
+//! [`ViewRules`] say which objects of the registry are seen, how they look, and what becomes of writes, which are made as
+//! the view's own user: in the registry, or, where that has copies of somebody else's objects, by their [`Origin`]. A
+//! [`ViewApi`] is the API around it: discovery, OpenAPI, get, list, watch, update and patch, by the same handlers as
+//! everywhere. What looks as it is stored is served as the stored bytes.
 
 mod api;
-mod keeper;
 mod kind;
-mod seen;
+mod origin;
+mod source;
 mod writes;
 
 use std::sync::Arc;
@@ -18,14 +19,14 @@ use async_trait::async_trait;
 use meta::{Key, Object, Status};
 use serde_json::Value;
 
-pub use api::{Lensed, documents};
-pub use keeper::{Keeper, Kept};
-pub use seen::Seen;
+pub use api::{ViewApi, documents};
+pub use origin::{Origin, OriginWrite};
+pub use source::ViewSource;
 
 /// How somebody sees the objects of a registry. What it sees of an object depends on that object alone, so that a watch
 /// shows what a list does.
 #[async_trait]
-pub trait Lens: Send + Sync + 'static {
+pub trait ViewRules: Send + Sync + 'static {
     /// Whether `object` is seen at all. Asked for every object, so it should look at little (labels).
     fn sees(&self, object: &Object) -> bool;
 
@@ -38,7 +39,7 @@ pub trait Lens: Send + Sync + 'static {
     fn user(&self) -> &UserInfo;
 
     /// What stores the objects, where the registry does not.
-    fn keeper(&self) -> Option<&dyn Keeper> {
+    fn origin(&self) -> Option<&dyn Origin> {
         None
     }
 
@@ -47,7 +48,7 @@ pub trait Lens: Send + Sync + 'static {
         subresource
     }
 
-    /// Waits until [`Lens::write`] knows what it needs about `key`.
+    /// Waits until [`ViewRules::write`] knows what it needs about `key`.
     ///
     /// # Errors
     /// The `Status` the client gets.
@@ -55,7 +56,7 @@ pub trait Lens: Send + Sync + 'static {
         Ok(())
     }
 
-    /// The stored object as it is after `written`, which is how the lens shows it with the client's changes. The server
+    /// The stored object as it is after `written`, which is how the view shows it with the client's changes. The server
     /// has compared resource versions, and takes care of uid, name and other system fields.
     ///
     /// # Errors

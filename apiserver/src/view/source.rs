@@ -1,4 +1,4 @@
-//! One resource of a registry, seen through a lens: a source that lists and watches as the stored one does, with the
+//! One resource of a registry, seen through a view: a source that lists and watches as the stored one does, with the
 //! same revisions.
 
 use std::sync::Arc;
@@ -10,27 +10,27 @@ use meta::{Change, GroupResource, Object, Revision};
 use parking_lot::Mutex;
 use storage::{At, Collection, Event, Name, Scope, Source, StoreError, Watch};
 
-use super::Lens;
+use super::ViewRules;
 use crate::registry::Registry;
 use crate::served::Served;
 
 type Items = OrdMap<Name, Arc<Object>>;
 
-/// A resource seen through a lens.
-pub struct Seen {
+/// A resource seen through a view.
+pub struct ViewSource {
     pub(super) registry: Arc<Registry>,
-    pub(super) lens: Arc<dyn Lens>,
+    pub(super) rules: Arc<dyn ViewRules>,
     /// The resource as the registry serves it.
     pub(super) served: Arc<Served>,
     /// The newest list, stored and seen: the next one differs from it in what was written meanwhile.
     last: Mutex<(Items, Items)>,
 }
 
-impl Seen {
-    pub(super) fn new(registry: &Arc<Registry>, lens: &Arc<dyn Lens>, served: &Arc<Served>) -> Self {
+impl ViewSource {
+    pub(super) fn new(registry: &Arc<Registry>, rules: &Arc<dyn ViewRules>, served: &Arc<Served>) -> Self {
         Self {
             registry: Arc::clone(registry),
-            lens: Arc::clone(lens),
+            rules: Arc::clone(rules),
             served: Arc::clone(served),
             last: Mutex::default(),
         }
@@ -44,7 +44,7 @@ impl Seen {
 
     /// `object` as it is seen, if it is.
     pub(super) fn look(&self, object: &Arc<Object>) -> Option<Arc<Object>> {
-        self.lens.sees(object).then(|| self.lens.show(object))
+        self.rules.sees(object).then(|| self.rules.show(object))
     }
 
     fn seen(&self, stored: Collection) -> Collection {
@@ -72,7 +72,7 @@ impl Seen {
 }
 
 #[async_trait]
-impl Source for Seen {
+impl Source for ViewSource {
     async fn list(&self, resource: GroupResource, at: At) -> Result<Collection, StoreError> {
         let stored = self.source()?.list(resource, at).await?;
         Ok(self.seen(stored))
@@ -92,7 +92,7 @@ impl Source for Seen {
         let watch = self.source()?.watch(scope, after)?;
         Ok(Box::new(SeenWatch {
             watch,
-            lens: Arc::clone(&self.lens),
+            rules: Arc::clone(&self.rules),
         }))
     }
 
@@ -103,7 +103,7 @@ impl Source for Seen {
 
 struct SeenWatch {
     watch: Box<dyn Watch>,
-    lens: Arc<dyn Lens>,
+    rules: Arc<dyn ViewRules>,
 }
 
 #[async_trait]
@@ -123,8 +123,8 @@ impl SeenWatch {
     fn look(&self, event: &Arc<Event>) -> Option<Arc<Event>> {
         let change = &event.change;
         let look = |object: &Option<Arc<Object>>| {
-            let object = object.as_ref().filter(|object| self.lens.sees(object))?;
-            Some(self.lens.show(object))
+            let object = object.as_ref().filter(|object| self.rules.sees(object))?;
+            Some(self.rules.show(object))
         };
         let (old, new) = (look(&change.old), look(&change.new));
         if old.is_none() && new.is_none() {

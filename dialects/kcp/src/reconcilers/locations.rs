@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use dialect_contract::{Follower, Sight, Step};
+use dialect_contract::{Context, Reconciler, Step};
 use meta::selector::Selector;
 use meta::{Change, GroupResource, Key, Object, Timestamp};
 
@@ -41,12 +41,12 @@ fn selector(object: &Object) -> Option<Selector> {
 }
 
 impl Locations {
-    fn has_work(&self, key: &Key, sight: &Sight<'_>) -> bool {
-        !self.step(key, sight).writes.is_empty()
+    fn has_work(&self, key: &Key, context: &Context<'_>) -> bool {
+        !self.step(key, context).writes.is_empty()
     }
 
     /// The locations that hold a workload cluster before or after a change that they could tell.
-    fn of_cluster(&self, change: &Change, fleet: &Fleet, sight: &Sight<'_>) -> Vec<Key> {
+    fn of_cluster(&self, change: &Change, fleet: &Fleet, context: &Context<'_>) -> Vec<Key> {
         let read = |object: &Option<Arc<Object>>| {
             let row = object
                 .as_ref()
@@ -54,7 +54,7 @@ impl Locations {
             row.and_then(Result::ok)
         };
         let (old, new) = (read(&change.old), read(&change.new));
-        let counted = |row: &Option<Row>| row.as_ref().map(|row| counts([member(row)], sight.now));
+        let counted = |row: &Option<Row>| row.as_ref().map(|row| counts([member(row)], context.now));
         let until = |row: &Option<Row>| row.as_ref().map(|row| row.facts.fresh_until);
         let labels =
             |object: &Option<Arc<Object>>| object.as_ref().map(|object| object.meta().labels.clone());
@@ -67,14 +67,14 @@ impl Locations {
             let mut both = [&change.old, &change.new].into_iter().flatten();
             both.any(|object| selector.matches(&object.meta().labels))
         };
-        let locations = sight.objects.list(LOCATIONS, None);
+        let locations = context.objects.list(LOCATIONS, None);
         let due = locations.filter(|location| selector(location).is_some_and(|selector| holds(&selector)));
         due.map(|location| Key::new(LOCATIONS, "", &location.meta().name))
             .collect()
     }
 }
 
-impl Follower for Locations {
+impl Reconciler for Locations {
     fn name(&self) -> &'static str {
         "kcp-location"
     }
@@ -92,31 +92,31 @@ impl Follower for Locations {
     }
 
     /// A location that says something else, and those of a workload cluster that counts otherwise than before.
-    fn due(&self, change: &Change, sight: &Sight<'_>) -> Vec<Key> {
-        let Some(fleet) = fleet(sight) else {
+    fn due(&self, change: &Change, context: &Context<'_>) -> Vec<Key> {
+        let Some(fleet) = fleet(context) else {
             return Vec::new();
         };
         if change.key.resource == WORKLOAD_CLUSTERS {
-            return self.of_cluster(change, fleet, sight);
+            return self.of_cluster(change, fleet, context);
         }
         let read = |object: &Option<Arc<Object>>| object.as_deref().and_then(selector);
         let due = change.new.is_some()
-            && (read(&change.old) != read(&change.new) || self.has_work(&change.key, sight));
+            && (read(&change.old) != read(&change.new) || self.has_work(&change.key, context));
         due.then(|| change.key.clone()).into_iter().collect()
     }
 
-    fn all(&self, sight: &Sight<'_>) -> Vec<Key> {
-        let locations = sight.objects.list(LOCATIONS, None);
+    fn all(&self, context: &Context<'_>) -> Vec<Key> {
+        let locations = context.objects.list(LOCATIONS, None);
         locations
             .map(|location| Key::new(LOCATIONS, "", &location.meta().name))
             .collect()
     }
 
-    fn step(&self, key: &Key, sight: &Sight<'_>) -> Step {
-        let Some((fleet, object)) = fleet(sight).zip(sight.objects.get(key)) else {
+    fn step(&self, key: &Key, context: &Context<'_>) -> Step {
+        let Some((fleet, object)) = fleet(context).zip(context.objects.get(key)) else {
             return Step::default();
         };
-        let Some((counts, due_at)) = count(fleet, &key.name, sight.now) else {
+        let Some((counts, due_at)) = count(fleet, &key.name, context.now) else {
             return Step::default();
         };
         let mut value = editable(object);

@@ -1,6 +1,6 @@
-//! Writes through a lens: the client changes what it sees, the lens says what that makes of the stored object, and the
-//! registry stores it as the lens's user, through the same admission and validation as every write. Where the registry
-//! has copies, the lens's [`Keeper`] stores it, with its own.
+//! Writes through a view: the client changes what it sees, the view says what that makes of the stored object, and the
+//! registry stores it as the view's user, through the same admission and validation as every write. Where the registry
+//! has copies, the view's [`Origin`] stores it, with its own.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use meta::kind::Operation;
 use meta::{CommitError, Key, Object, Status, Why};
 use serde_json::Value;
 
-use super::{Keeper, Kept, Seen};
+use super::{Origin, OriginWrite, ViewSource};
 use crate::actor::Actor;
 use crate::registry::{Target, Wish, check_base, metadata, text};
 use crate::render;
@@ -32,7 +32,7 @@ struct Edit<'a> {
 }
 
 #[async_trait]
-impl View for Seen {
+impl View for ViewSource {
     fn own_sequence(&self) -> bool {
         self.served.own_sequence()
     }
@@ -47,7 +47,7 @@ impl View for Seen {
             edit,
         } = change;
         let served = self.served_as(version)?;
-        self.lens.ready(key).await?;
+        self.rules.ready(key).await?;
         let mut edit = Edit {
             served,
             key,
@@ -55,15 +55,15 @@ impl View for Seen {
             subresource,
             edit,
         };
-        if let Some(keeper) = self.lens.keeper() {
-            return self.update_elsewhere(keeper, edit, unconditional).await;
+        if let Some(origin) = self.rules.origin() {
+            return self.update_elsewhere(origin, edit, unconditional).await;
         }
         let target = Target {
             served,
             namespace: &key.namespace,
             name: &key.name,
         };
-        let operation = match self.lens.through(subresource) {
+        let operation = match self.rules.through(subresource) {
             "" => Operation::Update,
             name => Operation::Subresource(name),
         };
@@ -72,15 +72,15 @@ impl View for Seen {
             .registry
             .update(target, actor, operation, unconditional, next)
             .await?;
-        Ok(self.lens.show(&written))
+        Ok(self.rules.show(&written))
     }
 }
 
-impl Seen {
-    /// The same where `keeper` stores the objects that the registry has copies of.
+impl ViewSource {
+    /// The same where `origin` stores the objects that the registry has copies of.
     async fn update_elsewhere(
         &self,
-        keeper: &dyn Keeper,
+        origin: &dyn Origin,
         mut edit: Edit<'_>,
         unconditional: bool,
     ) -> Result<Arc<Object>, CommitError> {
@@ -91,18 +91,18 @@ impl Seen {
             check_base(edit.served, &object, &current, unconditional)?;
             // It is good for the copy only.
             metadata(&mut object).remove("resourceVersion");
-            let write = Kept {
-                user: self.lens.user(),
+            let write = OriginWrite {
+                user: self.rules.user(),
                 key: edit.key,
-                subresource: self.lens.through(edit.subresource),
+                subresource: self.rules.through(edit.subresource),
                 object,
                 current: &current,
                 dry_run: edit.actor.dry_run,
             };
-            match keeper.keep(write).await {
+            match origin.write(write).await {
                 // A resource version the client gave is found stale at the next turn; all else is decided afresh.
                 Err(error) if error.why == Why::Changed && attempt < ATTEMPTS => attempt += 1,
-                result => return result.map(|written| self.lens.show(&written)),
+                result => return result.map(|written| self.rules.show(&written)),
             }
         }
     }
@@ -118,7 +118,7 @@ impl Seen {
         let written = (edit.edit)(&seen)?;
         let stored = render::value(served, &current);
         let mut new = self
-            .lens
+            .rules
             .write(key, &stored, &written, edit.subresource)
             .map_err(|denied| {
                 let request = Request {

@@ -15,7 +15,7 @@ use std::any::Any;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use dialect_contract::{Follower, Sight, Verb, Write};
+use dialect_contract::{Context, Reconciler, Verb, Write};
 use meta::{Change, Key, Object};
 use serde_json::{Value, json};
 
@@ -25,7 +25,7 @@ use crate::names::WORKLOAD_CLUSTERS;
 pub(crate) use resources::Resources;
 
 /// The controllers, with the one of resources as it is given; `targets_url` is the URL of all Targets, where it is known.
-pub(crate) fn all(resources: Resources, targets_url: Option<Arc<str>>) -> Vec<Arc<dyn Follower>> {
+pub(crate) fn all(resources: Resources, targets_url: Option<Arc<str>>) -> Vec<Arc<dyn Reconciler>> {
     vec![
         Arc::new(heartbeats::Heartbeats { targets_url }),
         Arc::new(locations::Locations),
@@ -35,17 +35,17 @@ pub(crate) fn all(resources: Resources, targets_url: Option<Arc<str>>) -> Vec<Ar
 }
 
 /// What kcp knows. There is none when the inventory is another dialect's, which nobody gives.
-fn fleet<'a>(sight: &Sight<'a>) -> Option<&'a Fleet> {
-    let any: &dyn Any = sight.inventory;
+fn fleet<'a>(context: &Context<'a>) -> Option<&'a Fleet> {
+    let any: &dyn Any = context.inventory;
     any.downcast_ref()
 }
 
 /// Whether there is a WorkloadCluster with this identifier. One that cannot be read is one all the same: what it holds
 /// must not be taken from it.
-fn exists(fleet: &Fleet, sight: &Sight<'_>, wanted: &str) -> bool {
+fn exists(fleet: &Fleet, context: &Context<'_>, wanted: &str) -> bool {
     let unreadable = || {
         let objects = fleet.unreadable(WORKLOAD_CLUSTERS);
-        let mut objects = objects.filter_map(|key| sight.objects.get(key));
+        let mut objects = objects.filter_map(|key| context.objects.get(key));
         objects.any(|object| identifier(object.meta()) == wanted)
     };
     fleet.cluster(wanted).is_some() || unreadable()

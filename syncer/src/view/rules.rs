@@ -1,12 +1,12 @@
-//! kcp's view of a syncer as a lens of the server library.
+//! kcp's view of a syncer as a view of the server library.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use admission::{Denied, UserInfo};
-use apiserver::Lens;
-use apiserver::lens::Keeper;
+use apiserver::ViewRules;
 use apiserver::registry::{Registry, Served};
+use apiserver::view::Origin;
 use async_trait::async_trait;
 use dialect_kcp::names::NAMESPACES;
 use dialect_kcp::syncer_view::{SEEN, Seen, Syncer, state_label, user};
@@ -16,7 +16,7 @@ use serde_json::Value;
 use super::{Home, Shown};
 
 /// How the syncer of one workload cluster sees objects.
-pub(super) struct SyncerLens {
+pub(super) struct SyncerRules {
     identifier: String,
     advanced: bool,
     label: String,
@@ -27,8 +27,8 @@ pub(super) struct SyncerLens {
     content: Vec<GroupResource>,
 }
 
-impl SyncerLens {
-    /// The lens of the syncer of the cluster `identifier`, of which `synced` is all that is seen.
+impl SyncerRules {
+    /// The view of the syncer of the cluster `identifier`, of which `synced` is all that is seen.
     pub(super) fn new(identifier: &str, advanced: bool, shown: &Shown, synced: &[GroupResource]) -> Self {
         Self {
             identifier: identifier.to_owned(),
@@ -100,7 +100,7 @@ impl SyncerLens {
 }
 
 #[async_trait]
-impl Lens for SyncerLens {
+impl ViewRules for SyncerRules {
     fn sees(&self, object: &Object) -> bool {
         object
             .meta()
@@ -141,8 +141,8 @@ impl Lens for SyncerLens {
         if self.advanced { "" } else { subresource }
     }
 
-    fn keeper(&self) -> Option<&dyn Keeper> {
-        self.home.as_deref().map(|home| home as &dyn Keeper)
+    fn origin(&self) -> Option<&dyn Origin> {
+        self.home.as_deref().map(|home| home as &dyn Origin)
     }
 
     /// Before a namespace is let go of, everything acknowledged in it must be known.

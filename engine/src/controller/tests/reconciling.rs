@@ -1,4 +1,4 @@
-//! Followers: what makes them act, what does not, and that nothing is lost.
+//! Reconcilers: what makes them act, what does not, and that nothing is lost.
 
 use dialect_contract::config;
 
@@ -8,7 +8,7 @@ use dialect_toy::COLORS;
 impl World {
     fn with_painter() -> Self {
         Self {
-            followers: vec!["toy-painter"],
+            reconcilers: vec!["toy-painter"],
             ..Self::default()
         }
     }
@@ -47,13 +47,17 @@ async fn what_is_there_and_what_comes_is_followed_and_own_writes_make_nothing_du
     world.color("ns", json!({"color": "blue"}));
     replica.painted(&world, &early, "blue").await;
     replica.painted(&world, &late, "blue").await;
-    // Contents that nobody follows, and the follower's own writes.
+    // Contents that nobody follows, and the reconciler's own writes.
     world.edit(&early, |toy| toy["spec"]["wish"] = json!("a train"));
     let barrier = world.toy("barrier");
     replica.painted(&world, &barrier, "blue").await;
     replica.controllers.stop().await;
-    let fates = replica.counter.fates.lock().clone();
-    assert_eq!(fates, [Fate::Written; 5], "two, two again, and the barrier");
+    let results = replica.counter.results.lock().clone();
+    assert_eq!(
+        results,
+        [StepResult::Written; 5],
+        "two, two again, and the barrier"
+    );
 }
 
 #[tokio::test]
@@ -72,7 +76,7 @@ async fn time_makes_due() {
 }
 
 #[tokio::test]
-async fn the_configuration_makes_another_follower_and_a_bad_one_changes_nothing() {
+async fn the_configuration_makes_another_reconciler_and_a_bad_one_changes_nothing() {
     let world = World::with_painter();
     let configure = |prefix: Value| {
         let object = json!({

@@ -1,6 +1,6 @@
 //! Everything a store holds in memory at one revision: the objects of each resource and their known history.
 //!
-//! A picture is immutable once published. The next one is made from a clone (persistent maps: only what changes is
+//! A state is immutable once published. The next one is made from a clone (persistent maps: only what changes is
 //! copied), so readers and watchers never take a lock and always see objects, history and revision that agree.
 
 use std::collections::BTreeSet;
@@ -67,14 +67,14 @@ pub(crate) fn name_of(key: &Key) -> Name {
 
 /// The state of a store at one revision.
 #[derive(Clone, Debug)]
-pub(crate) struct Picture {
+pub(crate) struct State {
     revision: Revision,
     start: Revision,
     shelves: OrdMap<GroupResource, Arc<Shelf>>,
     history_bytes: usize,
 }
 
-impl Picture {
+impl State {
     /// An empty store whose next revision follows `start`; nothing is known of what came before.
     pub(crate) fn new(start: Revision) -> Self {
         Self {
@@ -148,7 +148,7 @@ impl Picture {
     }
 
     /// Puts `object` at `key`, or removes what is there; gives what was there. The history is not touched:
-    /// [`Picture::record`] follows when the change is durable.
+    /// [`State::record`] follows when the change is durable.
     pub(crate) fn set(&mut self, key: &Key, object: Option<Arc<Object>>) -> Option<Arc<Object>> {
         let shelf = self.shelf_mut(key.resource);
         let before = match object {

@@ -1,4 +1,4 @@
-//! Objects seen through a lens that are kept elsewhere: the registry has copies of them.
+//! Objects seen through a view that are kept elsewhere: the registry has copies of them.
 
 use std::sync::Arc;
 
@@ -7,8 +7,8 @@ use async_trait::async_trait;
 use meta::{CommitError, Key, Object};
 use serde_json::Value;
 
-/// A write through a lens.
-pub struct Kept<'a> {
+/// A write through a view.
+pub struct OriginWrite<'a> {
     /// Who writes.
     pub user: &'a UserInfo,
     /// Which object.
@@ -26,10 +26,10 @@ pub struct Kept<'a> {
 /// What stores the objects that a registry has copies of: with its own rules and its own admission, so that nothing is
 /// judged here.
 #[async_trait]
-pub trait Keeper: Send + Sync + 'static {
+pub trait Origin: Send + Sync + 'static {
     /// Stores the next state of an object if it is still as its copy shows it, and gives the copy as it is afterwards.
     ///
     /// # Errors
     /// Why it was not stored.
-    async fn keep(&self, write: Kept<'_>) -> Result<Arc<Object>, CommitError>;
+    async fn write(&self, write: OriginWrite<'_>) -> Result<Arc<Object>, CommitError>;
 }

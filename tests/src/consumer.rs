@@ -49,12 +49,12 @@ fn text(value: &Value) -> String {
 }
 
 /// A consumer: lists and watches, again and again, whatever becomes of the server.
-pub struct Follower {
+pub struct Consumer {
     seen: Arc<Mutex<Seen>>,
     ended: Arc<AtomicBool>,
 }
 
-impl Follower {
+impl Consumer {
     /// Follows all slices in `namespace` of the server that `kubeconfig` names; `home` is for kubectl's caches.
     #[must_use]
     pub fn start(kubeconfig: PathBuf, home: PathBuf, namespace: &str) -> Self {
@@ -112,11 +112,11 @@ impl Follower {
     }
 
     fn ask<T>(&self, ask: impl FnOnce(&mut Seen) -> T) -> T {
-        ask(&mut self.seen.lock().expect("the follower lives"))
+        ask(&mut self.seen.lock().expect("the consumer lives"))
     }
 }
 
-impl Drop for Follower {
+impl Drop for Consumer {
     fn drop(&mut self) {
         // Its last watch ends with the server.
         self.ended.store(true, Ordering::Relaxed);

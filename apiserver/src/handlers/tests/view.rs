@@ -1,4 +1,4 @@
-//! An API seen through a lens: gadgets have a proxy that shows the widgets of their team, with less than there is.
+//! An API seen through a view: gadgets have a proxy that shows the widgets of their team, with less than there is.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -12,9 +12,9 @@ use super::*;
 use crate::call::Call;
 use crate::context::Inner;
 use crate::documents::Documents;
-use crate::lens::{Keeper, Kept, Lens, Lensed, documents};
 use crate::resource::{Subresource, SubresourceHandler};
 use crate::version::VersionInfo;
+use crate::view::{Origin, OriginWrite, ViewApi, ViewRules, documents};
 
 const WIDGET: GroupResource = GroupResource::new(toys::GROUP, "widgets");
 const RED: &str = "/apis/toys.example.com/v1/gadgets/red/proxy";
@@ -35,8 +35,8 @@ struct Lender {
 }
 
 #[async_trait]
-impl Keeper for Lender {
-    async fn keep(&self, write: Kept<'_>) -> Result<Arc<Object>, CommitError> {
+impl Origin for Lender {
+    async fn write(&self, write: OriginWrite<'_>) -> Result<Arc<Object>, CommitError> {
         let asked = self.asked.fetch_add(1, Ordering::SeqCst) + 1;
         if asked == 1 {
             return Err(CommitError::modified(WIDGET, &write.key.name));
@@ -60,7 +60,7 @@ impl Keeper for Lender {
 }
 
 #[async_trait]
-impl Lens for Team {
+impl ViewRules for Team {
     fn sees(&self, object: &Object) -> bool {
         object.meta().labels.get("team") == Some(&self.name)
     }
@@ -81,8 +81,8 @@ impl Lens for Team {
         &self.user
     }
 
-    fn keeper(&self) -> Option<&dyn Keeper> {
-        self.lender.as_ref().map(|lender| lender as &dyn Keeper)
+    fn origin(&self) -> Option<&dyn Origin> {
+        self.lender.as_ref().map(|lender| lender as &dyn Origin)
     }
 
     fn write(&self, _: &Key, stored: &Value, written: &Value, subresource: &str) -> Result<Value, Denied> {
@@ -103,25 +103,25 @@ impl Lens for Team {
 
 struct Proxy {
     registry: Arc<Registry>,
-    teams: Mutex<HashMap<String, Arc<Lensed>>>,
+    teams: Mutex<HashMap<String, Arc<ViewApi>>>,
 }
 
 impl Proxy {
-    fn team(&self, name: &str) -> Arc<Lensed> {
+    fn team(&self, name: &str) -> Arc<ViewApi> {
         let user = UserInfo {
             name: format!("team:{name}"),
             ..UserInfo::default()
         };
-        let lens = Team {
+        let rules = Team {
             name: name.to_owned(),
             user,
             lender: (name == "lent").then(Lender::default),
         };
         let version = VersionInfo::new("1.2.3", None, None);
         let documents: Documents = documents(&self.registry, &[WIDGET], "Team", &version).unwrap();
-        let api = Lensed::new(
+        let api = ViewApi::new(
             &self.registry,
-            Arc::new(lens),
+            Arc::new(rules),
             &[WIDGET],
             Arc::new(documents),
             None,
@@ -178,7 +178,7 @@ fn names(list: &Value) -> Vec<&str> {
 }
 
 #[tokio::test]
-async fn only_what_is_seen_is_got_and_listed_and_looks_as_the_lens_shows_it() {
+async fn only_what_is_seen_is_got_and_listed_and_looks_as_the_view_shows_it() {
     let client = Client::new();
     let stored = client.team_widget("a", "red").await;
     client.team_widget("b", "blue").await;
@@ -261,7 +261,7 @@ async fn leaving_the_view_is_a_deletion_and_entering_it_an_addition() {
 }
 
 #[tokio::test]
-async fn writes_are_the_lenss_users_and_what_the_lens_makes_of_them() {
+async fn writes_are_the_views_users_and_what_the_view_makes_of_them() {
     let client = Client::new();
     let stored = client.team_widget("a", "red").await;
     let seen = client

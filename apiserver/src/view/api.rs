@@ -1,4 +1,4 @@
-//! The API behind a lens: its resources, its documents, and the way of a request into it.
+//! The API behind a view: its resources, its documents, and the way of a request into it.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use http::Response;
 use meta::{GroupResource, Status};
 
 use super::kind::Narrowed;
-use super::{Lens, Seen};
+use super::{ViewRules, ViewSource};
 use crate::context::{Api, Authorized, Inner, RequestCx};
 use crate::decode::BodyDecoder;
 use crate::documents::{Document, Documents, Form};
@@ -18,29 +18,29 @@ use crate::registry::{InstallError, Registry};
 use crate::resource::{Backing, Group, Resource};
 use crate::version::VersionInfo;
 
-/// An API of some resources seen through a lens.
-pub struct Lensed {
+/// An API of some resources seen through a view.
+pub struct ViewApi {
     api: Arc<dyn Api>,
-    lens: Arc<dyn Lens>,
+    rules: Arc<dyn ViewRules>,
     documents: Arc<Documents>,
 }
 
-impl Lensed {
-    /// The API of `resources`, which are served by `registry`, through `lens`. `documents` are those of the same
+impl ViewApi {
+    /// The API of `resources`, which are served by `registry`, through `view`. `documents` are those of the same
     /// resources (see [`documents`]).
     ///
     /// # Errors
     /// When a resource is not served, or stands twice.
     pub fn new(
         registry: &Arc<Registry>,
-        lens: Arc<dyn Lens>,
+        rules: Arc<dyn ViewRules>,
         resources: &[GroupResource],
         documents: Arc<Documents>,
         decoder: Option<Arc<dyn BodyDecoder>>,
     ) -> Result<Self, InstallError> {
         let groups = groups(registry, resources, |resource| {
             let served = registry.index().preferred(resource)?;
-            Some(Backing::View(Arc::new(Seen::new(registry, &lens, served))))
+            Some(Backing::View(Arc::new(ViewSource::new(registry, &rules, served))))
         })?;
         let own = Registry::new(admission::Chain::default(), Arc::clone(registry.clock()));
         own.install(&groups)?;
@@ -51,14 +51,14 @@ impl Lensed {
         };
         Ok(Self {
             api: Arc::new(api),
-            lens,
+            rules,
             documents,
         })
     }
 }
 
 #[async_trait]
-impl Inner for Lensed {
+impl Inner for ViewApi {
     async fn answer(&self, outer: &RequestCx) -> Result<Response<Body>, Status> {
         let Some(inner) = &outer.info.inner else {
             return Err(Status::no_such_path());
@@ -68,8 +68,8 @@ impl Inner for Lensed {
             let reading = matches!(inner.verb, "get" | "head");
             return self.documents.answer(path, reading, &outer.headers, &inner.query);
         }
-        let user = self.lens.user().clone();
-        // Whom a request through a lens acted as.
+        let user = self.rules.user().clone();
+        // Whom a request through a view acted as.
         outer.annotations.add_own("apiserver", "acted-as", &user.name);
         let request = RequestCx {
             info: Arc::clone(inner),
@@ -81,8 +81,8 @@ impl Inner for Lensed {
     }
 }
 
-/// Discovery and OpenAPI of `resources` as a lens shows them, `/version`, and the probes clients ask for. They are the
-/// same for every lens on these resources.
+/// Discovery and OpenAPI of `resources` as a view shows them, `/version`, and the probes clients ask for. They are the
+/// same for every view on these resources.
 ///
 /// # Errors
 /// When a resource is not served, or stands twice.
@@ -118,7 +118,7 @@ fn plain(path: &str, content_type: &'static str, body: Bytes) -> Document {
     }
 }
 
-/// The resources by group, in their order, narrowed to what can be done through a lens.
+/// The resources by group, in their order, narrowed to what can be done through a view.
 fn groups(
     registry: &Registry,
     resources: &[GroupResource],

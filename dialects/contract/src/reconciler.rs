@@ -1,7 +1,7 @@
-//! A dialect's further controllers, *followers*: they carry out what was decided, and report what they see. The seeds
+//! A dialect's further controllers, *reconcilers*: they carry out what was decided, and report what they see. The seeds
 //! describe them beside the scheduler (kcp's namespace and resource controllers).
 //!
-//! A follower is pure, like everything here: it says which changes make which keys due, and what is to be written about
+//! A reconciler is pure, like everything here: it says which changes make which keys due, and what is to be written about
 //! one key. The engine runs it: one queue of due keys with back-off and alarms, bounded parallelism, and writes guarded
 //! by the revisions they were made of.
 
@@ -11,7 +11,7 @@ use meta::{Change, GroupResource, Key, Object, Timestamp, Write};
 
 use crate::inventory::Inventory;
 
-/// The objects of the resources a follower watches, at hand.
+/// The objects of the resources a reconciler watches, at hand.
 pub trait Objects: Sync {
     /// The object at `key`.
     fn get(&self, key: &Key) -> Option<&Arc<Object>>;
@@ -25,9 +25,9 @@ pub trait Objects: Sync {
     ) -> Box<dyn Iterator<Item = &'a Arc<Object>> + 'a>;
 }
 
-/// What a follower goes by.
+/// What a reconciler goes by.
 #[derive(Clone, Copy)]
-pub struct Sight<'a> {
+pub struct Context<'a> {
     /// The objects it watches.
     pub objects: &'a dyn Objects,
     /// What its dialect knows, at least as new as the objects.
@@ -36,7 +36,7 @@ pub struct Sight<'a> {
     pub now: Timestamp,
 }
 
-/// What a follower makes of one key.
+/// What a reconciler makes of one key.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Step {
     /// What is to be written, in order; every prefix is a valid state. Empty when nothing is to be done.
@@ -46,7 +46,7 @@ pub struct Step {
 }
 
 /// One further controller of a dialect.
-pub trait Follower: Send + Sync + 'static {
+pub trait Reconciler: Send + Sync + 'static {
     /// Its name among all controllers, `<dialect>-<what it does>`: as flags and metrics know it.
     fn name(&self) -> &'static str;
 
@@ -62,19 +62,19 @@ pub trait Follower: Send + Sync + 'static {
         Vec::new()
     }
 
-    /// Which of those it [watches](Follower::watches) it writes: what its user must be allowed to update, with their status.
+    /// Which of those it [watches](Reconciler::watches) it writes: what its user must be allowed to update, with their status.
     fn writes(&self) -> Vec<GroupResource>;
 
     /// The keys that `change` makes due: only those there is something to do about, so that its own writes make none
-    /// due. `sight` shows the world after the change, perhaps with later changes.
-    fn due(&self, change: &Change, sight: &Sight<'_>) -> Vec<Key>;
+    /// due. `context` shows the world after the change, perhaps with later changes.
+    fn due(&self, change: &Change, context: &Context<'_>) -> Vec<Key>;
 
-    /// The keys that are due whatever has changed: when it begins to work, or has lost sight of the changes. Those whose
+    /// The keys that are due whatever has changed: when it begins to work, or has missed changes. Those whose
     /// time will come belong to them.
-    fn all(&self, sight: &Sight<'_>) -> Vec<Key>;
+    fn all(&self, context: &Context<'_>) -> Vec<Key>;
 
     /// What is to be done about `key`. An object that is gone needs nothing.
-    fn step(&self, key: &Key, sight: &Sight<'_>) -> Step;
+    fn step(&self, key: &Key, context: &Context<'_>) -> Step;
 }
 
 /// A capability: controllers beside the one that decides.
@@ -91,12 +91,12 @@ pub trait Controllers {
 
     /// The controllers beside it, with `spec` as the dialect's part of the SchedulerConfiguration in
     /// force, if there is one. How many there are, and their names, do not depend on it.
-    fn followers(&self, _spec: Option<&serde_json::Value>) -> Vec<Arc<dyn Follower>> {
+    fn reconcilers(&self, _spec: Option<&serde_json::Value>) -> Vec<Arc<dyn Reconciler>> {
         Vec::new()
     }
 }
 
 /// A dialect whose only controller decides.
-pub(crate) struct NoFollowers;
+pub(crate) struct NoReconcilers;
 
-impl Controllers for NoFollowers {}
+impl Controllers for NoReconcilers {}

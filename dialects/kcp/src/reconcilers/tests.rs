@@ -1,8 +1,8 @@
-//! What makes followers act, over objects in memory.
+//! What makes reconcilers act, over objects in memory.
 
 use std::collections::BTreeMap;
 
-use dialect_contract::{Dialect, Follower, Inventory, Objects, Step};
+use dialect_contract::{Dialect, Inventory, Objects, Reconciler, Step};
 use meta::{GroupResource, Revision};
 
 use super::*;
@@ -90,35 +90,35 @@ impl World {
         }
     }
 
-    fn sight(&self) -> Sight<'_> {
-        Sight {
+    fn context(&self) -> Context<'_> {
+        Context {
             objects: &self.memory,
             inventory: &self.fleet as &dyn Inventory,
             now: now(),
         }
     }
 
-    fn due(&self, follower: &dyn Follower, change: &Change) -> Vec<String> {
-        let keys = follower.due(change, &self.sight());
+    fn due(&self, reconciler: &dyn Reconciler, change: &Change) -> Vec<String> {
+        let keys = reconciler.due(change, &self.context());
         keys.iter().map(|key| key.name.to_string()).collect()
     }
 
-    fn all(&self, follower: &dyn Follower) -> Vec<String> {
-        let keys = follower.all(&self.sight());
+    fn all(&self, reconciler: &dyn Reconciler) -> Vec<String> {
+        let keys = reconciler.all(&self.context());
         keys.iter().map(|key| key.name.to_string()).collect()
     }
 
-    fn step(&self, follower: &dyn Follower, value: &Value) -> Step {
-        follower.step(&key_of(value), &self.sight())
+    fn step(&self, reconciler: &dyn Reconciler, value: &Value) -> Step {
+        reconciler.step(&key_of(value), &self.context())
     }
 
     /// Takes the step about `value` and stores what it writes; gives what its writes make due.
-    fn take(&mut self, follower: &dyn Follower, value: &Value) -> (Step, Vec<String>) {
-        let step = self.step(follower, value);
+    fn take(&mut self, reconciler: &dyn Reconciler, value: &Value) -> (Step, Vec<String>) {
+        let step = self.step(reconciler, value);
         let mut due = Vec::new();
         for write in &step.writes {
             let change = self.store(&write.object);
-            due.extend(self.due(follower, &change));
+            due.extend(self.due(reconciler, &change));
         }
         (step, due)
     }
@@ -144,53 +144,58 @@ const NONE: [&str; 0] = [];
 
 #[test]
 fn names_are_told_apart_and_writers_are_reserved_users_who_write_what_they_see() {
-    let followers = all(resources(), None);
-    let names: Vec<&str> = followers.iter().map(|follower| follower.name()).collect();
+    let reconcilers = all(resources(), None);
+    let names: Vec<&str> = reconcilers.iter().map(|reconciler| reconciler.name()).collect();
     assert_eq!(
         names,
         ["kcp-heartbeat", "kcp-location", "kcp-namespace", "kcp-resource"]
     );
     assert!(
-        followers
+        reconcilers
             .iter()
-            .all(|follower| follower.actor().starts_with("berth:"))
+            .all(|reconciler| reconciler.actor().starts_with("berth:"))
     );
-    for follower in followers {
-        let watches = follower.watches();
-        assert!(follower.writes().iter().all(|written| watches.contains(written)));
+    for reconciler in reconcilers {
+        let watches = reconciler.watches();
+        assert!(
+            reconciler
+                .writes()
+                .iter()
+                .all(|written| watches.contains(written))
+        );
     }
 }
 
 #[test]
 fn a_namespace_is_due_until_it_is_adopted_and_its_own_write_makes_nothing_due() {
-    let follower = namespaces::Namespaces;
+    let reconciler = namespaces::Namespaces;
     let mut world = World::of(&[cluster("c1", "eu"), location("eu")]);
     let change = world.store(&placed("Pending"));
-    assert_eq!(world.due(&follower, &change), ["app"]);
-    assert_eq!(world.all(&follower), ["app"]);
-    let (step, due) = world.take(&follower, &placed("Pending"));
+    assert_eq!(world.due(&reconciler, &change), ["app"]);
+    assert_eq!(world.all(&reconciler), ["app"]);
+    let (step, due) = world.take(&reconciler, &placed("Pending"));
     assert_eq!(step.writes.len(), 1);
     assert_eq!(step.writes[0].base, Some(change.revision));
     assert!(step.writes[0].object["metadata"].get("resourceVersion").is_none());
     assert_eq!(due, NONE);
-    assert_eq!(world.all(&follower), NONE);
+    assert_eq!(world.all(&reconciler), NONE);
 }
 
 #[test]
 fn a_namespace_that_waits_for_a_cluster_to_let_go_is_due_when_that_goes() {
-    let follower = namespaces::Namespaces;
+    let reconciler = namespaces::Namespaces;
     let mut leaving = with(placed("Removing"), LABEL, "Sync".into());
     leaving = with(leaving, DELETION, "2021-10-28T08:00:00Z".into());
     let mut world = World::of(&[cluster("c1", "eu"), cluster("c2", "eu"), leaving.clone()]);
-    assert_eq!(world.all(&follower), NONE);
+    assert_eq!(world.all(&reconciler), NONE);
     let cordoned = with(cluster("c1", "eu"), "/spec/unschedulable", true.into());
     let change = world.store(&cordoned);
-    assert_eq!(world.due(&follower, &change), NONE);
+    assert_eq!(world.due(&reconciler, &change), NONE);
     let change = world.remove(&cluster("c2", "eu"));
-    assert_eq!(world.due(&follower, &change), NONE);
+    assert_eq!(world.due(&reconciler, &change), NONE);
     let change = world.remove(&cordoned);
-    assert_eq!(world.due(&follower, &change), ["app"]);
-    let (step, due) = world.take(&follower, &leaving);
+    assert_eq!(world.due(&reconciler, &change), ["app"]);
+    let (step, due) = world.take(&reconciler, &leaving);
     assert!(
         step.writes[0].object["metadata"]["annotations"][crate::names::PLACEMENT]
             .as_str()
@@ -201,7 +206,7 @@ fn a_namespace_that_waits_for_a_cluster_to_let_go_is_due_when_that_goes() {
 
 #[test]
 fn the_resources_of_a_namespace_follow_it_and_contents_cost_nothing() {
-    let follower = resources();
+    let reconciler = resources();
     let bound = with(placed("Bound"), LABEL, "Sync".into());
     let other = with(config_map("z"), "/metadata/namespace", "elsewhere".into());
     let mut world = World::of(&[
@@ -212,28 +217,28 @@ fn the_resources_of_a_namespace_follow_it_and_contents_cost_nothing() {
         config_map("a"),
         config_map("b"),
     ]);
-    assert_eq!(world.all(&follower), NONE);
+    assert_eq!(world.all(&reconciler), NONE);
     let change = world.store(&bound);
-    assert_eq!(world.due(&follower, &change), ["a", "b"]);
-    assert_eq!(world.take(&follower, &config_map("a")).1, NONE);
-    assert_eq!(world.all(&follower), ["b"]);
-    assert_eq!(world.take(&follower, &config_map("b")).1, NONE);
+    assert_eq!(world.due(&reconciler, &change), ["a", "b"]);
+    assert_eq!(world.take(&reconciler, &config_map("a")).1, NONE);
+    assert_eq!(world.all(&reconciler), ["b"]);
+    assert_eq!(world.take(&reconciler, &config_map("b")).1, NONE);
     // Other labels of the namespace, and the contents of resources.
     let change = world.store(&with(bound.clone(), "/metadata/labels/team", "x".into()));
-    assert_eq!(world.due(&follower, &change), NONE);
+    assert_eq!(world.due(&reconciler, &change), NONE);
     let synced = with(config_map("a"), LABEL, "Sync".into());
     let change = world.store(&with(synced.clone(), "/data/a", "c".into()));
-    assert_eq!(world.due(&follower, &change), NONE);
+    assert_eq!(world.due(&reconciler, &change), NONE);
     let change = world.store(&config_map("new"));
-    assert_eq!(world.due(&follower, &change), ["new"]);
+    assert_eq!(world.due(&reconciler, &change), ["new"]);
     // The namespace is to leave.
     let change = world.store(&with(bound, DELETION, "2021-10-28T08:00:00Z".into()));
     assert_eq!(
-        world.due(&follower, &change),
+        world.due(&reconciler, &change),
         ["a", "b"],
         "what is new goes nowhere"
     );
-    let (step, due) = world.take(&follower, &synced);
+    let (step, due) = world.take(&reconciler, &synced);
     assert_eq!(
         step.writes[0].object["metadata"]["annotations"]["deletion.internal.workloads.kcp.dev/c1"],
         "2021-10-28T08:00:00Z"
@@ -243,7 +248,7 @@ fn the_resources_of_a_namespace_follow_it_and_contents_cost_nothing() {
 
 #[test]
 fn a_cluster_that_goes_is_forgotten_wherever_it_has_left_traces() {
-    let follower = resources();
+    let reconciler = resources();
     let held = with(
         config_map("held"),
         "/metadata/finalizers",
@@ -256,15 +261,15 @@ fn a_cluster_that_goes_is_forgotten_wherever_it_has_left_traces() {
         held.clone(),
     ]);
     let change = world.remove(&cluster("c1", "eu"));
-    assert_eq!(world.due(&follower, &change), ["held"]);
-    let (step, due) = world.take(&follower, &held);
+    assert_eq!(world.due(&reconciler, &change), ["held"]);
+    let (step, due) = world.take(&reconciler, &held);
     assert_eq!(step.writes[0].object["metadata"]["finalizers"], json!([]));
     assert_eq!(due, NONE);
 }
 
 #[test]
 fn what_an_unreadable_cluster_holds_is_not_taken_from_it() {
-    let follower = resources();
+    let reconciler = resources();
     let held = with(
         config_map("held"),
         "/metadata/finalizers",
@@ -273,16 +278,16 @@ fn what_an_unreadable_cluster_holds_is_not_taken_from_it() {
     let mut world = World::of(&[cluster("c1", "eu"), namespace("app", Some("{}")), held.clone()]);
     world.store(&with(cluster("c1", "eu"), "/spec", "odd".into()));
     assert!(world.fleet.cluster("c1").is_none());
-    assert_eq!(world.step(&follower, &held), Step::default());
+    assert_eq!(world.step(&reconciler, &held), Step::default());
 }
 
 #[test]
 fn coordinated_resources_are_assigned_first() {
-    let mut follower = resources();
-    follower.coordinated = vec![CONFIG_MAPS];
+    let mut reconciler = resources();
+    reconciler.coordinated = vec![CONFIG_MAPS];
     let bound = with(placed("Bound"), LABEL, "Sync".into());
     let mut world = World::of(&[cluster("c1", "eu"), bound, config_map("a")]);
-    let (step, due) = world.take(&follower, &config_map("a"));
+    let (step, due) = world.take(&reconciler, &config_map("a"));
     assert_eq!(
         step.writes[0].object["metadata"]["labels"]["state.internal.workloads.kcp.dev/c1"],
         ""
@@ -290,17 +295,17 @@ fn coordinated_resources_are_assigned_first() {
     assert_eq!(due, NONE);
     // The coordination controller's move needs nothing more.
     let change = world.store(&with(config_map("a"), LABEL, "Sync".into()));
-    assert_eq!(world.due(&follower, &change), NONE);
+    assert_eq!(world.due(&reconciler, &change), NONE);
 }
 
 #[test]
 fn what_is_no_longer_synced_loses_what_syncing_put_on_it() {
-    let follower = Resources {
+    let reconciler = Resources {
         synced: Vec::new(),
         coordinated: Vec::new(),
         former: vec![CONFIG_MAPS],
     };
-    assert!(!follower.watches().contains(&CONFIG_MAPS) && follower.former() == [CONFIG_MAPS]);
+    assert!(!reconciler.watches().contains(&CONFIG_MAPS) && reconciler.former() == [CONFIG_MAPS]);
     let mut marked = with(config_map("marked"), LABEL, "Sync".into());
     marked["metadata"]["labels"]["team"] = "x".into();
     marked["metadata"]["finalizers"] = json!(["workloads.kcp.dev/syncer-c2", "example.com/own"]);
@@ -320,9 +325,9 @@ fn what_is_no_longer_synced_loses_what_syncing_put_on_it() {
         config_map("plain"),
         system.clone(),
     ]);
-    assert_eq!(world.all(&follower), ["marked"]);
-    assert_eq!(world.step(&follower, &system), Step::default());
-    let (step, due) = world.take(&follower, &marked);
+    assert_eq!(world.all(&reconciler), ["marked"]);
+    assert_eq!(world.step(&reconciler, &system), Step::default());
+    let (step, due) = world.take(&reconciler, &marked);
     let metadata = &step.writes[0].object["metadata"];
     assert_eq!(metadata["labels"], json!({"team": "x"}));
     assert_eq!(metadata["finalizers"], json!(["example.com/own"]));
@@ -332,14 +337,14 @@ fn what_is_no_longer_synced_loses_what_syncing_put_on_it() {
         "what belongs to users stays"
     );
     assert_eq!(
-        (due.as_slice(), world.all(&follower).as_slice()),
+        (due.as_slice(), world.all(&reconciler).as_slice()),
         (&[][..], &[][..])
     );
     // Its namespace makes nothing due any more; a mark that comes late, of a write that was on its way, does.
     let change = world.store(&with(bound, DELETION, "2021-10-28T08:00:00Z".into()));
-    assert_eq!(world.due(&follower, &change), NONE);
+    assert_eq!(world.due(&reconciler, &change), NONE);
     let change = world.store(&with(config_map("plain"), LABEL, "Sync".into()));
-    assert_eq!(world.due(&follower, &change), ["plain"]);
+    assert_eq!(world.due(&reconciler, &change), ["plain"]);
 }
 
 #[test]
@@ -351,10 +356,10 @@ fn resources_that_are_not_synced_may_have_been_before() {
         ..Settings::default()
     };
     let former = |settings: Settings, spec: Option<Value>| {
-        let followers = Kcp::new(settings).controllers().followers(spec.as_ref());
-        let found = followers
+        let reconcilers = Kcp::new(settings).controllers().reconcilers(spec.as_ref());
+        let found = reconcilers
             .iter()
-            .find(|follower| follower.name() == "kcp-resource")
+            .find(|reconciler| reconciler.name() == "kcp-resource")
             .unwrap();
         let watches = found.watches();
         assert!(found.former().iter().all(|resource| !watches.contains(resource)));
@@ -374,14 +379,14 @@ fn resources_that_are_not_synced_may_have_been_before() {
 
 #[test]
 fn a_location_counts_what_changes_its_counts_and_looks_again_when_a_heartbeat_is_too_old() {
-    let follower = locations::Locations;
+    let reconciler = locations::Locations;
     let beating = with(
         cluster("c1", "eu"),
         "/status/lastSyncerHeartbeatTime",
         "2021-10-28T08:59:30Z".into(),
     );
     let mut world = World::of(&[beating.clone(), cluster("c2", "us"), location("eu")]);
-    let (step, due) = world.take(&follower, &location("eu"));
+    let (step, due) = world.take(&reconciler, &location("eu"));
     let places: Vec<&str> = step.writes.iter().map(|write| write.subresource).collect();
     assert_eq!(places, ["", "status"]);
     assert_eq!(
@@ -392,7 +397,7 @@ fn a_location_counts_what_changes_its_counts_and_looks_again_when_a_heartbeat_is
     assert_eq!(step.due_at, meta::time::parse("2021-10-28T09:00:30.000000001Z"));
     assert_eq!(due, ["eu"], "the first of the two writes leaves one to do");
     assert_eq!(
-        world.step(&follower, &location("eu")).writes,
+        world.step(&reconciler, &location("eu")).writes,
         Vec::new(),
         "but then nothing is"
     );
@@ -407,13 +412,13 @@ fn a_location_counts_what_changes_its_counts_and_looks_again_when_a_heartbeat_is
         with(cluster("c2", "us"), "/spec/unschedulable", true.into()),
     ] {
         let change = world.store(&value);
-        assert_eq!(world.due(&follower, &change), NONE);
+        assert_eq!(world.due(&reconciler, &change), NONE);
     }
     let change = world.store(&with(later.clone(), "/spec/unschedulable", true.into()));
-    assert_eq!(world.due(&follower, &change), ["eu"]);
+    assert_eq!(world.due(&reconciler, &change), ["eu"]);
     let change = world.store(&with(later, "/metadata/labels/region", "us".into()));
-    assert_eq!(world.due(&follower, &change), ["eu"]);
-    let (step, _) = world.take(&follower, &location("eu"));
+    assert_eq!(world.due(&reconciler, &change), ["eu"]);
+    let (step, _) = world.take(&reconciler, &location("eu"));
     assert_eq!(
         step.writes[0].object["status"],
         json!({"instances": 0, "availableInstances": 0})
@@ -422,7 +427,7 @@ fn a_location_counts_what_changes_its_counts_and_looks_again_when_a_heartbeat_is
 
 #[test]
 fn heartbeats_make_due_when_they_begin_and_when_they_return() {
-    let follower = heartbeats::Heartbeats { targets_url: None };
+    let reconciler = heartbeats::Heartbeats { targets_url: None };
     let beat = |time: &str| {
         with(
             cluster("c1", "eu"),
@@ -431,47 +436,47 @@ fn heartbeats_make_due_when_they_begin_and_when_they_return() {
         )
     };
     let mut world = World::of(&[cluster("c1", "eu")]);
-    assert_eq!(world.all(&follower), NONE);
+    assert_eq!(world.all(&reconciler), NONE);
     let change = world.store(&beat("2021-10-28T08:00:00Z"));
-    assert_eq!(world.due(&follower, &change), ["c1"]);
-    let (step, due) = world.take(&follower, &beat(""));
+    assert_eq!(world.due(&reconciler, &change), ["c1"]);
+    let (step, due) = world.take(&reconciler, &beat(""));
     assert_eq!((step.writes.len(), step.due_at), (1, None));
     assert_eq!(step.writes[0].subresource, "status");
     assert_eq!(due, NONE);
     let mut back = step.writes[0].object.clone();
     back["status"]["lastSyncerHeartbeatTime"] = "2021-10-28T08:59:50Z".into();
     let change = world.store(&back);
-    assert_eq!(world.due(&follower, &change), ["c1"]);
-    let (step, due) = world.take(&follower, &back);
+    assert_eq!(world.due(&reconciler, &change), ["c1"]);
+    let (step, due) = world.take(&reconciler, &back);
     assert_eq!(step.due_at, meta::time::parse("2021-10-28T09:00:50.000000001Z"));
     assert_eq!(due, NONE);
     let mut next = step.writes[0].object.clone();
     next["status"]["lastSyncerHeartbeatTime"] = "2021-10-28T09:00:00Z".into();
     let change = world.store(&next);
     assert_eq!(
-        world.due(&follower, &change),
+        world.due(&reconciler, &change),
         NONE,
         "it is looked at in time anyway"
     );
-    assert_eq!(world.all(&follower), ["c1"]);
+    assert_eq!(world.all(&reconciler), ["c1"]);
 }
 
 #[test]
 fn a_workload_cluster_says_where_its_syncer_finds_what_it_is_to_sync() {
     let targets = "https://hub/apis/scheduling.berth.dev/v1alpha1/targets";
-    let follower = heartbeats::Heartbeats {
+    let reconciler = heartbeats::Heartbeats {
         targets_url: Some(targets.into()),
     };
     // Nobody has heard of its syncer, who may be looking for it.
     let silent = cluster("c1", "eu");
     let mut world = World::of(std::slice::from_ref(&silent));
-    assert_eq!(world.all(&follower), ["c1"]);
-    let (step, due) = world.take(&follower, &silent);
+    assert_eq!(world.all(&reconciler), ["c1"]);
+    let (step, due) = world.take(&reconciler, &silent);
     assert_eq!((step.writes.len(), step.writes[0].subresource), (1, "status"));
     let views = json!([{"url": format!("{targets}/c1.kcp/proxy")}]);
     assert_eq!(step.writes[0].object["status"]["virtualWorkspaces"], views);
     assert_eq!(due, NONE);
-    assert_eq!(world.all(&follower), NONE);
+    assert_eq!(world.all(&reconciler), NONE);
 
     // Together with what its heartbeat makes of it; and again when somebody writes another.
     let beats = with(
@@ -480,8 +485,8 @@ fn a_workload_cluster_says_where_its_syncer_finds_what_it_is_to_sync() {
         "2021-10-28T08:59:50Z".into(),
     );
     let change = world.store(&beats);
-    assert_eq!(world.due(&follower, &change), ["c1"]);
-    let (step, due) = world.take(&follower, &beats);
+    assert_eq!(world.due(&reconciler, &change), ["c1"]);
+    let (step, due) = world.take(&reconciler, &beats);
     let status = &step.writes[0].object["status"];
     assert_eq!((step.writes.len(), &status["virtualWorkspaces"]), (1, &views));
     assert!(status["conditions"].is_array(), "{status}");
@@ -489,9 +494,9 @@ fn a_workload_cluster_says_where_its_syncer_finds_what_it_is_to_sync() {
     let mut moved = step.writes[0].object.clone();
     moved["status"]["virtualWorkspaces"] = json!([{"url": "https://elsewhere"}]);
     let change = world.store(&moved);
-    assert_eq!(world.due(&follower, &change), ["c1"]);
+    assert_eq!(world.due(&reconciler, &change), ["c1"]);
     assert_eq!(
-        world.step(&follower, &moved).writes[0].object["status"]["virtualWorkspaces"],
+        world.step(&reconciler, &moved).writes[0].object["status"]["virtualWorkspaces"],
         views
     );
 }

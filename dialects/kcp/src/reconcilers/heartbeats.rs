@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use dialect_contract::{Follower, Sight, Step};
+use dialect_contract::{Context, Reconciler, Step};
 use meta::{Change, GroupResource, Key, Object, Timestamp};
 use serde_json::{Value, json};
 
@@ -28,12 +28,12 @@ impl Heartbeats {
         })
     }
 
-    fn has_work(&self, key: &Key, sight: &Sight<'_>) -> bool {
-        !self.step(key, sight).writes.is_empty()
+    fn has_work(&self, key: &Key, context: &Context<'_>) -> bool {
+        !self.step(key, context).writes.is_empty()
     }
 }
 
-impl Follower for Heartbeats {
+impl Reconciler for Heartbeats {
     fn name(&self) -> &'static str {
         "kcp-heartbeat"
     }
@@ -52,34 +52,34 @@ impl Follower for Heartbeats {
 
     /// A workload cluster whose status is not what its heartbeats and its name make it, or whose first heartbeat came.
     /// Later ones are waited for.
-    fn due(&self, change: &Change, sight: &Sight<'_>) -> Vec<Key> {
+    fn due(&self, change: &Change, context: &Context<'_>) -> Vec<Key> {
         let at = |object: Option<&Object>| object.and_then(|object| heard(object.value()));
         let (old, new) = (at(change.old.as_deref()), at(change.new.as_deref()));
         let first = new.is_some() && (old.is_none() || new < old);
-        let due = first || change.new.is_some() && self.has_work(&change.key, sight);
+        let due = first || change.new.is_some() && self.has_work(&change.key, context);
         due.then(|| change.key.clone()).into_iter().collect()
     }
 
-    fn all(&self, sight: &Sight<'_>) -> Vec<Key> {
-        let clusters = sight.objects.list(WORKLOAD_CLUSTERS, None);
+    fn all(&self, context: &Context<'_>) -> Vec<Key> {
+        let clusters = context.objects.list(WORKLOAD_CLUSTERS, None);
         let keys = clusters.map(|cluster| {
             let key = Key::new(WORKLOAD_CLUSTERS, "", &cluster.meta().name);
             (heard(cluster.value()).is_some(), key)
         });
-        keys.filter(|(beats, key)| *beats || self.has_work(key, sight))
+        keys.filter(|(beats, key)| *beats || self.has_work(key, context))
             .map(|(_, key)| key)
             .collect()
     }
 
-    fn step(&self, key: &Key, sight: &Sight<'_>) -> Step {
-        let Some((fleet, object)) = fleet(sight).zip(sight.objects.get(key)) else {
+    fn step(&self, key: &Key, context: &Context<'_>) -> Step {
+        let Some((fleet, object)) = fleet(context).zip(context.objects.get(key)) else {
             return Step::default();
         };
         let value = editable(object);
         let threshold = fleet.config.heartbeat_threshold;
         let fresh_until = heard(&value).map(|at| at.checked_add(threshold).unwrap_or(Timestamp::MAX));
         let stale_at = fresh_until.and_then(|at| at.checked_add(std::time::Duration::from_nanos(1)).ok());
-        let judged = judge(&value, threshold, sight.now);
+        let judged = judge(&value, threshold, context.now);
         let pointing = self.pointing_home(judged.as_ref().unwrap_or(&value), &key.name);
         let write = pointing.or(judged).map(|new| {
             let mut write = update(key, object, new);
@@ -88,7 +88,7 @@ impl Follower for Heartbeats {
         });
         Step {
             writes: write.into_iter().collect(),
-            due_at: stale_at.filter(|&at| at > sight.now),
+            due_at: stale_at.filter(|&at| at > context.now),
         }
     }
 }

@@ -1,8 +1,8 @@
-//! The loop of one follower ([`dialect_contract::Follower`]): changes in, due keys with back-off and alarms, one guarded
+//! The loop of one reconciler ([`dialect_contract::Reconciler`]): changes in, due keys with back-off and alarms, one guarded
 //! step per key.
 //!
-//! A follower watches the source itself, since the resources it looks at are not all its dialect's, and may depend on the
-//! configuration. Whenever its sight of the changes is broken (at the start, when the watch falls behind, when the
+//! A reconciler watches the source itself, since the resources it looks at are not all its dialect's, and may depend on the
+//! configuration. Whenever it may have missed changes (at the start, when the watch falls behind, when the
 //! configuration changes or leadership is won) it looks at everything once.
 
 mod configured;
@@ -11,16 +11,16 @@ mod objects;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use dialect_contract::{Dialect, Follower, Pace, Sight, config};
+use dialect_contract::{Context, Dialect, Pace, Reconciler, config};
 use meta::{GroupResource, Key, Timestamp};
 use storage::{Event, Scope, StoreError};
 use tokio::task::JoinError;
 use tracing::Instrument as _;
 
 use self::configured::Configured;
-use self::objects::Pictures;
+use self::objects::Lists;
 use super::Settings;
-use super::observer::{Fate, Stepped};
+use super::observer::{StepResult, Stepped};
 use super::queue::Next;
 use super::runner::{AGAIN, NAP, Signals};
 use super::workers::Workers;
@@ -37,8 +37,8 @@ const PARALLEL: usize = 16;
 /// How soon a source is asked again that does not answer.
 const RETRY: Duration = Duration::from_secs(1);
 
-/// One follower at work.
-pub(super) struct FollowRunner {
+/// One reconciler at work.
+pub(super) struct ReconcilerRunner {
     engine: Arc<Engine>,
     settings: Settings,
     dialect: Arc<dyn Dialect>,
@@ -46,7 +46,7 @@ pub(super) struct FollowRunner {
     /// Wakes when the engine has something to say, such as that a dialect is complete.
     subscription: Arc<Subscription>,
     configured: Configured,
-    follower: Arc<dyn Follower>,
+    reconciler: Arc<dyn Reconciler>,
     watched: Arc<[GroupResource]>,
     workers: Workers<Done>,
     /// Whether it works: it leads, and its dialect is complete.
@@ -63,26 +63,26 @@ enum Done {
     Failed,
 }
 
-impl FollowRunner {
-    /// The runner of `follower`, which is one of `dialect`.
+impl ReconcilerRunner {
+    /// The runner of `reconciler`, which is one of `dialect`.
     pub(super) fn new(
         engine: &Arc<Engine>,
         settings: &Settings,
         dialect: &Arc<dyn Dialect>,
-        follower: Arc<dyn Follower>,
+        reconciler: Arc<dyn Reconciler>,
         signals: Signals,
     ) -> Self {
         let (clock, observer) = (Arc::clone(engine.clock()), Arc::clone(&settings.observer));
         Self {
-            workers: Workers::new(follower.name(), clock, observer),
+            workers: Workers::new(reconciler.name(), clock, observer),
             subscription: engine.subscribe(),
             engine: Arc::clone(engine),
             settings: settings.clone(),
             dialect: Arc::clone(dialect),
             signals,
             configured: Configured::default(),
-            watched: watched_by(&*follower),
-            follower,
+            watched: watched_by(&*reconciler),
+            reconciler,
             active: false,
             everything: true,
         }
@@ -98,7 +98,7 @@ impl FollowRunner {
                 ended = self.follow() => ended,
             };
             if let Err(error) = ended {
-                tracing::warn!(controller = self.follower.name(), %error, "changes were missed; reconciling everything");
+                tracing::warn!(controller = self.reconciler.name(), %error, "changes were missed; reconciling everything");
                 if !matches!(error, StoreError::Expired { .. }) {
                     tokio::select! {
                         () = stop.cancelled() => break,
@@ -145,14 +145,14 @@ impl FollowRunner {
         }
     }
 
-    /// Becomes the follower that the configuration in force makes it.
+    /// Becomes the reconciler that the configuration in force makes it.
     fn configure(&mut self) {
         self.everything = true;
         let spec = self.configured.spec(&*self.dialect, &**self.engine.source());
-        let mut followers = self.dialect.controllers().followers(spec).into_iter();
-        if let Some(found) = followers.find(|follower| follower.name() == self.follower.name()) {
+        let mut reconcilers = self.dialect.controllers().reconcilers(spec).into_iter();
+        if let Some(found) = reconcilers.find(|reconciler| reconciler.name() == self.reconciler.name()) {
             self.watched = watched_by(&*found);
-            self.follower = found;
+            self.reconciler = found;
         }
     }
 
@@ -165,7 +165,7 @@ impl FollowRunner {
         }
         self.active = active;
         tracing::info!(
-            controller = self.follower.name(),
+            controller = self.reconciler.name(),
             active,
             "controller started or stopped"
         );
@@ -181,7 +181,7 @@ impl FollowRunner {
         match World::look(&self.engine, &*self.dialect, &self.watched).await {
             Ok(world) => Some(world),
             Err(problem) => {
-                let controller = self.follower.name();
+                let controller = self.reconciler.name();
                 tracing::warn!(controller, %problem, "not synced yet; reconciling everything once it is");
                 None
             }
@@ -196,10 +196,10 @@ impl FollowRunner {
             self.everything = true;
             return;
         };
-        let sight = world.sight();
+        let context = world.context();
         let changes = events.iter().map(|event| &event.change);
         let due: Vec<Key> = changes
-            .flat_map(|change| self.follower.due(change, &sight))
+            .flat_map(|change| self.reconciler.due(change, &context))
             .collect();
         self.workers.add(due);
     }
@@ -210,7 +210,7 @@ impl FollowRunner {
         }
         if let Some(world) = self.world().await {
             self.everything = false;
-            let due = self.follower.all(&world.sight());
+            let due = self.reconciler.all(&world.context());
             self.workers.add(due);
         }
     }
@@ -221,13 +221,13 @@ impl FollowRunner {
             return;
         }
         let (engine, settings, dialect) = (&self.engine, &self.settings, &self.dialect);
-        let (follower, watched) = (&self.follower, &self.watched);
+        let (reconciler, watched) = (&self.reconciler, &self.watched);
         self.workers.begin(PARALLEL, |key| {
             let work = Work {
                 engine: Arc::clone(engine),
                 settings: settings.clone(),
                 dialect: Arc::clone(dialect),
-                follower: Arc::clone(follower),
+                reconciler: Arc::clone(reconciler),
                 watched: Arc::clone(watched),
             };
             work.on(key)
@@ -236,7 +236,7 @@ impl FollowRunner {
 
     fn finish(&mut self, key: Key, done: Result<Done, JoinError>) {
         let done = done.unwrap_or_else(|error| {
-            tracing::error!(controller = self.follower.name(), %error, "reconcile panicked; retrying");
+            tracing::error!(controller = self.reconciler.name(), %error, "reconcile panicked; retrying");
             Done::Failed
         });
         let workers = &mut self.workers;
@@ -258,36 +258,36 @@ impl FollowRunner {
     }
 }
 
-/// What `follower` is shown.
-fn watched_by(follower: &dyn Follower) -> Arc<[GroupResource]> {
-    let all = follower.watches().into_iter().chain(follower.former());
+/// What `reconciler` is shown.
+fn watched_by(reconciler: &dyn Reconciler) -> Arc<[GroupResource]> {
+    let all = reconciler.watches().into_iter().chain(reconciler.former());
     all.collect()
 }
 
-/// The objects a follower watches, and an inventory that is at least as new.
+/// The objects a reconciler watches, and an inventory that is at least as new.
 struct World {
-    pictures: Pictures,
+    lists: Lists,
     snapshot: Snapshot,
     now: Timestamp,
 }
 
 impl World {
     async fn look(engine: &Engine, dialect: &dyn Dialect, watched: &[GroupResource]) -> Result<Self, Behind> {
-        let pictures = Pictures::of(&**engine.source(), watched);
+        let lists = Lists::of(&**engine.source(), watched);
         let unknown = || Behind::Held {
             dialect: dialect.name(),
             why: "the engine does not know it".to_owned(),
         };
         Ok(Self {
-            pictures,
+            lists,
             snapshot: engine.fresh(dialect.name()).await?.ok_or_else(unknown)?,
             now: engine.clock().now(),
         })
     }
 
-    fn sight(&self) -> Sight<'_> {
-        Sight {
-            objects: &self.pictures,
+    fn context(&self) -> Context<'_> {
+        Context {
+            objects: &self.lists,
             inventory: &*self.snapshot.inventory,
             now: self.now,
         }
@@ -299,7 +299,7 @@ struct Work {
     engine: Arc<Engine>,
     settings: Settings,
     dialect: Arc<dyn Dialect>,
-    follower: Arc<dyn Follower>,
+    reconciler: Arc<dyn Reconciler>,
     watched: Arc<[GroupResource]>,
 }
 
@@ -308,52 +308,52 @@ impl Work {
         let start = Instant::now();
         let span = tracing::info_span!(
             "step",
-            controller = self.follower.name(),
+            controller = self.reconciler.name(),
             %key,
-            fate = tracing::field::Empty,
+            result = tracing::field::Empty,
         );
-        let (fate, done) = self.step(&key).instrument(span.clone()).await;
-        span.record("fate", fate.as_str());
+        let (result, done) = self.step(&key).instrument(span.clone()).await;
+        span.record("result", result.as_str());
         self.settings.observer.stepped(&Stepped {
             dialect: self.dialect.name(),
-            controller: self.follower.name(),
+            controller: self.reconciler.name(),
             key: &key,
-            fate,
+            result,
             took: start.elapsed(),
         });
         done
     }
 
-    async fn step(&self, key: &Key) -> (Fate, Done) {
+    async fn step(&self, key: &Key) -> (StepResult, Done) {
         let world = match World::look(&self.engine, &*self.dialect, &self.watched).await {
             Ok(world) => world,
             Err(problem) => {
                 tracing::warn!(%problem, "cannot reconcile yet; retrying");
-                return (Fate::Failed, Done::Failed);
+                return (StepResult::Failed, Done::Failed);
             }
         };
-        let step = self.follower.step(key, &world.sight());
+        let step = self.reconciler.step(key, &world.context());
         if step.writes.is_empty() {
-            return (Fate::Unchanged, Done::Rest(step.due_at));
+            return (StepResult::Unchanged, Done::Rest(step.due_at));
         }
         let commit = Commit {
-            actor: self.follower.actor(),
-            manager: manager(self.dialect.name(), self.follower.actor()),
-            cause: format!("{} about {key}", self.follower.name()),
+            actor: self.reconciler.actor(),
+            manager: manager(self.dialect.name(), self.reconciler.actor()),
+            cause: format!("{} about {key}", self.reconciler.name()),
             writes: step.writes,
             guards: Vec::new(),
             dry_run: false,
         };
         match self.settings.committer.commit(commit).await {
-            Ok(_) => (Fate::Written, Done::Rest(step.due_at)),
+            Ok(_) => (StepResult::Written, Done::Rest(step.due_at)),
             // Others were faster, which is nobody's fault.
             Err(error) if error.why.is_moved() => {
                 tracing::debug!(problem = %error, "conflict in a reconcile; retrying");
-                (Fate::Conflict, Done::Failed)
+                (StepResult::Conflict, Done::Failed)
             }
             Err(error) => {
                 tracing::warn!(problem = %error, "a write of the reconcile was rejected; retrying");
-                (Fate::Failed, Done::Failed)
+                (StepResult::Failed, Done::Failed)
             }
         }
     }

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use dialect_contract::{Follower, Sight, Step};
+use dialect_contract::{Context, Reconciler, Step};
 use meta::{Change, GroupResource, Key, Object};
 use serde_json::Value;
 
@@ -35,8 +35,8 @@ fn is_marked(object: &Object) -> bool {
 }
 
 /// The namespace of an object.
-fn home<'a>(key: &Key, sight: &Sight<'a>) -> Option<&'a Arc<Object>> {
-    sight.objects.get(&Key::new(NAMESPACES, "", &key.namespace))
+fn home<'a>(key: &Key, context: &Context<'a>) -> Option<&'a Arc<Object>> {
+    context.objects.get(&Key::new(NAMESPACES, "", &key.namespace))
 }
 
 /// Whether a change of a namespace changes what its resources go by.
@@ -66,24 +66,24 @@ impl Resources {
         resource: GroupResource,
         (namespace, object): (&Value, &Value),
         fleet: &Fleet,
-        sight: &Sight<'_>,
+        context: &Context<'_>,
     ) -> Option<Value> {
-        let known = resource_controller::Sight {
-            exists: &|wanted| exists(fleet, sight, wanted),
+        let known = resource_controller::Context {
+            exists: &|wanted| exists(fleet, context, wanted),
             coordinated: self.coordinated.contains(&resource),
-            now: sight.now,
+            now: context.now,
         };
         reconcile(namespace, object, &known)
     }
 
     /// The objects in `namespace` there is something to do about.
-    fn in_namespace(&self, namespace: &Object, fleet: &Fleet, sight: &Sight<'_>) -> Vec<Key> {
+    fn in_namespace(&self, namespace: &Object, fleet: &Fleet, context: &Context<'_>) -> Vec<Key> {
         let (name, shape) = (namespace.meta().name.as_str(), outline(namespace));
         let mut due = Vec::new();
         for &resource in &self.synced {
-            for object in sight.objects.list(resource, Some(name)) {
+            for object in context.objects.list(resource, Some(name)) {
                 let pair = (&shape, &outline(object));
-                if self.judge(resource, pair, fleet, sight).is_some() {
+                if self.judge(resource, pair, fleet, context).is_some() {
                     due.push(key_of(resource, object));
                 }
             }
@@ -92,10 +92,10 @@ impl Resources {
     }
 
     /// The objects that are no longer synced and still look so.
-    fn marked(&self, sight: &Sight<'_>) -> Vec<Key> {
+    fn marked(&self, context: &Context<'_>) -> Vec<Key> {
         let mut due = Vec::new();
         for &resource in &self.former {
-            let marked = sight
+            let marked = context
                 .objects
                 .list(resource, None)
                 .filter(|object| is_marked(object));
@@ -105,40 +105,43 @@ impl Resources {
     }
 
     /// Whether there is something to do about the object at `key`.
-    fn has_work(&self, key: &Key, fleet: &Fleet, sight: &Sight<'_>) -> bool {
+    fn has_work(&self, key: &Key, fleet: &Fleet, context: &Context<'_>) -> bool {
         if self.former.contains(&key.resource) {
-            return sight.objects.get(key).is_some_and(|object| is_marked(object));
+            return context.objects.get(key).is_some_and(|object| is_marked(object));
         }
-        let pair = home(key, sight).zip(sight.objects.get(key));
+        let pair = home(key, context).zip(context.objects.get(key));
         pair.is_some_and(|(namespace, object)| {
             let pair = (&outline(namespace), &outline(object));
-            self.judge(key.resource, pair, fleet, sight).is_some()
+            self.judge(key.resource, pair, fleet, context).is_some()
         })
     }
 
     /// Whatever knows one of the workload clusters that came or went: where they are to go, and where traces of them
     /// are left. Nothing finds objects by cluster, so all are looked at; clusters seldom come or go.
-    fn about(&self, change: &Change, fleet: &Fleet, sight: &Sight<'_>) -> Vec<Key> {
+    fn about(&self, change: &Change, fleet: &Fleet, context: &Context<'_>) -> Vec<Key> {
         let moved = came_or_went(change);
         if moved.is_empty() {
             return Vec::new();
         }
         let knows = |object: &Object| moved.iter().any(|name| mentions(object, name));
         let mut due = Vec::new();
-        for namespace in sight.objects.list(NAMESPACES, None) {
+        for namespace in context.objects.list(NAMESPACES, None) {
             if knows(namespace) {
-                due.extend(self.in_namespace(namespace, fleet, sight));
+                due.extend(self.in_namespace(namespace, fleet, context));
             }
         }
         for &resource in &self.synced {
-            let objects = sight.objects.list(resource, None).filter(|object| knows(object));
+            let objects = context
+                .objects
+                .list(resource, None)
+                .filter(|object| knows(object));
             due.extend(objects.map(|object| key_of(resource, object)));
         }
         due
     }
 }
 
-impl Follower for Resources {
+impl Reconciler for Resources {
     fn name(&self) -> &'static str {
         "kcp-resource"
     }
@@ -163,44 +166,44 @@ impl Follower for Resources {
 
     /// A resource whose metadata changed; those in a namespace that says something else; those that know a workload
     /// cluster that came or went.
-    fn due(&self, change: &Change, sight: &Sight<'_>) -> Vec<Key> {
-        let (key, Some(fleet)) = (&change.key, fleet(sight)) else {
+    fn due(&self, change: &Change, context: &Context<'_>) -> Vec<Key> {
+        let (key, Some(fleet)) = (&change.key, fleet(context)) else {
             return Vec::new();
         };
         if key.resource == WORKLOAD_CLUSTERS {
-            return self.about(change, fleet, sight);
+            return self.about(change, fleet, context);
         }
         if key.resource == NAMESPACES {
-            let namespace = sight.objects.get(key).filter(|_| hands_on_differently(change));
-            return namespace.map_or_else(Vec::new, |namespace| self.in_namespace(namespace, fleet, sight));
+            let namespace = context.objects.get(key).filter(|_| hands_on_differently(change));
+            return namespace.map_or_else(Vec::new, |namespace| self.in_namespace(namespace, fleet, context));
         }
-        let due = outline_differs(change) && self.has_work(key, fleet, sight);
+        let due = outline_differs(change) && self.has_work(key, fleet, context);
         due.then(|| key.clone()).into_iter().collect()
     }
 
-    fn all(&self, sight: &Sight<'_>) -> Vec<Key> {
-        let Some(fleet) = fleet(sight) else {
+    fn all(&self, context: &Context<'_>) -> Vec<Key> {
+        let Some(fleet) = fleet(context) else {
             return Vec::new();
         };
-        let namespaces = sight.objects.list(NAMESPACES, None);
+        let namespaces = context.objects.list(NAMESPACES, None);
         let mut due: Vec<Key> = namespaces
-            .flat_map(|namespace| self.in_namespace(namespace, fleet, sight))
+            .flat_map(|namespace| self.in_namespace(namespace, fleet, context))
             .collect();
-        due.extend(self.marked(sight));
+        due.extend(self.marked(context));
         due
     }
 
-    fn step(&self, key: &Key, sight: &Sight<'_>) -> Step {
-        let Some(object) = sight.objects.get(key) else {
+    fn step(&self, key: &Key, context: &Context<'_>) -> Step {
+        let Some(object) = context.objects.get(key) else {
             return Step::default();
         };
         let new = if self.former.contains(&key.resource) {
             is_marked(object).then(|| clear(&editable(object))).flatten()
         } else {
-            let known = fleet(sight).zip(home(key, sight));
+            let known = fleet(context).zip(home(key, context));
             known.and_then(|(fleet, namespace)| {
                 let pair = (&outline(namespace), &editable(object));
-                self.judge(key.resource, pair, fleet, sight)
+                self.judge(key.resource, pair, fleet, context)
             })
         };
         Step {
