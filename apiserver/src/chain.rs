@@ -180,6 +180,11 @@ impl Chain {
         self.authentication.knows(connection, self.clock.now())
     }
 
+    /// Lets go of what the API keeps for requests that did not come.
+    pub(crate) async fn tidy(&self) {
+        self.api.tidy().await;
+    }
+
     /// Answers one request of `connection`.
     pub async fn handle(&self, connection: &Connection, request: Request<Body>) -> Response<Body> {
         self.handle_busy(connection, request, None).await

@@ -45,6 +45,11 @@ impl Compressed {
         Self { bodies }
     }
 
+    /// Lets go of what nobody asked for lately; otherwise that waits for the next body.
+    pub(crate) async fn tidy(&self) {
+        self.bodies.run_pending_tasks().await;
+    }
+
     /// The compressed form of the chunks that `next` gives, from the cache where `key` says it may be there.
     pub(crate) async fn body(
         &self,

@@ -91,6 +91,9 @@ pub trait Api: Send + Sync + 'static {
         0
     }
 
+    /// Lets go of what is kept for requests that did not come. Called every minute.
+    async fn tidy(&self) {}
+
     /// Answers one request, errors included (as a [`Status`] body, see [`crate::respond::status`]).
     async fn dispatch(&self, request: Authorized) -> Response<Body>;
 }

@@ -65,6 +65,7 @@ impl ApiState {
         let held = moka::sync::Cache::builder()
             .time_to_live(HELD_FOR)
             .max_capacity(HELD_MOST)
+            .eviction_policy(moka::policy::EvictionPolicy::lru())
             .build();
         Self {
             registry,
@@ -161,6 +162,12 @@ impl Api for ApiState {
         let computed = matches!(resource.backing, Backing::Computed(_)) || !info.subresource.is_empty();
         let reads = matches!(info.verb, "get" | "list" | "watch");
         if computed || !reads { effort() } else { 0 }
+    }
+
+    async fn tidy(&self) {
+        self.held.run_pending_tasks();
+        self.listings.tidy();
+        self.compressed.tidy().await;
     }
 
     async fn dispatch(&self, request: Authorized) -> Response<Body> {

@@ -46,6 +46,13 @@ impl Chunks {
         }
     }
 
+    /// The same between `head` and `tail`.
+    pub(crate) fn within(mut self, head: Bytes, tail: &[u8]) -> Self {
+        self.done.push_front(head);
+        self.buffer.extend_from_slice(tail);
+        self
+    }
+
     pub(crate) fn into_list(mut self) -> VecDeque<Bytes> {
         if !self.buffer.is_empty() {
             self.done.push_back(self.buffer.into());
@@ -73,7 +80,7 @@ enum Stage {
     Done,
 }
 
-const TAIL: &[u8] = b"]}";
+pub(crate) const TAIL: &[u8] = b"]}";
 
 impl ListBody {
     /// A list that begins with `head` (up to and with `"items":[`).

@@ -1,9 +1,11 @@
 //! Lists of computed resources: names in order, and objects made only for the pages that show them.
 
+use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 
 use meta::{Object, Revision, Status};
+use moka::policy::EvictionPolicy;
 use moka::sync::Cache;
 use storage::Name;
 use uuid::Uuid;
@@ -29,6 +31,19 @@ pub trait Listing: Send + Sync {
     /// # Errors
     /// The `Status` the client gets.
     fn object(&self, index: usize) -> Result<Arc<Object>, Status>;
+
+    /// Writes the objects at `places` as JSON behind what is in `out`, with commas between them: to the byte those of
+    /// [`Listing::object`]. For lists that can do it without making each object; `false`, and nothing is written, for
+    /// those that cannot.
+    ///
+    /// # Errors
+    /// The `Status` the client gets.
+    fn write(&self, _places: Range<usize>, _out: &mut Vec<u8>) -> Result<bool, Status> {
+        Ok(false)
+    }
+
+    /// The bytes it takes while its pages are read, about.
+    fn bytes(&self) -> usize;
 }
 
 /// Objects in name order, all made already.
@@ -50,6 +65,10 @@ impl Listing for Vec<Arc<Object>> {
     fn object(&self, index: usize) -> Result<Arc<Object>, Status> {
         Ok(Arc::clone(&self[index]))
     }
+
+    fn bytes(&self) -> usize {
+        self.iter().map(|object| object.bytes().len()).sum()
+    }
 }
 
 /// The index of the first object after `last`.
@@ -69,8 +88,8 @@ pub(crate) fn following(listing: &dyn Listing, last: &Name) -> usize {
 /// How long a client may take from one page to the next, as long as kube-apiserver's pages live at least.
 const KEPT_FOR: Duration = Duration::from_mins(5);
 
-/// More listings than this are not kept: what a client left unread goes first.
-const KEPT_MOST: u64 = 32;
+/// No more than so many bytes of listings are kept: what a client left unread for longest goes first.
+const KEPT_MOST: u32 = 32 * 1024 * 1024;
 
 #[derive(Clone)]
 struct Kept {
@@ -86,12 +105,24 @@ pub(crate) struct Listings {
 
 impl Listings {
     pub(crate) fn new() -> Self {
+        // The largest is kept like any other, in place of all of them.
+        let weigh = |_: &u64, kept: &Kept| {
+            u32::try_from(kept.listing.bytes()).map_or(KEPT_MOST, |bytes| bytes.min(KEPT_MOST))
+        };
         Self {
             kept: Cache::builder()
                 .time_to_idle(KEPT_FOR)
-                .max_capacity(KEPT_MOST)
+                .weigher(weigh)
+                .max_capacity(KEPT_MOST.into())
+                // What is new has been asked for less often than anything, and is what is wanted next.
+                .eviction_policy(EvictionPolicy::lru())
                 .build(),
         }
+    }
+
+    /// Lets go of what is too old or too much by now; otherwise that waits for the next list.
+    pub(crate) fn tidy(&self) {
+        self.kept.run_pending_tasks();
     }
 
     /// Keeps `listing` for the next page of the one who `asked`; the number of its token. Numbers are drawn, so that
@@ -103,6 +134,7 @@ impl Listings {
             listing,
         };
         self.kept.insert(number, kept);
+        self.tidy();
         number
     }
 
@@ -135,6 +167,45 @@ mod tests {
             assert_eq!(following(&listing, &Name::new("n", last)), index, "{last}");
         }
         assert_eq!(following(&Vec::new(), &Name::new("n", "a")), 0);
+    }
+
+    struct Large;
+
+    impl Listing for Large {
+        fn len(&self) -> usize {
+            0
+        }
+
+        fn revision(&self) -> Revision {
+            Revision(1)
+        }
+
+        fn name(&self, _: usize) -> Name {
+            unreachable!("it is empty")
+        }
+
+        fn object(&self, _: usize) -> Result<Arc<Object>, Status> {
+            unreachable!("it is empty")
+        }
+
+        fn bytes(&self) -> usize {
+            KEPT_MOST as usize / 4
+        }
+    }
+
+    #[test]
+    fn what_was_left_unread_for_longest_makes_room_for_what_is_new() {
+        let listings = Listings::new();
+        let numbers: Vec<u64> = (0..100)
+            .map(|_| listings.keep("ann /x", Arc::new(Large)))
+            .collect();
+        let kept = numbers
+            .iter()
+            .map(|&number| listings.get(number, "ann /x").is_some());
+        assert_eq!(
+            kept.collect::<Vec<_>>(),
+            [[false; 96].as_slice(), &[true; 4]].concat()
+        );
     }
 
     #[test]

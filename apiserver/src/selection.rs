@@ -86,6 +86,12 @@ impl Selection {
         self.fields.is_empty() && self.labels.is_everything()
     }
 
+    /// Whether [`Selection::matches_metadata`] is true of every object.
+    pub(crate) fn is_left_to_others(&self) -> bool {
+        let others = |(field, ..): &(Field, bool, String)| matches!(field, Field::Other(_));
+        self.labels.is_everything() && self.fields.iter().all(others)
+    }
+
     /// Whether `object`, which is in the namespace, satisfies both selectors.
     pub(crate) fn matches(&self, object: &Object) -> bool {
         self.matches_with(object, |field| Some(field.read(object.value())))

@@ -20,6 +20,7 @@ use axum::Router;
 use rustls::server::ResolvesServerCert;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::{JoinError, JoinHandle, JoinSet};
+use tokio::time::MissedTickBehavior;
 use tokio_rustls::TlsAcceptor;
 use tokio_util::sync::CancellationToken;
 
@@ -28,6 +29,9 @@ use crate::chain::{Chain, ChainConfig};
 use crate::health::Health;
 use crate::metrics::Metrics;
 use crate::tls;
+
+/// How often what is kept for requests that did not come is let go.
+const TIDY: Duration = Duration::from_mins(1);
 
 /// Bounds on connections. The defaults are kube-apiserver's for aggregated servers.
 #[derive(Clone, Copy, Debug)]
@@ -250,6 +254,8 @@ impl Serving {
         let finish = CancellationToken::new();
         let red = self.announced(&stop);
         tokio::pin!(red);
+        let mut minutes = tokio::time::interval(TIDY);
+        minutes.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
             let (accepted, endpoint) = tokio::select! {
                 () = &mut red => break,
@@ -257,6 +263,10 @@ impl Serving {
                 accepted = accept(open_listener.as_ref()) => (accepted, &self.open_endpoint),
                 Some(ended) = connections.join_next() => {
                     report(ended);
+                    continue;
+                }
+                _ = minutes.tick() => {
+                    self.endpoint.tidy().await;
                     continue;
                 }
             };

@@ -13,7 +13,7 @@ use super::Cx;
 use super::list::Page;
 use crate::call::{Document, Reply, Rows};
 use crate::compress::{BodyKey, THRESHOLD};
-use crate::list_body::{ChunkBody, Chunks, ListBody};
+use crate::list_body::{self, ChunkBody, Chunks, ListBody};
 use crate::negotiation::{self, Accepted, Answer, Encoding, MetaVersion, Shape};
 use crate::render::View;
 use crate::respond::{self, Joined};
@@ -181,14 +181,7 @@ impl Cx<'_> {
             return whole(accepted, StatusCode::OK, all.into());
         }
         if self.compresses(body.len()) {
-            let info = &self.request.info;
-            let query: Vec<_> = info.query.pairs().collect();
-            let target = format!("{}?{query:?}", info.path);
-            let key = BodyKey {
-                target,
-                accepted,
-                revision,
-            };
+            let key = self.body_key(accepted, revision);
             let chunks = self
                 .state
                 .compressed
@@ -202,18 +195,48 @@ impl Cx<'_> {
         Ok(response)
     }
 
+    /// The list that `page` is of, whose `items` are written already.
+    pub(super) async fn written_list(
+        &self,
+        accepted: Accepted,
+        page: &Page,
+        items: Chunks,
+    ) -> Result<Response<Body>, Status> {
+        let head = self.list_head(View::Full, &page.metadata());
+        let list = items.within(head, list_body::TAIL);
+        let key = self.body_key(accepted, page.revision);
+        self.chunked(accepted, Some(key), list).await
+    }
+
+    /// What a body with this content is kept under.
+    fn body_key(&self, accepted: Accepted, revision: Revision) -> BodyKey {
+        let info = &self.request.info;
+        let query: Vec<_> = info.query.pairs().collect();
+        BodyKey {
+            target: format!("{}?{query:?}", info.path),
+            accepted,
+            revision,
+        }
+    }
+
     /// A table. Ages move with every second, so its compressed form is nobody else's.
     async fn table(&self, accepted: Accepted, table: Chunks) -> Result<Response<Body>, Status> {
+        self.chunked(accepted, None, table).await
+    }
+
+    /// A body that is written already; `key` says under what its compressed form is kept, where others may want it.
+    async fn chunked(
+        &self,
+        accepted: Accepted,
+        key: Option<BodyKey>,
+        body: Chunks,
+    ) -> Result<Response<Body>, Status> {
         if accepted.encoding != Encoding::Json {
-            return chunks(accepted, StatusCode::OK, table);
+            return chunks(accepted, StatusCode::OK, body);
         }
-        let mut body = ChunkBody::new(table.into_list());
+        let mut body = ChunkBody::new(body.into_list());
         if self.compresses(body.len()) {
-            let list = self
-                .state
-                .compressed
-                .body(None, move || body.next_chunk())
-                .await?;
+            let list = self.state.compressed.body(key, move || body.next_chunk()).await?;
             return Ok(gzipped(accepted, list));
         }
         Ok(sized(accepted, StatusCode::OK, body.len(), Body::new(body)))

@@ -1,5 +1,6 @@
 //! Resources made at each request: the program's handler makes the objects, the server selects, pages and renders.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use axum::body::Body;
@@ -11,8 +12,9 @@ use storage::Name;
 use super::Cx;
 use super::list::{self, Page};
 use crate::call::ListQuery;
-use crate::listing;
-use crate::negotiation::Answer;
+use crate::list_body::Chunks;
+use crate::listing::{self, Listing};
+use crate::negotiation::{Answer, Shape};
 use crate::options::{ListOptions, WriteOptions};
 use crate::paging::Token;
 use crate::registry::Writing;
@@ -54,10 +56,29 @@ pub(super) async fn list(cx: &Cx<'_>) -> Result<Response<Body>, Status> {
     let first = token
         .as_ref()
         .map_or(0, |token| listing::following(&*listing, &token.last()));
+    let kept = token.as_ref().map(Token::listing).filter(|&number| number > 0);
+    let next = |last: &Name| {
+        let number = kept.unwrap_or_else(|| cx.state.listings.keep(&asked, Arc::clone(&listing)));
+        Token::after(last, listing.revision()).of_listing(number).encode()
+    };
     let mut page = Page {
         revision: listing.revision(),
         ..Page::default()
     };
+    if accepted.shape == Shape::Full && selection.is_left_to_others() {
+        let end = match options.limit {
+            0 => listing.len(),
+            limit => first.saturating_add(limit).min(listing.len()),
+        };
+        if let Some(items) = written(&*listing, first..end)? {
+            let remaining = listing.len() - end;
+            if remaining > 0 {
+                page.remaining = selection.is_everything().then_some(remaining);
+                page.next = Some(next(&listing.name(end - 1)));
+            }
+            return cx.written_list(accepted, &page, items).await;
+        }
+    }
     let selected = |index| -> Result<Option<Arc<Object>>, Status> {
         budget::wanted()?;
         let object = listing.object(index)?;
@@ -77,12 +98,30 @@ pub(super) async fn list(cx: &Cx<'_>) -> Result<Response<Body>, Status> {
         following.next().transpose()?.is_some()
     };
     if let (true, Some(last)) = (more, page.items.last()) {
-        let kept = token.as_ref().map(Token::listing).filter(|&number| number > 0);
-        let number = kept.unwrap_or_else(|| cx.state.listings.keep(&asked, Arc::clone(&listing)));
-        let place = Name::new(&last.meta().namespace, &last.meta().name);
-        page.next = Some(Token::after(&place, page.revision).of_listing(number).encode());
+        page.next = Some(next(&Name::new(&last.meta().namespace, &last.meta().name)));
     }
     cx.list(accepted, page).await
+}
+
+/// How many objects are written into one piece of a body.
+const PIECE: usize = 512;
+
+/// The objects of `listing` at `places` as JSON with commas between them, in pieces; `None` where it has to make each.
+fn written(listing: &dyn Listing, places: Range<usize>) -> Result<Option<Chunks>, Status> {
+    let mut items = Chunks::default();
+    let (mut start, end) = (places.start, places.end);
+    while start < end {
+        let piece = start..end.min(start + PIECE);
+        if start > places.start {
+            items.push(b",");
+        }
+        start = piece.end;
+        if !listing.write(piece, items.buffer())? {
+            return Ok(None);
+        }
+        items.cut();
+    }
+    Ok(Some(items))
 }
 
 /// Who asks for which list: the pages of one listing belong together.

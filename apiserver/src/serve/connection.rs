@@ -107,6 +107,11 @@ impl Endpoint {
         )
     }
 
+    /// Lets go of what the API keeps for requests that did not come.
+    pub(super) async fn tidy(&self) {
+        self.chain.tidy().await;
+    }
+
     fn of(chain: &Arc<Chain>, router: Router, limits: ConnectionLimits, metrics: Arc<Metrics>) -> Self {
         Self {
             router,

@@ -172,6 +172,10 @@ impl Listing for Rows {
         made.map(Arc::new)
             .map_err(|error| Status::internal(error.to_string()))
     }
+
+    fn bytes(&self) -> usize {
+        size_of_val(self.rows.as_slice())
+    }
 }
 
 impl Row {

@@ -1,15 +1,17 @@
 //! `candidates` and `clustercandidates`: every (decision, target) pair as an object, made at each read.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use apiserver::{Call, Computed, ListQuery, Listing};
 use async_trait::async_trait;
 use dialect_contract::Decision;
-use dialect_contract::report::{self, Entry, Places, View};
+use dialect_contract::report::{self, Entry, Places, View, Writer};
 use engine::{Engine, Snapshot};
 use meta::{Key, Mold, Object, Revision, Status, budget};
 use serde::Serialize;
 use storage::Name;
+use uuid::Uuid;
 
 use super::kinds::scheduling::Judged;
 use super::kinds::{API_VERSION, candidate};
@@ -19,6 +21,8 @@ use super::scheduling::decide;
 
 /// How many pairs an unfiltered list may span (docs/api.md, "Candidates").
 pub(super) const MOST: usize = 10_000;
+/// After so many candidates it is asked whether somebody still waits.
+const LOOK: usize = 64;
 
 /// Makes candidates.
 pub(super) struct Candidates {
@@ -105,7 +109,7 @@ impl Candidates {
             mold: Mold::new(API_VERSION, kind, &meta, shown_at(snapshot)),
             snapshot: snapshot.clone(),
             decision,
-            source,
+            uid: names::identity(source.meta()),
             namespace,
             name,
             kind,
@@ -132,8 +136,8 @@ struct Decided {
     snapshot: Snapshot,
     decision: Decision,
     places: Places,
-    /// What wants a place.
-    source: Arc<Object>,
+    /// Of what wants a place.
+    uid: Uuid,
     /// What its candidates have in common.
     mold: Mold,
     /// Of the Decision.
@@ -154,25 +158,21 @@ impl Decided {
     }
 
     /// The target's name without its dialect, or the cluster's own name where there is no target.
-    fn bare(&self, entry: Entry) -> String {
+    fn bare(&self, entry: Entry) -> Arc<str> {
         match entry {
-            Entry::Target(candidate) => self.snapshot.inventory.target_name(candidate),
-            Entry::Unknown(_) => self.view().cluster_name(entry).to_string(),
+            Entry::Target(candidate) if !self.snapshot.inventory.has_plain_names() => {
+                self.snapshot.inventory.target_name(candidate).into()
+            }
+            _ => self.view().cluster_name(entry),
         }
     }
 
     /// Puts `entries`, which are in the order of their numbers, in that of their names.
     fn sort(&self, entries: &mut [Entry]) {
-        // Targets are numbered by name. What is shown as it is named is in order then.
-        let mut last: Option<Arc<str>> = None;
-        let mut is_in_order = |entry: &Entry| {
-            let name = self.view().cluster_name(*entry);
-            let follows = !name.contains('/') && last.as_ref().is_none_or(|last| *last <= name);
-            last = Some(name);
-            follows
-        };
-        if !entries.iter().all(&mut is_in_order) {
-            entries.sort_by_cached_key(|&entry| names::dotted(self.bare(entry)));
+        // What names no cluster stands at the end, and targets are numbered by cluster name.
+        let all_are_targets = self.decision.unknown.is_empty();
+        if !(all_are_targets && self.snapshot.inventory.has_plain_names()) {
+            entries.sort_by_cached_key(|&entry| names::dotted(&self.bare(entry)).into_owned());
         }
     }
 
@@ -200,7 +200,7 @@ impl Decided {
         let bare = self.bare(entry);
         let judged = self.view().candidate(entry, true);
         let name = names::candidate(&self.name, &bare);
-        let uid = names::uid(self.source.meta(), &format!("{}/{bare}", self.kind));
+        let uid = self.uid_of(&bare).to_string();
         let cells = candidate::shown(&name, &self.name, Judged::of(&judged));
         let rest = Rest {
             spec: Spec {
@@ -216,8 +216,45 @@ impl Decided {
         Ok(Arc::new(self.mold.object(&name, &uid, &rest).with_cells(cells)))
     }
 
+    /// The uid of the candidate whose target is `bare`.
+    fn uid_of(&self, bare: &str) -> Uuid {
+        names::uid_within(self.uid, &format!("{}/{bare}", self.kind))
+    }
+
+    /// Writes the candidate of `entry`, as [`Decided::render`] makes it.
+    fn write(&self, entry: Entry, writer: &mut Writer<'_>, out: &mut Vec<u8>) {
+        let bare = self.bare(entry);
+        let uid = self.uid_of(&bare);
+        self.mold.begin(
+            &names::candidate(&self.name, &bare),
+            uid.hyphenated().encode_lower(&mut Uuid::encode_buffer()),
+            out,
+        );
+        out.extend_from_slice(b",\"spec\":");
+        let spec = Spec {
+            decision: &self.name,
+            target: &self.view().target_name(entry),
+        };
+        serde_json::to_writer(&mut *out, &spec).expect("texts are JSON, and memory takes them");
+        out.extend_from_slice(b",\"status\":");
+        writer.write(entry, out);
+        out.push(b'}');
+    }
+
     fn revision(&self) -> Revision {
         shown_at(&self.snapshot)
+    }
+
+    /// The bytes it takes, about, beside what it shares.
+    fn bytes(&self) -> usize {
+        let solved = &self.decision.solved;
+        let numbers = solved.feasible.len() + solved.ranked.len() + solved.picked.len();
+        let scores: usize = solved.scores.iter().map(|column| column.values.len()).sum();
+        self.places.bytes()
+            + size_of_val(solved.rejections.as_slice())
+            + numbers * size_of::<u32>()
+            + scores * size_of::<Option<i64>>()
+            + size_of_val(solved.totals.as_slice())
     }
 }
 
@@ -236,7 +273,7 @@ struct Rows {
 #[derive(Clone, Copy)]
 struct Row {
     /// The index of the decision.
-    of: usize,
+    of: u32,
     entry: Entry,
 }
 
@@ -244,7 +281,7 @@ impl Rows {
     fn new(decided: Vec<Decided>, query: &ListQuery) -> Self {
         let all_are_selected = query.fields.terms.iter().all(|(path, ..)| path == "decision");
         let mut rows = Vec::new();
-        for (of, decided) in decided.iter().enumerate() {
+        for (of, decided) in (0..).zip(&decided) {
             let mut entries = decided.view().entries_by_number();
             if !all_are_selected {
                 entries.retain(|&entry| decided.is_selected(entry, query));
@@ -254,10 +291,8 @@ impl Rows {
         }
         if decided.len() > 1 {
             rows.sort_by_cached_key(|row| {
-                (
-                    decided[row.of].namespace.clone(),
-                    decided[row.of].name_of(row.entry),
-                )
+                let decided = &decided[row.of as usize];
+                (decided.namespace.clone(), decided.name_of(row.entry))
             });
         }
         Self { decided, rows }
@@ -276,13 +311,36 @@ impl Listing for Rows {
 
     fn name(&self, index: usize) -> Name {
         let row = self.rows[index];
-        let decided = &self.decided[row.of];
+        let decided = &self.decided[row.of as usize];
         Name::new(&decided.namespace, &decided.name_of(row.entry))
     }
 
     fn object(&self, index: usize) -> Result<Arc<Object>, Status> {
         let row = self.rows[index];
-        self.decided[row.of].render(row.entry)
+        self.decided[row.of as usize].render(row.entry)
+    }
+
+    fn write(&self, places: Range<usize>, out: &mut Vec<u8>) -> Result<bool, Status> {
+        let mut writer: Option<(u32, Writer<'_>)> = None;
+        for (index, row) in self.rows[places].iter().enumerate() {
+            if index % LOOK == 0 {
+                budget::wanted()?;
+            }
+            if index > 0 {
+                out.push(b',');
+            }
+            let decided = &self.decided[row.of as usize];
+            let (_, writer) = match &mut writer {
+                Some(same) if same.0 == row.of => same,
+                other => other.insert((row.of, Writer::new(decided.view(), true))),
+            };
+            decided.write(row.entry, writer, out);
+        }
+        Ok(true)
+    }
+
+    fn bytes(&self) -> usize {
+        size_of_val(self.rows.as_slice()) + self.decided.iter().map(Decided::bytes).sum::<usize>()
     }
 }
 

@@ -4,6 +4,8 @@
 //! dot. A Candidate is `<decision>:<target name>`, such as `p1.ocm:cluster1`: no object of any of the systems may have
 //! a colon in its name, so the parts are told apart, and the dialect stands once since both parts share it.
 
+use std::borrow::Cow;
+
 use dialect_contract::{Dialect, Inventory};
 use meta::{Key, Meta};
 use scheduling::Ix;
@@ -17,15 +19,15 @@ pub const CANDIDATE_SEPARATOR: char = ':';
 /// The name of the candidate `target` (as the inventory names it) of `decision`.
 #[must_use]
 pub fn candidate(decision: &str, target: &str) -> String {
-    format!("{decision}{CANDIDATE_SEPARATOR}{}", dotted(target.to_owned()))
+    format!("{decision}{CANDIDATE_SEPARATOR}{}", dotted(target))
 }
 
 /// A target as names of candidates write it.
 #[must_use]
-pub fn dotted(target: String) -> String {
+pub fn dotted(target: &str) -> Cow<'_, str> {
     match target.contains('/') {
-        true => target.replace('/', "."),
-        false => target,
+        true => target.replace('/', ".").into(),
+        false => target.into(),
     }
 }
 
@@ -80,11 +82,22 @@ fn by_target_name(inventory: &dyn Inventory, name: &str) -> Option<Ix> {
 /// source lives.
 #[must_use]
 pub fn uid(meta: &Meta, kind: &str) -> String {
-    let source = Uuid::parse_str(&meta.uid).unwrap_or_else(|_| {
+    uid_within(identity(meta), kind).to_string()
+}
+
+/// What the uids of all virtual objects about the object with `meta` are made from.
+#[must_use]
+pub fn identity(meta: &Meta) -> Uuid {
+    Uuid::parse_str(&meta.uid).unwrap_or_else(|_| {
         let name = format!("{}/{}/{}", meta.uid, meta.namespace, meta.name);
         Uuid::new_v5(&Uuid::NAMESPACE_OID, name.as_bytes())
-    });
-    Uuid::new_v5(&source, kind.as_bytes()).to_string()
+    })
+}
+
+/// As [`uid`], where the identity of the source is known.
+#[must_use]
+pub fn uid_within(source: Uuid, kind: &str) -> Uuid {
+    Uuid::new_v5(&source, kind.as_bytes())
 }
 
 #[cfg(test)]

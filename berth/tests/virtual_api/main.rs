@@ -285,10 +285,22 @@ impl World {
             .map(value)
     }
 
+    /// The candidates of a list, in name order. Also that they read the same where the list is written without them.
     async fn candidates(&self, namespace: &str, query: &ListQuery) -> Result<Vec<Arc<Object>>, Status> {
         let call = self.call(namespace, "");
         let listing = self.computed("candidates").list(&call, query).await?;
-        (0..listing.len()).map(|index| listing.object(index)).collect()
+        let objects = (0..listing.len()).map(|index| listing.object(index));
+        let objects: Vec<Arc<Object>> = objects.collect::<Result<_, _>>()?;
+        let mut written = Vec::new();
+        assert!(listing.write(0..listing.len(), &mut written)?);
+        let made: Vec<&str> = objects
+            .iter()
+            .map(|object| str::from_utf8(object.bytes()).unwrap())
+            .collect();
+        assert_eq!(str::from_utf8(&written).unwrap(), made.join(","));
+        let name = |index| listing.name(index);
+        assert!((1..listing.len()).all(|index| name(index - 1) < name(index)));
+        Ok(objects)
     }
 
     async fn review(&self, spec: Value) -> Result<Value, Status> {

@@ -80,6 +80,12 @@ pub trait Targets {
         self.cluster_name(candidate).replace('/', ".")
     }
 
+    /// Whether [`Targets::target_name`] is the cluster name itself, of every target: then candidates are in the order of
+    /// both.
+    fn has_plain_names(&self) -> bool {
+        false
+    }
+
     /// What there is to say of a target.
     fn target(&self, candidate: Ix, now: Timestamp) -> TargetView;
 

@@ -4,6 +4,7 @@
 mod written;
 
 use std::collections::HashSet;
+use std::ops::Range;
 use std::sync::Arc;
 
 use scheduling::{Rejection, ScoreColumn};
@@ -13,7 +14,7 @@ use serde_json::Value;
 use crate::decision::Decision;
 use crate::inventory::Inventory;
 
-pub use written::Written;
+pub use written::{Writer, Written};
 
 /// `status` of a Scheduling. Its long lists may be of another form: candidates are mostly written by [`Written`].
 #[derive(Clone, Debug, Serialize)]
@@ -236,10 +237,10 @@ pub fn reason_counts(inventory: &dyn Inventory, decision: &Decision) -> Vec<Reas
 #[derive(Clone, Debug)]
 pub struct Places {
     /// 1-based, 0 for none.
-    ranks: Vec<usize>,
+    ranks: Vec<u32>,
     picked: Vec<bool>,
     /// Where the refusals of each candidate begin, and at last where they end.
-    refusals: Vec<usize>,
+    refusals: Vec<u32>,
 }
 
 impl Places {
@@ -256,18 +257,17 @@ impl Places {
             picked[candidate as usize] = true;
         }
         let mut refusals = Vec::with_capacity(count + 1);
-        let mut rest = decision.solved.rejections.iter().enumerate().peekable();
+        let mut rest = (0..).zip(&decision.solved.rejections).peekable();
+        // A fleet refused by every filter of every system has fewer refusals than 2^32.
+        let all = u32::try_from(decision.solved.rejections.len()).unwrap_or(u32::MAX);
         for candidate in 0..inventory.count() {
-            refusals.push(
-                rest.peek()
-                    .map_or(decision.solved.rejections.len(), |&(at, _)| at),
-            );
+            refusals.push(rest.peek().map_or(all, |&(at, _)| at));
             while rest
                 .next_if(|(_, refusal)| refusal.candidate <= candidate)
                 .is_some()
             {}
         }
-        refusals.push(decision.solved.rejections.len());
+        refusals.push(all);
         Self {
             ranks,
             picked,
@@ -278,7 +278,19 @@ impl Places {
     /// The rank of `candidate`, 1-based; `None` for the infeasible.
     #[must_use]
     pub fn rank(&self, candidate: u32) -> Option<usize> {
-        Some(self.ranks[candidate as usize]).filter(|&rank| rank > 0)
+        Some(self.ranks[candidate as usize] as usize).filter(|&rank| rank > 0)
+    }
+
+    /// Where the refusals of `candidate` stand among those of the decision.
+    fn refusals(&self, candidate: u32) -> Range<usize> {
+        let at = candidate as usize;
+        self.refusals[at] as usize..self.refusals[at + 1] as usize
+    }
+
+    /// The bytes they take.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        (self.ranks.len() + self.refusals.len()) * size_of::<u32>() + self.picked.len()
     }
 
     /// Whether `candidate` is in the resulting set.
@@ -294,7 +306,7 @@ pub enum Entry {
     /// The candidate of this number.
     Target(u32),
     /// The name at this index of [`Decision::unknown`], of which there is no cluster.
-    Unknown(usize),
+    Unknown(u32),
 }
 
 /// A decision with what it was made on, to be shown. Each entry is rendered when it is asked for.
@@ -316,14 +328,18 @@ impl View<'_> {
     pub fn entries(&self) -> Vec<Entry> {
         let rest = (0..self.considered_count()).filter(|&candidate| self.rank(candidate).is_none());
         let ranked = self.decision.solved.ranked.iter().copied();
-        let unknown = (0..self.decision.unknown.len()).map(Entry::Unknown);
+        let unknown = (0..)
+            .zip(&self.decision.unknown)
+            .map(|(index, _)| Entry::Unknown(index));
         ranked.chain(rest).map(Entry::Target).chain(unknown).collect()
     }
 
     /// The same by number: targets in name order, then the names of which there is no cluster.
     #[must_use]
     pub fn entries_by_number(&self) -> Vec<Entry> {
-        let unknown = (0..self.decision.unknown.len()).map(Entry::Unknown);
+        let unknown = (0..)
+            .zip(&self.decision.unknown)
+            .map(|(index, _)| Entry::Unknown(index));
         (0..self.considered_count())
             .map(Entry::Target)
             .chain(unknown)
@@ -342,7 +358,7 @@ impl View<'_> {
     pub fn cluster_name(&self, entry: Entry) -> Arc<str> {
         match entry {
             Entry::Target(candidate) => self.inventory.cluster_name(candidate),
-            Entry::Unknown(index) => Arc::clone(&self.decision.unknown[index].0),
+            Entry::Unknown(index) => Arc::clone(&self.decision.unknown[index as usize].0),
         }
     }
 
@@ -418,8 +434,7 @@ impl View<'_> {
     }
 
     fn refusals(&self, candidate: u32) -> &[Rejection] {
-        let at = candidate as usize;
-        &self.decision.solved.rejections[self.places.refusals[at]..self.places.refusals[at + 1]]
+        &self.decision.solved.rejections[self.places.refusals(candidate)]
     }
 
     fn scores(&self, candidate: u32) -> Vec<Score> {
@@ -498,8 +513,8 @@ impl View<'_> {
             .collect()
     }
 
-    fn unknown(&self, index: usize) -> Candidate {
-        let (name, plugin, reason) = &self.decision.unknown[index];
+    fn unknown(&self, index: u32) -> Candidate {
+        let (name, plugin, reason) = &self.decision.unknown[index as usize];
         Candidate {
             cluster_name: Arc::clone(name),
             target: String::new(),

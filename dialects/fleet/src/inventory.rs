@@ -72,6 +72,10 @@ impl Targets for Fleet {
         Arc::clone(&self.columns().row(candidate).name)
     }
 
+    fn has_plain_names(&self) -> bool {
+        true
+    }
+
     fn candidate(&self, cluster_name: &str) -> Option<Ix> {
         self.columns().candidate(cluster_name)
     }

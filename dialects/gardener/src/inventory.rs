@@ -99,6 +99,10 @@ impl Targets for Fleet {
         Arc::clone(&self.row(candidate).name)
     }
 
+    fn has_plain_names(&self) -> bool {
+        true
+    }
+
     fn candidate(&self, cluster_name: &str) -> Option<Ix> {
         self.seed(cluster_name).map(|(candidate, _)| candidate)
     }

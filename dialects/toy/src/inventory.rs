@@ -88,6 +88,10 @@ impl Targets for Fleet {
         found.map(|(name, _)| Arc::clone(name)).unwrap_or_default()
     }
 
+    fn has_plain_names(&self) -> bool {
+        true
+    }
+
     fn candidate(&self, cluster_name: &str) -> Option<Ix> {
         let place = self.boxes.keys().position(|name| **name == *cluster_name)?;
         Ix::try_from(place).ok()

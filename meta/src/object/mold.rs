@@ -75,18 +75,26 @@ impl Mold {
         }
     }
 
+    /// Writes the object of this name and uid behind what is in `out`, up to the end of its metadata: for lists that are
+    /// written without making objects. What follows is as the `rest` of [`Mold::object`], and the closing brace. Gives
+    /// the place behind the name.
+    pub fn begin(&self, name: &str, uid: &str, out: &mut Vec<u8>) -> usize {
+        out.extend_from_slice(&self.before);
+        text_of(name, out);
+        let at = out.len();
+        out.extend_from_slice(&self.after);
+        text_of(uid, out);
+        out.push(b'}');
+        at
+    }
+
     /// The object of this name and uid. `rest` is compact JSON: the members behind `metadata` in order, each with the comma
     /// before it.
     #[must_use]
     pub fn object(&self, name: &str, uid: &str, rest: &[u8]) -> Object {
         let room = self.before.len() + name.len() + self.after.len() + uid.len() + rest.len() + 16;
         let mut bytes = Vec::with_capacity(room);
-        bytes.extend_from_slice(&self.before);
-        text_of(name, &mut bytes);
-        let at = bytes.len();
-        bytes.extend_from_slice(&self.after);
-        text_of(uid, &mut bytes);
-        bytes.push(b'}');
+        let at = self.begin(name, uid, &mut bytes);
         let end = bytes.len();
         bytes.extend_from_slice(rest);
         bytes.push(b'}');

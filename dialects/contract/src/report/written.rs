@@ -37,7 +37,7 @@ impl Written<'_> {
     /// # Errors
     /// When nobody waits for it any more.
     pub fn write(&self, out: &mut Vec<u8>) -> Result<(), Exceeded> {
-        let mut known = Known::new();
+        let mut writer = Writer::new(self.view, self.with_reasons);
         out.reserve(self.entries.len() * USUAL);
         out.push(b'[');
         for (index, &entry) in self.entries.iter().enumerate() {
@@ -47,20 +47,46 @@ impl Written<'_> {
             if index > 0 {
                 out.push(b',');
             }
-            match entry {
-                Entry::Target(candidate) => self.target(candidate, &mut known, out),
-                Entry::Unknown(_) => json(&self.view.candidate(entry, self.with_reasons), out),
-            }
+            writer.write(entry, out);
         }
         out.push(b']');
         Ok(())
     }
+}
 
-    fn target(&self, candidate: u32, known: &mut Known, out: &mut Vec<u8>) {
-        let view = &self.view;
+/// Writes candidates one by one into one buffer.
+pub struct Writer<'a> {
+    view: View<'a>,
+    with_reasons: bool,
+    known: Known,
+}
+
+impl<'a> Writer<'a> {
+    /// A writer of the candidates of `view`.
+    #[must_use]
+    pub fn new(view: View<'a>, with_reasons: bool) -> Self {
+        Self {
+            view,
+            with_reasons,
+            known: Known::new(),
+        }
+    }
+
+    /// Writes `entry` behind what is in `out`, as a [`super::Candidate`] reads. All entries go into the same `out`, to which
+    /// nothing but more is done in between: what was said before is copied from there.
+    pub fn write(&mut self, entry: Entry, out: &mut Vec<u8>) {
+        match entry {
+            Entry::Target(candidate) => self.target(candidate, out),
+            Entry::Unknown(_) => json(&self.view.candidate(entry, self.with_reasons), out),
+        }
+    }
+
+    fn target(&mut self, candidate: u32, out: &mut Vec<u8>) {
+        let view = self.view;
         let refusals = view.refusals(candidate);
+        let name = view.inventory.cluster_name(candidate);
         out.extend_from_slice(br#"{"clusterName":"#);
-        json(&*view.inventory.cluster_name(candidate), out);
+        json(&*name, out);
         out.extend_from_slice(br#","feasible":"#);
         json(&refusals.is_empty(), out);
         out.extend_from_slice(br#","picked":"#);
@@ -71,14 +97,17 @@ impl Written<'_> {
         }
         out.extend_from_slice(br#","rejections":["#);
         if self.with_reasons {
-            self.reasons(candidate, refusals, known, out);
+            self.reasons(candidate, refusals, out);
         }
         out.push(b']');
         if refusals.is_empty() {
             self.scores(candidate, out);
         }
         out.extend_from_slice(br#","target":"#);
-        json(view.inventory.target_name(candidate).as_str(), out);
+        match view.inventory.has_plain_names() {
+            true => json(&*name, out),
+            false => json(view.inventory.target_name(candidate).as_str(), out),
+        }
         // Behind the name, within its quotes.
         out.pop();
         out.push(b'.');
@@ -87,8 +116,8 @@ impl Written<'_> {
     }
 
     /// Why a target is refused, or why it is not picked.
-    fn reasons(&self, candidate: u32, refusals: &[Rejection], known: &mut Known, out: &mut Vec<u8>) {
-        let view = &self.view;
+    fn reasons(&mut self, candidate: u32, refusals: &[Rejection], out: &mut Vec<u8>) {
+        let view = self.view;
         for (index, refusal) in refusals.iter().enumerate() {
             if index > 0 {
                 out.push(b',');
@@ -96,14 +125,14 @@ impl Written<'_> {
             let (plugin, reason) = (refusal.plugin, refusal.reason);
             let alike = view.inventory.alike(view.decision, candidate, plugin, reason);
             let key = alike.map(|alike| (plugin, reason, alike));
-            if let Some(place) = key.and_then(|key| known.get(&key)) {
+            if let Some(place) = key.and_then(|key| self.known.get(&key)) {
                 out.extend_from_within(place.clone());
                 continue;
             }
             let start = out.len();
             json(&view.refusal(candidate, refusal), out);
-            if let Some(key) = key.filter(|_| known.len() < MOST) {
-                known.insert(key, start..out.len());
+            if let Some(key) = key.filter(|_| self.known.len() < MOST) {
+                self.known.insert(key, start..out.len());
             }
         }
         if let Some(passed_over) = view.passed_over(candidate, refusals) {
