@@ -10,7 +10,8 @@ use crate::served::Served;
 enum Field {
     Name,
     Namespace,
-    Other(SelectableField),
+    /// The one at this place of the kind's own.
+    Other(usize),
 }
 
 /// The objects asked for.
@@ -22,6 +23,8 @@ pub(crate) struct Selection {
     /// What every object has whose labels are selected.
     needed: LabelPrint,
     fields: Vec<(Field, bool, String)>,
+    /// The fields that the kind has of its own.
+    others: &'static [SelectableField],
 }
 
 impl Selection {
@@ -41,6 +44,7 @@ impl Selection {
             labels: labels.clone(),
             needed: labels.needs(),
             fields: Vec::with_capacity(fields.terms.len() + 1),
+            others: served.kind().selectable(),
         };
         for (path, equal, value) in &fields.terms {
             let field = field(served, path)?;
@@ -94,31 +98,40 @@ impl Selection {
 
     /// Whether `object`, which is in the namespace, satisfies both selectors.
     pub(crate) fn matches(&self, object: &Object) -> bool {
-        self.matches_with(object, |field| Some(field.read(object.value())))
+        let has_others = self
+            .fields
+            .iter()
+            .any(|(field, ..)| matches!(field, Field::Other(_)));
+        self.selects_labels(object)
+            && match has_others {
+                true => self.selects_fields(object, Some(&object.texts(self.others))),
+                false => self.selects_fields(object, None),
+            }
     }
 
     /// As [`Selection::matches`], by labels, name and namespace alone: who made the object has looked at the rest.
     pub(crate) fn matches_metadata(&self, object: &Object) -> bool {
-        self.matches_with(object, |_| None)
+        self.selects_labels(object) && self.selects_fields(object, None)
     }
 
-    fn matches_with(&self, object: &Object, other: impl Fn(&SelectableField) -> Option<String>) -> bool {
-        if !object.print().covers(self.needed) {
-            return false;
-        }
+    fn selects_labels(&self, object: &Object) -> bool {
+        object.print().covers(self.needed) && self.labels.matches(&object.meta().labels)
+    }
+
+    /// Without the `texts` of the kind's own fields those are left out.
+    fn selects_fields(&self, object: &Object, texts: Option<&[Box<str>]>) -> bool {
         let meta = object.meta();
-        self.labels.matches(&meta.labels)
-            && self.fields.iter().all(|(field, equal, wanted)| {
-                let same = match field {
-                    Field::Name => meta.name == *wanted,
-                    Field::Namespace => meta.namespace == *wanted,
-                    Field::Other(field) => match other(field) {
-                        Some(have) => have == *wanted,
-                        None => return true,
-                    },
-                };
-                same == *equal
-            })
+        self.fields.iter().all(|(field, equal, wanted)| {
+            let same = match field {
+                Field::Name => meta.name == *wanted,
+                Field::Namespace => meta.namespace == *wanted,
+                Field::Other(place) => match texts {
+                    Some(texts) => *texts[*place] == **wanted,
+                    None => return true,
+                },
+            };
+            same == *equal
+        })
     }
 }
 
@@ -129,8 +142,8 @@ fn field(served: &Served, path: &str) -> Result<Field, Status> {
         _ => {}
     }
     let others = served.kind().selectable();
-    if let Some(found) = others.iter().find(|field| field.path == path) {
-        return Ok(Field::Other(*found));
+    if let Some(found) = others.iter().position(|field| field.path == path) {
+        return Ok(Field::Other(found));
     }
     let known = ["metadata.name", "metadata.namespace"]
         .into_iter()

@@ -1,5 +1,8 @@
 //! What a kind says about itself. Everything generic (verbs, discovery, OpenAPI, Table, validation) is driven by it.
 
+use std::borrow::Cow;
+use std::ptr;
+
 use serde_json::Value;
 
 pub use crate::cell::Cell;
@@ -269,6 +272,13 @@ pub struct SelectableField {
     pub computed: Option<fn(&Value) -> String>,
 }
 
+/// What an object says in the fields that were selected by.
+#[derive(Debug)]
+pub(crate) struct Selectable {
+    fields: &'static [SelectableField],
+    texts: Box<[Box<str>]>,
+}
+
 impl SelectableField {
     /// The field at `path`.
     #[must_use]
@@ -402,6 +412,30 @@ impl Object {
     #[must_use]
     pub fn cells(&self, kind: &dyn Kind) -> &[Cell] {
         self.cells.get_or_init(|| self.row(kind).into())
+    }
+
+    /// The texts of `fields`, in their order: read at the first call and kept. As for cells, what is parsed for them is not.
+    /// Whoever asks for other fields than the first to ask has them read at each call.
+    #[must_use]
+    pub fn texts(&self, fields: &'static [SelectableField]) -> Cow<'_, [Box<str>]> {
+        let kept = self.selectable.get_or_init(|| {
+            Box::new(Selectable {
+                fields,
+                texts: self.read_texts(fields),
+            })
+        });
+        match ptr::eq(kept.fields, fields) {
+            true => Cow::Borrowed(&kept.texts),
+            false => Cow::Owned(self.read_texts(fields).into_vec()),
+        }
+    }
+
+    fn read_texts(&self, fields: &[SelectableField]) -> Box<[Box<str>]> {
+        let read = |value: &Value| fields.iter().map(|field| field.read(value).into()).collect();
+        match self.value.get() {
+            Some(value) => read(value),
+            None => read(&self.parse_unmanaged()),
+        }
     }
 
     /// The same of another kind than it is stored as, made at each call.

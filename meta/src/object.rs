@@ -19,6 +19,7 @@ use serde_json::{Map, Value};
 pub use self::annotations::Annotations;
 pub use self::mold::Mold;
 use crate::cell::Cell;
+use crate::kind::Selectable;
 use crate::revision::Revision;
 use crate::selector::LabelPrint;
 use crate::time::Timestamp;
@@ -259,6 +260,7 @@ impl Draft {
             meta: Arc::clone(&self.meta),
             value: OnceLock::new(),
             cells: OnceLock::new(),
+            selectable: OnceLock::new(),
         }
     }
 }
@@ -394,6 +396,7 @@ pub struct Object {
     meta: Arc<Meta>,
     pub(crate) value: OnceLock<Arc<Value>>,
     pub(crate) cells: OnceLock<Box<[Cell]>>,
+    pub(crate) selectable: OnceLock<Box<Selectable>>,
 }
 
 /// Two objects are equal when they are served alike: the same bytes, the revision among them.
@@ -437,6 +440,7 @@ impl Object {
             meta,
             value: OnceLock::new(),
             cells: OnceLock::new(),
+            selectable: OnceLock::new(),
         })
     }
 
@@ -511,6 +515,7 @@ impl Object {
             meta: Arc::clone(&self.meta),
             value: OnceLock::new(),
             cells: OnceLock::new(),
+            selectable: OnceLock::new(),
         }
     }
 

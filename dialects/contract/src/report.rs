@@ -5,6 +5,7 @@ mod written;
 
 use std::collections::HashSet;
 use std::ops::Range;
+use std::ptr;
 use std::sync::Arc;
 
 use scheduling::{Rejection, ScoreColumn};
@@ -216,13 +217,21 @@ pub fn reason_counts(inventory: &dyn Inventory, decision: &Decision) -> Vec<Reas
     // Refusals are as many as targets, reasons are few.
     let mut found: Vec<((u16, &'static str), i64)> = Vec::new();
     for refusal in &decision.solved.rejections {
-        let reason = (refusal.plugin, inventory.token(refusal.plugin, refusal.reason));
-        match found.iter_mut().find(|(known, _)| *known == reason) {
+        let (plugin, token) = (refusal.plugin, inventory.token(refusal.plugin, refusal.reason));
+        // Tokens are constants: most often it is the very same one, and its text need not be compared.
+        let same =
+            |((of, known), _): &&mut ((u16, &'static str), i64)| *of == plugin && ptr::eq(*known, token);
+        match found.iter_mut().find(same) {
             Some((_, targets)) => *targets += 1,
-            None => found.push((reason, 1)),
+            None => found.push(((plugin, token), 1)),
         }
     }
     found.sort_unstable();
+    found.dedup_by(|next, first| {
+        let same = next.0 == first.0;
+        first.1 += if same { next.1 } else { 0 };
+        same
+    });
     found
         .into_iter()
         .map(|((plugin, reason), targets)| ReasonCount {

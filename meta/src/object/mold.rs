@@ -116,6 +116,7 @@ impl Mold {
             meta: Arc::new(meta),
             value: OnceLock::new(),
             cells: OnceLock::new(),
+            selectable: OnceLock::new(),
         }
     }
 }

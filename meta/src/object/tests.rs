@@ -190,3 +190,21 @@ fn what_is_parsed_for_the_cells_is_not_kept() {
     assert_eq!(object.row(&Data), ["1".into()]);
     assert!(Arc::ptr_eq(&parsed, object.value()));
 }
+
+#[test]
+fn texts_that_are_selected_by_are_kept_and_what_was_parsed_for_them_is_not() {
+    use crate::kind::SelectableField;
+    static OWN: [SelectableField; 2] = [SelectableField::at("spec.a"), SelectableField::at("spec.b")];
+    static OTHER: [SelectableField; 1] = [SelectableField::at("spec.b")];
+    let value =
+        json!({"apiVersion": "v1", "kind": "X", "metadata": {"name": "n"}, "spec": {"a": "x", "b": 2}});
+    let object = Object::new(&value, Revision(7)).unwrap();
+    let texts = |fields: &'static [SelectableField]| -> Vec<String> {
+        object.texts(fields).iter().map(|text| text.to_string()).collect()
+    };
+    for _ in 0..2 {
+        assert_eq!(texts(&OWN), ["x", "2"]);
+        assert_eq!(texts(&OTHER), ["2"]);
+    }
+    assert!(object.value.get().is_none());
+}
