@@ -19,6 +19,7 @@ use crate::options::{ListOptions, WriteOptions};
 use crate::paging::Token;
 use crate::registry::Writing;
 use crate::resource::{Backing, Computed};
+use crate::selection::Selection;
 
 fn handler<'a>(cx: &'a Cx<'_>) -> Result<&'a dyn Computed, Status> {
     match &cx.served.resource.backing {
@@ -37,86 +38,131 @@ pub(super) async fn list(cx: &Cx<'_>) -> Result<Response<Body>, Status> {
     let accepted = cx.negotiate(Answer::List)?;
     let mut options = ListOptions::parse(&cx.request.info.query, false)?;
     options.limit = list::most(accepted, options.limit);
-    let selection = list::selection(cx, &options)?;
-    let token = list::token(&options)?;
-    let asked = asked(cx);
-    let listing = match token.as_ref().filter(|token| token.revision().is_some()) {
-        Some(token) => {
-            let kept = cx.state.listings.get(token.listing(), &asked);
-            kept.ok_or_else(|| token.clone().expired())?
-        }
-        None => {
-            let query = ListQuery {
-                labels: options.labels.clone(),
-                fields: options.fields.clone(),
-            };
-            handler(cx)?.list(&cx.call(false), &query).await?
-        }
-    };
-    let first = token
-        .as_ref()
-        .map_or(0, |token| listing::following(&*listing, &token.last()));
-    let kept = token.as_ref().map(Token::listing).filter(|&number| number > 0);
-    let next = |last: &Name| {
-        let number = kept.unwrap_or_else(|| cx.state.listings.keep(&asked, Arc::clone(&listing)));
-        Token::after(last, listing.revision()).of_listing(number).encode()
-    };
-    let mut page = Page {
-        revision: listing.revision(),
-        ..Page::default()
-    };
-    if accepted.shape == Shape::Full && selection.is_left_to_others() {
-        let end = match options.limit {
-            0 => listing.len(),
-            limit => first.saturating_add(limit).min(listing.len()),
-        };
-        if let Some(items) = written(&*listing, first..end)? {
-            let remaining = listing.len() - end;
-            if remaining > 0 {
-                page.remaining = selection.is_everything().then_some(remaining);
-                page.next = Some(next(&listing.name(end - 1)));
-            }
-            return cx.written_list(accepted, &page, items).await;
-        }
+    let rest = Rest::of(cx, &options).await?;
+    if accepted.shape == Shape::Full
+        && let Some((page, items)) = rest.written(options.limit)?
+    {
+        return cx.written_list(accepted, &page, items).await;
     }
-    let selected = |index| -> Result<Option<Arc<Object>>, Status> {
-        budget::wanted()?;
-        let object = listing.object(index)?;
-        Ok(selection.matches_metadata(&object).then_some(object))
-    };
-    let mut places = first..listing.len();
-    while options.limit == 0 || page.items.len() < options.limit {
-        let Some(index) = places.next() else { break };
-        page.items.extend(selected(index)?);
-    }
-    let more = if selection.is_everything() {
-        page.remaining = Some(places.len()).filter(|&remaining| remaining > 0);
-        page.remaining.is_some()
-    } else {
-        // Whether anything selected follows is known only by looking at what does.
-        let mut following = places.map(selected).filter_map(Result::transpose);
-        following.next().transpose()?.is_some()
-    };
-    if let (true, Some(last)) = (more, page.items.last()) {
-        page.next = Some(next(&Name::new(&last.meta().namespace, &last.meta().name)));
-    }
+    let page = rest.made(options.limit)?;
     cx.list(accepted, page).await
+}
+
+/// A computed list from where a page begins.
+struct Rest<'a> {
+    cx: &'a Cx<'a>,
+    selection: Selection,
+    listing: Arc<dyn Listing>,
+    /// The number that the listing is kept under, where it is the one of pages before.
+    kept: Option<u64>,
+    /// The index of the first object that was not given yet.
+    first: usize,
+}
+
+impl<'a> Rest<'a> {
+    async fn of(cx: &'a Cx<'_>, options: &ListOptions) -> Result<Self, Status> {
+        let selection = list::selection(cx, options)?;
+        let token = list::token(options)?;
+        let listing = match token.as_ref().filter(|token| token.revision().is_some()) {
+            Some(token) => {
+                let kept = cx.state.listings.get(token.listing(), &asked(cx));
+                kept.ok_or_else(|| token.clone().expired())?
+            }
+            None => {
+                let query = ListQuery {
+                    labels: options.labels.clone(),
+                    fields: options.fields.clone(),
+                };
+                handler(cx)?.list(&cx.call(false), &query).await?
+            }
+        };
+        let token = token.as_ref();
+        Ok(Self {
+            cx,
+            selection,
+            kept: token.map(Token::listing).filter(|&number| number > 0),
+            first: token.map_or(0, |token| listing::following(&*listing, &token.last())),
+            listing,
+        })
+    }
+
+    /// The token of the page behind `last`.
+    fn next(&self, last: &Name) -> String {
+        let keep = || {
+            let listings = &self.cx.state.listings;
+            listings.keep(&asked(self.cx), Arc::clone(&self.listing))
+        };
+        let number = self.kept.unwrap_or_else(keep);
+        Token::after(last, self.listing.revision())
+            .of_listing(number)
+            .encode()
+    }
+
+    /// A page of at most `limit` objects (0 is all), written by the listing; `None` where each has to be made.
+    fn written(&self, limit: usize) -> Result<Option<(Page, Chunks)>, Status> {
+        if !self.selection.is_left_to_others() {
+            return Ok(None);
+        }
+        let count = self.listing.len();
+        let end = match limit {
+            0 => count,
+            limit => self.first.saturating_add(limit).min(count),
+        };
+        let Some(items) = written(&*self.listing, self.first..end)? else {
+            return Ok(None);
+        };
+        let remaining = count - end;
+        let page = Page {
+            revision: self.listing.revision(),
+            remaining: Some(remaining).filter(|&remaining| remaining > 0 && self.selection.is_everything()),
+            next: (remaining > 0).then(|| self.next(&self.listing.name(end - 1))),
+            ..Page::default()
+        };
+        Ok(Some((page, items)))
+    }
+
+    /// A page of at most `limit` objects (0 is all), each of which is made and looked at.
+    fn made(&self, limit: usize) -> Result<Page, Status> {
+        let mut page = Page {
+            revision: self.listing.revision(),
+            ..Page::default()
+        };
+        let selected = |index| -> Result<Option<Arc<Object>>, Status> {
+            budget::wanted()?;
+            let object = self.listing.object(index)?;
+            Ok(self.selection.matches_metadata(&object).then_some(object))
+        };
+        let mut places = self.first..self.listing.len();
+        while limit == 0 || page.items.len() < limit {
+            let Some(index) = places.next() else { break };
+            page.items.extend(selected(index)?);
+        }
+        let more = if self.selection.is_everything() {
+            page.remaining = Some(places.len()).filter(|&remaining| remaining > 0);
+            page.remaining.is_some()
+        } else {
+            // Whether anything selected follows is known only by looking at what does.
+            let mut following = places.map(selected).filter_map(Result::transpose);
+            following.next().transpose()?.is_some()
+        };
+        if let (true, Some(last)) = (more, page.items.last()) {
+            page.next = Some(self.next(&Name::new(&last.meta().namespace, &last.meta().name)));
+        }
+        Ok(page)
+    }
 }
 
 /// How many objects are written into one piece of a body.
 const PIECE: usize = 512;
 
-/// The objects of `listing` at `places` as JSON with commas between them, in pieces; `None` where it has to make each.
+/// The objects of `listing` at `places` as JSON with commas between them, in pieces; `None` where it cannot write them.
 fn written(listing: &dyn Listing, places: Range<usize>) -> Result<Option<Chunks>, Status> {
     let mut items = Chunks::default();
-    let (mut start, end) = (places.start, places.end);
-    while start < end {
-        let piece = start..end.min(start + PIECE);
+    for start in places.clone().step_by(PIECE) {
         if start > places.start {
             items.push(b",");
         }
-        start = piece.end;
-        if !listing.write(piece, items.buffer())? {
+        if !listing.write(start..places.end.min(start + PIECE), items.buffer())? {
             return Ok(None);
         }
         items.cut();
