@@ -21,4 +21,4 @@ pub use client::{Clients, Kubeconfigs};
 pub use delegation::{CacheTimes, Delegation};
 pub use policies::{HubPolicies, Policies};
 pub use published::StaticTrust;
-pub use registration::Registration;
+pub use registration::{NotRegistered, Registration};

@@ -105,6 +105,17 @@ pub struct Registration {
     state: Mutex<Option<Result<(), String>>>,
 }
 
+/// Why the hub may not find or trust this server.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NotRegistered {
+    /// Nobody looked yet.
+    #[error("the registration has not been checked yet")]
+    Unknown,
+    /// What is missing or went wrong, in sentences joined by `; `.
+    #[error("{0}")]
+    Wrong(String),
+}
+
 /// Who issued the serving certificate.
 enum Trusted {
     /// The data folder's CA, which never changes.
@@ -223,9 +234,11 @@ impl Registration {
     ///
     /// # Errors
     /// What is missing or went wrong.
-    pub fn state(&self) -> Result<(), String> {
-        let seen = self.state.lock().clone();
-        seen.unwrap_or_else(|| Err("the registration has not been checked yet".to_owned()))
+    pub fn state(&self) -> Result<(), NotRegistered> {
+        match &*self.state.lock() {
+            None => Err(NotRegistered::Unknown),
+            Some(seen) => seen.clone().map_err(NotRegistered::Wrong),
+        }
     }
 
     /// Remembers what was seen, and logs it when it is new.
