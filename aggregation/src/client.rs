@@ -48,7 +48,7 @@ impl Clients {
 
 async fn client(file: Option<&Path>) -> Result<Client> {
     berth_client::connect(match file {
-        Some(path) => berth_client::config(path, None).await?,
+        Some(path) => berth_client::config(Some(path), None).await?,
         None => Config::incluster()
             .context("no kubeconfig: pass --kubeconfig, or run in a Pod with a service account")?,
     })
