@@ -16,6 +16,17 @@ pub struct Kubeconfigs {
     pub authorization: Option<PathBuf>,
 }
 
+impl Kubeconfigs {
+    /// The one at `path`, for everything.
+    #[must_use]
+    pub fn one(path: PathBuf) -> Self {
+        Self {
+            objects: Some(path),
+            ..Self::default()
+        }
+    }
+}
+
 /// The clients of a hub. They may have different identities.
 #[derive(Clone)]
 pub struct Clients {

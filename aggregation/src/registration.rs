@@ -86,6 +86,21 @@ pub struct Options {
     pub sources: Sources,
 }
 
+impl Options {
+    /// `objects` for `service`, made where they are missing, written as `manager`; the certificate is the folder's own.
+    #[must_use]
+    pub fn own(service: Service, objects: Vec<Value>, manager: impl Into<String>) -> Self {
+        Self {
+            service,
+            objects,
+            create: true,
+            issuer: Issuer::Own,
+            manager: manager.into(),
+            sources: Sources::default(),
+        }
+    }
+}
+
 /// How often everything is looked at.
 const LOOK_EVERY: Duration = Duration::from_mins(1);
 /// How often while something is missing or under way.
