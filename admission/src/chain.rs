@@ -11,7 +11,7 @@ use serde_json::Value;
 use crate::client::Policies;
 use crate::plugin::Plugin;
 use crate::request::{Denied, Operation, Request};
-use crate::rights::{Authority, Needed};
+use crate::rights::{Authority, Needed, Unknown};
 
 /// The annotation of a write that a guard let pass for the break-glass group; its value names the guard.
 const BREAK_GLASS: &str = "break-glass";
@@ -185,7 +185,7 @@ impl Chain {
         for Needed { right, refusal } in needed {
             let has = match &self.authority {
                 Some(authority) => authority.has(request.user, right).await,
-                None => Err("this server has no authorizer".to_owned()),
+                None => Err(Unknown("this server has no authorizer".to_owned())),
             };
             match has {
                 Ok(true) => {}

@@ -17,9 +17,9 @@ mod rounds;
 mod rules;
 mod subject;
 
-pub use answer::{Answer, read};
+pub use answer::{Answer, BadAnswer, read};
 pub use hook::{Condition, Endpoint, Hook};
-pub use patch::{Unpatched, apply, try_apply};
+pub use patch::{Unpatched, apply};
 pub use policies::{Consulted, Policies, Recorded};
 pub use refusal::{condition_failed, denied, failed, no_dry_run, unusable};
 pub use review::{request, review};

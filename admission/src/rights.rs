@@ -43,8 +43,13 @@ impl Needed {
     }
 }
 
-/// Whether a right is held; an error when that could not be found out.
-pub type Answer<'a> = Pin<Box<dyn Future<Output = Result<bool, String>> + Send + 'a>>;
+/// Why it could not be found out whether a right is held.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct Unknown(pub String);
+
+/// Whether a right is held.
+pub type Answer<'a> = Pin<Box<dyn Future<Output = Result<bool, Unknown>> + Send + 'a>>;
 
 /// Knows who may do what.
 pub trait Authority: Send + Sync + 'static {

@@ -8,9 +8,8 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use aggregation::delegation::Lookup;
-use aggregation::registration::{Issuer, Options, Service, Sources};
-use aggregation::{CacheTimes, Clients, Delegation, Kubeconfigs, Registration, StaticTrust};
+use aggregation::registration::{Options, Service};
+use aggregation::{Clients, Delegation, Kubeconfigs, Registration};
 use anyhow::{Context, Result};
 use apiserver::{ChainConfig, Server, ServerConfig, SystemClock};
 use certs::{Folder, ServingCertificate};
@@ -28,18 +27,7 @@ pub(crate) async fn server(
     service: Service,
 ) -> Result<Server> {
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
-    let files = Kubeconfigs {
-        objects: Some(kubeconfig),
-        ..Kubeconfigs::default()
-    };
-    let clients = Clients::connect(&files).await?;
-    let hub = Delegation::new(
-        clients,
-        StaticTrust::default(),
-        Lookup::Required,
-        CacheTimes::default(),
-    )
-    .await?;
+    let hub = Delegation::to(Clients::connect(&Kubeconfigs::one(kubeconfig)).await?).await?;
     let certificate = ServingCertificate::issued(Arc::clone(&folder), &[service.host()], Arc::clone(&clock))?;
     let chain = ChainConfig::of(flunders::groups())
         .authentication(hub.authentication(false, &clock))
@@ -54,14 +42,7 @@ pub(crate) async fn server(
             "service": {"name": service.name, "namespace": service.namespace, "port": service.port},
         },
     });
-    let options = Options {
-        service,
-        objects: vec![api_service],
-        create: true,
-        issuer: Issuer::Own,
-        manager: "flunders".to_owned(),
-        sources: Sources::default(),
-    };
+    let options = Options::own(service, vec![api_service], "flunders");
     let registration = Arc::new(Registration::new(hub.client(), options, &folder, &clock));
     drop((registration.follow(certificate), hub.follow()));
     Ok(server)

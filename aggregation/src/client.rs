@@ -16,6 +16,17 @@ pub struct Kubeconfigs {
     pub authorization: Option<PathBuf>,
 }
 
+impl Kubeconfigs {
+    /// The one at `path`, for everything.
+    #[must_use]
+    pub fn one(path: PathBuf) -> Self {
+        Self {
+            objects: Some(path),
+            ..Self::default()
+        }
+    }
+}
+
 /// The clients of a hub. They may have different identities.
 #[derive(Clone)]
 pub struct Clients {
@@ -48,7 +59,7 @@ impl Clients {
 
 async fn client(file: Option<&Path>) -> Result<Client> {
     berth_client::connect(match file {
-        Some(path) => berth_client::config(path, None).await?,
+        Some(path) => berth_client::config(Some(path), None).await?,
         None => Config::incluster()
             .context("no kubeconfig: pass --kubeconfig, or run in a Pod with a service account")?,
     })

@@ -61,6 +61,20 @@ pub struct Delegation {
 }
 
 impl Delegation {
+    /// Believes whom the hub believes, with kube-apiserver's usual times.
+    ///
+    /// # Errors
+    /// As [`Delegation::new`].
+    pub async fn to(clients: Clients) -> Result<Self> {
+        Self::new(
+            clients,
+            StaticTrust::default(),
+            Lookup::Required,
+            CacheTimes::default(),
+        )
+        .await
+    }
+
     /// Reads which client CAs and front proxies the hub trusts. What is `given` wins over that.
     ///
     /// # Errors

@@ -9,6 +9,24 @@
 //!   kinds that this server stores, because kube-apiserver passes requests for them on before its own admission.
 //!
 //! It stands on `apiserver` (and `client`) alone and knows no kind, so any server made with that library can use it.
+//! `examples/aggregated_flunders.rs` is a whole one; what makes it ask the hub is this:
+//!
+//! ```no_run
+//! use std::sync::Arc;
+//!
+//! use aggregation::{Clients, Delegation, Kubeconfigs};
+//! use apiserver::{ChainConfig, Group, SystemClock};
+//!
+//! # async fn chain(groups: Vec<Group>) -> anyhow::Result<()> {
+//! let hub = Delegation::to(Clients::connect(&Kubeconfigs::one("hub.kubeconfig".into())).await?).await?;
+//! let clock: Arc<dyn meta::Clock> = Arc::new(SystemClock);
+//! let chain = ChainConfig::of(groups)
+//!     .authentication(hub.authentication(false, &clock))
+//!     .authorizer(hub.authorizer(&clock))
+//!     .build()?;
+//! # Ok(())
+//! # }
+//! ```
 
 pub mod client;
 pub mod delegation;
@@ -21,4 +39,4 @@ pub use client::{Clients, Kubeconfigs};
 pub use delegation::{CacheTimes, Delegation};
 pub use policies::{HubPolicies, Policies};
 pub use published::StaticTrust;
-pub use registration::Registration;
+pub use registration::{NotRegistered, Registration};

@@ -86,6 +86,21 @@ pub struct Options {
     pub sources: Sources,
 }
 
+impl Options {
+    /// `objects` for `service`, made where they are missing, written as `manager`; the certificate is the folder's own.
+    #[must_use]
+    pub fn own(service: Service, objects: Vec<Value>, manager: impl Into<String>) -> Self {
+        Self {
+            service,
+            objects,
+            create: true,
+            issuer: Issuer::Own,
+            manager: manager.into(),
+            sources: Sources::default(),
+        }
+    }
+}
+
 /// How often everything is looked at.
 const LOOK_EVERY: Duration = Duration::from_mins(1);
 /// How often while something is missing or under way.
@@ -103,6 +118,17 @@ pub struct Registration {
     clock: Arc<dyn Clock>,
     /// What keeps the hub from finding and trusting this server, as it was last seen; `None` before the first look.
     state: Mutex<Option<Result<(), String>>>,
+}
+
+/// Why the hub may not find or trust this server.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NotRegistered {
+    /// Nobody looked yet.
+    #[error("the registration has not been checked yet")]
+    Unknown,
+    /// What is missing or went wrong, in sentences joined by `; `.
+    #[error("{0}")]
+    Wrong(String),
 }
 
 /// Who issued the serving certificate.
@@ -223,9 +249,11 @@ impl Registration {
     ///
     /// # Errors
     /// What is missing or went wrong.
-    pub fn state(&self) -> Result<(), String> {
-        let seen = self.state.lock().clone();
-        seen.unwrap_or_else(|| Err("the registration has not been checked yet".to_owned()))
+    pub fn state(&self) -> Result<(), NotRegistered> {
+        match &*self.state.lock() {
+            None => Err(NotRegistered::Unknown),
+            Some(seen) => seen.clone().map_err(NotRegistered::Wrong),
+        }
     }
 
     /// Remembers what was seen, and logs it when it is new.

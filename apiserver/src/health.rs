@@ -1,6 +1,7 @@
 //! `/healthz`, `/livez` and `/readyz`: named checks, in the form kubelets, load balancers and people read (docs/api.md,
 //! "Health, metrics, stopping").
 
+use std::convert::Infallible;
 use std::fmt::Write as _;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -52,6 +53,9 @@ impl Probe {
     }
 }
 
+/// What a check found: an error of its own type, or a sentence.
+pub type Problem = Box<dyn std::error::Error + Send + Sync>;
+
 type Run = Box<dyn Fn() -> Result<(), String> + Send + Sync>;
 
 struct Check {
@@ -84,10 +88,10 @@ impl Health {
             checks: RwLock::default(),
             stopping: stopping.clone(),
         };
-        health.add("ping", &Probe::ALL, || Ok(()));
+        health.add("ping", &Probe::ALL, || Ok::<(), Infallible>(()));
         health.add("shutdown", &[Probe::Readyz], move || {
             if stopping.load(Ordering::Acquire) {
-                Err("the server is shutting down".to_owned())
+                Err("the server is shutting down")
             } else {
                 Ok(())
             }
@@ -97,23 +101,23 @@ impl Health {
 
     /// Adds a check that decides about `probes`. It must be quick and must not block. Its error is logged; clients
     /// read "reason withheld".
-    pub fn add(
+    pub fn add<E: Into<Problem>>(
         &self,
         name: &str,
         probes: &[Probe],
-        run: impl Fn() -> Result<(), String> + Send + Sync + 'static,
+        run: impl Fn() -> Result<(), E> + Send + Sync + 'static,
     ) {
-        self.push(name, probes, true, Box::new(run));
+        self.push(name, probes, true, told(run));
     }
 
     /// Adds a check that is shown, and answers at `/readyz/<name>`, but does not take the server out.
-    pub fn add_informative(
+    pub fn add_informative<E: Into<Problem>>(
         &self,
         name: &str,
         probes: &[Probe],
-        run: impl Fn() -> Result<(), String> + Send + Sync + 'static,
+        run: impl Fn() -> Result<(), E> + Send + Sync + 'static,
     ) {
-        self.push(name, probes, false, Box::new(run));
+        self.push(name, probes, false, told(run));
     }
 
     fn push(&self, name: &str, probes: &[Probe], decisive: bool, run: Run) {
@@ -165,6 +169,11 @@ impl Health {
         }
         Ok(answer_all(&checks, probe, query, metrics))
     }
+}
+
+/// `run` with its problem as it is logged and shown.
+fn told<E: Into<Problem>>(run: impl Fn() -> Result<(), E> + Send + Sync + 'static) -> Run {
+    Box::new(move || run().map_err(|problem| problem.into().to_string()))
 }
 
 fn run(check: &Check, probe: Probe, metrics: &Metrics) -> Result<(), String> {

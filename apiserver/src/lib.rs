@@ -4,6 +4,24 @@
 //! It knows no kind and no scheduling system: a program hands it [`Resource`]s (a [`meta::Kind`] and where its objects
 //! come from) and gets a server. `examples/flunders.rs` is a whole one; with the crate `berth-aggregation` it stands behind a
 //! kube-apiserver (`examples/aggregated_flunders.rs` there). Start reading at [`resource`].
+//!
+//! ```no_run
+//! use std::sync::Arc;
+//!
+//! use apiserver::authn::{Authentication, CaPool};
+//! use apiserver::authz::AlwaysAllow;
+//! use apiserver::{ChainConfig, Group, Server, ServerConfig};
+//!
+//! # async fn serve(groups: Vec<Group>, clients: CaPool, own: Arc<certs::ServingCertificate>) -> anyhow::Result<()> {
+//! let chain = ChainConfig::of(groups)
+//!     .authentication(Authentication::by_certificates(clients))
+//!     .authorizer(Arc::new(AlwaysAllow))
+//!     .build()?;
+//! let server = Server::bind(ServerConfig::new("127.0.0.1:6443".parse()?, own, chain)).await?;
+//! server.start().wait().await?;
+//! # Ok(())
+//! # }
+//! ```
 
 #![allow(
     clippy::result_large_err,

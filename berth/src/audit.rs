@@ -12,7 +12,6 @@ use bytes::Bytes;
 use clap::Args;
 use http::{Request, Uri};
 use kube::client::Body;
-use kube::config::{KubeConfigOptions, Kubeconfig};
 use meta::Clock;
 use meta::duration::parse_unsigned;
 
@@ -142,11 +141,8 @@ impl Webhook {
     /// The server of a kubeconfig's current context.
     async fn of(file: &Path) -> Result<Self> {
         let named = || format!("--audit-webhook-config-file: {}", file.display());
-        let kubeconfig = Kubeconfig::read_from(file).with_context(named)?;
-        let options = KubeConfigOptions::default();
-        let mut config = kube::Config::from_custom_kubeconfig(kubeconfig, &options)
-            .await
-            .with_context(named)?;
+        let config = berth_client::config(Some(file), None).await;
+        let mut config = config.with_context(named)?;
         // The client puts a slash behind the server's path, so it gets the host alone.
         let mut parts = config.cluster_url.clone().into_parts();
         let path = parts.path_and_query.take();
@@ -155,8 +151,7 @@ impl Webhook {
         config.cluster_url = Uri::from_parts(parts).with_context(named)?;
         config.read_timeout = Some(PATIENCE);
         // How often a batch is sent is counted where it waits.
-        config.default_retry = false;
-        let client = kube::Client::try_from(config).with_context(named)?;
+        let client = berth_client::connect(config).with_context(named)?;
         Ok(Self { client, path })
     }
 }

@@ -20,7 +20,6 @@ pub use asking::{
     PlanArgs, PlanQuestion, ServerArgs, WhyArgs, WhyOutput, WhyQuestion,
 };
 
-use crate::actors::ActorArgs;
 use crate::audit::AuditArgs;
 use crate::backup::{BackupArgs, RestoreArgs};
 use crate::controllers::LeaderElectionArgs;
@@ -31,6 +30,7 @@ use crate::migrate::MigrateArgs;
 use crate::repair::RepairArgs;
 use crate::stores::Storage;
 use crate::uninstall::UninstallArgs;
+use dialect_registry::ActorArgs;
 
 /// Which cluster does this go to, and why? An aggregated Kubernetes API server that decides, explains, binds and
 /// guards placements.

@@ -18,11 +18,11 @@ use berth_client::Client;
 use console::{Console, ConsoleArgs};
 use meta::Clock;
 
-use crate::actors::ActorArgs;
 use crate::cli::DemoArgs;
 use crate::readable;
 use crate::serve::{Options, Signals, Standalone};
 use crate::terminal::{dim, heading};
+use dialect_registry::ActorArgs;
 use live::Live;
 
 /// Starts a server, tells the story, then serves until a termination signal (unless told to end).

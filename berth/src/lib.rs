@@ -10,7 +10,6 @@
 //! assert!(rights.iter().any(|object| object["kind"] == "ClusterRole"));
 //! ```
 
-pub mod actors;
 pub mod admission;
 pub mod advice;
 pub mod audit;

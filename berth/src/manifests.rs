@@ -41,9 +41,9 @@ pub use users::{cluster_roles, owned_roles, reach};
 pub use webhooks::{configuration_name, webhooks};
 pub use workload::{deployment, namespace, service_monitor, workload};
 
-use crate::actors::ActorArgs;
 use crate::source::{Place, Source, on_a_hub, place, source};
 use crate::stores::Storage;
+use dialect_registry::ActorArgs;
 use installation::REPLICAS;
 
 /// Parts of an installation.
@@ -134,7 +134,7 @@ impl InstallationArgs {
     /// # Errors
     /// When every system is off, kcp is to sync what cannot be copied from a hub, or several servers would each have a store of their own.
     pub fn installation(&self) -> Result<Installation> {
-        self.actors.check_on_hub()?;
+        self.actors.check_on_hub(kubernetes::core::namespaced())?;
         let all = dialect_registry::with(&self.actors.settings()).into_iter();
         let sources = on_a_hub(self.source.clone());
         let (off, dialects): (Vec<_>, Vec<_>) =

@@ -25,14 +25,15 @@ pub struct Source {
 /// # Errors
 /// What is expected instead.
 pub(crate) fn source(text: &str) -> Result<Source, String> {
-    let (dialect, place) = text
-        .split_once('=')
-        .ok_or("a system and where its objects are is expected, such as gardener=hub")?;
-    if dialect_registry::by_name(dialect).is_none() {
-        let known: Vec<&str> = dialect_registry::all()
-            .iter()
-            .map(|dialect| dialect.name())
-            .collect();
+    let dialects = dialect_registry::all();
+    let known: Vec<&str> = dialects.iter().map(|dialect| dialect.name()).collect();
+    let (dialect, place) = text.split_once('=').ok_or_else(|| {
+        format!(
+            "a system and where its objects are is expected, such as {}=hub",
+            known.first().unwrap_or(&"SYSTEM")
+        )
+    })?;
+    if !known.contains(&dialect) {
         return Err(format!("unknown system {dialect:?}; known: {}", known.join(", ")));
     }
     let place = match place {
@@ -47,15 +48,18 @@ pub(crate) fn source(text: &str) -> Result<Source, String> {
     })
 }
 
-/// What holds behind a hub where nothing else is said: kcp reads and writes what stands in namespaces, Secrets among it, so
-/// it runs only where it is asked for.
+/// The system that is off behind a hub where nothing else is said: kcp reads and writes what stands in namespaces, Secrets
+/// among it, so it runs only where it is asked for.
+pub const OFF_ON_A_HUB: &str = syncer::DIALECT;
+
+/// What holds behind a hub, where `said` is what is said of it.
 #[must_use]
 pub fn on_a_hub(said: Vec<Source>) -> Vec<Source> {
-    let kcp = Source {
-        dialect: syncer::DIALECT.to_owned(),
+    let off = Source {
+        dialect: OFF_ON_A_HUB.to_owned(),
         place: Place::Off,
     };
-    std::iter::once(kcp).chain(said).collect()
+    std::iter::once(off).chain(said).collect()
 }
 
 /// Where the objects of `dialect` are; the last word about it counts.

@@ -18,7 +18,6 @@ use anyhow::{Context, Result, bail};
 use clap::Args;
 use dialect_contract::Hold;
 use kube::api::ListParams;
-use kube::config::KubeConfigOptions;
 use kube::{Api, Client, Config};
 use serde_json::{Value, json};
 use tokio::time::Instant;
@@ -124,17 +123,10 @@ pub async fn run(args: &UninstallArgs) -> Result<()> {
 
 async fn connect(args: &UninstallArgs) -> Result<Client> {
     let config = match (&args.kubeconfig, &args.context) {
-        (Some(path), context) => berth_client::config(path, context.as_deref()).await?,
-        (None, Some(context)) => {
-            let options = KubeConfigOptions {
-                context: Some(context.clone()),
-                ..KubeConfigOptions::default()
-            };
-            Config::from_kubeconfig(&options).await?
-        }
         (None, None) => Config::infer()
             .await
             .context("no kubeconfig found: pass --kubeconfig, or run in a Pod with a service account")?,
+        (path, context) => berth_client::config(path.as_deref(), context.as_deref()).await?,
     };
     Client::try_from(config).context("making a client for the hub")
 }

@@ -79,15 +79,32 @@ pub fn certified_key(
         })
 }
 
+/// Why it is not known how long a certificate holds.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Unreadable {
+    /// Other bytes.
+    #[error("is not a certificate: {0}")]
+    NotACertificate(String),
+    /// A day that is out of all bounds.
+    #[error("{0}")]
+    Time(String),
+}
+
+impl From<Unreadable> for String {
+    fn from(error: Unreadable) -> Self {
+        error.to_string()
+    }
+}
+
 /// From when until when a certificate holds.
 ///
 /// # Errors
 /// When it is no X.509 certificate.
-pub fn validity(certificate: &CertificateDer<'_>) -> Result<(Timestamp, Timestamp), String> {
+pub fn validity(certificate: &CertificateDer<'_>) -> Result<(Timestamp, Timestamp), Unreadable> {
     let (_, parsed) = x509_parser::parse_x509_certificate(certificate)
-        .map_err(|problem| format!("is not a certificate: {problem}"))?;
+        .map_err(|problem| Unreadable::NotACertificate(problem.to_string()))?;
     let instant = |time: x509_parser::time::ASN1Time| {
-        Timestamp::from_second(time.timestamp()).map_err(|problem| problem.to_string())
+        Timestamp::from_second(time.timestamp()).map_err(|problem| Unreadable::Time(problem.to_string()))
     };
     Ok((
         instant(parsed.validity().not_before)?,

@@ -1,4 +1,4 @@
-//! kube's configuration and client, made of a kubeconfig.
+//! kubeconfigs, and kube's configuration and client made of one: the one way everything here gets to a server.
 
 use std::path::Path;
 
@@ -6,20 +6,31 @@ use anyhow::{Context, Result};
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Client, Config};
 
-/// The configuration that the kubeconfig at `path` stands for, in its current context or the one that is named.
+/// The kubeconfig at `path`, or the one that kubectl would read: what KUBECONFIG names, or `~/.kube/config`.
 ///
 /// # Errors
-/// When the file cannot be read, or does not make a configuration.
-pub async fn config(path: &Path, context: Option<&str>) -> Result<Config> {
-    let named = || format!("using the kubeconfig {}", path.display());
-    let file = Kubeconfig::read_from(path).with_context(named)?;
+/// When there is none, or it cannot be read.
+pub fn kubeconfig(path: Option<&Path>) -> Result<Kubeconfig> {
+    match path {
+        Some(path) => Kubeconfig::read_from(path).with_context(|| format!("reading {}", path.display())),
+        None => Kubeconfig::read().context("reading the kubeconfig (--kubeconfig names one)"),
+    }
+}
+
+/// The configuration that [`kubeconfig`] stands for, in its current context or the one that is named.
+///
+/// # Errors
+/// When there is no kubeconfig, or it does not make a configuration.
+pub async fn config(path: Option<&Path>, context: Option<&str>) -> Result<Config> {
     let options = KubeConfigOptions {
         context: context.map(str::to_owned),
         ..KubeConfigOptions::default()
     };
-    Config::from_custom_kubeconfig(file, &options)
-        .await
-        .with_context(named)
+    let config = Config::from_custom_kubeconfig(kubeconfig(path)?, &options).await;
+    config.with_context(|| match path {
+        Some(path) => format!("using the kubeconfig {}", path.display()),
+        None => "using the kubeconfig".to_owned(),
+    })
 }
 
 /// A client that sends each request once: callers retry what is worth retrying. Nothing is sent yet.

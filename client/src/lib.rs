@@ -22,11 +22,10 @@ use std::path::Path;
 use anyhow::{Context, Result, anyhow};
 use http::{Method, Request};
 use kube::client::Body;
-use kube::config::{KubeConfigOptions, Kubeconfig};
 use meta::Status;
 use serde_json::Value;
 
-pub use config::{config, connect};
+pub use config::{config, connect, kubeconfig};
 use giving_way::give_way;
 
 /// Where a kind is served.
@@ -69,11 +68,8 @@ impl Client {
     /// # Errors
     /// When the file cannot be read or does not make a configuration.
     pub async fn from_kubeconfig(path: &Path) -> Result<Self> {
-        let file = kubeconfig(Some(path))?;
-        let config = kube::Config::from_custom_kubeconfig(file, &KubeConfigOptions::default())
-            .await
-            .with_context(|| format!("using {}", path.display()))?;
-        let inner = kube::Client::try_from(config).context("building the client")?;
+        let config = config(Some(path), None).await?;
+        let inner = kube::Client::try_from(config).context("making a client")?;
         Ok(Self::new(inner))
     }
 
@@ -83,17 +79,8 @@ impl Client {
     /// # Errors
     /// When there is none, or it does not make a configuration.
     pub async fn as_kubectl(path: Option<&Path>, context: Option<&str>) -> Result<Self> {
-        let file = kubeconfig(path)?;
-        let options = KubeConfigOptions {
-            context: context.map(str::to_owned),
-            ..KubeConfigOptions::default()
-        };
-        let mut config = kube::Config::from_custom_kubeconfig(file, &options)
-            .await
-            .context("using the kubeconfig")?;
         // That a server is not available is an answer: whoever asks does not wait minutes for another.
-        config.default_retry = false;
-        let inner = kube::Client::try_from(config).context("building the client")?;
+        let inner = connect(config(path, context).await?)?;
         Ok(Self::new(inner))
     }
 
@@ -317,17 +304,6 @@ impl Client {
                 .insert((version.to_owned(), text(&resource["kind"])), place);
         }
         Ok(())
-    }
-}
-
-/// The kubeconfig at `path`, or the one that kubectl would read.
-///
-/// # Errors
-/// When there is none, or it cannot be read.
-pub fn kubeconfig(path: Option<&Path>) -> Result<Kubeconfig> {
-    match path {
-        Some(path) => Kubeconfig::read_from(path).with_context(|| format!("reading {}", path.display())),
-        None => Kubeconfig::read().context("reading the kubeconfig (--kubeconfig names one)"),
     }
 }
 

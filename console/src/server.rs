@@ -11,7 +11,6 @@ use axum::Router;
 use axum::body::Body;
 use axum::extract::{Request, State};
 use http::{Response, StatusCode};
-use kube::config::{KubeConfigOptions, Kubeconfig};
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
@@ -49,29 +48,20 @@ impl Console {
     /// # Errors
     /// When the kubeconfig cannot be used, or the port is taken.
     pub async fn start(args: &ConsoleArgs, groups: BTreeSet<String>) -> Result<Self> {
-        let file = match &args.kubeconfig {
-            Some(path) => {
-                Kubeconfig::read_from(path).with_context(|| format!("reading {}", path.display()))?
-            }
-            None => Kubeconfig::read().context("reading the kubeconfig (--kubeconfig names one)")?,
+        let path = args.kubeconfig.as_deref();
+        let config = berth_client::config(path, args.context.as_deref()).await?;
+        let context = match &args.context {
+            Some(context) => Some(context.clone()),
+            None => berth_client::kubeconfig(path)?.current_context,
         };
-        let context = args.context.clone().or_else(|| file.current_context.clone());
-        let options = KubeConfigOptions {
-            context: args.context.clone(),
-            ..KubeConfigOptions::default()
-        };
-        let mut config = kube::Config::from_custom_kubeconfig(file, &options)
-            .await
-            .context("using the kubeconfig")?;
-        // That a server is not available is an answer, which the page tells and asks again by itself.
-        config.default_retry = false;
         let about = json!({
             "context": context,
             "server": config.cluster_url.to_string(),
             "namespace": config.default_namespace,
             "writes": args.page.allow_writes,
         });
-        let client = kube::Client::try_from(config).context("building the client")?;
+        // That a server is not available is an answer, which the page tells and asks again by itself.
+        let client = berth_client::connect(config)?;
         Self::over(&args.page, groups, client, about).await
     }
 

@@ -23,6 +23,7 @@ use berth::manifests::{
     scheduler_configurations, self_registration_rights, server_rights, service_monitor, system_definitions,
     webhooks, workload, yaml,
 };
+use berth::source::OFF_ON_A_HUB;
 use berth::stores::Storage;
 use serde_json::Value;
 
@@ -63,13 +64,10 @@ impl Manifest {
     }
 }
 
-/// The system that is off in the overlays, as it is without flags.
-const OFF: &str = "kcp";
-
 /// The installation of the overlay `hub`: the systems' objects are on the hub, and kcp is off.
 #[must_use]
 pub fn hub() -> Installation {
-    Installation::on_hub().without(OFF)
+    Installation::on_hub().without(OFF_ON_A_HUB)
 }
 
 /// The installation of the overlay `owned-etcd`: Berth stores everything, on etcd, and kcp is off.
@@ -88,7 +86,7 @@ pub fn owned_etcd() -> Installation {
         .to_vec(),
         ..Installation::default()
     };
-    all.without(OFF)
+    all.without(OFF_ON_A_HUB)
 }
 
 /// The installation of the overlay `cert-manager`: as `hub`, with certificates by cert-manager.

@@ -137,7 +137,7 @@ async fn workloads(kueue: &Client) -> ApiResource {
 
 async fn client(file: Option<&Path>) -> Result<Client> {
     berth_client::connect(match file {
-        Some(path) => berth_client::config(path, None).await?,
+        Some(path) => berth_client::config(Some(path), None).await?,
         None => Config::infer()
             .await
             .context("no --kubeconfig is given, and there is none to be found")?,

@@ -20,8 +20,17 @@ use std::sync::Arc;
 
 use apiserver::registry::Registry;
 use apiserver::{Backing, Group, Resource, Subresource};
-use meta::Kind;
+use meta::{GroupResource, Kind};
 use storage::Store;
+
+/// The resources of those kinds of Kubernetes' own that are in namespaces.
+#[must_use]
+pub fn namespaced() -> Vec<GroupResource> {
+    let all = kinds().into_iter();
+    all.filter(|kind| kind.info().namespaced())
+        .map(|kind| kind.info().resource())
+        .collect()
+}
 
 /// Kubernetes' own stored kinds, those of one group together.
 #[must_use]

@@ -8,7 +8,7 @@ use serde_json::Value;
 pub use crate::cell::Cell;
 use crate::field::FieldError;
 use crate::json_path;
-use crate::name::{self, GroupResource};
+use crate::name::{self, GroupResource, NameError};
 use crate::object::Object;
 use crate::schema::Schema;
 use crate::time::Timestamp;
@@ -360,7 +360,7 @@ pub trait Kind: Send + Sync + 'static {
     ///
     /// # Errors
     /// What is wrong with the name, in Kubernetes' words.
-    fn validate_name(&self, name: &str) -> Result<(), String> {
+    fn validate_name(&self, name: &str) -> Result<(), NameError> {
         name::dns_subdomain(name)
     }
 

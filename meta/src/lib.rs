@@ -47,7 +47,7 @@ pub use budget::{Budget, Exceeded};
 pub use change::Change;
 pub use field::FieldError;
 pub use kind::{Cell, Column, Keeper, Kind, KindInfo, Scope};
-pub use name::{GroupResource, Key};
+pub use name::{GroupResource, Key, NameError};
 pub use object::{Annotations, Draft, Meta, Mold, Object};
 pub use revision::Revision;
 pub use schema::Schema;

@@ -105,18 +105,55 @@ fn is_alphanumeric(byte: u8) -> bool {
     byte.is_ascii_lowercase() || byte.is_ascii_digit()
 }
 
-/// RFC 1123 label: at most 63 of `a-z0-9-`, alphanumeric at both ends. The error is worded as Kubernetes words it.
-pub fn dns_label(name: &str) -> Result<(), String> {
+/// Why a text is no name, worded as Kubernetes words it: clients read it behind `metadata.name: Invalid value: …: `.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NameError {
+    /// More bytes than the rule allows.
+    #[error("must be no more than {0} characters")]
+    TooLong(usize),
+    /// Not an RFC 1123 label.
+    #[error(
+        "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start \
+         and end with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation is \
+         '[a-z0-9]([-a-z0-9]*[a-z0-9])?')"
+    )]
+    NotALabel,
+    /// Not an RFC 1123 subdomain.
+    #[error(
+        "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must \
+         start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is \
+         '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')"
+    )]
+    NotASubdomain,
+    /// A path segment of its own meaning: `.` or `..`.
+    #[error("may not be '{0}'")]
+    Reserved(&'static str),
+    /// A character that ends or escapes a path segment.
+    #[error("may not contain '{0}'")]
+    Forbidden(char),
+    /// A kind's own rule.
+    #[error("{0}")]
+    Own(String),
+}
+
+impl From<NameError> for String {
+    fn from(error: NameError) -> Self {
+        error.to_string()
+    }
+}
+
+/// RFC 1123 label: at most 63 of `a-z0-9-`, alphanumeric at both ends.
+///
+/// # Errors
+/// What is wrong with the name.
+pub fn dns_label(name: &str) -> Result<(), NameError> {
     if name.len() > 63 {
-        return Err("must be no more than 63 characters".to_owned());
+        return Err(NameError::TooLong(63));
     }
     if label_shape(name) {
         return Ok(());
     }
-    Err("a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start \
-         and end with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation is \
-         '[a-z0-9]([-a-z0-9]*[a-z0-9])?')"
-        .to_owned())
+    Err(NameError::NotALabel)
 }
 
 fn label_shape(name: &str) -> bool {
@@ -132,30 +169,31 @@ fn label_shape(name: &str) -> bool {
 }
 
 /// RFC 1123 subdomain: at most 253 characters, labels (of any length) joined by dots.
-pub fn dns_subdomain(name: &str) -> Result<(), String> {
+///
+/// # Errors
+/// What is wrong with the name.
+pub fn dns_subdomain(name: &str) -> Result<(), NameError> {
     if name.len() > 253 {
-        return Err("must be no more than 253 characters".to_owned());
+        return Err(NameError::TooLong(253));
     }
     if !name.is_empty() && name.split('.').all(label_shape) {
         return Ok(());
     }
-    Err("a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must \
-         start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is \
-         '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')"
-        .to_owned())
+    Err(NameError::NotASubdomain)
 }
 
 /// What every name must be to stand in a URL path: not `.` or `..`, and without `/` or `%`.
-pub fn path_segment(name: &str) -> Result<(), String> {
-    if name == "." || name == ".." {
-        return Err(format!("may not be '{name}'"));
+///
+/// # Errors
+/// What is wrong with the name.
+pub fn path_segment(name: &str) -> Result<(), NameError> {
+    if let Some(reserved) = [".", ".."].into_iter().find(|reserved| *reserved == name) {
+        return Err(NameError::Reserved(reserved));
     }
-    for bad in ['/', '%'] {
-        if name.contains(bad) {
-            return Err(format!("may not contain '{bad}'"));
-        }
+    match ['/', '%'].into_iter().find(|bad| name.contains(*bad)) {
+        Some(bad) => Err(NameError::Forbidden(bad)),
+        None => Ok(()),
     }
-    Ok(())
 }
 
 #[cfg(test)]

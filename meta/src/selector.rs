@@ -14,8 +14,25 @@ use serde::{Deserialize, Serialize};
 
 use crate::field::FieldError;
 
-pub use label::{validate_label_key, validate_label_value, validate_labels};
+pub use label::{LabelError, LabelProblem, validate_label_key, validate_label_value, validate_labels};
 pub use print::LabelPrint;
+
+/// Why a text is no selector: a sentence in the words of Kubernetes' parser, which clients show as it is.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct SelectorError(String);
+
+impl From<String> for SelectorError {
+    fn from(sentence: String) -> Self {
+        Self(sentence)
+    }
+}
+
+impl From<SelectorError> for String {
+    fn from(error: SelectorError) -> Self {
+        error.0
+    }
+}
 
 /// `metav1.LabelSelector`. An empty selector matches everything; requirements are ANDed.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -125,8 +142,8 @@ impl Selector {
     /// by key.
     ///
     /// # Errors
-    /// A sentence in the words of Kubernetes' parser.
-    pub fn parse(text: &str) -> Result<Self, String> {
+    /// In the words of Kubernetes' parser.
+    pub fn parse(text: &str) -> Result<Self, SelectorError> {
         parser::parse(text)
     }
 
@@ -271,8 +288,8 @@ impl FieldSelector {
     /// Parses the string form, with `\,`, `\=` and `\\` escapes.
     ///
     /// # Errors
-    /// A sentence in the words of Kubernetes' parser.
-    pub fn parse(text: &str) -> Result<Self, String> {
+    /// In the words of Kubernetes' parser.
+    pub fn parse(text: &str) -> Result<Self, SelectorError> {
         field_selector::parse(text)
     }
 

@@ -49,7 +49,7 @@ fn patch(value: &Value<'_>, object: &Json) -> Result<Option<Json>, String> {
     };
     let operations = value.to_json().map_err(unwritable)?;
     let operations = serde_json::to_vec(&operations).map_err(|problem| problem.to_string())?;
-    match client::try_apply(&operations, object) {
+    match client::apply(&operations, object) {
         Ok(changed) => Ok(Some(changed)),
         // A test that fails means that there is nothing to do.
         Err(Unpatched::Test(_)) => Ok(None),

@@ -1,6 +1,6 @@
 //! Commits a second, alone and with many writers at once, and the time to open what they left behind.
 //!
-//! `cargo run --release -p storage --example commit_rate`
+//! `cargo run --release -p berth-storage --example commit_rate`
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};

@@ -32,7 +32,7 @@ use tokio::sync::oneshot;
 use crate::cache::{self, Cache};
 use crate::collection::Collection;
 use crate::encryption::Encryption;
-use crate::error::StoreError;
+use crate::error::{NotReady, StoreError};
 use crate::history::Limits;
 use crate::snapshot::Snapshot;
 use crate::source::{At, Scope, Source, Store, Watch, Writer};
@@ -184,8 +184,9 @@ impl Store for EmbeddedStore {
         self.cache.hold(resource, collection);
     }
 
-    fn ready(&self) -> Result<(), String> {
-        self.failed.get().map_or(Ok(()), |why| Err(why.clone()))
+    fn ready(&self) -> Result<(), NotReady> {
+        let failed = self.failed.get().cloned();
+        failed.map_or(Ok(()), |why| Err(NotReady::Failed(why)))
     }
 }
 

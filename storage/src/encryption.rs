@@ -56,6 +56,23 @@ impl fmt::Debug for Key {
     }
 }
 
+/// Why there is no key.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum KeyError {
+    /// No name, or one that cannot stand before a colon.
+    #[error("a name without colons is expected")]
+    Name,
+    /// A secret of so many bytes.
+    #[error("a secret of 16 or 32 bytes is expected, this one has {0}")]
+    Length(usize),
+    /// A secret that the algorithm does not take.
+    #[error("the secret is not a key")]
+    Secret,
+    /// No randomness for a new key or a nonce.
+    #[error("the system gives no random numbers")]
+    NoRandomNumbers,
+}
+
 impl Key {
     /// What it is called.
     #[must_use]
@@ -67,20 +84,16 @@ impl Key {
     ///
     /// # Errors
     /// What is wrong with name or secret.
-    pub fn aes_gcm(name: &str, secret: &[u8]) -> Result<Self, String> {
+    pub fn aes_gcm(name: &str, secret: &[u8]) -> Result<Self, KeyError> {
         if name.is_empty() || name.contains(':') {
-            return Err("a name without colons is expected".to_owned());
+            return Err(KeyError::Name);
         }
         let algorithm = match secret.len() {
             16 => &AES_128_GCM,
             32 => &AES_256_GCM,
-            other => {
-                return Err(format!(
-                    "a secret of 16 or 32 bytes is expected, this one has {other}"
-                ));
-            }
+            other => return Err(KeyError::Length(other)),
         };
-        let key = UnboundKey::new(algorithm, secret).map_err(|_| "the secret is not a key".to_owned())?;
+        let key = UnboundKey::new(algorithm, secret).map_err(|_| KeyError::Secret)?;
         Ok(Self {
             name: name.to_owned(),
             key: LessSafeKey::new(key),
@@ -136,7 +149,7 @@ impl Encryption {
     ///
     /// # Errors
     /// When the system has no random numbers.
-    pub fn with_ephemeral(mut self, resources: &[GroupResource]) -> Result<Self, String> {
+    pub fn with_ephemeral(mut self, resources: &[GroupResource]) -> Result<Self, KeyError> {
         let (mut name, mut secret) = ([0; 8], [0; 32]);
         random(&mut name)?;
         random(&mut secret)?;
@@ -188,7 +201,7 @@ impl Encryption {
             (None, None) => return Ok(Cow::Borrowed(value)),
         };
         let mut nonce = [0; NONCE_LEN];
-        random(&mut nonce)?;
+        random(&mut nonce).map_err(|problem| problem.to_string())?;
         let mut body = value.to_vec();
         key.key
             .seal_in_place_append_tag(Nonce::assume_unique_for_key(nonce), Aad::from(place), &mut body)
@@ -258,9 +271,9 @@ impl Encryption {
     }
 }
 
-fn random(bytes: &mut [u8]) -> Result<(), String> {
+fn random(bytes: &mut [u8]) -> Result<(), KeyError> {
     let filled = SystemRandom::new().fill(bytes);
-    filled.map_err(|_| "the system gives no random numbers".to_owned())
+    filled.map_err(|_| KeyError::NoRandomNumbers)
 }
 
 /// Whether `problem` is the text of a [`Closed`]: the value may be whole, only the keys are not those.

@@ -110,3 +110,22 @@ pub enum StoreError {
     #[error("store unavailable: {0}")]
     Unavailable(String),
 }
+
+/// Why a store takes no writes. Operators read it in the log and at `/readyz/storage`.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NotReady {
+    /// What was to be written could not be: only a restart finds out what is stored.
+    #[error("{0}")]
+    Failed(String),
+    /// The store cannot be followed: it is away, or says no.
+    #[error("{0}")]
+    Unreachable(String),
+    /// A value that is no object, or not one this program can read.
+    #[error("the value of {key} in etcd cannot be read: {problem}")]
+    Unreadable {
+        /// Whose value.
+        key: Key,
+        /// What is wrong with it.
+        problem: String,
+    },
+}

@@ -28,7 +28,7 @@ use meta::{GroupResource, Revision};
 use tokio::task::JoinHandle;
 
 use crate::collection::Collection;
-use crate::error::StoreError;
+use crate::error::{NotReady, StoreError};
 use crate::history::Limits;
 use crate::source::{At, Scope, Source, Store, Watch, Writer};
 use crate::step::{Applied, Step};
@@ -190,7 +190,7 @@ impl Store for EtcdStore {
         true
     }
 
-    fn ready(&self) -> Result<(), String> {
+    fn ready(&self) -> Result<(), NotReady> {
         self.feed.ready()
     }
 }

@@ -48,7 +48,7 @@ pub mod step;
 
 pub use collection::{Collection, Name};
 pub use embedded::EmbeddedStore;
-pub use error::StoreError;
+pub use error::{NotReady, StoreError};
 #[cfg(feature = "etcd")]
 pub use etcd::{EtcdConfig, EtcdStore};
 pub use history::Limits;

@@ -6,7 +6,7 @@ use parking_lot::Mutex;
 
 use crate::cache::Cache;
 use crate::collection::Collection;
-use crate::error::StoreError;
+use crate::error::{NotReady, StoreError};
 use crate::fences::Fences;
 use crate::history::Limits;
 use crate::source::{At, Scope, Source, Store, Watch, Writer};
@@ -90,7 +90,7 @@ impl Store for MemoryStore {
         self.cache.hold(resource, collection);
     }
 
-    fn ready(&self) -> Result<(), String> {
+    fn ready(&self) -> Result<(), NotReady> {
         Ok(())
     }
 }

@@ -7,7 +7,7 @@ use bytes::Bytes;
 use meta::{Change, GroupResource, Revision};
 
 use crate::collection::Collection;
-use crate::error::StoreError;
+use crate::error::{NotReady, StoreError};
 use crate::step::{Applied, Step};
 
 /// How fresh a list must be.
@@ -112,9 +112,9 @@ pub trait Store: Source + Writer {
         false
     }
 
-    /// Whether the store can take writes; the sentence says why not.
+    /// Whether the store can take writes.
     ///
     /// # Errors
-    /// Why the store is not ready.
-    fn ready(&self) -> Result<(), String>;
+    /// Why it cannot.
+    fn ready(&self) -> Result<(), NotReady>;
 }

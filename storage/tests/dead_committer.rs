@@ -58,6 +58,7 @@ async fn a_dead_committer_is_not_ready() {
         index += 1;
         tokio::time::sleep(Duration::from_millis(5)).await;
     };
+    let why = why.to_string();
     assert!(why.contains("ended by a panic"), "{why}");
     let refused = store.apply(vec![create(&thing("a", "y"), 1)]).await;
     assert_eq!(refused.unwrap_err(), StoreError::Unavailable(why));

@@ -49,7 +49,11 @@ async fn the_process_without_room() {
         panic!("{refused:?}")
     };
     assert!(why.contains(&file) && why.contains("restarted"), "{why}");
-    assert_eq!(store.ready().unwrap_err(), *why, "the health check says the same");
+    assert_eq!(
+        store.ready().unwrap_err().to_string(),
+        *why,
+        "the health check says the same"
+    );
     let again = store.apply(vec![large(acknowledged)]).await;
     assert!(matches!(again, Err(StoreError::Unavailable(_))), "{again:?}");
     let listed = store.list(THINGS, At::Latest).await.unwrap();

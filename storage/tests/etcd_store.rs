@@ -283,6 +283,7 @@ async fn a_value_that_is_no_object_is_named_and_never_shown() {
         .await
         .expect("written");
     let problem = eventually("the store to notice", || async { store.ready().err() }).await;
+    let problem = problem.to_string();
     assert!(
         problem.contains("things.conformance.example/a/x") && problem.contains("not JSON"),
         "{problem}"

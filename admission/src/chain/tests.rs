@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::request::UserInfo;
-use crate::rights::{Answer, Right};
+use crate::rights::{Answer, Right, Unknown};
 
 struct Stamp(&'static str);
 
@@ -168,7 +168,7 @@ struct Registry;
 impl Authority for Registry {
     fn has<'a>(&'a self, user: &'a UserInfo, right: &'a Right) -> Answer<'a> {
         let answer = match user.name.as_str() {
-            "bob" => Err("who is bob?".to_owned()),
+            "bob" => Err(Unknown("who is bob?".to_owned())),
             name => Ok(right.verb == "read" || name == "ada"),
         };
         Box::pin(async { answer })

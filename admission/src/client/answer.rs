@@ -27,11 +27,20 @@ pub struct Answer {
     pub annotations: Vec<(String, String)>,
 }
 
+/// Which rule an answer breaks.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct BadAnswer(String);
+
 /// Reads the body of an answer to the review `uid`.
 ///
 /// # Errors
 /// What rule it breaks.
-pub fn read(webhook_type: WebhookType, uid: &str, body: &[u8]) -> Result<Answer, String> {
+pub fn read(webhook_type: WebhookType, uid: &str, body: &[u8]) -> Result<Answer, BadAnswer> {
+    parsed(webhook_type, uid, body).map_err(BadAnswer)
+}
+
+fn parsed(webhook_type: WebhookType, uid: &str, body: &[u8]) -> Result<Answer, String> {
     let review: Value =
         serde_json::from_slice(body).map_err(|problem| format!("it is not JSON: {problem}"))?;
     let (api_version, kind) = (text(&review["apiVersion"]), text(&review["kind"]));

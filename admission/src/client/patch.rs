@@ -15,30 +15,22 @@ const DEPTH: usize = 128;
 /// What only the server sets, or what names the object: a webhook that changes it means another object.
 const NAMES: [&str; 4] = ["/apiVersion", "/kind", "/metadata/name", "/metadata/namespace"];
 
-/// Why a patch was not carried out.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// Why a patch was not carried out: which operation cannot be, or what it may not change.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Unpatched {
     /// One of its `test` operations failed.
+    #[error("{0}")]
     Test(String),
     /// It cannot be, or changes what it may not.
+    #[error("{0}")]
     Impossible(String),
 }
 
 /// `object` after `patch`.
 ///
 /// # Errors
-/// Which operation cannot be carried out, or what it may not change.
-pub fn apply(patch: &[u8], object: &Value) -> Result<Value, String> {
-    try_apply(patch, object).map_err(|problem| match problem {
-        Unpatched::Test(problem) | Unpatched::Impossible(problem) => problem,
-    })
-}
-
-/// The same, with failed tests told apart.
-///
-/// # Errors
-/// Which operation cannot be carried out, or what it may not change.
-pub fn try_apply(patch: &[u8], object: &Value) -> Result<Value, Unpatched> {
+/// Why there is none.
+pub fn apply(patch: &[u8], object: &Value) -> Result<Value, Unpatched> {
     let patch: Patch = serde_json::from_slice(patch)
         .map_err(|problem| Unpatched::Impossible(format!("it is not a JSON Patch: {problem}")))?;
     if patch.0.len() > OPERATIONS {

@@ -310,7 +310,7 @@ impl<'a> Asking<'a> {
         let changed = if object.is_null() {
             Err("there is no object to change in this operation".to_owned())
         } else {
-            client::apply(patch, &question.request["object"])
+            client::apply(patch, &question.request["object"]).map_err(|problem| problem.to_string())
         };
         let changed = changed.map_err(|problem| {
             let status = unusable(self.name(), &problem);

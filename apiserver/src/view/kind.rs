@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use meta::kind::{SelectableField, Write};
-use meta::{Cell, Column, FieldError, GroupResource, Kind, KindInfo, Object, Schema, Timestamp};
+use meta::{Cell, Column, FieldError, GroupResource, Kind, KindInfo, NameError, Object, Schema, Timestamp};
 use serde_json::Value;
 
 /// What can be done through a view: nothing is made and nothing deleted there.
@@ -53,7 +53,7 @@ impl Kind for Narrowed {
         self.kind.own_rules(write, new)
     }
 
-    fn validate_name(&self, name: &str) -> Result<(), String> {
+    fn validate_name(&self, name: &str) -> Result<(), NameError> {
         self.kind.validate_name(name)
     }
 

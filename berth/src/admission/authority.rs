@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use admission::rights::Answer;
+use admission::rights::{Answer, Unknown};
 use admission::{Authority, Right, UserInfo};
 use apiserver::authz::{Masters, Union};
 use apiserver::{Attributes, Authorizer};
@@ -23,7 +23,7 @@ impl Authority for Rights {
             let access = self.0.authorize(&attributes).await;
             access
                 .map(|access| access.is_allowed())
-                .map_err(|problem| problem.to_string())
+                .map_err(|problem| Unknown(problem.to_string()))
         })
     }
 }

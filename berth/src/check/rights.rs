@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use super::Asked;
 use super::finding::{Finding, Verdict};
 use crate::manifests::{Installation, Set, objects};
+use crate::source::OFF_ON_A_HUB;
 
 /// What the readers of decisions need: the ClusterRole that gives it, verb, resource and subresource.
 const READERS: [(&str, &str, &str, &str); 6] = [
@@ -254,7 +255,7 @@ pub(super) fn flags(installation: &Installation) -> String {
     if installation.on_hub.len() < installation.dialects.len() {
         for dialect in installation
             .owned_dialects()
-            .filter(|dialect| dialect.name() == "kcp")
+            .filter(|dialect| dialect.name() == OFF_ON_A_HUB)
         {
             flags.push_str(&format!(" --source={}=owned", dialect.name()));
         }

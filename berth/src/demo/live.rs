@@ -9,7 +9,6 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, anyhow, bail};
 use berth_client::Client;
 use http::{Method, Request};
-use kube::config::{KubeConfigOptions, Kubeconfig};
 use meta::{Timestamp, time};
 use serde_json::{Value, json};
 
@@ -37,11 +36,8 @@ impl<'a> Live<'a> {
     /// # Errors
     /// When the kubeconfig cannot be read or used.
     pub(super) async fn new(client: &'a mut Client, path: &Path) -> Result<Self> {
-        let file = Kubeconfig::read_from(path).with_context(|| format!("reading {}", path.display()))?;
-        let config = kube::Config::from_custom_kubeconfig(file, &KubeConfigOptions::default())
-            .await
-            .with_context(|| format!("using {}", path.display()))?;
-        let kubectl = kube::Client::try_from(config).context("building the client")?;
+        let config = berth_client::config(Some(path), None).await?;
+        let kubectl = kube::Client::try_from(config).context("making a client")?;
         Ok(Self { client, kubectl })
     }
 

@@ -50,7 +50,7 @@ impl Wanted {
         let (namespace, name) = (text("namespace"), text("name"));
         if name.is_empty() && errors.is_empty() {
             let detail =
-                "the name of a Decision, such as placement.ocm; namespace is left out for a ClusterDecision";
+                "the name of a Decision, <object>.<system>; namespace is left out for a ClusterDecision";
             errors.push(FieldError::required(format!("{PATH}.name"), detail));
         }
         if errors.is_empty() {

@@ -149,9 +149,7 @@ pub(super) fn write_admin_kubeconfig(
 /// # Errors
 /// When the file cannot be read or names no server.
 pub(super) fn server_of(path: &Path) -> Result<String> {
-    let file =
-        kube::config::Kubeconfig::read_from(path).with_context(|| format!("reading {}", path.display()))?;
-    let servers = file
+    let servers = berth_client::kubeconfig(Some(path))?
         .clusters
         .into_iter()
         .filter_map(|cluster| cluster.cluster?.server);

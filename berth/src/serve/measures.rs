@@ -11,7 +11,7 @@ use certs::{Folder, ServingCertificate};
 use meta::{GroupResource, Revision, Timestamp};
 use policies::Enforcer;
 use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
-use storage::{Applied, At, Collection, Scope, Source, Step, Store, StoreError, Watch, Writer};
+use storage::{Applied, At, Collection, NotReady, Scope, Source, Step, Store, StoreError, Watch, Writer};
 
 use super::Options;
 use crate::backup::FILE;
@@ -74,7 +74,7 @@ impl Store for Timed {
         self.store.is_shared()
     }
 
-    fn ready(&self) -> Result<(), String> {
+    fn ready(&self) -> Result<(), NotReady> {
         self.store.ready()
     }
 }

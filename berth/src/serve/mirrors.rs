@@ -8,6 +8,7 @@ use apiserver::registry::Registry;
 use apiserver::{Backing, Group, Resource};
 use berth_hub::Needs;
 use dialect_contract::{Concern, Dialect};
+use dialect_registry::LEAVE_OUT_SECRETS;
 use kubernetes::core::{namespace, resource_quota, secret};
 use meta::{Clock, GroupResource, Kind};
 use storage::Source;
@@ -88,8 +89,7 @@ pub(super) fn keeps_secrets(
     }
     bail!(
         "the hub's Secrets would be copied to etcd in plain: encrypt them (--encryption-provider-config with a key for \
-         \"secrets\", the same file for every replica), or leave them out of what kcp syncs \
-         (--kcp-synced-resources=configmaps,serviceaccounts,services,deployments.apps)"
+         \"secrets\", the same file for every replica), or {LEAVE_OUT_SECRETS}"
     )
 }
 

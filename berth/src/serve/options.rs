@@ -10,7 +10,6 @@ use dialect_contract::names::TARGETS;
 use engine::controller::LeaseDurations;
 use http::uri::Authority;
 
-use crate::actors::ActorArgs;
 use crate::admission::PATHS;
 use crate::audit::AuditArgs;
 use crate::cli::ServeArgs;
@@ -20,6 +19,7 @@ use crate::source::{Place, on_a_hub};
 use crate::stores::Storage;
 use crate::virtual_api::kinds::VERSION;
 use crate::virtual_api::records::Bounds;
+use dialect_registry::ActorArgs;
 
 /// Everything a standalone server can be told.
 #[derive(Clone, Debug)]
@@ -183,7 +183,7 @@ impl TryFrom<ServeArgs> for Options {
         }
         let registration = &args.hub.registration;
         if args.hub.is_aggregated() {
-            args.actors.check_on_hub()?;
+            args.actors.check_on_hub(kubernetes::core::namespaced())?;
             names.push(registration.service().host());
         } else if registration.ca_secret.is_some() || registration.self_register {
             bail!(

@@ -13,7 +13,7 @@ pub mod target;
 
 pub use dialect_contract::names::{GROUP, VERSION};
 use meta::kind::{KindInfo, SelectableField, Write};
-use meta::{Cell, Column, FieldError, Kind, Object, Schema, name};
+use meta::{Cell, Column, FieldError, Kind, NameError, Object, Schema, name};
 use serde_json::Value;
 
 /// The apiVersion of virtual objects.
@@ -74,7 +74,7 @@ impl Kind for Virtual {
     }
 
     /// Virtual names are made of other names, so they are path segments of any length.
-    fn validate_name(&self, name: &str) -> Result<(), String> {
+    fn validate_name(&self, name: &str) -> Result<(), NameError> {
         name::path_segment(name)
     }
 

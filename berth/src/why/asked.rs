@@ -81,7 +81,7 @@ pub(crate) fn places(
         }
         _ => {
             return Err(
-                "the name of a decision, such as web.gardener, or KIND/NAME, or KIND NAME is expected"
+                "the name of a decision (<object>.<system>), or KIND/NAME, or KIND NAME is expected"
                     .to_owned(),
             );
         }

@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use dialect_contract::config;
 use engine::{Bind, Unplaced};
 use meta::{GroupResource, Revision};
-use storage::{Applied, At, Collection, Scope, Step, StoreError, Watch, Writer};
+use storage::{Applied, At, Collection, NotReady, Scope, Step, StoreError, Watch, Writer};
 
 use super::*;
 
@@ -57,7 +57,7 @@ impl Store for Stepwise {
     fn hold(&self, resource: GroupResource, collection: &Collection) {
         self.inner.hold(resource, collection);
     }
-    fn ready(&self) -> Result<(), String> {
+    fn ready(&self) -> Result<(), NotReady> {
         self.inner.ready()
     }
 }

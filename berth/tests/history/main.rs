@@ -71,7 +71,7 @@ impl Store for Shared {
     fn is_shared(&self) -> bool {
         true
     }
-    fn ready(&self) -> Result<(), String> {
+    fn ready(&self) -> Result<(), storage::NotReady> {
         Ok(())
     }
 }

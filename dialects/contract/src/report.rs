@@ -1,6 +1,7 @@
 //! The Scheduling report (docs/api.md, "The scheduling report"): one builder for all dialects, a view of a
 //! [`Decision`].
 
+mod wire;
 mod written;
 
 use std::collections::HashSet;
@@ -9,176 +10,15 @@ use std::ptr;
 use std::sync::Arc;
 
 use scheduling::{Rejection, ScoreColumn};
-use serde::Serialize;
-use serde_json::Value;
 
 use crate::decision::Decision;
 use crate::inventory::Inventory;
 
+pub use wire::{
+    Candidate, ChangeEntry, Condition, CurrentEntry, Pick, ReasonCount, RejectionEntry, Report, Score,
+    WriteEntry,
+};
 pub use written::{Writer, Written};
-
-/// `status` of a Scheduling. Its long lists may be of another form: candidates are mostly written by [`Written`].
-#[derive(Clone, Debug, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Report<Candidates = Vec<Candidate>, Writes = Vec<WriteEntry>, Advice = Value> {
-    /// How it ended.
-    pub outcome: &'static str,
-    /// The token.
-    pub reason: &'static str,
-    /// The one-line summary.
-    pub message: String,
-    /// The `now` that was used.
-    pub evaluated_at: String,
-    /// The revision of the inventory.
-    pub inventory_revision: String,
-    /// The resulting set, in rank order.
-    pub picked: Vec<Pick>,
-    /// Where it is bound.
-    pub current: Vec<CurrentEntry>,
-    /// What changes.
-    pub changes: Vec<ChangeEntry>,
-    /// Every target considered, in rank order, then by name.
-    pub candidates: Candidates,
-    /// How many more there are, where only the first were asked for.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub remaining_candidates: Option<usize>,
-    /// How many targets each reason refuses, where that was asked for.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub reason_counts: Option<Vec<ReasonCount>>,
-    /// As the system itself would report them.
-    pub conditions: Vec<Value>,
-    /// What binding would write, in order.
-    pub writes: Writes,
-    /// What may be done so that targets fit, where that was asked for.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub advice: Option<Advice>,
-}
-
-/// `status.reasonCounts[]`.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct ReasonCount {
-    /// The plugin.
-    pub plugin: &'static str,
-    /// The token.
-    pub reason: &'static str,
-    /// How many targets are refused for it.
-    pub targets: i64,
-}
-
-/// `status.picked[]`.
-#[derive(Clone, Debug, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Pick {
-    /// The system's own name of the cluster.
-    pub cluster_name: Arc<str>,
-    /// The name of the Target object.
-    #[serde(skip_serializing_if = "String::is_empty")]
-    pub target: String,
-    /// 1-based.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub rank: Option<usize>,
-    /// The weighted total, where the system has one.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub score: Option<i64>,
-    /// Each scorer's part.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub scores: Vec<Score>,
-    /// `Picked`, `Kept` or `Created`.
-    pub reason: &'static str,
-}
-
-/// One scorer's part of a score.
-#[derive(Clone, Debug, Serialize)]
-pub struct Score {
-    /// The scorer, as the system names it.
-    pub plugin: Arc<str>,
-    /// The value; absent where the scorer has none for this cluster.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub value: Option<i64>,
-    /// The weight.
-    pub weight: i64,
-    /// Value times weight.
-    pub weighted: i64,
-}
-
-/// `status.current[]`.
-#[derive(Clone, Debug, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct CurrentEntry {
-    /// The system's own name of the cluster.
-    pub cluster_name: Arc<str>,
-    /// The name of the Target object, while there is one.
-    #[serde(skip_serializing_if = "String::is_empty")]
-    pub target: String,
-    /// The state, as the system names it.
-    #[serde(skip_serializing_if = "str::is_empty")]
-    pub state: &'static str,
-}
-
-/// `status.changes[]`.
-#[derive(Clone, Debug, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct ChangeEntry {
-    /// Bind, Keep, Unbind, Create or Restore.
-    pub action: &'static str,
-    /// The system's own name of the cluster.
-    pub cluster_name: Arc<str>,
-    /// The state before.
-    #[serde(skip_serializing_if = "str::is_empty")]
-    pub from: &'static str,
-    /// The state after.
-    #[serde(skip_serializing_if = "str::is_empty")]
-    pub to: &'static str,
-}
-
-/// `status.candidates[]`.
-#[derive(Clone, Debug, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Candidate {
-    /// The system's own name of the cluster.
-    pub cluster_name: Arc<str>,
-    /// Whether no filter refuses it now.
-    pub feasible: bool,
-    /// Whether it is in the resulting set.
-    pub picked: bool,
-    /// 1-based, absent for the infeasible.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub rank: Option<usize>,
-    /// Every plugin that refuses it; or, feasible and not picked, the reason for that.
-    pub rejections: Vec<RejectionEntry>,
-    /// The weighted total, where the system has one.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub score: Option<i64>,
-    /// Each scorer's part.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub scores: Vec<Score>,
-    /// The name of the Target object.
-    #[serde(skip_serializing_if = "String::is_empty")]
-    pub target: String,
-}
-
-/// `status.candidates[].rejections[]`.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct RejectionEntry {
-    /// The plugin.
-    pub plugin: &'static str,
-    /// The token.
-    pub reason: &'static str,
-    /// The sentence.
-    pub message: String,
-}
-
-/// `status.writes[]`.
-#[derive(Clone, Debug, Serialize)]
-pub struct WriteEntry {
-    /// create, update or delete.
-    pub verb: &'static str,
-    /// The subresource, where one is written through.
-    #[serde(skip_serializing_if = "str::is_empty")]
-    pub subresource: &'static str,
-    /// The object.
-    pub object: Value,
-}
 
 /// The report of `decision`, made on `inventory` (at `revision`) by the dialect named `dialect`.
 #[must_use]
@@ -207,6 +47,7 @@ pub fn writes(inventory: &dyn Inventory, decision: &Decision) -> Vec<WriteEntry>
             verb: write.verb.as_str(),
             subresource: write.subresource,
             object: write.object,
+            changed_paths: None,
         })
         .collect()
 }

@@ -6,6 +6,7 @@
 //! assert_eq!(names, ["fleet", "gardener", "kcp", "ocm", "openmcp"]);
 //! ```
 
+mod flags;
 mod settings;
 
 use std::sync::Arc;
@@ -13,7 +14,8 @@ use std::sync::Arc;
 use dialect_contract::Dialect;
 use parking_lot::RwLock;
 
-pub use settings::{Settings, location_cluster, synced_resource};
+pub use flags::{ActorArgs, LEAVE_OUT_SECRETS, NotSynced};
+pub use settings::Settings;
 
 /// Every dialect, in the order of names.
 #[must_use]

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use dialect_contract::Dialect;
-pub use dialect_kcp::config::synced_resource;
+pub(crate) use dialect_kcp::config::synced_resource;
 use dialect_kcp::location_string::check_location_cluster;
 use dialect_kcp::{Role, Settings as Kcp};
 use meta::GroupResource;
@@ -61,6 +61,6 @@ impl Settings {
 ///
 /// # Errors
 /// Why `text` is none.
-pub fn location_cluster(text: &str) -> Result<String, String> {
+pub(crate) fn location_cluster(text: &str) -> Result<String, String> {
     check_location_cluster(text).map(|()| text.to_owned())
 }

@@ -1,4 +1,4 @@
-//! Kinds taken as they are: Kubernetes' own, as far as scenarios need them, and the toy's.
+//! Kinds taken as they are: Kubernetes' own, as far as scenarios need them, and the faulty dialect's.
 
 use std::sync::{Arc, LazyLock};
 

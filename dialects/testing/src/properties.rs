@@ -9,14 +9,14 @@
 
 mod advice;
 mod case;
+#[cfg(test)]
+mod faulty;
 mod laws;
 mod plans;
 mod server;
 mod show;
 #[cfg(test)]
 mod tests;
-#[cfg(test)]
-mod toy;
 mod worlds;
 
 use std::sync::Arc;

@@ -7,7 +7,7 @@ mod rules;
 use std::sync::LazyLock;
 
 use meta::kind::{ALL_VERBS, SelectableField, Write};
-use meta::{Cell, Column, FieldError, GroupResource, Kind, KindInfo, Object, Schema, Scope, name};
+use meta::{Cell, Column, FieldError, GroupResource, Kind, KindInfo, NameError, Object, Schema, Scope, name};
 use schemars::JsonSchema;
 use serde_json::Value;
 
@@ -202,7 +202,7 @@ impl Kind for CoreEvent {
     }
 
     /// Old reporters name events after what they are about, in capitals, too.
-    fn validate_name(&self, name: &str) -> Result<(), String> {
+    fn validate_name(&self, name: &str) -> Result<(), NameError> {
         name::path_segment(name)
     }
 

@@ -6,8 +6,8 @@ use apiserver::{Call, Reply, SubresourceHandler};
 use async_trait::async_trait;
 use meta::kind::{Operation, SelectableField, Write};
 use meta::{
-    Cell, Column, Draft, FieldError, GroupResource, Key, Kind, KindInfo, Object, Schema, Scope, Status,
-    Timestamp, name,
+    Cell, Column, Draft, FieldError, GroupResource, Key, Kind, KindInfo, NameError, Object, Schema, Scope,
+    Status, Timestamp, name,
 };
 use schemars::JsonSchema;
 use serde_json::Value;
@@ -150,7 +150,7 @@ impl Kind for Namespace {
         errors
     }
 
-    fn validate_name(&self, name: &str) -> Result<(), String> {
+    fn validate_name(&self, name: &str) -> Result<(), NameError> {
         name::dns_label(name)
     }
 
@@ -228,6 +228,7 @@ fn finalizer_errors(new: &Value) -> Vec<FieldError> {
             let problem = match text.split_once('/') {
                 Some((prefix, rest)) => name::dns_subdomain(prefix)
                     .err()
+                    .map(String::from)
                     .or_else(|| rest.is_empty().then(|| "name part must be non-empty".to_owned())),
                 None if text == FINALIZER => None,
                 None => {

@@ -9,7 +9,7 @@ use std::sync::LazyLock;
 use k8s_openapi::api::core::v1;
 use meta::kind::{ALL_VERBS, SelectableField, Write};
 use meta::schema::types::{Condition, IntOrString};
-use meta::{Cell, Column, FieldError, Kind, KindInfo, Object, Schema, Scope};
+use meta::{Cell, Column, FieldError, Kind, KindInfo, NameError, Object, Schema, Scope};
 use schemars::JsonSchema;
 use serde_json::Value;
 
@@ -197,7 +197,7 @@ impl Kind for Service {
         true
     }
 
-    fn validate_name(&self, name: &str) -> Result<(), String> {
+    fn validate_name(&self, name: &str) -> Result<(), NameError> {
         rules::name(name)
     }
 

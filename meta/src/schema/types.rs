@@ -54,8 +54,8 @@ impl QuantityText {
     /// The quantity.
     ///
     /// # Errors
-    /// A sentence that names the accepted form.
-    pub fn get(&self) -> Result<quantity::Quantity, String> {
+    /// Where it is no quantity.
+    pub fn get(&self) -> Result<quantity::Quantity, quantity::QuantityError> {
         match self {
             Self::Text(text) => quantity::Quantity::parse(text),
             Self::Number(number) => quantity::Quantity::parse(&number.to_string()),

@@ -1,9 +1,9 @@
 //! The string form of field selectors, with their escapes.
 
-use super::FieldSelector;
+use super::{FieldSelector, SelectorError};
 
 /// Parses `a=b,c!=d`; empty terms are skipped.
-pub(super) fn parse(text: &str) -> Result<FieldSelector, String> {
+pub(super) fn parse(text: &str) -> Result<FieldSelector, SelectorError> {
     let mut terms = Vec::new();
     for term in split(text) {
         if term.is_empty() {

@@ -1,9 +1,10 @@
 //! Which label keys and values Kubernetes accepts, in its words.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use crate::field::FieldError;
-use crate::name;
+use crate::name::{self, NameError};
 
 const NAME_RULE: &str = "must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an \
                          alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for \
@@ -16,6 +17,59 @@ const VALUE_RULE: &str = "a valid label must be an empty string or consist of al
 
 /// The longest label value and the longest name part of a key, in bytes.
 const LONGEST: usize = 63;
+
+/// One thing wrong with a label's key or value.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum LabelProblem {
+    /// More than one `/`.
+    #[error(
+        "a qualified name {NAME_RULE} with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')"
+    )]
+    NotQualified,
+    /// A `/` with nothing before it.
+    #[error("prefix part must be non-empty")]
+    EmptyPrefix,
+    /// What stands before the `/` is no subdomain.
+    #[error("prefix part {0}")]
+    Prefix(NameError),
+    /// No name.
+    #[error("name part must be non-empty")]
+    EmptyName,
+    /// A name of too many bytes.
+    #[error("name part must be no more than {LONGEST} characters")]
+    LongName,
+    /// A name with other characters.
+    #[error("name part {NAME_RULE}")]
+    NameShape,
+    /// A value of too many bytes.
+    #[error("must be no more than {LONGEST} characters")]
+    LongValue,
+    /// A value with other characters.
+    #[error("{VALUE_RULE}")]
+    ValueShape,
+}
+
+/// Everything wrong with a label's key or value, worded as Kubernetes words it and joined by `; `.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LabelError(pub Vec<LabelProblem>);
+
+impl fmt::Display for LabelError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, problem) in self.0.iter().enumerate() {
+            let comma = if index == 0 { "" } else { "; " };
+            write!(f, "{comma}{problem}")?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for LabelError {}
+
+impl From<LabelError> for String {
+    fn from(error: LabelError) -> Self {
+        error.to_string()
+    }
+}
 
 fn has_name_shape(text: &str) -> bool {
     let bytes = text.as_bytes();
@@ -31,58 +85,56 @@ fn has_name_shape(text: &str) -> bool {
 /// and annotation keys and finalizers follow this rule.
 ///
 /// # Errors
-/// Everything that is wrong, joined by `; `.
-pub fn validate_label_key(key: &str) -> Result<(), String> {
+/// Everything that is wrong.
+pub fn validate_label_key(key: &str) -> Result<(), LabelError> {
     let mut problems = Vec::new();
     let mut parts = key.split('/');
     let (first, second) = (parts.next().unwrap_or_default(), parts.next());
     if parts.next().is_some() {
-        return Err(format!(
-            "a qualified name {NAME_RULE} with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')"
-        ));
+        return Err(LabelError(vec![LabelProblem::NotQualified]));
     }
     let part = match second {
         None => first,
         Some(part) => {
             if first.is_empty() {
-                problems.push("prefix part must be non-empty".to_owned());
+                problems.push(LabelProblem::EmptyPrefix);
             } else if let Err(problem) = name::dns_subdomain(first) {
-                problems.push(format!("prefix part {problem}"));
+                problems.push(LabelProblem::Prefix(problem));
             }
             part
         }
     };
     if part.is_empty() {
-        problems.push("name part must be non-empty".to_owned());
+        problems.push(LabelProblem::EmptyName);
     } else if part.len() > LONGEST {
-        problems.push(format!("name part must be no more than {LONGEST} characters"));
+        problems.push(LabelProblem::LongName);
     }
     if !has_name_shape(part) {
-        problems.push(format!("name part {NAME_RULE}"));
+        problems.push(LabelProblem::NameShape);
     }
-    joined(&problems)
+    all(problems)
 }
 
 /// Whether `value` may be a label's value: empty, or at most 63 bytes of the characters names have.
 ///
 /// # Errors
-/// Everything that is wrong, joined by `; `.
-pub fn validate_label_value(value: &str) -> Result<(), String> {
+/// Everything that is wrong.
+pub fn validate_label_value(value: &str) -> Result<(), LabelError> {
     let mut problems = Vec::new();
     if value.len() > LONGEST {
-        problems.push(format!("must be no more than {LONGEST} characters"));
+        problems.push(LabelProblem::LongValue);
     }
     if !value.is_empty() && !has_name_shape(value) {
-        problems.push(VALUE_RULE.to_owned());
+        problems.push(LabelProblem::ValueShape);
     }
-    joined(&problems)
+    all(problems)
 }
 
-fn joined(problems: &[String]) -> Result<(), String> {
+fn all(problems: Vec<LabelProblem>) -> Result<(), LabelError> {
     if problems.is_empty() {
         Ok(())
     } else {
-        Err(problems.join("; "))
+        Err(LabelError(problems))
     }
 }
 

@@ -4,7 +4,7 @@
 //! wherever a key or a value may stand.
 
 use super::label::{validate_label_key, validate_label_value};
-use super::{Operator, Requirement, Selector};
+use super::{Operator, Requirement, Selector, SelectorError};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Token<'a> {
@@ -77,7 +77,7 @@ struct Parser<'a> {
 }
 
 /// Parses the whole `text`.
-pub(super) fn parse(text: &str) -> Result<Selector, String> {
+pub(super) fn parse(text: &str) -> Result<Selector, SelectorError> {
     let mut lexer = Lexer { rest: text };
     let ahead = lexer.next();
     let mut parser = Parser { lexer, ahead };

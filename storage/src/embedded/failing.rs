@@ -108,7 +108,7 @@ async fn fails_and_comes_back(how: u64) {
         panic!("{refused:?}")
     };
     assert!(why.contains("failing.redb") && why.contains("restart"), "{why}");
-    assert_eq!(store.ready(), Err(why));
+    assert_eq!(store.ready(), Err(NotReady::Failed(why)));
     assert_eq!(
         (
             store.revision(),

@@ -11,7 +11,7 @@ use parking_lot::Mutex;
 use tokio::sync::Notify;
 
 use crate::cache::{Cache, FUTURE_WAIT};
-use crate::error::StoreError;
+use crate::error::{NotReady, StoreError};
 use crate::history::Limits;
 use crate::stage::Staged;
 use crate::state::State;
@@ -148,13 +148,16 @@ impl Feed {
     }
 
     /// Why the store is not ready.
-    pub(crate) fn ready(&self) -> Result<(), String> {
+    pub(crate) fn ready(&self) -> Result<(), NotReady> {
         let watched = self.watched.lock();
         if let Some(why) = &watched.down {
-            return Err(why.clone());
+            return Err(NotReady::Unreachable(why.clone()));
         }
         match watched.unreadable.first_key_value() {
-            Some((key, problem)) => Err(format!("the value of {key} in etcd cannot be read: {problem}")),
+            Some((key, problem)) => Err(NotReady::Unreadable {
+                key: key.clone(),
+                problem: problem.clone(),
+            }),
             None => Ok(()),
         }
     }

@@ -63,7 +63,10 @@ async fn caught_up(store: &EtcdStore, now: Revision) -> Result<(), StoreError> {
             Err(_behind) if store.feed.cache().revision() > before => {}
             Err(_behind) => {
                 let why = store.feed.ready().err();
-                let why = why.unwrap_or_else(|| "its watch does not come forward".to_owned());
+                let why = why.map_or_else(
+                    || "its watch does not come forward".to_owned(),
+                    |why| why.to_string(),
+                );
                 return Err(StoreError::Unavailable(format!("{}: {why}", store.link.place())));
             }
         }

@@ -42,9 +42,9 @@ impl Ends {
             .strip_suffix(&suffix)
             .unwrap_or(&args.target)
             .to_owned();
-        let from = berth_client::config(&args.from_kubeconfig, args.from_context.as_deref()).await?;
+        let from = berth_client::config(Some(&args.from_kubeconfig), args.from_context.as_deref()).await?;
         let to = match &args.to_kubeconfig {
-            Some(path) => berth_client::config(path, args.to_context.as_deref()).await?,
+            Some(path) => berth_client::config(Some(path), args.to_context.as_deref()).await?,
             None => Config::incluster()
                 .context("no kubeconfig: pass --to-kubeconfig, or run in a Pod with a service account")?,
         };

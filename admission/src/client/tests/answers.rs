@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::*;
 
-fn answer(webhook_type: WebhookType, response: Value) -> Result<Answer, String> {
+fn answer(webhook_type: WebhookType, response: Value) -> Result<Answer, BadAnswer> {
     let review =
         json!({"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "response": response});
     read(webhook_type, "u", &serde_json::to_vec(&review).unwrap())
@@ -89,12 +89,17 @@ fn every_broken_rule_of_an_answer_is_named() {
         ),
     ] {
         let problem = answer(webhook_type, response.clone()).unwrap_err();
-        assert!(problem.contains(part), "{response}: {problem}");
+        assert!(problem.to_string().contains(part), "{response}: {problem}");
     }
     let other = json!({"apiVersion": "admission.k8s.io/v1beta1", "kind": "AdmissionReview"});
     let problem = read(Validating, "u", other.to_string().as_bytes()).unwrap_err();
-    assert!(problem.contains("v1beta1"), "{problem}");
-    assert!(read(Validating, "u", b"<html>").unwrap_err().contains("not JSON"));
+    assert!(problem.to_string().contains("v1beta1"), "{problem}");
+    assert!(
+        read(Validating, "u", b"<html>")
+            .unwrap_err()
+            .to_string()
+            .contains("not JSON")
+    );
 }
 
 #[test]
@@ -176,6 +181,6 @@ fn a_patch_changes_the_object_and_never_which_one_it_is() {
         ),
     ] {
         let problem = patched(patch).unwrap_err();
-        assert!(problem.contains(part), "{problem}");
+        assert!(problem.to_string().contains(part), "{problem}");
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use async_trait::async_trait;
-use storage::{Applied, At, MemoryStore, Scope, Source, Step, Store, StoreError, Watch, Writer};
+use storage::{Applied, At, MemoryStore, NotReady, Scope, Source, Step, Store, StoreError, Watch, Writer};
 
 use super::*;
 
@@ -55,7 +55,7 @@ impl Store for Shared {
         true
     }
 
-    fn ready(&self) -> Result<(), String> {
+    fn ready(&self) -> Result<(), NotReady> {
         Ok(())
     }
 }

@@ -141,7 +141,7 @@ async fn condition(store: &MemoryStore, status: &str) -> Value {
 
 #[test]
 fn on_a_hub_a_configuration_that_syncs_what_nothing_was_granted_for_is_not_in_force() {
-    let on_hub = crate::actors::ActorArgs::default().settings_on_hub();
+    let on_hub = dialect_registry::ActorArgs::default().settings_on_hub();
     let object = stored(&json!({
         "apiVersion": "config.berth.dev/v1alpha1", "kind": "SchedulerConfiguration",
         "metadata": {"name": "kcp", "uid": "u", "generation": 1},

@@ -1,12 +1,12 @@
 //! Binding and ClusterBinding: the wish to bind a decision, and what became of it.
 
+use dialect_contract::report::ChangeEntry;
 use meta::kind::KindInfo;
 use meta::{FieldError, Schema, Scope};
 use schemars::JsonSchema;
 use serde_json::Value;
 
 use super::decision::ClusterBinding as BoundCluster;
-use super::scheduling::Change;
 use super::{INFO, Virtual};
 
 /// Binds the Decision of the same name. Creating one binds; nothing of it is stored.
@@ -43,7 +43,7 @@ pub struct BindingStatus {
     /// The clusters it is bound to.
     pub decisions: Option<Vec<BoundCluster>>,
     /// What the binding changed.
-    pub changes: Option<Vec<Change>>,
+    pub changes: Option<Vec<ChangeEntry>>,
 }
 
 /// The schema of the `binding` subresources.

@@ -1,11 +1,12 @@
 //! Candidate and ClusterCandidate: one target as one decision sees it, as an object of its own.
 
+use dialect_contract::report;
 use meta::kind::{KindInfo, SelectableField};
 use meta::{Cell, Column, Object, Schema, Scope};
 use schemars::JsonSchema;
 use serde_json::Value;
 
-use super::scheduling::{self, CandidateReport, Judged};
+use super::scheduling::{self, Judged};
 use super::{INFO, Virtual, text_at};
 
 /// What the scheduler thinks of one target for one placeable object, now.
@@ -15,7 +16,7 @@ pub struct Candidate {
     /// Which decision and which target.
     pub spec: Option<CandidateSpec>,
     /// What the scheduler thinks of it.
-    pub status: Option<CandidateReport>,
+    pub status: Option<report::Candidate>,
 }
 
 /// Which decision and which target a Candidate is about.

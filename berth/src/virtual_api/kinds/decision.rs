@@ -1,11 +1,12 @@
 //! Decision and ClusterDecision: where a placeable object stands, in one shape for all systems.
 
+use dialect_contract::report::Condition;
 use meta::kind::{KindInfo, SelectableField};
 use meta::{Cell, Column, Object, Schema, Scope};
 use schemars::JsonSchema;
 use serde_json::Value;
 
-use super::shared::{Condition, SourceRef};
+use super::shared::SourceRef;
 use super::{INFO, Virtual, cell_at, text_at};
 
 /// Where a placeable object (a Placement, a Shoot, a ClusterRequest, ...) is bound, and if nowhere, why.

@@ -6,7 +6,7 @@ use meta::{FieldError, Schema, Scope, time};
 use schemars::JsonSchema;
 use serde_json::Value;
 
-use super::scheduling::SchedulingStatus;
+use super::scheduling::Decided;
 use super::shared::AnyObject;
 use super::{INFO, Virtual};
 
@@ -30,7 +30,7 @@ pub struct SchedulingReview {
 pub struct SchedulingReviewStatus {
     /// The decision, where one object was asked about.
     #[schemars(flatten)]
-    pub decision: Option<SchedulingStatus>,
+    pub decision: Option<Decided>,
     /// What `spec.changes` would do: counts of the decisions that change, and an entry for each with its clusters and
     /// reasons before and after.
     pub plan: Option<AnyObject>,

@@ -29,25 +29,6 @@ pub struct SchedulingSpec {
     pub source_ref: SourceRef,
 }
 
-/// A standard Kubernetes condition.
-#[derive(JsonSchema)]
-#[schemars(rename_all = "camelCase")]
-pub struct Condition {
-    /// The type of the condition.
-    pub r#type: String,
-    /// True, False or Unknown.
-    pub status: String,
-    /// Why, as one CamelCase word.
-    pub reason: String,
-    /// Why, as a sentence.
-    pub message: String,
-    /// When the status last changed.
-    #[schemars(extend("format" = "date-time"))]
-    pub last_transition_time: String,
-    /// The generation of the source object this was computed for.
-    pub observed_generation: Option<i64>,
-}
-
 /// Any value, kept as it is.
 #[derive(JsonSchema)]
 #[schemars(transparent, extend("x-kubernetes-preserve-unknown-fields" = true))]

@@ -1,11 +1,12 @@
 //! Target: anything a scheduler may place onto, in one shape for all systems.
 
+use dialect_contract::report::Condition;
 use meta::kind::{KindInfo, SelectableField};
 use meta::{Cell, Column, Object, Schema, Scope};
 use schemars::JsonSchema;
 use serde_json::Value;
 
-use super::shared::{Condition, SourceRef};
+use super::shared::SourceRef;
 use super::{INFO, Virtual, cell_at, text_at};
 
 /// A cluster-like object of one of the systems: a ManagedCluster, a Seed, a MemberCluster, an openMCP Cluster or a

@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use meta::kind::{ALL_VERBS, Operation, Write};
 use meta::schema::types::Condition;
-use meta::{Column, FieldError, Kind, KindInfo, Schema, Scope};
+use meta::{Column, FieldError, Kind, KindInfo, NameError, Schema, Scope};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -167,7 +167,7 @@ impl Kind for BindingKind {
         )]
     }
 
-    fn validate_name(&self, name: &str) -> Result<(), String> {
+    fn validate_name(&self, name: &str) -> Result<(), NameError> {
         meta::name::dns_label(name)
     }
 

@@ -8,7 +8,7 @@ use std::sync::LazyLock;
 
 use meta::kind::{ALL_VERBS, Operation, Write};
 use meta::schema::types::{Condition, QuantityText, Time};
-use meta::{Column, FieldError, Kind, KindInfo, Schema, Scope};
+use meta::{Column, FieldError, Kind, KindInfo, NameError, Schema, Scope};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
@@ -207,7 +207,7 @@ impl Kind for MemberClusterKind {
         rules::status_errors(new.get("status").unwrap_or(&Value::Null))
     }
 
-    fn validate_name(&self, name: &str) -> Result<(), String> {
+    fn validate_name(&self, name: &str) -> Result<(), NameError> {
         short_subdomain(name, "bindings carry it as a label value")
     }
 
@@ -217,12 +217,11 @@ impl Kind for MemberClusterKind {
 }
 
 /// An RFC 1123 subdomain short enough for what `because` says.
-pub(super) fn short_subdomain(name: &str, because: &str) -> Result<(), String> {
+pub(super) fn short_subdomain(name: &str, because: &str) -> Result<(), NameError> {
     meta::name::dns_subdomain(name)?;
     if name.len() > LONGEST_NAME {
-        return Err(format!(
-            "must be no more than {LONGEST_NAME} characters: {because}"
-        ));
+        let why = format!("must be no more than {LONGEST_NAME} characters: {because}");
+        return Err(NameError::Own(why));
     }
     Ok(())
 }

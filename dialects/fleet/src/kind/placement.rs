@@ -8,7 +8,7 @@ use std::sync::LazyLock;
 use meta::kind::{ALL_VERBS, Operation, Write};
 use meta::schema::types::Condition;
 use meta::selector::LabelSelector;
-use meta::{Column, FieldError, Kind, KindInfo, Schema, Scope};
+use meta::{Column, FieldError, Kind, KindInfo, NameError, Schema, Scope};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
@@ -155,7 +155,7 @@ impl Kind for PlacementKind {
         }
     }
 
-    fn validate_name(&self, name: &str) -> Result<(), String> {
+    fn validate_name(&self, name: &str) -> Result<(), NameError> {
         short_subdomain(name, "snapshots and bindings carry it as a label value")
     }
 

@@ -152,6 +152,7 @@ fn names_fit_the_labels_that_carry_them() {
         assert!(
             kind.validate_name(&long)
                 .unwrap_err()
+                .to_string()
                 .contains("no more than 63 characters")
         );
     }

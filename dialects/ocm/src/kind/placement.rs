@@ -4,7 +4,7 @@
 use std::sync::LazyLock;
 
 use meta::kind::{ALL_VERBS, Operation, Write};
-use meta::{Column, FieldError, Kind, KindInfo, Schema, Scope, Timestamp};
+use meta::{Column, FieldError, Kind, KindInfo, NameError, Schema, Scope, Timestamp};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
@@ -104,13 +104,12 @@ impl Kind for PlacementKind {
             .unwrap_or_default()
     }
 
-    fn validate_name(&self, name: &str) -> Result<(), String> {
+    fn validate_name(&self, name: &str) -> Result<(), NameError> {
         meta::name::dns_subdomain(name)?;
         // The name becomes a label value on every PlacementDecision.
         if name.len() > 63 {
-            return Err(
-                "must be no more than 63 characters: PlacementDecisions carry it as a label".to_owned(),
-            );
+            let why = "must be no more than 63 characters: PlacementDecisions carry it as a label";
+            return Err(NameError::Own(why.to_owned()));
         }
         Ok(())
     }

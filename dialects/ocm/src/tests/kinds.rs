@@ -192,7 +192,13 @@ fn a_bad_placement_is_refused_with_every_error_at_its_field() {
         );
     }
     let long = "x".repeat(64);
-    assert!(kind("Placement").validate_name(&long).unwrap_err().contains("63"));
+    assert!(
+        kind("Placement")
+            .validate_name(&long)
+            .unwrap_err()
+            .to_string()
+            .contains("63")
+    );
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use meta::schema::Reading;
 use meta::selector::{Selector, validate_label_key, validate_labels};
-use meta::{FieldError, name};
+use meta::{FieldError, NameError, name};
 use serde_json::{Map, Value, json};
 
 use super::form::{Form, Metadata, PurposeMapping};
@@ -84,7 +84,7 @@ fn finds_again(
 }
 
 fn judge_metadata(form: &mut Reading<Form>, metadata: &Metadata, path: &str) {
-    let mut judge = |field: &str, text: &str, judge: &dyn Fn(&str) -> Result<(), String>| {
+    let mut judge = |field: &str, text: &str, judge: &dyn Fn(&str) -> Result<(), NameError>| {
         if !text.is_empty()
             && let Err(problem) = judge(text)
         {

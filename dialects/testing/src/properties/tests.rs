@@ -1,4 +1,4 @@
-//! The suite on the toy dialect: it passes when nothing is wrong, and each property catches the fault it is about.
+//! The suite on the faulty dialect: it passes when nothing is wrong, and each property catches the fault it is about.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use meta::Timestamp;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use super::toy::Toys;
+use super::faulty::Faulty;
 use super::{Case, Generator, Later, Property, falsify};
 
 /// How often each fault is looked for.
@@ -17,7 +17,7 @@ struct Generated(Option<Property>);
 
 fn object(kind: &str, name: &str, spec: &Value) -> Value {
     let mut value = json!({
-        "apiVersion": "toys.example/v1", "kind": kind, "metadata": {"name": name}, "spec": spec,
+        "apiVersion": "parcels.example/v1", "kind": kind, "metadata": {"name": name}, "spec": spec,
     });
     if kind != "Crate" {
         value["metadata"]["namespace"] = json!("ns");
@@ -40,16 +40,16 @@ fn crates() -> impl Strategy<Value = Vec<Value>> {
     })
 }
 
-fn toys() -> impl Strategy<Value = Vec<Value>> {
-    prop::collection::btree_map(0..3u8, 1..3u8, 1..3).prop_map(|toys| {
+fn parcels() -> impl Strategy<Value = Vec<Value>> {
+    prop::collection::btree_map(0..3u8, 1..3u8, 1..3).prop_map(|parcels| {
         let spec = |(number, wanted)| {
             object(
-                "Toy",
+                "Parcel",
                 &format!("t{number}"),
                 &json!({"colour": "red", "wanted": wanted}),
             )
         };
-        toys.into_iter().map(spec).collect()
+        parcels.into_iter().map(spec).collect()
     })
 }
 
@@ -68,16 +68,16 @@ fn later() -> impl Strategy<Value = Later> {
 
 impl Generator for Generated {
     fn dialect(&self) -> Arc<dyn Dialect> {
-        Arc::new(Toys(self.0))
+        Arc::new(Faulty(self.0))
     }
 
     fn case(&self) -> BoxedStrategy<Case> {
         let later = prop::collection::vec(later(), 0..4);
-        (crates(), toys(), later)
-            .prop_map(|(crates, toys, later)| Case {
+        (crates(), parcels(), later)
+            .prop_map(|(crates, parcels, later)| Case {
                 infeasible: Some(object("Crate", "b", &json!({"colour": "green", "capacity": 9}))),
                 later,
-                ..Case::new(Timestamp::UNIX_EPOCH, crates.into_iter().chain(toys).collect())
+                ..Case::new(Timestamp::UNIX_EPOCH, crates.into_iter().chain(parcels).collect())
             })
             .boxed()
     }
@@ -99,14 +99,14 @@ fn each_property_catches_its_fault_and_shows_the_case() {
             .find_map(Result::err)
             .unwrap_or_else(|| panic!("{property:?} holds"));
         assert!(
-            problem.starts_with(&format!("{property:?} of toy does not hold: ")),
+            problem.starts_with(&format!("{property:?} of faulty does not hold: ")),
             "{problem}"
         );
         assert!(
             problem.contains("\n# case\n# at 1970-01-01T00:00:00Z\n---\napiVersion: "),
             "{problem}"
         );
-        assert!(problem.contains("kind: Toy"), "{problem}");
+        assert!(problem.contains("kind: Parcel"), "{problem}");
     }
 }
 
@@ -115,7 +115,7 @@ fn a_bad_case_says_what_is_bad_about_it() {
     struct Bad;
     impl Generator for Bad {
         fn dialect(&self) -> Arc<dyn Dialect> {
-            Arc::new(Toys(None))
+            Arc::new(Faulty(None))
         }
         fn case(&self) -> BoxedStrategy<Case> {
             let case = Case::new(Timestamp::UNIX_EPOCH, vec![object("Doll", "d", &json!({}))]);
@@ -124,7 +124,7 @@ fn a_bad_case_says_what_is_bad_about_it() {
     }
     let problem = falsify(&Bad, Property::SameSeedSameAnswer).unwrap_err();
     assert!(
-        problem.contains("the dialect does not read the generator's toys.example/v1 Doll"),
+        problem.contains("the dialect does not read the generator's parcels.example/v1 Doll"),
         "{problem}"
     );
 }

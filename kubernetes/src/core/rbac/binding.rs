@@ -3,7 +3,7 @@
 use std::sync::LazyLock;
 
 use meta::kind::Write;
-use meta::{Cell, Column, FieldError, Kind, KindInfo, Object, Schema, Scope, name};
+use meta::{Cell, Column, FieldError, Kind, KindInfo, NameError, Object, Schema, Scope, name};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -108,7 +108,7 @@ impl Kind for RoleBinding {
         errors(write, new, &["Role", "ClusterRole"], true)
     }
 
-    fn validate_name(&self, name: &str) -> Result<(), String> {
+    fn validate_name(&self, name: &str) -> Result<(), NameError> {
         name::path_segment(name)
     }
 
@@ -147,7 +147,7 @@ impl Kind for ClusterRoleBinding {
         errors(write, new, &["ClusterRole"], false)
     }
 
-    fn validate_name(&self, name: &str) -> Result<(), String> {
+    fn validate_name(&self, name: &str) -> Result<(), NameError> {
         name::path_segment(name)
     }
 

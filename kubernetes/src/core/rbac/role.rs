@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use meta::kind::Write;
 use meta::selector::{LabelSelector, Selector};
-use meta::{Cell, Column, FieldError, Kind, KindInfo, Object, Schema, Scope, name, time};
+use meta::{Cell, Column, FieldError, Kind, KindInfo, NameError, Object, Schema, Scope, name, time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -129,7 +129,7 @@ impl Kind for Role {
         true
     }
 
-    fn validate_name(&self, name: &str) -> Result<(), String> {
+    fn validate_name(&self, name: &str) -> Result<(), NameError> {
         name::path_segment(name)
     }
 
@@ -161,7 +161,7 @@ impl Kind for ClusterRole {
         true
     }
 
-    fn validate_name(&self, name: &str) -> Result<(), String> {
+    fn validate_name(&self, name: &str) -> Result<(), NameError> {
         name::path_segment(name)
     }
 

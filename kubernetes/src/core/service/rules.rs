@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use meta::{FieldError, name as names};
+use meta::{FieldError, NameError, name as names};
 use serde_json::Value;
 
 use crate::core::value;
@@ -22,15 +22,15 @@ pub(super) fn prepare(new: &mut Value) {
 }
 
 /// A name in DNS as old resolvers take it: it begins with a letter.
-pub(super) fn name(name: &str) -> Result<(), String> {
+pub(super) fn name(name: &str) -> Result<(), NameError> {
     names::dns_label(name)?;
     if name.starts_with(|first: char| first.is_ascii_digit()) {
-        return Err(
+        return Err(NameError::Own(
             "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic \
              character, and end with an alphanumeric character (e.g. 'my-name',  or 'abc-123', regex used for \
              validation is '[a-z]([-a-z0-9]*[a-z0-9])?')"
                 .to_owned(),
-        );
+        ));
     }
     Ok(())
 }
@@ -107,7 +107,7 @@ fn target(port: &Value, path: &str) -> Option<FieldError> {
             let short = text.len() <= 15;
             let lettered = text.bytes().any(|byte| byte.is_ascii_lowercase());
             let problem = match names::dns_label(text) {
-                Err(problem) => problem,
+                Err(problem) => problem.to_string(),
                 Ok(()) if !short => "must be no more than 15 characters".to_owned(),
                 Ok(()) if !lettered => "must contain at least one letter (a-z)".to_owned(),
                 Ok(()) => return None,

@@ -1,11 +1,11 @@
-//! Flags that give the roles of the systems' own actors to other identities (docs/api.md, "Actors").
+//! The flags that systems have of their own, which the program takes over whole: who acts in their roles (docs/api.md,
+//! "Actors"), and what is guarded.
 
-use anyhow::{Result, bail};
 use clap::Args;
-use dialect_registry::{Settings, location_cluster, synced_resource};
-use kubernetes::core;
+use meta::GroupResource;
 use meta::selector::Selector;
-use meta::{GroupResource, Scope};
+
+use crate::settings::{Settings, location_cluster, synced_resource};
 
 /// Who acts for whom, and what is guarded for them.
 #[derive(Args, Clone, Debug, Default)]
@@ -28,6 +28,18 @@ pub struct ActorArgs {
     /// [default: root:compute].
     #[arg(long, value_name = "PATH", value_parser = location_cluster)]
     pub kcp_location_cluster: Option<String>,
+}
+
+/// What is said where Secrets would be copied that are not needed: how to do without.
+pub const LEAVE_OUT_SECRETS: &str = "leave them out of what kcp syncs \
+                                     (--kcp-synced-resources=configmaps,serviceaccounts,services,deployments.apps)";
+
+/// Which resources cannot be synced behind a hub, and which can.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("--kcp-synced-resources: behind a kube-apiserver Berth cannot sync {unknown}, but only {known}")]
+pub struct NotSynced {
+    unknown: String,
+    known: String,
 }
 
 /// The namespaces of a hub, and of the demo, that kcp places where nothing else is said.
@@ -57,16 +69,11 @@ impl ActorArgs {
         }
     }
 
-    /// Whether all of this can be done behind a hub: what is synced is copied from there, as the kinds it is known to be.
+    /// Whether all of this can be done behind a hub: what is synced is copied from there, as one of the kinds of `known`.
     ///
     /// # Errors
-    /// When a resource to be synced is of no kind known here: which, and what there is.
-    pub fn check_on_hub(&self) -> Result<()> {
-        let all = core::kinds().into_iter();
-        let mut known: Vec<GroupResource> = all
-            .filter(|kind| kind.info().scope == Scope::Namespaced)
-            .map(|kind| kind.info().resource())
-            .collect();
+    /// When a resource to be synced is of no kind known here.
+    pub fn check_on_hub(&self, mut known: Vec<GroupResource>) -> Result<(), NotSynced> {
         known.sort_unstable();
         let wanted = self.kcp_synced_resources.iter().flatten();
         let unknown: Vec<String> = wanted
@@ -77,11 +84,10 @@ impl ActorArgs {
             return Ok(());
         }
         let known: Vec<String> = known.iter().map(ToString::to_string).collect();
-        bail!(
-            "--kcp-synced-resources: behind a kube-apiserver Berth cannot sync {}, but only {}",
-            unknown.join(", "),
-            known.join(", ")
-        )
+        Err(NotSynced {
+            unknown: unknown.join(", "),
+            known: known.join(", "),
+        })
     }
 
     /// The same behind a hub, whose namespaces are not all there to be placed, and where nothing is synced that it was not
@@ -121,18 +127,22 @@ mod tests {
 
     #[test]
     fn behind_a_hub_only_resources_of_known_kinds_can_be_synced() {
+        let known = || {
+            let names = ["secrets", "configmaps", "deployments.apps"];
+            names.map(|name| synced_resource(name).unwrap()).to_vec()
+        };
         let syncing = |names: &[&str]| ActorArgs {
             kcp_synced_resources: Some(names.iter().map(|name| synced_resource(name).unwrap()).collect()),
             ..ActorArgs::default()
         };
-        assert!(ActorArgs::default().check_on_hub().is_ok());
+        assert!(ActorArgs::default().check_on_hub(known()).is_ok());
         assert!(
             syncing(&["configmaps", "deployments.apps"])
-                .check_on_hub()
+                .check_on_hub(known())
                 .is_ok()
         );
         let unknown = syncing(&["configmaps", "ingresses.networking.k8s.io", "namespaces"]);
-        let said = unknown.check_on_hub().unwrap_err().to_string();
+        let said = unknown.check_on_hub(known()).unwrap_err().to_string();
         assert!(
             said.contains("cannot sync ingresses.networking.k8s.io, namespaces, but only configmaps, "),
             "{said}"

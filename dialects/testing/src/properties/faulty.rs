@@ -1,4 +1,8 @@
-//! A toy dialect with one fault of choice: toys want places in crates of their colour, one Slot object per place.
+//! A dialect made to be wrong: each property of [`Property`] has one fault here that breaks it, so that the suite is
+//! seen to find it. Parcels want places in crates of their colour, one Slot object per place.
+//!
+//! The template (`dialects/toy`) does not do for that: its toys want one box, and write nothing but themselves, which
+//! leaves nothing to get wrong for half of the properties; and faults do not belong into what others copy.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -16,35 +20,35 @@ use serde_json::{Value, json};
 use super::Property;
 use crate::foreign::Plain;
 
-const TOYS: GroupResource = GroupResource::new("toys.example", "toys");
-const CRATES: GroupResource = GroupResource::new("toys.example", "crates");
-const SLOTS: GroupResource = GroupResource::new("toys.example", "slots");
+const PARCELS: GroupResource = GroupResource::new("parcels.example", "parcels");
+const CRATES: GroupResource = GroupResource::new("parcels.example", "crates");
+const SLOTS: GroupResource = GroupResource::new("parcels.example", "slots");
 
-/// The toy dialect; breaks the property it is given.
-pub(crate) struct Toys(pub(crate) Option<Property>);
+/// Breaks the property it is given; with none, nothing is wrong.
+pub(crate) struct Faulty(pub(crate) Option<Property>);
 
-impl Dialect for Toys {
+impl Dialect for Faulty {
     fn name(&self) -> &'static str {
-        "toy"
+        "faulty"
     }
     fn kinds(&self) -> Vec<Arc<dyn Kind>> {
-        let info = |kind, plural| KindInfo::new("toys.example", &["v1"], kind, plural);
+        let info = |kind, plural| KindInfo::new("parcels.example", &["v1"], kind, plural);
         let crates = KindInfo {
             scope: Scope::Cluster,
             ..info("Crate", "crates")
         };
-        let all = [info("Toy", "toys"), crates, info("Slot", "slots")];
+        let all = [info("Parcel", "parcels"), crates, info("Slot", "slots")];
         all.into_iter()
             .map(|info| Arc::new(Plain(info)) as Arc<_>)
             .collect()
     }
     fn reads(&self) -> Vec<GroupResource> {
-        vec![TOYS, CRATES, SLOTS]
+        vec![PARCELS, CRATES, SLOTS]
     }
     fn demands(&self) -> &'static [DemandKind] {
         &[DemandKind {
-            resource: TOYS,
-            kind: "Toy",
+            resource: PARCELS,
+            kind: "Parcel",
             version: "v1",
             namespaced: true,
             own_place: None,
@@ -64,14 +68,14 @@ impl Dialect for Toys {
 #[derive(Clone)]
 struct Slot {
     object: Arc<Object>,
-    toy: Arc<str>,
+    parcel: Arc<str>,
     holder: Arc<str>,
 }
 
 #[derive(Clone, Default)]
 struct Shelf {
     fault: Option<Property>,
-    toys: BTreeMap<Key, Arc<Object>>,
+    parcels: BTreeMap<Key, Arc<Object>>,
     crates: BTreeMap<Arc<str>, (Arc<Object>, i64)>,
     slots: BTreeMap<Key, Slot>,
     /// Crates in the order they came.
@@ -92,22 +96,22 @@ impl Shelf {
     fn used(&self, name: &str, other_than: &str) -> i64 {
         let slots = self.slots.values();
         slots
-            .filter(|slot| *slot.holder == *name && *slot.toy != *other_than)
+            .filter(|slot| *slot.holder == *name && *slot.parcel != *other_than)
             .count() as i64
     }
 
-    fn slots_of<'a>(&'a self, toy: &'a str) -> impl Iterator<Item = (&'a Key, &'a Slot)> {
-        self.slots.iter().filter(move |(_, slot)| *slot.toy == *toy)
+    fn slots_of<'a>(&'a self, parcel: &'a str) -> impl Iterator<Item = (&'a Key, &'a Slot)> {
+        self.slots.iter().filter(move |(_, slot)| *slot.parcel == *parcel)
     }
 
-    fn judge(&self, toy: &Object) -> Solved {
+    fn judge(&self, parcel: &Object) -> Solved {
         let mut solved = Solved::default();
-        let value = toy.value();
+        let value = parcel.value();
         for (candidate, (name, (object, capacity))) in (0..).zip(&self.crates) {
             let colours = object.value()["spec"]["colour"] == value["spec"]["colour"];
             // A judgement that depends on how the world came about, which advice does not know.
             let moody = self.is(Property::AdviceHolds) && self.folds.is_multiple_of(2);
-            let room = self.used(name, &toy.meta().name) < *capacity && !moody;
+            let room = self.used(name, &parcel.meta().name) < *capacity && !moody;
             let reject = |plugin| Rejection {
                 candidate,
                 plugin,
@@ -129,7 +133,7 @@ impl Shelf {
         solved.ranked.sort_by_key(|&candidate| {
             let name = &names[candidate as usize];
             let tie = self.is(Property::InputOrderDoesNotMatter).then(|| arrival(name));
-            (self.used(name, &toy.meta().name), tie, candidate)
+            (self.used(name, &parcel.meta().name), tie, candidate)
         });
         let whim = self.is(Property::SameSeedSameAnswer)
             && self.whims.fetch_add(1, Ordering::Relaxed).is_multiple_of(2);
@@ -150,9 +154,9 @@ impl Shelf {
     }
 
     /// Kept crates, then new ones as long as there are; and what happens to each.
-    fn pick(&self, toy: &Object, solved: &mut Solved) -> Vec<BindingChange> {
-        let name = &toy.meta().name;
-        let wanted = toy.value()["spec"]["wanted"].as_u64().unwrap_or(1) as usize;
+    fn pick(&self, parcel: &Object, solved: &mut Solved) -> Vec<BindingChange> {
+        let name = &parcel.meta().name;
+        let wanted = parcel.value()["spec"]["wanted"].as_u64().unwrap_or(1) as usize;
         let held: Vec<&Slot> = self.slots_of(name).map(|(_, slot)| slot).collect();
         let mut changes = Vec::new();
         for slot in &held {
@@ -174,7 +178,7 @@ impl Shelf {
         } else {
             solved.ranked.clone()
         };
-        let done = !toy.value()["status"].is_null() && self.is(Property::AnyPrefixIsFinished);
+        let done = !parcel.value()["status"].is_null() && self.is(Property::AnyPrefixIsFinished);
         for candidate in order {
             if solved.picked.len() < wanted && !solved.picked.contains(&candidate) && !done {
                 solved.picked.push(candidate);
@@ -198,12 +202,12 @@ impl Inventory for Shelf {
             targets: Some(vec![Arc::clone(&name)]),
         };
         match (change.key.resource, &change.new) {
-            (TOYS, new) => {
-                let spec = |toy: &Arc<Object>| toy.value()["spec"].clone();
+            (PARCELS, new) => {
+                let spec = |parcel: &Arc<Object>| parcel.value()["spec"].clone();
                 let same = new.as_ref().map(spec) == change.old.as_ref().map(spec);
                 match new {
-                    Some(toy) => self.toys.insert(change.key.clone(), Arc::clone(toy)),
-                    None => self.toys.remove(&change.key),
+                    Some(parcel) => self.parcels.insert(change.key.clone(), Arc::clone(parcel)),
+                    None => self.parcels.remove(&change.key),
                 };
                 due.demands = Affected::Some(vec![change.key.clone()]);
                 due.decide = if same { Affected::None } else { due.demands.clone() };
@@ -234,18 +238,18 @@ impl Inventory for Shelf {
                         |field: &str| object.value()["spec"][field].as_str().unwrap_or_default().into();
                     Slot {
                         object: Arc::clone(object),
-                        toy: text("toy"),
+                        parcel: text("parcel"),
                         holder: text("crate"),
                     }
                 };
                 let slot = new.as_ref().or(change.old.as_ref()).map(read);
-                let toy = slot.as_ref().map(|slot| Key::new(TOYS, "ns", &slot.toy));
+                let parcel = slot.as_ref().map(|slot| Key::new(PARCELS, "ns", &slot.parcel));
                 due.targets = Some(slot.iter().map(|slot| Arc::clone(&slot.holder)).collect());
                 match new.as_ref().and(slot) {
                     Some(slot) => self.slots.insert(change.key.clone(), slot),
                     None => self.slots.remove(&change.key),
                 };
-                due.demands = Affected::Some(toy.into_iter().collect());
+                due.demands = Affected::Some(parcel.into_iter().collect());
                 due.decide = Affected::None;
                 if self.is(Property::OwnWritesAreNotDue) {
                     due.decide = due.demands.clone();
@@ -261,10 +265,10 @@ impl Inventory for Shelf {
         Vec::new()
     }
     fn demands(&self) -> Vec<Key> {
-        self.toys.keys().cloned().collect()
+        self.parcels.keys().cloned().collect()
     }
     fn object(&self, demand: &Key) -> Option<Arc<Object>> {
-        self.toys.get(demand).cloned()
+        self.parcels.get(demand).cloned()
     }
     fn demand(&self, demand: &Key, _now: Timestamp) -> Option<DemandView> {
         let object = self.object(demand)?;
@@ -280,7 +284,7 @@ impl Inventory for Shelf {
             .collect();
         Some(DemandView {
             object,
-            kind: "Toy",
+            kind: "Parcel",
             phase: if placed.is_empty() {
                 Phase::Pending
             } else {
@@ -291,13 +295,13 @@ impl Inventory for Shelf {
         })
     }
     fn decide(&self, ask: &Ask<'_>) -> Option<Result<Decision, Refused>> {
-        let toy = self.object(ask.demand)?;
-        let mut solved = self.judge(&toy);
-        let mut changes = self.pick(&toy, &mut solved);
+        let parcel = self.object(ask.demand)?;
+        let mut solved = self.judge(&parcel);
+        let mut changes = self.pick(&parcel, &mut solved);
         let quiet = changes.iter().all(|change| change.action == Action::Keep);
         let outcome = match (
             solved.picked.is_empty(),
-            quiet && !toy.value()["status"].is_null(),
+            quiet && !parcel.value()["status"].is_null(),
         ) {
             (true, _) => Outcome::Unschedulable,
             (_, true) => Outcome::Unchanged,
@@ -314,7 +318,7 @@ impl Inventory for Shelf {
         }
         Some(Ok(Decision {
             demand: ask.demand.clone(),
-            demand_revision: toy.revision(),
+            demand_revision: parcel.revision(),
             outcome,
             reason: "Picked",
             solved,
@@ -329,7 +333,7 @@ impl Inventory for Shelf {
         }))
     }
     fn writes(&self, decision: &Decision) -> Vec<Write> {
-        let toy = &self.toys[&decision.demand];
+        let parcel = &self.parcels[&decision.demand];
         let name = &*decision.demand.name;
         let changes: &Vec<BindingChange> = decision.detail().expect("its own detail");
         let mut list = Vec::new();
@@ -339,9 +343,9 @@ impl Inventory for Shelf {
                 Action::Bind => list.push(Write {
                     verb: Verb::Create,
                     object: json!({
-                        "apiVersion": "toys.example/v1", "kind": "Slot",
+                        "apiVersion": "parcels.example/v1", "kind": "Slot",
                         "metadata": {"name": &*key.name, "namespace": "ns"},
-                        "spec": {"toy": name, "crate": &*change.cluster_name},
+                        "spec": {"parcel": name, "crate": &*change.cluster_name},
                     }),
                     key,
                     subresource: "",
@@ -357,7 +361,7 @@ impl Inventory for Shelf {
                 _ => {}
             }
         }
-        let mut object = toy.parse();
+        let mut object = parcel.parse();
         let status = json!({"placed": decision.solved.picked.len()});
         let restless = self.is(Property::DecidingTwiceChangesNothing);
         if object["status"] != status || restless {
@@ -371,7 +375,7 @@ impl Inventory for Shelf {
                 key: decision.demand.clone(),
                 subresource: "status",
                 object,
-                base: Some(toy.revision()),
+                base: Some(parcel.revision()),
             };
             // Said to be done before it is.
             let place = if self.is(Property::AnyPrefixIsFinished) {
@@ -415,7 +419,7 @@ impl Targets for Shelf {
             cordoned: false,
             taints: Vec::new(),
             capacity: vec![Quantities {
-                name: "toys",
+                name: "parcels",
                 used: self.used(&name, ""),
                 limit: leaks.then_some(leak as i64),
             }],
@@ -437,7 +441,7 @@ impl Words for Shelf {
         if plugin == 0 { "OtherColour" } else { "Full" }
     }
     fn sentence(&self, _: &Decision, _: Ix, _: u16, _: Reason) -> String {
-        "the toy does not fit".to_owned()
+        "the parcel does not fit".to_owned()
     }
     fn not_picked(&self, _: &Decision, _: Ix, _: Option<usize>) -> (&'static str, String) {
         ("Fuller", "another crate is emptier".to_owned())
@@ -460,11 +464,11 @@ impl Advisor for Shelf {
             return Vec::new();
         };
         let name = self.cluster_name(candidate);
-        let toy = &self.toys[&decision.demand];
+        let parcel = &self.parcels[&decision.demand];
         let (text, spec) = if refusal.plugin == 0 {
             (
                 "paint the crate",
-                json!({"colour": toy.value()["spec"]["colour"]}),
+                json!({"colour": parcel.value()["spec"]["colour"]}),
             )
         } else {
             let capacity = self.used(&name, &decision.demand.name) + 1;

@@ -1,0 +1,210 @@
+//! The report on the wire, once: what is written, and the schema that is published. What these types say of themselves is
+//! what `kubectl explain` shows.
+
+use std::sync::Arc;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+/// A decision with everything that led to it.
+// `status` of a Scheduling. Its long lists may be of another form: candidates are mostly written by `Written`.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Report<Candidates = Vec<Candidate>, Writes = Vec<WriteEntry>, Advice = Value> {
+    /// Scheduled, Partial, Unschedulable, Provision, Unchanged, Invalid, Ignored or Released.
+    pub outcome: &'static str,
+    /// Why, as one word.
+    pub reason: &'static str,
+    /// The summary for a person.
+    pub message: String,
+    /// The instant the decision is for.
+    #[schemars(extend("format" = "date-time"))]
+    pub evaluated_at: String,
+    /// The resourceVersion of the system's objects up to which everything was taken into account.
+    pub inventory_revision: String,
+    /// The resulting clusters, those kept included, best first.
+    pub picked: Vec<Pick>,
+    /// Where the object is bound now.
+    pub current: Vec<CurrentEntry>,
+    /// What would happen to each cluster.
+    pub changes: Vec<ChangeEntry>,
+    /// Every target considered, best first, the infeasible ones by name at the end.
+    pub candidates: Candidates,
+    /// How many more there are, where `?limit=` asked for the first ones.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<i64>")]
+    pub remaining_candidates: Option<usize>,
+    /// How many targets each reason refuses, where `?reasons=counts` asked for it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason_counts: Option<Vec<ReasonCount>>,
+    /// The conditions the system itself would report.
+    #[schemars(with = "Vec<Condition>")]
+    pub conditions: Vec<Value>,
+    /// Exactly what binding would write, in order.
+    pub writes: Writes,
+    /// What may be done so that targets fit, where `?advice=true` asked for it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub advice: Option<Advice>,
+}
+
+/// A standard Kubernetes condition.
+#[derive(JsonSchema)]
+#[schemars(rename_all = "camelCase")]
+pub struct Condition {
+    /// The type of the condition.
+    pub r#type: String,
+    /// True, False or Unknown.
+    pub status: String,
+    /// Why, as one CamelCase word.
+    pub reason: String,
+    /// Why, as a sentence.
+    pub message: String,
+    /// When the status last changed.
+    #[schemars(extend("format" = "date-time"))]
+    pub last_transition_time: String,
+    /// The generation of the source object this was computed for.
+    pub observed_generation: Option<i64>,
+}
+
+/// How many targets one reason refuses.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct ReasonCount {
+    /// The plugin that refuses.
+    pub plugin: &'static str,
+    /// Why, as one word.
+    pub reason: &'static str,
+    /// How many targets.
+    pub targets: i64,
+}
+
+/// A cluster of the resulting set.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Pick {
+    /// The name the system itself gives the cluster.
+    pub cluster_name: Arc<str>,
+    /// The name of the Target object.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    #[schemars(with = "Option<String>")]
+    pub target: String,
+    /// The place in the ranking, from 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<i64>")]
+    pub rank: Option<usize>,
+    /// The weighted total, where the system adds scores.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub score: Option<i64>,
+    /// What each scorer gave.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schemars(with = "Option<Vec<Score>>")]
+    pub scores: Vec<Score>,
+    /// Picked, Kept or Created.
+    pub reason: &'static str,
+}
+
+/// What one scorer gave.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct Score {
+    /// The scorer, as the system names it.
+    pub plugin: Arc<str>,
+    /// The value; absent where the scorer has none for this cluster.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub value: Option<i64>,
+    /// The weight.
+    pub weight: i64,
+    /// Value times weight.
+    pub weighted: i64,
+}
+
+/// A cluster the object is bound to now.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct CurrentEntry {
+    /// The name the system itself gives the cluster.
+    pub cluster_name: Arc<str>,
+    /// The name of the Target object, while there is one.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    #[schemars(with = "Option<String>")]
+    pub target: String,
+    /// The state of the binding, as the system names it.
+    #[serde(skip_serializing_if = "str::is_empty")]
+    #[schemars(with = "Option<String>")]
+    pub state: &'static str,
+}
+
+/// What would happen to one cluster.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ChangeEntry {
+    /// Bind, Keep, Unbind, Create or Restore.
+    pub action: &'static str,
+    /// The name the system itself gives the cluster.
+    pub cluster_name: Arc<str>,
+    /// The state before, as the system names it.
+    #[serde(skip_serializing_if = "str::is_empty")]
+    #[schemars(with = "Option<String>")]
+    pub from: &'static str,
+    /// The state after, as the system names it.
+    #[serde(skip_serializing_if = "str::is_empty")]
+    #[schemars(with = "Option<String>")]
+    pub to: &'static str,
+}
+
+/// One target as the scheduler sees it.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Candidate {
+    /// The name the system itself gives the cluster.
+    pub cluster_name: Arc<str>,
+    /// Whether no plugin refuses it.
+    pub feasible: bool,
+    /// Whether it is in the resulting set.
+    pub picked: bool,
+    /// The place in the ranking, from 1; absent for the infeasible.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<i64>")]
+    pub rank: Option<usize>,
+    /// Every plugin that refuses it; or why it is feasible and still not picked.
+    pub rejections: Vec<RejectionEntry>,
+    /// The weighted total, where the system adds scores.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub score: Option<i64>,
+    /// What each scorer gave.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schemars(with = "Option<Vec<Score>>")]
+    pub scores: Vec<Score>,
+    /// The name of the Target object.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    #[schemars(with = "Option<String>")]
+    pub target: String,
+}
+
+/// Why a target is refused.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct RejectionEntry {
+    /// The plugin that refuses; empty where the target is feasible and others were better.
+    pub plugin: &'static str,
+    /// Why, as one word.
+    pub reason: &'static str,
+    /// Why, as a sentence.
+    pub message: String,
+}
+
+/// One write a binding would make.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct WriteEntry {
+    /// create, update or delete.
+    pub verb: &'static str,
+    /// The subresource it goes through, where it does.
+    #[serde(skip_serializing_if = "str::is_empty")]
+    #[schemars(with = "Option<String>")]
+    pub subresource: &'static str,
+    /// The object as it would be; of one that the reader may not get, kind, namespace and name.
+    #[schemars(with = "Map<String, Value>", extend("x-kubernetes-preserve-unknown-fields" = true))]
+    pub object: Value,
+    /// Where such an object changes, as JSON pointers.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub changed_paths: Option<Vec<String>>,
+}
