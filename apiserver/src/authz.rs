@@ -205,7 +205,7 @@ pub async fn require(authorizer: &dyn Authorizer, attributes: &Attributes) -> Re
                 %problem,
                 user = attributes.user.name,
                 verb = attributes.verb,
-                "authorizer failed"
+                "request refused with 500: whether it is allowed could not be found out; check what rights are asked of"
             );
             Err(Status::internal(
                 "authorization failed; the server's log has the reason",

@@ -100,7 +100,7 @@ impl Keeper {
                     tracing::warn!(
                         configuration = %name.name,
                         problem = %error,
-                        "cannot update the condition Valid of a SchedulerConfiguration"
+                        "cannot update the condition Valid of a SchedulerConfiguration, whose status is out of date; retrying"
                     );
                     done = false;
                 }

@@ -58,7 +58,7 @@ impl RecordIndex {
                 self.put(place, &meta.name, &spec, object.bytes().len(), made);
             }
             Err(error) => {
-                tracing::warn!(name = meta.name, namespace = meta.namespace, %error, "a record of history is malformed");
+                tracing::warn!(name = meta.name, namespace = meta.namespace, %error, "this DecisionRecord cannot be read and is not counted or removed by age; delete it");
             }
         }
     }

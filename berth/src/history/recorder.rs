@@ -390,7 +390,7 @@ impl Recorder {
         let value = match record::object(&place.namespace, &name, &spec, now) {
             Ok(value) => value,
             Err(error) => {
-                tracing::error!(%error, name, "cannot write a DecisionRecord");
+                tracing::error!(%error, name, "this change of a decision is missing in the history: its record cannot be made");
                 return None;
             }
         };
@@ -407,7 +407,7 @@ impl Recorder {
                 })
             }
             Err(error) => {
-                tracing::error!(%error, name, "a record of history is malformed");
+                tracing::error!(%error, name, "this change of a decision is missing in the history: its record is no valid object");
                 None
             }
         }

@@ -91,7 +91,7 @@ async fn write(engine: &Engine, committer: &dyn Committer, verdict: &Verdict) ->
             tracing::warn!(
                 publication = verdict.name,
                 problem = %error,
-                "cannot update the conditions of a Publication"
+                "cannot update the conditions of a Publication, whose status is out of date; retrying"
             );
             false
         }

@@ -66,7 +66,7 @@ async fn serve(bound: Bound, backups: Backups) {
         let stream = match bound.listener.accept().await {
             Ok((stream, _)) => stream,
             Err(problem) => {
-                tracing::warn!(%problem, "cannot accept a backup connection");
+                tracing::warn!(%problem, "cannot accept a connection to the backup socket; retrying");
                 tokio::time::sleep(PAUSE).await;
                 continue;
             }
@@ -75,7 +75,10 @@ async fn serve(bound: Bound, backups: Backups) {
         let taken = tokio::task::spawn_blocking(move || write(stream, &backups)).await;
         match taken.map_err(anyhow::Error::from).and_then(|taken| taken) {
             Ok(Contents { revision, objects }) => tracing::info!(%revision, objects, "backup taken"),
-            Err(problem) => tracing::warn!(problem = format!("{problem:#}"), "backup failed"),
+            Err(problem) => tracing::warn!(
+                problem = format!("{problem:#}"),
+                "backup failed, and what was written of it is incomplete; take it again"
+            ),
         }
     }
 }

@@ -177,7 +177,7 @@ fn parsed<'a, T: Deserialize<'a>>(object: &'a Object) -> Option<T> {
         Ok(view) => Some(view),
         Err(problem) => {
             let Revision(revision) = object.revision();
-            tracing::error!(name = object.meta().name, revision, %problem, "RBAC object is invalid; it is ignored");
+            tracing::error!(name = object.meta().name, revision, %problem, "RBAC object cannot be read and grants nothing; replace it");
             None
         }
     }
