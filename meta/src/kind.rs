@@ -11,6 +11,8 @@ use crate::json_path;
 use crate::name::{self, GroupResource, NameError};
 use crate::object::Object;
 use crate::schema::Schema;
+use crate::selectable::Selectable;
+pub use crate::selectable::SelectableField;
 use crate::time::Timestamp;
 
 /// Where a kind's objects live.
@@ -260,56 +262,6 @@ impl Column {
     pub const fn wide(mut self) -> Self {
         self.priority = 1;
         self
-    }
-}
-
-/// A field that `--field-selector` can name beside `metadata.name` and `metadata.namespace`.
-#[derive(Clone, Copy, Debug)]
-pub struct SelectableField {
-    /// The path as the user writes it: `spec.seedName`.
-    pub path: &'static str,
-    /// How its text is made, where it is not simply what stands at the path.
-    pub computed: Option<fn(&Value) -> String>,
-}
-
-/// What an object says in the fields that were selected by.
-#[derive(Debug)]
-pub(crate) struct Selectable {
-    fields: &'static [SelectableField],
-    texts: Box<[Box<str>]>,
-}
-
-impl SelectableField {
-    /// The field at `path`.
-    #[must_use]
-    pub const fn at(path: &'static str) -> Self {
-        Self { path, computed: None }
-    }
-
-    /// The field `path`, as `read` makes its text.
-    #[must_use]
-    pub const fn computed(path: &'static str, read: fn(&Value) -> String) -> Self {
-        Self {
-            path,
-            computed: Some(read),
-        }
-    }
-
-    /// The field of `object`, a missing one as the empty string.
-    #[must_use]
-    pub fn read(&self, object: &Value) -> String {
-        if let Some(read) = self.computed {
-            return read(object);
-        }
-        let mut at = object;
-        for name in self.path.split('.') {
-            at = &at[name];
-        }
-        match at {
-            Value::Null => String::new(),
-            Value::String(text) => text.clone(),
-            other => other.to_string(),
-        }
     }
 }
 

@@ -36,6 +36,7 @@ pub mod patch;
 pub mod quantity;
 pub mod revision;
 pub mod schema;
+mod selectable;
 pub mod selector;
 pub mod status;
 pub mod strategic;

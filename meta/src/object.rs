@@ -19,8 +19,8 @@ use serde_json::{Map, Value};
 pub use self::annotations::Annotations;
 pub use self::mold::Mold;
 use crate::cell::Cell;
-use crate::kind::Selectable;
 use crate::revision::Revision;
+use crate::selectable::Selectable;
 use crate::selector::LabelPrint;
 use crate::time::Timestamp;
 
