@@ -276,12 +276,6 @@ fn random(bytes: &mut [u8]) -> Result<(), KeyError> {
     filled.map_err(|_| KeyError::NoRandomNumbers)
 }
 
-/// Whether `problem` is the text of a [`Closed`]: the value may be whole, only the keys are not those.
-#[cfg(feature = "etcd")]
-pub(crate) fn is_of_keys(problem: &str) -> bool {
-    problem.starts_with("it is encrypted") || problem.starts_with("it cannot be decrypted")
-}
-
 /// The key's name and what follows it.
 fn parts(stored: &[u8]) -> Result<(&str, &[u8]), String> {
     let Some(rest) = stored.strip_prefix(AES_GCM.as_bytes()) else {

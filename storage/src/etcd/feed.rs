@@ -12,6 +12,7 @@ use tokio::sync::Notify;
 
 use crate::cache::{Cache, FUTURE_WAIT};
 use crate::error::{NotReady, StoreError};
+use crate::etcd::load::Unreadable;
 use crate::history::Limits;
 use crate::stage::Staged;
 use crate::state::State;
@@ -38,7 +39,7 @@ pub(crate) struct Spoiled {
     /// Which object it should be.
     pub(crate) key: Key,
     /// Why it is none.
-    pub(crate) problem: String,
+    pub(crate) problem: Unreadable,
 }
 
 /// The cache and those who bring it forward.
@@ -57,7 +58,7 @@ struct Watched {
     /// Why the store cannot be relied on: the connection.
     down: Option<String>,
     /// Keys whose values are no objects.
-    unreadable: BTreeMap<Key, String>,
+    unreadable: BTreeMap<Key, Unreadable>,
 }
 
 impl Feed {
@@ -113,7 +114,7 @@ impl Feed {
         {
             let mended = |seen: &Seen| seen.key == key && seen.revision > revision;
             if !changes.iter().any(mended) {
-                tracing::error!(%key, problem, "invalid value in etcd; serving the last valid object");
+                tracing::error!(%key, %problem, "invalid value in etcd; serving the last valid object");
                 watched.unreadable.insert(key, problem);
             }
         }
@@ -121,7 +122,7 @@ impl Feed {
     }
 
     /// Shows `state` instead of what is shown: the changes between the two are lost, which `state`'s start says.
-    pub(crate) fn replace(&self, state: State, unreadable: Vec<(Key, String)>) {
+    pub(crate) fn replace(&self, state: State, unreadable: Vec<(Key, Unreadable)>) {
         let mut watched = self.watched.lock();
         let revision = state.revision();
         watched.own.retain(|own, _| *own > revision);
@@ -156,14 +157,14 @@ impl Feed {
         match watched.unreadable.first_key_value() {
             Some((key, problem)) => Err(NotReady::Unreadable {
                 key: key.clone(),
-                problem: problem.clone(),
+                problem: problem.to_string(),
             }),
             None => Ok(()),
         }
     }
 
     /// A key whose value is no object, and why.
-    pub(crate) fn unreadable(&self) -> Option<(Key, String)> {
+    pub(crate) fn unreadable(&self) -> Option<(Key, Unreadable)> {
         let watched = self.watched.lock();
         let (key, problem) = watched.unreadable.first_key_value()?;
         Some((key.clone(), problem.clone()))

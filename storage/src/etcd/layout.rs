@@ -12,7 +12,7 @@ use bytes::Bytes;
 use meta::{GroupResource, Key};
 use serde::{Deserialize, Serialize};
 
-use crate::encryption::Encryption;
+use crate::encryption::{Closed, Encryption};
 use crate::error::StoreError;
 
 /// The layout described above.
@@ -125,9 +125,8 @@ impl Layout {
     ///
     /// # Errors
     /// Which encryption key is missing or wrong.
-    pub(crate) fn open(&self, resource: GroupResource, stored: &[u8], value: &[u8]) -> Result<Bytes, String> {
-        let opened = self.encryption.open(resource, stored, value);
-        let opened = opened.map_err(|closed| closed.to_string())?;
+    pub(crate) fn open(&self, resource: GroupResource, stored: &[u8], value: &[u8]) -> Result<Bytes, Closed> {
+        let opened = self.encryption.open(resource, stored, value)?;
         Ok(opened.map_or_else(|| Bytes::copy_from_slice(value), Bytes::from))
     }
 

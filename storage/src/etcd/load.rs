@@ -8,7 +8,7 @@ use imbl::OrdMap;
 use meta::{GroupResource, Key, Object, Revision};
 
 use crate::collection::Name;
-use crate::encryption;
+use crate::encryption::Closed;
 use crate::error::StoreError;
 use crate::etcd::layout::{Layout, end_of};
 use crate::etcd::link::{Failure, Link, number};
@@ -26,7 +26,27 @@ pub(crate) struct Loaded {
     /// The objects.
     pub(crate) shelves: Shelves,
     /// Objects whose values are none: key and problem.
-    pub(crate) unreadable: Vec<(Key, String)>,
+    pub(crate) unreadable: Vec<(Key, Unreadable)>,
+}
+
+/// Why a value cannot be read as the object at its key.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum Unreadable {
+    /// It may be whole, but it is encrypted, and the keys are not those.
+    #[error("{0}")]
+    Sealed(String),
+    /// It is no object, or that of another key.
+    #[error("{0}")]
+    Malformed(String),
+}
+
+impl From<Closed> for Unreadable {
+    fn from(closed: Closed) -> Self {
+        match closed {
+            Closed::Key(problem) => Self::Sealed(problem),
+            Closed::Ephemeral => Self::Malformed(closed.to_string()),
+        }
+    }
 }
 
 /// Reads every object below `prefix` (a part of the objects' keys that ends with a slash) as it was at `revision`.
@@ -85,41 +105,36 @@ fn take(loaded: &mut Loaded, layout: &Layout, kv: &KeyValue) {
 ///
 /// # Errors
 /// Why it is none.
-pub(crate) fn object(layout: &Layout, key: &Key, kv: &KeyValue) -> Result<Object, String> {
+pub(crate) fn object(layout: &Layout, key: &Key, kv: &KeyValue) -> Result<Object, Unreadable> {
     let revision = Revision(u64::try_from(kv.mod_revision()).unwrap_or_default());
     let json = layout.open(key.resource, kv.key(), kv.value())?;
     let object = match Object::written(&json, revision) {
         Some(object) => object,
         // Somebody else wrote it.
         None => {
-            let value = serde_json::from_slice(&json).map_err(|error| format!("it is not JSON: {error}"))?;
-            Object::new(&value, revision).map_err(|error| format!("it is not an object: {error}"))?
+            let malformed = Unreadable::Malformed;
+            let value = serde_json::from_slice(&json)
+                .map_err(|error| malformed(format!("it is not JSON: {error}")))?;
+            Object::new(&value, revision)
+                .map_err(|error| malformed(format!("it is not an object: {error}")))?
         }
     };
     let meta = object.meta();
     if *meta.name != *key.name || *meta.namespace != *key.namespace {
-        return Err(format!(
+        return Err(Unreadable::Malformed(format!(
             "it is the object {:?} in namespace {:?}",
             meta.name, meta.namespace
-        ));
+        )));
     }
     Ok(object)
 }
 
 /// The error for a value that is no object.
-pub(crate) fn unreadable(link: &Link, layout: &Layout, key: &Key, problem: String) -> StoreError {
+pub(crate) fn unreadable(link: &Link, layout: &Layout, key: &Key, why: Unreadable) -> StoreError {
     let place = link.place().to_owned();
-    let stored = layout.object(key).unwrap_or_else(|_| key.to_string());
-    if encryption::is_of_keys(&problem) {
-        return StoreError::Sealed {
-            place,
-            key: stored,
-            problem,
-        };
-    }
-    StoreError::Unreadable {
-        place,
-        key: stored,
-        problem,
+    let key = layout.object(key).unwrap_or_else(|_| key.to_string());
+    match why {
+        Unreadable::Sealed(problem) => StoreError::Sealed { place, key, problem },
+        Unreadable::Malformed(problem) => StoreError::Unreadable { place, key, problem },
     }
 }
