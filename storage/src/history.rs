@@ -1,6 +1,7 @@
 //! The changes of one resource that are still known, oldest first, and the revision below which they are not.
 
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use imbl::Vector;
 use meta::{Object, Revision};
@@ -16,15 +17,22 @@ pub struct Limits {
     pub bytes: usize,
     /// Bytes of memory for the changes kept in all.
     pub total_bytes: usize,
+    /// How long changes are kept at least, as far as the other limits allow: who was away longer lists again.
+    pub age: Duration,
+    /// Bytes of memory for the changes kept per resource that are older than `age`.
+    pub aged_bytes: usize,
 }
 
 impl Default for Limits {
-    /// 16,384 changes and 32 MiB per resource, 256 MiB in all.
+    /// 16,384 changes and 32 MiB per resource, 256 MiB in all, for five minutes, which is how often a kube-apiserver lets
+    /// etcd forget; of older ones 1 MiB per resource.
     fn default() -> Self {
         Self {
             events: 16 * 1024,
             bytes: 32 << 20,
             total_bytes: 256 << 20,
+            age: Duration::from_mins(5),
+            aged_bytes: 1 << 20,
         }
     }
 }
@@ -51,6 +59,8 @@ pub(crate) struct Entry {
     pub(crate) event: Arc<Event>,
     /// The object before the change, at its own revision (a deletion's event carries the deletion's).
     pub(crate) before: Option<Arc<Object>>,
+    /// When it was recorded.
+    pub(crate) at: Instant,
 }
 
 impl Entry {
@@ -118,6 +128,7 @@ impl History {
         let entry = Entry {
             event: Arc::new(Event::new(entry.event.change.clone())),
             before: entry.before.clone(),
+            at: entry.at,
         };
         if let Some(index) = index {
             self.entries.set(index, entry);
@@ -127,6 +138,15 @@ impl History {
     /// Whether more than `limits` allow for one resource is kept.
     pub(crate) fn over(&self, limits: &Limits) -> bool {
         self.entries.len() > limits.events || self.bytes > limits.bytes
+    }
+
+    /// Whether the oldest change is too old at `now` for the room it takes.
+    pub(crate) fn aged(&self, limits: &Limits, now: Instant) -> bool {
+        self.bytes > limits.aged_bytes
+            && self
+                .entries
+                .front()
+                .is_some_and(|entry| now.duration_since(entry.at) > limits.age)
     }
 
     /// Forgets the oldest change; gives the bytes freed, or `None` when there is none.
@@ -191,6 +211,7 @@ mod tests {
         Entry {
             event: Arc::new(Event::new(change)),
             before: None,
+            at: Instant::now(),
         }
     }
 

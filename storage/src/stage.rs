@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
+use std::time::Instant;
 
 use meta::{Change, Draft, GroupResource, Key, Object, Revision};
 
@@ -90,7 +91,7 @@ impl Stage {
         for (name, revision) in self.passed {
             fences.pass(name, revision);
         }
-        self.state.record(self.changes, limits);
+        self.state.record(self.changes, limits, Instant::now());
         self.state
     }
 

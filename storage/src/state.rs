@@ -5,6 +5,7 @@
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
+use std::time::Instant;
 
 use imbl::OrdMap;
 use meta::{Change, GroupResource, Key, Object, Revision};
@@ -17,6 +18,8 @@ use crate::source::{Event, Scope};
 
 /// Undoing more changes than this to answer a list at a past revision is not cheap any more (about 2 ms).
 const UNDO_LIMIT: usize = 1024;
+/// How many changes of a resource are forgotten at once for their age, so that what a burst left holds nobody up.
+const AGED_AT_ONCE: usize = 64;
 
 /// The objects of one resource and what is known of its past.
 #[derive(Clone, Debug)]
@@ -164,8 +167,13 @@ impl State {
         self.shelf_mut(resource).items = items;
     }
 
-    /// Moves to the revision of the last of `changes` and remembers them, as far as `limits` allow.
-    pub(crate) fn record(&mut self, changes: Vec<(Change, Option<Arc<Object>>)>, limits: &Limits) {
+    /// Moves to the revision of the last of `changes`, made at `now`, and remembers them, as far as `limits` allow.
+    pub(crate) fn record(
+        &mut self,
+        changes: Vec<(Change, Option<Arc<Object>>)>,
+        limits: &Limits,
+        now: Instant,
+    ) {
         let mut touched = BTreeSet::new();
         for (change, before) in changes {
             let resource = change.key.resource;
@@ -173,6 +181,7 @@ impl State {
             let entry = Entry {
                 event: Arc::new(Event::new(change)),
                 before,
+                at: now,
             };
             self.history_bytes += self.shelf_mut(resource).history.push(entry);
             touched.insert(resource);
@@ -182,6 +191,7 @@ impl State {
                 self.forget_oldest_of(resource);
             }
         }
+        self.forget_aged(limits, now);
         while self.history_bytes > limits.total_bytes {
             let oldest = self
                 .shelves
@@ -191,6 +201,21 @@ impl State {
             match oldest {
                 Some((_, resource)) => self.forget_oldest_of(resource),
                 None => break,
+            }
+        }
+    }
+
+    /// Forgets changes of every resource that are too old at `now` for the room they take.
+    fn forget_aged(&mut self, limits: &Limits, now: Instant) {
+        let is_aged = |shelf: &Shelf| shelf.history.aged(limits, now);
+        let shelves = self.shelves.iter().filter(|(_, shelf)| is_aged(shelf));
+        let aged: Vec<GroupResource> = shelves.map(|(resource, _)| *resource).collect();
+        for resource in aged {
+            for _ in 0..AGED_AT_ONCE {
+                if !is_aged(self.shelf_mut(resource)) {
+                    break;
+                }
+                self.forget_oldest_of(resource);
             }
         }
     }
@@ -296,5 +321,67 @@ impl State {
     fn forget_oldest_of(&mut self, resource: GroupResource) {
         let freed = self.shelf_mut(resource).history.forget_oldest();
         self.history_bytes -= freed.unwrap_or_default();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use serde_json::json;
+
+    use super::*;
+
+    const LIMITS: Limits = Limits {
+        events: 1000,
+        bytes: 32 << 20,
+        total_bytes: 256 << 20,
+        age: Duration::from_secs(60),
+        aged_bytes: 10_000,
+    };
+
+    fn record(state: &mut State, resource: &'static str, now: Instant) {
+        let revision = Revision(state.revision().0 + 1);
+        let value = json!({"apiVersion": "v1", "kind": "A", "metadata": {"name": "x"}});
+        let change = Change {
+            revision,
+            key: Key::new(GroupResource::new("", resource), "", "x"),
+            old: None,
+            new: Some(Arc::new(Object::new(&value, revision).unwrap())),
+        };
+        state.record(vec![(change, None)], &LIMITS, now);
+    }
+
+    fn known(state: &State, resource: &'static str) -> usize {
+        let shelf = state.shelf(GroupResource::new("", resource)).unwrap();
+        shelf.history.count_after(Revision(0))
+    }
+
+    #[test]
+    fn old_changes_are_kept_as_far_as_there_is_little_of_them() {
+        let mut state = State::new(Revision(1));
+        let begun = Instant::now();
+        for _ in 0..300 {
+            record(&mut state, "busy", begun);
+        }
+        record(&mut state, "calm", begun);
+        assert_eq!(known(&state, "busy"), 300, "all are new");
+        // Each change of another resource makes them fewer.
+        for _ in 0..6 {
+            record(&mut state, "calm", begun + LIMITS.age * 2);
+        }
+        let left = known(&state, "busy");
+        assert!(left > 0 && left < 10, "{left} of 1.3 KB each");
+        assert_eq!(known(&state, "calm"), 7, "together they take what old ones may");
+    }
+
+    #[test]
+    fn the_changes_of_the_last_minutes_are_kept_whatever_room_they_take() {
+        let mut state = State::new(Revision(1));
+        let begun = Instant::now();
+        for second in 0..120 {
+            record(&mut state, "busy", begun + Duration::from_secs(second));
+        }
+        assert_eq!(known(&state, "busy"), 61);
     }
 }

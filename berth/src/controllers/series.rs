@@ -15,6 +15,8 @@ const SILENCE: jiff::SignedDuration = jiff::SignedDuration::from_mins(10);
 /// How many events of one object are taken at once, and how often one more.
 const BURST: f64 = 25.0;
 const REFILL_SECONDS: f64 = 300.0;
+/// How often what is over is forgotten.
+const SWEEP: jiff::SignedDuration = jiff::SignedDuration::from_mins(1);
 /// How many series and objects are remembered.
 const REMEMBERED: usize = 8192;
 
@@ -50,8 +52,8 @@ pub(crate) enum WriteResult {
 struct Seen {
     told: Told,
     name: String,
-    object: Value,
     count: u64,
+    first: Timestamp,
     last: Timestamp,
     is_stored: bool,
 }
@@ -70,6 +72,31 @@ pub(super) struct Book {
     series: HashMap<Series, Seen>,
     buckets: HashMap<String, Bucket>,
     unwritten: HashSet<Series>,
+    swept: Timestamp,
+}
+
+impl Seen {
+    /// The event as it is to be stored, reported by the process named `instance`.
+    fn object(&self, instance: &str) -> Value {
+        let mut object = self.told.object(&self.name, instance, self.first);
+        if self.count > 1 {
+            event::repeat(&mut object, self.count, self.last);
+        }
+        object
+    }
+
+    /// Whether what says the same at `now` is a new event.
+    fn is_over(&self, now: Timestamp) -> bool {
+        now.duration_since(self.last) >= SILENCE
+    }
+}
+
+impl Bucket {
+    /// How much there is at `now`.
+    fn tokens(&self, now: Timestamp) -> f64 {
+        let seconds = now.duration_since(self.at).as_secs_f64().max(0.0);
+        (self.tokens + seconds / REFILL_SECONDS).min(BURST)
+    }
 }
 
 impl Book {
@@ -81,6 +108,7 @@ impl Book {
             series: HashMap::new(),
             buckets: HashMap::new(),
             unwritten: HashSet::new(),
+            swept: Timestamp::MIN,
         }
     }
 
@@ -89,15 +117,14 @@ impl Book {
         if !self.admit(&told.series.uid, now) {
             return false;
         }
-        self.forget_old();
+        self.forget(now);
         let series = told.series.clone();
         self.unwritten.insert(series.clone());
         if let Some(seen) = self.series.get_mut(&series)
-            && now.duration_since(seen.last) < SILENCE
+            && !seen.is_over(now)
         {
             seen.count += 1;
             seen.last = now;
-            event::repeat(&mut seen.object, seen.count, now);
             return true;
         }
         let seen = self.begin(told, now);
@@ -107,12 +134,11 @@ impl Book {
 
     fn begin(&mut self, told: Told, now: Timestamp) -> Seen {
         self.number += 1;
-        let name = told.event_name(now, self.number);
         Seen {
-            object: told.object(&name, &self.instance, now),
-            name,
+            name: told.event_name(now, self.number),
             told,
             count: 1,
+            first: now,
             last: now,
             is_stored: false,
         }
@@ -128,7 +154,7 @@ impl Book {
                 namespace: seen.told.namespace.clone(),
                 name: seen.name.clone(),
                 is_stored: seen.is_stored,
-                object: seen.object.clone(),
+                object: seen.object(&self.instance),
                 series,
             })
         });
@@ -160,8 +186,7 @@ impl Book {
             at: now,
         };
         let bucket = self.buckets.entry(uid.to_owned()).or_insert(full);
-        let seconds = now.duration_since(bucket.at).as_secs_f64().max(0.0);
-        bucket.tokens = (bucket.tokens + seconds / REFILL_SECONDS).min(BURST);
+        bucket.tokens = bucket.tokens(now);
         bucket.at = now;
         let admitted = bucket.tokens >= 1.0;
         if admitted {
@@ -170,12 +195,18 @@ impl Book {
         admitted
     }
 
-    /// Keeps the memory bounded: the half that was silent longest is forgotten. An event that repeats afterwards is a
-    /// new one.
-    fn forget_old(&mut self) {
+    /// Forgets what is over, and where that is not enough, the half that was silent longest: an event that repeats
+    /// afterwards is a new one.
+    fn forget(&mut self, now: Timestamp) {
+        let unwritten = &self.unwritten;
+        if now.duration_since(self.swept) >= SWEEP {
+            self.swept = now;
+            self.series
+                .retain(|series, seen| !seen.is_over(now) || unwritten.contains(series));
+            self.buckets.retain(|_, bucket| bucket.tokens(now) < BURST);
+        }
         if self.series.len() >= REMEMBERED {
             let middle = median(self.series.values().map(|seen| seen.last));
-            let unwritten = &self.unwritten;
             self.series
                 .retain(|series, seen| seen.last > middle || unwritten.contains(series));
         }

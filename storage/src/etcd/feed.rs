@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Instant;
 
 use meta::{Change, GroupResource, Key, Object, Revision};
 use parking_lot::Mutex;
@@ -229,7 +230,7 @@ impl Feed {
             return;
         }
         let touched: Vec<GroupResource> = staged.iter().map(|(change, _)| change.key.resource).collect();
-        state.record(staged, &self.limits);
+        state.record(staged, &self.limits, Instant::now());
         state.reach(revision);
         self.cache.publish(state);
         drop(watched);

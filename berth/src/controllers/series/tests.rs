@@ -82,10 +82,22 @@ fn an_object_that_tells_too_much_is_cut_short() {
 }
 
 #[test]
+fn what_is_over_is_forgotten() {
+    let mut book = book();
+    for n in 0..100 {
+        book.note(told_of(&format!("u{n}"), "full"), at(n));
+        book.take();
+    }
+    book.note(told_of("u100", "full"), at(99 + 600));
+    assert_eq!((book.series.len(), book.buckets.len()), (1, 1));
+}
+
+#[test]
 fn the_memory_is_bounded() {
     let mut book = book();
     for n in 0..3 * REMEMBERED {
-        let second = i64::try_from(n).unwrap();
+        // All of them within the silence that ends a series.
+        let second = i64::try_from(n).unwrap() / 100;
         book.note(told_of(&format!("u{n}"), "full"), at(second));
         book.take();
     }
