@@ -1,11 +1,13 @@
 //! Sustained load: reads, writes, pages, decisions and a crowd of watchers while thousands of objects come and go. Prints what
 //! memory, latencies and the file do over time, and fails on any error, on an event that a watcher missed, and on memory or
-//! a file that goes on growing.
+//! a file that goes on growing. What a page written beside the server's file takes to be durable is shown, too: a stall that
+//! both have is the machine's.
 //!
 //! `make soak` runs it for `SOAK_MINUTES`. `SOAK_OBJECTS` come and go, `SOAK_WATCHERS` watch, `SOAK_RATE` multiplies
 //! how often everything is done; `BERTH_PROGRAM` names a program to take as it is.
 
 mod load;
+mod probe;
 mod watchers;
 
 use std::time::{Duration, Instant};
@@ -19,6 +21,7 @@ use tests::bench::trend::growth;
 use tests::bench::usage;
 
 use crate::load::{Load, Operation};
+use crate::probe::Probe;
 use crate::watchers::Watchers;
 
 #[global_allocator]
@@ -45,14 +48,11 @@ async fn main() -> Result<()> {
     let target = Target::of(&server.kubeconfig()).await?;
     Load::fill(&target, objects).await?;
     let watchers = Watchers::start(&target, crowd).await?;
+    let probe = Probe::start(server.data_dir())?;
     let mut load = Load::start(&target, objects, rate).await?;
-    let looks = soak(
-        &server,
-        &mut load,
-        &watchers,
-        Duration::from_secs_f64(minutes * 60.0),
-    )
-    .await?;
+    let time = Duration::from_secs_f64(minutes * 60.0);
+    let looks = soak(&server, &mut load, &watchers, &probe, time).await?;
+    probe.stop()?;
     let patches = load.stop().await?;
     watchers.have_seen(patches).await?;
     let restarted = Instant::now();
@@ -76,17 +76,14 @@ async fn main() -> Result<()> {
 }
 
 /// Looks on while the load runs.
-async fn soak(server: &Server, load: &mut Load, watchers: &Watchers, time: Duration) -> Result<Vec<Look>> {
-    let head = ["minute", "memory, MiB", "file, MiB", "CPU %", "events/s"].map(str::to_owned);
-    let operations = Operation::ALL.iter().flat_map(|operation| {
-        let name = operation.name();
-        [
-            format!("{name}/s"),
-            format!("{name} p99, ms"),
-            format!("{name} longest, ms"),
-        ]
-    });
-    let mut table = Table::new(head.into_iter().chain(operations));
+async fn soak(
+    server: &Server,
+    load: &mut Load,
+    watchers: &Watchers,
+    probe: &Probe,
+    time: Duration,
+) -> Result<Vec<Look>> {
+    let mut table = Table::new(head());
     let (begun, every) = (Instant::now(), time / LOOKS);
     let mut looks = Vec::new();
     let (mut used, mut events, mut last) = (usage::processor_time(server.id()), watchers.events(), begun);
@@ -105,6 +102,7 @@ async fn soak(server: &Server, load: &mut Load, watchers: &Watchers, time: Durat
             shown(look.file),
             shown((used_now - used).as_secs_f64() / seconds * 100.0),
             shown(delivered / seconds),
+            shown(quantile(&probe.take(), 1.0)),
         ];
         for operation in Operation::ALL {
             let latencies = load.take(operation);
@@ -120,6 +118,26 @@ async fn soak(server: &Server, load: &mut Load, watchers: &Watchers, time: Durat
     }
     println!("\n{}", table.markdown());
     Ok(looks)
+}
+
+fn head() -> impl Iterator<Item = String> {
+    let head = [
+        "minute",
+        "memory, MiB",
+        "file, MiB",
+        "CPU %",
+        "events/s",
+        "page on disk, longest, ms",
+    ];
+    let operations = Operation::ALL.iter().flat_map(|operation| {
+        let name = operation.name();
+        [
+            format!("{name}/s"),
+            format!("{name} p99, ms"),
+            format!("{name} longest, ms"),
+        ]
+    });
+    head.map(str::to_owned).into_iter().chain(operations)
 }
 
 fn look(server: &Server) -> Result<Look> {
