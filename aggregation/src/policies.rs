@@ -28,7 +28,7 @@ use anyhow::{Result, bail};
 use apiserver::metrics::WebhookMetrics;
 pub use catalog::HubPolicies;
 use kube::Client;
-use meta::GroupResource;
+use meta::{GroupResource, Labels};
 pub use own::Own;
 use parking_lot::RwLock;
 use prepared::{Maker, Prepared};
@@ -182,7 +182,7 @@ impl Policies {
     }
 
     /// The labels of a namespace of the hub.
-    fn labels(&self, name: &str) -> Option<BTreeMap<String, String>> {
+    fn labels(&self, name: &str) -> Option<Labels> {
         let copies = self.store.cached(NAMESPACES);
         let copy = copies.get("", name)?;
         Some(copy.meta().labels.clone())

@@ -8,7 +8,6 @@ mod annotations;
 mod mold;
 mod outline;
 
-use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
@@ -19,6 +18,7 @@ use serde_json::{Map, Value};
 pub use self::annotations::Annotations;
 pub use self::mold::Mold;
 use crate::cell::Cell;
+use crate::labels::Labels;
 use crate::revision::Revision;
 use crate::selectable::Selectable;
 use crate::selector::LabelPrint;
@@ -37,7 +37,7 @@ pub struct Meta {
     /// `metadata.generation`, 0 where the kind has none.
     pub generation: i64,
     /// `metadata.labels`.
-    pub labels: BTreeMap<String, String>,
+    pub labels: Labels,
     /// `metadata.creationTimestamp`.
     pub creation_timestamp: Option<Timestamp>,
     /// `metadata.deletionTimestamp`: set while finalizers hold a deleted object back.
@@ -48,6 +48,14 @@ pub struct Meta {
     pub owner_references: Vec<OwnerReference>,
     #[serde(rename = "annotations")]
     checked: annotations::Checked,
+}
+
+impl Meta {
+    /// Gives back what the lists have more room for than they hold: the first item of one that is read makes room for four.
+    fn shrink_to_fit(&mut self) {
+        self.finalizers.shrink_to_fit();
+        self.owner_references.shrink_to_fit();
+    }
 }
 
 /// `metadata.ownerReferences[]`.
@@ -138,8 +146,9 @@ impl Draft {
             .get("metadata")
             .and_then(Value::as_object)
             .ok_or_else(|| malformed("metadata", "must be an object"))?;
-        let meta =
+        let mut meta =
             Meta::deserialize(&root["metadata"]).map_err(|error| malformed("metadata", error.to_string()))?;
+        meta.shrink_to_fit();
         if meta.name.is_empty() {
             return Err(malformed("metadata.name", "name is required"));
         }

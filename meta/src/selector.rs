@@ -13,6 +13,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::field::FieldError;
+use crate::labels::LabelSet;
 
 pub use label::{LabelError, LabelProblem, validate_label_key, validate_label_value, validate_labels};
 pub use print::LabelPrint;
@@ -182,8 +183,8 @@ impl Selector {
 
     /// Whether `labels` satisfies every requirement.
     #[must_use]
-    pub fn matches(&self, labels: &BTreeMap<String, String>) -> bool {
-        self.matches_with(|key| labels.get(key).map(String::as_str))
+    pub fn matches(&self, labels: &impl LabelSet) -> bool {
+        self.matches_with(|key| labels.value(key))
     }
 
     /// As [`Selector::matches`], with the labels behind a look-up.

@@ -1,8 +1,7 @@
 //! A decision as slices of a PlacementDecision.
 
-use std::collections::BTreeMap;
-
 use dialect_contract::{DemandView, Placed};
+use meta::Labels;
 use serde_json::{Value, json};
 
 use crate::rank::{self, Rank};
@@ -22,7 +21,7 @@ pub struct Decided<'a> {
     /// The decision's key (see [`name::decision`]).
     pub key: &'a str,
     /// The labels of the object that is placed.
-    pub labels: &'a BTreeMap<String, String>,
+    pub labels: &'a Labels,
 }
 
 /// The clusters `view` is placed on, as the system names them, each with the reason. A cluster on its way out is no
@@ -65,7 +64,7 @@ fn reason(place: &Placed, rank: Option<Rank>) -> String {
 /// The object of one slice.
 #[must_use]
 pub fn render(settings: &Settings, decided: &Decided<'_>, slice: &Slice) -> Value {
-    let mut labels = decided.labels.clone();
+    let mut labels = decided.labels.to_map();
     labels.extend(settings.labels.clone());
     labels.insert(SYSTEM_LABEL.to_owned(), decided.system.to_owned());
     labels.insert(KEY_LABEL.to_owned(), decided.key.to_owned());
@@ -157,7 +156,7 @@ mod tests {
             namespace: "argocd".to_owned(),
             ..Settings::default()
         };
-        let labels = [(KEY_LABEL.to_owned(), "stolen".to_owned())].into();
+        let labels = [(KEY_LABEL, "stolen")].into_iter().collect();
         let decided = Decided {
             system: "ocm",
             key: "ns.p.ocm",

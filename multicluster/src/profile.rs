@@ -93,7 +93,7 @@ fn healthy_before(profile: &Value) -> Option<&Value> {
 
 /// The cluster's own labels, then those asked for, then those the KEP asks for.
 fn labels(settings: &Settings, target: Target<'_>) -> BTreeMap<String, String> {
-    let mut labels = target.view.labels.clone();
+    let mut labels = target.view.labels.to_map();
     labels.extend(settings.labels.clone());
     labels.insert(SYSTEM_LABEL.to_owned(), target.system.to_owned());
     labels.insert(MANAGER_LABEL.to_owned(), settings.manager.clone());

@@ -131,6 +131,7 @@ async fn history_is_bounded_in_bytes_per_resource_and_in_all() {
         events: 1000,
         bytes: 20 << 20,
         total_bytes: 30 << 20,
+        ..Limits::default()
     };
     let store = MemoryStore::new(Revision(1), limits);
     store

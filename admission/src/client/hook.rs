@@ -1,13 +1,12 @@
 //! One webhook of a configuration, read once.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use meta::selector::{LabelSelector, Selector};
-use meta::{GroupResource, Status};
+use meta::{GroupResource, Labels, Status};
 use serde_json::Value;
 
 use super::rounds::HookId;
@@ -163,7 +162,7 @@ impl Hook {
         &self,
         subject: &Subject<'a>,
         object: Option<&Value>,
-        labels: impl Fn(&str) -> Option<BTreeMap<String, String>>,
+        labels: impl Fn(&str) -> Option<Labels>,
     ) -> Result<Option<&'a str>, Status> {
         let Some(version) = self.version(subject) else {
             return Ok(None);
@@ -182,7 +181,7 @@ impl Hook {
     fn is_for_namespace(
         &self,
         namespace: &str,
-        labels: impl Fn(&str) -> Option<BTreeMap<String, String>>,
+        labels: impl Fn(&str) -> Option<Labels>,
     ) -> Result<bool, Status> {
         // What is in no namespace is for everyone.
         if namespace.is_empty() || self.namespaces.is_everything() {

@@ -209,7 +209,7 @@ impl Row {
         // A decision that two Publications show is two objects.
         let kind = format!("PublishedDecision/{}", self.place.name);
         let mut metadata = render::metadata(source, &kind, &self.name.namespace, &self.name.name);
-        let mut labels: BTreeMap<String, String> = source.labels.clone();
+        let mut labels: BTreeMap<String, String> = source.labels.to_map();
         labels.extend(self.place.rules.settings.labels.clone());
         labels.insert(SYSTEM_LABEL.to_owned(), system.to_owned());
         metadata.insert("labels".to_owned(), json!(labels));

@@ -174,8 +174,7 @@ impl<'a> Slices<'a> {
             from.take_while(|(name, _)| *name.namespace == *namespace && name.name.starts_with(&prefix));
         let (mut open, mut closed) = (Vec::new(), BTreeSet::new());
         for (name, object) in named {
-            if object.meta().labels.get(KEY_LABEL).map(String::as_str) != Some(key) || !deed::is_ours(object)
-            {
+            if object.meta().labels.get(KEY_LABEL) != Some(key) || !deed::is_ours(object) {
                 continue;
             }
             let Some(slice) = decision::read(&object.parse_unmanaged()) else {

@@ -419,7 +419,7 @@ impl Publisher {
         }
         let mut published = judged.in_force.iter();
         let place = published.find(|one| one.rules.settings.namespace == meta.namespace);
-        let system = meta.labels.get(SYSTEM_LABEL).map(String::as_str);
+        let system = meta.labels.get(SYSTEM_LABEL);
         let is_whole = system.is_some_and(|system| {
             let served = self.dialects.iter().any(|dialect| dialect.name() == system);
             served && !self.known.waiting.contains(system)

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use meta::selector::{LabelSelector, Selector, validate_label_value, validate_labels};
-use meta::{FieldError, name};
+use meta::{FieldError, Labels, name};
 use multicluster::name::LONGEST_NAMESPACE;
 use multicluster::{NameRule, SYSTEM_LABEL, Settings};
 use schemars::JsonSchema;
@@ -76,12 +76,12 @@ pub(super) struct Rules {
 
 impl Rules {
     /// Whether a target of `system` with `labels` is published.
-    pub(super) fn shows_target(&self, system: &str, labels: &BTreeMap<String, String>) -> bool {
+    pub(super) fn shows_target(&self, system: &str, labels: &Labels) -> bool {
         self.shapes.contains(&Shape::ClusterProfile) && self.selects_target(system, labels)
     }
 
     /// Whether a target of `system` with `labels` is selected, in whatever shape.
-    pub(super) fn selects_target(&self, system: &str, labels: &BTreeMap<String, String>) -> bool {
+    pub(super) fn selects_target(&self, system: &str, labels: &Labels) -> bool {
         self.has_system(system) && self.targets.matches(labels)
     }
 
@@ -101,16 +101,16 @@ impl Rules {
     }
 
     /// Whether the decision about an object of `system` with `labels` does.
-    pub(super) fn shows_flat(&self, system: &str, labels: &BTreeMap<String, String>) -> bool {
+    pub(super) fn shows_flat(&self, system: &str, labels: &Labels) -> bool {
         self.is_flat() && self.selects_decision(system, labels)
     }
 
-    fn selects_decision(&self, system: &str, labels: &BTreeMap<String, String>) -> bool {
+    fn selects_decision(&self, system: &str, labels: &Labels) -> bool {
         self.has_system(system) && self.decisions.matches(labels)
     }
 
     /// Whether the decision about an object of `system` with `labels` is published.
-    pub(super) fn shows_decision(&self, system: &str, labels: &BTreeMap<String, String>) -> bool {
+    pub(super) fn shows_decision(&self, system: &str, labels: &Labels) -> bool {
         self.shapes.contains(&Shape::PlacementDecision) && self.selects_decision(system, labels)
     }
 }
@@ -311,9 +311,9 @@ mod tests {
     #[test]
     fn a_namespace_alone_publishes_everything() {
         let rules = read(&json!({"spec": {"namespace": "argocd"}}), &SYSTEMS).unwrap();
-        assert!(rules.shows_target("gardener", &BTreeMap::new()));
-        assert!(rules.shows_decision("ocm", &BTreeMap::new()));
-        assert!(!rules.shows_target("kcp", &BTreeMap::new()));
+        assert!(rules.shows_target("gardener", &Labels::default()));
+        assert!(rules.shows_decision("ocm", &Labels::default()));
+        assert!(!rules.shows_target("kcp", &Labels::default()));
         assert_eq!(rules.settings.manager, "berth");
     }
 
@@ -324,7 +324,7 @@ mod tests {
             &SYSTEMS,
         )
         .unwrap();
-        let none = BTreeMap::new();
+        let none = Labels::default();
         assert!(rules.shows_flat("ocm", &none) && !rules.shows_flat("gardener", &none));
         assert!(rules.selects_target("ocm", &none) && !rules.is_written());
         assert!(!rules.shows_target("ocm", &none) && !rules.shows_decision("ocm", &none));

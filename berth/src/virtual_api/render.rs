@@ -3,7 +3,7 @@
 use dialect_contract::report;
 use dialect_contract::{Decision, DemandView, Outcome, Phase, Placed, TargetView};
 use engine::Snapshot;
-use meta::{Key, Meta, Object, Timestamp, time};
+use meta::{Key, Labels, Meta, Object, Timestamp, time};
 use serde_json::{Map, Value, json};
 
 use super::kinds::API_VERSION;
@@ -314,7 +314,7 @@ impl Condition<'_> {
     }
 }
 
-fn labels(metadata: &mut Map<String, Value>, labels: &std::collections::BTreeMap<String, String>) {
+fn labels(metadata: &mut Map<String, Value>, labels: &Labels) {
     if !labels.is_empty() {
         metadata.insert("labels".to_owned(), json!(labels));
     }

@@ -68,7 +68,7 @@ async fn a_shoot_goes_from_pending_to_bound_and_watchers_see_it() {
     let key = world.put(shoot("foo", "eu-west-1"));
     let decision = world.get(DECISIONS, "garden-dev", "foo.gardener").await.unwrap();
     assert_eq!(text(decision.value(), "/status/phase"), "Pending");
-    assert_eq!(decision.meta().labels["team"], "a");
+    assert_eq!(decision.meta().labels.get("team"), Some("a"));
     let mut watch = world
         .api
         .projection()

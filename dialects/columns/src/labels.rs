@@ -37,11 +37,11 @@ pub struct Domains {
 
 impl Labels {
     /// The labels of a whole fleet, given in candidate order.
-    pub fn build<'a>(rows: impl Iterator<Item = &'a BTreeMap<String, String>>) -> Self {
+    pub fn build<'a>(rows: impl Iterator<Item = &'a meta::Labels>) -> Self {
         let mut keys: HashMap<&str, Label> = HashMap::new();
         for (candidate, row) in (0..).zip(rows) {
-            for (key, value) in row {
-                let label = keys.entry(key.as_str()).or_default();
+            for (key, value) in row.iter() {
+                let label = keys.entry(key).or_default();
                 let id = label.id(value);
                 label.entries.push((candidate, id));
             }
@@ -54,20 +54,20 @@ impl Labels {
     }
 
     /// Takes in that the labels of `candidate` changed from `old` to `new`.
-    pub fn change(&mut self, candidate: Ix, old: &BTreeMap<String, String>, new: &BTreeMap<String, String>) {
-        for key in old.keys().filter(|key| !new.contains_key(*key)) {
+    pub fn change(&mut self, candidate: Ix, old: &meta::Labels, new: &meta::Labels) {
+        for key in old.keys().filter(|key| !new.contains_key(key)) {
             self.edit(key, |label| label.remove(candidate));
         }
-        for (key, value) in new.iter().filter(|(key, value)| old.get(*key) != Some(*value)) {
+        for (key, value) in new.iter().filter(|(key, value)| old.get(key) != Some(*value)) {
             self.edit(key, |label| label.put(candidate, value));
         }
     }
 
     /// The labels after clusters came and went; `came` has the new numbers, ascending.
-    pub fn moved(&self, renumbering: &Renumbering, came: Vec<(Ix, &BTreeMap<String, String>)>) -> Self {
+    pub fn moved(&self, renumbering: &Renumbering, came: Vec<(Ix, &meta::Labels)>) -> Self {
         let mut added: BTreeMap<&str, Vec<(Ix, &str)>> = BTreeMap::new();
         for (candidate, row) in came {
-            for (key, value) in row {
+            for (key, value) in row.iter() {
                 added.entry(key).or_default().push((candidate, value));
             }
         }
@@ -230,11 +230,8 @@ impl Label {
 mod tests {
     use super::*;
 
-    fn row(pairs: &[(&str, &str)]) -> BTreeMap<String, String> {
-        pairs
-            .iter()
-            .map(|&(key, value)| (key.to_owned(), value.to_owned()))
-            .collect()
+    fn row(pairs: &[(&str, &str)]) -> meta::Labels {
+        pairs.iter().copied().collect()
     }
 
     #[test]
@@ -245,7 +242,7 @@ mod tests {
             row(&[]),
         ];
         let mut labels = Labels::build(rows.iter());
-        let check = |labels: &Labels, rows: &[BTreeMap<String, String>]| {
+        let check = |labels: &Labels, rows: &[meta::Labels]| {
             for text in [
                 "env=prod",
                 "env in (prod,dev)",

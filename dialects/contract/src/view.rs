@@ -1,9 +1,8 @@
 //! What a dialect says of targets and demands, for the virtual kinds and for `simulate`.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use meta::{Key, Object, Timestamp};
+use meta::{Key, Labels, Object, Timestamp};
 
 /// A taint of a target, as any of the systems writes it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -53,7 +52,7 @@ pub struct TargetView {
     /// The infrastructure provider, where the system has one.
     pub provider: String,
     /// The labels scheduling sees.
-    pub labels: BTreeMap<String, String>,
+    pub labels: Labels,
     /// When time alone changes this view.
     pub due_at: Option<Timestamp>,
 }

@@ -96,10 +96,11 @@ impl<'a> Words<'a> {
     /// The first part of `term` that does not match.
     fn missing(&self, term: &Term, candidate: Ix) -> String {
         let row = self.columns.row(candidate);
-        let unmet =
-            term.labels.requirements.iter().find(|requirement| {
-                !requirement.matches(row.labels().get(&requirement.key).map(String::as_str))
-            });
+        let unmet = term
+            .labels
+            .requirements
+            .iter()
+            .find(|requirement| !requirement.matches(row.labels().get(&requirement.key)));
         if let Some(unmet) = unmet {
             let alone = Selector {
                 requirements: vec![unmet.clone()],

@@ -172,7 +172,11 @@ fn target(row: &Row, namespaces: i64, now: Timestamp) -> TargetView {
     let ready = row.facts.is_ready(now);
     let (ready_reason, ready_message) = words::unready(row, now);
     let labels = &row.record.object.meta().labels;
-    let conventional = |keys: [&str; 2]| keys.into_iter().find_map(|key| labels.get(key)).cloned();
+    let conventional = |keys: [&str; 2]| {
+        keys.into_iter()
+            .find_map(|key| labels.get(key))
+            .map(str::to_owned)
+    };
     // A heartbeat is stale just after the last instant it is healthy; an eviction starts at its instant.
     let stale_at = row
         .facts

@@ -1,9 +1,7 @@
 //! What the location controller reports of a Location (docs/systems/kcp.md, "API objects"): counts in its status, and
 //! its labels as one text in an annotation.
 
-use std::collections::BTreeMap;
-
-use meta::Timestamp;
+use meta::{Labels, Timestamp};
 use serde_json::{Value, json};
 
 use crate::names::LOCATION_LABELS;
@@ -40,7 +38,7 @@ pub fn counts(members: impl IntoIterator<Item = Member>, now: Timestamp) -> Coun
 
 /// The labels as one text: `k=v`, by key, a space between.
 #[must_use]
-pub fn labels_text(labels: &BTreeMap<String, String>) -> String {
+pub fn labels_text(labels: &Labels) -> String {
     let pairs: Vec<String> = labels
         .iter()
         .map(|(key, value)| format!("{key}={value}"))
@@ -65,8 +63,8 @@ pub fn with_counts(location: &Value, counts: Counts) -> Option<Value> {
 pub fn with_labels_annotation(location: &Value) -> Option<Value> {
     let labels = location["metadata"]["labels"].as_object();
     let pairs = labels.into_iter().flatten();
-    let labels: BTreeMap<String, String> = pairs
-        .filter_map(|(key, value)| Some((key.clone(), value.as_str()?.to_owned())))
+    let labels: Labels = pairs
+        .filter_map(|(key, value)| Some((key, value.as_str()?)))
         .collect();
     let text = labels_text(&labels);
     if location["metadata"]["annotations"][LOCATION_LABELS] == text.as_str() {

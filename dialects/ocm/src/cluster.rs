@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use meta::Object;
+use meta::{Labels, Object};
 
 use crate::kind::{Condition, ManagedCluster, Taint};
 use crate::names::AVAILABLE;
@@ -23,7 +23,7 @@ pub(crate) struct Cluster {
     /// The condition that says whether it is available, where it is reported.
     pub(crate) available: Option<Condition>,
     /// The claims by name.
-    pub(crate) claims: BTreeMap<String, String>,
+    pub(crate) claims: Labels,
     /// Allocatable CPU in cores, where both allocatable and capacity are reported.
     pub(crate) cpu: Option<f64>,
     /// Allocatable memory in bytes, where both allocatable and capacity are reported.
@@ -63,7 +63,7 @@ impl Cluster {
     }
 
     /// The labels.
-    pub(crate) fn labels(&self) -> &BTreeMap<String, String> {
+    pub(crate) fn labels(&self) -> &Labels {
         &self.object.meta().labels
     }
 

@@ -157,7 +157,7 @@ impl File {
         let labelled = self
             .labels(&placement.name)
             .iter()
-            .all(|(key, value)| meta.labels.get(*key) == Some(value));
+            .all(|(key, value)| meta.labels.get(key) == Some(value));
         let uid = record.object.meta().uid.as_str();
         let owned = uid.is_empty()
             || meta

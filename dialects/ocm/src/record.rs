@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use meta::selector::Selector;
-use meta::{Object, Timestamp};
+use meta::{Labels, Object, Timestamp};
 
 use crate::cel;
 use crate::kind::{self, ManagedClusterSet, SelectorType};
@@ -48,9 +48,9 @@ impl ClusterSet {
     }
 
     /// Whether a cluster with `labels` belongs to the set, which has `name`.
-    pub(crate) fn has(&self, name: &str, labels: &BTreeMap<String, String>) -> bool {
+    pub(crate) fn has(&self, name: &str, labels: &Labels) -> bool {
         match &self.membership {
-            Membership::Label => labels.get(SET_LABEL).is_some_and(|set| set == name),
+            Membership::Label => labels.get(SET_LABEL) == Some(name),
             Membership::Selector(selector) => selector.matches(labels),
             Membership::Nobody => false,
         }
@@ -72,10 +72,11 @@ impl PlacementRecord {
     /// Reads a placement and compiles its spec, unless it is that of the reading before.
     pub(crate) fn new(
         object: Arc<Object>,
-        view: kind::Placement,
+        mut view: kind::Placement,
         old: Option<&Self>,
         cache: &cel::Cache,
     ) -> Self {
+        view.shrink_to_fit();
         let known = old
             .filter(|old| old.view.spec == view.spec)
             .map(|old| Arc::clone(&old.policy));
@@ -141,7 +142,7 @@ impl DecisionRecord {
 
     /// The name of the Placement it belongs to, where its label names one.
     pub(crate) fn placement(&self) -> Option<&str> {
-        self.object.meta().labels.get(PLACEMENT_LABEL).map(String::as_str)
+        self.object.meta().labels.get(PLACEMENT_LABEL)
     }
 }
 

@@ -1,6 +1,5 @@
 //! The fleet as every dialect shows itself.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -8,7 +7,7 @@ use dialect_contract::{
     Advisor, Ask, Backoff, Control, Decision, DemandView, Due, Inventory, Pace, Phase, Placed, Quantities,
     Refused, Remedy, TargetView, Targets, Unusable, Words, Write,
 };
-use meta::{Change, Key, Object, Timestamp};
+use meta::{Change, Key, Labels, Object, Timestamp};
 use scheduling::{Ix, Reason, Rejection};
 use serde_json::Value;
 
@@ -114,7 +113,7 @@ impl Targets for Fleet {
             region: String::new(),
             zone: String::new(),
             provider: String::new(),
-            labels: BTreeMap::new(),
+            labels: Labels::default(),
             due_at: None,
             object,
             cluster_name: name,

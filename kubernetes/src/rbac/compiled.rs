@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use admission::UserInfo;
 use meta::selector::Selector;
-use meta::{Object, Revision};
+use meta::{Labels, Object, Revision};
 use serde::Deserialize;
 use storage::{Collection, Source};
 
@@ -205,7 +205,7 @@ fn namespaced_roles(roles: &Collection) -> HashMap<(String, String), Arc<[Policy
 }
 
 struct ClusterRoleView<'a> {
-    labels: &'a BTreeMap<String, String>,
+    labels: &'a Labels,
     rules: Vec<PolicyRule>,
     /// The selectors of an aggregated role.
     selectors: Option<Vec<Selector>>,

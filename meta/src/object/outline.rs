@@ -23,11 +23,12 @@ pub(super) fn read(bytes: &[u8]) -> Option<(Meta, Spans)> {
     let Outline {
         api_version,
         kind,
-        metadata: meta,
+        metadata: mut meta,
     } = serde_json::from_str(std::str::from_utf8(bytes).ok()?).ok()?;
     if api_version.is_empty() || kind.is_empty() || meta.name.is_empty() {
         return None;
     }
+    meta.shrink_to_fit();
     let [version, metadata] = find(bytes, 0, bytes.len(), ["apiVersion", "metadata"])?;
     let (version, metadata) = (version?, metadata?);
     let wanted = ["annotations", "managedFields", "resourceVersion"];

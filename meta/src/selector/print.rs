@@ -1,10 +1,10 @@
 //! A short print of an object's labels, by which most objects that a selector does not match are passed over without
 //! looking at a label.
 
-use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
 use super::{Operator, Requirement, Selector};
+use crate::labels::Labels;
 
 /// A set of 64 bits: two for each label, one by its key and one by key and value. Prints mean something within one
 /// process only, and are never stored.
@@ -14,7 +14,7 @@ pub struct LabelPrint(u64);
 impl LabelPrint {
     /// The print of `labels`.
     #[must_use]
-    pub fn of(labels: &BTreeMap<String, String>) -> Self {
+    pub fn of(labels: &Labels) -> Self {
         let prints = labels.iter().map(|(key, value)| Self::pair(key, value));
         prints.fold(Self::default(), Self::with)
     }
@@ -77,9 +77,8 @@ impl Selector {
 mod tests {
     use super::*;
 
-    fn labels(pairs: &[(&str, &str)]) -> BTreeMap<String, String> {
-        let owned = |(key, value): &(&str, &str)| ((*key).to_owned(), (*value).to_owned());
-        pairs.iter().map(owned).collect()
+    fn labels(pairs: &[(&str, &str)]) -> Labels {
+        pairs.iter().copied().collect()
     }
 
     #[test]

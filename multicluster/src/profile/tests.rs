@@ -27,8 +27,8 @@ fn view(ready: &'static str) -> TargetView {
         zone: "eu-1a".to_owned(),
         provider: String::new(),
         labels: [("env", "prod"), (MANAGER_LABEL, "somebody"), (SET_LABEL, "a-set")]
-            .map(|(key, value)| (key.to_owned(), value.to_owned()))
-            .into(),
+            .into_iter()
+            .collect(),
         due_at: None,
     }
 }

@@ -1,6 +1,6 @@
 //! Which webhooks are called about which write.
 
-use std::collections::BTreeMap;
+use meta::Labels;
 
 use serde_json::{Value, json};
 
@@ -23,8 +23,8 @@ fn rule(groups: &[&str], versions: &[&str], resources: &[&str], operations: &[&s
     json!([{"apiGroups": groups, "apiVersions": versions, "resources": resources, "operations": operations}])
 }
 
-fn labels(namespace: &str) -> Option<BTreeMap<String, String>> {
-    (namespace == "team").then(|| BTreeMap::from([("tier".to_owned(), "gold".to_owned())]))
+fn labels(namespace: &str) -> Option<Labels> {
+    (namespace == "team").then(|| [("tier", "gold")].into_iter().collect())
 }
 
 #[test]

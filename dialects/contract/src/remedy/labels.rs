@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use meta::LabelSet;
 use meta::selector::{LabelSelector, LabelSelectorRequirement, Operator, Requirement, Selector};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -12,7 +13,7 @@ pub type Changes = BTreeMap<String, Option<String>>;
 
 /// What to change in `labels` so that `selector` matches. `None` when no labels can match it.
 #[must_use]
-pub fn to_match(selector: &Selector, labels: &BTreeMap<String, String>) -> Option<Changes> {
+pub fn to_match(selector: &Selector, labels: &impl LabelSet) -> Option<Changes> {
     let mut changes = Changes::new();
     for requirement in &selector.requirements {
         let key = &requirement.key;
@@ -25,7 +26,7 @@ pub fn to_match(selector: &Selector, labels: &BTreeMap<String, String>) -> Optio
             .filter(|other| other.key == *key)
             .collect();
         let meets = |value: Option<&str>| of_key.iter().all(|requirement| requirement.matches(value));
-        if meets(labels.get(key).map(String::as_str)) {
+        if meets(labels.value(key)) {
             continue;
         }
         let named = of_key
@@ -69,7 +70,7 @@ pub fn words(what: &str, changes: &Changes) -> String {
 
 /// Takes out of `selector`, a label selector in its object form, the requirements that `labels` do not meet; other fields
 /// stay. Gives what was taken out in the short form, or nothing when all of it is met.
-pub fn relax(selector: &mut Value, labels: &BTreeMap<String, String>) -> Vec<String> {
+pub fn relax(selector: &mut Value, labels: &impl LabelSet) -> Vec<String> {
     let mut gone = Vec::new();
     let mut unmet = |one: &LabelSelector| match Selector::compile(one, "") {
         Ok(compiled) if compiled.matches(labels) => false,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use meta::quantity::Quantity;
 use meta::schema::types::QuantityText;
-use meta::{Key, Object};
+use meta::{Key, Labels, Object};
 
 use crate::eligibility::{Limits, Standing};
 use crate::kind::{self, MemberCluster, PropertyValue, Taint};
@@ -65,7 +65,7 @@ impl Cluster {
     }
 
     /// The labels.
-    pub(crate) fn labels(&self) -> &BTreeMap<String, String> {
+    pub(crate) fn labels(&self) -> &Labels {
         &self.object.meta().labels
     }
 

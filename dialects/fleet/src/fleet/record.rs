@@ -107,11 +107,7 @@ impl SnapshotRecord {
             .name
             .strip_prefix(&*parent)
             .and_then(|rest| rest.strip_prefix('-'));
-        let index = labels
-            .get(INDEX_LABEL)
-            .map(String::as_str)
-            .or(suffix)
-            .unwrap_or_default();
+        let index = labels.get(INDEX_LABEL).or(suffix).unwrap_or_default();
         let index = index.parse().map_err(|_| {
             format!("{key} is left out: its label {INDEX_LABEL} (\"{index}\") must be a number")
         })?;
@@ -223,7 +219,7 @@ fn parent(key: &Key, object: &Object) -> Result<Arc<str>, String> {
         .labels
         .get(PARENT_LABEL)
         .filter(|parent| !parent.is_empty());
-    label.map(|parent| parent.as_str().into()).ok_or_else(|| {
+    label.map(Into::into).ok_or_else(|| {
         format!("{key} is left out: its label {PARENT_LABEL} must name the placement it belongs to")
     })
 }

@@ -64,9 +64,9 @@ pub(super) fn target(fleet: &Fleet, cluster: &Cluster, now: Timestamp) -> Target
 
 fn conventional(cluster: &Cluster, keys: &[&str]) -> String {
     keys.iter()
-        .find_map(|key| cluster.labels().get(*key))
-        .cloned()
+        .find_map(|key| cluster.labels().get(key))
         .unwrap_or_default()
+        .to_owned()
 }
 
 /// Where the placement `key` stands. A binding that is Unscheduled or being deleted is on its way out and not listed:

@@ -1,10 +1,9 @@
 //! A seed as scheduling sees it: one row of the columns.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use meta::Object;
 use meta::quantity::Quantity;
+use meta::{Labels, Object};
 
 use super::Names;
 use crate::cidr::Range;
@@ -30,7 +29,7 @@ pub(crate) struct SeedRecord {
     pub(crate) object: Arc<Object>,
     pub(crate) seed: Seed,
     /// The labels scheduling sees: provider type and region are labels too.
-    pub(crate) labels: BTreeMap<String, String>,
+    pub(crate) labels: Labels,
 }
 
 /// What the filters go by.
@@ -72,9 +71,10 @@ impl Row {
     pub(crate) fn read(object: &Arc<Object>, used: i64, names: &mut Names) -> Result<Self, String> {
         let seed: Seed = object.view().map_err(|error| error.to_string())?;
         let meta = object.meta();
-        let mut labels = meta.labels.clone();
+        let mut labels = meta.labels.to_map();
         labels.insert(PROVIDER_LABEL.to_owned(), seed.spec.provider.r#type.clone());
         labels.insert(REGION_LABEL.to_owned(), seed.spec.provider.region.clone());
+        let labels = Labels::from(labels);
         let facts = Facts {
             deleting: meta.deletion_timestamp.is_some(),
             ready: unready(&seed).is_none(),
@@ -158,7 +158,7 @@ fn defaults(seed: &Seed) -> [Range; 3] {
     ]
 }
 
-fn interned(labels: &BTreeMap<String, String>, names: &mut Names) -> Arc<[(u32, u32)]> {
+fn interned(labels: &Labels, names: &mut Names) -> Arc<[(u32, u32)]> {
     labels
         .iter()
         .map(|(key, value)| (names.labels.number(key), names.labels.number(value)))

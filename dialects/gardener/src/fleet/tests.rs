@@ -266,7 +266,7 @@ fn targets_show_what_scheduling_sees() {
         (view.taints[0].key.as_str(), view.taints[0].value.as_str()),
         ("t", "v")
     );
-    assert_eq!(view.labels["seed.gardener.cloud/region"], "eu-west-1");
+    assert_eq!(view.labels.get("seed.gardener.cloud/region"), Some("eu-west-1"));
     let state = |conditions: Value| {
         let view = fleet(&[with(seed("a", "aws", "x"), "/status/conditions", conditions)])
             .target(0, Timestamp::UNIX_EPOCH);

@@ -47,7 +47,9 @@ fn hands_on_differently(change: &Change) -> bool {
     let states = |object: &'_ Object| -> Vec<(String, String)> {
         let labels = object.meta().labels.iter();
         let states = labels.filter(|(key, _)| key.starts_with(STATE));
-        states.map(|(key, value)| (key.clone(), value.clone())).collect()
+        states
+            .map(|(key, value)| (key.to_owned(), value.to_owned()))
+            .collect()
     };
     let deletions = |object: &'_ Object| -> Vec<(String, String)> {
         let all = object.annotations().iter();

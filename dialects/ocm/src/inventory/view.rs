@@ -75,9 +75,9 @@ fn readiness(cluster: &Cluster) -> (&'static str, &'static str, String) {
 }
 
 fn conventional(cluster: &Cluster, keys: &[&str]) -> String {
-    let claimed = keys.iter().find_map(|key| cluster.claims.get(*key));
-    let found = claimed.or_else(|| keys.iter().find_map(|key| cluster.labels().get(*key)));
-    found.cloned().unwrap_or_default()
+    let claimed = keys.iter().find_map(|key| cluster.claims.get(key));
+    let found = claimed.or_else(|| keys.iter().find_map(|key| cluster.labels().get(key)));
+    found.unwrap_or_default().to_owned()
 }
 
 /// Where the placement `key` stands.

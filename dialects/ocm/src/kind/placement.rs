@@ -22,6 +22,18 @@ pub(crate) struct Placement {
     pub(crate) status: PlacementStatus,
 }
 
+impl Placement {
+    /// Gives back what the lists have more room for than they hold: the first item of one that is read makes room for four.
+    pub(crate) fn shrink_to_fit(&mut self) {
+        self.spec.cluster_sets.shrink_to_fit();
+        self.spec.predicates.shrink_to_fit();
+        self.spec.prioritizer_policy.configurations.shrink_to_fit();
+        self.spec.tolerations.shrink_to_fit();
+        self.status.conditions.shrink_to_fit();
+        self.status.decision_groups.shrink_to_fit();
+    }
+}
+
 /// What was found.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]

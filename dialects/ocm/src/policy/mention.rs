@@ -1,8 +1,9 @@
 //! What a policy may tell two readings of a cluster apart by, beside what every decision looks at.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use meta::Labels;
 use meta::selector::Selector;
 
 use super::Policy;
@@ -29,13 +30,10 @@ impl Mention {
 }
 
 /// The keys that only one has, or with another value.
-fn changed<'a>(
-    old: &'a BTreeMap<String, String>,
-    new: &'a BTreeMap<String, String>,
-) -> impl Iterator<Item = &'a str> {
-    let gone = old.keys().filter(|key| !new.contains_key(*key));
-    let set = new.iter().filter(|(key, value)| old.get(*key) != Some(*value));
-    gone.chain(set.map(|(key, _)| key)).map(String::as_str)
+fn changed<'a>(old: &'a Labels, new: &'a Labels) -> impl Iterator<Item = &'a str> {
+    let gone = old.keys().filter(|key| !new.contains_key(key));
+    let set = new.iter().filter(|(key, value)| old.get(key) != Some(*value));
+    gone.chain(set.map(|(key, _)| key))
 }
 
 impl Policy {

@@ -28,7 +28,7 @@ impl Fleet {
             }],
             region: String::new(),
             zone: String::new(),
-            provider: meta.labels.get(PROVIDER_LABEL).cloned().unwrap_or_default(),
+            provider: meta.labels.get(PROVIDER_LABEL).unwrap_or_default().to_owned(),
             labels: meta.labels.clone(),
             due_at: None,
         }

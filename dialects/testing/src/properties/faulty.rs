@@ -13,7 +13,7 @@ use dialect_contract::{
     Edit, Inventory, Outcome, Phase, Placed, Quantities, Refused, Remedy, TargetView, Targets, Unusable,
     Verb, Whose, Words, Write,
 };
-use meta::{Change, GroupResource, Key, Kind, KindInfo, Object, Scope, Timestamp};
+use meta::{Change, GroupResource, Key, Kind, KindInfo, Labels, Object, Scope, Timestamp};
 use scheduling::{Ix, Reason, Rejection, Solved};
 use serde_json::{Value, json};
 
@@ -426,7 +426,7 @@ impl Targets for Shelf {
             region: String::new(),
             zone: String::new(),
             provider: String::new(),
-            labels: BTreeMap::new(),
+            labels: Labels::default(),
             due_at: None,
             cluster_name: name,
         }

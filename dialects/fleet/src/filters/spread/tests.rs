@@ -40,7 +40,7 @@ fn naive(
     candidates: &[Standing],
     wanted: usize,
 ) -> Vec<Standing> {
-    let label = |candidate: Ix, key: &str| columns.row(candidate).labels().get(key).cloned();
+    let label = |candidate: Ix, key: &str| columns.row(candidate).labels().get(key).map(str::to_owned);
     let mut placed = held.to_vec();
     let mut picked = Vec::new();
     while picked.len() < wanted {

@@ -63,7 +63,7 @@ pub(super) fn row(object: &Object) -> Vec<Cell> {
             UNKNOWN,
         )
     };
-    let overall = meta.labels.get("shoot.gardener.cloud/status").map(String::as_str);
+    let overall = meta.labels.get("shoot.gardener.cloud/status");
     vec![
         meta.name.as_str().into(),
         profile_cell(&shoot, &meta.namespace).into(),
