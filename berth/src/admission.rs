@@ -23,7 +23,7 @@ mod placed_on_create;
 mod reserved;
 mod sources;
 mod stored_policies;
-mod world;
+mod surroundings;
 
 use std::sync::Arc;
 
@@ -40,7 +40,7 @@ pub use config_maps::{CONFIG_MAPS, LABEL as CONFIG_LABEL};
 pub use front::{Front, MUTATE_PATH, PATHS, VALIDATE_PATH, routes};
 pub use in_force::Rules;
 pub use stored_policies::StoredPolicies;
-pub use world::World;
+pub use surroundings::Surroundings;
 
 use bound_on_create::Held;
 use knowledge::Knowledge;

@@ -6,7 +6,7 @@ use meta::selector::Selector;
 use serde_json::Value;
 
 use crate::params::compile;
-use crate::world::World;
+use crate::surroundings::Surroundings;
 
 /// Which writes are meant.
 #[derive(Clone, Debug)]
@@ -97,13 +97,13 @@ impl Constraints {
         &self,
         subject: &Subject<'a>,
         object: Option<&Value>,
-        world: &dyn World,
+        surroundings: &dyn Surroundings,
     ) -> Result<Option<&'a str>, String> {
         let Some(version) = self.version(subject) else {
             return Ok(None);
         };
         // A selector that says no is heard before another that cannot be asked.
-        let in_namespace = self.is_for_namespace(subject.request.namespace, world);
+        let in_namespace = self.is_for_namespace(subject.request.namespace, surroundings);
         if in_namespace == Ok(false) {
             return Ok(None);
         }
@@ -119,13 +119,13 @@ impl Constraints {
         Ok(Some(version))
     }
 
-    fn is_for_namespace(&self, namespace: &str, world: &dyn World) -> Result<bool, String> {
+    fn is_for_namespace(&self, namespace: &str, surroundings: &dyn Surroundings) -> Result<bool, String> {
         let selector = self.namespaces.as_ref().map_err(Clone::clone)?;
         // What is in no namespace is for everyone.
         if namespace.is_empty() || selector.is_everything() {
             return Ok(true);
         }
-        match world.namespace(namespace) {
+        match surroundings.namespace(namespace) {
             Some(found) => {
                 let labels = &found["metadata"]["labels"];
                 Ok(selector.matches_with(|key| labels[key].as_str()))

@@ -18,8 +18,8 @@ use crate::params::ParamRef;
 use crate::policy::{Body, Policy};
 use crate::refusal;
 use crate::set::{Bound, InForce};
+use crate::surroundings::{Check, Enforcement, ErrorType, Surroundings};
 use crate::validate::{self, Decision, Said};
-use crate::world::{Check, Enforcement, ErrorType, World};
 
 const NAMESPACES: GroupResource = GroupResource::new("", "namespaces");
 /// The audit annotation of failures that are to be audited.
@@ -27,7 +27,7 @@ const FAILURES: &str = "validation.policy.admission.k8s.io/validation_failure";
 
 /// What was found out about one write.
 pub(crate) struct Pass<'w, 's> {
-    pub(crate) world: &'w dyn World,
+    pub(crate) surroundings: &'w dyn Surroundings,
     pub(crate) subject: &'s Subject<'s>,
     pub(crate) decisions: Arc<Decisions>,
     pub(crate) unasked: Unasked,
@@ -68,9 +68,13 @@ struct Misconfigured<'p> {
 }
 
 impl<'w, 's> Pass<'w, 's> {
-    pub(crate) fn new(world: &'w dyn World, subject: &'s Subject<'s>, decisions: Arc<Decisions>) -> Self {
+    pub(crate) fn new(
+        surroundings: &'w dyn Surroundings,
+        subject: &'s Subject<'s>,
+        decisions: Arc<Decisions>,
+    ) -> Self {
         Self {
-            world,
+            surroundings,
             subject,
             decisions,
             unasked: Unasked::default(),
@@ -83,7 +87,7 @@ impl<'w, 's> Pass<'w, 's> {
         let unasked = self.unasked.into_inner();
         if unasked.is_empty() {
             for one in &self.checks {
-                self.world.checked(&Check {
+                self.surroundings.checked(&Check {
                     policy_type: one.policy_type,
                     policy: &one.policy.name,
                     binding: &one.binding,
@@ -134,27 +138,29 @@ impl<'w, 's> Pass<'w, 's> {
             let problem = "policy contained no match constraints, a required field".to_owned();
             return vec![Err(wrong(None, problem))];
         };
-        let version: &'p str = match constraints.concerns(self.subject, object, self.world) {
+        let version: &'p str = match constraints.concerns(self.subject, object, self.surroundings) {
             Ok(Some(version)) => version,
             Ok(None) => return Vec::new(),
             Err(problem) => return vec![Err(wrong(None, problem))],
         };
         if let Some(kind) = &bound.policy.param_kind
-            && let Err(problem) = self.world.find(kind)
+            && let Err(problem) = self.surroundings.find(kind)
         {
             return vec![Err(wrong(None, problem))];
         }
         let mut all = Vec::new();
         for binding in &bound.bindings {
             let concerns = binding.constraints.as_ref().map_or(Ok(true), |constraints| {
-                Ok(constraints.concerns(self.subject, object, self.world)?.is_some())
+                Ok(constraints
+                    .concerns(self.subject, object, self.surroundings)?
+                    .is_some())
             });
             let found = concerns.and_then(|concerns| {
                 if !concerns {
                     return Ok(None);
                 }
                 let (kind, by) = (bound.policy.param_kind.as_ref(), binding.params.as_ref());
-                ParamRef::find(kind, by, self.subject.request.namespace, self.world).map(Some)
+                ParamRef::find(kind, by, self.subject.request.namespace, self.surroundings).map(Some)
             });
             match found {
                 Ok(None) => {}
@@ -176,7 +182,7 @@ impl<'w, 's> Pass<'w, 's> {
         if request.namespace.is_empty() || request.resource == NAMESPACES {
             return Ok(None);
         }
-        match self.world.namespace(request.namespace) {
+        match self.surroundings.namespace(request.namespace) {
             Some(found) => Ok(Some(found)),
             None => Err(Status::not_found(NAMESPACES, request.namespace)),
         }

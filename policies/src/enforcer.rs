@@ -13,7 +13,7 @@ use serde_json::Value;
 use crate::PolicyType;
 use crate::dispatch::Pass;
 use crate::set::InForce;
-use crate::world::World;
+use crate::surroundings::Surroundings;
 
 /// How often a write is evaluated again for access reviews. Each costs an expression a third of what it may, so few are
 /// met; who needs more makes them one by one in variables.
@@ -29,16 +29,16 @@ const EXEMPT: [&str; 3] = [
 
 /// The policies in force.
 pub struct Enforcer {
-    world: Arc<dyn World>,
+    surroundings: Arc<dyn Surroundings>,
     in_force: Mutex<Arc<InForce>>,
 }
 
 impl Enforcer {
-    /// Those of `world`.
+    /// Those of `surroundings`.
     #[must_use]
-    pub fn new(world: Arc<dyn World>) -> Arc<Self> {
+    pub fn new(surroundings: Arc<dyn Surroundings>) -> Arc<Self> {
         Arc::new(Self {
-            world,
+            surroundings,
             in_force: Mutex::default(),
         })
     }
@@ -62,7 +62,7 @@ impl Enforcer {
 
     /// What is in force now; compiled when it changed.
     fn in_force(&self) -> Arc<InForce> {
-        let stored = self.world.stored();
+        let stored = self.surroundings.stored();
         let known = Arc::clone(&self.in_force.lock());
         if Arc::ptr_eq(&known.stored, &stored) {
             return known;
@@ -86,7 +86,9 @@ impl Enforcer {
     ) -> bool {
         let unasked = pass.finish();
         let user = subject.request.user;
-        let asked = unasked.iter().map(|review| self.world.decide(user, review));
+        let asked = unasked
+            .iter()
+            .map(|review| self.surroundings.decide(user, review));
         let answers: Vec<_> = join_all(asked).await;
         let any = !unasked.is_empty();
         Arc::make_mut(decisions).extend(unasked.into_iter().zip(answers.into_iter().map(Arc::new)));
@@ -103,7 +105,7 @@ impl Enforcer {
         let mut decisions = Arc::default();
         for _ in 0..MOST_ROUNDS {
             let mut said = Recorded::default();
-            let mut pass = Pass::new(&*self.world, subject, Arc::clone(&decisions));
+            let mut pass = Pass::new(&*self.surroundings, subject, Arc::clone(&decisions));
             let result = pass.validate(&in_force, object, &mut said);
             if !self.decide(subject, pass, &mut decisions).await {
                 recorded.warnings.append(&mut said.warnings);
@@ -124,7 +126,7 @@ impl Enforcer {
         let mut decisions = Arc::default();
         for _ in 0..MOST_ROUNDS {
             let (mut changed, mut after) = (object.clone(), rounds.clone());
-            let mut pass = Pass::new(&*self.world, subject, Arc::clone(&decisions));
+            let mut pass = Pass::new(&*self.surroundings, subject, Arc::clone(&decisions));
             let result = pass.mutate(&in_force, &mut changed, &mut after);
             if !self.decide(subject, pass, &mut decisions).await {
                 (*object, *rounds) = (changed, after);

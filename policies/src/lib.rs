@@ -2,7 +2,7 @@
 //! server stores itself.
 //!
 //! [`Policy`] is one policy, compiled; [`Enforcer`] holds those in force and answers the admission chain. Evaluating is
-//! pure: what a [`World`] knows (policies, bindings, namespaces, parameters) is read where it is, and access reviews, which
+//! pure: what a [`Surroundings`] knows (policies, bindings, namespaces, parameters) is read where it is, and access reviews, which
 //! may have to be waited for, are collected, made, and then everything is evaluated again with what they came to.
 //!
 //! Start reading at [`Policy`].
@@ -42,9 +42,9 @@ mod policy;
 mod refusal;
 mod set;
 mod stored;
+mod surroundings;
 mod type_check;
 mod validate;
-mod world;
 
 #[cfg(test)]
 mod tests;
@@ -58,8 +58,8 @@ pub use params::ParamRef;
 pub use policy::Policy;
 pub use policy::Problem;
 pub use stored::Stored;
+pub use surroundings::{Catalog, Check, Decider, Deciding, Enforcement, ErrorType, Params, Surroundings};
 pub use type_check::{Kinds, Warning, check_types};
-pub use world::{Catalog, Check, Decider, Deciding, Enforcement, ErrorType, Params, World};
 
 /// The two kinds of policies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

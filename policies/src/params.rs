@@ -6,7 +6,7 @@ use meta::selector::{LabelSelector, Selector};
 use serde_json::Value;
 
 use crate::param_kind::ParamKind;
-use crate::world::World;
+use crate::surroundings::Surroundings;
 
 /// `paramRef` of a binding.
 #[derive(Clone, Debug, PartialEq)]
@@ -47,7 +47,7 @@ impl ParamRef {
         kind: Option<&ParamKind>,
         by: Option<&Self>,
         namespace: &str,
-        world: &dyn World,
+        surroundings: &dyn Surroundings,
     ) -> Result<Vec<Option<Arc<Value>>>, String> {
         let (Some(kind), Some(by)) = (kind, by) else {
             return Ok(vec![None]);
@@ -58,7 +58,7 @@ impl ParamRef {
             &by.namespace
         };
         let name = Some(by.name.as_str()).filter(|name| !name.is_empty());
-        let found = world.params(kind, own, name)?;
+        let found = surroundings.params(kind, own, name)?;
         if found.namespaced && own.is_empty() {
             return Err(
                 "cannot use namespaced paramRef in policy binding that matches cluster-scoped resources"

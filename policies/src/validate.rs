@@ -6,7 +6,7 @@ use cel::Value;
 
 use crate::evaluate::{Evaluation, OutOfBudget};
 use crate::policy::{Body, Policy, Validation};
-use crate::world::ErrorType;
+use crate::surroundings::ErrorType;
 
 /// The longest message an expression may make, in bytes.
 const LONGEST_MESSAGE: usize = 5 * 1024;

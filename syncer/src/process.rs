@@ -3,7 +3,7 @@
 //! of removal" and "The syncer's view").
 //!
 //! Everything it does follows from how both sides look, step by step ([`dialect_kcp::syncer_view::step`]): it may be killed
-//! at any point and started again. [`session`] is the loop; [`world`] is what is known of both sides, kept by [`follow`];
+//! at any point and started again. [`session`] is the loop; [`mirrors`] is what is known of both sides, kept by [`follow`];
 //! [`act`] makes a step; [`ends`] are the two connections.
 
 mod act;
@@ -11,9 +11,9 @@ mod ends;
 mod follow;
 mod heartbeat;
 mod kinds;
+mod mirrors;
 mod queue;
 mod session;
-mod world;
 
 use std::path::PathBuf;
 use std::time::Duration;

@@ -22,7 +22,7 @@ use syncer::{OnHub, Shown};
 
 use super::mirrors;
 use super::options::Options;
-use crate::admission::{self, AutoBind, StoredPolicies, World};
+use crate::admission::{self, AutoBind, StoredPolicies, Surroundings};
 use crate::configuration;
 use crate::controllers::{ControllerMetrics, OwnEvents, Sink};
 use crate::definitions;
@@ -124,8 +124,8 @@ pub(super) fn assemble(
         Some(policies) => Arc::clone(policies) as Arc<_>,
         None => Arc::clone(&stored) as Arc<_>,
     };
-    let world = World::new(catalog, &authorizer, &source, &policy_metrics);
-    let enforcer = Enforcer::new(Arc::new(world));
+    let surroundings = Surroundings::new(catalog, &authorizer, &source, &policy_metrics);
+    let enforcer = Enforcer::new(Arc::new(surroundings));
     let mut chain = admission
         .in_process(&source)
         .with_policies(Arc::clone(&enforcer) as Arc<_>);

@@ -6,7 +6,7 @@ use admission::Operation;
 use serde_json::{Value, json};
 
 use super::world::{Toys, Write, binding, foo, policy, validating};
-use crate::world::Params;
+use crate::surroundings::Params;
 use crate::{Enforcer, Policy, PolicyType, Stored};
 
 /// What a write of a Foo with three replicas in namespace `team` is told: the message, or nothing.

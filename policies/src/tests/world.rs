@@ -14,7 +14,7 @@ use parking_lot::Mutex;
 use schemars::JsonSchema;
 use serde_json::{Value, json};
 
-use crate::world::{Catalog, Check, Decider, Deciding, Params, World};
+use crate::surroundings::{Catalog, Check, Decider, Deciding, Params, Surroundings};
 use crate::{Enforcer, ParamKind, Stored};
 
 static INFO: KindInfo = KindInfo {
@@ -121,7 +121,7 @@ impl Catalog for Toys {
     }
 }
 
-impl World for Toys {
+impl Surroundings for Toys {
     fn namespace(&self, name: &str) -> Option<Arc<Value>> {
         let found = json!({"metadata": {"name": name, "labels": {"tier": "gold"}}});
         (name == "team").then(|| Arc::new(found))

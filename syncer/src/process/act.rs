@@ -14,7 +14,7 @@ use meta::{Status, StatusReason};
 use serde_json::{Value, json};
 
 use super::kinds::SyncedKind;
-use super::world::{Key, NAMESPACES, Plan};
+use super::mirrors::{Key, NAMESPACES, Plan};
 
 const JSON: &str = "application/json";
 const MERGE: &str = "application/merge-patch+json";

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use super::world::Key;
+use super::mirrors::Key;
 
 /// The delay after the first failure, and the longest.
 const DELAYS: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(30));

@@ -19,8 +19,8 @@ use super::ends::{Ends, Side};
 use super::follow::{Observation, Reflector};
 use super::heartbeat::{self, Heart};
 use super::kinds::{SyncedKind, discover};
+use super::mirrors::{Key, Mirrors};
 use super::queue::Queue;
-use super::world::{Key, World};
 
 /// Steps made at once.
 const PARALLEL: usize = 8;
@@ -87,7 +87,7 @@ impl<'a> Session<'a> {
             work.start();
             tokio::select! {
                 () = stop.cancelled() => break End::Stopped,
-                changed = &mut alive, if work.world.is_complete() => break End::Changed(changed),
+                changed = &mut alive, if work.mirrors.is_complete() => break End::Changed(changed),
                 Some(observation) = observations.recv() => work.take(observation, &mut observations),
                 Some(ended) = work.running.join_next() => work.ended(ended.context("a step")?),
                 () = sleep_until(work.queue.next_alarm()) => work.queue.ring(Instant::now()),
@@ -162,7 +162,7 @@ type Made = Result<Option<Value>>;
 
 /// What is known, what is due, and what is being done.
 struct Work {
-    world: World,
+    mirrors: Mirrors,
     queue: Queue,
     hands: Arc<Hands>,
     running: JoinSet<(Key, Made)>,
@@ -182,7 +182,7 @@ impl Work {
             cluster: berth_client::Client::new(session.ends.cluster.clone()),
         };
         Self {
-            world: World::new(&session.identifier, &session.args.from_cluster, &session.kinds),
+            mirrors: Mirrors::new(&session.identifier, &session.args.from_cluster, &session.kinds),
             queue: Queue::default(),
             hands: Arc::new(hands),
             running: JoinSet::new(),
@@ -195,7 +195,7 @@ impl Work {
     fn take(&mut self, first: Observation, more: &mut mpsc::Receiver<Observation>) {
         let mut next = Some(first);
         while let Some(observation) = next {
-            for key in self.world.take(observation) {
+            for key in self.mirrors.take(observation) {
                 self.queue.add(key);
             }
             next = more.try_recv().ok();
@@ -207,7 +207,7 @@ impl Work {
         while self.running.len() < PARALLEL
             && let Some(key) = self.queue.take()
         {
-            let Some(plan) = self.world.plan(&key) else {
+            let Some(plan) = self.mirrors.plan(&key) else {
                 // It is due again when the rest is known.
                 self.queue.done(key);
                 continue;
@@ -224,7 +224,7 @@ impl Work {
                 self.queue.done(key);
                 continue;
             }
-            let (hands, kind) = (Arc::clone(&self.hands), self.world.kind(key.kind).clone());
+            let (hands, kind) = (Arc::clone(&self.hands), self.mirrors.kind(key.kind).clone());
             tracing::debug!(
                 resource = kind.name(),
                 namespace = key.namespace,
@@ -251,7 +251,7 @@ impl Work {
             Err(problem) => {
                 let text = format!("{problem:#}");
                 let (resource, namespace, name) = (
-                    self.world.kind(key.kind).name(),
+                    self.mirrors.kind(key.kind).name(),
                     key.namespace.clone(),
                     key.name.clone(),
                 );

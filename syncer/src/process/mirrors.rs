@@ -92,7 +92,7 @@ pub(super) struct Plan {
 }
 
 /// See the module.
-pub(super) struct World {
+pub(super) struct Mirrors {
     identifier: String,
     logical_cluster: String,
     kinds: Vec<SyncedKind>,
@@ -102,7 +102,7 @@ pub(super) struct World {
     names: HashMap<String, String>,
 }
 
-impl World {
+impl Mirrors {
     pub(super) fn new(identifier: &str, logical_cluster: &str, kinds: &[SyncedKind]) -> Self {
         let mirrors = || kinds.iter().map(|_| Mirror::default()).collect();
         Self {

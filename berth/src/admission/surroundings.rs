@@ -16,14 +16,14 @@ use storage::Source;
 const NAMESPACES: GroupResource = GroupResource::new("", "namespaces");
 
 /// The surroundings of policies.
-pub struct World {
+pub struct Surroundings {
     catalog: Arc<dyn Catalog>,
     reviewer: Reviewer,
     source: Arc<dyn Source>,
     metrics: Arc<PolicyMetrics>,
 }
 
-impl World {
+impl Surroundings {
     /// The policies of `catalog` where `authorizer` says who may do what, and namespaces are in `source`. What is found
     /// out is counted in `metrics`.
     #[must_use]
@@ -42,13 +42,13 @@ impl World {
     }
 }
 
-impl Decider for World {
+impl Decider for Surroundings {
     fn decide<'a>(&'a self, user: &'a UserInfo, review: &'a Review) -> Deciding<'a> {
         self.reviewer.decide(user, review)
     }
 }
 
-impl Catalog for World {
+impl Catalog for Surroundings {
     fn stored(&self) -> Arc<Stored> {
         self.catalog.stored()
     }
@@ -62,7 +62,7 @@ impl Catalog for World {
     }
 }
 
-impl policies::World for World {
+impl policies::Surroundings for Surroundings {
     fn namespace(&self, name: &str) -> Option<Arc<Value>> {
         let namespaces = self.source.cached(NAMESPACES);
         Some(Arc::clone(namespaces.get("", name)?.value()))

@@ -50,7 +50,7 @@ pub trait Catalog: Send + Sync + 'static {
 }
 
 /// What evaluating needs to know.
-pub trait World: Decider + Catalog {
+pub trait Surroundings: Decider + Catalog {
     /// A namespace.
     fn namespace(&self, name: &str) -> Option<Arc<Value>>;
 

@@ -20,8 +20,8 @@ fn kind(group: &str, kind: &str, plural: &str) -> SyncedKind {
     }
 }
 
-fn world() -> World {
-    World::new(
+fn mirrors() -> Mirrors {
+    Mirrors::new(
         "x",
         "root",
         &[
@@ -49,7 +49,7 @@ fn key(kind: usize, name: &str) -> Key {
     }
 }
 
-impl World {
+impl Mirrors {
     fn see(&mut self, side: Side, kind: usize, seen: Seen) -> Vec<Key> {
         self.take(Observation { side, kind, seen })
     }
@@ -76,35 +76,35 @@ fn home() -> Value {
 
 #[test]
 fn nothing_is_planned_before_enough_is_known() {
-    let mut world = world();
-    world.list(Side::Up, 0, &[namespace("app")]);
-    world.list(Side::Down, 0, &[home()]);
-    assert_eq!(world.step(&key(0, "app")), None, "there may be config maps");
-    world.list(
+    let mut mirrors = mirrors();
+    mirrors.list(Side::Up, 0, &[namespace("app")]);
+    mirrors.list(Side::Down, 0, &[home()]);
+    assert_eq!(mirrors.step(&key(0, "app")), None, "there may be config maps");
+    mirrors.list(
         Side::Down,
         1,
         &[copy("x", &config_map("a"), &downstream_namespace("root", "app"))],
     );
     assert_eq!(
-        world.step(&key(1, "a")),
+        mirrors.step(&key(1, "a")),
         None,
         "an empty view is not a view that is not known"
     );
-    let due = world.list(Side::Up, 1, &[config_map("a")]);
+    let due = mirrors.list(Side::Up, 1, &[config_map("a")]);
     assert_eq!(due, [key(0, "app"), key(1, "a")]);
-    assert_eq!(world.step(&key(0, "app")), Some(Step::Rest));
-    assert_eq!(world.step(&key(1, "a")), Some(Step::Rest));
-    assert!(world.is_complete());
+    assert_eq!(mirrors.step(&key(0, "app")), Some(Step::Rest));
+    assert_eq!(mirrors.step(&key(1, "a")), Some(Step::Rest));
+    assert!(mirrors.is_complete());
 }
 
 #[test]
 fn what_a_new_list_does_not_have_is_gone() {
-    let mut world = world();
+    let mut mirrors = mirrors();
     let down = downstream_namespace("root", "app");
-    world.list(Side::Up, 0, &[namespace("app")]);
-    world.list(Side::Down, 0, &[home()]);
-    world.list(Side::Up, 1, &[config_map("a"), config_map("b")]);
-    world.list(
+    mirrors.list(Side::Up, 0, &[namespace("app")]);
+    mirrors.list(Side::Down, 0, &[home()]);
+    mirrors.list(Side::Up, 1, &[config_map("a"), config_map("b")]);
+    mirrors.list(
         Side::Down,
         1,
         &[
@@ -112,26 +112,26 @@ fn what_a_new_list_does_not_have_is_gone() {
             copy("x", &config_map("b"), &down),
         ],
     );
-    let due = world.list(Side::Up, 1, &[config_map("b")]);
+    let due = mirrors.list(Side::Up, 1, &[config_map("b")]);
     assert!(due.contains(&key(1, "a")), "{due:?}");
-    assert_eq!(world.step(&key(1, "a")), Some(Step::Delete));
+    assert_eq!(mirrors.step(&key(1, "a")), Some(Step::Delete));
 }
 
 #[test]
 fn content_waits_for_its_namespace_and_a_namespace_for_its_content() {
-    let mut world = world();
-    world.list(Side::Down, 0, &[]);
-    world.list(Side::Down, 1, &[]);
-    world.list(Side::Up, 1, &[config_map("a")]);
-    world.list(Side::Up, 0, &[namespace("app")]);
-    assert!(matches!(world.step(&key(0, "app")), Some(Step::Create(_))));
-    assert_eq!(world.step(&key(1, "a")), Some(Step::Wait(Waiting::Namespace)));
-    let due = world.see(Side::Down, 0, Seen::Object(Arc::new(home())));
+    let mut mirrors = mirrors();
+    mirrors.list(Side::Down, 0, &[]);
+    mirrors.list(Side::Down, 1, &[]);
+    mirrors.list(Side::Up, 1, &[config_map("a")]);
+    mirrors.list(Side::Up, 0, &[namespace("app")]);
+    assert!(matches!(mirrors.step(&key(0, "app")), Some(Step::Create(_))));
+    assert_eq!(mirrors.step(&key(1, "a")), Some(Step::Wait(Waiting::Namespace)));
+    let due = mirrors.see(Side::Down, 0, Seen::Object(Arc::new(home())));
     assert!(
         due.contains(&key(1, "a")) && due.contains(&key(0, "app")),
         "{due:?}"
     );
-    let Some(plan) = world.plan(&key(1, "a")) else {
+    let Some(plan) = mirrors.plan(&key(1, "a")) else {
         panic!("all is known")
     };
     assert!(matches!(plan.step, Step::Create(_)));
@@ -139,23 +139,23 @@ fn content_waits_for_its_namespace_and_a_namespace_for_its_content() {
 
     let mut leaving = namespace("app");
     leaving["metadata"]["deletionTimestamp"] = "2021-10-28T08:00:00Z".into();
-    world.see(Side::Up, 0, Seen::Object(Arc::new(leaving)));
-    assert_eq!(world.step(&key(0, "app")), Some(Step::Wait(Waiting::Content)));
-    let due = world.see(Side::Up, 1, Seen::Gone(Arc::new(config_map("a"))));
+    mirrors.see(Side::Up, 0, Seen::Object(Arc::new(leaving)));
+    assert_eq!(mirrors.step(&key(0, "app")), Some(Step::Wait(Waiting::Content)));
+    let due = mirrors.see(Side::Up, 1, Seen::Gone(Arc::new(config_map("a"))));
     assert!(due.contains(&key(0, "app")), "{due:?}");
-    assert_eq!(world.step(&key(0, "app")), Some(Step::Delete));
+    assert_eq!(mirrors.step(&key(0, "app")), Some(Step::Delete));
 }
 
 #[test]
 fn copies_are_known_by_what_they_are_copies_of() {
-    let mut world = world();
+    let mut mirrors = mirrors();
     let original = config_map("kube-root-ca.crt");
     let mut made = copy("x", &original, &downstream_namespace("root", "app"));
     assert_eq!(made["metadata"]["name"], "kcp-root-ca.crt");
-    world.list(Side::Down, 0, &[home()]);
-    let due = world.list(Side::Down, 1, &[made.clone()]);
+    mirrors.list(Side::Down, 0, &[home()]);
+    let due = mirrors.list(Side::Down, 1, &[made.clone()]);
     assert!(due.contains(&key(1, "kube-root-ca.crt")), "{due:?}");
     made["metadata"]["namespace"] = "elsewhere".into();
-    let due = world.see(Side::Down, 1, Seen::Object(Arc::new(made)));
+    let due = mirrors.see(Side::Down, 1, Seen::Object(Arc::new(made)));
     assert!(due.is_empty(), "in a namespace that is none of ours: {due:?}");
 }
