@@ -18,7 +18,8 @@ use futures::stream;
 use meta::object::OwnerReference;
 use meta::{Change, Clock, Key, Object};
 use serde_json::Value;
-use storage::{At, Scope, Store, StoreError};
+use storage::informer::{self, Handler};
+use storage::{At, Event, Scope, Store, StoreError};
 use tokio_util::sync::CancellationToken;
 
 use graph::Graph;
@@ -29,11 +30,7 @@ pub(crate) use removal::{NotRemoved, Propagation, Removal};
 
 /// How many objects are worked on at once, so that their writes share commits.
 const AT_ONCE: usize = 64;
-/// How many changes are taken from the watch at once.
-const CHANGES: usize = 1024;
-/// How long what failed waits before it is tried again.
-const RETRY_AFTER: Duration = Duration::from_secs(1);
-/// How many times as long an object that is in use waits.
+/// How many times as long as what failed an object that is in use waits.
 const TURNS_IN_USE: u32 = 5;
 
 /// Runs the collector over `store` until `stop` is cancelled.
@@ -44,18 +41,31 @@ pub fn spawn(
     protection: Arc<dyn Protection>,
     stop: CancellationToken,
 ) -> tokio::task::JoinHandle<()> {
-    tokio::spawn(async move {
-        let collector = Collector {
+    let source = Arc::clone(&store);
+    let collecting = Collecting {
+        collector: Collector {
             removal: Removal::new(Arc::clone(&store), Arc::clone(&kinds), clock, protection),
             store,
             kinds,
-        };
-        let ended = stop.clone();
-        tokio::select! {
-            () = ended.cancelled() => {}
-            () = collector.run() => {}
-        }
-    })
+        },
+        graph: Graph::default(),
+        queue: Queue::default(),
+        waiting: Waiting::default(),
+    };
+    tokio::spawn(informer::run(
+        source,
+        Scope::All,
+        collecting,
+        stop.cancelled_owned(),
+    ))
+}
+
+/// The collector, with what it knows and has to do.
+struct Collecting {
+    collector: Collector,
+    graph: Graph,
+    queue: Queue,
+    waiting: Waiting,
 }
 
 struct Collector {
@@ -75,84 +85,67 @@ struct Owners {
     waiting: bool,
 }
 
-impl Collector {
-    async fn run(&self) {
-        loop {
-            let problem = self.follow().await;
-            // A watch that fell behind begins again with a list, as every informer does.
-            tracing::warn!(%problem, "the garbage collector's watch ended; listing again");
-            tokio::time::sleep(RETRY_AFTER).await;
-        }
-    }
-
-    /// Lists everything, then follows the changes until the watch ends.
-    async fn follow(&self) -> StoreError {
-        let mut graph = Graph::default();
-        let mut queue = Queue::default();
-        let mut waiting = Waiting::default();
-        let mut watch = match self.begin(&mut graph, &mut queue).await {
-            Ok(watch) => watch,
-            Err(problem) => return problem,
-        };
-        loop {
-            self.work(&graph, &mut queue, &mut waiting).await;
-            tokio::select! {
-                events = watch.next(CHANGES) => match events {
-                    Ok(events) => {
-                        for event in &events {
-                            self.learn(&mut graph, &mut queue, &event.change);
-                        }
-                    }
-                    Err(problem) => return problem,
-                },
-                () = tokio::time::sleep(RETRY_AFTER), if !waiting.is_empty() => {}
-            }
-            queue.extend(waiting.due());
-        }
-    }
-
-    async fn begin(
-        &self,
-        graph: &mut Graph,
-        queue: &mut Queue,
-    ) -> Result<Box<dyn storage::Watch>, StoreError> {
-        let start = self.store.revision();
-        for resource in self.kinds.stored() {
-            let list = self.store.list(resource, At::Latest).await?;
+impl Handler for Collecting {
+    async fn list(&mut self) -> Result<(), StoreError> {
+        self.graph = Graph::default();
+        self.queue = Queue::default();
+        self.waiting = Waiting::default();
+        for resource in self.collector.kinds.stored() {
+            let list = self.collector.store.list(resource, At::Latest).await?;
             for (name, object) in list.iter(None, None) {
                 let key = Key::new(resource, &name.namespace, &name.name);
-                self.learn(graph, queue, &Change::added(key, Arc::clone(object)));
+                self.learn(&Change::added(key, Arc::clone(object)));
             }
         }
-        self.store.watch(Scope::All, start)
+        Ok(())
     }
 
+    async fn handle(&mut self, events: &[Arc<Event>]) {
+        events.iter().for_each(|event| self.learn(&event.change));
+    }
+
+    async fn work(&mut self) -> bool {
+        self.queue.extend(self.waiting.due());
+        self.collector
+            .work(&self.graph, &mut self.queue, &mut self.waiting)
+            .await;
+        self.waiting.is_empty()
+    }
+
+    fn ended(&self, problem: &StoreError) -> Duration {
+        tracing::warn!(%problem, "the garbage collector's watch ended; listing again");
+        Self::RETRY_AFTER
+    }
+}
+
+impl Collecting {
     /// Folds one change, and queues whatever may have something to do because of it.
-    fn learn(&self, graph: &mut Graph, queue: &mut Queue, change: &Change) {
+    fn learn(&mut self, change: &Change) {
         let (old, new) = (change.old.as_deref(), change.new.as_deref());
         let owners_of = |object: Option<&Object>| {
             object.map_or_else(Vec::new, |object| object.meta().owner_references.clone())
         };
-        graph.fold(change);
+        self.graph.fold(change);
         match new {
             None => {
                 if let Some(old) = old {
-                    graph
-                        .dependents(&old.meta().uid)
-                        .for_each(|key| queue.push(key.clone()));
+                    self.queue.extend(self.graph.dependents(&old.meta().uid).cloned());
                 }
             }
-            Some(object) if is_of_interest(object) => queue.push(change.key.clone()),
+            Some(object) if is_of_interest(object) => self.queue.push(change.key.clone()),
             Some(_) => {}
         }
         let (before, after) = (owners_of(old), owners_of(new));
         if before != after || new.is_none() {
             for owner in before.iter().chain(&after) {
-                queue.extend(self.kinds.resolve(owner, &change.key.namespace));
+                let owner = self.collector.kinds.resolve(owner, &change.key.namespace);
+                self.queue.extend(owner);
             }
         }
     }
+}
 
+impl Collector {
     /// Works through the queue; what could not be done goes among those that wait.
     async fn work(&self, graph: &Graph, queue: &mut Queue, waiting: &mut Waiting) {
         while !queue.is_empty() {

@@ -10,16 +10,13 @@ use apiserver::registry::{Author, Registry, Wanted};
 use meta::{Key, Kind, Object, Status};
 use policies::Kinds;
 use serde_json::{Value, json};
-use storage::{Scope, Source, StoreError, Watch};
+use storage::informer::{self, Handler};
+use storage::{Scope, Source, StoreError};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use crate::core::admission_policies::VALIDATING;
 
-/// How many changes are taken from the watch at once.
-const CHANGES: usize = 1024;
-/// How long what failed waits before it is tried again.
-const RETRY_AFTER: Duration = Duration::from_secs(1);
 /// Who owns the status, as in Kubernetes.
 const MANAGER: &str = "validatingadmissionpolicy-status";
 /// As whom it is written.
@@ -43,12 +40,12 @@ pub fn spawn(
             ..UserInfo::default()
         },
     };
-    tokio::spawn(async move {
-        tokio::select! {
-            () = stop.cancelled() => {}
-            () = checker.run() => {}
-        }
-    })
+    tokio::spawn(informer::run(
+        Arc::clone(source),
+        Scope::One(VALIDATING),
+        checker,
+        stop.cancelled_owned(),
+    ))
 }
 
 /// The kinds that are served.
@@ -83,38 +80,9 @@ struct Checker {
     user: UserInfo,
 }
 
-impl Checker {
-    async fn run(&self) {
-        loop {
-            match self.source.watch(Scope::One(VALIDATING), self.source.revision()) {
-                Ok(watch) => self.follow(watch).await,
-                Err(problem) => {
-                    tracing::warn!(%problem, "cannot watch ValidatingAdmissionPolicies; retrying")
-                }
-            }
-            tokio::time::sleep(RETRY_AFTER).await;
-        }
-    }
-
-    async fn follow(&self, mut watch: Box<dyn Watch>) {
-        loop {
-            let done = self.look().await;
-            tokio::select! {
-                changed = watch.next(CHANGES) => match changed {
-                    Ok(_) => {}
-                    Err(StoreError::Expired { .. }) => return,
-                    Err(problem) => {
-                        tracing::warn!(%problem, "the watch of ValidatingAdmissionPolicies ended; beginning again");
-                        return;
-                    }
-                },
-                () = tokio::time::sleep(RETRY_AFTER), if !done => {}
-            }
-        }
-    }
-
+impl Handler for Checker {
     /// Checks every policy that was not checked as it is. Whether all that was found was written.
-    async fn look(&self) -> bool {
+    async fn work(&mut self) -> bool {
         let mut done = true;
         for (name, policy) in self.source.cached(VALIDATING).iter(None, None) {
             if policy.meta().generation
@@ -141,6 +109,15 @@ impl Checker {
         done
     }
 
+    fn ended(&self, problem: &StoreError) -> Duration {
+        if !matches!(problem, StoreError::Expired { .. }) {
+            tracing::warn!(%problem, "the watch of ValidatingAdmissionPolicies ended; beginning again");
+        }
+        Self::RETRY_AFTER
+    }
+}
+
+impl Checker {
     async fn check(&self, policy: &Arc<Object>) -> Result<(), Status> {
         let value = policy.value();
         let warnings: Vec<Value> = policies::check_types(value, &self.served)

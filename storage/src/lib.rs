@@ -39,6 +39,7 @@ pub mod error;
 pub mod etcd;
 mod fences;
 pub mod history;
+pub mod informer;
 pub mod memory;
 pub mod snapshot;
 pub mod source;

@@ -10,7 +10,8 @@ use engine::{Commit, Committer, Engine};
 use meta::kind::{Operation, Write};
 use meta::{FieldError, Key, Kind, Object, Timestamp, Verb, Write as Planned, field};
 use serde_json::{Value, json};
-use storage::{Scope, Source, StoreError, Watch};
+use storage::informer::{self, Handler};
+use storage::{Scope, StoreError};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
@@ -18,8 +19,6 @@ use super::SchedulerConfiguration;
 
 /// The condition's type.
 const VALID: &str = "Valid";
-/// How soon a condition that could not be written is tried again.
-const AGAIN: Duration = Duration::from_secs(5);
 /// Who writes it.
 pub(crate) const ACTOR: &str = "berth:scheduler";
 
@@ -35,42 +34,53 @@ pub(crate) fn spawn(
         kind: SchedulerConfiguration::new(dialects),
         engine: Arc::clone(engine),
         committer: Arc::clone(committer),
+        leading,
     };
-    tokio::spawn(async move { keeper.run(leading).await })
+    // It runs until the handle is aborted.
+    tokio::spawn(informer::run(
+        Arc::clone(engine.source()),
+        Scope::One(config::RESOURCE),
+        keeper,
+        std::future::pending(),
+    ))
 }
 
 struct Keeper {
     kind: SchedulerConfiguration,
     engine: Arc<Engine>,
     committer: Arc<dyn Committer>,
+    leading: watch::Receiver<bool>,
 }
 
-impl Keeper {
-    async fn run(&self, mut leading: watch::Receiver<bool>) {
-        let source = self.engine.source();
-        let mut changes = None;
-        loop {
-            // Watched from before it is looked, so that nothing happens in between unseen.
-            let watching = match changes.take() {
-                Some(watching) => Ok(watching),
-                None => source.watch(Scope::One(config::RESOURCE), source.revision()),
-            };
-            let done = !*leading.borrow_and_update() || self.look(&**source).await;
-            match watching {
-                Ok(watching) => changes = next(watching, &mut leading, done).await,
-                Err(error) => {
-                    tracing::warn!(%error, "cannot watch SchedulerConfigurations; retrying");
-                    tokio::time::sleep(AGAIN).await;
-                }
-            }
+impl Handler for Keeper {
+    const RETRY_AFTER: Duration = Duration::from_secs(5);
+
+    async fn work(&mut self) -> bool {
+        !*self.leading.borrow_and_update() || self.look().await
+    }
+
+    /// When this server begins or ceases to be the one to do it. Where nobody is elected that is never.
+    async fn woken(&mut self) {
+        if self.leading.changed().await.is_err() {
+            std::future::pending::<()>().await;
         }
     }
 
+    fn ended(&self, problem: &StoreError) -> Duration {
+        if matches!(problem, StoreError::Expired { .. }) {
+            return Duration::ZERO;
+        }
+        tracing::warn!(error = %problem, "cannot watch SchedulerConfigurations; retrying");
+        Self::RETRY_AFTER
+    }
+}
+
+impl Keeper {
     /// Brings every condition up to date. Whether that worked.
-    async fn look(&self, source: &dyn Source) -> bool {
+    async fn look(&self) -> bool {
         let now = self.engine.clock().now();
         let mut done = true;
-        for (name, object) in source.cached(config::RESOURCE).iter(None, None) {
+        for (name, object) in self.engine.source().cached(config::RESOURCE).iter(None, None) {
             let Some(told) = told(&self.kind, object, now) else {
                 continue;
             };
@@ -107,35 +117,6 @@ impl Keeper {
             }
         }
         done
-    }
-}
-
-/// Waits for something to do: a change, another leader, or the next try when the last one failed. Gives the watch back
-/// unless it has ended.
-async fn next(
-    mut watching: Box<dyn Watch>,
-    leading: &mut watch::Receiver<bool>,
-    done: bool,
-) -> Option<Box<dyn Watch>> {
-    tokio::select! {
-        changed = watching.next(usize::MAX) => match changed {
-            Ok(_) => Some(watching),
-            Err(StoreError::Expired { .. }) => None,
-            Err(error) => {
-                tracing::warn!(%error, "cannot watch SchedulerConfigurations; retrying");
-                tokio::time::sleep(AGAIN).await;
-                None
-            }
-        },
-        () = changed(leading) => Some(watching),
-        () = tokio::time::sleep(AGAIN), if !done => Some(watching),
-    }
-}
-
-/// Waits until this server begins or ceases to be the one to do it. Where nobody is elected that is never.
-async fn changed(leading: &mut watch::Receiver<bool>) {
-    if leading.changed().await.is_err() {
-        std::future::pending::<()>().await;
     }
 }
 

@@ -175,11 +175,11 @@ async fn what_is_in_use_is_not_collected_until_nobody_uses_it() {
     world
         .until("what is not in use is gone", |world| world.names() == ["seed"])
         .await;
-    tokio::time::sleep(RETRY_AFTER * TURNS_IN_USE * 3).await;
+    tokio::time::sleep(Collecting::RETRY_AFTER * TURNS_IN_USE * 3).await;
     assert_eq!(world.names(), ["seed"]);
     assert!(world.find("seed").unwrap().meta().deletion_timestamp.is_none());
     world.in_use.0.lock().clear();
-    tokio::time::sleep(RETRY_AFTER * TURNS_IN_USE * 2).await;
+    tokio::time::sleep(Collecting::RETRY_AFTER * TURNS_IN_USE * 2).await;
     world
         .until("it is gone, now that it is free", |world| {
             world.names().is_empty()

@@ -11,7 +11,8 @@ use futures::stream;
 use futures::{StreamExt as _, TryStreamExt as _};
 use meta::{Change, Clock, GroupResource, Key, Object, time};
 use serde_json::{Value, json};
-use storage::{At, Scope, Store, StoreError, Watch};
+use storage::informer::{self, Handler};
+use storage::{At, Event, Scope, Store, StoreError};
 use tokio_util::sync::CancellationToken;
 
 use crate::core::{namespace, value};
@@ -19,10 +20,6 @@ use crate::garbage::{Kinds, NotRemoved, Propagation, Protection, Removal};
 
 /// How many objects are deleted at once, so that their writes share commits.
 const AT_ONCE: usize = 64;
-/// How many changes are taken from the watch at once.
-const CHANGES: usize = 1024;
-/// How long what failed waits before it is tried again.
-const RETRY_AFTER: Duration = Duration::from_secs(1);
 
 /// Runs the deleter over `store` until `stop` is cancelled.
 pub fn spawn(
@@ -32,25 +29,21 @@ pub fn spawn(
     protection: Arc<dyn Protection>,
     stop: CancellationToken,
 ) -> tokio::task::JoinHandle<()> {
-    tokio::spawn(async move {
-        let removal = Removal::new(
-            Arc::clone(&store),
-            Arc::clone(&kinds),
-            Arc::clone(&clock),
-            protection,
-        );
-        let deleter = Deleter {
-            store,
-            kinds,
-            clock,
-            removal,
-        };
-        let ended = stop.clone();
-        tokio::select! {
-            () = ended.cancelled() => {}
-            () = deleter.run() => {}
-        }
-    })
+    let source = Arc::clone(&store);
+    let removal = Removal::new(
+        Arc::clone(&store),
+        Arc::clone(&kinds),
+        Arc::clone(&clock),
+        protection,
+    );
+    let deleter = Deleter {
+        store,
+        kinds,
+        clock,
+        removal,
+        dirty: BTreeSet::new(),
+    };
+    tokio::spawn(informer::run(source, Scope::All, deleter, stop.cancelled_owned()))
 }
 
 struct Deleter {
@@ -58,6 +51,8 @@ struct Deleter {
     kinds: Arc<Kinds>,
     clock: Arc<dyn Clock>,
     removal: Removal,
+    /// The namespaces to look at.
+    dirty: BTreeSet<String>,
 }
 
 /// What is left in a namespace after deleting everything that could be.
@@ -67,44 +62,40 @@ struct Remaining {
     finalizers: BTreeMap<String, usize>,
 }
 
-impl Deleter {
-    async fn run(&self) {
-        loop {
-            let problem = self.follow().await;
-            tracing::warn!(%problem, "the namespace deleter's watch ended; listing again");
-            tokio::time::sleep(RETRY_AFTER).await;
-        }
-    }
-
-    async fn follow(&self) -> StoreError {
-        let (mut watch, mut dirty) = match self.begin().await {
-            Ok(begun) => begun,
-            Err(problem) => return problem,
-        };
-        loop {
-            let failed = self.work(std::mem::take(&mut dirty)).await;
-            let waiting = !failed.is_empty();
-            tokio::select! {
-                events = watch.next(CHANGES) => match events {
-                    Ok(events) => dirty.extend(events.iter().filter_map(|event| self.affected(&event.change))),
-                    Err(problem) => return problem,
-                },
-                () = tokio::time::sleep(RETRY_AFTER), if waiting => {}
-            }
-            dirty.extend(failed);
-        }
-    }
-
-    async fn begin(&self) -> Result<(Box<dyn Watch>, BTreeSet<String>), StoreError> {
-        let start = self.store.revision();
+impl Handler for Deleter {
+    async fn list(&mut self) -> Result<(), StoreError> {
         let namespaces = self.store.list(namespace::RESOURCE, At::Latest).await?;
         let terminating = namespaces
             .iter(None, None)
             .filter(|(_, object)| is_terminating(object));
-        let dirty = terminating.map(|(name, _)| name.name.to_string()).collect();
-        Ok((self.store.watch(Scope::All, start)?, dirty))
+        self.dirty = terminating.map(|(name, _)| name.name.to_string()).collect();
+        Ok(())
     }
 
+    async fn handle(&mut self, events: &[Arc<Event>]) {
+        let affected = events.iter().filter_map(|event| self.affected(&event.change));
+        let affected: Vec<String> = affected.collect();
+        self.dirty.extend(affected);
+    }
+
+    /// Looks at each; those that could not be dealt with are looked at again.
+    async fn work(&mut self) -> bool {
+        for name in std::mem::take(&mut self.dirty) {
+            if let Err(problem) = self.empty(&name).await {
+                tracing::warn!(namespace = name, %problem, "cannot delete the content of a namespace; retrying");
+                self.dirty.insert(name);
+            }
+        }
+        self.dirty.is_empty()
+    }
+
+    fn ended(&self, problem: &StoreError) -> Duration {
+        tracing::warn!(%problem, "the namespace deleter's watch ended; listing again");
+        Self::RETRY_AFTER
+    }
+}
+
+impl Deleter {
     /// The terminating namespace that a change concerns.
     fn affected(&self, change: &Change) -> Option<String> {
         if change.key.resource == namespace::RESOURCE {
@@ -119,18 +110,6 @@ impl Deleter {
         let namespaces = self.store.cached(namespace::RESOURCE);
         let namespace = namespaces.get("", &change.key.namespace)?;
         is_terminating(namespace).then(|| change.key.namespace.to_string())
-    }
-
-    /// Looks at each; gives back those that could not be dealt with.
-    async fn work(&self, dirty: BTreeSet<String>) -> Vec<String> {
-        let mut failed = Vec::new();
-        for name in dirty {
-            if let Err(problem) = self.empty(&name).await {
-                tracing::warn!(namespace = name, %problem, "cannot delete the content of a namespace; retrying");
-                failed.push(name);
-            }
-        }
-        failed
     }
 
     async fn empty(&self, name: &str) -> Result<(), NotRemoved> {

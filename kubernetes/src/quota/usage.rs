@@ -6,19 +6,16 @@ use std::time::Duration;
 
 use meta::{Change, Draft, GroupResource, Key, Object};
 use serde_json::{Value, json};
-use storage::{At, Expect, Scope, Step, Store, StoreError, Verb, Watch};
+use storage::informer::{self, Handler};
+use storage::{At, Event, Expect, Scope, Step, Store, StoreError, Verb};
 use tokio_util::sync::CancellationToken;
 
 use super::{is_counted, limits, names};
 use crate::core::resource_quota::RESOURCE;
 use crate::garbage::Kinds;
 
-/// How many changes are taken from the watch at once.
-const CHANGES: usize = 1024;
 /// How long changes are collected before they are counted, so that a thousand creates are not a thousand counts.
 const COLLECT: Duration = Duration::from_millis(100);
-/// How long what failed waits before it is tried again.
-const RETRY_AFTER: Duration = Duration::from_secs(1);
 
 /// Counts in `store` until `stop` is cancelled.
 pub fn spawn(store: Arc<dyn Store>, kinds: &Kinds, stop: CancellationToken) -> tokio::task::JoinHandle<()> {
@@ -29,64 +26,64 @@ pub fn spawn(store: Arc<dyn Store>, kinds: &Kinds, stop: CancellationToken) -> t
     let by_name = resources
         .flat_map(|resource| names(resource).into_iter().map(move |name| (name, resource)))
         .collect();
-    let counter = Counter { store, by_name };
-    tokio::spawn(async move {
-        tokio::select! {
-            () = stop.cancelled() => {}
-            () = counter.run() => {}
-        }
-    })
+    let source = Arc::clone(&store);
+    let counter = Counter {
+        store,
+        by_name,
+        dirty: BTreeSet::new(),
+    };
+    tokio::spawn(informer::run(source, Scope::All, counter, stop.cancelled_owned()))
 }
 
 struct Counter {
     store: Arc<dyn Store>,
     /// The resource that a limit's name stands for.
     by_name: BTreeMap<String, GroupResource>,
+    /// The namespaces to count in.
+    dirty: BTreeSet<String>,
+}
+
+impl Handler for Counter {
+    /// Everything is counted at the start: nobody knows what was missed.
+    async fn list(&mut self) -> Result<(), StoreError> {
+        let quotas = self.store.list(RESOURCE, At::Latest).await?;
+        let namespaces = quotas.iter(None, None).map(|(name, _)| &name.namespace);
+        self.dirty = namespaces.map(ToString::to_string).collect();
+        Ok(())
+    }
+
+    async fn handle(&mut self, events: &[Arc<Event>]) {
+        let affected = events.iter().filter_map(|event| self.affected(&event.change));
+        let affected: Vec<String> = affected.collect();
+        if !affected.is_empty() {
+            self.dirty.extend(affected);
+            tokio::time::sleep(COLLECT).await;
+        }
+    }
+
+    /// Counts in each; those that could not be dealt with are counted again.
+    async fn work(&mut self) -> bool {
+        for namespace in std::mem::take(&mut self.dirty) {
+            match self.count(&namespace).await {
+                Ok(()) => continue,
+                // Somebody changed the quota meanwhile, or it is gone.
+                Err(StoreError::Conflict { .. } | StoreError::NotFound { .. }) => {}
+                Err(problem) => {
+                    tracing::warn!(namespace, %problem, "cannot update the status of a ResourceQuota; retrying");
+                }
+            }
+            self.dirty.insert(namespace);
+        }
+        self.dirty.is_empty()
+    }
+
+    fn ended(&self, problem: &StoreError) -> Duration {
+        tracing::warn!(%problem, "quota watch ended; recounting usage");
+        Self::RETRY_AFTER
+    }
 }
 
 impl Counter {
-    async fn run(&self) {
-        loop {
-            let problem = self.follow().await;
-            tracing::warn!(%problem, "quota watch ended; recounting usage");
-            tokio::time::sleep(RETRY_AFTER).await;
-        }
-    }
-
-    async fn follow(&self) -> StoreError {
-        let (mut watch, mut dirty) = match self.begin().await {
-            Ok(begun) => begun,
-            Err(problem) => return problem,
-        };
-        loop {
-            let failed = self.work(std::mem::take(&mut dirty)).await;
-            let waiting = !failed.is_empty();
-            tokio::select! {
-                events = watch.next(CHANGES) => match events {
-                    Ok(events) => {
-                        dirty.extend(events.iter().filter_map(|event| self.affected(&event.change)));
-                        if !dirty.is_empty() {
-                            tokio::time::sleep(COLLECT).await;
-                        }
-                    }
-                    Err(problem) => return problem,
-                },
-                () = tokio::time::sleep(RETRY_AFTER), if waiting => {}
-            }
-            dirty.extend(failed);
-        }
-    }
-
-    /// Everything is counted at the start: nobody knows what was missed.
-    async fn begin(&self) -> Result<(Box<dyn Watch>, BTreeSet<String>), StoreError> {
-        let start = self.store.revision();
-        let quotas = self.store.list(RESOURCE, At::Latest).await?;
-        let dirty = quotas
-            .iter(None, None)
-            .map(|(name, _)| name.namespace.to_string());
-        Ok((self.store.watch(Scope::All, start)?, dirty.collect()))
-    }
-
     /// The namespace with quotas that a change concerns.
     fn affected(&self, change: &Change) -> Option<String> {
         let namespace = &change.key.namespace;
@@ -97,23 +94,6 @@ impl Counter {
         let quotas = self.store.cached(RESOURCE);
         quotas.iter(Some(namespace), None).next()?;
         Some(namespace.to_string())
-    }
-
-    /// Counts in each; gives back those that could not be dealt with.
-    async fn work(&self, dirty: BTreeSet<String>) -> Vec<String> {
-        let mut failed = Vec::new();
-        for namespace in dirty {
-            match self.count(&namespace).await {
-                Ok(()) => {}
-                // Somebody changed the quota meanwhile, or it is gone.
-                Err(StoreError::Conflict { .. } | StoreError::NotFound { .. }) => failed.push(namespace),
-                Err(problem) => {
-                    tracing::warn!(namespace, %problem, "cannot update the status of a ResourceQuota; retrying");
-                    failed.push(namespace);
-                }
-            }
-        }
-        failed
     }
 
     async fn count(&self, namespace: &str) -> Result<(), StoreError> {

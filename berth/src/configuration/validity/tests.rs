@@ -4,7 +4,7 @@ use admission::Chain;
 use apiserver::SystemClock;
 use apiserver::registry::Registry;
 use meta::{Clock, Draft};
-use storage::{Expect, MemoryStore, Step, Store, Verb, Writer};
+use storage::{Expect, MemoryStore, Source, Step, Store, Verb, Writer};
 
 use super::*;
 use crate::virtual_api::RegistryCommitter;

@@ -1,0 +1,99 @@
+//! A controller's loop: list, watch from there, and list again when the watch ends, as every informer of Kubernetes does.
+
+use std::future::Future;
+use std::sync::Arc;
+use std::time::Duration;
+
+use meta::Revision;
+
+use crate::error::StoreError;
+use crate::source::{Event, Scope, Source};
+
+/// How many changes are taken from the watch at once.
+const CHANGES: usize = 1024;
+
+/// What a controller does with what its informer gives it. It keeps for itself what is still to be done.
+pub trait Handler: Send {
+    /// How long what could not be done waits before it is tried again.
+    const RETRY_AFTER: Duration = Duration::from_secs(1);
+
+    /// Lists what is there, and forgets what was known before: nobody knows what was missed. The watch gives every
+    /// change since before this was called, so that some of them may be in the lists already. A controller that
+    /// looks at everything whenever anything changes has nothing to do here.
+    ///
+    /// # Errors
+    /// What the source says; then it is listed again later.
+    fn list(&mut self) -> impl Future<Output = Result<(), StoreError>> + Send {
+        async { Ok(()) }
+    }
+
+    /// Takes in changes, oldest first.
+    fn handle(&mut self, events: &[Arc<Event>]) -> impl Future<Output = ()> + Send {
+        let _ = events;
+        async {}
+    }
+
+    /// Does what is to be done: after the list, after each [`Handler::handle`], and when something else woke it.
+    /// Whether all of it is done; else it is called again after [`Handler::RETRY_AFTER`] at the latest.
+    fn work(&mut self) -> impl Future<Output = bool> + Send;
+
+    /// Ends when there is something to do although nothing has changed in the source. Must be cancel safe.
+    fn woken(&mut self) -> impl Future<Output = ()> + Send {
+        std::future::pending()
+    }
+
+    /// Tells the log that the list failed or the watch ended, in the controller's own words. Gives how long to wait
+    /// before it is listed again.
+    fn ended(&self, problem: &StoreError) -> Duration;
+}
+
+/// Keeps `handler` informed of what is in `scope` of `source`, until `stop` ends.
+pub async fn run(
+    source: Arc<dyn Source>,
+    scope: Scope,
+    mut handler: impl Handler,
+    stop: impl Future<Output = ()>,
+) {
+    let follow_for_ever = async {
+        loop {
+            // Read before the list, so that what changes meanwhile is not missed.
+            let start = source.revision();
+            let problem = follow(&*source, &scope, start, &mut handler).await;
+            tokio::time::sleep(handler.ended(&problem)).await;
+        }
+    };
+    tokio::select! {
+        () = stop => {}
+        () = follow_for_ever => {}
+    }
+}
+
+/// Lists, then follows the changes after `start` until the watch ends.
+async fn follow<H: Handler>(
+    source: &dyn Source,
+    scope: &Scope,
+    start: Revision,
+    handler: &mut H,
+) -> StoreError {
+    if let Err(problem) = handler.list().await {
+        return problem;
+    }
+    let mut watch = match source.watch(scope.clone(), start) {
+        Ok(watch) => watch,
+        Err(problem) => return problem,
+    };
+    loop {
+        let done = handler.work().await;
+        tokio::select! {
+            events = watch.next(CHANGES) => match events {
+                Ok(events) => handler.handle(&events).await,
+                Err(problem) => return problem,
+            },
+            () = handler.woken() => {}
+            () = tokio::time::sleep(H::RETRY_AFTER), if !done => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
