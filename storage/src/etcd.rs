@@ -175,7 +175,7 @@ impl Writer for EtcdStore {
             && let Err(behind) = self.feed.wait_for(last).await
         {
             // The write stands all the same, and lists that must be the newest wait for it.
-            tracing::warn!(%behind, "etcd's watch lags behind own writes");
+            tracing::warn!(%behind, "etcd's watch lags behind own writes; they are stored and are shown once it catches up");
         }
         Ok(applied)
     }

@@ -96,7 +96,9 @@ impl Batches {
             .is_ok_and(|room| self.queue.try_send(Message::Event(event, room)).is_ok());
         if !pushed {
             self.metrics.audit_error("webhook", 1);
-            tracing::warn!("audit webhook buffer is full; event dropped");
+            tracing::warn!(
+                "audit webhook buffer is full; event dropped; see whether the webhook answers in time"
+            );
         }
     }
 

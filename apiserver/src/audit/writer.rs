@@ -192,7 +192,10 @@ impl Audit {
 
     fn lost(&self, problem: &str) {
         self.metrics.audit_error("log", 1);
-        tracing::error!(problem, "cannot write an audit event");
+        tracing::error!(
+            problem,
+            "cannot write an audit event, which is then missing in the audit log"
+        );
     }
 }
 

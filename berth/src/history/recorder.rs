@@ -439,7 +439,7 @@ impl Recorder {
                 Err(error) => Err(error),
             };
             if let Err(error) = written {
-                tracing::warn!(%error, "cannot write some DecisionRecords");
+                tracing::warn!(%error, "cannot write or delete some DecisionRecords; changes of decisions may be missing in the history");
                 self.is_stale = true;
             }
         }

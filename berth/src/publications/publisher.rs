@@ -498,7 +498,7 @@ fn finished<T>(made: Result<T, tokio::task::JoinError>) -> Option<T> {
     match made {
         Ok(made) => Some(made),
         Err(error) => {
-            tracing::error!(%error, "cannot build the objects to publish");
+            tracing::error!(%error, "cannot build the objects to publish; what is published is out of date until the next change");
             None
         }
     }

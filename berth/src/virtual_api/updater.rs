@@ -160,7 +160,9 @@ impl Updater {
         });
         match making.await {
             Ok(made) => self.store(dialect, made, now),
-            Err(error) => tracing::error!(dialect, %error, "cannot compute Decisions and Targets"),
+            Err(error) => {
+                tracing::error!(dialect, %error, "cannot compute Decisions and Targets; those served are out of date until the next change")
+            }
         }
     }
 
@@ -205,7 +207,7 @@ impl Updater {
             }
         }
         if let Err(error) = self.projection.store.commit(&steps) {
-            tracing::error!(dialect, %error, "cannot cache Decisions and Targets");
+            tracing::error!(dialect, %error, "cannot cache Decisions and Targets; those served are out of date until the next change");
         }
     }
 }

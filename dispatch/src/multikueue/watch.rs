@@ -115,7 +115,7 @@ fn tell(error: Error<Trouble, watcher::Error>) {
         }
         other => {
             let error = format!("{:#}", anyhow::Error::new(other));
-            tracing::warn!(error, "following");
+            tracing::warn!(error, "cannot follow the Workloads or the decisions; retrying");
         }
     }
 }

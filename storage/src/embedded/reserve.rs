@@ -130,7 +130,7 @@ impl Reserve {
     fn remove(&self) {
         match fs::remove_file(&self.path) {
             Err(error) if error.kind() != ErrorKind::NotFound => {
-                tracing::warn!(file = %self.path.display(), %error, "cannot release the reserved disk space");
+                tracing::warn!(file = %self.path.display(), %error, "cannot release the reserved disk space; delete the file to have its space");
             }
             _ => {}
         }

@@ -27,7 +27,10 @@ pub(crate) async fn run(link: Arc<Link>, layout: Layout, interval: Duration) {
         sleep(interval).await;
         match compact(&link, &layout, turn).await {
             Ok(next) => turn = next,
-            Err(failure) => tracing::warn!(problem = failure.text(), "cannot compact etcd"),
+            Err(failure) => tracing::warn!(
+                problem = failure.text(),
+                "cannot compact etcd, which keeps old revisions until then; trying again after the compaction interval"
+            ),
         }
     }
 }
