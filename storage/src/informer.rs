@@ -59,6 +59,7 @@ pub async fn run(
             // Read before the list, so that what changes meanwhile is not missed.
             let start = source.revision();
             let problem = follow(&*source, &scope, start, &mut handler).await;
+            // A store that does not answer is not asked without a pause.
             tokio::time::sleep(handler.ended(&problem)).await;
         }
     };
@@ -90,6 +91,7 @@ async fn follow<H: Handler>(
                 Err(problem) => return problem,
             },
             () = handler.woken() => {}
+            // What failed may succeed without a change that would tell so.
             () = tokio::time::sleep(H::RETRY_AFTER), if !done => {}
         }
     }

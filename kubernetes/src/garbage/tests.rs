@@ -1,11 +1,12 @@
 //! Garbage collection in each propagation.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use meta::time::FixedClock;
 use meta::{Draft, GroupResource, Timestamp};
 use serde_json::json;
 use storage::{Expect, MemoryStore, Step, Verb};
+use tokio::time::Instant;
 
 use super::*;
 
@@ -25,6 +26,9 @@ impl Protection for InUse {
         }
     }
 }
+
+/// How often it is looked.
+const LOOK: Duration = Duration::from_millis(1);
 
 struct World {
     store: Arc<dyn Store>,
@@ -104,7 +108,7 @@ impl World {
         let deadline = Instant::now() + Duration::from_secs(10);
         while !holds(self) {
             assert!(Instant::now() < deadline, "{what}: still {:?}", self.names());
-            tokio::task::yield_now().await;
+            tokio::time::sleep(LOOK).await;
         }
     }
 
@@ -175,11 +179,11 @@ async fn what_is_in_use_is_not_collected_until_nobody_uses_it() {
     world
         .until("what is not in use is gone", |world| world.names() == ["seed"])
         .await;
+    // The clock is paused, so this takes no time, and it was tried three times more.
     tokio::time::sleep(Collecting::RETRY_AFTER * TURNS_IN_USE * 3).await;
     assert_eq!(world.names(), ["seed"]);
     assert!(world.find("seed").unwrap().meta().deletion_timestamp.is_none());
     world.in_use.0.lock().clear();
-    tokio::time::sleep(Collecting::RETRY_AFTER * TURNS_IN_USE * 2).await;
     world
         .until("it is gone, now that it is free", |world| {
             world.names().is_empty()

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, anyhow};
 use tests::bench::middle::millis;
 
-/// How often something is written.
+/// How often something is written: seldom, so that it is no load itself.
 const EVERY: Duration = Duration::from_millis(100);
 /// As much as a small commit.
 const PAGE: [u8; 4096] = [7; 4096];
