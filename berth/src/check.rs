@@ -17,8 +17,8 @@ use meta::{Clock, Timestamp};
 use serde_json::Value;
 
 use crate::cli::{CheckQuestion, ServerArgs};
-use crate::virtual_api::API_VERSION;
 use finding::{Finding, Verdict};
+use virtual_api::API_VERSION;
 
 /// The largest page of a list.
 const PAGE: usize = 500;

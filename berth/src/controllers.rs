@@ -24,7 +24,7 @@ use meta::{Clock, GroupResource, Key};
 use storage::Store;
 use tokio::task::JoinHandle;
 
-use crate::configuration::{AutoBindMode, validity};
+use configuration::{AutoBindMode, validity};
 use listeners::Listeners;
 
 pub use election::LeaderElectionArgs;

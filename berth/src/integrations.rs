@@ -122,7 +122,7 @@ impl Desk {
     async fn clusters(&self, wanted: Wanted) -> Result<Vec<Value>, Status> {
         let system = wanted.system()?.to_owned();
         let snapshot = self.engine.fresh(&system).await;
-        let snapshot = snapshot.map_err(|behind| crate::virtual_api::behind(&behind))?;
+        let snapshot = snapshot.map_err(|behind| virtual_api::behind(&behind))?;
         let Some(snapshot) = snapshot else {
             return Err(wanted.not_found());
         };

@@ -10,14 +10,12 @@
 //! assert!(rights.iter().any(|object| object["kind"] == "ClusterRole"));
 //! ```
 
-pub mod admission;
 pub mod advice;
 pub mod audit;
 pub mod backup;
 pub mod causes;
 pub mod check;
 pub mod cli;
-pub mod configuration;
 pub mod controllers;
 pub mod definitions;
 pub mod demo;
@@ -25,7 +23,6 @@ pub mod encryption;
 pub mod etcd;
 pub mod export;
 pub mod folder;
-pub mod history;
 pub mod hub;
 pub mod integrations;
 pub mod kubeconfig;
@@ -39,7 +36,6 @@ pub mod past;
 pub mod plan;
 pub mod plugin;
 pub mod program;
-pub mod publications;
 pub mod readable;
 pub mod repair;
 pub mod serve;
@@ -48,5 +44,4 @@ pub mod source;
 pub mod stores;
 pub mod terminal;
 pub mod uninstall;
-pub mod virtual_api;
 pub mod why;

@@ -12,7 +12,7 @@ use crate::cli::{ChangeArgs, ConnectionArgs, PlanArgs, PlanQuestion};
 use crate::plan::changes::{self, Entry};
 use crate::plan::print;
 use crate::simulate::{DONE, MALFORMED, UNPLACED, catalog};
-use crate::virtual_api::API_VERSION;
+use virtual_api::API_VERSION;
 
 /// `berth plan`: asks the server of the kubeconfig.
 ///

@@ -12,8 +12,8 @@ use serde_json::Value;
 
 use crate::cli::{ConnectionArgs, HistoryQuestion};
 use crate::simulate::catalog;
-use crate::virtual_api::API_VERSION;
 use crate::why::asked::{self, Place};
+use virtual_api::API_VERSION;
 
 /// Asks and prints. Where there is no history, that is told, and is no failure.
 ///

@@ -42,21 +42,21 @@ use tokio_util::sync::CancellationToken;
 use self::access::Access;
 pub use self::in_memory::InMemory;
 pub use self::options::Options;
-use crate::admission::{self, Audience, Front};
 use crate::backup::FILE;
 use crate::cli::{KubeconfigArgs, ServeArgs};
 use crate::encryption;
 use crate::etcd;
-use crate::history;
 use crate::hub::Hub;
 use crate::integrations::{self, Callers, TokenFile};
 use crate::kubeconfig::Kubeconfig;
 use crate::logs;
-use crate::publications;
 use crate::stores::Storage;
 use aggregation::Registration;
 use apiserver::SystemClock;
 use berth_hub::SyncStatus;
+use guards::{self, Audience, Front};
+use history;
+use publications;
 
 /// How long requests in flight may take to complete once the server is told to stop.
 const DRAIN: Duration = Duration::from_mins(1);
@@ -449,11 +449,11 @@ fn webhooks(
     let resources = served
         .map(|resource| resource.kind.info().resource())
         .chain(mirrored)
-        .chain([admission::CONFIG_MAPS]);
+        .chain([guards::CONFIG_MAPS]);
     let front = Front::new(chain, resources, client_ca, Arc::clone(memory), Arc::clone(clock))
         .guarding(parts.admission.rules())
         .taking(parts.virtual_api.effort());
-    Ok(admission::routes(front))
+    Ok(guards::routes(front))
 }
 
 /// Where other tools ask for decisions, if there is something for them to show.

@@ -22,7 +22,6 @@ use meta::Clock;
 use serde_json::Value;
 
 use crate::cli::{SimulateArgs, SimulateOutput};
-use crate::configuration;
 use crate::manifest::{self, Document};
 use output::List;
 use table::Tables;

@@ -14,8 +14,8 @@ use serde_json::Value;
 
 use crate::cli::{ConnectionArgs, WhyOutput, WhyQuestion};
 use crate::simulate::catalog;
-use crate::virtual_api::API_VERSION;
 use asked::Place;
+use virtual_api::API_VERSION;
 
 /// How many clusters a table shows one by one.
 const SHOWN: usize = 50;

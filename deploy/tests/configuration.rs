@@ -3,10 +3,10 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
-use berth::configuration::SchedulerConfiguration;
-use berth::publications::Publication;
+use configuration::SchedulerConfiguration;
 use dialect_registry::all;
 use meta::{Kind, Schema};
+use publications::Publication;
 use serde_json::Value;
 
 const HEAD: &str = "\

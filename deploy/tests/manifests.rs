@@ -7,7 +7,6 @@ use berth::manifests::{
     Installation, Service, Set, api_service, cluster_roles, default_service, objects, registration_rights,
     server_rights,
 };
-use berth::virtual_api::kinds::{self, GROUP, Virtual};
 use deploy::{cert_manager, chart, hub, manifests, owned_etcd, whole};
 use k8s_openapi::api::admissionregistration::v1::{
     MutatingWebhookConfiguration, ValidatingAdmissionPolicy, ValidatingAdmissionPolicyBinding,
@@ -24,6 +23,7 @@ use meta::Kind;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
+use virtual_api::kinds::{self, GROUP, Virtual};
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).to_owned()

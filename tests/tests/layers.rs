@@ -31,15 +31,15 @@ const LAYERS: [&[&str]; 11] = [
     &["dialect-columns", "multicluster"],
     &["dialect-*", "engine"],
     &["dialect-registry", "dialect-testing", "apiserver"],
-    &["kubernetes", "aggregation"],
-    &["hub"],
-    &["syncer", "dispatch"],
+    &["kubernetes", "aggregation", "virtual-api"],
+    &["hub", "configuration", "history"],
+    &["syncer", "dispatch", "guards", "publications"],
     &["berth"],
     &["deploy", "tests", "fuzz"],
 ];
 
 /// What is forbidden although it points downwards: who, what, and why.
-const FORBIDDEN: [(&str, &str, &str); 20] = [
+const FORBIDDEN: [(&str, &str, &str); 25] = [
     (
         "dialect-*",
         "storage",
@@ -132,6 +132,31 @@ const FORBIDDEN: [(&str, &str, &str); 20] = [
         "the program knows dialects by the registry alone",
     ),
     (
+        "virtual-api",
+        "dialect-*",
+        "what a dialect says comes through the contract",
+    ),
+    (
+        "configuration",
+        "dialect-*",
+        "what a dialect says comes through the contract",
+    ),
+    (
+        "history",
+        "dialect-*",
+        "what a dialect says comes through the contract",
+    ),
+    (
+        "guards",
+        "dialect-*",
+        "what a dialect says comes through the contract",
+    ),
+    (
+        "publications",
+        "dialect-*",
+        "what a dialect says comes through the contract",
+    ),
+    (
         "aggregation",
         "engine",
         "any server made with apiserver can be aggregated",
@@ -141,13 +166,17 @@ const FORBIDDEN: [(&str, &str, &str); 20] = [
 /// HTTP belongs to apiserver and to what is above it.
 const HTTP: [&str; 6] = ["http", "http-body", "hyper", "hyper-util", "axum", "tower"];
 /// The crates that know no HTTP.
-const WITHOUT_HTTP: [&str; 6] = [
+const WITHOUT_HTTP: [&str; 10] = [
     "engine",
     "scheduling",
     "meta",
     "dialect-contract",
     "dialect-columns",
     "dialect-*",
+    "virtual-api",
+    "configuration",
+    "history",
+    "publications",
 ];
 
 /// The most lines a file may have.

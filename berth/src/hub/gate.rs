@@ -16,9 +16,9 @@ use http::Response;
 use meta::Status;
 use meta::selector::FieldSelector;
 
-use crate::virtual_api::kinds::published;
-use crate::virtual_api::records::{CLUSTER_RECORDS, RECORDS};
-use crate::virtual_api::{behind, kinds, names};
+use virtual_api::kinds::published;
+use virtual_api::records::{CLUSTER_RECORDS, RECORDS};
+use virtual_api::{behind, kinds, names};
 
 /// Seconds after which a client should list again: reading a system from the hub takes a moment.
 const RETRY_AFTER: u32 = 5;

@@ -5,8 +5,8 @@ use meta::{FieldError, Status, Timestamp, field};
 use multicluster::flat::{self, About, Entry};
 use serde_json::{Value, json};
 
-use crate::virtual_api::names;
-use crate::virtual_api::projection::{CLUSTER_DECISIONS, DECISIONS};
+use virtual_api::names;
+use virtual_api::projection::{CLUSTER_DECISIONS, DECISIONS};
 
 /// The decision somebody asks about.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -8,7 +8,7 @@ use dialect_contract::Dialect;
 use serde_json::{Value, json};
 
 use super::Service;
-use crate::virtual_api::kinds::{GROUP, VERSION};
+use virtual_api::kinds::{GROUP, VERSION};
 
 /// How early the group is asked when short names collide: below the groups of the systems themselves.
 const GROUP_PRIORITY: u32 = 1000;

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use dialect_contract::Dialect;
 use serde_json::Value;
 
-use crate::configuration::SchedulerConfiguration;
-use crate::publications::{self, Publication};
+use configuration::SchedulerConfiguration;
+use publications::{self, Publication};
 
 /// The CustomResourceDefinition of SchedulerConfiguration, which behind an aggregator is always the hub's to serve
 /// (docs/api.md, "Configuration"). What a schema cannot say (a name is that of a system, a system's configuration is

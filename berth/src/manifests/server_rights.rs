@@ -9,8 +9,8 @@ use multicluster::{CLUSTER_PROFILES, PLACEMENT_DECISIONS};
 use serde_json::{Value, json};
 
 use super::Service;
-use crate::configuration::validity;
-use crate::publications::PUBLICATIONS;
+use configuration::validity;
+use publications::PUBLICATIONS;
 
 /// The cluster role of the rights that are Berth's own.
 const SERVER: &str = "berth:server";

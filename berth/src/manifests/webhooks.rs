@@ -11,7 +11,7 @@ use dialect_contract::HubRule;
 use serde_json::{Value, json};
 
 use super::{Installation, Service};
-use crate::admission::{MUTATE_PATH, VALIDATE_PATH};
+use guards::{MUTATE_PATH, VALIDATE_PATH};
 use rules::Entry;
 
 /// How long a hub waits for an answer, in seconds: an answer takes milliseconds, and whoever writes waits meanwhile.

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::cli::SimulateOutput;
 use crate::terminal::{self, Cell};
-use crate::virtual_api::API_VERSION;
+use virtual_api::API_VERSION;
 
 /// How many clusters a row names.
 const NAMED: usize = 3;

@@ -10,7 +10,7 @@ use http::Method;
 use serde_json::Value;
 
 use super::PluginCli;
-use crate::virtual_api::API_VERSION;
+use virtual_api::API_VERSION;
 
 /// How long a server may take: a shell waits.
 const PATIENCE: Duration = Duration::from_secs(2);

@@ -22,16 +22,15 @@ use syncer::{OnHub, Shown};
 
 use super::mirrors;
 use super::options::Options;
-use crate::admission::{self, AutoBind, StoredPolicies, Surroundings};
-use crate::configuration;
 use crate::controllers::{ControllerMetrics, OwnEvents, Sink};
 use crate::definitions;
-use crate::history::History;
 use crate::hub::Hub;
-use crate::publications::{self, Copies, Place};
 use crate::stores::Storage;
-use crate::virtual_api::records::{Bounds, Medium, Records};
-use crate::virtual_api::{RegistryCommitter, VirtualApi};
+use guards::{self, AutoBind, StoredPolicies, Surroundings};
+use history::History;
+use publications::{self, Copies, Place};
+use virtual_api::records::{Bounds, Medium, Records};
+use virtual_api::{RegistryCommitter, VirtualApi};
 
 /// The parts of a standalone server.
 pub(super) struct Parts {
@@ -68,7 +67,7 @@ pub(super) struct Parts {
     /// What admission policies count.
     pub policy_metrics: Arc<PolicyMetrics>,
     /// What admission is made of.
-    pub admission: admission::Parts,
+    pub admission: guards::Parts,
     /// What admission counts.
     pub admission_metrics: Arc<AdmissionMetrics>,
     /// What the controllers count.
@@ -103,7 +102,7 @@ pub(super) fn assemble(
     };
     let stored = StoredPolicies::new(&source);
     let admission_metrics = AdmissionMetrics::new();
-    let admission = admission::Parts {
+    let admission = guards::Parts {
         engine: Arc::clone(&engine),
         rbac: Arc::clone(&rbac),
         authorizer: Arc::clone(&authorizer),

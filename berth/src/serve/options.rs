@@ -10,16 +10,16 @@ use dialect_contract::names::TARGETS;
 use engine::controller::LeaseDurations;
 use http::uri::Authority;
 
-use crate::admission::PATHS;
 use crate::audit::AuditArgs;
 use crate::cli::ServeArgs;
 use crate::etcd::EtcdArgs;
 use crate::hub::HubArgs;
 use crate::source::{Place, on_a_hub};
 use crate::stores::Storage;
-use crate::virtual_api::kinds::VERSION;
-use crate::virtual_api::records::Bounds;
 use dialect_registry::ActorArgs;
+use guards::PATHS;
+use virtual_api::kinds::VERSION;
+use virtual_api::records::Bounds;
 
 /// Everything a standalone server can be told.
 #[derive(Clone, Debug)]

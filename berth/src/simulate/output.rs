@@ -7,7 +7,7 @@ use engine::simulate::Decided;
 use serde_json::Value;
 
 use crate::cli::SimulateOutput;
-use crate::virtual_api::{API_VERSION, scheduling_of};
+use virtual_api::{API_VERSION, scheduling_of};
 
 /// A list in the making.
 pub(super) struct List {

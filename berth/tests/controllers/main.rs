@@ -16,7 +16,6 @@ use admission::{Authority, Chain, Right, UserInfo};
 use apiserver::registry::Registry;
 use apiserver::{Backing, Group, Resource};
 use berth::controllers::{ControllerMetrics, Events};
-use berth::virtual_api::{RegistryCommitter, VirtualApi};
 use dialect_contract::Outcome;
 use engine::controller::{Alone, Attempt, Observer, Settings};
 use engine::{Controllers, Engine};
@@ -26,6 +25,7 @@ use parking_lot::Mutex;
 use serde_json::{Value, json};
 use storage::{MemoryStore, Source, Store, Verb};
 use tokio::sync::Notify;
+use virtual_api::{RegistryCommitter, VirtualApi};
 
 /// How long anything may take before a test fails.
 const DEADLINE: Duration = Duration::from_secs(30);
@@ -140,7 +140,7 @@ impl World {
                 }),
             }
         }
-        groups.push(berth::configuration::group(vec![Arc::clone(&dialect)], shared));
+        groups.push(configuration::group(vec![Arc::clone(&dialect)], shared));
         registry.install(&groups).unwrap();
         let (events, _) = Events::served(&engine, &registry, ControllerMetrics::new());
         engine.observe(Arc::new(events)).unwrap();

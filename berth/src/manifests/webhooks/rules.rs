@@ -8,7 +8,7 @@ use dialect_contract::{Condition, Dialect, HubRule, config};
 use meta::GroupResource;
 
 use super::super::{Installation, owned_resources};
-use crate::admission::{CONFIG_LABEL, CONFIG_MAPS};
+use guards::{CONFIG_LABEL, CONFIG_MAPS};
 
 const WRITTEN: &[Operation] = &[Operation::Create, Operation::Update];
 

@@ -1,0 +1,241 @@
+//! SchedulerConfiguration (docs/api.md, "Configuration"): one object per dialect, named after it, holding the system's
+//! own configuration form. What it means is the dialect's business; here it is a kind.
+
+mod form;
+pub mod validity;
+
+use std::sync::Arc;
+
+use apiserver::{Backing, Group, Resource};
+use dialect_contract::{Dialect, config};
+use meta::kind::{ALL_VERBS, KindInfo, Operation, Write};
+use meta::{Cell, Column, FieldError, Kind, Object, Schema, Scope};
+use serde_json::{Map, Value, json};
+use storage::{Source, Store};
+
+/// `spec.autoBind`: who binds new objects of a system.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum AutoBindMode {
+    /// The server, before it answers the create.
+    #[default]
+    OnCreate,
+    /// The controllers, after the create was answered.
+    Controller,
+    /// Whoever makes a Binding.
+    Off,
+}
+
+impl AutoBindMode {
+    const ALL: [Self; 3] = [Self::OnCreate, Self::Controller, Self::Off];
+
+    /// The token.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::OnCreate => "OnCreate",
+            Self::Controller => "Controller",
+            Self::Off => "Off",
+        }
+    }
+
+    /// What a stored SchedulerConfiguration says.
+    #[must_use]
+    pub fn of(configuration: &Value) -> Self {
+        let said = configuration["spec"]["autoBind"].as_str();
+        Self::ALL
+            .into_iter()
+            .find(|mode| said == Some(mode.as_str()))
+            .unwrap_or_default()
+    }
+
+    /// What is in force for `dialect`, by the SchedulerConfiguration in `source`.
+    #[must_use]
+    pub fn in_force(source: &dyn Source, dialect: &str) -> Self {
+        let stored = source.cached(config::RESOURCE);
+        let found = stored.get("", dialect);
+        found.map_or(Self::default(), |object| Self::of(object.value()))
+    }
+}
+
+/// The kind of `schedulerconfigurations`.
+pub struct SchedulerConfiguration {
+    info: KindInfo,
+    schema: Schema,
+    columns: Vec<Column>,
+    dialects: Vec<Arc<dyn Dialect>>,
+}
+
+impl SchedulerConfiguration {
+    /// The kind, for configurations of `dialects`.
+    #[must_use]
+    pub fn new(dialects: Vec<Arc<dyn Dialect>>) -> Self {
+        Self {
+            info: KindInfo {
+                group: config::GROUP,
+                versions: &[config::VERSION],
+                storage_version: config::VERSION,
+                kind: config::KIND,
+                plural: config::RESOURCE.resource,
+                singular: "schedulerconfiguration",
+                short_names: &[],
+                categories: &[],
+                scope: Scope::Cluster,
+                verbs: ALL_VERBS,
+                status: true,
+                unconditional_update: false,
+                strategic: false,
+            },
+            schema: schema(&dialects),
+            columns: vec![
+                Column::NAME,
+                Column::text("AutoBind", "Who binds new objects"),
+                Column::text("Valid", "Whether the configuration is in force"),
+                Column::AGE,
+            ],
+            dialects,
+        }
+    }
+
+    fn dialect(&self, name: &str) -> Option<&Arc<dyn Dialect>> {
+        self.dialects.iter().find(|dialect| dialect.name() == name)
+    }
+}
+
+/// The group to serve: configurations of `dialects`, kept in `store`.
+#[must_use]
+pub fn group(dialects: Vec<Arc<dyn Dialect>>, store: Arc<dyn Store>) -> Group {
+    let kind = Arc::new(SchedulerConfiguration::new(dialects));
+    let resource = Resource::new(kind, Backing::Stored(store));
+    Group {
+        name: config::GROUP,
+        resources: vec![resource],
+    }
+}
+
+fn schema(dialects: &[Arc<dyn Dialect>]) -> Schema {
+    let mut spec = Map::new();
+    spec.insert(
+        "autoBind".to_owned(),
+        json!({
+            "type": "string",
+            "enum": AutoBindMode::ALL.map(AutoBindMode::as_str),
+            "description": "Who binds new objects of the system. OnCreate, the default, binds in the create request; an object that fits nowhere is created unbound, with a warning; objects on a hub are bound right after the create. Controller leaves new objects to the controllers, as the systems themselves do. With both, the \
+                            controllers keep decisions current. Off leaves all of it to whoever creates a Binding.",
+        }),
+    );
+    for dialect in dialects {
+        spec.insert(dialect.name().to_owned(), form::stored(&**dialect));
+    }
+    Schema::from_value(json!({
+        "type": "object",
+        "description": "Configures how one scheduling system decides. There is one object per system, named after it.",
+        "properties": {
+            "spec": {
+                "type": "object",
+                "description": "The configuration.",
+                "properties": spec,
+            },
+            "status": {
+                "type": "object",
+                "description": "What became of the configuration.",
+                "properties": {
+                    "conditions": {
+                        "type": "array",
+                        "description": "Condition Valid is False while an invalid configuration is stored and the \
+                                        last good one is in force.",
+                        "x-kubernetes-list-type": "map",
+                        "x-kubernetes-list-map-keys": ["type"],
+                        "items": condition(),
+                    },
+                },
+            },
+        },
+    }))
+}
+
+fn condition() -> Value {
+    let text = |description: &str| json!({"type": "string", "description": description});
+    json!({
+        "type": "object",
+        "description": "A standard Kubernetes condition.",
+        "required": ["type", "status"],
+        "properties": {
+            "type": text("The type of the condition."),
+            "status": text("True, False or Unknown."),
+            "reason": text("Why, as one CamelCase word."),
+            "message": text("Why, as a sentence."),
+            "lastTransitionTime": {
+                "type": "string",
+                "format": "date-time",
+                "description": "When the status last changed.",
+            },
+            "observedGeneration": {
+                "type": "integer",
+                "format": "int64",
+                "description": "The generation the condition was found for.",
+            },
+        },
+    })
+}
+
+/// What is stored, or what holds without it.
+fn auto_bind(value: &Value) -> &str {
+    let stored = value["spec"]["autoBind"].as_str();
+    stored.unwrap_or(AutoBindMode::default().as_str())
+}
+
+impl Kind for SchedulerConfiguration {
+    fn info(&self) -> &KindInfo {
+        &self.info
+    }
+
+    fn schema(&self, _version: &str) -> &Schema {
+        &self.schema
+    }
+
+    fn validate(&self, write: &Write<'_>, new: &Value) -> Vec<FieldError> {
+        // The status of an invalid one that is stored says so.
+        if matches!(write.operation, Operation::Subresource(_)) {
+            return Vec::new();
+        }
+        let name = new["metadata"]["name"].as_str().unwrap_or_default();
+        let Some(dialect) = self.dialect(name) else {
+            let known: Vec<&str> = self.dialects.iter().map(|dialect| dialect.name()).collect();
+            return vec![FieldError::not_supported("metadata.name", name, &known)];
+        };
+        let mut errors = Vec::new();
+        // The schema has told its errors already, and the dialect tells them again.
+        let told = self.schema.validate(new);
+        let spec = new["spec"].as_object();
+        for (field, value) in spec.into_iter().flatten() {
+            if field == name {
+                let found = dialect
+                    .configuration()
+                    .validate(value, &format!("spec.{name}"))
+                    .into_iter();
+                errors.extend(found.filter(|error| !told.contains(error)));
+            } else if self.dialect(field).is_some() {
+                let detail = format!("belongs in the SchedulerConfiguration named {field}, not in {name}");
+                errors.push(FieldError::forbidden(format!("spec.{field}"), detail));
+            }
+        }
+        errors
+    }
+
+    fn columns(&self) -> &[Column] {
+        &self.columns
+    }
+
+    fn row(&self, object: &Object) -> Vec<Cell> {
+        let value = object.value();
+        let conditions = value["status"]["conditions"].as_array();
+        let valid = conditions.and_then(|list| list.iter().find(|condition| condition["type"] == "Valid"));
+        let text = |value: Option<&Value>| value.and_then(Value::as_str).unwrap_or("<none>").into();
+        vec![
+            object.meta().name.as_str().into(),
+            auto_bind(value).into(),
+            text(valid.and_then(|condition| condition.get("status"))),
+            Cell::Age(object.meta().creation_timestamp),
+        ]
+    }
+}

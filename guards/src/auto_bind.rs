@@ -1,0 +1,151 @@
+//! `autoBind: OnCreate`: what a client makes is decided and bound before the create is answered (docs/api.md,
+//! "Configuration"). A dry run is answered with a forecast.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use apiserver::registry::Registry;
+use apiserver::{AfterCreate, Created};
+use async_trait::async_trait;
+use engine::{BindError, Bound, Committer, Engine};
+use meta::{GroupResource, Key, Object};
+use storage::Source;
+
+use super::forecast::{self, forecast};
+use configuration::AutoBindMode;
+
+/// Binds new objects.
+pub struct AutoBind {
+    engine: Arc<Engine>,
+    committer: Arc<dyn Committer>,
+    registry: Arc<Registry>,
+    dialects: HashMap<GroupResource, &'static str>,
+}
+
+/// Whether the dialect binds new objects by itself.
+pub(super) fn is_on(source: &dyn Source, dialect: &str) -> bool {
+    AutoBindMode::in_force(source, dialect) == AutoBindMode::OnCreate
+}
+
+impl AutoBind {
+    /// Binds what is made in `registry`, writing through `committer`.
+    #[must_use]
+    pub fn new(engine: Arc<Engine>, committer: Arc<dyn Committer>, registry: Arc<Registry>) -> Self {
+        let dialects = engine
+            .dialects()
+            .flat_map(|dialect| {
+                let demands = dialect.demands().iter();
+                demands.map(|demand| (demand.resource, dialect.name()))
+            })
+            .collect();
+        Self {
+            engine,
+            committer,
+            registry,
+            dialects,
+        }
+    }
+
+    async fn bind(&self, dialect: &'static str, created: &Created, key: Key) -> Arc<Object> {
+        let (engine, committer) = (Arc::clone(&self.engine), Arc::clone(&self.committer));
+        let (demand, since) = (key.clone(), created.object.revision());
+        // In a task of its own: a client that goes away leaves no half-made binding behind.
+        let binding = tokio::spawn(async move { engine.settle(&*committer, dialect, &demand, since).await });
+        let settled = match binding.await {
+            Ok(settled) => settled,
+            Err(panic) => {
+                tracing::error!(%key, %panic, "binding a new object panicked");
+                created
+                    .warnings
+                    .add("not bound: the server's log says why".to_owned());
+                return Arc::clone(&created.object);
+            }
+        };
+        match &*settled {
+            Ok(bound) => {
+                if let Some(text) = forecast::warning(&bound.snapshot, &bound.decision) {
+                    created.warnings.add(text);
+                }
+                self.after(created, &key, bound).await
+            }
+            Err(error) => {
+                if let Some(text) = self.problem(dialect, &key, error) {
+                    created.warnings.add(format!("not bound: {text}"));
+                }
+                Arc::clone(&created.object)
+            }
+        }
+    }
+
+    /// The object as the binding left it.
+    async fn after(&self, created: &Created, key: &Key, bound: &Bound) -> Arc<Object> {
+        // A controller may have been faster: then nothing was left to write, but the object is another.
+        if bound.written.is_empty() && bound.decision.demand_revision == created.object.revision() {
+            return Arc::clone(&created.object);
+        }
+        match self.registry.get(key).await {
+            Ok(object) if object.meta().uid == created.object.meta().uid => object,
+            // Gone already, or another one by now: what was made is still the answer.
+            Ok(_) | Err(_) => Arc::clone(&created.object),
+        }
+    }
+
+    /// Why there is no binding; nothing when the dialect leaves the object alone.
+    fn problem(&self, dialect: &str, key: &Key, error: &BindError) -> Option<String> {
+        if !matches!(error, BindError::NotFound(_)) {
+            return Some(error.to_string());
+        }
+        let unusable = self.engine.snapshot(dialect)?.inventory.unusable();
+        let found = unusable.into_iter().find(|unusable| unusable.key == *key);
+        found.map(|unusable| unusable.problem)
+    }
+
+    async fn forecast(&self, dialect: &'static str, created: &Created, key: &Key) -> Arc<Object> {
+        let unknown = |problem: String| {
+            created
+                .warnings
+                .add(format!("where it would be bound is not known: {problem}"));
+            Arc::clone(&created.object)
+        };
+        let snapshot = match self.engine.fresh(dialect).await {
+            Ok(Some(snapshot)) => snapshot,
+            Ok(None) => return Arc::clone(&created.object),
+            Err(behind) => return unknown(behind.to_string()),
+        };
+        match forecast(
+            snapshot,
+            &**self.engine.source(),
+            key,
+            &created.object,
+            created.now,
+        ) {
+            Ok(None) => Arc::clone(&created.object),
+            Ok(Some(forecast)) => {
+                if let Some(text) = forecast.warning {
+                    created.warnings.add(format!("would be {text}"));
+                }
+                forecast.object
+            }
+            Err(problem) => unknown(problem),
+        }
+    }
+}
+
+#[async_trait]
+impl AfterCreate for AutoBind {
+    async fn created(&self, created: Created) -> Arc<Object> {
+        let Some(&dialect) = self.dialects.get(&created.resource) else {
+            return created.object;
+        };
+        if !is_on(&**self.engine.source(), dialect) {
+            return created.object;
+        }
+        let meta = created.object.meta();
+        let key = Key::new(created.resource, &meta.namespace, &meta.name);
+        if created.dry_run {
+            self.forecast(dialect, &created, &key).await
+        } else {
+            self.bind(dialect, &created, key).await
+        }
+    }
+}

@@ -1,0 +1,333 @@
+//! Virtual objects as JSON: Targets and Decisions, from what the dialects say of them.
+
+use dialect_contract::report;
+use dialect_contract::{Decision, DemandView, Outcome, Phase, Placed, TargetView};
+use engine::Snapshot;
+use meta::{Key, Labels, Meta, Object, Timestamp, time};
+use serde_json::{Map, Value, json};
+
+use super::kinds::API_VERSION;
+use super::names;
+
+/// An object and the instant at which time alone may change it.
+pub(crate) struct Rendered {
+    pub(crate) value: Value,
+    pub(crate) due_at: Option<Timestamp>,
+}
+
+/// The metadata of the virtual object `name` of `kind` about `source`.
+pub fn metadata(source: &Meta, kind: &str, namespace: &str, name: &str) -> Map<String, Value> {
+    let mut metadata = Map::new();
+    metadata.insert("name".to_owned(), name.into());
+    if !namespace.is_empty() {
+        metadata.insert("namespace".to_owned(), namespace.into());
+    }
+    metadata.insert("uid".to_owned(), names::uid(source, kind).into());
+    if let Some(created) = source.creation_timestamp {
+        metadata.insert("creationTimestamp".to_owned(), time::rfc3339(created).into());
+    }
+    metadata
+}
+
+/// A reference to `object`, which is of `kind`.
+pub(crate) fn source_ref(object: &Object, kind: &str) -> Value {
+    let meta = object.meta();
+    let mut reference = json!({"apiVersion": object.api_version(), "kind": kind, "name": meta.name});
+    if !meta.namespace.is_empty() {
+        reference["namespace"] = meta.namespace.as_str().into();
+    }
+    if !meta.uid.is_empty() {
+        reference["uid"] = meta.uid.as_str().into();
+    }
+    reference
+}
+
+/// Nothing but the kind is read: a tree kept for every cluster-like object would take more room than the objects.
+fn kind_of(object: &Object) -> String {
+    #[derive(serde::Deserialize)]
+    struct Kinded {
+        kind: String,
+    }
+    object
+        .view()
+        .map_or_else(|_| String::new(), |Kinded { kind }| kind)
+}
+
+/// The Target `name` of `dialect`. `old` is the object as it was, which keeps its transition times.
+pub(crate) fn target(
+    dialect: &str,
+    name: &str,
+    view: &TargetView,
+    now: Timestamp,
+    old: Option<&Object>,
+) -> Rendered {
+    let source = view.object.meta();
+    let mut metadata = metadata(source, "Target", "", name);
+    labels(&mut metadata, &view.labels);
+    let condition = Condition {
+        r#type: "Ready",
+        status: view.ready,
+        reason: view.ready_reason,
+        message: &view.ready_message,
+        generation: source.generation,
+    };
+    let mut status = json!({
+        "cordoned": view.cordoned,
+        "conditions": [condition.render(old, source, now)],
+    });
+    optional_text(&mut status, "region", &view.region);
+    optional_text(&mut status, "provider", &view.provider);
+    optional_list(&mut status, "taints", taints(view));
+    optional_list(&mut status, "capacity", capacity(view));
+    let value = json!({
+        "apiVersion": API_VERSION,
+        "kind": "Target",
+        "metadata": metadata,
+        "spec": {
+            "dialect": dialect,
+            "clusterName": *view.cluster_name,
+            "sourceRef": source_ref(&view.object, &kind_of(&view.object)),
+        },
+        "status": status,
+    });
+    Rendered {
+        value,
+        due_at: view.due_at,
+    }
+}
+
+fn taints(view: &TargetView) -> Vec<Value> {
+    let taints = view.taints.iter();
+    taints
+        .map(|taint| {
+            let mut shown = json!({"key": taint.key});
+            optional_text(&mut shown, "value", &taint.value);
+            optional_text(&mut shown, "effect", &taint.effect);
+            shown
+        })
+        .collect()
+}
+
+fn capacity(view: &TargetView) -> Vec<Value> {
+    let capacity = view.capacity.iter();
+    capacity
+        .map(|counted| {
+            let mut shown = json!({"name": counted.name, "used": counted.used});
+            if let Some(limit) = counted.limit {
+                shown["limit"] = limit.into();
+            }
+            shown
+        })
+        .collect()
+}
+
+/// The Decision about `demand`; `None` when it is not there. An unbound demand is decided, to tell a Pending one from
+/// an Unschedulable one.
+pub(crate) fn decision(
+    snapshot: &Snapshot,
+    demand: &Key,
+    now: Timestamp,
+    old: Option<&Object>,
+) -> Option<Rendered> {
+    let view = snapshot.inventory.demand(demand, now)?;
+    let dialect = &*snapshot.dialect;
+    let (namespace, name) = names::place(dialect, demand);
+    let kind = if namespace.is_empty() {
+        "ClusterDecision"
+    } else {
+        "Decision"
+    };
+    let standing = Standing::of(snapshot, demand, &view, now);
+    let source = view.object.meta();
+    let mut metadata = metadata(source, kind, &namespace, &name);
+    labels(&mut metadata, &source.labels);
+    if source.generation > 0 {
+        metadata.insert("generation".to_owned(), source.generation.into());
+    }
+    let phase = standing.phase.as_str();
+    let condition = Condition {
+        r#type: "Bound",
+        status: if standing.phase == Phase::Bound {
+            "True"
+        } else {
+            "False"
+        },
+        reason: if standing.reason.is_empty() {
+            phase
+        } else {
+            &standing.reason
+        },
+        message: &standing.message,
+        generation: source.generation,
+    };
+    let mut status = json!({
+        "phase": phase,
+        "decisions": placed(&view.placed),
+        "conditions": [condition.render(old, source, now)],
+    });
+    optional_text(&mut status, "reason", &standing.reason);
+    optional_text(&mut status, "message", &standing.message);
+    optional_list(&mut status, "rejections", standing.rejections);
+    if let Some(wanted) = view.wanted {
+        status["wanted"] = wanted.into();
+    }
+    let value = json!({
+        "apiVersion": API_VERSION,
+        "kind": kind,
+        "metadata": metadata,
+        "spec": {"dialect": dialect.name(), "sourceRef": source_ref(&view.object, view.kind)},
+        "status": status,
+    });
+    Some(Rendered {
+        value,
+        due_at: standing.due_at,
+    })
+}
+
+/// `status.decisions[]`.
+pub(crate) fn placed(placed: &[Placed]) -> Vec<Value> {
+    let placed = placed.iter();
+    placed
+        .map(|at| {
+            let mut shown = json!({"clusterName": *at.cluster_name, "reason": at.reason});
+            if let Some(score) = at.score {
+                shown["score"] = score.into();
+            }
+            optional_text(&mut shown, "state", &at.state);
+            if at.leaving {
+                shown["leaving"] = true.into();
+            }
+            shown
+        })
+        .collect()
+}
+
+/// Where a demand stands, in words.
+struct Standing {
+    phase: Phase,
+    /// Why it is not bound; empty once it is.
+    reason: String,
+    message: String,
+    rejections: Vec<Value>,
+    due_at: Option<Timestamp>,
+}
+
+impl Standing {
+    fn of(snapshot: &Snapshot, demand: &Key, view: &DemandView, now: Timestamp) -> Self {
+        if view.phase == Phase::Pending
+            && let Some(Ok(decision)) = snapshot.decide(demand, None, now)
+        {
+            return Self::decided(snapshot, &decision);
+        }
+        let message = match (view.phase, view.placed.len(), view.wanted) {
+            (Phase::Partial, count, Some(wanted)) => format!("bound to {count} of {wanted} clusters"),
+            (Phase::Bound | Phase::Partial | Phase::Releasing, 1, _) => {
+                format!("bound to {}", view.placed[0].cluster_name)
+            }
+            (Phase::Bound | Phase::Partial | Phase::Releasing, count, _) => {
+                format!("bound to {count} clusters")
+            }
+            _ => String::new(),
+        };
+        Self {
+            phase: view.phase,
+            reason: String::new(),
+            message,
+            rejections: Vec::new(),
+            due_at: None,
+        }
+    }
+
+    /// What the scheduler makes of an unbound demand.
+    fn decided(snapshot: &Snapshot, decision: &Decision) -> Self {
+        let phase = match decision.outcome {
+            Outcome::Unschedulable => Phase::Unschedulable,
+            Outcome::Ignored => Phase::Ignored,
+            _ => Phase::Pending,
+        };
+        let shows_reason = matches!(
+            decision.outcome,
+            Outcome::Unschedulable | Outcome::Ignored | Outcome::Invalid
+        );
+        Self {
+            phase,
+            reason: if shows_reason {
+                decision.reason.to_owned()
+            } else {
+                String::new()
+            },
+            message: snapshot.inventory.message(decision),
+            rejections: if phase == Phase::Unschedulable {
+                rejections(snapshot, decision)
+            } else {
+                Vec::new()
+            },
+            due_at: decision.due_at,
+        }
+    }
+}
+
+/// How many targets each reason refuses, as JSON.
+fn rejections(snapshot: &Snapshot, decision: &Decision) -> Vec<Value> {
+    let counts = report::reason_counts(&*snapshot.inventory, decision).into_iter();
+    counts.map(|count| json!(count)).collect()
+}
+
+struct Condition<'a> {
+    r#type: &'static str,
+    status: &'static str,
+    reason: &'a str,
+    message: &'a str,
+    generation: i64,
+}
+
+impl Condition<'_> {
+    /// The condition. Its transition time moves only when its status does; at first sight it is the source's creation,
+    /// which is the same on every replica and after every restart.
+    fn render(&self, old: Option<&Object>, source: &Meta, now: Timestamp) -> Value {
+        let since = match old.and_then(|old| self.before(old)) {
+            Some((status, since)) if status == self.status => since,
+            Some(_) => time::rfc3339(now),
+            None => time::rfc3339(source.creation_timestamp.unwrap_or(now)),
+        };
+        let mut condition = json!({
+            "type": self.r#type,
+            "status": self.status,
+            "reason": self.reason,
+            "message": self.message,
+            "lastTransitionTime": since,
+        });
+        if self.generation > 0 {
+            condition["observedGeneration"] = self.generation.into();
+        }
+        condition
+    }
+
+    fn before(&self, old: &Object) -> Option<(String, String)> {
+        let old = old.parse();
+        let conditions = old.pointer("/status/conditions")?.as_array()?;
+        let condition = conditions
+            .iter()
+            .find(|condition| condition["type"] == self.r#type)?;
+        let text = |field: &str| condition[field].as_str().map(str::to_owned);
+        Some((text("status")?, text("lastTransitionTime")?))
+    }
+}
+
+fn labels(metadata: &mut Map<String, Value>, labels: &Labels) {
+    if !labels.is_empty() {
+        metadata.insert("labels".to_owned(), json!(labels));
+    }
+}
+
+fn optional_text(value: &mut Value, field: &str, text: &str) {
+    if !text.is_empty() {
+        value[field] = text.into();
+    }
+}
+
+fn optional_list(value: &mut Value, field: &str, list: Vec<Value>) {
+    if !list.is_empty() {
+        value[field] = list.into();
+    }
+}
