@@ -1,6 +1,7 @@
 //! `berth check`: is what is installed as it should be, and if not, what mends it (docs/operate.md, "Checking")? It asks a
 //! standalone server or a hub as the person of the kubeconfig, and changes nothing.
 
+mod args;
 mod finding;
 mod hub;
 mod judge;
@@ -12,13 +13,14 @@ use std::process::ExitCode;
 use anyhow::Result;
 use apiserver::SystemClock;
 use berth_client::Client;
+use commands::args::ServerArgs;
 use http::Method;
 use meta::{Clock, Timestamp};
 use serde_json::Value;
-
-use crate::cli::{CheckQuestion, ServerArgs};
-use finding::{Finding, Verdict};
 use virtual_api::API_VERSION;
+
+pub use args::{CheckArgs, CheckOutput, CheckQuestion};
+use finding::{Finding, Verdict};
 
 /// The largest page of a list.
 const PAGE: usize = 500;

@@ -1,27 +1,22 @@
 //! The command line. Flags take the names kube-apiserver gives them, where it has one.
 
-mod asking;
-
 use std::net::IpAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use commands::args::{
+    AdviceArgs, ConsoleCommand, ExportArgs, HistoryArgs, LoadArgs, PlanArgs, SimulateArgs, WhyArgs,
+};
 use dispatch::DispatchArgs;
 use http::uri::Authority;
-use meta::Timestamp;
 use meta::duration::parse_unsigned;
 use syncer::SyncerArgs;
 use syncer::rights::SyncerRightsArgs;
 
-pub use asking::{
-    AdviceArgs, AdviceOutput, AdviceQuestion, CheckArgs, CheckOutput, CheckQuestion, ConnectionArgs,
-    ConsoleCommand, ExportArgs, ExportQuestion, FilesArgs, HistoryArgs, HistoryOutput, HistoryQuestion,
-    PlanArgs, PlanQuestion, ServerArgs, WhyArgs, WhyOutput, WhyQuestion,
-};
-
 use crate::audit::AuditArgs;
 use crate::backup::{BackupArgs, RestoreArgs};
+use crate::check::CheckArgs;
 use crate::controllers::LeaderElectionArgs;
 use crate::etcd::EtcdArgs;
 use crate::hub::HubArgs;
@@ -282,104 +277,6 @@ pub struct DemoArgs {
     /// End after the story instead of serving until Ctrl-C.
     #[arg(long)]
     pub exit: bool,
-}
-
-/// How `berth simulate` prints.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum SimulateOutput {
-    /// Tables to read; long fleets are cut, with counts by reason.
-    Table,
-    /// A SchedulingList in JSON.
-    Json,
-    /// A SchedulingList in YAML.
-    Yaml,
-    /// Markdown, for a pull request; of plans only.
-    Markdown,
-}
-
-/// Arguments of `berth simulate`.
-#[derive(Args, Clone, Debug)]
-pub struct SimulateArgs {
-    /// Files and folders of YAML or JSON, of any mix of systems; `-` is standard input.
-    #[arg(short = 'f', long = "filename", required = true, num_args = 1.., value_name = "PATH")]
-    pub filename: Vec<PathBuf>,
-    /// A system's own configuration file, or a SchedulerConfiguration; repeatable, one per system.
-    #[arg(long, value_name = "FILE")]
-    pub config: Vec<PathBuf>,
-    /// The instant to decide for (RFC 3339); the clock's by default.
-    #[arg(long, value_name = "RFC3339")]
-    pub at: Option<Timestamp>,
-    /// The seed of random strategies; by default the one a server would use for the object.
-    #[arg(long, value_name = "N")]
-    pub seed: Option<u64>,
-    /// Decide only this object.
-    #[arg(long, value_name = "KIND/[NAMESPACE/]NAME")]
-    pub r#for: Option<String>,
-    /// Decide each object by the files alone, without the decisions made before it.
-    #[arg(long)]
-    pub independent: bool,
-    /// What changes, if the answer is to be a plan.
-    #[command(flatten)]
-    pub change: ChangeArgs,
-    /// Compare with these files or folders; repeatable.
-    #[arg(long, value_name = "PATH", conflicts_with_all = ["change", "drain", "delete", "for", "independent"])]
-    pub against: Vec<PathBuf>,
-    /// Tell what to change so that clusters fit that an object does not go to.
-    #[arg(long, conflicts_with_all = ["change", "against"])]
-    pub advice: bool,
-    /// How to print.
-    #[arg(short = 'o', long, value_enum, default_value_t = SimulateOutput::Table)]
-    pub output: SimulateOutput,
-    /// Exit with 1 when something found no place, or not all it asked for; of a plan: when anything would change.
-    #[arg(long)]
-    pub exit_code: bool,
-}
-
-/// What changes in a plan.
-#[derive(Args, Clone, Debug, Default)]
-pub struct ChangeArgs {
-    /// Tell what these files and folders would do: objects to create or replace, and SchedulingReviews with
-    /// `spec.changes`; `-` is standard input; repeatable.
-    #[arg(long, value_name = "PATH", conflicts_with_all = ["for", "independent"])]
-    pub change: Vec<PathBuf>,
-    /// Tell what emptying this cluster would do: the name of its Target, with or without the system; repeatable.
-    #[arg(long, value_name = "TARGET", conflicts_with_all = ["for", "independent"])]
-    pub drain: Vec<String>,
-    /// Tell what deleting this object would do; repeatable.
-    #[arg(long, value_name = "KIND/[NAMESPACE/]NAME", conflicts_with_all = ["for", "independent"])]
-    pub delete: Vec<String>,
-}
-
-impl ChangeArgs {
-    /// Whether there is any change.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.change.is_empty() && self.drain.is_empty() && self.delete.is_empty()
-    }
-}
-
-/// Arguments of `berth load`.
-#[derive(Args, Clone, Debug)]
-pub struct LoadArgs {
-    /// Files and folders of YAML or JSON.
-    #[arg(short = 'f', long = "filename", required = true, num_args = 1..)]
-    pub filename: Vec<PathBuf>,
-    /// The kubeconfig of the server; by default the admin's of --data-dir.
-    #[arg(long, env = "KUBECONFIG")]
-    pub kubeconfig: Option<PathBuf>,
-    /// The data folder of the standalone server.
-    #[arg(long, env = "BERTH_DATA_DIR", default_value = "berth-data")]
-    pub data_dir: PathBuf,
-    /// Use server-side apply for the objects and their status: fields that another manager owns and that differ are a
-    /// conflict, and fields left out since the last apply are removed.
-    #[arg(long)]
-    pub server_side: bool,
-    /// The field manager of the writes.
-    #[arg(long, default_value = "berth-load")]
-    pub field_manager: String,
-    /// Take ownership of fields that other managers own, with --server-side.
-    #[arg(long, requires = "server_side")]
-    pub force_conflicts: bool,
 }
 
 /// Arguments of `berth kubeconfig`.

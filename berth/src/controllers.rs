@@ -18,18 +18,17 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use apiserver::registry::Registry;
+use configuration::{AutoBindMode, validity};
 use engine::controller::{Alone, LEASES, LeaderElector, Leadership, Lease, LeaseDurations, Settings};
 use engine::{BindObserver, Committer, Controllers, Engine};
 use meta::{Clock, GroupResource, Key};
 use storage::Store;
 use tokio::task::JoinHandle;
 
-use configuration::{AutoBindMode, validity};
-use listeners::Listeners;
-
 pub use election::LeaderElectionArgs;
 pub use events::Events;
 pub(crate) use events::{EVENTS, OwnEvents, Sink};
+use listeners::Listeners;
 pub use metrics::ControllerMetrics;
 pub use selection::{Selection, select};
 pub(crate) use series::{Write as EventWrite, WriteResult};

@@ -15,14 +15,14 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 use apiserver::SystemClock;
 use berth_client::Client;
+use commands::terminal::{dim, heading};
 use console::{Console, ConsoleArgs};
+use dialect_registry::ActorArgs;
 use meta::Clock;
 
 use crate::cli::DemoArgs;
 use crate::readable;
 use crate::serve::{Options, Signals, Standalone};
-use crate::terminal::{dim, heading};
-use dialect_registry::ActorArgs;
 use live::Live;
 
 /// Starts a server, tells the story, then serves until a termination signal (unless told to end).

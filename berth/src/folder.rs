@@ -7,15 +7,16 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result};
 use apiserver::SystemClock;
+use commands::args::FilesArgs;
+use commands::manifest;
+use commands::simulate::{MALFORMED, catalog, configurations, input};
 use console::{Console, PageArgs};
 use engine::Simulation;
 use meta::{Clock, Key, Object, Timestamp};
 use serde_json::json;
 
-use crate::cli::FilesArgs;
+use crate::readable;
 use crate::serve::InMemory;
-use crate::simulate::{MALFORMED, catalog, configurations, input};
-use crate::{manifest, readable};
 
 /// Shows the files until Ctrl-C. What is wrong with them goes to standard error, all of it, and ends it with exit code 2.
 ///

@@ -10,7 +10,6 @@
 //! assert!(rights.iter().any(|object| object["kind"] == "ClusterRole"));
 //! ```
 
-pub mod advice;
 pub mod audit;
 pub mod backup;
 pub mod causes;
@@ -21,27 +20,18 @@ pub mod definitions;
 pub mod demo;
 pub mod encryption;
 pub mod etcd;
-pub mod export;
 pub mod folder;
 pub mod hub;
 pub mod integrations;
 pub mod kubeconfig;
-pub mod live_plan;
-pub mod load;
 pub mod logs;
-pub mod manifest;
 pub mod manifests;
 pub mod migrate;
-pub mod past;
-pub mod plan;
 pub mod plugin;
 pub mod program;
 pub mod readable;
 pub mod repair;
 pub mod serve;
-pub mod simulate;
 pub mod source;
 pub mod stores;
-pub mod terminal;
 pub mod uninstall;
-pub mod why;

@@ -9,12 +9,13 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use clap::{Parser, Subcommand};
+use commands::args::{
+    AdviceQuestion, ConnectionArgs, ExportQuestion, FilesArgs, HistoryQuestion, PlanQuestion, SimulateArgs,
+    WhyQuestion,
+};
 use console::{ConsoleArgs, PageArgs};
 
-use crate::cli::{
-    AdviceQuestion, CheckQuestion, ConnectionArgs, ExportQuestion, FilesArgs, HistoryQuestion, PlanQuestion,
-    SimulateArgs, WhyQuestion,
-};
+use crate::check::CheckQuestion;
 
 /// What the program is found as.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -101,16 +102,16 @@ pub enum PluginCommand {
 pub async fn run(cli: PluginCli) -> Result<ExitCode> {
     let connection = cli.connection;
     match cli.command {
-        PluginCommand::Why(question) => crate::why::run(&question, &connection).await,
-        PluginCommand::History(question) => crate::past::run(&question, &connection).await,
-        PluginCommand::Advice(question) => crate::advice::run(&question, &connection).await,
-        PluginCommand::Plan(question) => crate::live_plan::run_as_kubectl(&question, &connection).await,
+        PluginCommand::Why(question) => commands::why::run(&question, &connection).await,
+        PluginCommand::History(question) => commands::past::run(&question, &connection).await,
+        PluginCommand::Advice(question) => commands::advice::run(&question, &connection).await,
+        PluginCommand::Plan(question) => commands::live_plan::run_as_kubectl(&question, &connection).await,
         PluginCommand::Check(question) => crate::check::run(&question, &connection.server).await,
         PluginCommand::Export(question) => {
-            crate::export::run(&question, &connection).await?;
+            commands::export::run(&question, &connection).await?;
             Ok(ExitCode::SUCCESS)
         }
-        PluginCommand::Simulate(args) => Ok(crate::simulate::run(&args)),
+        PluginCommand::Simulate(args) => Ok(commands::simulate::run(&args)),
         PluginCommand::Console { page, files } if !files.filename.is_empty() => {
             crate::folder::run(&files, &page).await
         }

@@ -54,26 +54,26 @@ async fn run(command: Command) -> anyhow::Result<ExitCode> {
     match command {
         Command::Serve(args) => crate::serve::run(*args).await?,
         Command::Demo(args) => crate::demo::run(args).await?,
-        Command::Simulate(args) => return Ok(crate::simulate::run(&args)),
+        Command::Simulate(args) => return Ok(commands::simulate::run(&args)),
         Command::Console(args) if !args.files.filename.is_empty() => {
             return crate::folder::run(&args.files, &args.console.page).await;
         }
         Command::Console(args) => console::run(args.console, crate::readable::groups()).await?,
-        Command::Export(args) => crate::export::run(&args.question, &args.connection).await?,
+        Command::Export(args) => commands::export::run(&args.question, &args.connection).await?,
         Command::Load(args) => {
             let path = args
                 .kubeconfig
                 .unwrap_or_else(|| args.data_dir.join("admin.kubeconfig"));
             let client = berth_client::Client::from_kubeconfig(&path).await?;
-            let mode = crate::load::WriteMode::of(args.server_side, args.force_conflicts);
+            let mode = commands::load::WriteMode::of(args.server_side, args.force_conflicts);
             let mut client = client.writing_as(args.field_manager);
-            crate::load::run(&mut client, &args.filename, mode).await?;
+            commands::load::run(&mut client, &args.filename, mode).await?;
         }
-        Command::Advice(args) => return crate::advice::run(&args.question, &args.connection).await,
-        Command::Why(args) => return crate::why::run(&args.question, &args.connection).await,
-        Command::History(args) => return crate::past::run(&args.question, &args.connection).await,
+        Command::Advice(args) => return commands::advice::run(&args.question, &args.connection).await,
+        Command::Why(args) => return commands::why::run(&args.question, &args.connection).await,
+        Command::History(args) => return commands::past::run(&args.question, &args.connection).await,
         Command::Check(args) => return crate::check::run(&args.question, &args.server).await,
-        Command::Plan(args) => return crate::live_plan::run(&args).await,
+        Command::Plan(args) => return commands::live_plan::run(&args).await,
         Command::Kubeconfig(args) => crate::serve::issue_kubeconfig(&args)?,
         Command::Manifests(args) => crate::manifests::run(&args)?,
         Command::Backup(args) => tokio::task::spawn_blocking(move || crate::backup::take(&args)).await??,

@@ -19,17 +19,23 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use aggregation::Registration;
 use anyhow::{Context, Result, bail};
+use apiserver::SystemClock;
 use apiserver::audit::Audit;
 use apiserver::documents::Documents;
 use apiserver::health::{Health, Probe};
 use apiserver::metrics::Metrics;
 use apiserver::version::VersionInfo;
 use apiserver::{ByteLimiter, ChainConfig, ConnectionLimits, Limits, Running, Server, ServerConfig};
+use berth_hub::SyncStatus;
 use certs::Folder;
 use engine::controller::Leadership;
+use guards::{self, Audience, Front};
+use history;
 use kubernetes::core::secret;
 use meta::{Clock, Timestamp};
+use publications;
 use storage::Store;
 use storage::embedded::EmbeddedStore;
 use storage::embedded::backup::Backups;
@@ -51,12 +57,6 @@ use crate::integrations::{self, Callers, TokenFile};
 use crate::kubeconfig::Kubeconfig;
 use crate::logs;
 use crate::stores::Storage;
-use aggregation::Registration;
-use apiserver::SystemClock;
-use berth_hub::SyncStatus;
-use guards::{self, Audience, Front};
-use history;
-use publications;
 
 /// How long requests in flight may take to complete once the server is told to stop.
 const DRAIN: Duration = Duration::from_mins(1);

@@ -1,5 +1,14 @@
 //! SchedulerConfiguration (docs/api.md, "Configuration"): one object per dialect, named after it, holding the system's
-//! own configuration form. What it means is the dialect's business; here it is a kind.
+//! own configuration form. What it means is the dialect's business; here it is a kind, [`SchedulerConfiguration`], and
+//! [`validity`] keeps the condition in it that says whether it is in force.
+//!
+//! ```
+//! use configuration::AutoBindMode;
+//! use serde_json::json;
+//!
+//! assert_eq!(AutoBindMode::of(&json!({"spec": {"autoBind": "Off"}})), AutoBindMode::Off);
+//! assert_eq!(AutoBindMode::of(&json!({"spec": {}})), AutoBindMode::OnCreate);
+//! ```
 
 mod form;
 pub mod validity;

@@ -1,6 +1,6 @@
 //! SchedulerConfiguration as a kind: one per dialect, judged by its dialect.
 
-use berth_configuration::SchedulerConfiguration;
+use configuration::SchedulerConfiguration;
 use meta::kind::{Operation, Write};
 use meta::{Kind, Object, Revision, Timestamp};
 use serde_json::{Value, json};

@@ -7,12 +7,12 @@ use std::sync::Arc;
 use apiserver::registry::Registry;
 use apiserver::{AfterCreate, Created};
 use async_trait::async_trait;
+use configuration::AutoBindMode;
 use engine::{BindError, Bound, Committer, Engine};
 use meta::{GroupResource, Key, Object};
 use storage::Source;
 
 use super::forecast::{self, forecast};
-use configuration::AutoBindMode;
 
 /// Binds new objects.
 pub struct AutoBind {

@@ -14,11 +14,11 @@ use dialect_contract::{Outcome, OwnPlace};
 use engine::{Snapshot, World};
 use meta::Timestamp;
 use serde_json::Value;
+use virtual_api::own_places;
 
 use super::forecast;
 use super::knowledge::{self, Knowledge};
 use super::placed_on_create;
-use virtual_api::own_places;
 
 /// What makes the verdict still true when the object is stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,12 +4,11 @@
 use std::sync::Arc;
 
 use admission::{Denied, Operation, Plugin, Request};
+use configuration::SchedulerConfiguration;
 use dialect_contract::{Dialect, config};
 use meta::Kind;
 use meta::kind::{self, Write};
 use serde_json::Value;
-
-use configuration::SchedulerConfiguration;
 
 /// The plugin.
 pub(super) struct Configurations {

@@ -13,13 +13,13 @@ use admission::{Denied, Plugin, Ready, Request};
 use dialect_contract::{Outcome, OwnPlace};
 use engine::Catalog;
 use serde_json::Value;
+use virtual_api::own_places;
 
 use super::audience::Audience;
 use super::auto_bind::is_on;
 use super::forecast::{self, Forecast, forecast};
 use super::knowledge::Knowledge;
 use super::placed_on_create;
-use virtual_api::own_places;
 
 /// The plugin.
 pub(super) struct Forewarn {

@@ -6,9 +6,9 @@ use admission::{Denied, Guard, Ready};
 use dialect_contract::Dialect;
 use engine::{Engine, Snapshot};
 use meta::{Key, Revision, Status, Timestamp};
+use virtual_api::behind;
 
 use super::audience::Audience;
-use virtual_api::behind;
 
 /// The engine as plugins ask it.
 #[derive(Clone)]

@@ -2,7 +2,15 @@
 //! "Guards" and "Admission").
 //!
 //! The rules of one system are plugins of its dialect. Here are those that need to know the world (the engine's
-//! snapshot) or the program's own kinds, each for every dialect that asks for it through the contract.
+//! snapshot) or the program's own kinds, each for every dialect that asks for it through the contract. Start reading at
+//! [`Parts`]; the webhooks' routes are a [`Front`].
+//!
+//! ```
+//! use guards::{MUTATE_PATH, VALIDATE_PATH};
+//!
+//! // What a webhook configuration on a hub names.
+//! assert_eq!([MUTATE_PATH, VALIDATE_PATH], ["/admission/mutate", "/admission/validate"]);
+//! ```
 
 mod agreement;
 mod audience;

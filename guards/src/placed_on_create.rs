@@ -3,7 +3,6 @@
 
 use admission::{Operation, Request};
 use engine::Engine;
-
 use virtual_api::own_places;
 
 /// Whether `request` makes an object that has a field for its place.

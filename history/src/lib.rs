@@ -3,6 +3,32 @@
 //! Records are objects of the store that Berth's own objects are in, so that whatever holds for those (checks at start,
 //! backups, encryption, migration, watches) holds for them; on a hub that is Berth's own store, never the hub. Start
 //! reading at [`recorder`]; what a record says is made in [`record`], which is pure.
+//!
+//! ```
+//! use std::sync::Arc;
+//!
+//! use history::History;
+//! use engine::Engine;
+//! use storage::Store;
+//! use tokio::sync::watch;
+//! use virtual_api::VirtualApi;
+//! use virtual_api::records::Bounds;
+//!
+//! fn remember(
+//!     engine: &Arc<Engine>,
+//!     api: &VirtualApi,
+//!     store: &Arc<dyn Store>,
+//!     bounds: Bounds,
+//!     leading: watch::Receiver<bool>,
+//! ) -> Result<history::Running, engine::AlreadySet> {
+//!     let history = History::new(engine, api.projection(), store, bounds, None)?;
+//!     // It tells who bound what, so that a record says so.
+//!     if let Some(observer) = history.observer() {
+//!         engine.observe(observer)?;
+//!     }
+//!     Ok(history.spawn(leading))
+//! }
+//! ```
 
 mod book;
 pub mod causes;
@@ -21,12 +47,12 @@ use storage::Store;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
+use virtual_api::projection::Projection;
+use virtual_api::records::Bounds;
 
 use self::causes::Causes;
 use self::recorder::Recorder;
 use self::seen::Seen;
-use virtual_api::projection::Projection;
-use virtual_api::records::Bounds;
 
 /// What history is made of.
 pub struct History {

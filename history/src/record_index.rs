@@ -6,10 +6,10 @@ use std::time::Duration;
 
 use meta::{Object, Timestamp};
 use storage::Name;
+use virtual_api::records::Bounds;
 
 use super::record::{Spec, counts_after};
 use super::standing::{About, Standing};
-use virtual_api::records::Bounds;
 
 #[derive(Clone, Copy, Debug)]
 struct Kept {

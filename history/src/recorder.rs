@@ -12,6 +12,8 @@ use storage::{At, Event, Expect, Name, Scope, Source, Step as Write, StoreError,
 use tokio::sync::watch;
 use tokio::time::MissedTickBehavior;
 use tokio_util::sync::CancellationToken;
+use virtual_api::projection::{CLUSTER_DECISIONS, DECISIONS};
+use virtual_api::records::{CLUSTER_RECORDS, RECORDS, resource_of};
 
 use super::History;
 use super::book::{Book, Step, Waiting};
@@ -19,8 +21,6 @@ use super::causes::ObjectCause;
 use super::record::{self, Change};
 use super::record_index::RecordIndex;
 use super::standing::{self, About, Standing, differ};
-use virtual_api::projection::{CLUSTER_DECISIONS, DECISIONS};
-use virtual_api::records::{CLUSTER_RECORDS, RECORDS, resource_of};
 
 /// How long changes fall together before they are recorded.
 const DELAY: Duration = Duration::from_millis(250);

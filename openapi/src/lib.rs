@@ -11,11 +11,15 @@
 //! | `/openapi/v3` | [`Documents::openapi_v3_index`] |
 //! | `/openapi/v3/<path>` | [`Documents::openapi_v3`] of `<path>` (`apis/<group>/<version>`); compare `?hash=` with [`Document::hash`]: equal is immutable, other is a 301 to [`Documents::openapi_v3_url`] |
 //!
-//! ```text
-//! let documents = openapi::Documents::new("Berth", "v0.1.0", &[ResourceDoc { kind, status: true, apply: true, subresources: vec![] }]);
-//! let Some(discovery) = documents.discovery("/apis") else { return not_found() };
+//! ```
+//! # let resources = Vec::new();
+//! # let clause_matches = true;
+//! let documents = openapi::Documents::new("Berth", "v0.1.0", &resources);
+//! let discovery = documents.discovery("/apis").expect("there are always groups");
 //! let document = discovery.aggregated.as_ref().filter(|_| clause_matches).unwrap_or(&discovery.plain);
-//! // document.body: Bytes, document.content_type: &'static str, document.etag: quoted; all of them vary by Accept.
+//! // The entity tag is quoted, and every answer varies by Accept.
+//! assert_eq!(document.content_type, openapi::AGGREGATED_DISCOVERY);
+//! assert!(document.etag.starts_with('"') && !document.body.is_empty());
 //! ```
 //!
 //! Groups are discovered in the order in which `resources` first names them (the first one wins a resource name that

@@ -4,6 +4,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use configuration::validity::{self, ACTOR, Said};
 use engine::{Commit, Committer, Engine};
 use meta::{Key, Verb, Write};
 use tokio::sync::watch;
@@ -11,7 +12,6 @@ use tokio::task::JoinHandle;
 
 use super::PUBLICATIONS;
 use super::in_force::Verdict;
-use configuration::validity::{self, ACTOR, Said};
 
 /// How soon a condition that could not be written is tried again.
 const AGAIN: Duration = Duration::from_secs(5);

@@ -15,11 +15,11 @@ use multicluster::flat::{self, About, Entry};
 use multicluster::{SYSTEM_LABEL, name};
 use serde_json::{Map, Value, json};
 use storage::Name;
+use virtual_api::kinds::{API_VERSION, GROUP, published};
+use virtual_api::{behind, names, render};
 
 use super::copies::Copies;
 use super::in_force::{self, InForce};
-use virtual_api::kinds::{API_VERSION, GROUP, published};
-use virtual_api::{behind, names, render};
 
 /// `publisheddecisions`.
 const RESOURCE: GroupResource = GroupResource::new(GROUP, published::PLURAL);

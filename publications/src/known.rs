@@ -5,13 +5,13 @@ use std::sync::Arc;
 
 use meta::{Key, Revision, Timestamp};
 use multicluster::CLUSTER_PROFILES;
+use virtual_api::updater::{AGAIN, Alarms, Item, Subject};
 
 use super::deed::{Change, Deed};
 use super::make::{AllProfiles, MadeProfiles};
 use super::outlet::Obstacle;
 use super::pace::Pace;
 use super::work::{DoneSlices, Outcome, Trouble};
-use virtual_api::updater::{AGAIN, Alarms, Item, Subject};
 
 /// How soon what was refused is tried again.
 const RETRY: jiff::SignedDuration = jiff::SignedDuration::from_secs(10);

@@ -4,6 +4,17 @@
 //! They are stored objects that many write: a [`publisher`] applies what Berth knows, others add what is theirs. Standing
 //! alone Berth serves the two kinds from its own store, and on a hub it writes into the hub's
 //! ([`outlet`]). What is to be done about one object is [`deed`], about one target or decision [`make`].
+//!
+//! ```
+//! use std::sync::Arc;
+//!
+//! use storage::{MemoryStore, Store};
+//!
+//! let store: Arc<dyn Store> = Arc::new(MemoryStore::default());
+//! let group = publications::group(&store);
+//! let plurals: Vec<&str> = group.resources.iter().map(|resource| resource.kind.info().plural).collect();
+//! assert_eq!(plurals, ["clusterprofiles", "placementdecisions"]);
+//! ```
 
 mod condition;
 mod copies;

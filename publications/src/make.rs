@@ -11,10 +11,10 @@ use multicluster::profile::{self, Target};
 use multicluster::slices::{self, Slice, Write};
 use multicluster::{CLUSTER_PROFILES, PLACEMENT_DECISIONS, name};
 use storage::{Collection, Name};
+use virtual_api::names;
 
 use super::deed::{self, Deed};
 use super::in_force::InForce;
-use virtual_api::names;
 
 /// The names of the profiles of a cluster, by namespace.
 pub(super) type Profiles = BTreeMap<String, String>;

@@ -12,9 +12,9 @@ use meta::{CommitError, GroupResource, Key, Object, Revision, Verb, Write};
 use multicluster::{CLUSTER_PROFILES, MANAGER, PLACEMENT_DECISIONS, USER};
 use serde_json::{Value, json};
 use tokio::sync::watch;
+use virtual_api::faults;
 
 use super::PUBLICATIONS;
-use virtual_api::faults;
 
 /// What moves Berth to write.
 const CAUSE: &str = "a Publication";

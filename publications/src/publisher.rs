@@ -13,6 +13,7 @@ use multicluster::{CLUSTER_PROFILES, PLACEMENT_DECISIONS, SYSTEM_LABEL};
 use storage::{Event, Scope, Source, Watch};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
+use virtual_api::updater::{Item, Subject};
 
 use super::PUBLICATIONS;
 use super::deed;
@@ -21,7 +22,6 @@ use super::known::Known;
 use super::make::{self, MadeProfiles, MadeSlices};
 use super::outlet::{Obstacle, Outlet};
 use super::work;
-use virtual_api::updater::{Item, Subject};
 
 /// How often it is looked whether what was in the way still is.
 const LOOK: Duration = Duration::from_secs(5);

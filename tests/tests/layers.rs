@@ -33,13 +33,13 @@ const LAYERS: [&[&str]; 11] = [
     &["dialect-registry", "dialect-testing", "apiserver"],
     &["kubernetes", "aggregation", "virtual-api"],
     &["hub", "configuration", "history"],
-    &["syncer", "dispatch", "guards", "publications"],
+    &["syncer", "dispatch", "guards", "publications", "commands"],
     &["berth"],
     &["deploy", "tests", "fuzz"],
 ];
 
 /// What is forbidden although it points downwards: who, what, and why.
-const FORBIDDEN: [(&str, &str, &str); 25] = [
+const FORBIDDEN: [(&str, &str, &str); 27] = [
     (
         "dialect-*",
         "storage",
@@ -125,6 +125,16 @@ const FORBIDDEN: [(&str, &str, &str); 25] = [
         "dispatch",
         "storage",
         "a dispatcher reads decisions from a server",
+    ),
+    (
+        "commands",
+        "dialect-*",
+        "the commands know dialects by the registry alone",
+    ),
+    (
+        "commands",
+        "storage",
+        "the commands decide files, or ask a server",
     ),
     (
         "berth",

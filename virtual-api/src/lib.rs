@@ -2,6 +2,25 @@
 //!
 //! Targets and Decisions are projections that can be watched; candidates, reviews and the subresources `scheduling`
 //! and `binding` are made at each request. Start reading at [`VirtualApi`]; the shapes are in [`kinds`].
+//!
+//! ```
+//! use std::sync::Arc;
+//!
+//! use admission::Chain;
+//! use apiserver::SystemClock;
+//! use apiserver::registry::Registry;
+//! use virtual_api::VirtualApi;
+//! use engine::Engine;
+//! use storage::MemoryStore;
+//!
+//! let clock: Arc<dyn meta::Clock> = Arc::new(SystemClock);
+//! let store = Arc::new(MemoryStore::default());
+//! let engine = Engine::new(dialect_registry::all(), store, Arc::clone(&clock));
+//! let registry = Registry::new(Chain::default(), clock);
+//! let [group] = &VirtualApi::new(engine, registry, Vec::new()).groups()[..] else { panic!() };
+//! let plurals = group.resources.iter().map(|resource| resource.kind.info().plural);
+//! assert!(plurals.clone().any(|plural| plural == "targets") && plurals.clone().any(|plural| plural == "decisions"));
+//! ```
 
 mod advice;
 mod asked;

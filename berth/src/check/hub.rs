@@ -4,11 +4,11 @@ use std::collections::BTreeSet;
 
 use anyhow::Result;
 use serde_json::Value;
+use virtual_api::kinds::{GROUP, VERSION};
 
 use super::finding::{Finding, Verdict};
 use super::{Asked, Read, items, judge, rights};
 use crate::manifests::{Installation, Service, configuration_name, default_service};
-use virtual_api::kinds::{GROUP, VERSION};
 
 const API_SERVICES: &str = "/apis/apiregistration.k8s.io/v1/apiservices";
 const DEFINITIONS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";

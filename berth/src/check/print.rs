@@ -4,11 +4,11 @@ use std::io::{self, BufWriter, Write};
 
 use anstyle::Style;
 use anyhow::Result;
+use commands::terminal::{self, Cell, shown};
 use serde_json::json;
 
+use super::CheckOutput;
 use super::finding::{Finding, Verdict};
-use crate::cli::CheckOutput;
-use crate::terminal::{self, Cell, shown};
 
 /// Prints `findings`, the worst counted at the end.
 ///

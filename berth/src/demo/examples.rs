@@ -1,10 +1,9 @@
 //! The example manifests, built in, with their times moved to now.
 
 use anyhow::{Result, bail};
+use commands::manifest::{self, Document};
 use meta::{Timestamp, time};
 use serde_json::Value;
-
-use crate::manifest::{self, Document};
 
 /// The instant the examples were written for (docs/api.md, "Settled questions").
 const WRITTEN: &str = "2021-10-28T09:00:00Z";

@@ -8,11 +8,10 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, anyhow, bail};
 use berth_client::Client;
+use commands::terminal::{dim, good, heading, table};
 use http::{Method, Request};
 use meta::{Timestamp, time};
 use serde_json::{Value, json};
-
-use crate::terminal::{dim, good, heading, table};
 
 const DECISIONS: &str = "/apis/scheduling.berth.dev/v1alpha1/namespaces";
 const MANAGED_CLUSTERS: &str = "/apis/cluster.open-cluster-management.io/v1/managedclusters";

@@ -2,13 +2,13 @@
 
 use anyhow::{Result, anyhow};
 use berth_client::Client;
+use commands::load::namespaces_first;
+use commands::terminal::{bad, dim, good, heading, table};
 use http::Method;
 use meta::Timestamp;
 use serde_json::{Value, json};
 
 use super::examples;
-use crate::load::namespaces_first;
-use crate::terminal::{bad, dim, good, heading, table};
 
 const GROUP: &str = "/apis/scheduling.berth.dev/v1alpha1";
 

@@ -15,7 +15,6 @@ use engine::{Behind, Engine};
 use http::Response;
 use meta::Status;
 use meta::selector::FieldSelector;
-
 use virtual_api::kinds::published;
 use virtual_api::records::{CLUSTER_RECORDS, RECORDS};
 use virtual_api::{behind, kinds, names};

@@ -4,7 +4,6 @@ use engine::Snapshot;
 use meta::{FieldError, Status, Timestamp, field};
 use multicluster::flat::{self, About, Entry};
 use serde_json::{Value, json};
-
 use virtual_api::names;
 use virtual_api::projection::{CLUSTER_DECISIONS, DECISIONS};
 

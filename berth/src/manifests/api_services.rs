@@ -6,9 +6,9 @@ use std::sync::Arc;
 
 use dialect_contract::Dialect;
 use serde_json::{Value, json};
+use virtual_api::kinds::{GROUP, VERSION};
 
 use super::Service;
-use virtual_api::kinds::{GROUP, VERSION};
 
 /// How early the group is asked when short names collide: below the groups of the systems themselves.
 const GROUP_PRIORITY: u32 = 1000;

@@ -2,11 +2,10 @@
 
 use std::sync::Arc;
 
-use dialect_contract::Dialect;
-use serde_json::Value;
-
 use configuration::SchedulerConfiguration;
+use dialect_contract::Dialect;
 use publications::{self, Publication};
+use serde_json::Value;
 
 /// The CustomResourceDefinition of SchedulerConfiguration, which behind an aggregator is always the hub's to serve
 /// (docs/api.md, "Configuration"). What a schema cannot say (a name is that of a system, a system's configuration is

@@ -4,13 +4,13 @@ use aggregation::policies;
 use apiserver::authn::delegated;
 use berth_hub::mirror;
 use berth_hub::roles::{bound, role};
+use configuration::validity;
 use dialect_contract::config;
 use multicluster::{CLUSTER_PROFILES, PLACEMENT_DECISIONS};
+use publications::PUBLICATIONS;
 use serde_json::{Value, json};
 
 use super::Service;
-use configuration::validity;
-use publications::PUBLICATIONS;
 
 /// The cluster role of the rights that are Berth's own.
 const SERVER: &str = "berth:server";

@@ -8,10 +8,10 @@ mod rules;
 
 use admission::{Operation, Phase};
 use dialect_contract::HubRule;
+use guards::{MUTATE_PATH, VALIDATE_PATH};
 use serde_json::{Value, json};
 
 use super::{Installation, Service};
-use guards::{MUTATE_PATH, VALIDATE_PATH};
 use rules::Entry;
 
 /// How long a hub waits for an answer, in seconds: an answer takes milliseconds, and whoever writes waits meanwhile.

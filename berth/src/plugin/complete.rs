@@ -8,9 +8,9 @@ use berth_client::Client;
 use clap::{Arg, ArgAction, Command, CommandFactory};
 use http::Method;
 use serde_json::Value;
+use virtual_api::API_VERSION;
 
 use super::PluginCli;
-use virtual_api::API_VERSION;
 
 /// How long a server may take: a shell waits.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -262,7 +262,7 @@ async fn names_of(names: Names, given: &Given) -> Vec<(String, String)> {
 fn proposal(item: &Value) -> (String, String) {
     let name = item["metadata"]["name"].as_str().unwrap_or_default();
     let phase = item["status"]["phase"].as_str().unwrap_or_default();
-    (crate::terminal::shown(name), crate::terminal::shown(phase))
+    (commands::terminal::shown(name), commands::terminal::shown(phase))
 }
 
 #[cfg(test)]

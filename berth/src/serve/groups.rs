@@ -12,13 +12,18 @@ use apiserver::{Authorizer, Backing, Group, Resource};
 use berth_hub::Needs;
 use dialect_contract::Dialect;
 use engine::{Committer, Engine};
+use guards::{self, AutoBind, StoredPolicies, Surroundings};
+use history::History;
 use kubernetes::protobuf::Protobuf;
 use kubernetes::rbac::Rbac;
 use kubernetes::{core, reviews};
 use meta::{Clock, Kind};
 use policies::{Catalog, Enforcer};
+use publications::{self, Copies, Place};
 use storage::{Source, Store};
 use syncer::{OnHub, Shown};
+use virtual_api::records::{Bounds, Medium, Records};
+use virtual_api::{RegistryCommitter, VirtualApi};
 
 use super::mirrors;
 use super::options::Options;
@@ -26,11 +31,6 @@ use crate::controllers::{ControllerMetrics, OwnEvents, Sink};
 use crate::definitions;
 use crate::hub::Hub;
 use crate::stores::Storage;
-use guards::{self, AutoBind, StoredPolicies, Surroundings};
-use history::History;
-use publications::{self, Copies, Place};
-use virtual_api::records::{Bounds, Medium, Records};
-use virtual_api::{RegistryCommitter, VirtualApi};
 
 /// The parts of a standalone server.
 pub(super) struct Parts {

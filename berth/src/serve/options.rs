@@ -7,8 +7,12 @@ use std::time::Duration;
 use aggregation::policies::Own;
 use anyhow::{Result, bail};
 use dialect_contract::names::TARGETS;
+use dialect_registry::ActorArgs;
 use engine::controller::LeaseDurations;
+use guards::PATHS;
 use http::uri::Authority;
+use virtual_api::kinds::VERSION;
+use virtual_api::records::Bounds;
 
 use crate::audit::AuditArgs;
 use crate::cli::ServeArgs;
@@ -16,10 +20,6 @@ use crate::etcd::EtcdArgs;
 use crate::hub::HubArgs;
 use crate::source::{Place, on_a_hub};
 use crate::stores::Storage;
-use dialect_registry::ActorArgs;
-use guards::PATHS;
-use virtual_api::kinds::VERSION;
-use virtual_api::records::Bounds;
 
 /// Everything a standalone server can be told.
 #[derive(Clone, Debug)]

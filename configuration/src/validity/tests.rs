@@ -5,9 +5,9 @@ use apiserver::SystemClock;
 use apiserver::registry::Registry;
 use meta::{Clock, Draft};
 use storage::{Expect, MemoryStore, Source, Step, Store, Verb, Writer};
+use virtual_api::RegistryCommitter;
 
 use super::*;
-use virtual_api::RegistryCommitter;
 
 const NAME: &str = "gardener";
 

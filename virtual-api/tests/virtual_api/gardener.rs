@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use storage::{Scope, Source};
 
 use super::{World, next, text};
-use berth_virtual_api::projection::{DECISIONS, TARGETS};
+use virtual_api::projection::{DECISIONS, TARGETS};
 
 const FLEET: &str = include_str!("../../../examples/gardener/fleet.yaml");
 pub(super) const SHOOTS: GroupResource = GroupResource::new("core.gardener.cloud", "shoots");

@@ -24,9 +24,9 @@ use parking_lot::Mutex;
 use serde_json::Value;
 use storage::{At, Event, Expect, MemoryStore, Source, Step, Verb, Watch};
 
-use berth_virtual_api::kinds::GROUP;
-use berth_virtual_api::projection::{DECISIONS, TARGETS};
-use berth_virtual_api::{VirtualApi, kinds};
+use virtual_api::kinds::GROUP;
+use virtual_api::projection::{DECISIONS, TARGETS};
+use virtual_api::{VirtualApi, kinds};
 
 /// A clock moved by hand.
 struct Stepped(Mutex<Timestamp>);

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use storage::{Scope, Source};
 
 use super::{World, next, text};
-use berth_virtual_api::projection::DECISIONS;
+use virtual_api::projection::DECISIONS;
 
 const FLEET: &str = include_str!("../../../examples/ocm/fleet.yaml");
 const STORY_1: &str = include_str!("../../../examples/ocm/story-1.yaml");

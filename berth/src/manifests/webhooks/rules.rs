@@ -5,10 +5,10 @@ use std::sync::Arc;
 use admission::{Operation, Phase};
 use dialect_contract::hub_rule::cel;
 use dialect_contract::{Condition, Dialect, HubRule, config};
+use guards::{CONFIG_LABEL, CONFIG_MAPS};
 use meta::GroupResource;
 
 use super::super::{Installation, owned_resources};
-use guards::{CONFIG_LABEL, CONFIG_MAPS};
 
 const WRITTEN: &[Operation] = &[Operation::Create, Operation::Update];
 

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use serde_json::Value;
 
-use crate::cli::{WhyOutput, WhyQuestion};
+use crate::args::{WhyOutput, WhyQuestion};
 use crate::terminal::{self, Cell, shown};
 
 /// Prints `report` as it is asked for. `counts` are the reasons of all clusters, where not all of them are in it.
@@ -46,7 +46,7 @@ pub(super) fn print(
 }
 
 /// `Shoot garden-dev/web (gardener): Scheduled, Picked`.
-pub(crate) fn headline(report: &Value) -> String {
+pub fn headline(report: &Value) -> String {
     let (source, status) = (&report["spec"]["sourceRef"], &report["status"]);
     let place = match text(source, "namespace").as_str() {
         "" => text(source, "name"),

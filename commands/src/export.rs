@@ -13,7 +13,7 @@ use http::Method;
 use meta::Kind;
 use serde_json::Value;
 
-use crate::cli::{ConnectionArgs, ExportQuestion};
+use crate::args::{ConnectionArgs, ExportQuestion};
 use crate::simulate::catalog;
 
 /// The largest page of a list.

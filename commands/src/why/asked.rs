@@ -8,11 +8,11 @@ use meta::Key;
 
 /// A decision that may be there.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Place {
+pub struct Place {
     /// Empty for a ClusterDecision.
-    pub(crate) namespace: String,
+    pub namespace: String,
     /// `<object>.<system>`.
-    pub(crate) name: String,
+    pub name: String,
 }
 
 /// The resources that decisions are read by, as kubectl users write them.
@@ -29,7 +29,7 @@ const DECISIONS: [&str; 6] = [
 ///
 /// # Errors
 /// When they name a kind that nothing decides about, or nothing.
-pub(crate) fn places(
+pub fn places(
     words: &[String],
     namespace: &str,
     dialects: &[Arc<dyn Dialect>],

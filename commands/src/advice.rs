@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use anyhow::{Result, anyhow};
 
-use crate::cli::{AdviceOutput, AdviceQuestion, ConnectionArgs};
+use crate::args::{AdviceOutput, AdviceQuestion, ConnectionArgs};
 use crate::simulate::advice::targets;
 use crate::simulate::catalog;
 use crate::why::print::headline;

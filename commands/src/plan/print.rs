@@ -3,10 +3,10 @@
 use std::io::{self, Write};
 
 use serde_json::{Value, json};
-
-use crate::cli::SimulateOutput;
-use crate::terminal::{self, Cell};
 use virtual_api::API_VERSION;
+
+use crate::args::SimulateOutput;
+use crate::terminal::{self, Cell};
 
 /// How many clusters a row names.
 const NAMED: usize = 3;

@@ -1,4 +1,4 @@
-//! Arguments of the commands that ask a running server.
+//! Arguments of the commands. Flags take the names that kubectl gives them, where it has one.
 
 use std::path::PathBuf;
 
@@ -7,8 +7,6 @@ use berth_client::Client;
 use clap::{Args, ValueEnum};
 use console::ConsoleArgs;
 use meta::Timestamp;
-
-use super::SimulateOutput;
 
 /// Which server, and as whom: as kubectl has it.
 #[derive(Args, Clone, Debug, Default)]
@@ -229,32 +227,102 @@ pub struct ConsoleCommand {
     pub files: FilesArgs,
 }
 
-/// How `berth check` prints.
+/// How `berth simulate` prints.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum CheckOutput {
-    /// A table, with the command that fixes each problem.
+pub enum SimulateOutput {
+    /// Tables to read; long fleets are cut, with counts by reason.
     Table,
-    /// One JSON object.
+    /// A SchedulingList in JSON.
     Json,
+    /// A SchedulingList in YAML.
+    Yaml,
+    /// Markdown, for a pull request; of plans only.
+    Markdown,
 }
 
-/// Arguments of `berth check`.
+/// Arguments of `berth simulate`.
 #[derive(Args, Clone, Debug)]
-pub struct CheckArgs {
-    /// What is asked.
+pub struct SimulateArgs {
+    /// Files and folders of YAML or JSON, of any mix of systems; `-` is standard input.
+    #[arg(short = 'f', long = "filename", required = true, num_args = 1.., value_name = "PATH")]
+    pub filename: Vec<PathBuf>,
+    /// A system's own configuration file, or a SchedulerConfiguration; repeatable, one per system.
+    #[arg(long, value_name = "FILE")]
+    pub config: Vec<PathBuf>,
+    /// The instant to decide for (RFC 3339); the clock's by default.
+    #[arg(long, value_name = "RFC3339")]
+    pub at: Option<Timestamp>,
+    /// The seed of random strategies; by default the one a server would use for the object.
+    #[arg(long, value_name = "N")]
+    pub seed: Option<u64>,
+    /// Decide only this object.
+    #[arg(long, value_name = "KIND/[NAMESPACE/]NAME")]
+    pub r#for: Option<String>,
+    /// Decide each object by the files alone, without the decisions made before it.
+    #[arg(long)]
+    pub independent: bool,
+    /// What changes, if the answer is to be a plan.
     #[command(flatten)]
-    pub question: CheckQuestion,
-    /// Of whom.
-    #[command(flatten)]
-    pub server: ServerArgs,
-}
-
-/// How it is asked.
-#[derive(Args, Clone, Debug)]
-pub struct CheckQuestion {
+    pub change: ChangeArgs,
+    /// Compare with these files or folders; repeatable.
+    #[arg(long, value_name = "PATH", conflicts_with_all = ["change", "drain", "delete", "for", "independent"])]
+    pub against: Vec<PathBuf>,
+    /// Tell what to change so that clusters fit that an object does not go to.
+    #[arg(long, conflicts_with_all = ["change", "against"])]
+    pub advice: bool,
     /// How to print.
-    #[arg(short = 'o', long, value_enum, default_value_t = CheckOutput::Table)]
-    pub output: CheckOutput,
+    #[arg(short = 'o', long, value_enum, default_value_t = SimulateOutput::Table)]
+    pub output: SimulateOutput,
+    /// Exit with 1 when something found no place, or not all it asked for; of a plan: when anything would change.
+    #[arg(long)]
+    pub exit_code: bool,
+}
+
+/// What changes in a plan.
+#[derive(Args, Clone, Debug, Default)]
+pub struct ChangeArgs {
+    /// Tell what these files and folders would do: objects to create or replace, and SchedulingReviews with
+    /// `spec.changes`; `-` is standard input; repeatable.
+    #[arg(long, value_name = "PATH", conflicts_with_all = ["for", "independent"])]
+    pub change: Vec<PathBuf>,
+    /// Tell what emptying this cluster would do: the name of its Target, with or without the system; repeatable.
+    #[arg(long, value_name = "TARGET", conflicts_with_all = ["for", "independent"])]
+    pub drain: Vec<String>,
+    /// Tell what deleting this object would do; repeatable.
+    #[arg(long, value_name = "KIND/[NAMESPACE/]NAME", conflicts_with_all = ["for", "independent"])]
+    pub delete: Vec<String>,
+}
+
+impl ChangeArgs {
+    /// Whether there is any change.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.change.is_empty() && self.drain.is_empty() && self.delete.is_empty()
+    }
+}
+
+/// Arguments of `berth load`.
+#[derive(Args, Clone, Debug)]
+pub struct LoadArgs {
+    /// Files and folders of YAML or JSON.
+    #[arg(short = 'f', long = "filename", required = true, num_args = 1..)]
+    pub filename: Vec<PathBuf>,
+    /// The kubeconfig of the server; by default the admin's of --data-dir.
+    #[arg(long, env = "KUBECONFIG")]
+    pub kubeconfig: Option<PathBuf>,
+    /// The data folder of the standalone server.
+    #[arg(long, env = "BERTH_DATA_DIR", default_value = "berth-data")]
+    pub data_dir: PathBuf,
+    /// Use server-side apply for the objects and their status: fields that another manager owns and that differ are a
+    /// conflict, and fields left out since the last apply are removed.
+    #[arg(long)]
+    pub server_side: bool,
+    /// The field manager of the writes.
+    #[arg(long, default_value = "berth-load")]
+    pub field_manager: String,
+    /// Take ownership of fields that other managers own, with --server-side.
+    #[arg(long, requires = "server_side")]
+    pub force_conflicts: bool,
 }
 
 impl ServerArgs {

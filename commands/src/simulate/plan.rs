@@ -8,7 +8,7 @@ use engine::{Plan, Simulation};
 use serde_json::Value;
 
 use super::{DONE, MALFORMED, UNPLACED, catalog, load};
-use crate::cli::SimulateArgs;
+use crate::args::SimulateArgs;
 use crate::plan::{changes, print};
 
 /// Plans and prints.

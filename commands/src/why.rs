@@ -1,8 +1,8 @@
 //! `berth why`, and `kubectl berth why`: which cluster, and why not the others, as a running server decides
 //! (docs/terminal.md).
 
-pub(crate) mod asked;
-pub(crate) mod print;
+pub mod asked;
+pub mod print;
 
 use std::io::{self, BufWriter, Write};
 use std::process::ExitCode;
@@ -11,11 +11,11 @@ use anyhow::{Result, anyhow, bail};
 use berth_client::Client;
 use http::Method;
 use serde_json::Value;
+use virtual_api::API_VERSION;
 
-use crate::cli::{ConnectionArgs, WhyOutput, WhyQuestion};
+use crate::args::{ConnectionArgs, WhyOutput, WhyQuestion};
 use crate::simulate::catalog;
 use asked::Place;
-use virtual_api::API_VERSION;
 
 /// How many clusters a table shows one by one.
 const SHOWN: usize = 50;
@@ -64,7 +64,7 @@ pub async fn run(question: &WhyQuestion, connection: &ConnectionArgs) -> Result<
 ///
 /// # Errors
 /// When there are several.
-pub(crate) fn only_one(mut found: Vec<(Place, Value)>) -> Result<Option<(Place, Value)>> {
+pub fn only_one(mut found: Vec<(Place, Value)>) -> Result<Option<(Place, Value)>> {
     if found.len() > 1 {
         let names: Vec<&str> = found.iter().map(|(place, _)| place.name.as_str()).collect();
         bail!("several decisions match: name one of {}", names.join(", "));
@@ -85,7 +85,7 @@ fn path(place: &Place, subresource: &str, query: &str) -> String {
 ///
 /// # Errors
 /// When none answers, or all that is there is refused.
-pub(crate) async fn find(
+pub async fn find(
     client: &Client,
     places: &[Place],
     subresource: &str,
@@ -110,7 +110,7 @@ pub(crate) async fn find(
 }
 
 /// What to say where nothing was found.
-pub(crate) async fn absent(client: &Client, object: &[String], namespace: &str) -> anyhow::Error {
+pub async fn absent(client: &Client, object: &[String], namespace: &str) -> anyhow::Error {
     let group = client
         .send(Method::GET, &format!("/apis/{API_VERSION}"), None)
         .await;

@@ -7,12 +7,12 @@ use anyhow::{Context, Result};
 use berth_client::Client;
 use http::Method;
 use serde_json::{Value, json};
+use virtual_api::API_VERSION;
 
-use crate::cli::{ChangeArgs, ConnectionArgs, PlanArgs, PlanQuestion};
+use crate::args::{ChangeArgs, ConnectionArgs, PlanArgs, PlanQuestion};
 use crate::plan::changes::{self, Entry};
 use crate::plan::print;
 use crate::simulate::{DONE, MALFORMED, UNPLACED, catalog};
-use virtual_api::API_VERSION;
 
 /// `berth plan`: asks the server of the kubeconfig.
 ///

@@ -4,7 +4,7 @@ use engine::Catalog;
 use engine::plan::Step;
 use serde_json::{Value, json};
 
-use crate::cli::ChangeArgs;
+use crate::args::ChangeArgs;
 use crate::manifest::{self, Document};
 
 /// One entry of `spec.changes`, and where it stands.

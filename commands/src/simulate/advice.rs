@@ -10,7 +10,7 @@ use crate::terminal::{self, shown};
 ///
 /// # Errors
 /// When `out` takes no more.
-pub(crate) fn targets(out: &mut impl Write, status: &Value) -> io::Result<()> {
+pub fn targets(out: &mut impl Write, status: &Value) -> io::Result<()> {
     for target in list(status, "targets") {
         one(out, target)?;
     }

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use serde_json::Value;
 
-use crate::cli::HistoryOutput;
+use crate::args::HistoryOutput;
 use crate::terminal::{self, shown};
 
 /// Prints `history`, which `words` asked for.

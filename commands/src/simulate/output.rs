@@ -5,9 +5,9 @@ use std::io::{self, Write};
 
 use engine::simulate::Decided;
 use serde_json::Value;
-
-use crate::cli::SimulateOutput;
 use virtual_api::{API_VERSION, scheduling_of};
+
+use crate::args::SimulateOutput;
 
 /// A list in the making.
 pub(super) struct List {

@@ -1,7 +1,7 @@
 //! `berth simulate`: decides every placeable object in files against the clusters in them, with no server (docs/api.md,
 //! "Simulating"). The "plan" step for a placement change.
 
-pub(crate) mod advice;
+pub mod advice;
 mod output;
 mod plan;
 mod table;
@@ -21,17 +21,17 @@ use kubernetes::core;
 use meta::Clock;
 use serde_json::Value;
 
-use crate::cli::{SimulateArgs, SimulateOutput};
+use crate::args::{SimulateArgs, SimulateOutput};
 use crate::manifest::{self, Document};
 use output::List;
 use table::Tables;
 
 /// Everything was decided.
-pub(crate) const DONE: u8 = 0;
+pub const DONE: u8 = 0;
 /// With `--exit-code`: something found no place, or not all it asked for.
-pub(crate) const UNPLACED: u8 = 1;
+pub const UNPLACED: u8 = 1;
 /// The input or the configuration is malformed.
-pub(crate) const MALFORMED: u8 = 2;
+pub const MALFORMED: u8 = 2;
 
 /// Why a simulation ended early.
 #[derive(Debug, thiserror::Error)]
@@ -173,13 +173,14 @@ fn load(args: &SimulateArgs, terms: &Terms) -> Result<Simulation, Vec<String>> {
 }
 
 /// The kinds that files may have objects of.
-pub(crate) fn catalog(dialects: &[Arc<dyn Dialect>]) -> Catalog {
+pub fn catalog(dialects: &[Arc<dyn Dialect>]) -> Catalog {
     let kinds = dialects.iter().flat_map(|dialect| dialect.kinds());
     let configuration = Arc::new(configuration::SchedulerConfiguration::new(dialects.to_vec()));
     Catalog::new(core::kinds().into_iter().chain(kinds).chain([configuration as _]))
 }
 
-pub(crate) fn input(document: Document) -> Input {
+/// A document as a simulation reads it, which tells its problems by file and document.
+pub fn input(document: Document) -> Input {
     Input {
         at: format!("{}: document {}", document.file, document.number),
         value: document.object,
@@ -187,7 +188,7 @@ pub(crate) fn input(document: Document) -> Input {
 }
 
 /// The configurations of `--config`, each for its dialect.
-pub(crate) fn configurations(
+pub fn configurations(
     files: &[PathBuf],
     dialects: &[Arc<dyn Dialect>],
     problems: &mut Vec<String>,

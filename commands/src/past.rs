@@ -9,11 +9,11 @@ use anyhow::{Result, anyhow, bail};
 use berth_client::Client;
 use http::Method;
 use serde_json::Value;
+use virtual_api::API_VERSION;
 
-use crate::cli::{ConnectionArgs, HistoryQuestion};
+use crate::args::{ConnectionArgs, HistoryQuestion};
 use crate::simulate::catalog;
 use crate::why::asked::{self, Place};
-use virtual_api::API_VERSION;
 
 /// Asks and prints. Where there is no history, that is told, and is no failure.
 ///

@@ -1,0 +1,32 @@
+//! Arguments of `berth check`.
+
+use clap::{Args, ValueEnum};
+use commands::args::ServerArgs;
+
+/// How `berth check` prints.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum CheckOutput {
+    /// A table, with the command that fixes each problem.
+    Table,
+    /// One JSON object.
+    Json,
+}
+
+/// Arguments of `berth check`.
+#[derive(Args, Clone, Debug)]
+pub struct CheckArgs {
+    /// What is asked.
+    #[command(flatten)]
+    pub question: CheckQuestion,
+    /// Of whom.
+    #[command(flatten)]
+    pub server: ServerArgs,
+}
+
+/// How it is asked.
+#[derive(Args, Clone, Debug)]
+pub struct CheckQuestion {
+    /// How to print.
+    #[arg(short = 'o', long, value_enum, default_value_t = CheckOutput::Table)]
+    pub output: CheckOutput,
+}

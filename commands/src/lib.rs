@@ -1,0 +1,30 @@
+//! The commands that need no server of this process: `berth simulate`, `why`, `history`, `advice`, `plan`, `export` and
+//! `load` (docs/terminal.md). Each takes its arguments ([`args`]) and prints; [`simulate`] decides files, the others ask a
+//! running server.
+//!
+//! ```
+//! use commands::{args::SimulateArgs, simulate};
+//! use clap::Parser;
+//!
+//! #[derive(Parser)]
+//! struct Program {
+//!     #[command(flatten)]
+//!     simulate: SimulateArgs,
+//! }
+//!
+//! let program = Program::parse_from(["simulate", "-f", "../examples/ocm", "--at", "2021-10-28T09:00:00Z"]);
+//! // It prints which cluster each object goes to, and why.
+//! let _code = simulate::run(&program.simulate);
+//! ```
+
+pub mod advice;
+pub mod args;
+pub mod export;
+pub mod live_plan;
+pub mod load;
+pub mod manifest;
+pub mod past;
+pub mod plan;
+pub mod simulate;
+pub mod terminal;
+pub mod why;
